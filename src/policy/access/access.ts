@@ -24,7 +24,7 @@ import { createIpMatcher, type IpMatcher, isCidr, MAX_RANGES } from './ip-allow-
 import { createSigningKeys, type PublicJwk } from './signing-keys.ts';
 import { checkToken, MAX_TOKEN_CHARS, signToken } from './tokens.ts';
 
-/** What a new token is to be. Names are lower-case A-labels or the one item '*'. */
+/** The properties of a new token. Names are lower-case A-labels or the one item '*'. */
 export interface MintRequest {
   name: string;
   /** Project or user id; default: the new token's own id. */
@@ -34,17 +34,17 @@ export interface MintRequest {
   /** 60 … 315,576,000 (ten years); null = never. */
   expiresInSeconds: number | null;
   sandbox: boolean;
-  /** CIDR ranges, at most 100; empty = from anywhere. */
+  /** CIDR ranges, at most 100; empty = from any address. */
   ipAllowList: readonly string[];
-  /** Sends per second; null = the instance's rule. */
+  /** Sends per second; null = the server's setting. */
   rateLimit: number | null;
-  /** Id of the token that makes it; left out: the server itself does. */
+  /** Id of the token that creates it; absent: the server creates it. */
   createdBy?: string;
   /** Default: none. */
   rateShares?: readonly RateShare[];
 }
 
-/** What ended with a token. */
+/** What was ended together with a token. */
 export interface Revoked {
   tokens: number;
   credentials: number;
@@ -58,18 +58,21 @@ export interface Access {
    */
   authenticate(authorization: string | undefined, ip: string): Promise<Caller>;
   /**
-   * The same caller as it stands now, for what goes on after it was authenticated (SMTP sessions, streams); null where the
-   * token has ended. Believed for as long as `authenticate` believes; counts no failure. Rejects with StoreUnavailable.
+   * The current state of the same caller, for what continues after authentication (SMTP sessions, streams); null if the
+   * token has ended. Cached as in `authenticate`; counts no failure. Rejects with StoreUnavailable.
    */
   renew(caller: Caller): Promise<Caller | null>;
-  /** Stores a token and returns its text, which is kept nowhere. Throws AppError `invalid-parameter`, `token-invalid` where its maker ended. */
+  /**
+   * Stores a token and returns its text, which is not stored. Throws AppError `invalid-parameter`, or `token-invalid`
+   * if its creator has ended.
+   */
   mint(
     request: MintRequest,
     idempotency?: (id: string) => IdempotencyEntry,
   ): Promise<{ id: string; jwt: string; token: Token }>;
   /**
-   * A new token that may what the old one may, for as long as the old one was made for, but not past `by.endsAt`; the old
-   * one ends after `overlapSeconds`, in this process exactly then. null where the old one has ended already.
+   * A new token with the rights and the lifetime of the old one, but not beyond `by.endsAt`. The old one ends after
+   * `overlapSeconds`, in this process exactly then. null if the old one has already ended.
    */
   rotate(
     old: Token,
@@ -78,9 +81,9 @@ export interface Access {
     idempotency?: (id: string, oldEndsAt: number) => IdempotencyEntry,
   ): Promise<{ id: string; jwt: string; token: Token; oldEndsAt: number } | null>;
   /**
-   * Ends a token, in this process at once; null where there is none of that id. Repeating is harmless. With `children` also
-   * every token, credential and webhook that was made with it, and with those, in portions: where that is broken off, the
-   * same again goes on.
+   * Ends a token, in this process at once; null if the id is unknown. May be repeated. With `children` also every
+   * token, credential and webhook that was created with it, and with those, in portions; if interrupted, a repetition
+   * continues.
    */
   revoke(id: string, children?: boolean): Promise<Revoked | null>;
   /** The public keys for `/.well-known/jwks.json`. */
@@ -88,27 +91,27 @@ export interface Access {
 }
 
 export interface AccessOptions {
-  /** How long a positive answer is believed. Default 5,000 ms. */
+  /** How long a positive answer is cached. Default 5,000 ms. */
   cacheMs?: number;
-  /** Tokens remembered. Default 10,000. */
+  /** Tokens in the cache. Default 10,000. */
   maxCached?: number;
-  /** Failed authentications per minute and address before the pause. Default 10. */
+  /** Failed authentications per minute and IP address before the pause. Default 10. */
   failuresPerMinute?: number;
   /** Default 300,000 ms. */
   failurePauseMs?: number;
-  /** Addresses remembered. Default 10,000. */
+  /** IP addresses remembered. Default 10,000. */
   maxAddresses?: number;
 }
 
-/** A token that was found good, for as long as that is believed. */
+/** A token that was verified, as long as that is cached. */
 interface Verified {
   caller: Caller;
   mayComeFrom: IpMatcher;
-  /** Wall time at which the row ends, or infinity. */
+  /** Wall time at which the row expires, or infinity. */
   expiresAt: number;
-  /** Monotonic time until which this is believed. */
+  /** Monotonic end of the cache time. */
   freshUntilMs: number;
-  /** The row's last use is a minute old: the next request writes a new one. */
+  /** The last use in the row is a minute old: the next request writes a new one. */
   touchDue: boolean;
 }
 
@@ -117,13 +120,13 @@ type Lookup =
   | { kind: 'bad'; reason: string; tokenId: string | null }
   | { kind: 'early'; tokenId: string; validFrom: number };
 
-/** `lastUsedAt` is exact to this, so that a busy token costs one small write a minute. */
+/** The accuracy of `lastUsedAt`, so that a busy token causes one small write per minute. */
 const TOUCH_EVERY_MS = 60_000;
-/** Of what a token made, ended in one transaction. */
+/** Tokens, credentials and webhooks ended in one transaction. */
 const PORTION = 200;
 const MAX_LIFETIME_SECONDS = 10 * 365.25 * 86_400;
 
-/** `instanceId` is the uuid alone. */
+/** `instanceId` is only the uuid. */
 export function createAccess(
   deps: {
     store: Pick<
@@ -157,9 +160,9 @@ export function createAccess(
     maxAddresses: options.maxAddresses ?? 10_000,
   });
   const cache = new BoundedMap<string, Verified>(maxCached);
-  /** Look-ups under way, so that a burst of one token verifies it once. */
+  /** Running look-ups, so that many requests with one token verify it once. */
   const running = new Map<string, Promise<Lookup>>();
-  /** Counts own revocations and rotations: a look-up that one overtook must not enter the cache. */
+  /** Counts revocations and rotations in this process: a look-up that started before one must not be cached. */
   let revocations = 0;
 
   async function authenticate(authorization: string | undefined, ip: string): Promise<Caller> {
@@ -182,7 +185,7 @@ export function createAccess(
     if (!verified.mayComeFrom(ip)) throw new AppError('ip-not-allowed');
     if (verified.touchDue) {
       verified.touchDue = false;
-      // Not awaited: a statistic must not slow down or fail the request it counts.
+      // Not awaited: a statistic must neither slow down nor fail the request that it counts.
       store.touchToken({ id: caller.tokenId, usedAt: clock.now(), ip }).catch((error: unknown) => {
         log.warn({ jti: caller.tokenId, err: error }, 'could not record the last use of a token');
       });
@@ -190,7 +193,7 @@ export function createAccess(
     return caller;
   }
 
-  /** Nobody guesses a signature: this is a fault of a clock, and no reason to pause an address. */
+  /** The signature is valid, so nobody is guessing: a clock is wrong, which is no reason to pause an address. */
   function refuseEarly({ tokenId, validFrom }: Extract<Lookup, { kind: 'early' }>): never {
     const [from, now] = [validFrom, clock.now()].map((at) => new Date(at).toISOString());
     log.warn(
@@ -217,7 +220,7 @@ export function createAccess(
     });
   }
 
-  /** What is believed under `key` (the hash of a token's text, or its id), else what `read` finds. */
+  /** The cached result for `key` (the hash of a token's text, or its id), otherwise what `read` finds. */
   async function lookUp(key: string, read: () => Promise<Lookup>): Promise<Lookup> {
     const cached = cache.get(key);
     if (cached !== undefined && cached.freshUntilMs > clock.monotonicMs() && cached.expiresAt > clock.now()) {
@@ -249,7 +252,7 @@ export function createAccess(
     const row = await store.getToken({ id: tokenId });
     if (row === null) return { kind: 'bad', reason: 'no such token', tokenId };
     if (row.revokedAt !== null) return { kind: 'bad', reason: 'revoked', tokenId };
-    // The leeway is for the claims, which two clocks see; the row's own end is exact.
+    // The tolerance is only for the claims, which two clocks are involved in; the row's expiry is exact.
     const now = clock.now();
     if (row.expiresAt !== null && row.expiresAt <= now) return { kind: 'bad', reason: 'expired', tokenId };
     return {
@@ -264,7 +267,7 @@ export function createAccess(
     };
   }
 
-  /** Whatever is known of a token here is read again. */
+  /** Removes a token from the cache. */
   function forget(tokenId: string): void {
     revocations += 1;
     running.clear();
@@ -335,7 +338,7 @@ export function createAccess(
       if (!found) return null;
       const ended = { tokens: 0, credentials: 0, webhooks: 0 };
       const makers = children ? [id] : [];
-      // Each has ended before what it made is looked for, so nothing is made behind the search.
+      // Each token is ended before its children are searched for, so that none is created after the search.
       for (let maker = makers.pop(); maker !== undefined; maker = makers.pop()) {
         for (let afterId: string | null = ''; afterId !== null; ) {
           const portion: Awaited<ReturnType<Store['endMadeWith']>> = await store.endMadeWith({
@@ -369,7 +372,7 @@ export function requireScope(caller: Caller, scope: Scope): void {
   throw new AppError('scope-missing', { message: `The token lacks the scope ${scope}`, scope });
 }
 
-/** What tokens that come from one another share: the owner of the first of them that is no operator's. */
+/** A name for all tokens derived from one another: the owner of the first one that was not created by the operator. */
 export function lineOf({ owner, bounds }: Caller): string {
   return bounds?.rateShares[0]?.key ?? owner;
 }
@@ -380,7 +383,7 @@ export function requireAllDomains(caller: Caller): void {
   throw new AppError('scope-missing', { message: 'This is for admin tokens of all domains' });
 }
 
-/** Whether `domain` (lower-case A-label) is among the caller's. */
+/** Whether `domain` (lower-case A-label) belongs to the caller. */
 export function mayActOn(caller: Caller, domain: string): boolean {
   return caller.domains.includes('*') || caller.domains.includes(domain);
 }
@@ -391,13 +394,13 @@ export function callerDomains(caller: Caller): readonly string[] | undefined {
 }
 
 /**
- * The one domain an operation is about, as lower-case A-label: the one named, else the only one of the token.
- * Throws AppError `not-found` for a domain that is not the caller's (its existence is not told), and
- * `domain-ambiguous` where none is named and the token does not hold exactly one.
+ * The one domain an operation is about, as lower-case A-label: the given one, otherwise the only one of the token.
+ * Throws AppError `not-found` for a domain that is not the caller's (whether it exists is not disclosed), and
+ * `domain-ambiguous` if none is given and the token does not have exactly one.
  */
 export function pickDomain(caller: Caller, given: string | undefined): string {
   if (given !== undefined && given !== '') {
-    // Of one label too: mail from localhost is captured in development.
+    // One label is accepted too: mail from localhost is captured in development.
     const domain = toALabelDomain(given.trim(), 1);
     if (domain === null || !mayActOn(caller, domain)) throw new AppError('not-found');
     return domain;
@@ -407,14 +410,14 @@ export function pickDomain(caller: Caller, given: string | undefined): string {
   return only;
 }
 
-/** A token alone is taken for none at all; the sentence must not repeat it. */
+/** A header with only a token has no scheme; the message must not repeat the token. */
 function missingScheme(authorization: string | undefined): { message?: string } {
   const token = authorization?.trim() ?? '';
   const bare = token.length <= MAX_TOKEN_CHARS && /^(?:token\s{1,8})?[\w-]+\.[\w-]+\.[\w-]+$/i.test(token);
   return bare ? { message: 'The word Bearer is missing: send the header Authorization: Bearer TOKEN' } : {};
 }
 
-/** The credentials of a Bearer header (RFC 6750 §2.1), or null where there are none that could be a token. */
+/** The credentials of a Bearer header (RFC 6750 §2.1), or null if there are none of the form of a token. */
 function bearerToken(authorization: string | undefined): string | null {
   if (authorization === undefined || authorization.length > MAX_TOKEN_CHARS + 16) return null;
   if (authorization.slice(0, 7).toLowerCase() !== 'bearer ') return null;
@@ -435,12 +438,12 @@ function callerOf(row: Token): Caller {
   };
 }
 
-/** The sooner of two ends; null = never. */
+/** The earlier of two expiries; null = never. */
 export function sooner(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }
 
-/** Rules that hold whoever asks; what one caller may give away is `mayMint`. */
+/** Rules that apply to every caller; what one caller may grant is decided in `mayMint`. */
 function checkRequest(request: MintRequest): void {
   const refuse = (field: string, message: string): never => {
     throw new AppError('invalid-parameter', { field, message });

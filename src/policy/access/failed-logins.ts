@@ -1,8 +1,8 @@
 /**
- * Slows down guessing: after ten failed authentications within a minute an address gets 429 for five minutes, for
- * failing requests only. A valid token never comes by here, so an office behind one address is not locked out by
- * one broken client. Bounded: the oldest address is forgotten first. An IPv6 address counts by its /64, because one
- * host owns at least that many.
+ * Slows down guessing: after ten failed authentications within a minute an address gets 429 for five minutes, only for
+ * requests that fail. A valid token is not affected, so an office behind one address is not locked out by one broken
+ * client. Limited: the oldest address is dropped first. An IPv6 address counts by its /64, because one host has at
+ * least that many.
  */
 
 import { isIPv6 } from 'node:net';
@@ -11,13 +11,13 @@ import type { Clock } from '../../lib/clock.ts';
 
 export type FailureVerdict =
   | { kind: 'counted' }
-  /** `justNow` is true for the failure that began the pause: the one worth a log line. */
+  /** `justNow` is true for the failure that started the pause, which is the one to log. */
   | { kind: 'paused'; retryAfterSeconds: number; justNow: boolean };
 
 export interface FailedLogins {
-  /** Seconds for which `ip` is paused still, null where it is not. Counts nothing: asked before costly work. */
+  /** Seconds until the pause of `ip` ends, null if it is not paused. Counts nothing; asked before expensive work. */
   pausedFor(ip: string): number | null;
-  /** Counts one failure from `ip` and says how to answer it. */
+  /** Counts one failure from `ip` and returns how to answer it. */
   record(ip: string): FailureVerdict;
   /** Addresses remembered. */
   size(): number;
@@ -29,7 +29,7 @@ interface Entry {
   pausedUntilMs: number;
 }
 
-/** A counter per address on monotonic time. */
+/** A counter per address in monotonic time. */
 export function createFailedLogins(
   clock: Clock,
   options: { perWindow: number; windowMs: number; pauseMs: number; maxAddresses: number },
@@ -67,7 +67,7 @@ function paused(waitMs: number, justNow: boolean): FailureVerdict {
   return { kind: 'paused', retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)), justNow };
 }
 
-/** What counts as one peer: the address itself, or the /64 of an IPv6 one. */
+/** The key of a peer: the address itself, or the /64 of an IPv6 address. */
 export function addressKey(ip: string): string {
   if (!isIPv6(ip) || ip.includes('.')) return ip;
   const [head = '', tail] = ip.split('::');

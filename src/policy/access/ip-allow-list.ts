@@ -1,11 +1,11 @@
 /**
- * From which addresses a token may be used: CIDR ranges of both families. Given texts from the token row or from a
- * person; an IPv4 address in IPv6 clothing (`::ffff:192.0.2.1`) counts as the IPv4 address it is, on both sides. A
- * range that cannot be read matches nothing, so a damaged list locks out rather than in.
+ * The addresses from which a token may be used: CIDR ranges of both families, from the token row or from a person. An
+ * IPv4-mapped address (`::ffff:192.0.2.1`) counts as the IPv4 address, on both sides. A range that cannot be read
+ * matches nothing, so a damaged list refuses addresses instead of allowing them.
  */
 import { BlockList, isIP } from 'node:net';
 
-/** At most this many ranges a token. */
+/** Maximum of ranges per token. */
 export const MAX_RANGES = 100;
 
 /** Says whether an address is inside. */
@@ -26,7 +26,7 @@ export function createIpMatcher(ranges: readonly string[]): IpMatcher {
   };
 }
 
-/** Whether every address of `inner` is in one range of `outer`; an empty list holds every address. */
+/** Whether every address of `inner` is in one range of `outer`; an empty list contains every address. */
 export function isWithin(inner: readonly string[], outer: readonly string[]): boolean {
   if (outer.length === 0) return true;
   if (inner.length === 0) return false;
@@ -43,12 +43,12 @@ export function isWithin(inner: readonly string[], outer: readonly string[]): bo
   });
 }
 
-/** Whether `text` is an address or a range that a token can be tied to. */
+/** Whether `text` is an address or range that a token can be restricted to. */
 export function isCidr(text: string): boolean {
   return parseCidr(text) !== null;
 }
 
-/** `address[/prefix]`; without a prefix it is the one address. null where it cannot be read. */
+/** `address[/prefix]`; without a prefix it is the one address. null if it cannot be read. */
 function parseCidr(text: string): { address: string; prefix: number; family: 'ipv4' | 'ipv6' } | null {
   if (text.length > 64) return null;
   const slash = text.indexOf('/');

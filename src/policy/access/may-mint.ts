@@ -1,7 +1,7 @@
 /**
- * What a caller may give away when it makes a token or an SMTP credential: at most what it holds itself. Without this rule
- * any token that may write tokens would be an administrator's, and one with limits would lose them by making another.
- * Given the caller and the wish; leaves what the made thing gets, or the problem for the listener to throw.
+ * What a caller may grant when it creates a token or an SMTP credential: at most its own rights. Without this rule, any
+ * token that may create tokens would have an administrator's rights, and one with limits could remove them by creating
+ * another. Returns the rights and limits of the new one, or the problem for the listener to throw.
  */
 import type { Problem } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
@@ -12,8 +12,8 @@ import { isWithin } from './ip-allow-list.ts';
 export type MintVerdict = { kind: 'allowed' } | { kind: 'refused'; problem: Problem };
 
 /**
- * Whether `caller` may make that token: scopes and domains a subset of its own (`admin` implies every scope, '*'
- * every domain), '*' only by and for an admin, and out of a sandbox token only sandbox tokens.
+ * Whether `caller` may create that token: scopes and domains must be a subset of its own (`admin` includes every scope,
+ * '*' every domain), only an administrator may grant '*', and a sandbox token may only create sandbox tokens.
  */
 export function mayMint(
   caller: Caller,
@@ -39,26 +39,26 @@ export function mayMint(
   return { kind: 'allowed' };
 }
 
-/** Limits that are asked for; what is left out is as the caller's own. */
+/** The requested limits; absent ones are the caller's own. */
 export interface LimitWish {
   ipAllowList?: readonly string[] | undefined;
   rateLimit?: number | undefined;
-  /** Instant, null = never. Left out: as long as the caller, and no longer than `usualMs`. */
+  /** Time, null = never. Absent: the caller's expiry, but at most `usualMs` from now. */
   expiresAt?: number | null | undefined;
 }
 
-/** The limits that a made thing gets. */
+/** The limits of the new token or credential. */
 export interface Grant extends Bounds {
   createdBy: string;
   rateLimit: number | null;
 }
 
-/** Makers above a thing whose rates it takes its sends from; a longer line of makers is refused. */
+/** How many creators' rates a token's sends count towards; a longer chain of creators is refused. */
 const MAX_SHARES = 8;
 
 /**
- * The limits of what `caller` makes: its own, or narrower ones. A wish for more is refused rather than cut, because who asks
- * for ten years and gets an hour finds out too late.
+ * The limits of what `caller` creates: its own, or narrower ones. A request for more is refused and not reduced,
+ * because somebody who asks for ten years and gets one hour would notice too late.
  */
 export function grantOf(
   caller: Caller,
@@ -93,7 +93,7 @@ export function grantOf(
       '/ExpiresIn',
     );
   }
-  // The operator's own rate is nobody's: what it makes for others would share one.
+  // The operator's own rate does not count: all tokens created for others would share it.
   const rateShares = caller.domains.includes('*')
     ? bounds.rateShares
     : [...bounds.rateShares, { key: caller.owner, perSecond: caller.rateLimit }];

@@ -1,19 +1,19 @@
 /**
- * Whether a request without a token comes from the dashboard of a development server: from a browser on this machine, and
- * from a page that this very server sent. Given what the request says of itself; pure.
+ * Whether a request without a token comes from the dashboard of a development server: from a browser on this machine,
+ * and from a page that this server sent.
  *
- * Another site in the same browser is told by `Sec-Fetch-Site` and `Origin`, which no script can set, and by a header of our
- * own, which another origin may not send unasked (CORS). A name that was made to lead to 127.0.0.1 (DNS rebinding) is
- * told by `Host`. Who passed a proxy is told by its headers. Programs on this machine can say all of it: a development server
- * trusts them, as it does by SMTP.
+ * A page of another site in the same browser is recognised by `Sec-Fetch-Site` and `Origin`, which no script can set,
+ * and by our own header, which another origin cannot send without a CORS preflight. A DNS name that resolves to
+ * 127.0.0.1 (DNS rebinding) is recognised by `Host`, and a request through a proxy by its headers. Programs on this
+ * machine can forge all of these: a development server trusts them, as it does over SMTP.
  */
 
-/** The dashboard's script sends it with every request. */
+/** The script of the dashboard sends it with every request. */
 export const OWN_HEADER = 'x-postrider-dashboard';
 
 export interface PageRequest {
   method: string;
-  /** Of the socket, whatever a header says. */
+  /** The address of the socket, whatever headers say. */
   peer: string;
   header(name: string): string | undefined;
 }
@@ -24,7 +24,7 @@ const PROXY_HEADERS = [
 ];
 const OWN_HOST = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]{1,5})?$/i;
 
-/** True where the request may act without a token. */
+/** Whether the request may act without a token. */
 export function isOwnPage({ method, peer, header }: PageRequest): boolean {
   const host = header('host') ?? '';
   const origin = header('origin');

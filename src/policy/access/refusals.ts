@@ -15,27 +15,27 @@ import { createRateGate, type RateGate } from '../../lib/rate-gate.ts';
 import type { Caller } from '../../model/submission.ts';
 import { addressKey } from './failed-logins.ts';
 
-/** A refusal as its listener tells it. */
+/** A refusal as its listener reports it. */
 export interface RefusalFacts {
-  /** null = nobody is logged in. */
+  /** null = not logged in. */
   caller: Caller | null;
   via: 'HTTP' | 'SMTP';
-  /** `POST /email`, or the command of SMTP: what, without anything of the sender's. */
+  /** `POST /email`, or the SMTP command, without any data of the sender. */
   action: string;
-  /** Of HTTP, or the code of an SMTP reply. */
+  /** HTTP status, or the code of the SMTP reply. */
   status: number;
-  /** null: a reply of the protocol that is none of the registry's. */
+  /** null: a protocol reply that is not in the registry. */
   name: ErrorName | null;
-  /** What was answered. */
+  /** The answer's text. */
   message: string;
-  /** Sender domain it was about; null = not known. */
+  /** Sender domain concerned; null = unknown. */
   domain: string | null;
   ip: string;
 }
 
 export interface Refusal {
   readonly id: string;
-  /** Place in the order in which they last happened; higher is later. */
+  /** Order of the last occurrence; higher is later. */
   readonly seq: number;
   /** The first and the last time. */
   readonly since: number;
@@ -50,25 +50,25 @@ export interface Refusal {
   readonly domain: string | null;
   readonly tokenId: string | null;
   readonly tokenName: string | null;
-  /** Of the token; empty where there was none. */
+  /** Of the token; empty if there was none. */
   readonly callerDomains: readonly string[];
   readonly ip: string;
 }
 
 export interface Refusals {
   record(facts: RefusalFacts): void;
-  /** Newest first. `domains`: only what tokens of these alone were refused; undefined = everything. */
+  /** Newest first. `domains`: only refusals of tokens limited to these; undefined = all. */
   list(domains?: readonly string[]): readonly Refusal[];
 }
 
 export interface RefusalLimits {
-  /** Rows of a tenant, and of an address that is nobody's. */
+  /** Rows per tenant, and per IP address of callers without a login. */
   rowsEach: number;
   rowsOfStranger: number;
-  /** Rows of all tenants, and of all strangers. */
+  /** Rows of all tenants, and of all callers without a login. */
   maxRows: number;
   maxStrangerRows: number;
-  /** Lines of the log: of a tenant (strangers are one) at once, and per second from then on. */
+  /** Log lines of a tenant (all callers without a login count as one) at once, and per second after that. */
   logBurst: number;
   logPerSecond: number;
 }
@@ -84,13 +84,13 @@ export const REFUSAL_LIMITS: RefusalLimits = {
 
 const MAX_MESSAGE_CHARS = 300;
 const MAX_DOMAIN_CHARS = 253;
-/** Log shares remembered; who is forgotten has a fresh one. */
+/** Log shares remembered; a dropped one starts again with a full share. */
 const MAX_SHARES = 5_000;
 const STRANGERS = '';
 
 type Row = { -readonly [Key in keyof Refusal]: Refusal[Key] };
 
-/** `count`: once for each refusal, whatever is kept of it. */
+/** `count` is called for every refusal, whether its row is kept or not. */
 export function createRefusals(
   deps: {
     clock: Clock;
@@ -105,7 +105,7 @@ export function createRefusals(
   const tenants = createRings(limits.maxRows);
   const strangers = createRings(limits.maxStrangerRows);
   let seq = 0;
-  /** Lines that a tenant may still write, and what it could not. */
+  /** Log lines that a tenant may still write, and how many were left out. */
   const shares = new BoundedMap<string, { lines: RateGate; unlogged: number }>(MAX_SHARES);
 
   return {
@@ -141,7 +141,7 @@ export function createRefusals(
       status,
       code: name === null ? null : ERRORS[name].code,
       name,
-      // Some sentences name a recipient.
+      // Some messages name a recipient.
       message: maskAddresses(message.slice(0, MAX_MESSAGE_CHARS)).toWellFormed(),
       domain: domain === null ? null : domain.slice(0, MAX_DOMAIN_CHARS),
       tokenId: caller?.tokenId ?? null,
@@ -171,12 +171,14 @@ export function createRefusals(
   }
 }
 
-/** Tokens that share a domain are one tenant's: nobody can make more of them than there are domains. */
+/** Tokens that share their first domain belong to one tenant: nobody can create more tenants than there are domains. */
 function tenantOf({ domains }: Caller): string {
   return [...domains].sort()[0] ?? '*';
 }
 
-/** Rows by key, the oldest of a key gone first; where all together are too many, those of the key that was idle longest. */
+/**
+ * Rows by key, the oldest of a key removed first; if the total is too large, those of the key that was idle longest.
+ */
 function createRings(maxRows: number) {
   const rings = new BoundedMap<string, Row[]>(Number.POSITIVE_INFINITY);
   let total = 0;

@@ -1,8 +1,8 @@
 /**
- * The instance's token-signing keys: Ed25519 (RFC 8037), private half sealed in the store, made at first use.
- * Rotation is adding a key: the newest signs, all verify. Two nodes that start together may each add one; both are
- * valid from then on. Given the store and a sealer; leaves rows that are never changed. If a stored key cannot be
- * opened the master key is wrong, and that is thrown: signing with a fresh key would hide it.
+ * The keys that sign tokens: Ed25519 (RFC 8037), the private half encrypted in the store, created at first use. A
+ * rotation adds a key: the newest signs, all verify. Two nodes that start together may each add one; both are valid.
+ * Rows never change. If a stored key cannot be decrypted, the secret key is wrong; this is thrown, because signing with
+ * a new key would hide it.
  */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
@@ -22,9 +22,9 @@ export interface PublicJwk {
 }
 
 export interface SigningKeys {
-  /** The newest key; the first call of an instance's life makes one. */
+  /** The newest key; the first call ever creates one. */
   signer(): Promise<{ kid: string; privateKey: KeyObject }>;
-  /** The key to verify with, or null. An unknown kid makes the store be read again, at most once in 5 s. */
+  /** The key to verify with, or null. For an unknown kid the store is read again, at most once in 5 s. */
   verifier(kid: string): Promise<KeyObject | null>;
   /** All public keys, newest first. */
   jwks(): Promise<{ keys: PublicJwk[] }>;
@@ -38,16 +38,16 @@ interface LoadedKey {
   jwk: PublicJwk;
 }
 
-/** Purpose label under which the private keys are sealed. */
+/** Purpose under which the private keys are encrypted. */
 export const KEY_SEAL = 'token-signing-key';
 /** PKCS#8 for Ed25519 up to the 32 bytes of the seed (RFC 8410 §7). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
-/** Forged kids must not turn into a store read each. */
+/** Forged kids must not cause a store read each. */
 const RELOAD_AFTER_MS = 5_000;
 
 /**
- * Throws where what is stored was sealed with a secret that is not given: found out at the start, not by mail that is
- * held because nothing can sign it.
+ * Throws if the stored keys were encrypted with a secret that is not configured. This is found at the start, and not
+ * later by mail that is held because nothing can sign it.
  */
 export async function requireSealingSecret(store: Pick<Store, 'signingKeys'>, sealer: Sealer): Promise<void> {
   for (const { privateSealed } of await store.signingKeys()) {
@@ -62,7 +62,7 @@ export async function requireSealingSecret(store: Pick<Store, 'signingKeys'>, se
   }
 }
 
-/** Signing keys over `store`, read once and kept. */
+/** Signing keys in `store`, read once and cached. */
 export function createSigningKeys(deps: {
   store: Pick<Store, 'signingKeys' | 'addSigningKey'>;
   clock: Clock;
@@ -75,7 +75,7 @@ export function createSigningKeys(deps: {
   let loading: Promise<void> | null = null;
   let opened: { kid: string; privateKey: KeyObject } | null = null;
 
-  /** Reads the rows, makes the first key where there is none; concurrent callers share one run. */
+  /** Reads the rows, creates the first key if there is none; concurrent callers share one run. */
   function load(): Promise<void> {
     loading ??= (async () => {
       let rows = await store.signingKeys();

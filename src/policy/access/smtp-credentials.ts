@@ -1,9 +1,10 @@
 /**
- * User names and passwords for SMTP submission, for programs that cannot take a token as a password. Given a name and a
- * password, it leaves a `Caller` that may send from one domain and nothing else. Passwords are made here, shown once, and
- * kept as scrypt hashes; an unknown name costs the same time as a wrong password. At most two hashes run at once and few
- * wait, fewer of one address, so that a flood of guesses cannot take the thread pool from the signatures or the queue from
- * others; a paused address gets none. A row is believed for 5 s; removing a credential shows at once in this process.
+ * User names and passwords for SMTP submission, for programs that cannot use a token as a password. Takes a name and a
+ * password; returns a `Caller` that may only send from one domain. Passwords are generated here, shown once, and stored
+ * as scrypt hashes; an unknown name takes the same time as a wrong password. At most two hashes run at once and few
+ * logins wait, fewer per address, so that many guesses cannot use up the thread pool that signs mail or the queue of
+ * other logins; a paused address gets none. A row is cached for 5 s; removing a credential takes effect in this process
+ * at once.
  */
 
 import { hash, scrypt, timingSafeEqual } from 'node:crypto';
@@ -23,29 +24,29 @@ import type { Grant } from './may-mint.ts';
 
 export interface SmtpCredentials {
   /**
-   * The caller behind a name and password; null where they do not fit. Throws AppError `rate-limited` after too many
-   * failures of one address, `unavailable` where too many wait; rejects with StoreUnavailable.
+   * The caller of a name and password; null if they do not match. Throws AppError `rate-limited` after too many
+   * failures of one address, `unavailable` if too many wait; rejects with StoreUnavailable.
    */
   verify(username: string, password: string, ip: string): Promise<Caller | null>;
-  /** The same caller as it stands now, for a session that goes on; null where the credential has ended. */
+  /** The current state of the same caller, for a session that continues; null if the credential has ended. */
   renew(username: string, caller: Caller): Promise<Caller | null>;
-  /** Makes a credential; its password is kept nowhere. */
+  /** Creates a credential; its password is not stored. */
   create(params: {
     name: string;
     domain: string;
     sandbox: boolean;
     notices: boolean;
-    /** The limits of who makes it. */
+    /** The limits derived from its creator. */
     grant: Grant;
     idempotency?: (credential: SmtpCredential) => IdempotencyEntry;
   }): Promise<{ credential: SmtpCredential; password: string }>;
-  /** Ends one of the given domains (undefined = any); false where there is none of that id. */
+  /** Ends one of the given domains (undefined = any); false if the id is unknown. */
   remove(params: { id: string; domains?: readonly string[] }): Promise<boolean>;
-  /** Whatever is believed is read again: some were removed elsewhere in this process. */
+  /** Empties the cache: some were removed elsewhere in this process. */
   forget(): void;
 }
 
-/** 16 MiB and about 40 ms a hash; raised by new rows only. */
+/** 16 MiB and about 40 ms per hash; a change applies to new rows only. */
 const COST_LOG2 = 14;
 const BLOCK_SIZE = 8;
 const HASH_BYTES = 32;
@@ -56,7 +57,7 @@ const MAX_USERNAME_CHARS = 128;
 const MAX_PASSWORD_CHARS = 256;
 const MAX_RUNNING = 2;
 const MAX_WAITING = 64;
-/** Of one address, or made for one domain. */
+/** Per address, or per domain. */
 const MAX_WAITING_EACH = 8;
 const BELIEVED_MS = 5_000;
 const MAX_BELIEVED = 1_000;
@@ -79,20 +80,20 @@ export function createSmtpCredentials(
     pauseMs: options.failurePauseMs ?? 300_000,
     maxAddresses: 10_000,
   });
-  /** Salts the keys of `proven`, which outlive the call. */
+  /** Salt for the keys of `proven`, which are kept after the call. */
   const pepper = Buffer.from(random.bytes(32)).toString('base64url');
   const nobodysSalt = random.bytes(SALT_BYTES);
-  /** Rows by user name. */
+  /** Cached rows by user name. */
   const believed = new BoundedMap<string, { row: SmtpCredential; untilMs: number }>(MAX_BELIEVED);
   /**
-   * Names with passwords that a hash has proved, and the id they are good for: they cost no second hash. So who logs in
-   * often, or from behind an address that somebody else's guesses have paused, is not kept out.
+   * Names with passwords that a hash has proved, and the id they belong to: they need no second hash. Somebody who logs
+   * in often, or from an address that is paused because of another's guesses, can therefore still log in.
    */
   const proven = new BoundedMap<string, string>(MAX_PROVEN);
   const queue: (() => void)[] = [];
   const asking = new Map<string, number>();
   let running = 0;
-  /** Counts removals: a row that was read before one must not be believed after it. */
+  /** Counts removals: a row that was read before one must not be cached after it. */
   let removals = 0;
 
   return {
@@ -138,7 +139,7 @@ export function createSmtpCredentials(
           ...grant,
           createdAt: clock.now(),
         };
-        // A name that is taken is a coin that fell on its edge: toss again.
+        // The random name is taken: try another.
         const key = idempotency === undefined ? {} : { idempotency: idempotency(credential) };
         const stored = await store.addSmtpCredential({ credential, ...key });
         if (stored === 'ended') throw new AppError('token-invalid');
@@ -194,7 +195,7 @@ export function createSmtpCredentials(
       throw new AppError('unavailable', { retryAfterSeconds: 5 });
     }
     asking.set(asker, own + 1);
-    // The one who finishes hands its place on.
+    // The one that finishes passes its place on.
     if (running >= MAX_RUNNING) await new Promise<void>((resolve) => queue.push(resolve));
     else running += 1;
     try {

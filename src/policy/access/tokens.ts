@@ -1,36 +1,36 @@
 /**
- * The JWT half of a token: a compact JWS of the RFC 9068 profile under the rules of RFC 8725. Given a token row it
- * writes the text that is shown once; given a text it says which row the text proves possession of, and nothing
- * more: whether that row is still valid is for `access.ts`. No claim but `jti` decides anything later.
+ * The JWT of a token: a compact JWS with the RFC 9068 profile and the rules of RFC 8725. Writes the text of a token
+ * row, which is shown once; reads a text and returns the row that it proves possession of. Whether that row is still
+ * valid is decided in `access.ts`. Only the claim `jti` is used later.
  */
 import { errors, type JWTHeaderParameters, jwtVerify, SignJWT } from 'jose';
 import type { Clock } from '../../lib/clock.ts';
 import type { Token } from '../../model/token.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
-/** `typ` of every token; what is signed for another purpose can never pass as one (RFC 8725 §3.11). */
+/** `typ` of every token, so that nothing signed for another purpose can be used as one (RFC 8725 §3.11). */
 export const TOKEN_TYPE = 'at+jwt';
 /** Tolerated difference between the clocks of two nodes. */
 export const LEEWAY_SECONDS = 60;
 /**
- * The same for when a token begins. It is older than its first use whatever its claims say, so this only tells of clocks;
- * a clock that is set back by more is worth a word of its own.
+ * The same for the time from which a token is valid. A token is always older than its first use, so an earlier time
+ * only means a wrong clock; a larger difference gets a message of its own.
  */
 export const EARLY_LEEWAY_SECONDS = 300;
-/** A real token has about 500 characters; a hundred domains still fit. */
+/** A real token has about 500 characters; one with a hundred domains still fits. */
 export const MAX_TOKEN_CHARS = 8192;
 
-/** Header members by which a token could bring or name its own key: refused, never followed (RFC 8725 §3.5, §3.10). */
+/** Header members that contain or name a key: refused, never used (RFC 8725 §3.5, §3.10). */
 const KEY_BEARING = ['jwk', 'jku', 'x5u', 'x5c', 'x5t', 'x5t#S256'] as const;
 
 export type TokenCheck =
   | { kind: 'valid'; tokenId: string }
-  /** Signed by us, and begins later than the clock says it is: the clock was ahead then, or is behind now. */
+  /** Signed by us, but valid only from a later time: the clock was ahead then, or is behind now. */
   | { kind: 'early'; tokenId: string; validFrom: number }
-  /** `reason` is for the log only; clients get one text for all. */
+  /** `reason` is for the log only; clients get the same text for all. */
   | { kind: 'invalid'; reason: string; tokenId: string | null };
 
-/** Signs the text for `token`; `instance` is the full `urn:postrider:<uuid>`. */
+/** Signs the text of `token`; `instance` is the full `urn:postrider:<uuid>`. */
 export async function signToken(keys: SigningKeys, instance: string, token: Token): Promise<string> {
   const { kid, privateKey } = await keys.signer();
   const issuedAt = Math.floor(token.createdAt / 1000);
@@ -52,7 +52,7 @@ export async function signToken(keys: SigningKeys, instance: string, token: Toke
   return jwt.sign(privateKey);
 }
 
-/** Checks signature, header and claims of `text`. Rejects only where the store of keys does. */
+/** Checks signature, header and claims of `text`. Rejects only if the store of keys rejects. */
 export async function checkToken(
   deps: { keys: SigningKeys; clock: Clock; instance: string },
   text: string,
@@ -73,7 +73,7 @@ export async function checkToken(
     }
     return { kind: 'valid', tokenId: jti };
   } catch (error) {
-    // Everything jose refuses is a JOSEError; anything else (the store is away) is not the token's fault.
+    // jose throws a JOSEError for every refusal; anything else (the store is unavailable) is not the token's fault.
     if (!(error instanceof errors.JOSEError)) throw error;
     const early = beginsLater(error);
     if (early !== null) {
@@ -84,7 +84,7 @@ export async function checkToken(
   }
 }
 
-/** The key stored under `kid`. Its kind is Ed25519 by construction, so the algorithm is pinned with it. */
+/** The key stored under `kid`. It is always an Ed25519 key, so the algorithm is fixed too. */
 async function pinnedKey(keys: SigningKeys, header: JWTHeaderParameters) {
   for (const name of KEY_BEARING) {
     if (header[name] !== undefined) throw new errors.JWSInvalid(`header member ${name} is not allowed`);
@@ -95,7 +95,7 @@ async function pinnedKey(keys: SigningKeys, header: JWTHeaderParameters) {
   return key;
 }
 
-/** A token of ours of which nothing is wrong but its beginning; its end is that of its row. */
+/** One of our tokens that is only not valid yet; its expiry is that of its row. */
 function beginsLater(error: errors.JOSEError): Extract<TokenCheck, { kind: 'early' }> | null {
   if (!(error instanceof errors.JWTClaimValidationFailed)) return null;
   if (error.claim !== 'nbf' || error.reason !== 'check_failed') return null;
@@ -104,7 +104,7 @@ function beginsLater(error: errors.JOSEError): Extract<TokenCheck, { kind: 'earl
   return { kind: 'early', tokenId: jti, validFrom: nbf * 1000 };
 }
 
-/** jti of a token whose signature held but whose claims did not; null where nothing in it can be believed. */
+/** jti of a token with a valid signature but invalid claims; null if nothing in it can be trusted. */
 function claimedId(error: errors.JOSEError): string | null {
   const isClaimError = error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed;
   const jti = isClaimError ? error.payload.jti : undefined;

@@ -1,7 +1,7 @@
 /**
- * What follows when receivers say again and again that a sender domain's authentication fails: an event
- * that its webhooks tell, and the doctor looks at the domain at once. Delivery counts the replies and pauses the mail
- * (pipeline/deliver/outcome/sender-effects.ts); this is the part that reaches a person.
+ * Reacts when receivers repeatedly say that a sender domain's authentication fails: stores an event for its webhooks,
+ * and has the doctor check the domain at once. Delivery counts the replies and pauses the mail
+ * (pipeline/deliver/outcome/sender-effects.ts); this part informs people.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -11,9 +11,9 @@ import type { EventStore } from '../../store/topics/events.ts';
 import type { DomainService } from './domains.ts';
 
 export interface AuthAlarm {
-  /** `site` refuses mail of `senderDomain` for its authentication. Never throws. */
+  /** `site` refuses mail of `senderDomain` for authentication reasons. Never throws. */
   raise(senderDomain: string, site: string): void;
-  /** Resolves when what was begun has ended; for stopping and tests. */
+  /** Resolves when running work has ended; for stopping and tests. */
   settled(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ interface Deps {
   clock: Clock;
   random: Random;
   log: Logger;
-  /** Events were stored: webhook calls may be due. */
+  /** Called when events were stored: webhook calls may be due. */
   eventsStored(): void;
 }
 
@@ -52,7 +52,7 @@ export function createAuthAlarm({ domains, store, clock, random, log, eventsStor
     await store.appendEvents({ events: [{ ...event, domain: senderDomain, deliveryId: null }] });
     eventsStored();
     await domains.verify(senderDomain).catch((err: unknown) => {
-      // Removed meanwhile: nothing to look at.
+      // Removed meanwhile: nothing to check.
       log.warn({ err, domain: senderDomain }, 'the doctor could not look at a sender domain');
     });
   }

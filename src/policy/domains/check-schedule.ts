@@ -1,21 +1,24 @@
 /**
- * When a sender domain is looked up again without anybody asking: soon and often while its records
- * are being published, then ever more rarely; once a day when all is well; often again while it fails. Pure. Each
- * domain has its own share of jitter, so that a thousand added at once are not checked at once for ever.
+ * When a sender domain is checked again automatically: soon and often while its records are being published, then less
+ * and less often; once a day when everything is correct; often while it fails. Each domain has its own jitter, so that
+ * a thousand domains added together are not always checked together.
  */
 import type { Domain } from '../../model/domain.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** As often as once a minute for so long, and this fraction of its age later on. */
+/** Once a minute for this time, and later after this fraction of its age. */
 const EAGER_MS = 15 * MINUTE_MS;
 const FAILING_EVERY_MS = 15 * MINUTE_MS;
-/** Whoever has not published anything for so long is looked up once a day. */
+/** A domain without correct records for this long is checked once a day. */
 const ABANDONED_MS = 30 * DAY_MS;
 const JITTER = 0.1;
 
-/** When the next check is due, epoch milliseconds; null = never by itself (an operator's word, a suspension). */
+/**
+ * When the next check is due, in epoch milliseconds; null = no automatic check (declared by the operator, or
+ * suspended).
+ */
 export function nextCheckAt(
   domain: Pick<Domain, 'id' | 'status' | 'verifiedBy' | 'createdAt' | 'lastCheckedAt'>,
 ): number | null {
@@ -28,7 +31,7 @@ export function nextCheckAt(
 function waitOf(
   domain: Pick<Domain, 'status' | 'verifiedBy' | 'createdAt' | 'lastCheckedAt'>,
 ): number | null {
-  // The operator's word needs no DNS, and one that was never looked up may not be in it at all.
+  // A domain declared by the operator needs no DNS, and may not exist there at all.
   if (domain.verifiedBy === 'operator') return null;
   switch (domain.status) {
     case 'Suspended':

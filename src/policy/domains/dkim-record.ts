@@ -10,17 +10,17 @@ export interface DkimRecord {
   /** Without blanks; '' is a revoked key; undefined where there is no `p=`. */
   publicKey: string | undefined;
   version: string | undefined;
-  /** Lower case; `rsa` where not given. */
+  /** Lower case; default `rsa`. */
   keyType: string;
   /** Lower case items; undefined: all. */
   hashes: readonly string[] | undefined;
   services: readonly string[] | undefined;
   flags: readonly string[];
-  /** The panel stored quotes or backslashes as part of the text; verifiers do not forgive that. */
+  /** The DNS panel stored quotes or backslashes as part of the text, which verifiers do not accept. */
   escaped: boolean;
 }
 
-/** How a published record stands to our key. */
+/** How a published record compares with our key. */
 export type KeyComparison =
   | { kind: 'match'; testing: boolean }
   /** `p=` is empty (RFC 6376 §3.6.1: revoked). */
@@ -28,16 +28,16 @@ export type KeyComparison =
   /** No `p=` at all, or another `v=`. */
   | { kind: 'not-a-key' }
   | { kind: 'escaped' }
-  /** `k=`, `h=` or `s=` shut our signatures out; `tag` as it would be without that. */
+  /** `k=`, `h=` or `s=` exclude our signatures; `tag` is the one that does. */
   | { kind: 'unusable'; tag: 'k' | 'h' | 's' }
-  /** `otherCase`: the same letters, some of them made small or capital. */
+  /** `otherCase`: the same letters, some in another case. */
   | { kind: 'different'; foundLength: number; ourLength: number; truncated: boolean; otherCase: boolean };
 
-/** More than any key needs; the rest of a longer text is not looked at. */
+/** More than any key needs; the rest of a longer text is ignored. */
 const MAX_TEXT = 16_384;
 const MAX_TAGS = 64;
 
-/** The tags of a record. The first of a repeated tag counts; what is no tag is passed over. */
+/** The tags of a record. Of a repeated tag the first counts; invalid tags are skipped. */
 export function parseDkimRecord(text: string): DkimRecord {
   const given = text.slice(0, MAX_TEXT);
   const escaped = given.includes('"') || given.includes('\\');

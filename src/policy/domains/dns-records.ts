@@ -7,21 +7,21 @@
 import type { DkimKey } from '../../model/domain.ts';
 import { spfText } from './relay-spf.ts';
 
-/** What a record is for, by which the owner and the dashboard tell them apart. */
+/** The purpose of a record, for the owner and the dashboard. */
 export type DnsRecordPurpose = 'Ownership' | 'DKIM' | 'SPF' | 'DMARC' | 'ReturnPath' | 'Tracking';
 
-/** One record as API and dashboard show it. */
+/** One record as the API and the dashboard show it. */
 export interface DnsRecord {
   Type: 'TXT' | 'MX' | 'CNAME';
-  /** Full name without trailing dot; `relativeHost` gives what most panels want. */
+  /** Full name without trailing dot; `relativeHost` returns the form that most panels need. */
   Host: string;
   /**
-   * MX: preference and host. CNAME: the host it leads to. TXT: the whole text in one piece, without quotes, however long;
-   * a panel or `zoneSnippet` splits it.
+   * MX: preference and host. CNAME: the target. TXT: the whole text in one piece, without quotes, however long; a panel
+   * or `zoneSnippet` splits it.
    */
   Value: string;
   Purpose: DnsRecordPurpose;
-  /** false: a suggestion. Where the domain has such a record already it stays, merged with ours, not doubled. */
+  /** false: a suggestion. If the domain already has such a record, it stays and ours is merged into it. */
   Required: boolean;
 }
 
@@ -51,10 +51,9 @@ export function dkimValue(publicKey: string): string {
 
 /**
  * The records of a domain: ownership, one per DKIM key in the given order, where bounces of its own return path go,
- * then suggestions for SPF and DMARC.
- *
- * `bounceDomain`: the host in return paths. SPF is checked there (RFC 7208 §2.4); where that host is not under the
- * domain, the suggestion is for the domain itself, which some receivers look at all the same. */
+ * then suggestions for SPF and DMARC. `bounceDomain`: the host in return paths. SPF is checked there (RFC 7208 §2.4);
+ * if that host is not under the domain, the suggestion is for the domain itself, which some receivers check as well.
+ */
 export function domainRecords(params: {
   domain: string;
   verifyToken: string;
@@ -62,9 +61,9 @@ export function domainRecords(params: {
   bounceDomain: string;
   /** The domain's own host for return paths, or null. */
   returnPathHost: string | null;
-  /** The domain's own host for personal links, and the server's name that it leads to; absent or null = none. */
+  /** The domain's own host for personal links, and the server's name that it must point to; absent or null = none. */
   tracking?: { host: string; target: string } | null;
-  /** Names that SPF includes for relays that mail leaves by; absent = none. */
+  /** Names that SPF must include for the relays in use; absent = none. */
   spfIncludes?: readonly string[];
 }): readonly DnsRecord[] {
   const { domain, verifyToken, keys, bounceDomain, returnPathHost } = params;
@@ -121,8 +120,8 @@ export function domainRecords(params: {
 }
 
 /**
- * `host` as a panel for `zone` wants it: only the part before the zone, `@` for the zone itself. A name outside the
- * zone comes back whole with a trailing dot, which panels and zone files take as "complete".
+ * `host` as a panel for `zone` expects it: only the part before the zone, `@` for the zone itself. A name outside the
+ * zone is returned complete with a trailing dot, which panels and zone files read as absolute.
  */
 export function relativeHost(host: string, zone: string): string {
   if (host === zone) return '@';

@@ -1,28 +1,29 @@
 /**
- * The state of a sender domain, from what a check found; pure.
+ * The state of a sender domain, from the result of a check.
  *
  *   Pending ──verified──► Verified ──a check fails──► Failing ──verified──► Verified
- *   Suspended stays until a person changes it; the operator's word and a DNS failure take nothing away.
  *
- * A failing domain goes on sending for two days: records vanish by mistake, and come back.
+ * `Suspended` stays until a person changes it. If the operator declared the domain verified, or the DNS gave no answer,
+ * a check changes nothing. A failing domain may send for two more days, because records disappear by mistake and are
+ * restored.
  */
 import type { Domain, DomainStatus } from '../../model/domain.ts';
 import type { DomainCheck } from './doctor/check.ts';
 
 const GRACE_MS = 2 * 24 * 3_600_000;
 
-/** Whether mail of this domain may leave: verified, or failing for less than the grace. */
+/** Whether mail of this domain may be sent: verified, or failing for less than the grace time. */
 export function maySend(domain: Pick<Domain, 'status' | 'failingSince'>, now: number): boolean {
   if (domain.status === 'Verified') return true;
   return domain.status === 'Failing' && now < (heldFrom(domain) ?? Number.POSITIVE_INFINITY);
 }
 
-/** When a failing domain's mail is held, or null: it does not fail. */
+/** When a failing domain's mail will be held, or null if it does not fail. */
 export function heldFrom({ status, failingSince }: Pick<Domain, 'status' | 'failingSince'>): number | null {
   return status !== 'Failing' || failingSince === null ? null : failingSince + GRACE_MS;
 }
 
-/** What a check makes of a domain. */
+/** The status after a check. */
 export function nextStatus(
   domain: Pick<Domain, 'status' | 'verifiedBy' | 'failingSince'>,
   result: { verified: boolean; temporary: boolean },
@@ -30,7 +31,7 @@ export function nextStatus(
 ): { status: DomainStatus; verifiedBy: Domain['verifiedBy']; failingSince: number | null } {
   if (domain.status === 'Suspended') return keep(domain);
   if (result.verified) return { status: 'Verified', verifiedBy: 'dns', failingSince: null };
-  // The operator's own word and a DNS time-out take nothing away.
+  // The operator's declaration and a DNS time-out change nothing.
   if (domain.verifiedBy === 'operator' || result.temporary || domain.status === 'Pending')
     return keep(domain);
   return { status: 'Failing', verifiedBy: domain.verifiedBy, failingSince: domain.failingSince ?? now };
@@ -40,7 +41,7 @@ function keep(domain: Pick<Domain, 'status' | 'verifiedBy' | 'failingSince'>) {
   return { status: domain.status, verifiedBy: domain.verifiedBy, failingSince: domain.failingSince };
 }
 
-/** What the last check found, as the domain service stored it; null before the first. */
+/** The result of the last check as the domain service stored it; null before the first. */
 export function checksOf(domain: Pick<Domain, 'lastChecks'>): readonly DomainCheck[] | null {
   return domain.lastChecks === null ? null : (JSON.parse(domain.lastChecks) as DomainCheck[]);
 }

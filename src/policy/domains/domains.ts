@@ -47,22 +47,22 @@ export interface DomainService {
     domains: readonly string[] | undefined,
     part: { after?: string; limit: number },
   ): Promise<readonly Domain[]>;
-  /** Every domain by name, read some at a time. */
+  /** Every domain by name, read in portions. */
   all(): AsyncIterable<Domain>;
-  /** Looks the records up now and stores what was found. AppError not-found. */
+  /** Looks up the records now and stores the result. AppError not-found. */
   verify(name: string): Promise<{ domain: Domain; checks: readonly DomainCheck[] }>;
   /** Changes settings. AppError not-found. */
   update(name: string, settings: DomainSettingsPatch): Promise<Domain>;
   /**
-   * Lets the standby key sign from now on, if the DNS showed it within the last hour; else looks once more first.
+   * Makes the standby key sign from now on, if the DNS showed it within the last hour; otherwise looks once more first.
    * AppError not-found, or key-not-published with a sentence that says what is missing.
    */
   rotateKey(name: string): Promise<Domain>;
-  /** Makes a new standby key where the retired one has been kept for its week; null where it is not time. */
+  /** Creates a new standby key if the retired one has been kept for its week; null if not yet. */
   renewStandby(domain: Domain): Promise<Domain | null>;
   remove(name: string): Promise<boolean>;
   records(domain: Domain): readonly DnsRecord[];
-  /** May this caller send from `fromDomain`, and as which registered domain? */
+  /** Whether this caller may send from `fromDomain`, and as which registered domain. */
   senderFor(
     caller: Caller,
     fromDomain: string,
@@ -74,11 +74,11 @@ export interface DomainService {
   >;
   /** The mail quota in force; null = none. */
   quotaOf(domain: string): Promise<QuotaLimits | null>;
-  /** The same of a domain that was read. */
+  /** The same for a domain that was already read. */
   quotaIn(domain: Domain): QuotaLimits | null;
-  /** The settings in force; the defaults where the domain is gone. */
+  /** The settings in force; the defaults if the domain was removed. */
   settingsOf(domain: string): Promise<DomainSettings>;
-  /** Whether a domain that was looked up in this process sends at most once, without a look-up. */
+  /** Whether a domain sends at most once, from memory; only for domains that this process has looked up. */
   sendsAtMostOnce(domain: string): boolean;
   signersFor(
     domain: string,
@@ -90,20 +90,20 @@ export interface DomainService {
 }
 
 export interface DomainOptions {
-  /** Development with the sandbox as the only route: unknown domains count as verified and are captured unsigned. */
+  /** In development with the sandbox as the only route: unknown domains count as verified and are captured unsigned. */
   anyDomain: boolean;
   /** Selectors of a new domain are `<prefix>1` and `<prefix>2`. */
   selectorPrefix: string;
   bounceDomain: string;
-  /** For domains without one of their own; left out = none. */
+  /** For domains without their own; absent = none. */
   quota?: QuotaLimits;
-  /** Name of this server that tracking hosts lead to; the bounce domain where left out. */
+  /** The name of this server that tracking hosts must point to; default: the bounce domain. */
   trackingTarget?: string;
-  /** Names that SPF includes for relays that mail leaves by; absent = none. */
+  /** Names that SPF must include for the relays in use; absent = none. */
   spfIncludes?: readonly string[];
   /** false: the operator's relay signs, so nothing is signed here. */
   dkim: boolean;
-  /** Sender domain whose key signs below every other's, while it may send; left out or null = none. */
+  /** Sender domain whose key signs every message a second time, while it may send; absent or null = none. */
   serviceDomain?: string | null;
 }
 
@@ -113,7 +113,7 @@ interface Deps {
   sealer: Sealer;
   clock: Clock;
   random: Random;
-  /** Examines domains; one over the resolver alone where left out. */
+  /** Examines domains; default: a doctor with only the resolver. */
   doctor?: DomainDoctor;
 }
 
@@ -123,22 +123,22 @@ interface Cached {
   until: number;
 }
 
-/** How long an answer may be out of date on another node; changes through this service show at once. */
+/** How long another node may use outdated values; changes through this service apply at once. */
 const CACHE_MS = 5_000;
 const MAX_CACHED = 10_000;
-/** Domains read in one question, with their keys. */
+/** Domains read in one query, with their keys. */
 const AT_ONCE = 100;
-/** Purpose label under which DKIM keys are sealed. */
+/** Purpose under which DKIM keys are encrypted. */
 const DKIM_SEAL = 'dkim-key';
 
 export function createDomainService(deps: Deps, options: DomainOptions): DomainService {
   const { store, sealer, clock, random } = deps;
   const doctor = deps.doctor ?? createDomainDoctor(deps);
   const cache = new BoundedMap<string, Cached>(MAX_CACHED);
-  /** Counts changes through this service: what was read while one happened is not kept. */
+  /** Counts changes through this service: values read during a change are not cached. */
   let changes = 0;
   const quota = options.quota ?? NO_QUOTA;
-  /** Those of all domains looked up so far; unlike the cache never emptied, since nothing of it may be forgotten. */
+  /** All such domains looked up so far; never emptied, unlike the cache, because none may be forgotten. */
   const atMostOnce = new Set<string>();
 
   return {
@@ -196,7 +196,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
       ...(params.idempotency === undefined
         ? {}
         : {
-            // The row as it will be, but for its number.
+            // The row as it will be stored, without its number.
             idempotency: params.idempotency({
               ...wanted,
               id: 0,
@@ -296,7 +296,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     }
     const rotated = await store.rotateDomainKey({ name, selector: verdict.selector, now: clock.now() });
     forget(name);
-    // Somebody else rotated, or removed the domain, in between: then there is no such standby key any more.
+    // Another process rotated the key, or removed the domain, meanwhile: the standby key no longer exists.
     if (rotated === null) throw new AppError('key-not-published', { message: 'The keys have just changed.' });
     return rotated;
   }
@@ -325,7 +325,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     return domainRecords({ ...zoneOf(domain), spfIncludes: options.spfIncludes ?? [] });
   }
 
-  /** What the records of a domain are made of. */
+  /** The values that the records of a domain are made from. */
   function zoneOf(domain: Domain) {
     return {
       domain: domain.name,
@@ -347,7 +347,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
 
   async function senderFor(caller: Caller, fromDomain: string) {
     const all = caller.domains.includes('*');
-    // Whole labels only: the domain itself, then each parent that allows its sub-domains.
+    // Whole labels only: the domain itself, then each parent that allows sub-domains.
     for (let name = fromDomain; name !== ''; name = parentOf(name)) {
       if (!all && !caller.domains.includes(name)) continue;
       const { domain } = known(name) ?? (await lookUp(name));
@@ -374,8 +374,8 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
   }
 
   /**
-   * Whether a domain between the two is registered by itself: its mail is for its own tokens. One that nobody has proved
-   * yet does not count, or whoever adds it could stop the parent's mail.
+   * Whether a domain between the two is registered separately: its mail is for its own tokens. One that is not verified
+   * does not count, or adding it could stop the parent's mail.
    */
   async function isUnderOther(caller: Caller, from: string, parent: string): Promise<boolean> {
     for (let name = from; name !== parent; name = parentOf(name)) {
@@ -409,7 +409,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     if (own.kind === 'held') return own;
     const service = await serviceSigners(name);
     if (service.kind === 'held') return service;
-    // The order of the fields: whom mail comes from, then who sends it.
+    // The order of the signatures: first the domain in From, then the service domain.
     return { kind: 'signers', signers: [...own.signers, ...service.signers] } as const;
   }
 
@@ -424,7 +424,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     }
   }
 
-  /** None while its records are not seen: a signature that nobody can verify helps nobody. */
+  /** None while its records are not published, because nobody could verify the signature. */
   async function serviceSigners(name: string) {
     const { serviceDomain = null } = options;
     const none = { kind: 'signers', signers: [] as readonly DkimSigner[] } as const;
@@ -443,7 +443,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     ];
   }
 
-  /** What was looked up lately: several questions a message, none of which should wait a turn. */
+  /** The cached entry: several questions per message use it, and none should wait. */
   function known(name: string): Cached | null {
     const found = cache.get(name);
     return found !== undefined && found.until > clock.monotonicMs() ? found : null;
@@ -481,7 +481,7 @@ function exists(name: string): AppError {
   return new AppError('domain-exists', { field: '/Domain', message: `The domain ${name} exists already` });
 }
 
-/** `a.b.example.com` → `b.example.com`; '' above two labels. */
+/** `a.b.example.com` → `b.example.com`; '' for two labels and fewer. */
 function parentOf(name: string): string {
   const parent = name.slice(name.indexOf('.') + 1);
   return parent !== name && parent.includes('.') ? parent : '';

@@ -1,11 +1,11 @@
 /**
- * Rotating DKIM keys without a gap: signing moves to the standby key, which has been published since
- * it was made; the old one stays published for a week, so that mail under way can be verified; then a new standby takes
- * its place, under a selector that was never used before, because receivers remember keys by selector.
+ * Rotating DKIM keys without a gap: signing changes to the standby key, which has been published since it was created;
+ * the old key stays published for a week, so that mail on its way can be verified; then a new standby key replaces it,
+ * under a new selector, because receivers cache keys by selector.
  *
- *   standby ──rotate──► active ──rotate──► retired ──7 days──► gone, replaced by a new standby
+ *   standby ──rotate──► active ──rotate──► retired ──7 days──► replaced by a new standby
  *
- * Pure: who may rotate now, and what the next selector is called.
+ * Decides when a rotation is possible, and the next selector.
  */
 import type { Domain } from '../../model/domain.ts';
 import { dkimHost } from './dns-records.ts';
@@ -14,7 +14,7 @@ import type { DomainCheck } from './doctor/check.ts';
 const DAY_MS = 24 * 3_600_000;
 /** How long a retired key stays published. */
 export const RETIRED_FOR_MS = 7 * DAY_MS;
-/** A look-up older than this proves nothing about the standby key any more. */
+/** An older look-up no longer proves that the standby key is published. */
 const PROOF_MS = 3_600_000;
 
 export type RotationVerdict =
@@ -23,7 +23,7 @@ export type RotationVerdict =
   | { kind: 'unseen' }
   | { kind: 'refused'; why: string };
 
-/** Whether signing may move to the standby key, by the checks that are stored with the domain. */
+/** Whether signing may change to the standby key, by the checks stored with the domain. */
 export function mayRotate(domain: Domain, now: number): RotationVerdict {
   const standby = domain.keys.find((key) => key.role === 'standby');
   if (standby === undefined) return { kind: 'refused', why: noStandby(domain) };
@@ -46,7 +46,7 @@ function noStandby(domain: Domain): string {
   return `The key was rotated a short while ago: the next standby key is made on ${from}.`;
 }
 
-/** A retired key whose week is over, and no standby: time for a new one. */
+/** A retired key whose week is over, and no standby key: time for a new one. */
 export function needsNewStandby(domain: Domain, now: number): boolean {
   return (
     domain.keys.every((key) => key.role !== 'standby') &&
@@ -54,7 +54,7 @@ export function needsNewStandby(domain: Domain, now: number): boolean {
   );
 }
 
-/** The first number behind `prefix` that is above those of all present keys, which are always the newest. */
+/** The first number after `prefix` that is above those of all current keys, which are always the newest. */
 export function nextSelector(domain: Domain, prefix: string): string {
   const numbers = domain.keys.map(({ selector }) =>
     selector.startsWith(prefix) && /^\d{1,9}$/.test(selector.slice(prefix.length))

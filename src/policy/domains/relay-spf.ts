@@ -1,7 +1,7 @@
 /**
- * What the SPF record of a return path needs where mail leaves by a relay: the names under which the known providers publish
- * their addresses. Given the host of a relay, gives the `include:` of its provider, or null where the provider is not known.
- * From the providers' own set-up pages, as of 2026-11. Pure.
+ * The SPF record of a return path when relays are used: the names under which known providers publish their addresses.
+ * Takes the host of a relay; returns the `include:` of its provider, or null if the provider is unknown. From the
+ * providers' own set-up pages, as of 2026-11.
  */
 
 /** End of the relay's host name → name to include. */
@@ -24,7 +24,7 @@ const INCLUDES: readonly (readonly [end: string, include: string])[] = [
   ['ovh.net', 'mx.ovh.com'],
 ];
 
-/** The name to include for a relay's host; null where its provider is not known. */
+/** The name to include for a relay's host; null if its provider is unknown. */
 export function relayInclude(host: string): string | null {
   const name = host.toLowerCase().replace(/\.$/, '');
   const found = INCLUDES.find(([end]) => name === end || name.endsWith(`.${end}`));
@@ -32,8 +32,8 @@ export function relayInclude(host: string): string | null {
 }
 
 /**
- * The text of the SPF record for return paths at `bounceDomain`. `a` and `mx` of the host cover the usual case that bounces
- * come in where mail goes out; `includes`: names for relays that mail leaves by.
+ * The text of the SPF record for return paths at `bounceDomain`. `a` and `mx` of the host cover the usual case that
+ * bounces are received where mail is sent; `includes`: names for the relays in use.
  */
 export function spfText(bounceDomain: string, includes: readonly string[] = []): string {
   const terms = [`a:${bounceDomain}`, `mx:${bounceDomain}`, ...includes.map((name) => `include:${name}`)];

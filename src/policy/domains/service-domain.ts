@@ -1,13 +1,13 @@
 /**
- * The service domain: a sender domain of the operator's whose key signs below that of every sender,
- * so that feedback loops by signature are enrolled in once. It is a sender domain like any other: its keys are sealed,
- * shown, checked and rotated in the same way. Given its name, leaves it added; its records are still to be published.
+ * The service domain: a sender domain of the operator whose key signs every message a second time, so that feedback
+ * loops that go by signature need one registration only. It is a sender domain like any other: its keys are encrypted,
+ * shown, checked and rotated in the same way.
  */
 import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { DomainService } from './domains.ts';
 
-/** Adds the domain where it is not there yet. null: none is configured. */
+/** Adds the domain if it does not exist yet. null: none is configured. */
 export async function addServiceDomain(
   domains: Pick<DomainService, 'get' | 'add'>,
   name: string | null,
@@ -17,7 +17,7 @@ export async function addServiceDomain(
   try {
     await domains.add({ name, operatorVerified: false });
   } catch (cause) {
-    // Another process was faster.
+    // Another process added it first.
     if (cause instanceof AppError && cause.problems[0].name === 'domain-exists') return;
     throw cause;
   }

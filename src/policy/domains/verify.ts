@@ -1,11 +1,10 @@
 /**
- * Looks at a sender domain's ownership and DKIM records and says in sentences what is right, wrong and to be done.
+ * Looks up a sender domain's ownership and DKIM records, and says in sentences what is right, wrong and to be done.
  *
- * Given: a resolver and the domain's row. Leaves behind: a verdict and the checks behind it; nothing is stored here.
- * Verified: the active selector's key stands in DNS as ours, and the domain is owned, which either the ownership
- * record or that key proves: only who holds the zone can publish a key made for it. A DNS failure is no statement
- * about a record, so `temporary` tells a verdict that it spoiled from one that stands. Answers come from anybody:
- * they are compared whole, and shown cut and without control characters.
+ * Verified means: the active selector's key is published, and the domain is owned. Ownership is proved by its own
+ * record or by that key, because only the owner of the zone can publish a key that was created for it. A DNS failure
+ * says nothing about a record, so `temporary` marks a verdict that it made impossible. Answers can come from anybody:
+ * they are compared completely, and shown cut and without control characters.
  */
 import type { DkimKey } from '../../model/domain.ts';
 import type { DnsAnswer, Resolver } from '../../net/dns-types.ts';
@@ -17,27 +16,27 @@ import { type DomainCheck, shownTexts, unanswered } from './doctor/check.ts';
 export interface DomainVerification {
   verified: boolean;
   checks: DomainCheck[];
-  /** A look-up that the verdict rests on got no answer: `verified: false` then says nothing about the domain. */
+  /** A look-up that the verdict depends on got no answer: `verified: false` then says nothing about the domain. */
   temporary: boolean;
 }
 
-/** One record looked up: `proven` whether it is as it should be, `unknown` where DNS gave no answer. */
+/** The result for one record: `proven` if it is correct, `unknown` if the DNS gave no answer. */
 interface Finding {
   check: DomainCheck;
   state: 'proven' | 'absent' | 'unknown';
 }
 
 const MAX_OWNERSHIP = 512;
-/** More texts than this at one name are not compared. */
+/** Further texts at one name are not compared. */
 const MAX_COMPARED = 100;
-/** RFC 8301 §3.2: below the first verifiers must not accept, below the second they should not be asked to. */
+/** RFC 8301 §3.2: verifiers must not accept keys below the first; below the second, new keys should not be used. */
 const REFUSED_BELOW_BITS = 1024;
 const WEAK_BELOW_BITS = 2048;
-/** Zones of a domain that are tried for a name that the panel completed once too often. */
+/** How many parent zones are tried, to find a name to which the panel appended its zone a second time. */
 const MAX_ZONES = 3;
 /**
- * Checks the domain now. `keys`: at most one `active`; without one the domain cannot be verified.
- * Never rejects because of what DNS answers.
+ * Checks the domain now. `keys`: at most one `active`; without one the domain cannot be verified. Never rejects because
+ * of a DNS answer.
  */
 export async function verifyDomain(params: {
   resolver: Pick<Resolver, 'txt'>;
@@ -103,7 +102,7 @@ async function checkKey(
   const name = dkimHost(key.selector, domain);
   const answer = await resolver.txt(name);
   const result = finding(id, name, dkimValue(key.publicKey), answer);
-  // Mail is signed by the active key alone; a standby that is wrong only stands in the way of the next rotation.
+  // Only the active key signs mail; a wrong standby key only prevents the next rotation.
   const wrong = key.role === 'active' ? 'fail' : 'warn';
   if (answer.kind === 'failure') {
     const { message, fix } = unanswered(name, answer.reason);
@@ -152,7 +151,7 @@ async function checkKey(
 
 const ROTATE = 'Rotate the DKIM key of this domain; new keys have 2048 bits.';
 
-/** Fills in what every finding about one record has in common. */
+/** Adds what all findings about one record have in common. */
 function finding(id: string, name: string, expected: string, answer: DnsAnswer<string>) {
   const record: DomainCheck['record'] = {
     type: 'TXT',
@@ -173,8 +172,8 @@ function textsOf(answer: DnsAnswer<string>): readonly string[] {
 }
 
 /**
- * The name at which our record stands because the panel appended its zone to a name that was complete already, with
- * that zone; null where it does not. The zone may be the domain or any parent of it.
+ * The name of our record if the panel appended its zone to a name that was already complete, with that zone; null if
+ * not. The zone may be the domain or any parent of it.
  */
 async function findAppended(
   resolver: Pick<Resolver, 'txt'>,
@@ -273,7 +272,7 @@ function differenceSentences(name: string, comparison: Exclude<KeyComparison, { 
   }
 }
 
-/** One pair of quotes that a panel stored with the text does not make another owner. */
+/** One pair of quotes that a panel stored with the text is ignored. */
 function unquoted(text: string): string {
   const trimmed = text.slice(0, MAX_OWNERSHIP).trim();
   return trimmed.startsWith('"') && trimmed.endsWith('"') ? trimmed.slice(1, -1).trim() : trimmed;

@@ -2,7 +2,7 @@
  * Guard-rails of a sender domain: if among its last 1000 outcomes more than 5 % bounced or 0.3 % complained, it is
  * warned; above 10 % or 0.5 % its bulk mail is held until the figures improve or the operator releases it. Once a
  * minute the domains with new bounces or complaints are checked. The shares are always of 1000, so a few bounces of a
- * new domain do not count as a high rate. Writes events for each change, a hold, and the figures that the API shows.
+ * new domain are not a high rate. Each change is an event; the API shows the figures.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -19,20 +19,20 @@ export type GuardLevel = 'ok' | 'warn' | 'hold';
 
 export interface GuardStanding extends OutcomeRates {
   level: GuardLevel;
-  /** In plain words, '' for `ok`. */
+  /** A sentence, '' for `ok`. */
   reason: string;
 }
 
 export interface GuardRails extends Service {
-  /** How a domain stood when it was last looked at; null: nothing came back lately. */
+  /** The state of a domain at its last check; null: no recent bounces or complaints. */
   standing(domain: string): GuardStanding | null;
-  /** Levels of all domains that were looked at. */
+  /** Levels of all domains that were checked. */
   levels(): readonly GuardLevel[];
-  /** Domains that are warned and not held yet. */
+  /** Domains that are warned and not held. */
   warned(): readonly { domain: string; standing: GuardStanding }[];
-  /** A far end found this domain's links on a blocklist again and again: its bulk mail is held for a day. */
+  /** A receiver repeatedly said that this domain's links are on a blocklist: its bulk mail is held for a day. */
   holdListed(domain: string, why: string): void;
-  /** Looks now at what came back since the last time; for tests and the first look. */
+  /** Checks the events since the last time now; for tests and the first check. */
   look(): Promise<void>;
 }
 
@@ -42,24 +42,24 @@ interface Deps {
   clock: Clock;
   random: Random;
   log: Logger;
-  /** Events were stored: webhook calls may be due. */
+  /** Called when events were stored: webhook calls may be due. */
   eventsStored(): void;
 }
 
 const WINDOW = 1000;
-/** Of the window, more than. */
+/** Warned above these counts of the window. */
 const WARN = { bounced: 50, complained: 3 };
 const HOLD = { bounced: 100, complained: 5 };
 const LOOK_EVERY_MS = 60_000;
-/** The first look goes back so many events. */
+/** The first check reads this many events back. */
 const FIRST_LOOK_EVENTS = 100_000;
-/** Looked through in one question. */
+/** Events read in one query. */
 const EVENTS_AT_ONCE = 10_000;
-/** Who released a hold is believed for so long. */
+/** After a person has released a hold, the domain is not held again for this time. */
 const BELIEVED_MS = 24 * 3_600_000;
 const BY = 'guard-rails';
 const BY_LISTING = 'guard-rails:listed';
-/** A listing is looked at again after so long. */
+/** After this time a listing is forgotten. */
 const LISTED_MS = 24 * 3_600_000;
 
 /** Whether the guard-rails made this hold, not a person. */
@@ -71,7 +71,7 @@ export function isGuardHold({ createdBy }: Pick<Hold, 'createdBy'>): boolean {
 export function createGuardRails(deps: Deps): GuardRails {
   const { store, holds, clock, random, log } = deps;
   const standings = new Map<string, GuardStanding>();
-  /** Domains held by us, as far as we know: a hold that is gone was released by somebody. */
+  /** Domains that we hold, as far as we know: if such a hold is gone, a person released it. */
   const held = new Set<string>();
   const believedUntil = new Map<string, number>();
   let afterSeq: number | null = null;
@@ -113,7 +113,7 @@ export function createGuardRails(deps: Deps): GuardRails {
       for (const domain of found.domains) changed.add(domain);
       from = found.nextSeq;
     }
-    // Those in trouble are looked at each time: good mail alone makes them better.
+    // Domains in trouble are checked each time, because delivered mail alone improves their figures.
     const troubled = [...standings].filter(([, { level }]) => level !== 'ok').map(([domain]) => domain);
     for (const domain of new Set([...changed, ...troubled, ...held])) await lookAt(domain, first);
     afterSeq = last;
@@ -130,13 +130,13 @@ export function createGuardRails(deps: Deps): GuardRails {
     } else if (now.level === 'ok' && held.has(domain)) {
       await release(domain, now);
     } else if (now.level !== before && now.level !== 'ok' && !held.has(domain)) {
-      // Known before this process began, more likely than not: told in the log alone.
+      // Probably known before this process started: only logged.
       log.warn({ domain, ...rates }, 'a sender domain has many bounces or complaints');
       if (!first) await tell(domain, 'domain.warned', now.reason);
     }
   }
 
-  /** A hold of ours that is gone was released by a person, who is not contradicted for a day. */
+  /** A hold of ours that is gone was released by a person, whose decision is respected for a day. */
   function noticeRelease(domain: string): void {
     if (!held.has(domain) || ours().some(({ senderDomain }) => senderDomain === domain)) return;
     held.delete(domain);

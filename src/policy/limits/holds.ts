@@ -1,7 +1,7 @@
 /**
- * Mail that a person keeps back: by sender domain, recipient domain, site or lane, each hold with its reason. Held mail
- * waits and is not lost; it still expires in its time, and no lane is exempt. Every word a hold goes by is known of a
- * whole queue, so that nothing is rewritten: the queue asks before it claims, and whoever looks is shown the reason.
+ * Holds: an operator (or a guard-rail) stops mail by sender domain, recipient domain, site or lane, with a reason. Held
+ * mail waits and is not lost; it still expires at its time, and every lane can be held. All conditions of a hold are
+ * the same for a whole queue, so no rows are rewritten: the queue asks before it claims, and views show the reason.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -12,10 +12,10 @@ import type { LimitStore, StoredHold } from '../../store/topics/limits.ts';
 
 export type Hold = StoredHold;
 
-/** What a hold goes by; null does not restrict. */
+/** The conditions of a hold; null does not restrict. */
 export type HoldMatch = Pick<Hold, 'senderDomain' | 'recipientDomain' | 'site' | 'lane'>;
 
-/** Mail that may be held. `sites`: every name its site goes by; none = not known yet. */
+/** Mail that may be held. `sites`: every name of its site; absent = not known yet. */
 export interface HoldQuestion {
   senderDomain: string;
   recipientDomain: string;
@@ -24,33 +24,33 @@ export interface HoldQuestion {
 }
 
 export interface Holds {
-  /** Reads what is stored; once, before use. */
+  /** Reads the stored holds; once, before use. */
   load(): Promise<void>;
-  /** The oldest hold that keeps this mail back, or null. From memory. */
+  /** The oldest hold that applies to this mail, or null. From memory. */
   heldBy(question: HoldQuestion): Hold | null;
-  /** Whether there is one at all, in force or ended lately. */
+  /** Whether there are any holds, in force or ended recently. */
   any(): boolean;
   /** All in force, oldest first. */
   list(): readonly Hold[];
-  /** Stored before it resolves, with the key that `keyFor` gives it. Throws KeyTaken. */
+  /** Stored before it resolves, with the key that `keyFor` returns. Throws KeyTaken. */
   add(
     hold: HoldMatch & Pick<Hold, 'reason' | 'until' | 'createdBy'>,
     keyFor?: (hold: Hold) => IdempotencyEntry,
   ): Promise<Hold>;
-  /** Ends holds; how many were in force. */
+  /** Ends holds; returns how many were in force. */
   release(ids: readonly string[]): Promise<number>;
-  /** Told when a hold came, was released or ended: what waits is to be looked at again. */
+  /** Called when a hold was added, released or ended: waiting mail must be checked again. */
   onChange(listener: () => void): void;
 }
 
-/** `held: …`, as everything that waits shows it. */
+/** `held: …`, the reason shown for waiting mail. */
 export function holdReason(hold: Hold): string {
   return `held: ${hold.reason}`.slice(0, 512);
 }
 
-/** Every name a queue's site goes by: as it is, without its kind, and each relay of a list. */
+/** Every name of a queue's site: as it is, without its kind, and each relay of a list. */
 export function siteNames(site: string): readonly string[] {
-  // `source>site` is how paths are called.
+  // `source>site` is the name of a path.
   const parts = site
     .replace(/^[^>|]*>/, '')
     .split(/\||(?=mx:)/)
@@ -58,7 +58,7 @@ export function siteNames(site: string): readonly string[] {
   return [...new Set([site, ...parts, ...parts.map((part) => part.replace(/^(?:relay|mx):/, ''))])];
 }
 
-/** Holds nothing until `load`. */
+/** Knows no holds before `load`. */
 export function createHolds(deps: {
   store: Pick<LimitStore, 'addHold' | 'listHolds' | 'releaseHolds'>;
   clock: Clock;
@@ -73,7 +73,7 @@ export function createHolds(deps: {
     async load() {
       const before = holds;
       const stored = await store.listHolds({ now: clock.now() });
-      // One that was added or released here meanwhile is in the store by the next time.
+      // A hold that was added or released here meanwhile is in the store at the next time.
       if (holds !== before) return;
       holds = stored;
       watchEnds();
@@ -107,7 +107,7 @@ export function createHolds(deps: {
     },
   };
 
-  /** Wakes what waits when the next hold ends by itself. */
+  /** Announces the end of the next hold that ends by itself. */
   function watchEnds(): void {
     timer?.cancel();
     timer = null;
@@ -118,13 +118,13 @@ export function createHolds(deps: {
       const ended = holds.filter(({ until }) => until !== null && until <= now);
       holds = holds.filter((hold) => !ended.includes(hold));
       watchEnds();
-      // The store knows by its time that it is over.
+      // The store decides by the time whether a hold has ended.
       if (ended.length > 0) changed();
     });
   }
 }
 
-/** Whether a hold is for this mail, whenever it is or was in force. */
+/** Whether a hold applies to this mail, at any time. */
 export function isFor(
   hold: HoldMatch,
   { senderDomain, recipientDomain, lane, sites }: HoldQuestion,

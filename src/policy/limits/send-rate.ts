@@ -1,8 +1,8 @@
 /**
- * Sends per second of each token: a token bucket with a burst of twice the rate, off where neither the
- * token nor the instance sets one. Given a caller it takes one send, or refuses with 429 and how long to wait, and
- * leaves the `RateLimit` fields (draft-ietf-httpapi-ratelimit-headers) for the answer: of the tightest rate, where a token
- * shares those of its makers. Per process, in memory, bounded: a bucket that was forgotten was full.
+ * Sends per second of each token: a token bucket with a burst of twice the rate; no limit if neither the token nor the
+ * server sets one. Takes one send, or refuses with 429 and the time to wait; returns the `RateLimit` fields
+ * (draft-ietf-httpapi-ratelimit-headers) of the tightest rate, if a token shares those of its creators. Per process, in
+ * memory, limited: a bucket that was dropped starts full.
  */
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -14,8 +14,9 @@ const MAX_BUCKETS = 10_000;
 
 export interface SendRate {
   /**
-   * Takes `sends` (default 1; 0 only looks). The headers to answer with, null where no limit is on. `refused` is an
-   * AppError rate-limited to throw, or null. Who takes more than a full bucket holds needs a full one, and owes the rest.
+   * Takes `sends` (default 1; 0 only asks). Returns the headers for the answer, null without a limit, and `refused`, an
+   * AppError rate-limited to throw, or null. A request for more than a full bucket needs a full one, and the rest
+   * delays the next sends.
    */
   take(
     caller: Caller,
@@ -23,7 +24,7 @@ export interface SendRate {
   ): { headers: Readonly<Record<string, string>>; refused: AppError | null } | null;
 }
 
-/** `perSecond`: the instance's rule for tokens without an own one, null = none. */
+/** `perSecond`: the server's setting for tokens without their own, null = none. */
 export function createSendRate(clock: Clock, options: { perSecond: number | null }): SendRate {
   const buckets = new BoundedMap<string, { left: number; atMs: number }>(MAX_BUCKETS);
 
@@ -71,7 +72,10 @@ export function createSendRate(clock: Clock, options: { perSecond: number | null
     },
   };
 
-  /** Its own rate, and those of its makers that it shares. Tokens that replace one another have one owner, and one rate. */
+  /**
+   * Its own rate, and those of its creators that it shares. Tokens that replace one another have one owner, and one
+   * rate.
+   */
   function ratesOf({ owner, rateLimit, bounds }: Caller): { key: string; rate: number }[] {
     const own = { key: owner, perSecond: rateLimit };
     return [own, ...(bounds?.rateShares ?? [])].flatMap(({ key, perSecond }) => {

@@ -1,7 +1,7 @@
 /**
- * How much one sender domain may have: octets on the disk (mail that waits or is scheduled, captured copies, contents that are
- * kept) and recipients in the queue. Without it one tenant could fill the disk or the queue to the point where nothing is taken
- * of anybody. Given what the store counted and what is free, leaves a refusal or nothing. Figures are a second old at most, and what this process took since then is added.
+ * How much one sender domain may store: octets on the disk (waiting and scheduled mail, captured copies, contents that
+ * are kept) and recipients in the queue. Without it one tenant could fill the disk or the queue until nothing is
+ * accepted from anybody. Figures are at most a second old; what this process accepted since is added.
  */
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -10,7 +10,8 @@ import type { Store } from '../../store/store.ts';
 import type { DomainUse } from '../../store/topics/retention.ts';
 
 /**
- * `auto`: four fifths of what the domain has and what is still free together, so that there is always room for others.
+ * `auto`: four fifths of the sum of what the domain uses and what is still free, so that there is always space for
+ * others.
  */
 export type StorageLimit = number | 'auto' | null;
 
@@ -19,28 +20,28 @@ export interface StorageUse {
   bytes: number;
   /** null = none. */
   limit: number | null;
-  /** That wait or are being sent. */
+  /** Recipients that wait or are being sent. */
   recipients: number;
   recipientLimit: number | null;
 }
 
 export interface Storage {
-  /** Throws AppError quota-exceeded where this much more does not fit; else it counts. Rejects with StoreUnavailable. */
+  /** Throws AppError quota-exceeded if this much more is not allowed; otherwise counts it. Rejects with StoreUnavailable. */
   take(domain: string, more: { bytes: number; recipients: number }): Promise<void>;
-  /** What each of the domains has and may have. */
+  /** The use and limits of each of the domains. */
   use(domains: readonly string[]): Promise<readonly StorageUse[]>;
 }
 
-/** Of what a domain has and what is free together. */
+/** Share of what a domain uses and what is free together. */
 const AUTO_SHARE = 0.8;
-/** However little is free, a domain may have some. */
+/** A domain may always have at least this many. */
 const LEAST_RECIPIENTS = 1_000;
 const FRESH_MS = 1_000;
 const MAX_REMEMBERED = 10_000;
-/** Room comes as mail is delivered and as what is kept runs out. */
+/** Space becomes free as mail is delivered and kept contents expire. */
 const RETRY_AFTER_SECONDS = 300;
 
-/** `freeBytes`: what is free on the disk above the reserve; null = unknown, then `auto` refuses nothing. */
+/** `freeBytes`: free space on the disk above the reserve; null = unknown, then `auto` refuses nothing. */
 export function createStorage(
   deps: { store: Pick<Store, 'domainUse' | 'queueCounts'>; clock: Clock; freeBytes(): number | null },
   options: { limit: StorageLimit; recipientLimit: StorageLimit; queueLimit: number },
@@ -109,7 +110,7 @@ export function createStorage(
     return queued.value;
   }
 
-  /** The figure that is known, where it may still be believed. All who ask while it is read get the same, and add to it. */
+  /** The cached figure while it is valid. All callers during a read get the same, and add to it. */
   function fresh<Value>(found: Figure<Value> | undefined, read: () => Promise<Value>): Figure<Value> {
     if (found !== undefined && found.untilMs > clock.monotonicMs()) return found;
     const figure = { value: read(), untilMs: clock.monotonicMs() + FRESH_MS };
@@ -120,7 +121,7 @@ export function createStorage(
   }
 }
 
-/** What the store counted, and what was taken since then. */
+/** What the store counted, and what was accepted since then. */
 interface Figure<Value> {
   value: Promise<Value>;
   untilMs: number;

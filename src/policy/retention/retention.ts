@@ -1,25 +1,25 @@
 /**
- * How long things are kept, and the rounds that forget them: contents, messages with their events, webhook
- * calls, captures of the sandbox; by age, contents also by size. What may go is found by reading; what goes, goes in
- * steps of a few milliseconds of the writer, with a pause of several times that behind each, so that accepting and
- * sending hardly notice. Nothing is remembered between rounds: whoever is stopped in the middle starts again.
+ * How long data is kept, and the rounds that delete it: contents, messages with their events, webhook calls, captures
+ * of the sandbox; by age, contents also by size. Readers find what to delete; the writer deletes it in steps of a few
+ * milliseconds, with a pause of several times that after each, so that accepting and sending are hardly delayed.
+ * Nothing is stored between rounds: an interrupted one starts again.
  */
 import { type Clock, sleep } from '../../lib/clock.ts';
 import type { Domain } from '../../model/domain.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface RetentionOptions {
-  /** Contents, from acceptance on; 0 = until the last recipient is final. */
+  /** Contents, counted from acceptance; 0 = until the last recipient is final. */
   contentMs: number;
-  /** Messages with recipients and events, from acceptance on. */
+  /** Messages with recipients and events, counted from acceptance. */
   eventsMs: number;
-  /** Webhook calls that are over. */
+  /** Finished webhook calls. */
   callsMs: number;
-  /** Captures of the sandbox; the contents they show stay as long. */
+  /** Captures of the sandbox; the contents that they show are kept as long. */
   capturesMs: number;
-  /** What unsubscribe links of forgotten messages mean, from acceptance on. */
+  /** The meaning of unsubscribe links of deleted messages, counted from acceptance. */
   optOutMs: number;
-  /** Above this many octets of contents the oldest go; null = no bound. */
+  /** If contents exceed this many octets, the oldest are deleted; null = no limit. */
   contentBytes: number | null;
 }
 
@@ -34,7 +34,7 @@ export interface Forgotten {
 }
 
 export interface Retention {
-  /** Forgets all that has come to its end by now, or until `mayGoOn` says no. */
+  /** Deletes everything that has expired, or until `mayGoOn` returns false. */
   purge(mayGoOn: () => boolean): Promise<Forgotten>;
 }
 
@@ -55,17 +55,17 @@ type RetentionNeeds = Pick<
 >;
 
 const DAY_MS = 86_400_000;
-/** Looked at in one question to a reader. */
+/** Rows read in one query. */
 const PAGE = 500;
-/** Contents, or small rows, that one step of the writer removes; measured, see docs/howto/retention.md. */
+/** Contents, or small rows, that one step of the writer deletes; measured, see docs/howto/retention.md. */
 const CONTENTS_PER_STEP = 16;
 const ROWS_PER_STEP = 64;
 const BYTES_PER_STEP = 16_777_216;
-/** The writer is left alone for so many times as long as a step took, and at least so long. */
+/** After a step, the writer is left alone for this many times its duration, and at least this long. */
 const REST = 4;
 const LEAST_REST_MS = 2;
 
-/** How long contents and events of a domain are kept, ms: its own wish, else the server's. */
+/** How long contents and events of a domain are kept, in ms: its own setting, otherwise the server's. */
 export function keptFor(
   settings: Domain['settings'] | undefined,
   options: Pick<RetentionOptions, 'contentMs' | 'eventsMs'>,
@@ -149,7 +149,7 @@ export function createRetention(
     return removed;
   }
 
-  /** The oldest go first, whoever's they are; what is not final stays, however large. */
+  /** The oldest are deleted first, whoever they belong to; contents of messages that are not final stay. */
   async function bySize(mayGoOn: () => boolean): Promise<number> {
     if (options.contentBytes === null) return 0;
     let excess = (await store.contentBytes()) - options.contentBytes;
@@ -180,7 +180,7 @@ export function createRetention(
     return removed;
   }
 
-  /** What hung on webhooks, templates and sandbox rules that are gone. */
+  /** Remains of webhooks, templates and sandbox rules that were deleted. */
   async function leftovers(mayGoOn: () => boolean): Promise<void> {
     const step = async () => ((await store.purgeLeftovers({ limit: ROWS_PER_STEP })) ? 1 : 0);
     while (mayGoOn() && (await paced(step)) > 0);
@@ -210,7 +210,7 @@ export function createRetention(
     }
   }
 
-  /** One step, and the pause behind it; a step that found nothing needs none. */
+  /** One step, and the pause after it unless it found nothing. */
   async function paced<Result extends number | { done: number; removed?: never } | { removed: number }>(
     step: () => Promise<Result>,
   ): Promise<Result> {

@@ -1,7 +1,7 @@
 /**
- * Faults on demand: which rule plays a recipient that goes to the sandbox. Rules are kept in memory as well, so that mail
- * without rules asks the store nothing; which one is used, and how often, the store decides. A rule is about mail that is
- * accepted while it stands, never about mail that really goes out.
+ * Sandbox rules: which rule simulates the result of a recipient that goes to the sandbox. Rules are also kept in
+ * memory, so that mail causes no query if there are none; the store decides which one is used, and how often. A rule
+ * applies to mail that is accepted while it exists, never to mail that is really sent.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -11,7 +11,7 @@ import { mayFit, type RuleQuestion, type SandboxRule } from '../../model/sandbox
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import type { SandboxRuleStore } from '../../store/topics/sandbox-rules.ts';
 
-/** A rule at work. `since`: when it was first used for this recipient. */
+/** A rule that applies. `since`: when it was first used for this recipient. */
 export interface Fault {
   rule: SandboxRule;
   since: number;
@@ -27,21 +27,21 @@ interface Which {
 const REMOVED_AT_ONCE = 200;
 
 export interface SandboxRules {
-  /** Reads what is stored; once, before use. */
+  /** Reads the stored rules; once, before use. */
   load(): Promise<void>;
-  /** From the store, with the uses so far. */
+  /** From the store, with the number of uses. */
   list(domains: { domains?: readonly string[] }): Promise<readonly SandboxRule[]>;
-  /** Stored before it resolves; null where the domain has as many as it may have. */
+  /** Stored before it resolves; null if the domain has the maximum number of rules. */
   add(
     wanted: Omit<SandboxRule, 'id' | 'uses' | 'createdAt'>,
-    /** The key of the request with the answer about the rule; rejects with KeyTaken where it is taken already. */
+    /** The key of the request, with the answer that shows the rule; rejects with KeyTaken if the key is taken. */
     keyFor?: (rule: SandboxRule) => IdempotencyEntry,
   ): Promise<SandboxRule | null>;
   /** How many. */
   remove(which: Which): Promise<number>;
-  /** Whether some rule may be about this mail, as far as is known when it is accepted. From memory. */
+  /** Whether a rule may apply to this mail, as far as is known when it is accepted. From memory. */
   mayPlay(mail: Omit<RuleQuestion, 'inbox'>): boolean;
-  /** The fault that this recipient gets, the same at each of its attempts; null = none. */
+  /** The rule for this recipient, the same at each attempt; null = none. */
   faultFor(delivery: {
     id: number;
     messageSeq: number;
@@ -60,7 +60,7 @@ export function createSandboxRules(deps: {
   random: Random;
 }): SandboxRules {
   const { store, clock, random } = deps;
-  /** By sender domain; none is empty. */
+  /** By sender domain; without empty lists. */
   let rules = new Map<string, readonly SandboxRule[]>();
 
   return {
@@ -100,7 +100,7 @@ export function createSandboxRules(deps: {
       return own.some((rule) => rule.expiresAt > now && mayFit(rule, { ...mail, inbox }));
     },
     async faultFor(delivery) {
-      // Whoever was tried before may have a rule that has ended since.
+      // A recipient that was tried before may have a rule that has ended since.
       const before = delivery.attempts > 0;
       const { senderDomain, address } = delivery;
       const own = rules.get(senderDomain) ?? [];

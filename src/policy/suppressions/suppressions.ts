@@ -1,9 +1,9 @@
 /**
- * To whom not: which reason stops which mail, for how long a reason holds, and what an outcome says
- * about writing to its recipient again. Rules only, and one question to the store; entries and counts are the store's.
+ * Suppression rules: which reason stops which mail, how long a reason applies, and what an outcome means for writing to
+ * its recipient again. Entries and counts are in the store.
  *
- * Suppressing wrongly loses mail for good and in silence, so an outcome suppresses only where the receiver spoke about
- * the recipient and was understood for sure. What comes from the sandbox never does.
+ * A wrong suppression silently loses mail, so an outcome suppresses only if the receiver clearly spoke about the
+ * recipient. Results of the sandbox never suppress.
  */
 import type { Lane } from '../../model/message.ts';
 import type { Suppression, SuppressionReason } from '../../model/suppression.ts';
@@ -12,7 +12,7 @@ import type { SuppressionSignal } from '../../store/topics/suppressions.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** How long an entry holds from its making, ms; null = until it is removed. */
+/** How long an entry applies, in ms; null = until it is removed. */
 const LIFETIME_MS: Readonly<Record<SuppressionReason, number | null>> = {
   Bounce: null,
   Inactive: 90 * DAY_MS,
@@ -22,12 +22,12 @@ const LIFETIME_MS: Readonly<Record<SuppressionReason, number | null>> = {
   Manual: null,
 };
 
-/** Counts towards a suppression are forgotten after so long without another bounce, ms. */
+/** Counts towards a suppression are dropped after this long without another bounce, in ms. */
 export const EVIDENCE_KEPT_MS = 180 * DAY_MS;
 
 /** Three days with a soft bounce, two weeks from the first to the last. */
 const SOFT_NEEDS = { days: 3, spanMs: 14 * DAY_MS };
-/** A reply that probably means "no such mailbox" has to come twice, a day apart. */
+/** A reply that probably means "no such mailbox" is needed twice, a day apart. */
 const UNSURE_NEEDS = { days: 2, spanMs: DAY_MS };
 
 /** x.1.x: about the address itself (RFC 3463 §3.2). */
@@ -37,11 +37,11 @@ const MAX_REPLY = 512;
 /** What decides whether a reason stops a message. */
 export interface MailKind {
   lane: Lane;
-  /** Sent with a one-click unsubscribe of ours, whatever its lane. */
+  /** Sent with our one-click unsubscribe link, in any lane. */
   listUnsubscribe: boolean;
 }
 
-/** When an entry made at `now` stops to hold by itself; null = never. */
+/** When an entry made at `now` ends by itself; null = never. */
 export function expiryOf(reason: SuppressionReason, now: number): number | null {
   const lifetime = LIFETIME_MS[reason];
   return lifetime === null ? null : now + lifetime;
@@ -70,7 +70,7 @@ export function blockingReason(
   return reasons.find((reason) => blocks(reason, mail)) ?? null;
 }
 
-/** Recipients that are not to be sent to now, by the address as it was asked for, each with the entry that says so. */
+/** Recipients that must not be sent to now, by the address as it was asked for, each with its entry. */
 export async function suppressedRecipients(
   store: Pick<Store, 'suppressedAmong'>,
   params: MailKind & { domain: string; addresses: readonly string[]; now: number },
@@ -95,24 +95,27 @@ export function suppressionText({ reason, createdAt, note, source }: Suppression
   return (why === '' ? since : `${since}: ${why}`).slice(0, MAX_REPLY);
 }
 
-/** A final outcome as far as it speaks about the recipient: a refusal, or giving up after the last reply. */
+/** A final outcome as far as it concerns the recipient: a refusal, or giving up after the last reply. */
 export interface FinalOutcome {
-  /** What the classifier makes of it: `hard` without an end, `inactive`, `soft` counts, `no`. */
+  /** The classifier's result: `hard` without an end, `inactive`, `soft` counts, `no`. */
   suppress: 'no' | 'hard' | 'inactive' | 'soft';
-  /** Said about the recipient at a stage where receivers do, probably "no such mailbox", but not for sure. */
+  /**
+   * The reply came at a stage where receivers refuse recipients, and probably, but not certainly, means "no such
+   * mailbox".
+   */
   probablyInvalid: boolean;
-  /** RFC 3463; null where the reply had none. */
+  /** RFC 3463; null if the reply had none. */
   enhanced: string | null;
-  /** The way was a relay: its replies are often about our own account there. */
+  /** Sent by a relay, whose replies are often about our own account there. */
   relayed: boolean;
-  /** Played by the sandbox or the simulator. */
+  /** Simulated by the sandbox. */
   sandbox: boolean;
   reply: string;
-  /** What decided: the classifier's rule. */
+  /** The classifier's rule that decided. */
   rule: string;
 }
 
-/** What the store is to do about the recipient of a final outcome, or null; the event that tells of it is the caller's. */
+/** What the store does about the recipient of a final outcome, or null; the caller adds the event. */
 export function signalOf(outcome: FinalOutcome, now: number): Omit<SuppressionSignal, 'event'> | null {
   if (outcome.sandbox) return null;
   if (outcome.relayed && (outcome.enhanced === null || !ABOUT_ADDRESS.test(outcome.enhanced))) return null;

@@ -1,6 +1,6 @@
 /**
- * Certificate authorities by the organization that their certificates name, with the names by which CAA records know them
- * (RFC 8659 §4.2; each authority publishes its own in its practice statement). The common ones; of others nothing is said.
+ * Certificate authorities by the organization name in their certificates, with their names in CAA records (RFC 8659
+ * §4.2; each authority publishes its own in its practice statement). Only common ones; others are unknown.
  */
 const AUTHORITIES: Readonly<Record<string, readonly string[]>> = {
   "let's encrypt": ['letsencrypt.org'],
@@ -16,7 +16,7 @@ const AUTHORITIES: Readonly<Record<string, readonly string[]>> = {
   'actalis s.p.a.': ['actalis.it'],
 };
 
-/** Whether CAA records that name `allowed` let this organization issue; null where it is not known by its CAA names. */
+/** Whether CAA records that name `allowed` permit this organization to issue; null if its CAA names are unknown. */
 export function mayIssue(organization: string, allowed: readonly string[]): boolean | null {
   const key = organization.trim().toLowerCase();
   const names = Object.hasOwn(AUTHORITIES, key) ? AUTHORITIES[key] : undefined;

@@ -1,16 +1,16 @@
 /**
- * What changed between two runs of the doctor. Given the checks before and after, leaves one line for each that came,
- * went, became better or worse, or whose record reads otherwise now; the newest few are kept with the domain.
+ * What changed between two runs of the doctor. Takes the checks before and after; returns one entry for each check that
+ * appeared, disappeared, became better or worse, or whose record changed; the newest few are stored with the domain.
  */
 import { type DomainCheck, type Severity, showable } from './check.ts';
 
 export interface CheckChange {
   id: string;
-  /** null: there was no such check before. */
+  /** null: the check did not exist before. */
   from: Severity | null;
-  /** null: there is none any more. */
+  /** null: the check no longer exists. */
   to: Severity | null;
-  /** What is said now; of one that went, what was said last. */
+  /** The current message; for a check that disappeared, its last one. */
   message: string;
   /** Epoch milliseconds. */
   at: number;
@@ -18,7 +18,7 @@ export interface CheckChange {
 
 const KEPT = 20;
 
-/** Changes of one run, in the order of the checks. A first run changes nothing: `before` null. */
+/** Changes of one run, in the order of the checks. The first run (`before` null) gives none. */
 export function changesBetween(
   before: readonly DomainCheck[] | null,
   after: readonly DomainCheck[],
@@ -49,17 +49,17 @@ export function changesBetween(
   return changes;
 }
 
-/** Name servers give records in any order. */
+/** Name servers return records in any order. */
 function foundIn({ record }: DomainCheck): string {
   return [...record.found].sort().join('\n');
 }
 
-/** The newest changes first, as many as are kept. `stored`: JSON text that this function made, or null. */
+/** The newest changes first, up to the maximum that is stored. `stored`: JSON text made by this function, or null. */
 export function keepChanges(stored: string | null, fresh: readonly CheckChange[]): readonly CheckChange[] {
   return [...fresh, ...readChanges(stored)].slice(0, KEPT);
 }
 
-/** What `keepChanges` gave, from its JSON text. */
+/** The changes in JSON text made by `keepChanges`. */
 export function readChanges(stored: string | null): readonly CheckChange[] {
   return stored === null ? [] : (JSON.parse(stored) as CheckChange[]);
 }

@@ -1,10 +1,10 @@
 /**
- * What one check of the doctor says, and how several findings about one record become one check.
- * Everything shown comes from strangers' DNS, so it is cut and freed of control characters here.
+ * One check of the doctor, and how several findings about one record become one check. All shown texts come from other
+ * people's DNS, so they are cut and freed of control characters here.
  */
 import type { DnsFailureReason } from '../../../net/dns-types.ts';
 
-/** `unknown`: the check could not be made, which says nothing about what it would have found. */
+/** `unknown`: the check could not be made, which says nothing about its result. */
 export type Severity = 'ok' | 'unknown' | 'warn' | 'fail';
 
 export interface DomainCheck {
@@ -12,23 +12,23 @@ export interface DomainCheck {
   id: string;
   severity: Severity;
   record: {
-    /** Kind of record, or of what else was looked at. */
+    /** Kind of record, or what else was checked. */
     type: 'TXT' | 'MX' | 'CNAME' | 'A' | 'PTR' | 'TLS' | 'SMTP' | 'HOST';
     name: string;
-    /** '' where nothing in particular is. */
+    /** '' if nothing in particular is expected. */
     expected: string;
     /** At most 10 texts of at most 512 characters. */
     found: string[];
   };
-  /** What was found, one or two sentences. */
+  /** What was found, in one or two sentences. */
   message: string;
-  /** What to do; '' where nothing is. */
+  /** What to do; '' if nothing. */
   fix: string;
-  /** Mail of the domain does not leave until this is ok. */
+  /** The domain's mail is not sent until this is ok. */
   blocks?: true;
 }
 
-/** One thing that a judge found about a record. */
+/** One finding about a record. */
 export interface Finding {
   severity: Severity;
   message: string;
@@ -37,13 +37,13 @@ export interface Finding {
 
 const MAX_FOUND = 10;
 const MAX_FOUND_LENGTH = 512;
-/** Findings about one record that are told; more would not be read. */
+/** Findings per record that are shown; more would not be read. */
 const MAX_TOLD = 4;
 const RANK = { ok: 0, unknown: 1, warn: 2, fail: 3 } as const;
-// C0, DEL, C1, line and paragraph separators, and what turns the direction of text around.
+// C0, DEL, C1, line and paragraph separators, and characters that change the direction of text.
 const UNSHOWABLE = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 
-/** `given` as it may be shown. */
+/** `given` without characters that must not be shown. */
 export function showable(given: string): string {
   const clean = given.slice(0, 2 * MAX_FOUND_LENGTH).replace(UNSHOWABLE, '');
   return clean.length <= MAX_FOUND_LENGTH ? clean : `${clean.slice(0, MAX_FOUND_LENGTH - 1)}…`;
@@ -54,7 +54,7 @@ export function shownTexts(texts: readonly string[]): string[] {
   return texts.slice(0, MAX_FOUND).map(showable);
 }
 
-/** One check of all findings about a record, the worst first; without any, `fine` is said. */
+/** One check of all findings about a record, the worst first; `fine` is the message if there are none. */
 export function checkOf(
   id: string,
   record: Omit<DomainCheck['record'], 'found'> & { found: readonly string[] },
@@ -83,7 +83,7 @@ const FAILURES: Record<DnsFailureReason, string> = {
   network: 'the resolver could not be reached',
 };
 
-/** The finding about a record that could not be looked up. */
+/** The finding for a record that could not be looked up. */
 export function unanswered(name: string, reason: DnsFailureReason): Finding {
   return {
     severity: 'warn',

@@ -17,7 +17,7 @@ export interface DmarcRecord {
   reportDomains: readonly string[];
 }
 
-/** One name on the way up. */
+/** One name of the tree walk. */
 export interface DmarcStep {
   domain: string;
   /** Texts that begin with `v=DMARC1`. */
@@ -30,7 +30,7 @@ export interface DmarcStep {
 export interface DmarcClimb {
   /** The domain itself first. */
   steps: readonly DmarcStep[];
-  /** The organisational domain; the domain itself where no record was found. */
+  /** The organisational domain; the domain itself if no record was found. */
   organisation: string;
 }
 
@@ -41,12 +41,12 @@ const MAX_REPORT_DOMAINS = 3;
 const GONE = ['pct', 'rf', 'ri'];
 const POLICIES = ['none', 'quarantine', 'reject'];
 
-/** Whether a text is a DMARC record at all; the version is told apart by case (RFC 9989 §4.7). */
+/** Whether a text is a DMARC record; its version is case-sensitive (RFC 9989 §4.7). */
 export function isDmarc(text: string): boolean {
   return /^\s*v\s*=\s*DMARC1\s*(?:;|$)/.test(text.slice(0, MAX_TEXT));
 }
 
-/** The tags of a record that `isDmarc`. */
+/** The tags of a record for which `isDmarc` is true. */
 export function parseDmarc(text: string): DmarcRecord {
   const tags = readTagList(text.slice(0, MAX_TEXT), MAX_TAGS, (name) => name.toLowerCase());
   const reportDomains = (tags.get('rua') ?? '')
@@ -56,7 +56,7 @@ export function parseDmarc(text: string): DmarcRecord {
   return { tags, reportDomains: [...new Set(reportDomains)].slice(0, MAX_REPORT_DOMAINS) };
 }
 
-/** Looks at `_dmarc` of the domain and of the names above it (RFC 9989 §4.10). */
+/** Looks up `_dmarc` of the domain and of the names above it (RFC 9989 §4.10). */
 export async function climbDmarc(
   txt: (name: string) => Promise<DnsAnswer<string>>,
   domain: string,
@@ -74,7 +74,7 @@ export async function climbDmarc(
   return { steps, organisation: organisationOf(domain, steps) };
 }
 
-/** The domain and what is above it, at most eight names: of a long one the middle is left out (§4.10). */
+/** The domain and the names above it, at most eight: of a long one the middle is skipped (§4.10). */
 function namesUp(domain: string): string[] {
   const labels = domain.split('.');
   const names = [domain];
@@ -90,7 +90,7 @@ function organisationOf(domain: string, steps: readonly DmarcStep[]): string {
     if (record === null) continue;
     const psd = record.tags.get('psd')?.toLowerCase();
     if (psd === 'n') return at;
-    // The suffix itself is nobody's: the name below it is the organisation.
+    // The public suffix has no owner: the name below it is the organisation.
     if (psd === 'y' && at !== domain)
       return domain
         .split('.')
@@ -101,7 +101,7 @@ function organisationOf(domain: string, steps: readonly DmarcStep[]): string {
   return found;
 }
 
-/** Where a receiver may send reports about this domain: authorisations by receiving domain; true = given. */
+/** Whether receivers of reports about this domain have agreed, by receiving domain; true = agreed. */
 export async function reportAuthorisations(
   txt: (name: string) => Promise<DnsAnswer<string>>,
   policy: DmarcStep,
@@ -119,7 +119,7 @@ export async function reportAuthorisations(
   return found;
 }
 
-/** The step whose record holds for the domain: its own, or that of the organisation; null = none. */
+/** The step whose record applies to the domain: its own, or that of the organisation; null = none. */
 export function policyOf(climb: DmarcClimb): DmarcStep | null {
   const [own] = climb.steps;
   if (own === undefined) return null;
@@ -127,7 +127,7 @@ export function policyOf(climb: DmarcClimb): DmarcStep | null {
   return climb.steps.find(({ domain, record }) => domain === climb.organisation && record !== null) ?? null;
 }
 
-/** Judges what holds for the domain. `bulk`: it sends newsletters. */
+/** Checks the policy that applies to the domain. `bulk`: it sends newsletters. */
 export function judgeDmarc(
   climb: DmarcClimb,
   params: {
@@ -204,8 +204,9 @@ export function judgeDmarc(
 }
 
 /**
- * Says whether the From address is the same organisation as DKIM's d= and the return path, which DMARC asks for.
- * `returnOrganisation`: the organisational domain of the return path's host. `subdomains`: mail also comes from below.
+ * Whether the From address belongs to the same organisation as DKIM's d= and the return path, as DMARC requires.
+ * `returnOrganisation`: the organisational domain of the return path's host. `subdomains`: mail is also sent from
+ * sub-domains.
  */
 export function judgeAlignment(params: {
   domain: string;
@@ -213,7 +214,7 @@ export function judgeAlignment(params: {
   subdomains: boolean;
   returnHost: string;
   returnOrganisation: string;
-  /** DKIM's own check was all right. */
+  /** The DKIM check was ok. */
   signed: boolean;
 }): DomainCheck {
   const { domain, climb, subdomains, returnHost, returnOrganisation, signed } = params;

@@ -1,6 +1,6 @@
 /**
- * The doctor of sender domains: one bounded examination at a time for each domain, whoever asks. Given a resolver and
- * what this server is called, leaves a verdict and checks; nothing is stored here.
+ * The doctor of sender domains: at most one examination per domain at a time, limited in number and time. Returns a
+ * verdict and checks; stores nothing.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Random } from '../../../lib/random.ts';
@@ -13,7 +13,7 @@ import { createLookups, type DoctorResolver, type LookupLimits } from './lookups
 import type { SpfRelay } from './spf.ts';
 
 export interface DomainDoctor {
-  /** Never rejects because of what DNS answers. */
+  /** Never rejects because of a DNS answer. */
   examine(examined: ExaminedDomain): Promise<DomainVerification>;
 }
 
@@ -21,19 +21,19 @@ export interface DomainDoctorDeps {
   resolver: DoctorResolver;
   clock: Clock;
   random: Random;
-  /** Servers of zones, fresh for each run; left out: only the resolver is asked. */
+  /** Servers of zones, new for each run; absent: only the resolver is asked. */
   zoneServers?: () => ZoneServers;
-  /** Looks at a host's certificate; left out: certificates are not looked at. */
+  /** Checks a host's certificate; absent: certificates are not checked. */
   certificate?: (host: string) => Promise<CertificateFacts | null>;
-  /** Addresses that mail leaves from, as far as they are known; left out: not known. */
+  /** Addresses that mail leaves from, if known; absent: unknown. */
   addresses?: () => Promise<readonly string[]>;
-  /** Relays that mail leaves by, with the name that SPF includes for each, null where that is not known; left out: none. */
+  /** Relays in use, with the name that SPF includes for each, null if unknown; absent: none. */
   relays?: readonly SpfRelay[];
 }
 
 export function createDomainDoctor(deps: DomainDoctorDeps, limits: LookupLimits = {}): DomainDoctor {
   const { resolver, clock, random, zoneServers, certificate, addresses, relays = [] } = deps;
-  /** By everything that the result depends on: keys and settings may change while one is under way. */
+  /** By everything that the result depends on, because keys and settings may change during an examination. */
   const underWay = new Map<string, Promise<DomainVerification>>();
   return {
     examine(examined) {

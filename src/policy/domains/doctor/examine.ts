@@ -31,31 +31,31 @@ export interface ExaminedDomain {
   /** The server's host in return paths, and the domain's own or null. */
   bounceDomain: string;
   returnPathHost: string | null;
-  /** The domain's host for personal links, and the name that it is to lead to; null = none. */
+  /** The domain's host for personal links, and the name that it must point to; null = none. */
   tracking: { host: string; target: string } | null;
   /** It sends newsletters. */
   bulk: boolean;
-  /** Mail also comes from sub-domains. */
+  /** Mail is also sent from sub-domains. */
   subdomains: boolean;
 }
 
 export interface ExamineOptions {
-  /** Addresses that mail leaves from; empty = not known here, for example behind a relay. */
+  /** Addresses that mail leaves from; empty = unknown, for example behind a relay. */
   addresses: readonly string[];
-  /** What an SPF record of this server says. */
+  /** The SPF record that this server recommends. */
   spf: string;
-  /** Relays that mail leaves by. */
+  /** Relays in use. */
   relays: readonly SpfRelay[];
-  /** A word nobody used before, as a label. */
+  /** A label that nobody has used, to find wildcards. */
   unusedLabel: string;
   now: number;
-  /** Looks at a host's certificate; absent = certificates are not looked at. */
+  /** Checks a host's certificate; absent = certificates are not checked. */
   certificate?: ((host: string) => Promise<CertificateFacts | null>) | undefined;
 }
 
 const MAX_CAA_CLIMB = 5;
 
-/** One whole examination. */
+/** One complete examination. */
 export async function examineDomain(
   lookups: Lookups,
   examined: ExaminedDomain,
@@ -215,7 +215,7 @@ async function examineTracking(
   return judgeTracking({ host, target, cname, aliases, caa, certificate: shown, now });
 }
 
-/** The CAA records that hold for a name: those of the first name upwards that has any (RFC 8659 §3). */
+/** The CAA records that apply to a name: those of the closest name upwards that has any (RFC 8659 §3). */
 async function climbCaa(lookups: Lookups, host: string): Promise<readonly CaaRecord[]> {
   let at = host;
   for (let step = 0; step < MAX_CAA_CLIMB && at.includes('.'); step++) {

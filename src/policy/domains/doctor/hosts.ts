@@ -17,16 +17,16 @@ export interface Aliases {
 const DAY_MS = 86_400_000;
 const SOON_MS = 14 * DAY_MS;
 
-/** Where bounces of the domain's mail arrive. Mail goes out all the same, so nothing here fails the domain. */
+/** Where bounces of the domain's mail arrive. A problem here does not fail the domain, because its mail can be sent. */
 export function judgeReturnPath(params: {
   host: string;
-  /** Name of the server that takes bounces. */
+  /** Name of the server that receives bounces. */
   bounceDomain: string;
   mx: DnsAnswer<MxRecord>;
   aliases: Aliases;
-  /** A CNAME and other records at the same name. */
+  /** The name has a CNAME together with other records. */
   besideAlias: boolean;
-  /** Whether each foreign or own exchange is itself an alias. */
+  /** Whether an MX host is itself an alias, for each host. */
   aliasedExchanges: readonly string[];
 }): DomainCheck {
   const { host, bounceDomain, mx, aliases, besideAlias, aliasedExchanges } = params;
@@ -82,11 +82,11 @@ export function judgeReturnPath(params: {
   );
 }
 
-/** Whether the From domain can be answered. */
+/** Whether mail to the From domain can be delivered. */
 export function judgeFromMx(params: {
   domain: string;
   mx: DnsAnswer<MxRecord>;
-  /** Answers of A and AAAA; asked only where there is no MX. */
+  /** Answers of A and AAAA; only looked up without MX. */
   addresses: readonly DnsAnswer<string>[];
 }): DomainCheck {
   const { domain, mx, addresses } = params;
@@ -123,7 +123,7 @@ export function judgeFromMx(params: {
   );
 }
 
-/** Where personal links of the domain lead, and whether browsers trust what is there. */
+/** Where personal links of the domain point, and whether browsers trust the certificate there. */
 export function judgeTracking(params: {
   host: string;
   /** Name of this server. */
@@ -131,7 +131,7 @@ export function judgeTracking(params: {
   cname: DnsAnswer<string>;
   aliases: Aliases;
   caa: readonly CaaRecord[];
-  /** null: not looked at. */
+  /** null: not checked. */
   certificate: CertificateFacts | null;
   now: number;
 }): DomainCheck {
@@ -215,7 +215,7 @@ export function day(at: number): string {
   return new Date(at).toISOString().slice(0, 10);
 }
 
-/** Information only: a logo beside the mail, at receivers that show one. */
+/** Information only: the logo that some receivers show beside the mail. */
 export function judgeBimi(domain: string, answer: DnsAnswer<string>): DomainCheck {
   const name = `default._bimi.${domain}`;
   const found = answer.kind === 'found' ? answer.records.filter((text) => /^v=BIMI1\b/i.test(text)) : [];
@@ -226,7 +226,7 @@ export function judgeBimi(domain: string, answer: DnsAnswer<string>): DomainChec
   return checkOf('bimi', { type: 'TXT', name, expected: '', found }, [], fine);
 }
 
-/** Aliases that come back to themselves. */
+/** CNAMEs that form a loop. */
 export function judgeAliasLoops(domain: string, hosts: ReadonlyMap<string, Aliases>): DomainCheck | null {
   const loops = [...hosts].filter(([, { loop }]) => loop);
   const [first] = loops;
@@ -242,7 +242,7 @@ export function judgeAliasLoops(domain: string, hosts: ReadonlyMap<string, Alias
   return checkOf('cname-loop', record, findings, `No alias of ${domain} leads in a circle.`);
 }
 
-/** `name`: one that nobody made up before; whatever stands there stands everywhere. */
+/** `name`: a random name; a record there means that every name has one. */
 export function judgeWildcard(
   domain: string,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * The doctor's checks of the addresses that mail leaves from: their names in both directions, SPF of what this server says of
- * itself, block lists. Given a resolver; each answers in the time of its look-ups.
+ * The doctor's checks of the addresses that mail leaves from: forward and reverse DNS names, SPF of this server's own
+ * names, block lists.
  */
 import type { Resolver } from '../../../net/dns-types.ts';
 import { reverseName } from '../../../net/ip-address.ts';
@@ -8,7 +8,7 @@ import { checkOf, type DomainCheck, type Finding, showable, unanswered } from '.
 import type { InstanceFacts, SendingAddress } from './instance-facts.ts';
 import { evaluateSpf, walkSpf } from './spf.ts';
 
-/** Names that providers give to addresses nobody asked a name for. */
+/** Words in names that providers give to addresses by default. */
 const GENERIC_WORDS =
   /(?:^|[.-])(?:(?:dyn(?:amic)?|dhcp|a?dsl|pool|ppp|cable|unassigned|generic)(?=[.\d]|-\d|-ip)|(?:customers?|clients?|static|rev)(?=\d|-\d|-ip))/i;
 
@@ -64,13 +64,13 @@ export async function checkAddress(
   return checkOf(id, record, findings, `${address} is called ${ehlo}, and that name leads back to it.`);
 }
 
-/** A name made of the address, or of words for customers' lines. */
+/** A name that contains the address, or words for customers' lines. */
 export function isGeneric(name: string, address: string): boolean {
   if (GENERIC_WORDS.test(name)) return true;
   const parts = address.split('.');
   if (parts.length !== 4) return false;
   const numbers = (name.match(/\d+/g) ?? []).map(Number);
-  // At least three of the four numbers, in whatever order.
+  // At least three of the four numbers, in any order.
   return parts.filter((part) => numbers.includes(Number(part))).length >= 3 && numbers.length >= 3;
 }
 
@@ -117,7 +117,7 @@ export async function checkServerSpf(
   );
 }
 
-/** `127.255.255.x` says that the list does not answer us, not that the address is listed. */
+/** `127.255.255.x` means that the list does not answer us, not that the address is listed. */
 export async function checkBlockLists(
   resolver: Pick<Resolver, 'a'>,
   address: string,
@@ -129,7 +129,7 @@ export async function checkBlockLists(
   const found: string[] = [];
   let clear = 0;
   for (const zone of zones) {
-    // The first labels may be a key, which is nobody else's to see.
+    // The first labels may be a secret key for the list.
     const shown = zone.split('.').slice(-3).join('.');
     const answer = await resolver.a(`${reversed}.${zone}`);
     if (answer.kind === 'failure') {

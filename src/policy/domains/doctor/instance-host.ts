@@ -1,6 +1,6 @@
 /**
- * The doctor's checks of the machine and of who answers for it: name, clock, disk, data folder, the operator's address and what
- * a person must do by hand. Given the configuration and probes.
+ * The doctor's checks of the machine and its operator: name, clock, disk, data folder, the operator's address, and what
+ * a person must do by hand.
  */
 import { checkOf, type DomainCheck, type Finding, showable } from './check.ts';
 import type { InstanceFacts, InstanceProbes } from './instance-facts.ts';
@@ -36,7 +36,7 @@ export function checkName({ hostname, direct, addresses }: InstanceFacts): Domai
   return checkOf('name', record, findings, `This server is called ${hostname}.`);
 }
 
-/** Against the clock that the operator named, if any. */
+/** Compared with the clock that the operator configured, if any. */
 export async function checkClock(probes: InstanceProbes): Promise<DomainCheck> {
   const offset = await probes.clockOffsetMs();
   const record = { type: 'HOST', name: 'clock', expected: '', found: [] } as const;
@@ -62,7 +62,7 @@ export async function checkClock(probes: InstanceProbes): Promise<DomainCheck> {
   );
 }
 
-/** Whether a person reads what comes for postmaster and abuse (RFC 2142). */
+/** Whether a person reads mail for postmaster and abuse (RFC 2142). */
 export function checkOperator({ operatorAddress, bounceDomain, returns }: InstanceFacts): DomainCheck {
   const record = {
     type: 'HOST',
@@ -85,7 +85,7 @@ export function checkOperator({ operatorAddress, bounceDomain, returns }: Instan
   );
 }
 
-/** What is free where the data folder is: below 5 % no mail is accepted. */
+/** Free space on the disk of the data folder: below 5 % no mail is accepted. */
 export async function checkDisk(probes: InstanceProbes, { dataFolder }: InstanceFacts): Promise<DomainCheck> {
   const free = await probes.freeSpace();
   const record = { type: 'HOST', name: dataFolder, expected: '', found: [] } as const;
@@ -110,7 +110,7 @@ export async function checkDisk(probes: InstanceProbes, { dataFolder }: Instance
   );
 }
 
-/** Whether the keys and tokens of the data folder are the owner's alone to read. */
+/** Whether only the owner can read the keys and tokens of the data folder. */
 export async function checkFolder(
   probes: InstanceProbes,
   { dataFolder }: InstanceFacts,
@@ -125,7 +125,7 @@ export async function checkFolder(
   return checkOf('data', record, open.length === 0 ? [] : [finding], 'Nobody else can read the data folder.');
 }
 
-/** What no program can look up; null where mail leaves by a relay only. */
+/** What no program can look up; null if mail leaves only by relays. */
 export function feedbackLoops({ direct, operatorAddress }: InstanceFacts): DomainCheck | null {
   if (!direct) return null;
   const record = { type: 'HOST', name: 'feedback loops', expected: '', found: [] } as const;

@@ -1,8 +1,11 @@
-/** The doctor's check of a relay: whether it can be reached, does TLS, takes our login and our largest message. */
+/**
+ * The doctor's check of a relay: whether it can be reached, supports TLS, and accepts our login and our largest
+ * message.
+ */
 import { checkOf, type DomainCheck, type Finding, showable } from './check.ts';
 import type { InstanceProbes, RelayFacts, RelayProbe } from './instance-facts.ts';
 
-/** Connects to the relay as delivery would, and logs in where a login is configured; nothing is sent. */
+/** Connects to the relay as delivery would, and logs in if configured; nothing is sent. */
 export async function checkRelay(probes: InstanceProbes, relay: RelayFacts): Promise<DomainCheck> {
   const { host, port, login } = relay;
   const at = `${host}:${port}`;

@@ -1,12 +1,10 @@
 /**
- * The doctor's checks of this server itself: the addresses mail leaves from and their names, port 25
- * outwards and inwards, the resolver, block lists, the clock, the disk and the data folder, and what a person must do.
+ * The doctor's checks of this server itself, in order: addresses that mail leaves from and their names
+ * (instance-addresses.ts), port 25 in both directions, the resolver, block lists, the machine (instance-host.ts) and
+ * what a person must do.
  *
- * All of them in order, and those of the ways in and out of the server; addresses are in instance-addresses.ts, the machine in
- * instance-host.ts.
- *
- * Given: what the server is configured to be, a resolver, and probes for what is not DNS. Leaves behind: checks in the
- * shape of those of domains. Nobody outside is contacted but by DNS and by what the operator named.
+ * Takes the configuration, a resolver, and the checks that are not DNS; returns checks in the form of those of domains.
+ * Other machines are contacted only by DNS and as far as the operator configured them.
  */
 import type { DnsAnswer, Resolver } from '../../../net/dns-types.ts';
 import { checkOf, type DomainCheck, type Finding, showable } from './check.ts';
@@ -124,7 +122,7 @@ async function checkReturns(
   return checkOf('returns', record, findings, `Bounces are taken at ${at}, with a good certificate.`);
 }
 
-/** Whether answers are validated: asked of a zone that is signed for ever and belongs to nobody here. */
+/** Whether the resolver validates answers: it is asked for a signed zone that belongs to nobody here. */
 async function checkResolver(
   resolver: { ns?(name: string): Promise<DnsAnswer<string>> },
   { direct }: InstanceFacts,
@@ -154,7 +152,7 @@ async function checkResolver(
   );
 }
 
-/** Whether this server's own mail domain asks for TLS towards it; advice only. */
+/** Whether this server's own mail domain announces TLS; advice only. */
 async function checkTransportReports(
   resolver: Pick<Resolver, 'txt'>,
   { bounceDomain, returns }: InstanceFacts,

@@ -9,35 +9,35 @@ import type { RecordType } from '../../../net/dns-codec.ts';
 import type { CaaRecord, DnsAnswer, MxRecord, Resolver } from '../../../net/dns-types.ts';
 import type { ZoneAnswer, ZoneServers } from '../../../net/zone-servers.ts';
 
-/** What the doctor asks; the resolver of the server has all of it. */
+/** The look-ups of the doctor; the server's resolver has all of them. */
 export interface DoctorResolver extends Resolver {
   caa?(name: string): Promise<DnsAnswer<CaaRecord>>;
 }
 
-/** The zone says one thing, a resolver remembers another. */
+/** The zone's servers and a resolver's cache differ. */
 export interface Difference {
   /** What others still see; empty: no record. */
   others: readonly string[];
-  /** For at most so long. */
+  /** For at most this long. */
   ttlSeconds: number;
 }
 
 export interface Lookups extends Pick<Resolver, 'txt' | 'mx' | 'a' | 'aaaa' | 'cname'> {
-  /** Names of other people: the resolver alone, inside the same bounds. */
+  /** Names of other people: only the resolver, within the same limits. */
   readonly others: Pick<Resolver, 'txt' | 'mx' | 'a' | 'aaaa' | 'cname' | 'ptr'>;
   caa(name: string): Promise<DnsAnswer<CaaRecord>>;
-  /** The aliases that a name leads through, without itself; `loop` where they come back. */
+  /** The aliases of a name, without the name itself; `loop` if they form one. */
   aliases(name: string): Promise<{ chain: readonly string[]; loop: boolean }>;
-  /** Whether the zone holds records of a kind beside an alias at this name, which no name may have. */
+  /** Whether the zone has records of a type at a name that is an alias, which is not allowed. */
   besideAlias(name: string, type: RecordType): Promise<boolean>;
-  /** What was found to differ so far, by `TYPE name`. */
+  /** The differences found so far, by `TYPE name`. */
   readonly differences: ReadonlyMap<string, Difference>;
 }
 
 export interface LookupLimits {
-  /** Questions of one run. Default 120. */
+  /** Look-ups per run. Default 120. */
   maxQuestions?: number;
-  /** No question is begun after this. Default 20,000. */
+  /** No look-up starts after this. Default 20,000. */
   forMs?: number;
 }
 
@@ -54,10 +54,10 @@ export function createLookups(
   const differences = new Map<string, Difference>();
   let questions = 0;
 
-  /** Asks once for each key, however often it is wanted. */
+  /** Makes one look-up per key, however often it is needed. */
   function once<T>(key: string, ask: () => Promise<T>, over: T): Promise<T> {
     const known = asked.get(key);
-    // What stands under a key was put there by the same kind of question.
+    // A key always holds the result of the same kind of look-up.
     if (known !== undefined) return known as Promise<T>;
     questions += 1;
     const answer = questions > maxQuestions || clock.monotonicMs() > endMs ? Promise.resolve(over) : ask();
@@ -99,7 +99,7 @@ export function createLookups(
     return zoneSays;
   }
 
-  /** The zone's answer in the shape of a resolver's; null where there is none. */
+  /** The zone's answer in the form of a resolver's; null if there is none. */
   async function fromZone<T>(
     answer: ZoneAnswer,
     ofOthers: (name: string) => Promise<DnsAnswer<T>>,
@@ -110,7 +110,7 @@ export function createLookups(
         const records = answer.records.map(read).filter((value) => value !== undefined);
         return { kind: 'found', records, ttlSeconds: answer.ttlSeconds, secure: false };
       }
-      // Where it leads is mostly somebody else's zone.
+      // The target is usually in somebody else's zone.
       case 'alias':
         return ofOthers(answer.target);
       case 'no-data':
@@ -122,7 +122,7 @@ export function createLookups(
   }
 
   function noteDifference(key: string, fresh: DnsAnswer<unknown>, theirs: DnsAnswer<unknown>): void {
-    // An answer that failed says nothing, so it differs from nothing.
+    // A failure says nothing, so it is not a difference.
     if (fresh.kind === 'failure' || theirs.kind === 'failure') return;
     const texts = textsOf(theirs);
     if (textsOf(fresh).sort().join('\n') === [...texts].sort().join('\n')) return;

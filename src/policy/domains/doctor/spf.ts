@@ -8,47 +8,47 @@ import { formatIp, inNetwork, parseIp, parseNetwork } from '../../../net/ip-addr
 import { checkOf, type DomainCheck, type Finding, showable, unanswered } from './check.ts';
 
 export interface SpfTerm {
-  /** Result where it fits: `+` pass, `-` fail, `~` soft fail, `?` neutral. */
+  /** Result if it matches: `+` pass, `-` fail, `~` soft fail, `?` neutral. */
   qualifier: '+' | '-' | '~' | '?';
   /** Mechanism, or the modifier `redirect`; lower case. */
   name: 'all' | 'include' | 'a' | 'mx' | 'ptr' | 'ip4' | 'ip6' | 'exists' | 'redirect';
-  /** What follows the colon or equals sign; '' where nothing does. */
+  /** The text after the colon or equals sign; '' if there is none. */
   value: string;
-  /** Prefix lengths behind a slash, for IPv4 and IPv6. */
+  /** Prefix lengths after a slash, for IPv4 and IPv6. */
   prefixes: readonly [v4: number, v6: number];
 }
 
 export type SpfParsed =
   | { kind: 'record'; terms: readonly SpfTerm[] }
-  /** `term`: the first that no receiver could read; with it the whole record is of no use (RFC 7208 §4.6). */
+  /** `term`: the first invalid term, which makes the whole record invalid (RFC 7208 §4.6). */
   | { kind: 'unreadable'; term: string };
 
-/** A record and what its terms stand for. */
+/** A record with the records that its terms refer to. */
 export interface SpfNode {
   host: string;
   texts: readonly string[];
   state: 'record' | 'none' | 'several' | 'unreadable' | 'unanswered';
-  /** Of `unreadable`: the term. */
+  /** For `unreadable`: the term. */
   detail: string;
   terms: readonly { term: SpfTerm; networks: readonly string[]; child: SpfNode | null; unknown: boolean }[];
 }
 
 export interface SpfReport {
   root: SpfNode;
-  /** Terms that make a receiver ask DNS (RFC 7208 §4.6.4: at most 10). */
+  /** Terms that cause DNS queries (RFC 7208 §4.6.4: at most 10). */
   lookups: number;
-  /** Of these, names without an answer (at most 2). */
+  /** Those of them without an answer (at most 2). */
   voids: number;
   failure: Extract<DnsAnswer<string>, { kind: 'failure' }> | null;
 }
 
-/** A relay that mail leaves by. `include`: the name its provider publishes its addresses under; null = not known. */
+/** A relay in use. `include`: the name under which its provider publishes its addresses; null = unknown. */
 export interface SpfRelay {
   host: string;
   include: string | null;
 }
 
-/** Who asks. */
+/** The look-ups of SPF. */
 export interface SpfResolver {
   txt(name: string): Promise<DnsAnswer<string>>;
   a(name: string): Promise<DnsAnswer<string>>;
@@ -67,12 +67,12 @@ const TERM =
   /^([-+~?]?)(all|include|a|mx|ptr|ip4|ip6|exists)(?::([^/\s]{1,255}))?((?:\/\d{1,3})?(?:\/\/\d{1,3})?)$/i;
 const MODIFIER = /^([a-z][a-z0-9_.-]*)=(\S*)$/i;
 
-/** Whether a text is an SPF record at all. */
+/** Whether a text is an SPF record. */
 export function isSpf(text: string): boolean {
   return VERSION.test(text.slice(0, MAX_TEXT));
 }
 
-/** The terms of a record that `isSpf`. */
+/** The terms of a record for which `isSpf` is true. */
 export function parseSpf(text: string): SpfParsed {
   const terms: SpfTerm[] = [];
   for (const word of text.slice(0, MAX_TEXT).split(' ').slice(1, MAX_TERMS)) {
@@ -113,7 +113,7 @@ function readTerm(word: string): SpfTerm | null {
   return { qualifier: sign(qualifier), name, value: lower(value), prefixes };
 }
 
-/** `192.0.2.1/24`: receivers mask the bits behind the prefix, our reader of networks refuses them. */
+/** `192.0.2.1/24`: receivers mask the bits after the prefix; our strict reader of networks would refuse them. */
 function loose(value: string): string {
   const slash = value.indexOf('/');
   if (slash < 0) return value;
@@ -133,7 +133,10 @@ function lower(text: string | undefined): string {
   return (text ?? '').toLowerCase();
 }
 
-/** Looks up the record of `host` and what it refers to. `own`: asks the zone itself; `others` for what is included. */
+/**
+ * Looks up the record of `host` and the records it refers to. `own`: asks the zone's servers; `others`: for included
+ * names.
+ */
 export async function walkSpf(own: SpfResolver, others: SpfResolver, host: string): Promise<SpfReport> {
   const report: SpfReport = { root: nodeOf(host), lookups: 0, voids: 0, failure: null };
   let nodes = 0;
@@ -160,7 +163,7 @@ export async function walkSpf(own: SpfResolver, others: SpfResolver, host: strin
     const terms: SpfNode['terms'][number][] = [];
     for (const term of parsed.terms) {
       terms.push(await fill(term, at, resolver));
-      // What stands behind it is never reached (RFC 7208 §5.1).
+      // Terms after `all` are never reached (RFC 7208 §5.1).
       if (term.name === 'all') break;
     }
     return { ...node, texts, state: 'record', terms };
@@ -217,7 +220,7 @@ function nodeOf(host: string): SpfNode {
   return { host, texts: [], state: 'none', detail: '', terms: [] };
 }
 
-/** What the record says of an address: the sign of the term that fits, `none`, or `unknown` where it depends. */
+/** The result for an address: the qualifier of the matching term, `none`, or `unknown` if it depends on the message. */
 export function evaluateSpf(node: SpfNode, address: string): SpfTerm['qualifier'] | 'none' | 'unknown' {
   const ip = parseIp(address);
   if (ip === undefined || node.state === 'unanswered') return 'unknown';
@@ -247,7 +250,7 @@ export function evaluateSpf(node: SpfNode, address: string): SpfTerm['qualifier'
   return redirect === null ? '?' : evaluateSpf(redirect, address);
 }
 
-/** Judges the record at `report.root.host`. `addresses`: those that mail leaves from; empty = not known here. */
+/** Checks the record at `report.root.host`. `addresses`: those that mail leaves from; empty = unknown. */
 export function judgeSpf(
   report: SpfReport,
   params: {
@@ -312,7 +315,7 @@ export function judgeSpf(
   }
 }
 
-/** Whether the record covers relays: a relay that keeps our return path is judged by it. */
+/** Whether the record covers the relays: a relay that keeps our return path is checked against it. */
 function judgeRelays(
   root: SpfNode,
   relays: readonly SpfRelay[],

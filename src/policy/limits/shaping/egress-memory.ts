@@ -1,7 +1,7 @@
 /**
- * What delivery has learned about the world outside and goes by for a time, kept over a restart: which relays fail, which
- * hosts cannot do TLS, which domains are spoken to by IPv4, which provider a domain belongs to. Given a fact when it is
- * learned, stores it behind the caller; gives what was stored at the start. Reading is from memory, bounded by kind.
+ * Facts that delivery has observed about other servers and uses for a time, kept over a restart: which relays fail,
+ * which hosts cannot do TLS, which domains are reached only over IPv4, which provider a domain belongs to. Facts are
+ * written in the background and loaded at the start. They are read from memory, with a limit per kind.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
@@ -11,21 +11,21 @@ import type { LimitStore, StoredEgressFact } from '../../../store/topics/limits.
 
 /** One kind of facts, by keys. */
 export interface Facts<Value> {
-  /** What is known, or null where nothing is or its time is over. */
+  /** The current fact, or null if there is none or its time is over. */
   get(key: string): Value | null;
-  /** Goes by it until then (epoch milliseconds). */
+  /** The fact is valid until this time (epoch milliseconds). */
   set(key: string, value: Value, until: number): void;
   forget(key: string): void;
   entries(): readonly (readonly [key: string, value: Value])[];
 }
 
-/** Facts of every kind, over a restart. */
+/** Facts of every kind, kept over a restart. */
 export interface EgressMemory {
-  /** Reads what is stored; once, before use. */
+  /** Reads the stored facts; once, before use. */
   load(): Promise<void>;
   /**
-   * The facts of a kind. `read`: a value from its JSON, null for one that makes no sense. `longestMs`: no fact of the kind
-   * holds for longer, also where the clock was ahead when it was learned.
+   * The facts of a kind. `read`: a value from its JSON, null if invalid. `longestMs`: the longest validity of a fact of
+   * this kind, even if the clock was ahead when it was recorded.
    */
   facts<Value>(kind: string, read: (json: unknown) => Value | null, longestMs: number): Facts<Value>;
   /** Stores what is not stored yet. */
@@ -35,7 +35,7 @@ export interface EgressMemory {
 const MAX_OF_A_KIND = 10_000;
 
 interface Known {
-  /** As it was stored, until somebody asks. */
+  /** As stored, until it is first read. */
   json: unknown;
   until: number;
 }
@@ -57,7 +57,7 @@ export function createEgressMemory(deps: {
   return {
     async load() {
       const stored = await store.listEgressFacts({ now: clock.now(), perKind: MAX_OF_A_KIND });
-      // What holds longest comes first; what ends soonest is the first to go.
+      // The facts with the latest end come first; those that end soonest are dropped first.
       for (const { kind, key, value, until } of stored.toReversed())
         knownOf(kind).set(key, { json: parsed(value), until });
     },
@@ -73,7 +73,7 @@ export function createEgressMemory(deps: {
     const known = knownOf(kind);
     const put = (key: string, json: unknown, until: number): void =>
       behind.put(`${kind} ${key}`, { kind, key, value: JSON.stringify(json), until });
-    /** Its end, brought back where the clock has been. */
+    /** Its end, corrected if the clock was ahead. */
     const endOf = (key: string, fact: Known): number => {
       const latest = clock.now() + longestMs;
       if (fact.until > latest) {
@@ -92,7 +92,7 @@ export function createEgressMemory(deps: {
         put(key, value, until);
       },
       forget(key) {
-        // Its end has come; upkeep removes it.
+        // It has ended; upkeep removes it from the store.
         if (known.delete(key)) put(key, null, 0);
       },
       entries() {
@@ -120,7 +120,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A fact that says no more than that it is so. */
+/** A fact without further data. */
 export function readFlag(json: unknown): true | null {
   return json === true ? true : null;
 }

@@ -1,14 +1,14 @@
-/** What each limit may be set to, and which of two values asks for less. Shared by the files and the overrides. */
+/** The possible values of each limit, and which of two values is stricter. Used by the files and the overrides. */
 import type { LimitName, PathLimits } from './types.ts';
 
 interface LimitFacts {
-  /** For people: the form of a value. */
+  /** For people: the format of a value. */
   form: string;
   meaning: string;
   valid(value: unknown): boolean;
 }
 
-/** Every limit, in the order people are shown them. */
+/** Every limit, in the order in which they are shown. */
 export const LIMITS: { readonly [Name in LimitName]: LimitFacts } = {
   connections: whole(1, 1000, 'connections from one source to the site at a time'),
   providerConnections: orNull(
@@ -34,7 +34,7 @@ export function isLimitName(name: string): name is LimitName {
   return Object.hasOwn(LIMITS, name);
 }
 
-/** Whether `candidate` asks for less of the path than `current` does. null is no limit. */
+/** Whether `candidate` is stricter than `current`. null is no limit. */
 export function isStricter<Name extends LimitName>(
   name: Name,
   candidate: PathLimits[Name],

@@ -1,7 +1,7 @@
 /**
- * Overrides in memory, stored behind the caller: what replies taught about a path and what a person ordered, each with
- * an end. Given the store's rows at the start, answers from memory; an override counts from the moment it is noted,
- * whether or not the store can take it yet.
+ * Overrides in memory, written to the store in the background: limits set because of replies or by a person, each with
+ * an end. They are loaded at the start; an override is in force from the moment it is noted, even if the store cannot
+ * be written.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
@@ -12,13 +12,15 @@ import type { LimitStore, StoredOverride } from '../../../store/topics/limits.ts
 import type { Override, OverrideNote, OverrideScope, Overrides } from './types.ts';
 
 export interface OverrideBook extends Overrides {
-  /** Reads what is stored: before use, and again where other processes change it too. */
+  /** Reads the stored overrides: before use, and again if other processes change them too. */
   load(): Promise<void>;
   /** All in force, newest first. */
   list(): readonly Override[];
-  /** Ends one at once and for good. Null where there is none in force of that id. */
+  /** Ends one at once. Returns null if none with that id is in force. */
   remove(id: string): Promise<Override | null>;
-  /** Told of each that came or ended before its time. `removed`: somebody ended it, here or elsewhere. */
+  /**
+   * Called for each that was added or ended before its time. `removed`: somebody ended it, in this process or another.
+   */
   onChange(listener: (override: Override, removed: boolean) => void): void;
   /** Stores what is not stored yet. */
   flush(): Promise<boolean>;
@@ -36,12 +38,12 @@ interface Deps {
   log: Logger;
 }
 
-/** An empty book; `load` fills it. */
+/** Empty until `load`. */
 export function createOverrides({ store, clock, random, log }: Deps): OverrideBook {
   /** By scope and key; each list newest first. */
   const book = new Map<string, readonly Override[]>();
   let count = 0;
-  /** Keys that have overrides, by scope. */
+  /** The number of keys that have overrides, by scope. */
   const places: Record<OverrideScope, number> = { path: 0, 'tenant@site': 0, 'domain@provider': 0 };
   let changed: (override: Override, removed: boolean) => void = () => {};
   /** Ids that are in the store as far as this process knows. */
@@ -62,13 +64,13 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
       const rows = await store.listOverrides({ now: clock.now() });
       for (const row of [...rows].reverse()) {
         const override = readOverride(onTime(row, clock.now()));
-        // What this process has noted since of the same rule is newer than what is stored.
+        // This process has noted a newer one of the same rule than the stored one.
         if (override === null || isNewerHere(override)) continue;
         enter(override);
         changed(override, false);
       }
       const there = new Set(rows.map(({ id }) => id));
-      // What was stored before this question and is not any more was removed elsewhere, or has ended.
+      // If one was stored before this query and is no longer, another process removed it, or it has ended.
       for (const id of stored) {
         if (there.has(id)) continue;
         storedIds.delete(id);
@@ -104,7 +106,7 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
       const found = [...book.values()].flat().find((one) => one.id === id && one.until > now);
       if (found === undefined) return null;
       behind.drop(writeKey(found));
-      // What is being written at this moment is removed after it.
+      // If it is being written at this moment, it is removed afterwards.
       await store.removeOverride({ id });
       const place = placeOf(found.scope, found.key);
       const left = (book.get(place) ?? NONE).filter((one) => one.id !== id);
@@ -120,7 +122,7 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
   };
 
   function of(scope: OverrideScope, key: string): readonly Override[] {
-    // Nearly always there are none, and this is asked several times a message.
+    // Usually there are none, and this is called several times per message.
     if (places[scope] === 0) return NONE;
     const place = placeOf(scope, key);
     const known = book.get(place);
@@ -137,7 +139,7 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
     return known.some((one) => one.param === param && one.rule === rule && one.createdAt >= createdAt);
   }
 
-  /** Those that count no more need no watching. */
+  /** Ended overrides need no watching. */
   function forgetStoredIds(): void {
     const inForce = [...book.values()].flatMap((list) => list.map(({ id }) => id));
     storedIds = new Set(inForce.filter((id) => storedIds.has(id)));
@@ -156,7 +158,7 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
     }
   }
 
-  /** The newest of a rule takes the place of its older one. */
+  /** The newest of a rule replaces its older one. */
   function enter(override: Override): void {
     const place = placeOf(override.scope, override.key);
     const others = (book.get(place) ?? NONE).filter(
@@ -174,7 +176,7 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
     places[place.slice(0, place.indexOf(' ')) as OverrideScope] += book.size - before;
   }
 
-  /** What ended goes first; then, should that not do, what would end soonest. */
+  /** Ended ones are dropped first; if that is not enough, those that end soonest. */
   function forget(): void {
     const now = clock.now();
     for (const [place, list] of book)
@@ -200,7 +202,7 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
   }
 }
 
-/** One from the future was noted while the clock was wrong: how long it was to be in force is right. */
+/** One with a time in the future was noted while the clock was wrong; its duration is right. */
 function onTime<One extends { createdAt: number; until: number }>(one: One, now: number): One {
   if (one.createdAt <= now) return one;
   return { ...one, createdAt: now, until: now + (one.until - one.createdAt) };
@@ -214,7 +216,7 @@ function writeKey({ scope, key, param, rule }: Override): string {
   return `${scope} ${key} ${param} ${rule}`;
 }
 
-/** Null for a row that a newer program wrote: it does not count here. */
+/** null for a row that a newer version wrote, which is ignored here. */
 function readOverride(row: StoredOverride): Override | null {
   if (!SCOPES.includes(row.scope)) return null;
   return { ...row, scope: row.scope as OverrideScope, param: row.param as Override['param'] };

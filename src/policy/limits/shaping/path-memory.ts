@@ -1,8 +1,8 @@
 /**
- * What each path has come to, kept over a restart: how often it failed, how many connections it bears, and until when it
- * is blocked where the receiver asked for that. A pause of our own making ends with the process that made it: a site that
- * failed is met again with one message, and whoever restarts has often just mended it. Given a state when it changes,
- * stores it behind the caller; gives what was stored at the start.
+ * The stored state of each path, kept over a restart: how often it failed, how many connections it can use, and until
+ * when it is blocked if the receiver asked for that. Our own pause ends with the process: after a restart a failed site
+ * is tried with one message, because the operator has often just corrected the problem. Changes are written in the
+ * background and loaded at the start.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
@@ -14,24 +14,24 @@ import { pathKey } from './types.ts';
 
 export type PathState = Omit<StoredPathState, 'key' | 'updatedAt'>;
 
-/** `updatedAt`: when it was so last, to an hour. */
+/** `updatedAt`: when this state was last confirmed, to an hour. */
 export type RememberedPath = PathState & { updatedAt: number };
 
 export interface PathMemory {
-  /** Reads what is stored: before use, and again where other processes change it too. */
+  /** Reads the stored states: before use, and again if other processes change them too. */
   load(): Promise<void>;
-  /** What a path had come to, or null. A block that is over is given as none. */
+  /** The state of a path, or null. A block that has ended is left out. */
   recall(source: string, site: string): RememberedPath | null;
   /** Every path that is blocked now. */
   blocked(): readonly RememberedPath[];
-  /** The path has changed. Call it for changes, not for each message. */
+  /** The path has changed. To be called for changes, not for each message. */
   remember(state: PathState): void;
   /** Stores what is not stored yet. */
   flush(): Promise<boolean>;
 }
 
 const MAX_PATHS = 20_000;
-/** A path that is as it was is stored again after so long: it is known by its last success. */
+/** An unchanged path is stored again after this time, because its last success is used later. */
 const SAID_AGAIN_MS = 3_600_000;
 
 /** Empty until `load`. */
@@ -43,7 +43,7 @@ export function createPathMemory(deps: {
 }): PathMemory {
   const { store, node, clock, log } = deps;
   const known = new BoundedMap<string, RememberedPath>(MAX_PATHS);
-  /** Each is written once; together with what comes meanwhile. */
+  /** Each is written once, together with what arrives meanwhile. */
   const changes = createWriteBehind<StoredPathChange>(
     clock,
     (list) => store.addPathChanges({ changes: list }),
@@ -60,7 +60,7 @@ export function createPathMemory(deps: {
     async load() {
       const now = clock.now();
       for (const { key, ...state } of await store.listPathStates({ limit: MAX_PATHS })) {
-        // What this process remembers is at least as new as what it stored.
+        // The state in this process is at least as new as what it stored.
         if ((known.get(key)?.updatedAt ?? -1) < Math.min(now, state.updatedAt))
           known.set(key, asRead(state, now));
       }
@@ -85,7 +85,7 @@ export function createPathMemory(deps: {
     },
   };
 
-  /** One entry when a path closes and one when it opens again, however often it was asked meanwhile. */
+  /** One entry when a path closes and one when it opens again, however often it was tried meanwhile. */
   function noteChange(before: RememberedPath | undefined, state: PathState, at: number): void {
     const failed = (before?.failures ?? 0) > 0;
     if (failed === state.failures > 0) return;
@@ -102,7 +102,7 @@ export function createPathMemory(deps: {
   }
 }
 
-/** A time that lies ahead of the clock was written while the clock was wrong: how long it was meant to be is right. */
+/** A time in the future was written while the clock was wrong; the duration is right. */
 function asRead(state: RememberedPath, now: number): RememberedPath {
   if (!state.asked || state.blockedUntil === null)
     return { ...state, blockedUntil: null, updatedAt: Math.min(now, state.updatedAt) };

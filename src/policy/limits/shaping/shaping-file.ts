@@ -1,28 +1,27 @@
 /**
- * Reads a list of shaping rows: the shipped shaping.json, or the operator's file of the same form. Given the text,
- * leaves checked rows, or every problem with its line and what to write instead. All or nothing: a file with one
- * mistake changes nothing.
+ * Reads a list of shaping rows: the shipped shaping.json, or the operator's file in the same format. Returns checked
+ * rows, or every problem with its line and the correction. A file with one mistake changes nothing.
  */
 import { readJson } from '../../../lib/json-lines.ts';
 import { isLimitName, LIMIT_NAMES, LIMITS } from './limit-values.ts';
 import { MOST_SMALL_MESSAGES, type PathLimits } from './types.ts';
 
-/** One row as it stands in the file; what it leaves out keeps its value. */
+/** One row as written in the file; absent members keep their value. */
 export interface ShapingRow {
   id: string;
-  /** Ends of MX host names, each with its leading dot. */
+  /** Suffixes of MX host names, each with its leading dot. */
   mx?: readonly string[];
   /** Recipient domains. */
   domains?: readonly string[];
   /** Relays, `host` or `host:port`. */
   relays?: readonly string[];
-  /** All hosts are one site; false: each domain or host set is a site of its own. */
+  /** All hosts are one site; false: each domain or host set is a separate site. */
   oneSite?: boolean;
-  /** Only for sites that took fewer messages within a day. */
+  /** Only for sites that accepted fewer messages within a day. */
   belowMessagesPerDay?: number;
   route?: 'mx' | 'relay';
   limits?: Partial<PathLimits>;
-  /** Limits that differ for one egress source, by its id. */
+  /** Limits that differ for one source, by its id. */
   sources?: Readonly<Record<string, Partial<PathLimits>>>;
   since?: string;
   source?: string;
@@ -33,7 +32,7 @@ export type ShapingFile =
   | { kind: 'rows'; rows: readonly ShapingRow[] }
   | { kind: 'refused'; problems: readonly string[] };
 
-/** Rows without hosts of their own: every path begins with `default`, then one of the others may apply. */
+/** Rows without hosts: every path begins with `default`, then one of the others may apply. */
 export const GENERAL_ROWS: readonly string[] = ['default', 'small', 'relay'];
 
 const MAX_ROWS = 2000;
@@ -43,7 +42,7 @@ const DOMAIN = new RegExp(`^${HOST}(?:\\.${HOST})+$`);
 const RELAY = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** `file`: what problems call it. `sourceIds`: the egress sources a row may name; null = any. */
+/** `file`: the name of the file in problems. `sourceIds`: the sources that a row may name; null = any. */
 export function readShapingFile(
   text: string,
   file: string,
@@ -69,7 +68,7 @@ export function readShapingFile(
   }
   if (sourceIds !== null && problems.length === 0)
     checkSources(value as readonly ShapingRow[], sourceIds, say);
-  // Checked field by field above; what is no row has left a problem.
+  // Checked field by field above; an invalid row has caused a problem.
   return problems.length > 0
     ? { kind: 'refused', problems }
     : { kind: 'rows', rows: value as readonly ShapingRow[] };

@@ -1,9 +1,9 @@
 /**
- * The limits in force: shipped rows, the operator's rows over them, then overrides. A path begins with `default`; a
- * site of no provider with little traffic, or a relay, changes what its general row names; then the row its hosts
- * belong to; each row's figures for the source come last. Overrides only ever ask for less.
+ * The limits in force: the shipped rows, the operator's rows over them, then overrides. A path begins with the row
+ * `default`; the general row for small sites or for relays changes some limits; then the row of its provider; each
+ * row's values for the source come last. Overrides can only make limits stricter.
  *
- * Given the rows and the overrides, answers from memory; the same question is worked out once until rows change.
+ * Answers come from memory; the result for a query is computed once until rows change.
  */
 
 import { readFileSync } from 'node:fs';
@@ -25,14 +25,14 @@ import {
   tenantKey,
 } from './types.ts';
 
-/** Shaping whose rows can be exchanged while it is in use. */
+/** Shaping whose rows can be replaced while it is in use. */
 export interface ReloadableShaping extends Shaping {
   /** Puts the operator's rows over the shipped ones. `refused`: nothing changed. */
   useOperatorFile(
     text: string,
     file: string,
   ): { kind: 'used'; rows: number } | { kind: 'refused'; problems: readonly string[] };
-  /** Without a file of the operator's. */
+  /** Removes the operator's rows. */
   useShippedOnly(): void;
   /** Rows in force, for people. */
   rows(): readonly ShapingRow[];
@@ -40,7 +40,7 @@ export interface ReloadableShaping extends Shaping {
 
 interface Layered {
   row: ShapingRow;
-  /** What the operator's file says of the row; its figures come from there. */
+  /** The row in the operator's file, whose values take precedence. */
   operator: ShapingRow | null;
 }
 
@@ -50,10 +50,10 @@ interface Base {
 }
 
 const MAX_REMEMBERED = 20_000;
-/** Row of sites with little traffic. */
+/** The row of sites with little traffic. */
 const SMALL = 'small';
 
-/** The shipped rows; throws where one is wrong, which a test would have found. */
+/** The shipped rows; throws if one is wrong, which tests exclude. */
 export function shippedShaping(): readonly ShapingRow[] {
   const text = readFileSync(new URL('./shaping.json', import.meta.url), 'utf8');
   const file = readShapingFile(text, 'shaping.json');
@@ -62,9 +62,8 @@ export function shippedShaping(): readonly ShapingRow[] {
 }
 
 /**
- * `maxConnections`: the key `max-connections`, which replaces the figure of the general rows and caps that of the
- * other shipped ones; null = not set.
- * `sourceIds`: the egress sources that rows may name.
+ * `maxConnections`: the key `max-connections`, which replaces the value of the general rows and limits that of the
+ * other shipped ones; null = not set. `sourceIds`: the sources that rows may name.
  */
 export function createShaping(
   overrides: Pick<Overrides, 'of'>,
@@ -73,7 +72,7 @@ export function createShaping(
   const shipped = shippedShaping();
   let layers = layered(shipped, []);
   const remembered = new BoundedMap<string, EffectiveLimits>(MAX_REMEMBERED);
-  /** A path asks with one and the same object several times a message: for that nothing is built. */
+  /** A path asks with the same object several times per message, so its answer is found without allocating. */
   let answered = new WeakMap<PathQuery, EffectiveLimits>();
 
   return {
@@ -128,12 +127,12 @@ export function createShaping(
     const same = answered.get(query);
     if (same !== undefined) return same;
     const found = sharedBase(query);
-    // Who asks about one sender domain makes an object for it.
+    // Callers that ask about one sender domain create an object for it, so caching it is useless.
     if (query.senderDomain === undefined) answered.set(query, found);
     return found;
   }
 
-  /** Queries that differ in nothing that matters share what was worked out. */
+  /** Queries that are equal in all relevant members share one result. */
   function sharedBase(query: PathQuery): EffectiveLimits {
     const small = smallRow(query) !== null;
     const relay = query.route === 'relay' ? query.site : '';
@@ -163,7 +162,7 @@ export function createShaping(
       base.connections = most;
       origins.connections = { kind: 'config', key: 'max-connections' };
     }
-    // Every limit stands in the row `default`, which a test holds.
+    // Every limit is in the row `default`, which a test ensures.
     return { limits: base as PathLimits, origins: origins as Base['origins'] };
 
     function stricterThanBase<Name extends LimitName>(name: Name, limits: Partial<PathLimits>): boolean {
@@ -176,7 +175,7 @@ export function createShaping(
     function apply(limits: Partial<PathLimits>, row: ShapingRow, own: Partial<PathLimits> | undefined): void {
       for (const name of LIMIT_NAMES) {
         if (limits[name] === undefined) continue;
-        // A small site is never asked for more than the others, however little the operator asks of those.
+        // A small site never gets looser limits than others, however strict the operator's limits for those are.
         const loosens = row.id === SMALL && own?.[name] === undefined && !stricterThanBase(name, limits);
         if (loosens) continue;
         Object.assign(base, { [name]: limits[name] });
@@ -201,7 +200,7 @@ export function createShaping(
     return messagesLastDay < (small.row.belowMessagesPerDay ?? 0) ? small : null;
   }
 
-  /** `relay:host:port|host:port`, as sites of relays are called. */
+  /** `relay:host:port|host:port`, the name of a site of relays. */
   function relayRow(site: string): Layered | undefined {
     const hosts = site.replace(/^relay:/, '').split('|');
     return [...layers.values()].find(({ row }) =>
@@ -223,7 +222,7 @@ export function createShaping(
       : { provider: found.row.id, oneSite: found.row.oneSite ?? true };
   }
 
-  /** The row with the longest end of this host name. */
+  /** The row with the longest matching suffix of this host name. */
   function rowOfHost(host: string): Layered | undefined {
     const name = `.${host.toLowerCase().replace(/\.$/, '')}`;
     let best: Layered | undefined;
@@ -240,7 +239,7 @@ export function createShaping(
   }
 }
 
-/** The operator's rows first, then shipped ones; a row of the same id is merged field by field, limit by limit. */
+/** The operator's rows first, then shipped ones; rows of the same id are merged field by field, limit by limit. */
 function layered(
   shipped: readonly ShapingRow[],
   operators: readonly ShapingRow[],

@@ -1,20 +1,20 @@
 /**
- * Mail of one sender domain that may not go to one site or provider for a time, while everybody else's does: the
- * overrides of scope `tenant@site` and `domain@provider` that say `suspended`. Given where a recipient
- * goes; answers from memory, at once where there is no such override at all.
+ * Mail of one sender domain that is paused at one site or provider while that of others is sent: the overrides of scope
+ * `tenant@site` and `domain@provider` with `suspended`. Answers come from memory, without any work if there is no such
+ * override.
  */
 import { domainKey, type Override, type Overrides, tenantKey } from './types.ts';
 
 export interface TenantPauses {
-  /** What keeps this sender domain's mail from the place, or null. `provider` null: the site belongs to none. */
+  /** The pause of this sender domain at the destination, or null. `provider` null: the site belongs to none. */
   of(senderDomain: string, place: { site: string; provider: string | null }): TenantPause | null;
-  /** Whether anything of the kind is in force: without it nobody needs to know the place. */
+  /** Whether any such pause is in force; if not, the destination need not be known. */
   any(): boolean;
 }
 
 export interface TenantPause {
   until: number;
-  /** For people, as everything that waits shows it. */
+  /** For people, as shown for waiting mail. */
   reason: string;
 }
 

@@ -1,11 +1,11 @@
 /**
- * Counts how often something happened to a key recently, and says when a threshold is reached. Limited in size; times
- * are monotonic milliseconds. Nothing is kept over a restart.
+ * Counts recent occurrences per key, and tells when a threshold is reached. Limited in size; times are monotonic
+ * milliseconds. Nothing is kept over a restart.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 
 export interface Threshold {
-  /** It happened once more; true from the `times`-th time within the span on, which begins the count anew. */
+  /** Counts one occurrence; returns true from the `times`-th within the time span, and then starts counting again. */
   happened(key: string, nowMs: number): boolean;
 }
 

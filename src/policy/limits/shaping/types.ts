@@ -1,12 +1,12 @@
 /**
- * What a path (an egress source towards a site) may be asked to bear, and where each figure comes from: the shipped
- * data, the operator's file, or an override that a reply or a person brought about. Types only; the data is
- * shaping.json, the rules of merging are shaping.ts, the overrides overrides.ts.
+ * The limits of a path (a source sending to a site), and where each value comes from: the shipped data, the operator's
+ * file, or an override that a reply or a person set. Types only; the data is shaping.json, merging is in shaping.ts,
+ * overrides are in overrides.ts.
  */
 
 /** The limits of one path. null = no limit. */
 export interface PathLimits {
-  /** Connections of one path at a time. */
+  /** Concurrent connections of one path. */
   connections: number;
   /** Connections of one source to all sites of a provider together. */
   providerConnections: number | null;
@@ -15,7 +15,7 @@ export interface PathLimits {
   /** An unused connection is closed after this. */
   idleMs: number;
   newConnectionsPerMinute: number | null;
-  /** May be below one: 1/60 is one a minute. */
+  /** May be below one: 1/60 is one per minute. */
   messagesPerSecond: number | null;
   recipientsPerTransaction: number;
   tls: 'opportunistic' | 'required';
@@ -33,20 +33,20 @@ export type LimitOrigin =
   | { kind: 'config'; key: string }
   | { kind: 'override'; id: string; rule: string; until: number };
 
-/** No site counts as small above this, whatever the data says: further messages need not be told apart. */
+/** Above this no site counts as small, whatever the data says, so larger counts need not be exact. */
 export const MOST_SMALL_MESSAGES = 10_000;
 
-/** Which path is asked about. Answers are remembered by the object, which therefore does not change. */
+/** A path. Answers are cached by this object, so it must not change. */
 export interface PathQuery {
-  /** Id of the egress source; '' where none is configured. */
+  /** Id of the source; '' if none is configured. */
   readonly source: string;
   readonly site: string;
-  /** Row of the shaping data that the site's hosts belong to, or null. */
+  /** The provider's row in the shaping data, or null. */
   readonly provider: string | null;
   readonly route: 'mx' | 'relay';
-  /** With it, overrides of this sender domain count too. */
+  /** With it, overrides for this sender domain count too. */
   readonly senderDomain?: string;
-  /** Messages the site took within a day, where known: sites with few get the row `small`. */
+  /** Messages that the site accepted within a day, if known: sites with few get the row `small`. */
   readonly messagesLastDay?: number;
 }
 
@@ -55,24 +55,24 @@ export interface EffectiveLimits {
   origins: Readonly<Record<LimitName, LimitOrigin>>;
 }
 
-/** Whose limits a recipient domain's hosts share. */
+/** The provider of a recipient domain, whose limits it shares. */
 export interface Grouping {
   provider: string | null;
-  /** True: all hosts of the provider are one site. False: each domain or host set is a site of its own below it. */
+  /** true: all hosts of the provider are one site. false: each domain or host set is a separate site. */
   oneSite: boolean;
 }
 
 export interface Shaping {
   limitsFor(query: PathQuery): EffectiveLimits;
-  /** Whether a row of that name says what a provider bears. */
+  /** Whether a row of this name describes a provider. */
   isProvider(name: string): boolean;
-  /** The provider of a domain by its own name, else by the suffix that every MX host ends in. */
+  /** The provider of a domain by its own name, otherwise by the suffix that all its MX hosts share. */
   groupingOf(recipientDomain: string, mxHosts: readonly string[]): Grouping;
 }
 
 export type OverrideScope = 'path' | 'tenant@site' | 'domain@provider';
 
-/** What an override may say: a limit, that nothing goes out at all, or the address family to keep to. */
+/** What an override can set: a limit, a suspension, or the address family to use. */
 export type OverrideParam = LimitName | 'suspended' | 'addressFamily';
 
 export interface OverrideNote {
@@ -84,9 +84,9 @@ export interface OverrideNote {
   value: number | string;
   /** Epoch milliseconds. */
   until: number;
-  /** What brought it about: a rule's id, a category, `operator`. */
+  /** What set it: a rule's id, a category, `operator`. */
   rule: string;
-  /** For people: the reply or the word that was the reason. */
+  /** For people: the reply or the reason given. */
   why: string;
 }
 
@@ -95,15 +95,15 @@ export interface Override extends OverrideNote {
   createdAt: number;
 }
 
-/** What delivery tells and asks about overrides. Reading is from memory; writing is stored behind the caller. */
+/** What delivery notes and asks about overrides. Reading is from memory; writing is in the background. */
 export interface Overrides {
-  /** Takes effect at once. The newest of a rule replaces its older one; of several rules the strictest counts. */
+  /** In force at once. The newest of a rule replaces its older one; of several rules the strictest counts. */
   note(override: OverrideNote): void;
   /** Those in force for a key, newest first. */
   of(scope: OverrideScope, key: string): readonly Override[];
-  /** Until when (and why) nothing goes out for the key, or null. */
+  /** Until when (and why) nothing is sent for the key, or null. */
   suspended(scope: OverrideScope, key: string): Override | null;
-  /** Whether there is one of this scope at all, in force or ended lately. */
+  /** Whether there is one of this scope, in force or ended recently. */
   any(scope: OverrideScope): boolean;
 }
 

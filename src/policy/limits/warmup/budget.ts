@@ -11,14 +11,14 @@ import { arrivalAfter, type EvenRate, waitOf } from '../../../lib/rate-gate.ts';
 import type { Lane } from '../../../model/message.ts';
 import { budgetOf, levelAfter, levelAfterBlock, levelAfterSilence, type WarmupDay } from './steps.ts';
 
-/** As it is stored. Instants are epoch milliseconds. */
+/** As stored. Times are epoch milliseconds. */
 export interface WarmupState extends WarmupDay {
   level: number;
-  /** Day number (UTC) that `used`, `deferred` and `blocked` count. */
+  /** Day number (UTC) of the counters `used`, `deferred` and `blocked`. */
   day: number;
-  /** Of the last message, 0 = none yet. */
+  /** Time of the last message, 0 = none yet. */
   lastUsedAt: number;
-  /** When the pace is caught up with (`arrivalAfter` of rate-gate.ts). */
+  /** State of the even rate (`arrivalAfter` of rate-gate.ts). */
   paceAt: number;
   /** Messages by quarter hour: [number of the quarter since 1970, count], oldest first. */
   quarters: (readonly [quarter: number, count: number])[];
@@ -31,7 +31,7 @@ const QUARTER_MS = 900_000;
 const BURSTS_A_DAY = 24;
 const CRITICAL_OVER = 1.2;
 
-/** The first message to this provider is still to come. */
+/** The state before the first message to this provider. */
 export function newWarmup(now: number): WarmupState {
   return {
     level: 0,
@@ -46,7 +46,7 @@ export function newWarmup(now: number): WarmupState {
 }
 
 /**
- * Brings the days up to `now`: climbs where yesterday allows it, falls after a long silence. A clock set back changes
+ * Advances the days to `now`: a step up if yesterday allows it, down after a long pause. A clock set back changes
  * nothing.
  */
 export function rollTo(state: WarmupState, now: number): void {
@@ -63,7 +63,7 @@ export function rollTo(state: WarmupState, now: number): void {
   state.blocked = 0;
 }
 
-/** Whether a message may go now; nothing is counted yet. */
+/** Whether a message may be sent now; counts nothing. */
 export function mayGo(state: WarmupState, lane: Lane, now: number): WarmupAnswer {
   const budget = budgetOf(state.level);
   if (budget === null) return { kind: 'go' };
@@ -72,7 +72,7 @@ export function mayGo(state: WarmupState, lane: Lane, now: number): WarmupAnswer
   const quarters = recent(state, now);
   let excess = total(quarters) + 1 - bound;
   if (excess > 0) {
-    // The quarters leave the window one after the other; the one that makes room says when.
+    // Quarters leave the window one after the other; the one that frees a place gives the time.
     for (const [quarter, count] of quarters) {
       excess -= count;
       if (excess <= 0) return { kind: 'wait', until: (quarter + 1) * QUARTER_MS + DAY_MS, why: 'budget' };
@@ -84,7 +84,7 @@ export function mayGo(state: WarmupState, lane: Lane, now: number): WarmupAnswer
   return waitMs === 0 ? { kind: 'go' } : { kind: 'wait', until: Math.ceil(now + waitMs), why: 'pace' };
 }
 
-/** Counts `n` messages as gone now. */
+/** Counts `n` messages as sent now. */
 export function count(state: WarmupState, n: number, now: number): void {
   const quarter = Math.floor(now / QUARTER_MS);
   const quarters = recent(state, now);
@@ -99,7 +99,7 @@ export function count(state: WarmupState, n: number, now: number): void {
   if (budget !== null) state.paceAt = arrivalAfter(pace(budget), state.paceAt, now, n);
 }
 
-/** Takes one back that never reached the provider. */
+/** Takes back one that did not reach the provider. */
 export function uncount(state: WarmupState): void {
   const last = state.quarters.at(-1);
   if (last === undefined || last[1] === 0) return;
@@ -109,7 +109,7 @@ export function uncount(state: WarmupState): void {
   if (budget !== null) state.paceAt -= pace(budget).intervalMs;
 }
 
-/** The provider named the source's reputation: two steps down, at once and at most once a day. */
+/** The provider refused because of the source's reputation: two steps down at once, at most once a day. */
 export function fallBack(state: WarmupState): boolean {
   state.blocked += 1;
   if (state.blocked > 1) return false;
@@ -117,7 +117,7 @@ export function fallBack(state: WarmupState): boolean {
   return true;
 }
 
-/** Messages within the last 24 hours, counted as the window counts them. */
+/** Messages within the last 24 hours, as the window counts them. */
 export function usedInWindow(state: WarmupState, now: number): number {
   return total(recent(state, now));
 }

@@ -1,6 +1,7 @@
 /**
- * The calendar of a warm-up before it begins: which budget each day has if the provider takes the mail well, how much of
- * the planned volume fits and how much has to wait or go another way. Pure; the same steps as the warm-up itself.
+ * The expected calendar of a warm-up before it begins: the budget of each day if the provider accepts the mail well,
+ * how much of the planned volume fits, and how much has to wait or use another route. Uses the same steps as the
+ * warm-up itself.
  */
 import { budgetOf, levelAfter } from './steps.ts';
 
@@ -11,9 +12,9 @@ export interface PlannedDay {
   at: number;
   /** null = warm. */
   budget: number | null;
-  /** Of the planned volume, what goes by the new source. */
+  /** The part of the planned volume that the new source sends. */
   sends: number;
-  /** What is over: another warm source, a relay, or waiting. */
+  /** The rest: another warm source, a relay, or waiting. */
   over: number;
 }
 
@@ -21,8 +22,9 @@ const DAY_MS = 86_400_000;
 const MAX_DAYS = 366;
 
 /**
- * Days until the whole volume goes by the new source, that day included. `perDay`: messages a day to one provider, at
- * least 1. `stuck`: the volume is too small to climb further (less than 60 % of the last budget); it fits all the same.
+ * Days up to and including the day on which the new source sends the whole volume. `perDay`: messages per day to one
+ * provider, at least 1. `stuck`: the volume is too small to climb further (less than 60 % of the last budget), but it
+ * fits.
  */
 export function warmupPlan(params: { perDay: number; startAt: number }): {
   days: readonly PlannedDay[];

@@ -1,25 +1,25 @@
 /**
- * The ladder of daily budgets a new source climbs at each provider, and when it climbs or falls: a
- * step up after a day that was well used and well received, two down when the provider names the source's reputation,
- * half way down after a month of silence, for then nobody remembers it. Pure.
+ * The daily budgets of a new source at each provider, and when they change: one step up after a day that used the
+ * budget well and had few deferrals, two steps down when the provider refuses because of reputation, half way down
+ * after a month without mail, because by then providers have forgotten the source.
  */
 
-/** Messages to one provider within any 24 hours, step by step. Past the last step the source is warm there. */
+/** Messages to one provider within any 24 hours, step by step. After the last step the source is warm there. */
 export const STEPS: readonly number[] = [
   50, 100, 250, 500, 1_000, 2_500, 5_000, 7_500, 10_000, 15_000, 20_000, 30_000, 40_000, 55_000, 70_000,
   100_000,
 ];
 
-/** What one day brought. */
+/** The counters of one day. */
 export interface WarmupDay {
   used: number;
   deferred: number;
   blocked: number;
 }
 
-/** Of a day's budget that must have been used before the next step is known to be borne. */
+/** Share of a day's budget that must have been used before the next step. */
 export const USED_SHARE = 0.6;
-/** Of a day's messages; from there on the provider is asking for less. */
+/** Share of a day's messages; with more deferrals the provider is asking for less mail. */
 export const DEFERRED_SHARE = 0.05;
 export const IDLE_DAYS = 30;
 const STEPS_BACK = 2;
@@ -29,7 +29,7 @@ export function budgetOf(level: number): number | null {
   return STEPS[level] ?? null;
 }
 
-/** The level after a day on which `day` happened. A warm source stays warm. */
+/** The level after a day with these counters. A warm source stays warm. */
 export function levelAfter(level: number, day: WarmupDay): number {
   const budget = budgetOf(level);
   if (budget === null || day.blocked > 0) return level;
@@ -38,7 +38,7 @@ export function levelAfter(level: number, day: WarmupDay): number {
   return wellUsed && wellReceived ? level + 1 : level;
 }
 
-/** The level once the provider has named the source's reputation. Warm sources fall too: they are warm no more. */
+/** The level after a refusal because of the source's reputation. A warm source is then no longer warm. */
 export function levelAfterBlock(level: number): number {
   return Math.max(0, Math.min(level, STEPS.length) - STEPS_BACK);
 }

@@ -28,31 +28,31 @@ import {
 import { budgetOf } from './steps.ts';
 
 export interface Warmup {
-  /** Reads what is stored. Call before anything else. */
+  /** Reads the stored state. To be called first. */
   start(): Promise<void>;
   /**
-   * Reads again what is stored of the given ones: another process has used the source until now. What this one had
-   * reserved of it is forgotten.
+   * Reads again the stored state of the given pairs, because another process has used the source until now.
+   * Reservations of this process are dropped.
    */
   reread(pairs: readonly { source: string; provider: string }[]): Promise<void>;
-  /** Writes what is not written yet; reservations not used are given back. */
+  /** Stores what is not stored yet; unused reservations are given back. */
   stop(): Promise<void>;
   /** Whether the source was declared new. */
   warms(source: string): boolean;
   /** Whether a message would have to wait now. Changes nothing. */
   isFull(source: string, provider: string, lane: Lane): boolean;
-  /** One message wants to go now. `wait` with `until` null: `onReady` says when to ask again. */
+  /** Asks to send one message now. `wait` with `until` null: `onReady` tells when to ask again. */
   take(source: string, provider: string, lane: Lane): WarmupTake;
-  /** A message that was taken did not reach the provider. */
+  /** A message that was allowed did not reach the provider. */
   giveBack(source: string, provider: string): void;
-  /** What the provider said to one that did. `blocked`: about the source's reputation. */
+  /** The provider's answer to one that did. `blocked`: refused because of the source's reputation. */
   outcome(source: string, provider: string, kind: 'accepted' | 'deferred' | 'blocked'): void;
   /**
-   * Called where waiting with `until` null may end for this source and provider. Several paths may lead there: `who` names
-   * one of them, and replaces what it said before. Until the function that it gives back is called.
+   * Calls the listener when a wait with `until` null may end for this source and provider. Several paths can wait:
+   * `who` names one of them, and replaces its earlier listener. Returns the function that ends this.
    */
   onReady(source: string, provider: string, who: string, listener: () => void): () => void;
-  /** Every source and provider that is or was warmed up, as it stands. */
+  /** Every source and provider that is or was warmed up. */
   list(): readonly WarmupView[];
 }
 
@@ -75,9 +75,9 @@ export interface WarmupView {
 interface Entry {
   source: string;
   provider: string;
-  /** What really went. */
+  /** What was really sent. */
   state: WarmupState;
-  /** How many more may go by what is stored. */
+  /** How many more may be sent according to the stored state. */
   reserved: number;
   writing: Promise<void> | null;
   dirty: boolean;
@@ -85,7 +85,7 @@ interface Entry {
 
 const PORTIONS_A_DAY = 100;
 const LARGEST_PORTION = 64;
-/** Deferrals and other counts may be this late on disk: they only ever slow down. */
+/** Deferrals and other counters may be stored this late: they only reduce the rate. */
 const SAVE_AFTER_MS = 1_000;
 const RETRY_MS = 250;
 
@@ -237,7 +237,7 @@ export function createWarmup(
     return entry;
   }
 
-  /** A portion becomes usable when it is on disk. */
+  /** A portion may be used once it is stored. */
   function reserve(entry: Entry): void {
     if (entry.writing !== null) return;
     const budget = budgetOf(entry.state.level) ?? LARGEST_PORTION;
@@ -253,11 +253,11 @@ export function createWarmup(
     });
   }
 
-  /** Stores the state as if `portion` more had gone already. */
+  /** Stores the state as if `portion` more had been sent already. */
   async function write(entry: Entry, portion: number): Promise<void> {
     const stored: WarmupState = { ...entry.state, quarters: [...entry.state.quarters] };
     entry.dirty = false;
-    // What is left of the last portion is not in `stored`: nothing may go by it from now on.
+    // The rest of the last portion is not in `stored`, so it must not be used from now on.
     entry.reserved = 0;
     if (portion > 0) count(stored, portion, clock.now());
     const { source, provider } = entry;
