@@ -2,7 +2,7 @@
  * The entry: arguments and environment in, exit code out. The only file that reads `process.env`; everything else gets
  * what it needs as arguments.
  */
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { calledAs } from './cli/called-as.ts';
 import { createProgram } from './cli/program.ts';
 
@@ -11,7 +11,7 @@ const program = createProgram({
     calledAs({
       path: process.env.PATH,
       cwd: process.cwd(),
-      launcher: join(import.meta.dirname, '..', 'bin', 'postrider'),
+      launcher: fileURLToPath(new URL('../bin/postrider', import.meta.url)),
     }),
   environment: process.env,
   stdout: process.stdout,

@@ -9,7 +9,6 @@ import tailwind from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 
-const OUT = join(import.meta.dirname, '..', 'dist', 'ui');
 /** Browsers that know `light-dark()`. */
 const BROWSERS = ['chrome123', 'firefox120', 'safari17.5'];
 
@@ -17,7 +16,7 @@ export default defineConfig({
   root: import.meta.dirname,
   plugins: [react(), tailwind(), compressed()],
   build: {
-    outDir: OUT,
+    outDir: join(import.meta.dirname, '..', 'dist', 'ui'),
     emptyOutDir: true,
     target: BROWSERS,
     cssTarget: BROWSERS,
@@ -36,13 +35,17 @@ export default defineConfig({
 });
 
 function compressed(): Plugin {
+  let folder = '';
   return {
     name: 'compressed',
     apply: 'build',
+    configResolved({ build }) {
+      folder = build.outDir;
+    },
     closeBundle() {
-      for (const name of readdirSync(OUT, { recursive: true, encoding: 'utf8' })) {
+      for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
         if (!/\.(?:html|js|css|svg|json)$/.test(name)) continue;
-        const file = join(OUT, name);
+        const file = join(folder, name);
         const plain = readFileSync(file);
         const quality = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
         for (const [end, packed] of [

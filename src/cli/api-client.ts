@@ -10,7 +10,7 @@ import type { Mode } from '../config/key-facts.ts';
 import { loadConfig } from '../config.ts';
 import { silentLoggers } from '../lib/log.ts';
 import type { Page } from '../listeners/http/paging.ts';
-import { type RunningServer, startServer } from '../server.ts';
+import type { RunningServer } from '../server.ts';
 import { commandLine } from './called-as.ts';
 import { explainStart } from './start-errors.ts';
 import { CommandError, printable, type Terminal, UsageError } from './terminal.ts';
@@ -113,6 +113,8 @@ export async function openApi(
   );
   let server: RunningServer;
   try {
+    // Loaded here: beside a running server a command does without.
+    const { startServer } = await import('../server.ts');
     server = await startServer({ mode, loaded, logs: silentLoggers, version });
   } catch (cause) {
     throw explainStart(cause, config);

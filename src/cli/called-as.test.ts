@@ -33,6 +33,16 @@ it('is the bare name where PATH leads to this program', () => {
   expect(calledAs({ path, launcher, cwd: join(root, 'clone') })).toBe('postrider');
 });
 
+it('is npx and the name in a project that has it as a package', async () => {
+  const project = join(root, 'project');
+  const commands = join(project, 'node_modules', '.bin');
+  await mkdir(commands, { recursive: true });
+  await symlink(launcher, join(commands, 'postrider'));
+  expect(calledAs({ path: commands, launcher, cwd: project })).toBe('npx postrider');
+  expect(calledAs({ path: commands, launcher, cwd: root })).toBe('./clone/bin/postrider');
+  expect(calledAs({ path: join(root, 'usr', 'bin'), launcher, cwd: project })).toBe('postrider');
+});
+
 it('is one word of a shell', () => {
   expect(quoted('/srv/data-1')).toBe('/srv/data-1');
   expect(quoted("/srv/it's mine")).toBe("'/srv/it'\\''s mine'");

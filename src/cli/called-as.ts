@@ -1,6 +1,6 @@
 /**
- * How the user calls this program, for hints that can be pasted: the bare name where PATH leads to it, else the launcher's
- * path from where the user stands. Nothing is run; a PATH that names folders which cannot be read is no error.
+ * How the user calls this program, for hints that can be pasted: the bare name where PATH leads to it, `npx` and the name in
+ * the project that it is installed in, else the launcher's path from where the user stands. Nothing is run; a PATH that names folders which cannot be read is no error.
  */
 import { realpathSync } from 'node:fs';
 import { delimiter, join, relative, sep } from 'node:path';
@@ -8,14 +8,17 @@ import type { Terminal } from './terminal.ts';
 
 const NAME = 'postrider';
 
-/** `postrider`, `./bin/postrider` or an absolute path. `launcher`: the file in `bin` that starts this program. */
+/** `postrider`, `npx postrider`, `./bin/postrider` or an absolute path. `launcher`: the file in `bin` that starts this program. */
 export function calledAs(options: { path: string | undefined; cwd: string; launcher: string }): string {
   const { path = '', cwd, launcher } = options;
   const real = realPath(launcher);
+  const leadsHere = (folder: string) => folder !== '' && realPath(join(folder, NAME)) === real;
+  // npm puts a project's own commands into PATH for as long as it runs one of them.
   const inPath = path
     .split(delimiter)
-    .some((folder) => folder !== '' && realPath(join(folder, NAME)) === real);
+    .some((folder) => !folder.endsWith(join('node_modules', '.bin')) && leadsHere(folder));
   if (real !== null && inPath) return NAME;
+  if (real !== null && leadsHere(join(cwd, 'node_modules', '.bin'))) return `npx ${NAME}`;
   const fromHere = relative(cwd, launcher);
   return fromHere.startsWith('..') || fromHere.startsWith(sep) ? quoted(launcher) : quoted(`./${fromHere}`);
 }

@@ -11,7 +11,7 @@ import type { Config } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLoggers } from '../lib/log.ts';
-import { type RunningServer, startServer } from '../server.ts';
+import type { RunningServer } from '../server.ts';
 import { commandLine } from './called-as.ts';
 import { explainStart } from './start-errors.ts';
 import { styled, type Terminal } from './terminal.ts';
@@ -53,6 +53,8 @@ export async function runServer(
   const underTest = terminal.environment.NODE_ENV === 'test';
   let server: RunningServer;
   try {
+    // Loaded here, so that commands that need no server of their own start without it.
+    const { startServer } = await import('../server.ts');
     server = await startServer({
       mode,
       loaded,

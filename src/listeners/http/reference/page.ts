@@ -6,7 +6,6 @@
 
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { escapeHtml } from '../../../pipeline/compose/html-entities.ts';
 import type { Json } from '../openapi/components.ts';
 import { fieldTable } from './fields.ts';
@@ -114,7 +113,7 @@ function webhookCalls(document: Json): string {
 }
 
 function asset(name: string): string {
-  return readFileSync(join(import.meta.dirname, name), 'utf8');
+  return readFileSync(new URL(name, import.meta.url), 'utf8');
 }
 
 function policy(style: string, script: string): string {

@@ -22,9 +22,6 @@ interface Waiting<Reply> {
   reject(error: Error): void;
 }
 
-/** The launcher's flags for an installed package: its hook, and that Node does not call it experimental in each thread. */
-const PACKAGE_FLAGS = /^--(?:import=.*\/bin\/strip-types\.mjs|disable-warning=ExperimentalWarning)$/;
-
 /** A thread that is not started yet. `died` hears when one that worked ends without having been asked to. */
 export function createThread<Request, Reply>(
   file: URL,
@@ -42,8 +39,8 @@ export function createThread<Request, Reply>(
   function spawn() {
     // What these threads make of JavaScript lives as long as one batch: a small young generation is enough.
     const resourceLimits = { maxYoungGenerationSizeMb: 8 };
-    // Nothing of how this process was started, but for what makes an installed package readable (bin/strip-types.mjs).
-    const execArgv = process.execArgv.filter((flag) => PACKAGE_FLAGS.test(flag));
+    // Of the flags of this process only the one that keeps each thread from calling node:sqlite experimental.
+    const execArgv = process.execArgv.filter((flag) => flag === '--disable-warning=ExperimentalWarning');
     const worker = new Worker(file, { workerData, execArgv, resourceLimits });
     const waiting: Waiting<Reply>[] = [];
     let cause: unknown;
