@@ -1,11 +1,11 @@
 /**
- * The delivery engine put together: acceptance, queue and delivery with all they consult. Given the store, a clock,
- * randomness, name resolution and whatever else is outside, leaves one service; the server runs it, and so does the
- * simulation, which plays everything outside.
+ * Builds the delivery engine: acceptance, queue and delivery with everything they use. Takes the store, a clock,
+ * randomness, name resolution and everything else outside; returns one service. The server runs it, and so does the
+ * simulation, which simulates everything outside.
  *
- * Without `start()` messages are still accepted, and nothing is sent. It stops in two steps, because mail may come in
- * while the last transactions finish: `drain` sends nothing new, `stop` gives back what is still held and stores what
- * is not stored yet. What `createEngine` throws is a mistake in an operator's file, or the store's.
+ * Without `start()` messages are accepted, and nothing is sent. It stops in two steps, because mail may arrive while
+ * the last transactions finish: `drain` sends nothing new, `stop` releases what is still leased and stores what is not
+ * stored yet. `createEngine` throws only for a mistake in an operator's file, or an error of the store.
  */
 import type { Registry } from 'prom-client';
 import type { Route, RouteRule, SourceConfig } from './config-routing.ts';

@@ -1,12 +1,12 @@
 /**
  * Relaxed canonicalisation of RFC 6376 §3.4.2 and §3.4.4, the form of a message that a DKIM signature covers.
  *
- * Given: a message in wire form (CRLF only). Leaves behind: the SHA-256 of the canonical body, the header fields
- * and their canonical lines. Wrong: a bare CR or LF, or header lines that are not fields, give a `DkimError` — other
- * programs repair such bytes each in their own way, so a signature over them would verify at some receivers only.
+ * Takes a message with CRLF only; returns the SHA-256 of the canonical body, the header fields and their canonical
+ * lines. A bare CR or LF, or invalid header lines, give a `DkimError`: programs correct such bytes in different ways,
+ * so a signature over them would be valid at some receivers only.
  *
- * The body is looked at once. Long stretches that are canonical already go to the hash as they lie; only the
- * surroundings of blanks that change are gathered in a small buffer.
+ * The body is read once. Long stretches that are already canonical are hashed without copying; only the parts around
+ * blanks that change are copied into a small buffer.
  */
 
 import { createHash, type Hash, hash } from 'node:crypto';

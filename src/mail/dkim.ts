@@ -1,9 +1,9 @@
 /**
  * The DKIM signer (RFC 6376, RFC 8301, RFC 8463): relaxed/relaxed, no `l=`, with `t=` and `x=`.
  *
- * Given: a whole message in wire form, where its body starts, and signers with their keys already loaded. Leaves
- * behind: the DKIM-Signature lines to put in front of it. RSA runs on the thread pool; the rest is some µs.
- * Wrong: every failure rejects with a `DkimError`. There is no way to get a message back that is not signed.
+ * Takes a whole message as sent, the offset of its body, and signers with loaded keys; returns the DKIM-Signature lines
+ * to put before it. RSA runs on the thread pool; the rest takes some µs. Every failure rejects with a `DkimError`, so a
+ * message is never returned unsigned.
  */
 import { hash, type KeyObject, sign } from 'node:crypto';
 import { bodyHash, canonicalField, DkimError, type HeaderField, headerFields } from './dkim-canonical.ts';
@@ -92,11 +92,11 @@ export function createDkimSigner(params: {
 }
 
 /**
- * DKIM-Signature lines, each ending in CRLF, to be put in front of `message`; the first signer's is topmost.
+ * DKIM-Signature lines, each ending with CRLF, to be put before `message`; the first signer's is topmost.
  *
- * `message`: headers, blank line and body with CRLF line ends; `bodyOffset`: the body's first octet.
- * Rejects with `DkimError`: `malformed` (not in wire form, no From field), `signer` (none given, bad expiry) or
- * `crypto` (a key failed).
+ * `message`: headers, blank line and body with CRLF line ends; `bodyOffset`: the body's first octet. Rejects with
+ * `DkimError`: `malformed` (invalid bytes, no From field), `signer` (none given, invalid expiry) or `crypto` (a key
+ * failed).
  */
 export async function signMessage(
   message: Uint8Array,

@@ -2,11 +2,11 @@
  * Tokens of personal links: `<id><link><mac>`, 32 octets of base32 (Crockford, lower case), the same length for every
  * recipient so that they can be written into composed bytes. `id`: 14 digits of version (4 bits), key id (4 bits) and
  * delivery id (60 bits), as in return-path tokens. `link`: two digits. `mac`: 16 digits, the first 80 bits of
- * HMAC-SHA256 over purpose, id, link, the host the link was made for, and the digest of a click's target.
+ * HMAC-SHA256 over purpose, id, link, the host of the link, and the digest of a click's target.
  *
- * A click's target stands in the URL beside its token, so following a link needs no store, and nobody can make one
- * that leads elsewhere, nor move one to another customer's host. No address and no time is inside. Wrong: what was not
- * made here comes back as null.
+ * A click's target is in the URL beside its token, so following a link needs no store, and nobody can make a link to
+ * another target, or use one at another customer's host. A token contains no address and no time. An invalid token
+ * gives null.
  */
 import { createHash, createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 

@@ -1,14 +1,14 @@
 /**
- * Return-path tokens: local parts that name a delivery and prove that we made them, so that a
- * bounce, a complaint or an unsubscribe finds its delivery and nobody can invent one.
+ * Return-path tokens: local parts that identify a delivery and prove that we made them, so that a bounce, a complaint
+ * or an unsubscribe finds its delivery and nobody can forge one.
  *
- * Shape: `<purpose>-<id>-<mac>`, 33 octets. `id`: 14 digits of base32 (Crockford, lower case) of the number made of
- * version (4 bits), key id (4 bits) and delivery id (60 bits). `mac`: 16 such digits, the first 80 bits of
- * HMAC-SHA256 under the key over the purpose letter and the 14 digits.
+ * Form: `<purpose>-<id>-<mac>`, 33 octets. `id`: 14 digits of base32 (Crockford, lower case) of the number made of
+ * version (4 bits), key id (4 bits) and delivery id (60 bits). `mac`: 16 such digits, the first 80 bits of HMAC-SHA256
+ * with the key over the purpose letter and the 14 digits.
  *
- * Given: one or two keys, the first makes, all are read, so a key can be replaced while mail is under way. A token
- * carries no time: whether it is too old is told by the delivery it names. Case does not matter on the way back, as
- * some programs fold addresses. Wrong: what was not made here is a value with a reason, never an exception.
+ * Takes one or two keys: the first makes tokens, all are accepted, so a key can be replaced while mail is on its way. A
+ * token contains no time: its delivery says whether it is too old. Case is ignored when a token returns, as some
+ * programs change it. Invalid tokens are values with a reason, never exceptions.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 

@@ -2,12 +2,12 @@
  * One recipient of one message: its states and what it may wait for.
  *
  *   queued ──claim──► sending ──► delivered | bounced | failed
- *     ▲                  │            └─ delivered ──later notice──► bounced
+ *     ▲                  │            └─ delivered ──later report──► bounced
  *     └── not now ◄──────┘
  *   queued ──► suppressed | canceled | rejected | failed
  *
- * `scheduled`, `deferred` and `held` are words for a queued row with a later due time (status.ts); nothing is written when
- * they become due. Terminal: delivered (but for the later notice), bounced, failed, suppressed, canceled, rejected.
+ * `scheduled`, `deferred` and `held` are names for a queued row with a later due time (status.ts); nothing is written
+ * when it becomes due. Final: delivered (except for a later report), bounced, failed, suppressed, canceled, rejected.
  */
 import type { Lane, MessageId, RecipientKind, SandboxResult } from './message.ts';
 import type { SuppressionReason } from './suppression.ts';

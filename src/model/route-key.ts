@@ -1,9 +1,9 @@
 /**
- * What beside its domains and its priority decides a recipient's way, as one text: those of its message's tags that
- * routes name, and its place among the sources of a pool. It is part of the key of a queue, so that all rows of one queue
- * have one way. '' stands for neither, which is nearly all mail. Pure.
+ * The part of a queue's key, besides domains and lane, that decides its route, as one text: those tags of its message
+ * that routes name, and its position among the sources of a pool. All rows of one queue therefore have one route. ''
+ * stands for neither, as for nearly all mail.
  *
- *   place, or nothing for the first ⏎ tag ⏎ tag …, sorted
+ *   position, or nothing for the first ⏎ tag ⏎ tag …, sorted
  */
 
 /** The parts of a route key. */

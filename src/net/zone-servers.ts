@@ -1,10 +1,9 @@
 /**
- * Asks the servers of a zone themselves, without a resolver's memory in between: what they say holds now, what a
- * resolver says may be as old as the TTL.
+ * Asks the servers of a zone directly: their answers are current, while a resolver's cache may be as old as the TTL.
  *
- * Given: a resolver to find the zone and the addresses of its servers, and a filter for those, because the owner of a
- * zone names them. Leaves behind: the records at one name, or why nobody could tell. Servers that are silent, lame or
- * refuse are passed over for the next one. Made for one look at a few names and then thrown away; nothing expires here.
+ * Takes a resolver to find the zone and the addresses of its servers, and a filter for those addresses, because the
+ * owner of the zone chooses them. Returns the records at one name, or why they are unknown. Servers that are silent,
+ * lame or refuse are skipped. Created for one check of a few names; its results never expire.
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';

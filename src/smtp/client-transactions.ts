@@ -1,20 +1,21 @@
 /**
- * The transactions of an open session: at most two at once, the second one's envelope behind the first one's dot.
+ * The transactions of an open session: at most two at once, the second one's envelope sent behind the first one's final
+ * dot.
  *
  * The first (`head`) goes through these states; replies come in the order of the commands, so each reply belongs to it:
  *   waiting → rset? → mail → rcpt (one per recipient) → data → body → dot → finished
- *                                                        └─ 354 though nobody was accepted → lone-dot → finished
- * With PIPELINING and one recipient MAIL, RCPT and DATA travel in one write; with several recipients DATA waits for the
- * RCPT replies; without PIPELINING every command waits. The second (`next`) gets its envelope as soon as the head's
- * last octet is with the socket, in the same write where it is known by then (RFC 2920 §3.1): one round trip a message.
- * A 421, a timeout, nonsense or the end of the connection finishes both: decided recipients keep their reply, the rest
- * is lost, with `afterDot` where the server may have the message.
+ *                                                        └─ 354 although nobody was accepted → lone-dot → finished
+ * With PIPELINING and one recipient, MAIL, RCPT and DATA are sent in one write; with several recipients DATA waits for
+ * the RCPT replies; without PIPELINING every command waits. The second (`next`) sends its envelope as soon as the
+ * head's last octet was written, in the same write if it is known by then (RFC 2920 §3.1): one round trip per message.
+ * A 421, a timeout, an invalid reply or the end of the connection finishes both: decided recipients keep their reply,
+ * the others are lost, with `afterDot` if the server may have the message.
  *
- * Where the head takes longer than the server usually does, the second is taken back: its caller may send it elsewhere at
- * once. What the server has of it, an envelope, is undone when its replies come: RSET where DATA was not sent or was
- * refused, a lone dot where nobody was accepted, and where the server asks for the message, the end of the connection,
- * because a lone dot would deliver an empty one (RFC 2920 §3.1). It is one piece because both transactions share the
- * stream: each step of one decides what may be written for the other.
+ * If the head takes longer than usual for the server, the second is withdrawn, and its caller may send it elsewhere at
+ * once. Its envelope at the server is undone when its replies come: by RSET if DATA was not sent or was refused, by a
+ * lone dot if nobody was accepted, and by ending the connection if the server asks for the message, because a lone dot
+ * would deliver an empty one (RFC 2920 §3.1). It is one piece because both transactions share the stream: each step of
+ * one decides what may be written for the other.
  */
 import { afterInput } from '../lib/turns.ts';
 import type { Channel, ChannelClose } from './client-channel.ts';

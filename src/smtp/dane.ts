@@ -1,11 +1,11 @@
 /**
- * DANE for SMTP (RFC 7672, RFC 6698, RFC 7671): is the certificate that a server showed one of those its zone pins?
- * Given: TLSA records that DNSSEC vouches for, the chain as the server sent it, and the names the server goes by. Leaves
- * behind: a yes with the record that matched, or why not. Pure. Who asks must have made sure of DNSSEC before.
+ * DANE for SMTP (RFC 7672, RFC 6698, RFC 7671): whether a server's certificate is one of those that its zone names.
+ * Takes TLSA records validated by DNSSEC, the chain as the server sent it, and the names of the server; returns yes
+ * with the record that matched, or why not. The caller must have checked DNSSEC.
  *
- * DANE-EE (3): the server's own certificate or key is the one pinned; names and dates mean nothing (RFC 7672 §3.1.1).
- * DANE-TA (2): a certificate above it is pinned; every signature up to there, the dates and the name must hold (§3.1.2).
- * Usages 0 and 1 mean nothing for SMTP (§3.1.3); such records, and those not understood, are "unusable".
+ * DANE-EE (3): the server's own certificate or key is named; names and dates are ignored (RFC 7672 §3.1.1). DANE-TA
+ * (2): a certificate above it is named; every signature up to there, the dates and the name must be valid (§3.1.2).
+ * Usages 0 and 1 have no meaning for SMTP (§3.1.3); such records, and unknown ones, are "unusable".
  */
 import { createHash, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { TlsaRecord } from '../net/dns-types.ts';

@@ -1,13 +1,13 @@
 /**
- * The octets between 354 and the end of a message, as a byte state machine (RFC 5321 §4.1.1.4, §4.5.2).
+ * Reads the octets between 354 and the end of a message, as a byte state machine (RFC 5321 §4.1.1.4, §4.5.2).
  *
- *   line start ─'.'─► dot ─CR─► dot CR ─LF─► END          anything else after the dot: the dot was stuffing and goes
- *   text ─CR─► cr ─LF─► line start                        CR without LF, LF without CR: marked, never a line end
+ *   line start ─'.'─► dot ─CR─► dot CR ─LF─► END          anything else after the dot: the dot was stuffing and is
+ * removed
+ *   text ─CR─► cr ─LF─► line start                        CR without LF, LF without CR: a fault, never a line end
  *
- * Only CRLF.CRLF ends the data. Given bytes cut anywhere, leaves the message without its stuffing, or the reason why it
- * is refused; a refused message is read to its end all the same, and nothing of it is kept.
- * Memory: one growing buffer of at most twice the message, never more than the limit allows, taken from what all
- * connections share.
+ * Only CRLF.CRLF ends the data. Takes bytes divided anywhere; returns the message without stuffing, or why it is
+ * refused; a refused message is read to its end, but not kept. Memory: one growing buffer of at most twice the message,
+ * never more than the limit, taken from the memory that all connections share.
  */
 
 export type DataFault = 'bare-line-end' | 'nul' | 'long-line' | 'too-large' | 'no-room';

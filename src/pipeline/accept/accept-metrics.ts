@@ -1,4 +1,4 @@
-/** Counters of acceptance, declared beside what they count. */
+/** Metrics of acceptance. */
 import { Counter, type Registry } from 'prom-client';
 import { LANES, type Lane } from '../../model/message.ts';
 

@@ -3,9 +3,9 @@
  *
  *   sender domain → compose → size → suppressions → may it be accepted now → commit, synced → hand over → answer
  *
- * Given a `Submission` and its sender (`acceptRaw`: a message with its own bytes), stores the message, its recipients
- * and their events, and hands the rows that fit to the queue's window, already leased. A refusal is an AppError with a
- * code of the registry in src/lib/errors.ts, and nothing is stored. The answer is given only after the commit was
+ * Takes a `Submission` and its sender (`acceptRaw`: a message that was submitted as bytes); stores the message, its
+ * recipients and their events, and hands the rows that fit to the queue's window, already leased. A refusal is an
+ * AppError with a code of src/lib/errors.ts, and nothing is stored. The answer is given only after the commit was
  * synced.
  */
 import type { Clock } from '../../lib/clock.ts';
@@ -39,17 +39,17 @@ import { fromDomainOf, type ReleaseRequest, releasedMessage } from './release.ts
 export interface AcceptRequest {
   caller: Caller;
   submission: Submission;
-  /** Set where the listener composed already (large bodies, in a worker). */
+  /** Set if the listener has already composed the message (large bodies, in a worker). */
   prepared?: { messageId: MessageId; dateMs: number; composed: Composed };
   /** `fingerprint`: SHA-256 of the raw body. */
   idempotency: { operation: string; key: string; fingerprint: Uint8Array } | null;
 }
 
-/** A message whose bytes are the sender's own. */
+/** A message that was submitted as bytes. */
 export interface RawRequest {
   caller: Caller;
   submission: RawSubmission;
-  /** As it will travel, unsigned, its trace header included. */
+  /** As it will be sent, unsigned, including its trace header. */
   prepared: {
     messageId: MessageId;
     dateMs: number;
@@ -59,25 +59,25 @@ export interface RawRequest {
   idempotency: AcceptRequest['idempotency'];
 }
 
-/** Messages that are taken together: each has an outcome of its own, all that are accepted are one commit. */
+/** Messages accepted together: each has its own result; all accepted ones are one commit. */
 export interface BatchRequest {
   caller: Caller;
   items: readonly BatchItem[];
   idempotency: AcceptRequest['idempotency'];
-  /** The answer for outcomes in the order of the items; kept with the key. */
+  /** The answer for the results in the order of the items; stored with the key. */
   answer(outcomes: readonly ItemOutcome[]): string;
 }
 
-/** What would become of a message. */
+/** The result of checking a message without accepting it. */
 export interface Checked {
   /** The verified sender domain. */
   domain: string;
   size: number;
-  /** Addresses on the suppression list, with why. */
+  /** Addresses on the suppression list, with the reason. */
   suppressed: readonly { address: string; reason: string }[];
-  /** Recipients that the sandbox would play. */
+  /** Recipients whose result the sandbox would simulate. */
   played: number;
-  /** It would carry a one-click unsubscribe of ours. */
+  /** It would have our one-click unsubscribe header. */
   unsubscribe: boolean;
 }
 
@@ -88,39 +88,42 @@ export type AcceptResult =
 export interface Acceptance {
   accept(request: AcceptRequest): Promise<AcceptResult>;
   acceptBatch(request: BatchRequest): Promise<{ kind: 'answered' | 'replay'; status: number; body: string }>;
-  /** Everything that `accept` does before it stores, with the same refusals; nothing is stored or used up. */
+  /** Everything that `accept` does before it stores, with the same refusals; stores and counts nothing. */
   check(request: Omit<AcceptRequest, 'idempotency'>): Promise<Checked>;
-  /** What a message that is composed elsewhere is to get from `compose`; null = nothing, or it will be refused. */
+  /** The personal links that `compose` must add to a message composed elsewhere; null = none, or it will be refused. */
   personalOptions(caller: Caller, subject: PersonalSubject): Promise<PersonalOptions | null>;
-  /** Sends captured mail for real, to one recipient, as a new message of the caller's; refusals as of `accept`. */
+  /** Sends captured mail to one recipient, as a new message of the caller; refusals as for `accept`. */
   release(request: ReleaseRequest): Promise<AcceptResult>;
   /** From now on everything is refused with 503 (shutdown). */
   close(): void;
-  /** Why nothing is taken now, or null. */
+  /** Why nothing is accepted now, or null. */
   refusing(): string | null;
 }
 
-/** The other door, for messages that were composed elsewhere (SMTP submission). */
+/** Acceptance of messages that were composed elsewhere (SMTP submission). */
 export interface RawAcceptance {
-  /** As `accept`; the envelope's sender must be the caller's as well as the header's. */
+  /** As `accept`; the envelope sender must belong to the caller, as must the one in the header. */
   acceptRaw(request: RawRequest): Promise<AcceptResult>;
 }
 
-/** A notice to a sender: a message of our own with the null sender. */
+/** A notice to a sender: our own message with the null sender. */
 export interface NoticeRequest {
   submission: RawSubmission;
   prepared: RawRequest['prepared'];
-  /** Told with its commit, or it is not stored. */
+  /** The facts it reports. They are removed by its commit; it is not stored if they are already gone. */
   tells: ToldNotice;
 }
 
-/** The door for notices, which use up no quota, follow nobody's links and are forgotten when they are delivered. */
+/**
+ * Acceptance of notices, which count towards no quota, have no tracked links, and whose content is deleted when they
+ * are delivered.
+ */
 export interface NoticeAcceptance {
-  /** false: what it tells was told already, and nothing is stored. Throws AppErrors as `accept` does. */
+  /** false: its facts were already reported, and nothing is stored. Throws AppErrors as `accept` does. */
   acceptNotice(request: NoticeRequest): Promise<boolean>;
 }
 
-/** Who sends notices. */
+/** The caller of notices. */
 export const NOTICE_CALLER: Caller = {
   tokenId: 'notices',
   owner: 'notices',
@@ -130,7 +133,7 @@ export const NOTICE_CALLER: Caller = {
   rateLimit: null,
 };
 
-/** Whose keys sign: the registered domain that covers `fromDomain` for this caller, or the refusal. */
+/** Finds whose keys sign: the registered domain that covers `fromDomain` for this caller, or the refusal. */
 export interface SenderDomains {
   senderFor(
     caller: Caller,
@@ -146,18 +149,18 @@ export interface SenderDomains {
 export interface AcceptOptions {
   maxMessageBytes: number;
   simulatorDomain: string;
-  /** Give-up age that replaces the lanes'; ms or null. */
+  /** Maximum age for all lanes instead of each lane's own; ms or null. */
   maxAgeMs: number | null;
-  /** Window in which an idempotency key is remembered, ms. */
+  /** How long an idempotency key is kept, in ms. */
   idempotencyWindowMs: number;
-  /** Domain of unsubscribe addresses; null or absent = no mail is taken there. */
+  /** Domain of unsubscribe addresses; null or absent = no mail is received there. */
   mailtoDomain?: string | null;
 }
 
 interface Deps {
   store: Store;
   senders: SenderDomains;
-  /** Whether contents of a sender domain are kept once every recipient is final. */
+  /** Whether contents of a sender domain are kept when every recipient is final. */
   keepsContent(domain: string): Promise<boolean>;
   queue: Queue;
   clock: Clock;
@@ -166,17 +169,20 @@ interface Deps {
   log: Logger;
   metrics: AcceptMetrics;
   failpoints: Failpoints;
-  /** Events were stored: webhook calls may be due. */
+  /** Called when events were stored: webhook calls may be due. */
   eventsStored(): void;
-  /** Whether the sender domain may store this much more; throws AppError quota-exceeded. Absent = whatever it is. */
+  /** Whether the sender domain may store this much more; throws AppError quota-exceeded. Absent = no limit. */
   storage?: { take(domain: string, more: { bytes: number; recipients: number }): Promise<void> };
-  /** Other reasons to refuse (disk nearly full), or null. */
+  /** Other reasons to refuse (a disk that is nearly full), or null. */
   refusing(): string | null;
-  /** Whether a rule of the sandbox may play this recipient, who goes there by the server's route; absent = none does. */
+  /**
+   * Whether a sandbox rule may apply to this recipient, which goes to the sandbox by the server's route; absent =
+   * never.
+   */
   faultMayFit?(mail: FaultQuestion): boolean;
-  /** What a recipient's queue must know of it beside domains and lane; absent = nothing. */
+  /** The route key of a recipient's queue; absent = always ''. */
   routeKeyOf?(mail: RoutedMail): string;
-  /** Base of personal links where a domain has no tracking host; absent = no such links are made. */
+  /** Base of personal links of domains without a tracking host; absent = no such links. */
   publicUrl?(): string;
 }
 
@@ -230,7 +236,8 @@ export function createAcceptance(
     const draft = await drafted(request);
     await screen(draft.message);
     await takeRoom(draft.message);
-    // The commit is waited for without the request: its texts are as large as the message and not needed any more.
+    // The request is not captured while waiting for the commit: its texts are as large as the message and no longer
+    // needed.
     return take({ caller, idempotency }, draft);
   }
 
@@ -238,7 +245,7 @@ export function createAcceptance(
     const { caller, submission } = request;
     const { messageId, dateMs } = request.prepared;
     const { name, quota, personal: settings } = await senderDomain(caller, submission.fromDomain);
-    // The null sender claims nothing; any other must be as much the caller's as the header's is.
+    // The null sender claims nothing; any other must belong to the caller, as must the one in the header.
     if (submission.envelopeDomain !== null && submission.envelopeDomain !== submission.fromDomain) {
       await senderDomain(caller, submission.envelopeDomain);
     }
@@ -333,9 +340,12 @@ export function createAcceptance(
     return { kind: 'accepted', messageId: id };
   }
 
-  /** Room on the disk and in the queue for it, beside what its sender domain has there. Notices need none: they are ours, and few. */
+  /**
+   * Checks that there is space on the disk and in the queue for it, in addition to what its sender domain has there.
+   * Notices are not counted: they are our own, and few.
+   */
   async function takeRoom(message: NewMessage, room = roomOf(message)): Promise<void> {
-    // What refuses everybody is said first: it is no fault of this domain.
+    // Refusals that concern everybody come first, because this domain is not the reason.
     committer.requireOpen();
     try {
       await deps.storage?.take(message.domain, room);
@@ -345,9 +355,9 @@ export function createAcceptance(
     }
   }
 
-  /** Recipients on the sender domain's list get their event and nothing else; a message with no other is refused. */
+  /** Suppressed recipients only get their event; a message without any other recipient is refused. */
   async function screen(message: Draft['message']): Promise<Checked['suppressed']> {
-    // What the sandbox plays reaches nobody, so nobody's wish is in its way.
+    // The sandbox sends to nobody, so suppressions do not apply to it.
     const addresses = message.recipients.filter(({ sandbox }) => sandbox === null).map((r) => r.address);
     const stopped = await onTheList(message, addresses);
     if (stopped.size === 0) return [];
@@ -409,8 +419,8 @@ export function createAcceptance(
   }
 
   /**
-   * Whatever else is shown as the author or sender must be the caller's too: a reader, or a program that looks for an
-   * `@`, may take it for the address. The first that is not ends the search.
+   * Every other address shown as author or sender must belong to the caller too: a person, or a program that searches
+   * for `@`, may read it as the author. The first that does not ends the search.
    */
   async function requireClaims(caller: Caller, fromDomain: string, claimed: readonly string[]) {
     for (const domain of claimed) {
@@ -434,7 +444,10 @@ export function createAcceptance(
   }
 }
 
-/** What `work` gives; a refusal of it says which sender domain it is about. No `async`: its frame would keep the request. */
+/**
+ * The result of `work`; a refusal gets the sender domain that it is about. Not `async`, because its frame would keep
+ * the request in memory.
+ */
 function about<Result>(fromDomain: string, work: Promise<Result>): Promise<Result> {
   return work.catch((error: unknown) => {
     if (error instanceof AppError) error.about = fromDomain;
@@ -442,7 +455,7 @@ function about<Result>(fromDomain: string, work: Promise<Result>): Promise<Resul
   });
 }
 
-/** A Date of ours moves with what is put in front of it. */
+/** The offset of a Date that we added moves with what is put before it. */
 function withPersonalLinks(
   composed: RawRequest['prepared']['composed'],
   personal: PersonalOptions | null,
@@ -453,7 +466,7 @@ function withPersonalLinks(
   return { ...composed, ...changed, dateOffset: dateOffset === null ? null : dateOffset + added };
 }
 
-/** The answer to an accepted message: exactly one member (the specification). */
+/** The body of the answer to an accepted message: exactly one member, as specified. */
 export function acceptedBody(messageId: MessageId): string {
   return `{"MessageID":"${messageId}"}`;
 }

@@ -1,7 +1,7 @@
 /**
  * Many messages in one request (POST /email/batch). Each is checked separately and has its own result; those that are
- * accepted are one commit, with the idempotency key of the whole batch. Given parsed items, returns the answer. What
- * refuses the whole batch (the store, a shutdown) is thrown, and nothing is stored.
+ * accepted are one commit, with the idempotency key of the whole batch. A failure that concerns the whole batch (the
+ * store, a shutdown) is thrown, and nothing is stored.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, type Problem } from '../../lib/errors.ts';
@@ -13,7 +13,7 @@ import type { Composed } from '../compose/compose.ts';
 import { type Committer, chargedRecipients, type Draft, type Taking } from './commit-messages.ts';
 import { quotaExceeded } from './quota.ts';
 
-/** A message of a batch as its listener read it, or what is wrong with it. */
+/** A message of a batch as its listener read it, or its problems. */
 export type BatchItem =
   | {
       kind: 'message';
@@ -35,7 +35,7 @@ interface Batch {
   answer(outcomes: readonly ItemOutcome[]): string;
 }
 
-/** `draft`: everything acceptance does with one message before it is stored. */
+/** `draft`: everything that acceptance does with one message before it is stored. */
 export async function acceptDrafts(
   deps: { committer: Committer; store: Store; clock: Clock },
   { caller, idempotency, items, answer }: Batch,
@@ -68,7 +68,7 @@ export async function acceptDrafts(
     );
     if (result.kind === 'replay') return result;
     if (result.kind === 'committed') return { kind: 'answered', status: 200, body };
-    // The first ones that still fit are taken. Each round refuses one message at least, so this ends.
+    // The first messages that fit are accepted. Each round refuses at least one message, so this ends.
     let { left } = result;
     const refusal = quotaExceeded(result, deps.clock.now());
     for (const { index, draft: each } of taken) {
@@ -81,7 +81,7 @@ export async function acceptDrafts(
   }
 }
 
-/** What one message alone is refused for; everything else concerns the whole batch. */
+/** The problems of one message; other errors concern the whole batch. */
 function problemsOf(error: unknown): readonly [Problem, ...Problem[]] {
   if (error instanceof AppError && error.status < 500) return error.problems;
   throw error;

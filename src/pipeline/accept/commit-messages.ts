@@ -1,8 +1,7 @@
 /**
- * From composed messages to an answer: room in the window, one commit for all of them, hand-over to delivery. Given
- * drafts whose recipients are checked; leaves them stored, with the idempotency key and what they use up of a quota in
- * the same transaction, and the rows that fit into the window leased and admitted. Nothing is reserved any more where
- * the commit did not happen.
+ * Commits composed messages: reserves places in the window, commits all messages at once, hands rows over to delivery.
+ * Takes drafts with checked recipients. They are stored together with the idempotency key and their quota charges; the
+ * rows that fit into the window are leased and admitted. Without a commit, no reservation is left.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
@@ -25,33 +24,33 @@ import type {
 import type { Queue, Reservation, StoredRow } from '../queue/queue.ts';
 import type { AcceptMetrics } from './accept-metrics.ts';
 
-/** A message that is ready, but for what its commit decides. */
+/** A message ready to be committed. */
 export interface Draft {
   message: NewMessage & { recipients: NewRecipient[] };
-  /** Of its sender domain; null = none. */
+  /** Quota of its sender domain; null = none. */
   quota: QuotaLimits | null;
 }
 
 export interface Taking {
   caller: Caller;
   idempotency: { operation: string; key: string; fingerprint: Uint8Array } | null;
-  /** What is answered, kept with the key. */
+  /** The answer's body, stored with the key. */
   body: string;
 }
 
-/** What a request may come to. */
+/** The possible results of a request. */
 export type Taken = Exclude<CommitResult, { kind: 'key-reused' | 'told' | 'epoch-ended' }>;
 
 export interface Committer {
   /** Throws AppError unavailable, idempotency-key-reused. */
   take(request: Taking, drafts: readonly Draft[]): Promise<Taken>;
-  /** A notice, with what it tells; false where that is told already. Throws AppError unavailable. */
+  /** Commits a notice with the facts it reports; false if they were already reported. Throws AppError unavailable. */
   tell(caller: Caller, draft: Draft, tells: ToldNotice): Promise<boolean>;
   /** From now on everything is refused. */
   close(): void;
-  /** Why nothing is taken now, or null. */
+  /** Why nothing is accepted now, or null. */
   refusing(): string | null;
-  /** Throws AppError unavailable where something refuses. */
+  /** Throws AppError unavailable if anything refuses. */
   requireOpen(): void;
 }
 
@@ -64,12 +63,12 @@ interface Deps {
   metrics: AcceptMetrics;
   failpoints: Failpoints;
   eventsStored(): void;
-  /** What a recipient's queue must know of it beside domains and lane. */
+  /** The route key of a recipient's queue. */
   routeKeyOf?(mail: RoutedMail): string;
   refusing(): string | null;
 }
 
-/** A recipient that goes out by some route. */
+/** A recipient that is sent by some route. */
 export interface RoutedMail {
   senderDomain: string;
   recipientDomain: string;
@@ -118,7 +117,7 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
         }
       });
       if (result.kind === 'key-reused') throw new AppError('idempotency-key-reused');
-      // This node was held for dead; it is about to begin a new epoch.
+      // Other nodes considered this node dead; it is about to begin a new epoch.
       if (result.kind === 'epoch-ended')
         throw new AppError('unavailable', { retryAfterSeconds: 1, cause: 'this node has lost its lease' });
       return result;
@@ -156,7 +155,7 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
     }
   }
 
-  /** What is to go later has no place in memory. */
+  /** Scheduled mail gets no place in memory. */
   function reserve(message: Draft['message']): Reservation {
     if (message.sendAt !== null) return NO_ROOM;
     const { content } = message;
@@ -226,7 +225,7 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
     }
   }
 
-  /** Rows born leased go to the window from memory; the others are found by the queue's sweep. */
+  /** Rows inserted as leased go to the window from memory; the queue's sweep finds the others. */
   function handOver(
     message: NewMessage,
     stored: { seq: number; deliveries: readonly { id: number; queueId: number }[] } | undefined,
@@ -290,17 +289,17 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
   }
 }
 
-/** Nearly all mail has none. */
+/** Absent for nearly all mail. */
 function routeKeyIn({ routeKey }: NewRecipient): { routeKey?: string } {
   return routeKey === undefined ? {} : { routeKey };
 }
 
-/** Recipients that a message uses up of its domain's quota: those that really get mail. */
+/** Recipients of a message that count towards its domain's quota: those that really get mail. */
 export function chargedRecipients(message: NewMessage): number {
   return message.recipients.filter(({ state, sandbox }) => state !== 'suppressed' && sandbox === null).length;
 }
 
-/** One charge a domain; none where no domain has a quota. */
+/** One charge per domain; none if no domain has a quota. */
 function charges(drafts: readonly Draft[]): QuotaCharge[] {
   const found = new Map<string, QuotaCharge>();
   for (const { message, quota } of drafts) {

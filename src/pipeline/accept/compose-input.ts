@@ -1,7 +1,6 @@
 /**
- * The one step from a checked submission to what compose takes: BCC recipients are left behind here, before the
- * first byte is written, and a text alternative is made from the HTML where the sender left it to us. Pure; used by
- * acceptance and by the worker that composes large requests.
+ * Turns a checked submission into the input of compose: BCC recipients are left out here, and a text alternative is
+ * made from the HTML if the sender did not give one. Used by acceptance and by the worker that composes large requests.
  */
 import type { Mailbox } from '../../model/message.ts';
 import type { PersonalOptions } from '../../model/personal.ts';
@@ -10,8 +9,8 @@ import type { ComposeBody, ComposeInput } from '../compose/compose.ts';
 import { textFromHtml } from '../compose/text-from-html.ts';
 
 /**
- * `messageId`: the UUID; `dateMs`: the Date header, milliseconds since the Unix epoch; `personal`: the links of its own
- * that each copy gets, null = none.
+ * `messageId`: the UUID; `dateMs`: the Date header, milliseconds since the Unix epoch; `personal`: the personal links
+ * of each copy, null = none.
  */
 export function toComposeInput(
   submission: Submission,
@@ -42,6 +41,6 @@ export function toComposeInput(
 function composeBody(body: Submission['body']): ComposeBody {
   if (body.kind === 'text') return body;
   const text = body.text === undefined ? textFromHtml(body.html) : body.text;
-  // Nothing readable in the HTML (an image alone): an empty alternative would only hide it from text readers.
+  // The HTML contains no text (only an image): programs that show text would prefer an empty alternative.
   return { kind: 'html', html: body.html, text: text === '' ? null : text };
 }

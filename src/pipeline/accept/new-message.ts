@@ -1,6 +1,6 @@
 /**
- * From what was asked for and the bytes composed of it to the rows that acceptance stores: one message, one recipient each
- * with its first event. Decides who of them the sandbox plays and when the message is given up; looks nothing up.
+ * Makes the rows that acceptance stores from a submission and its composed bytes: one message, and each recipient with
+ * its first event. Decides which recipients the sandbox simulates and when the message expires; looks nothing up.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -19,7 +19,7 @@ import { type Composed, DATE_OFFSET } from '../compose/compose.ts';
 import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
 import { magicResult } from './simulator.ts';
 
-/** A recipient that nothing else sends to the sandbox. */
+/** A recipient that no other reason sends to the sandbox. */
 export interface FaultQuestion {
   senderDomain: string;
   recipientDomain: string;
@@ -29,19 +29,22 @@ export interface FaultQuestion {
   tags: readonly string[];
 }
 
-/** What decides about the rows of a message. */
+/** What the rows of a message depend on. */
 export interface MessageDeps {
   clock: Clock;
   random: Random;
-  /** Recipients at this domain are played by what their name says. */
+  /** Results of recipients at this domain are simulated by their local part. */
   simulatorDomain: string;
-  /** Give-up age that replaces the lanes'; ms or null. */
+  /** Maximum age for all lanes instead of each lane's own; ms or null. */
   maxAgeMs: number | null;
-  /** Whether a rule of the sandbox may play this recipient, who goes there by the server's route; absent = none does. */
+  /**
+   * Whether a sandbox rule may apply to this recipient, which goes to the sandbox by the server's route; absent =
+   * never.
+   */
   faultMayFit?(mail: FaultQuestion): boolean;
 }
 
-/** The message of sender domain `domain`, taken at `now`; nobody is stopped by a suppression yet. */
+/** The message of sender domain `domain`, accepted at `now`; suppressions are not applied yet. */
 export function newMessage(
   deps: MessageDeps,
   { caller, submission }: { caller: Caller; submission: Submission | RawSubmission },
@@ -120,7 +123,7 @@ export function newMessage(
   };
 }
 
-/** Mail over HTTP has no envelope of its own. */
+/** Mail over HTTP has no envelope. */
 function envelopeFacts(submission: Submission | RawSubmission): Pick<NewMessage, 'nullSender' | 'notice'> {
   if (!('envelopeDomain' in submission)) return {};
   if (submission.envelopeDomain === null) return { nullSender: true };

@@ -1,7 +1,6 @@
 /**
- * Which personal links a message gets: from the sender's wish, the domain's settings and the lane. Costs three comparisons
- * where nothing is wanted. Pure but for the public URL, which is known once the
- * listener is up.
+ * Which personal links a message gets: by the sender's wish, the domain's settings and the lane. Costs three
+ * comparisons if there are none. The public URL is known once the listener is up.
  */
 import type { Lane } from '../../model/message.ts';
 import {
@@ -11,12 +10,12 @@ import {
   personalChoice,
 } from '../../model/personal.ts';
 
-/** What decides, of either kind of submission. */
+/** What the decision depends on, for both kinds of submission. */
 export interface PersonalSubject {
   fromDomain: string;
   lane: Lane;
   personal?: PersonalWish | null;
-  /** Absent where the header is not read yet: then the composer looks. */
+  /** Absent if the header was not read yet: the composer checks it then. */
   headers?: readonly (readonly [name: string, value: string])[];
 }
 

@@ -1,4 +1,4 @@
-/** Mail quotas at acceptance: the refusal that a full one is, and whether a message would fit. */
+/** Mail quotas at acceptance: the refusal when one is used up, and whether a message would fit. */
 import { AppError } from '../../lib/errors.ts';
 import { QUOTA_PERIODS, type QuotaLimits } from '../../model/quota.ts';
 import type { Store } from '../../store/store.ts';
@@ -23,7 +23,7 @@ export function quotaExceeded({ domain, period, max, left, resetAt }: QuotaRefus
   });
 }
 
-/** Throws AppError quota-exceeded where the message would not fit; uses nothing up. */
+/** Throws AppError quota-exceeded if the message would not fit; counts nothing. */
 export async function requireQuota(
   store: Pick<Store, 'quotaUse'>,
   message: NewMessage,

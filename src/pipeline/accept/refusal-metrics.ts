@@ -1,7 +1,7 @@
-/** The counter of refusals, of requests and of SMTP commands. */
+/** The metric of refused requests and SMTP commands. */
 import { Counter, type Registry } from 'prom-client';
 
-/** The function that counts one; `name` null: a reply of SMTP itself. */
+/** Counts one refusal; `name` null: a reply of the SMTP protocol itself. */
 export function createRefusalMetrics(registry: Registry): (via: string, name: string | null) => void {
   const refused = new Counter({
     name: 'postrider_refused_total',

@@ -1,7 +1,7 @@
 /**
- * A captured message that goes out after all: a new message with the captured one's composed content, so that delivery
- * signs it anew and gives it tokens of its own. Given what is stored of the captured one; leaves a message for one
- * recipient, not accepted yet. Its Message-ID is its own where the captured one's was ours; its Date is as it was.
+ * Sends a captured message as a new message with the same composed content, so that delivery signs it and gives it its
+ * own tokens. Takes the stored capture; returns a message for one recipient that is not accepted yet. It gets its own
+ * Message-ID if the captured one was ours; its Date is unchanged.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -14,7 +14,7 @@ import type { ReleaseFacts } from '../../store/topics/captures.ts';
 import type { MessageView } from '../../store/topics/messages.ts';
 import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
 
-/** A captured message as it is stored. */
+/** A captured message as stored. */
 export interface Captured {
   captureId: string;
   message: Pick<MessageView, 'id' | 'lane' | 'lists' | 'subject' | 'tags' | 'metadata'>;
@@ -23,11 +23,11 @@ export interface Captured {
   places: TokenSlots | null;
 }
 
-/** A captured message that is to go out after all. */
+/** A captured message that is to be sent. */
 export interface ReleaseRequest {
   caller: Caller;
   captured: Captured;
-  /** All it goes to. */
+  /** Its only recipient. */
   recipient: SubmittedRecipient;
   idempotency: { operation: string; key: string; fingerprint: Uint8Array } | null;
 }
@@ -38,7 +38,7 @@ export function fromDomainOf({ message }: Captured): string {
   return address.slice(address.lastIndexOf('@') + 1);
 }
 
-/** The new message, for the sender domain that was found for it. */
+/** The new message, for the sender domain found for it. */
 export function releasedMessage(
   request: Omit<ReleaseRequest, 'idempotency'> & { domain: string },
   { clock, random, maxAgeMs }: { clock: Clock; random: Random; maxAgeMs: number | null },
@@ -84,7 +84,7 @@ export function releasedMessage(
   };
 }
 
-/** Ids are all of one length, so nothing moves: places and offsets stay true. */
+/** All ids have the same length, so all offsets stay valid. */
 function withOwnId(content: Uint8Array, bodyOffset: number, old: MessageId, own: MessageId): Uint8Array {
   const bytes = Buffer.from(content);
   const at = bytes.subarray(0, bodyOffset).indexOf(`<${old}@`);

@@ -18,7 +18,7 @@ export const MAGIC_RECIPIENTS: Readonly<Record<string, SandboxResult>> = {
   ooto: 'ooto',
 };
 
-/** The result a magic address asks for; an unknown local part is delivered. */
+/** The result that an address requests; an unknown local part is delivered. */
 export function magicResult(address: string): SandboxResult {
   const local = address.slice(0, address.lastIndexOf('@')).toLowerCase();
   const plus = local.indexOf('+');

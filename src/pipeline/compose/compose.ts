@@ -1,10 +1,9 @@
 /**
- * Compose: a checked request → the exact bytes that every recipient gets, unsigned.
- * Given names, texts and files that the door has checked, it leaves one RFC 5322 message: CRLF only, 7-bit
- * (but for a non-ASCII address local part), no line over 998 octets, no blanks at line ends, no Bcc.
- * Pure: same input, same bytes. It trusts addresses to come from parseAddress and throws when they cannot
- * have; every other text is made safe here as well, whatever the door let through.
- * Shape: mixed( alternative( text, related( html, inline files ) ), files ), each level only where needed.
+ * Composes a checked request into the exact bytes that every recipient gets, unsigned: one RFC 5322 message with CRLF
+ * only, 7-bit (except for a non-ASCII local part of an address), no line over 998 octets, no blanks at line ends, no
+ * Bcc. The same input gives the same bytes. Addresses must come from parseAddress, otherwise it throws; every other
+ * text is made safe here as well. Structure: mixed( alternative( text, related( html, inline files ) ), files ), each
+ * level only if needed.
  */
 import { OCTET_STREAM, parseMediaType, textParameter, typeFromFilename } from '../../mail/content-type.ts';
 import { foldAddressList, foldUnstructured, type Mailbox } from '../../mail/header-fold.ts';
@@ -16,7 +15,7 @@ import { type UnsubscribeHeader, unsubscribeHeader } from './unsubscribe-header.
 
 export type { Mailbox } from '../../mail/header-fold.ts';
 
-/** A file to send. `type` '' = from the file name. `contentId` without angle brackets. */
+/** A file to send. `type` '' = by the file name. `contentId` without angle brackets. */
 export interface ComposeAttachment {
   readonly content: Uint8Array;
   readonly type: string;
@@ -43,31 +42,30 @@ export interface ComposeInput {
   readonly body: ComposeBody;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly attachments: readonly ComposeAttachment[];
-  /** Personal links to put in; null or absent = none. */
+  /** Personal links to add; null or absent = none. */
   readonly personal?: PersonalOptions | null;
 }
 
-/** The message as it travels, before signing and dot-stuffing. */
+/** The message as sent, before signing and dot-stuffing. */
 export interface Composed {
   readonly bytes: Uint8Array;
   /** Offset of the first body octet, after the empty line. */
   readonly bodyOffset: number;
-  /** True when a header holds a non-ASCII local part, so only peers with SMTPUTF8 can take the message. */
+  /** True if a header contains a non-ASCII local part, so that only servers with SMTPUTF8 accept the message. */
   readonly needsSmtpUtf8: boolean;
-  /** Where each recipient's own tokens go; absent = every copy has the same bytes. */
+  /** The slots of each recipient's tokens; absent = all copies are equal. */
   readonly places?: TokenSlots;
 }
 
-/** A plain ASCII address: no blank, control, bracket, comma or second meaning in a header. */
+/** A plain ASCII address without a blank, control character, bracket, comma or anything with a meaning in a header. */
 const PLAIN_ADDRESS = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]+@[a-z0-9.-]+$/;
 const UTF8_ADDRESS = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.\u{a1}-\u{10ffff}-]+@[a-z0-9.-]+$/u;
 const MESSAGE_ID_PART = /^[A-Za-z0-9.-]+$/;
 
 /**
- * Writes the message. Headers in order: Date, From, To, Cc, Reply-To, Subject, Message-ID, MIME-Version, the
- * caller's, Content-*. A caller header that is no header name, or that only compose may write, is left out:
- * the door has refused it (header-rules.ts), this is the second lock. Throws when an address, the domain or
- * the id was never parsed.
+ * Writes the message. Headers in order: Date, From, To, Cc, Reply-To, Subject, Message-ID, MIME-Version, the caller's,
+ * Content-*. A caller's header with an invalid name, or one that only compose may write, is left out; header-rules.ts
+ * has refused it before, this is a second check. Throws if an address, the domain or the id was never parsed.
  */
 export function compose(input: ComposeInput): Composed {
   const { messageId, fromDomain } = input;
@@ -77,7 +75,7 @@ export function compose(input: ComposeInput): Composed {
   const needsSmtpUtf8 = checkAddresses([input.from], input.to, input.cc, input.replyTo);
   const personal = input.personal ?? null;
   let headers = `Date: ${dateText(input.dateMs)}\r\n`;
-  // Early in the header, where everything in front of it has a known length in octets.
+  // Near the start of the header, where everything before it has a known length in octets.
   const unsubscribe = personal === null ? null : unsubscribeHeader(personal, headers.length);
   if (unsubscribe !== null) headers += unsubscribe.lines;
   headers += foldAddressList('From', [input.from]);
@@ -99,7 +97,7 @@ export function compose(input: ComposeInput): Composed {
   return { bytes, bodyOffset, needsSmtpUtf8, places: { host: personal.host, places } };
 }
 
-/** The header's places and then the HTML's, at their offsets in the message. */
+/** The slots of the header and then of the HTML, at their offsets in the message. */
 function placesOf(
   header: UnsubscribeHeader | null,
   html: PersonalText | null,
@@ -109,10 +107,13 @@ function placesOf(
   return [...(header?.places ?? []), ...inHtml];
 }
 
-/** Where the value of the Date field stands in every message that `compose` writes. */
+/** Offset of the Date field's value in every message that `compose` writes. */
 export const DATE_OFFSET = 'Date: '.length;
 
-/** An instant as `Sat, 21 Nov 2026 11:44:00 +0000` (RFC 5322 §3.3): UTC, 31 characters, so it can be replaced in place. */
+/**
+ * A time as `Sat, 21 Nov 2026 11:44:00 +0000` (RFC 5322 §3.3): UTC, always 31 characters, so it can be replaced in
+ * place.
+ */
 export function dateText(ms: number): string {
   return `${new Date(ms).toUTCString().slice(0, 26)}+0000`;
 }
@@ -125,7 +126,7 @@ function partTree(
   const inline: FilePart[] = [];
   const files: FilePart[] = [];
   for (const attachment of attachments) {
-    // An inline part is found by its Content-ID from the HTML: without either it is a plain attachment.
+    // The HTML refers to an inline part by its Content-ID: without HTML or id it is a plain attachment.
     const isInline =
       attachment.disposition === 'inline' && body.kind === 'html' && attachment.contentId !== null;
     (isInline ? inline : files).push(filePart(attachment, isInline));
@@ -160,10 +161,10 @@ function filePart(attachment: ComposeAttachment, inline: boolean): FilePart {
   return { kind: 'file', headers, content: attachment.content };
 }
 
-/** The media type as sent: parameters on lines of their own, without those that this file writes itself. */
+/** The media type as sent: parameters on separate lines, without those that this file writes itself. */
 function typeText(type: string, filename: string): string {
   const media = parseMediaType(type === '' ? typeFromFilename(filename) : type);
-  // A nested message or multipart may not be base64 (RFC 2046 §5): it travels as a file like any other.
+  // A nested message or multipart must not be base64 (RFC 2046 §5), so it is sent as an ordinary file.
   if (media === null || /^(?:message|multipart)\//.test(media.type)) return OCTET_STREAM;
   let text = media.type;
   for (const [name, value] of media.parameters) {
@@ -172,7 +173,7 @@ function typeText(type: string, filename: string): string {
   return text;
 }
 
-/** True when some local part is not ASCII. Throws on anything that parseAddress would not have let through. */
+/** True if some local part is not ASCII. Throws for anything that parseAddress would have refused. */
 function checkAddresses(...lists: readonly (readonly Mailbox[])[]): boolean {
   let needsSmtpUtf8 = false;
   for (const list of lists) {

@@ -1,8 +1,7 @@
 /**
- * Character references of HTML, as far as mail uses them: numeric ones, Latin-1, and common punctuation.
- * Given text with references, it leaves the characters; an unknown or unfinished reference stays as written. And text
- * made safe to stand in HTML.
- * One pass; a name is looked for in the next 32 characters at most.
+ * Decodes the character references of HTML that occur in mail: numeric ones, Latin-1, and common punctuation; an
+ * unknown or unfinished reference stays as written. Also escapes text for HTML. One pass; a name has at most 32
+ * characters.
  */
 
 const MAX_NAME = 32;
@@ -35,12 +34,12 @@ const NAMED = new Map<string, string>([
   }),
 ]);
 
-/** What windows-1252 holds at 0x80–0x9F: numeric references there mean these (HTML §13.2.5.80). */
+/** The characters of windows-1252 at 0x80–0x9F, which numeric references in this range mean (HTML §13.2.5.80). */
 const WINDOWS_1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 
 /**
- * The text as it may stand between tags and in quoted attributes. Whole-text replacements: with a function for each
- * character a megabyte of quotes takes a quarter of a second.
+ * The text escaped for use between tags and in quoted attributes. Replaces in the whole text: with a function per
+ * character, a megabyte of quotes takes a quarter of a second.
  */
 export function escapeHtml(text: string): string {
   if (!/[&<>"']/.test(text)) return text;

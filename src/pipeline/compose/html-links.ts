@@ -1,9 +1,10 @@
 /**
- * Finds what can be tracked in HTML: the `href` values of links, and the spot for the pixel. Nothing is re-written
- * here: one pass over the tags as a browser finds them, so that whatever is not a link's value stays exactly as it was.
+ * Finds what can be tracked in HTML: the `href` values of links, and the position for the pixel. Nothing is changed
+ * here: one pass over the tags as a browser finds them, so that everything except a link's value stays exactly the
+ * same.
  *
- * Skipped: everything but absolute http and https targets, links with `data-no-track` or rel="unsubscribe", targets
- * that speak of unsubscribing or hold a login, and very long ones. Linear in the input; cannot fail.
+ * Skipped are targets that are not absolute http or https URLs, links with `data-no-track` or rel="unsubscribe",
+ * targets that mention unsubscribing or contain a login, and very long ones. Linear in the input; cannot fail.
  */
 import { decodeEntities } from './html-entities.ts';
 import { attributesOf, endTagOf, type HtmlAttribute, RAW_TEXT, readTag, UNENDED } from './html-tags.ts';
@@ -12,27 +13,29 @@ export interface TrackableLink {
   /** The value between its quotes, as offsets in the HTML. */
   start: number;
   end: number;
-  /** The value stands without quotes, so its replacement needs them. */
+  /** The value has no quotes, so its replacement needs them. */
   bare: boolean;
-  /** As a browser would ask for it: ASCII, http or https. */
+  /** As a browser would request it: ASCII, http or https. */
   target: string;
 }
 
 export interface HtmlLinks {
   links: readonly TrackableLink[];
-  /** Where a pixel goes: before the last `</body>` or `</html>`, else at the end; null = inside something that hides it. */
+  /**
+   * Where a pixel goes: before the last `</body>` or `</html>`, otherwise at the end; null = that position is hidden.
+   */
   pixelAt: number | null;
 }
 
 const MAX_TARGET_CHARS = 8_000;
-/** A template of the page is hidden, and what stands for missing scripts too. */
+/** Template elements are hidden, and so is content for browsers without scripts. */
 const PASSED_OVER: ReadonlySet<string> = new Set([...RAW_TEXT, 'noscript', 'template']);
 const LINK_ELEMENTS = new Set(['a', 'area']);
 const ABSOLUTE = /^https?:\/\//i;
 const UNSUBSCRIBE = /unsubscri|opt-?out|abmelde|desabonn|désabonn/i;
 const UNFILLED = /\{\{|%7B%7B|\*\||%%/i;
 
-/** `maxLinks`: further links are left as they are. */
+/** `maxLinks`: further links are left unchanged. */
 export function findLinks(html: string, maxLinks: number): HtmlLinks {
   const links: TrackableLink[] = [];
   let closing: number | null = null;
@@ -57,7 +60,7 @@ export function findLinks(html: string, maxLinks: number): HtmlLinks {
       const link = trackable(html, attributesOf(html, tag));
       if (link !== null) links.push(link);
     }
-    // An element that never ends takes the rest, pixel included.
+    // An element that never ends hides the rest, including the pixel.
     if (name === 'plaintext') isWhole = false;
     if (PASSED_OVER.has(name)) {
       at = endTagOf(html, name, at);
@@ -73,7 +76,7 @@ function trackable(html: string, attributes: readonly HtmlAttribute[]): Trackabl
     if (attribute.name === 'data-no-track') return null;
     if (attribute.name === 'rel' && /unsubscribe/i.test(html.slice(attribute.start, attribute.end)))
       return null;
-    // The first of two is the one that counts.
+    // If an attribute is repeated, the first counts.
     if (attribute.name === 'href') href ??= attribute;
   }
   if (href === null || href.end <= href.start) return null;
@@ -81,10 +84,10 @@ function trackable(html: string, attributes: readonly HtmlAttribute[]): Trackabl
   return target === null ? null : { start: href.start, end: href.end, bare: !href.quoted, target };
 }
 
-/** What a raw attribute value leads to, or null where it is not to be tracked. */
+/** The target of a raw attribute value, or null if it is not to be tracked. */
 export function linkTarget(raw: string): string | null {
   if (raw.length > MAX_TARGET_CHARS) return null;
-  // Browsers drop line ends and tabs inside, and controls and blanks around a URL.
+  // Browsers drop line ends and tabs inside a URL, and control characters and blanks around it.
   const text = stripControls(decodeEntities(raw));
   if (!ABSOLUTE.test(text) || UNSUBSCRIBE.test(text)) return null;
   if (!URL.canParse(text)) return null;
@@ -92,7 +95,7 @@ export function linkTarget(raw: string): string | null {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return null;
   if (url.username !== '' || url.password !== '' || url.hostname === '') return null;
   const { href } = url;
-  // A template's own marks that nobody filled in are somebody else's to replace.
+  // Another system may fill in unreplaced placeholders of a template.
   if (UNFILLED.test(text)) return null;
   return href.length > MAX_TARGET_CHARS ? null : href;
 }

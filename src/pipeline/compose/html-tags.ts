@@ -1,14 +1,14 @@
 /**
- * Tags of HTML as a browser finds them (HTML §13.2.5), by offsets: no tree is built and nothing is changed. Given a text
- * and where a `<` stands in it, leaves the tag, or where to go on: comments and declarations are passed over, a lone `<` is
- * text. Each reader is one pass and cannot fail.
+ * Finds tags of HTML as a browser does (HTML §13.2.5), by offsets; no tree is built and nothing is changed. Takes a
+ * text and the offset of a `<`; returns the tag, or where to continue: comments and declarations are skipped, a lone
+ * `<` is text. Each reader makes one pass and cannot fail.
  */
 
 export interface HtmlTag {
   /** Lower case. */
   readonly name: string;
   readonly isClosing: boolean;
-  /** After the name, and after the `>`. */
+  /** Offsets after the name, and after the `>`. */
   readonly attributesAt: number;
   readonly end: number;
 }
@@ -16,13 +16,13 @@ export interface HtmlTag {
 export interface HtmlAttribute {
   /** Lower case. */
   readonly name: string;
-  /** The value as it is written, without its quotes. */
+  /** The value as written, without its quotes. */
   readonly start: number;
   readonly end: number;
   readonly quoted: boolean;
 }
 
-/** It never ends: browsers drop it with all that follows. */
+/** The tag never ends: browsers drop it and everything after it. */
 export const UNENDED = -1;
 const TAB = 9;
 const LF = 10;
@@ -37,12 +37,12 @@ const EQUALS = 61;
 const GREATER = 62;
 const QUESTION = 63;
 
-/** Elements whose content is not markup: without an end tag they take all that follows. */
+/** Elements whose content is not markup: without an end tag they contain everything that follows. */
 export const RAW_TEXT: ReadonlySet<string> = new Set(
   'script style title textarea iframe noembed noframes xmp'.split(' '),
 );
 
-/** The tag at the `<` at `open`; else where to go on (`open + 1`: that `<` is text), or `UNENDED`. */
+/** The tag at the `<` at `open`; otherwise where to continue (`open + 1`: the `<` is text), or `UNENDED`. */
 export function readTag(html: string, open: number): HtmlTag | number {
   const next = html.charCodeAt(open + 1);
   if (next === EXCLAMATION || next === QUESTION) return afterDeclaration(html, open);
@@ -56,20 +56,23 @@ export function readTag(html: string, open: number): HtmlTag | number {
   return { name: html.slice(nameAt, at).toLowerCase(), isClosing, attributesAt: at, end };
 }
 
-/** The attributes of a tag in order; of two of one name browsers take the first. */
+/** The attributes of a tag in order; of repeated names browsers use the first. */
 export function attributesOf(html: string, tag: HtmlTag): readonly HtmlAttribute[] {
   const found: HtmlAttribute[] = [];
   passAttributes(html, tag.attributesAt, found);
   return found;
 }
 
-/** The value of the attribute of that (lower-case) name as it is written, '' where it has none; null where it is not there. */
+/**
+ * The value of the attribute of this (lower-case) name as written, '' without a value; null if there is no such
+ * attribute.
+ */
 export function attributeOf(html: string, tag: HtmlTag, name: string): string | null {
   const found = attributesOf(html, tag).find((attribute) => attribute.name === name);
   return found === undefined ? null : html.slice(found.start, found.end);
 }
 
-/** Where the end tag of an element begins whose content is passed over; `UNENDED` where none comes. */
+/** The start of the end tag of an element with skipped content; `UNENDED` if there is none. */
 export function endTagOf(html: string, name: string, from: number): number {
   for (let at = html.indexOf('</', from); at >= 0; at = html.indexOf('</', at + 2)) {
     const nameEnd = at + 2 + name.length;
@@ -78,7 +81,7 @@ export function endTagOf(html: string, name: string, from: number): number {
   return UNENDED;
 }
 
-/** After the `>` of a tag whose attributes begin at `from`; they are added to `found`, where given. */
+/** The offset after the `>` of a tag whose attributes begin at `from`; they are added to `found` if given. */
 function passAttributes(html: string, from: number, found: HtmlAttribute[] | null): number {
   let at = from;
   for (;;) {
@@ -86,7 +89,7 @@ function passAttributes(html: string, from: number, found: HtmlAttribute[] | nul
     if (at >= html.length) return UNENDED;
     if (html.charCodeAt(at) === GREATER) return at + 1;
     const nameAt = at;
-    // An equals sign in front belongs to the name (HTML §13.2.5.32).
+    // An equals sign before the name belongs to it (HTML §13.2.5.32).
     if (html.charCodeAt(at) === EQUALS) at++;
     while (at < html.length && html.charCodeAt(at) !== EQUALS && !endsName(html.charCodeAt(at))) at++;
     const nameEnd = at;
@@ -116,10 +119,10 @@ function passAttributes(html: string, from: number, found: HtmlAttribute[] | nul
   }
 }
 
-/** After a comment, a declaration or a processing instruction. */
+/** The offset after a comment, a declaration or a processing instruction. */
 function afterDeclaration(html: string, open: number): number {
   if (!html.startsWith('<!--', open)) return after(html, '>', open);
-  // `<!-->` and `<!--->` are whole comments.
+  // `<!-->` and `<!--->` are complete comments.
   if (html.startsWith('>', open + 4)) return open + 5;
   if (html.startsWith('->', open + 4)) return open + 6;
   for (let at = html.indexOf('--', open + 4); at >= 0; at = html.indexOf('--', at + 1)) {

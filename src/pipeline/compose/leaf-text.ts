@@ -1,20 +1,20 @@
 /**
- * The text of one part of a message that somebody else wrote, and the way back to its octets: reading the characters
- * without losing one, writing them again as they were. null for what cannot be; such a part is left alone.
+ * The text of one part of a received message, and back to its octets: decodes without losing a character, and encodes
+ * unchanged text to the same octets. null if that is impossible; such a part is left unchanged.
  */
 import type { UnbrokenStretch } from '../../mail/transfer-encoding.ts';
 
 export interface LeafText {
   html: string;
   encode(text: string): Uint8Array;
-  /** Stretches of the text as stretches of its octets. */
+  /** Converts stretches of the text to stretches of its octets. */
   stretches(text: string, of: readonly UnbrokenStretch[]): readonly UnbrokenStretch[];
 }
 
-/** Charsets whose ASCII octets always mean ASCII: read octet by octet, links in pure ASCII can be replaced. */
+/** Charsets in which ASCII octets always mean ASCII: read octet by octet, links in pure ASCII can be replaced. */
 const ASCII_COMPATIBLE = /^(?:us-ascii|ascii|iso-8859-\d{1,2}|windows-125\d|koi8-[ru]|macintosh)$/;
 
-/** The characters; null where the charset is not one whose octets can be kept. */
+/** The characters; null for a charset whose octets cannot be preserved. */
 export function leafText(content: Buffer, charset: string): LeafText | null {
   if (charset === 'utf-8' || charset === 'utf8') {
     const html = content.toString('utf8');

@@ -1,7 +1,6 @@
 /**
- * HTML with personal links: hrefs replaced by our redirect, a pixel added, and where the tokens' places are. Every
- * character outside the replaced values stays as it was. Pure; the text it leaves goes through the MIME writer, which
- * turns the places into offsets of octets.
+ * Adds personal links to HTML: hrefs are replaced by our redirect, a pixel is added, and the token slots are recorded.
+ * Every character outside the replaced values stays the same. The MIME writer turns the slots into offsets of octets.
  */
 import { MAX_LINKS, targetDigest } from '../../mail/personal-token.ts';
 import { type PersonalOptions, placeholder, type TokenSlot } from '../../model/personal.ts';
@@ -13,7 +12,9 @@ export interface PersonalText {
   places: readonly TokenSlot[];
 }
 
-/** The text as it was, and no places, where nothing can be tracked in it. `firstLink`: links that other parts have. */
+/**
+ * The unchanged text without slots if nothing in it can be tracked. `firstLink`: the number of links in earlier parts.
+ */
 export function personalHtml(
   html: string,
   options: Pick<PersonalOptions, 'base' | 'opens' | 'clicks'>,

@@ -1,11 +1,12 @@
 /**
- * Personal links in a message that somebody else composed: the unsubscribe pair goes on top of the header, and the
- * HTML leaves of the body are rewritten where tracking was asked for. Everything else stays octet for octet: other
- * parts, boundaries, what stands between them, and everything below multipart/signed, multipart/encrypted and
- * message/* (a signature of the author's would break). A changed part travels as quoted-printable.
+ * Adds personal links to a message that was composed elsewhere: the unsubscribe fields go to the top of the header, and
+ * the HTML parts of the body are changed if tracking was requested. Everything else stays the same octet for octet:
+ * other parts, boundaries, the text between them, and everything in multipart/signed, multipart/encrypted and message/*
+ * (the author's signature would break). A changed part is sent as quoted-printable.
  *
- * Given wire form (CRLF) and where the body starts; leaves new bytes and the places in them. A structure that cannot
- * be read is left alone, as are links and pixel where the HTML is longer than anybody reads: this runs on the event loop.
+ * Takes a message with CRLF and the offset of its body; returns new bytes and their token slots. A structure that
+ * cannot be read is left unchanged, and so are links and pixel if the HTML is very long, because this runs on the event
+ * loop.
  */
 import { fieldOf, type MimePart, readMime } from '../../mail/mime-tree.ts';
 import { readRawHeader } from '../../mail/raw-header.ts';
@@ -20,12 +21,15 @@ export interface RawParts {
   bodyOffset: number;
 }
 
-/** Octets of all HTML parts as they stand: some twenty milliseconds. */
+/** Octets of all HTML parts: about twenty milliseconds. */
 const MAX_HTML_BYTES = 512 * 1024;
 const UNTOUCHED = new Set(['multipart/signed', 'multipart/encrypted']);
 const OWN_HEADERS = new Set(['list-unsubscribe', 'list-unsubscribe-post']);
 
-/** The message with the links; without `places` where none could be put in. `added`: octets in front of what was first. */
+/**
+ * The message with the links; without `places` if none could be added. `added`: octets inserted before its original
+ * beginning.
+ */
 export function personalRaw(
   message: RawParts,
   options: PersonalOptions,
@@ -73,7 +77,7 @@ export function personalRaw(
   };
 }
 
-/** HTML parts that may be rewritten, in order; none whose header is in doubt or goes on to its end. */
+/** HTML parts that may be changed, in order; none whose header is ambiguous or unfinished. */
 function* htmlLeaves(part: MimePart): Generator<MimePart> {
   const { type, header, bodyStart, parts } = part;
   if (header.fault !== null || UNTOUCHED.has(type)) return;
@@ -82,7 +86,7 @@ function* htmlLeaves(part: MimePart): Generator<MimePart> {
   if (!/^attachment/i.test(fieldOf(part, 'content-disposition') ?? '')) yield part;
 }
 
-/** The part rewritten, its places counted from the start of its body; null where nothing in it changes. */
+/** The changed part, with slots counted from the start of its body; null if nothing in it changes. */
 function changeLeaf(
   leaf: MimePart,
   options: PersonalOptions,

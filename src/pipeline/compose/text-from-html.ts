@@ -1,15 +1,14 @@
 /**
- * Text alternative from HTML: what a reader without HTML gets to see.
- * Given HTML of any quality, it leaves plain text: blocks as lines and paragraphs, lists as `* ` or `1. `, links
- * as `text (url)`, table rows as lines, quotations as `> `, images as their alt text; scripts, styles, comments
- * and `display:none` parts are left out. Lines are not wrapped.
- * One pass over the tags with counters in place of a tree, so nesting depth costs nothing and time is linear
- * in the input. It cannot fail: broken markup gives a poorer text.
+ * Makes the text alternative from HTML. Takes any HTML; returns plain text: blocks as lines and paragraphs, lists as `*
+ * ` or `1. `, links as `text (url)`, table rows as lines, quotations as `> `, images as their alt text; scripts,
+ * styles, comments and `display:none` parts are left out. Lines are not wrapped. One pass over the tags with counters
+ * instead of a tree, so nesting costs nothing and time is linear in the input. It cannot fail: broken markup gives a
+ * poorer text.
  */
 import { decodeEntities } from './html-entities.ts';
 import { attributeOf, endTagOf, type HtmlTag, RAW_TEXT, readTag, UNENDED } from './html-tags.ts';
 
-/** 2: stands apart as a paragraph; 1: begins a line. Elements not listed are inline. */
+/** 2: a separate paragraph; 1: begins a line. Elements not listed are inline. */
 const BLOCKS = new Map<string, 1 | 2>([
   ...'p h1 h2 h3 h4 h5 h6 ul ol dl blockquote pre'.split(' ').map((n): [string, 2] => [n, 2]),
   ...(
@@ -19,20 +18,20 @@ const BLOCKS = new Map<string, 1 | 2>([
     .split(' ')
     .map((n): [string, 1] => [n, 1]),
 ]);
-/** Elements whose content is not for reading; skipped up to their end tag. */
+/** Elements whose content is not shown; skipped up to their end tag. */
 const RAW: ReadonlySet<string> = new Set([...RAW_TEXT, 'template', 'object', 'svg', 'math']);
 const VOID = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '));
 const MAX_INDENT = 8;
 const MAX_QUOTE = 5;
 const MAX_LIST_DEPTH = 200;
-/** Soft hyphens, joiners and marks that mail puts in previews as padding, never meant to be read. */
+/** Soft hyphens, joiners and similar characters that mail uses as padding in previews. */
 const PADDING = /\u034f|[\u00ad\u200b\u2060\ufeff]/g;
 const BLANKS = /[ \t\n\f\r\u00a0\u2028\u2029]+/g;
 
-/** Plain text for an HTML body; '' when nothing in it can be read. No line end at the end. */
+/** Plain text for an HTML body; '' if it contains no text. Without a line end at the end. */
 export function textFromHtml(html: string): string {
   const first = convert(html, true);
-  // A hidden element that is never closed would swallow the rest: better to show it than to lose the text.
+  // A hidden element without end tag would hide the rest: showing it is better than losing the text.
   return first.complete ? first.text : convert(html, false).text;
 }
 
@@ -42,7 +41,7 @@ function convert(html: string, skipHidden: boolean): { text: string; complete: b
   let link: string | null = null;
   let preDepth = 0;
   let hidden: { name: string; depth: number } | null = null;
-  // Names whose end tag does not come any more, so that each is searched for to the end only once.
+  // Names without a further end tag, so that each is searched for to the end only once.
   const unclosed = new Set<string>();
   let at = 0;
 
@@ -65,7 +64,7 @@ function convert(html: string, skipHidden: boolean): { text: string; complete: b
     if (open < 0) break;
     const tag = readTag(html, open);
     if (typeof tag === 'number') {
-      // Not a tag: a comment or declaration was passed over, or a lone `<` is text.
+      // Not a tag: a comment or declaration was skipped, or a lone `<` is text.
       if (tag === open + 1 && hidden === null) out.add('<');
       at = tag === UNENDED ? html.length : tag;
       continue;
@@ -91,7 +90,7 @@ function convert(html: string, skipHidden: boolean): { text: string; complete: b
     }
     const block = BLOCKS.get(name);
     if (block !== undefined) {
-      // Inside a list, only the outermost list itself stands apart.
+      // Within a list, only the outermost list is a separate paragraph.
       const outermost = closing && (name === 'ul' || name === 'ol') ? 1 : 0;
       out.breakLine(lists.length > outermost ? 1 : block);
     }
@@ -145,7 +144,9 @@ function nextBullet(list: { ordered: boolean; count: number } | undefined): stri
   return `${list.count}. `;
 }
 
-/** Text being written: collapses blanks, holds line breaks back until text follows, so none trail. */
+/**
+ * The text being written: collapses blanks, and delays line breaks until text follows, so there are none at the end.
+ */
 class TextLines {
   indent = 0;
   quote = 0;
@@ -181,19 +182,19 @@ class TextLines {
     }
   }
 
-  /** Asks for at least a new line (1) or an empty line (2) before the next text. */
+  /** Requires at least a new line (1) or an empty line (2) before the next text. */
   breakLine(count: 1 | 2): void {
     this.breaks = Math.max(this.breaks, count);
     this.pendingSpace = '';
   }
 
-  /** A line end of its own: two in a row leave one empty line, more leave no more. */
+  /** A line end: two in a row give one empty line, more give no more. */
   lineEnd(): void {
     this.breaks = Math.min(2, this.breaks + 1);
     this.pendingSpace = '';
   }
 
-  /** A new table cell: set apart from what stands before it on the line. */
+  /** A new table cell, separated from the text before it on the line. */
   cell(): void {
     if (this.breaks === 0 && !this.empty) this.pendingSpace = '  ';
   }
@@ -202,7 +203,7 @@ class TextLines {
     this.pendingBullet = mark;
   }
 
-  /** Adds to the last line written, whatever break has been asked for since. */
+  /** Adds to the last line written, whatever break was requested since. */
   attach(text: string): void {
     this.pieces.push(text);
   }
@@ -245,7 +246,7 @@ function isHidden(html: string, tag: HtmlTag): boolean {
   return /display\s*:\s*none/i.test(attributeOf(html, tag, 'style') ?? '');
 }
 
-/** A link worth showing: absolute web, mail and telephone links, without blanks or controls. */
+/** A link to show: absolute web, mail and telephone links, without blanks or control characters. */
 function linkTarget(href: string): string | null {
   const url = href
     .replace(/[\t\r\n]+/g, '')
@@ -254,7 +255,7 @@ function linkTarget(href: string): string | null {
   return /^(?:https?:\/\/|mailto:|tel:)./i.test(url) ? url : null;
 }
 
-/** True when the link's text already shows where it leads. */
+/** Whether the link's text already shows its target. */
 function sameTarget(shown: string, url: string): boolean {
   const bare = (text: string): string =>
     text

@@ -1,17 +1,17 @@
 /**
- * The two header fields by which a reader's program unsubscribes with one click (RFC 2369 §3.2, RFC 8058 §3.1): a URL
- * that takes a POST, an address where mail is taken there, and the word that a POST is what the URL takes. Pure.
+ * The two header fields for unsubscribing with one click (RFC 2369 §3.2, RFC 8058 §3.1): a URL that accepts a POST, an
+ * address if mail is received there, and the field that announces the POST.
  */
 import { type PersonalOptions, placeholder, type TokenSlot } from '../../model/personal.ts';
 
 export interface UnsubscribeHeader {
-  /** ASCII, each line ended by CRLF. */
+  /** ASCII, each line with CRLF. */
   readonly lines: string;
   /** At their offsets in the message. */
   readonly places: readonly TokenSlot[];
 }
 
-/** null where no unsubscribe link is wanted. `at`: octets of the message in front of the lines. */
+/** null if no unsubscribe link is wanted. `at`: octets of the message before the lines. */
 export function unsubscribeHeader(
   options: Pick<PersonalOptions, 'base' | 'unsubscribe' | 'mailtoDomain'>,
   at: number,
@@ -23,7 +23,7 @@ export function unsubscribeHeader(
     places.push({ kind, offset: at + lines.length, link: 0, digest: '' });
     lines += placeholder(kind);
   };
-  // The https address first: programs that know one-click take it wherever it stands, others the first they can use.
+  // The https URL first: programs that support one-click find it anywhere, others use the first one they support.
   lines += `<${options.base}/u/`;
   put('unsubscribe');
   lines += '>';

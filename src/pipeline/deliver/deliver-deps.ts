@@ -1,4 +1,4 @@
-/** What delivery is given, and how it is configured. Types only. */
+/** What delivery needs, and its configuration. Types only. */
 import type { Clock } from '../../lib/clock.ts';
 import type { Failpoints } from '../../lib/failpoints.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -60,16 +60,16 @@ export interface DeliverDeps {
   metrics: DeliverMetrics;
   failpoints: Failpoints;
   relays: RelayHealth;
-  /** What was learned about far ends. */
+  /** Observed facts about far ends. */
   egressMemory: Pick<EgressMemory, 'facts'>;
   port25: Port25Watch;
   /** What replies change for one sender domain. */
   senderEffects: SenderEffects;
   warmup: Warmup;
-  /** Faults that are played on demand. */
+  /** The sandbox rules. */
   faults: Pick<SandboxRules, 'faultFor'>;
   egress?: WantEgress;
-  /** Where connections come from; TCP where left out. */
+  /** How connections are opened; default: TCP. */
   connect?: Connect;
 }
 
@@ -77,7 +77,7 @@ export interface DeliverOptions {
   heloName: string;
   bounceDomain: string;
   mxPort: number;
-  /** Mail may go out by IPv6 too. */
+  /** Mail may also be sent over IPv6. */
   ipv6: boolean;
   maxConnections: number;
 }

@@ -1,4 +1,4 @@
-/** Counters of delivery, declared beside what they count. */
+/** Metrics of delivery. */
 import { Counter, Histogram, type Registry } from 'prom-client';
 
 export interface DeliverMetrics {

@@ -1,13 +1,12 @@
 /**
- * The story of a delivery, from the queue to the outcome: the rooms are put together here, and what the queue hands out
- * goes through them.
+ * The steps of a delivery from the queue to the outcome. The rooms are put together here.
  *
  *   claim ──► place ──► prepare ──► connect ──► transact ──► settle
  *   queue     routing   prepare     path, tls   path, smtp   outcome ──► queue
  *
- * Rows that the queue has claimed wake their site (`wake`). Routing says what that is: a path (path/path.ts, which goes on
- * from there), the sandbox, or a domain that DNS has to be asked about first. Stops by finishing what is under way and
- * giving the rest back.
+ * Rows that the queue has claimed wake their site (`wake`). Routing says what the site is: a path (path/path.ts, which
+ * continues from there), the sandbox, or a domain that must be looked up in the DNS first. A stop finishes running
+ * transactions and gives the rest back.
  */
 import type { Service } from '../../lib/loop.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
@@ -28,11 +27,11 @@ import { createOpener } from './tls/opener.ts';
 export interface Deliver extends Service, PathsView {
   /** Why mail in memory waits. */
   readonly waits: MemoryWaits;
-  /** Connections of this path take nothing new. */
+  /** Connections of this path accept no more messages. */
   reconnect(name: string): void;
 }
 
-/** Rows that wait in memory for DNS, at most, for one domain. */
+/** The most rows of one domain that wait in memory for DNS. */
 const ROWS_WITHOUT_SITE = 32;
 
 export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliver {
@@ -83,7 +82,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
     paths: paths.paths,
   };
 
-  /** A site has work to take, or a reason to look again. */
+  /** A site has work, or a reason to look again. */
   function wake(name: string): void {
     if (stopping) return;
     const known = paths.known(name);
@@ -108,14 +107,14 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
     }
   }
 
-  /** How many rows a site can use soon: not more are claimed for it. */
+  /** How many rows a site can use soon: no more are claimed for it. */
   function demand(name: string): number {
     const path = paths.known(name);
     if (path !== undefined) return path.demand();
     return sites.siteNamed(name)?.kind === 'unresolved' ? ROWS_WITHOUT_SITE : Number.POSITIVE_INFINITY;
   }
 
-  /** Only what goes to the domain's own hosts meets their policies. */
+  /** Only mail to the domain's own hosts is subject to their TLS policies. */
   async function asksForTls(delivery: ClaimedDelivery): Promise<boolean> {
     const place = sites.siteNamed(sites.nameOf(delivery));
     return place?.kind === 'path' && place.egress.direct && endpoints.asksForTls(delivery.recipientDomain);

@@ -1,7 +1,6 @@
 /**
- * Why mail in the memory of this process is not being sent at this moment. Its rows are leased and are not updated
- * while they wait, so readers of messages and of the queue ask here for the current reason. Given the queue's rows in
- * memory and a function that knows the reason of each.
+ * Why mail in the memory of this process is not being sent at the moment. Its rows are leased and are not updated while
+ * they wait, so views of messages and of the queue ask here for the current reason.
  */
 import type { Lane } from '../../model/message.ts';
 import type { Gate, KeptBack } from '../queue/gate.ts';
@@ -10,7 +9,7 @@ import type { ReadyItem } from '../queue/ready-item.ts';
 import type { Paths } from './path/paths.ts';
 import type { Sites } from './routing/sites.ts';
 
-/** Rows of one queue of the store that wait in memory for one reason. */
+/** Rows of one queue of the store that wait in memory for the same reason. */
 export interface MemoryQueue {
   senderDomain: string;
   recipientDomain: string;
@@ -18,14 +17,14 @@ export interface MemoryQueue {
   sandbox: boolean;
   routeKey: string;
   reason: string;
-  /** When their messages were accepted, one for each row. */
+  /** Acceptance times of their messages, one for each row. */
   createdAt: readonly number[];
 }
 
 export interface MemoryWaits {
-  /** What this recipient waits for in memory, the reason never ''; null: it does not, or it is being sent. */
+  /** What this recipient waits for in memory, the reason never ''; null: it does not wait, or is being sent. */
   waitOf(deliveryId: number): KeptBack | null;
-  /** All that wait in memory. */
+  /** All rows that wait in memory. */
   queues(): readonly MemoryQueue[];
 }
 
@@ -76,7 +75,7 @@ export function createMemoryWaits({
     const said = paths.known(site)?.waitOf(item) ?? null;
     if (said !== null) return said;
     const where = place?.kind === 'path' ? place.site : site;
-    // Checked when it was taken: it is on its way to a connection.
+    // It was checked when it was taken, and will get a connection next.
     const reason = item.checked < 0 ? `its turn at ${where}` : `it is made ready to be sent to ${where}`;
     return { reason, until: null };
   }

@@ -1,6 +1,6 @@
 /**
- * The work of the sandbox: takes its rows, makes each ready as for travelling, and settles it with what is played. Given
- * the queue and the faults that are played on demand; some at a time. Stops by finishing what is being played.
+ * The delivery of sandbox mail: takes its rows, prepares each as if it were sent, and settles it with the simulated
+ * result. Limited in concurrency. When it stops, it finishes the current rows.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -42,7 +42,7 @@ export function createSandboxWorker(deps: Deps): SandboxWorker {
 
   return {
     wake,
-    /** An outcome that cannot be stored is no reason to stay: the next start takes its lease back. */
+    /** If an outcome cannot be stored, stopping does not wait: the next start reclaims its lease. */
     stop(deadlineMs) {
       stopping = true;
       if (playing === 0) return Promise.resolve();
@@ -73,7 +73,7 @@ export function createSandboxWorker(deps: Deps): SandboxWorker {
   async function play(item: ReadyItem): Promise<void> {
     const { delivery } = item;
     try {
-      // What was asked for by name, a result or a magic recipient, stays as it is.
+      // A result requested by name or by a simulator address is not changed by a rule.
       const fault = delivery.sandbox === 'deliver' ? await faults.faultFor(delivery) : null;
       const delayedUntil = fault === null ? 0 : fault.since + fault.rule.delayMs;
       if (delayedUntil > clock.now()) {

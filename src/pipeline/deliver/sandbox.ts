@@ -1,6 +1,7 @@
 /**
- * The sandbox's side of delivery: plays a result, captures the copy that would have been sent (signed, no Bcc), and
- * makes every event a recipient can cause. Nothing leaves the machine. Given a signed copy; leaves a settlement.
+ * Simulated delivery: simulates a result, captures the copy that would have been sent (signed, without Bcc), and
+ * creates every event that a recipient can cause. Nothing leaves the machine. Takes a signed copy; returns a
+ * settlement.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -21,7 +22,7 @@ import { replyOutcome } from './outcome/transaction-outcome.ts';
 import type { Prepared } from './prepare/prepared.ts';
 
 export interface SandboxRoute {
-  /** `rule`: a fault on demand, for a recipient that would be delivered otherwise. */
+  /** `rule`: a sandbox rule, for a recipient that would otherwise be delivered. */
   play(
     delivery: ClaimedDelivery,
     copy: Pick<Prepared, 'mailFrom' | 'prefix' | 'content' | 'note' | 'fill'>,
@@ -49,7 +50,7 @@ export function createSandboxRoute({ clock, random, rules, classifier }: Deps): 
     play(delivery, { mailFrom, prefix, content, note, fill }, rule) {
       const result = rule?.result ?? delivery.sandbox ?? 'deliver';
       if (result === 'bounce' || result === 'softbounce') return refused(delivery, result, rule);
-      // Deferred once, delivered at the next try: what greylisting does. A rule may want more of it.
+      // Deferred once, delivered at the next attempt, as with greylisting. A rule may ask for more deferrals.
       if (result === 'defer' && delivery.attempts < (rule?.defers ?? 1))
         return refused(delivery, result, rule);
       if (result === 'fail') {
@@ -87,7 +88,7 @@ export function createSandboxRoute({ clock, random, rules, classifier }: Deps): 
   ): Settlement {
     const reply: ReplyFacts = rule?.reply ?? REPLIES[result];
     const read = classifier.classify({ stage: 'rcpt', ...reply, mx: 'sandbox', origin: 'remote' });
-    // A rule's own words say why; that it bounces or waits is what the rule asks for, whatever they would mean elsewhere.
+    // A rule's reply text gives the reason; the rule, not the classifier, decides whether it bounces or waits.
     const verdict: Verdict =
       rule === null
         ? read
@@ -95,14 +96,14 @@ export function createSandboxRoute({ clock, random, rules, classifier }: Deps): 
     const detail = `${reply.code} ${reply.enhanced} ${reply.text}`;
     const facts = { ...NO_FACTS, remoteMta: 'sandbox' };
     const outcome = replyOutcome(verdict, 'rcpt', reply, detail, facts);
-    // A second look, as at a domain that seems gone, is nothing that a rule asks for.
+    // A rule does not ask for a second attempt to confirm a bounce.
     return rules.settle(
       delivery,
       outcome.kind === 'bounced' && rule !== null ? { ...outcome, confirm: false } : outcome,
     );
   }
 
-  /** Facts that follow a delivery; no state change. */
+  /** Events after a delivery, without a change of state. */
   function after(result: SandboxResult) {
     const client: EventDetail = { ipAddress: '127.0.0.1', userAgent: SIMULATED_AGENT, bot: false };
     switch (result) {

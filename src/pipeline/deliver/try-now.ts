@@ -1,7 +1,7 @@
 /**
- * "Try it now": whatever keeps a path or a relay waiting ends, and one message finds out. Suspensions are taken back, the
- * pause is over, the relays of its way are asked again, and mail that was told a later time for its path is due. What a
- * person holds back stays held.
+ * "Try it now" for a path or a relay: everything that makes it wait ends, and one message tests it. Suspensions are
+ * removed, the pause ends, the relays of its route are tried again, and mail of the path with a later due time becomes
+ * due. Holds of a person remain.
  */
 import type { Logger } from '../../lib/log.ts';
 import type { OverrideBook } from '../../policy/limits/shaping/overrides.ts';
@@ -11,9 +11,9 @@ import { type RelayHealth, relayName } from './routing/relay-health.ts';
 import type { Sites } from './routing/sites.ts';
 
 export interface TryNow {
-  /** Paths by name (`pathKey`). How many were closed and are tried now. */
+  /** Paths by name (`pathKey`). Returns how many were closed and are tried now. */
   paths(names: Iterable<string>): Promise<number>;
-  /** A relay that is passed over, as `host:port`. False where it is not. */
+  /** A relay that is skipped, as `host:port`. Returns false if it is not. */
   relay(relay: string): boolean;
 }
 
@@ -23,7 +23,7 @@ export function createTryNow(deps: {
   sites: Pick<Sites, 'siteNamed'>;
   relays: Pick<RelayHealth, 'tryNow'>;
   queue: Pick<Queue, 'hurry' | 'gateChanged'>;
-  /** Its connections take nothing new, so that the next message opens one where it should go. */
+  /** Its connections accept nothing new, so that the next message opens one to the right host. */
   reconnect(name: string): void;
   log: Logger;
 }): TryNow {
@@ -39,7 +39,7 @@ export function createTryNow(deps: {
     const closed = states.closed(key);
     states.overrideChanged(override, removed);
     if (removed || param === 'suspended') queue.gateChanged();
-    // Ended by hand: what it had put off goes too.
+    // A person ended the suspension: mail that it deferred becomes due too.
     if (removed && scope === 'path' && closed !== null && states.closed(key) === null) hurry(key);
   });
   states.onOutdated((name) => {

@@ -1,7 +1,7 @@
 /**
- * From a report about a delivery that was made to the fact that is stored: the words of the far side go through the same
- * classifier as a reply during delivery. Whom it is about was decided by the address the report came to; a report that
- * names somebody else speaks about a forwarding, and hardly ever about the address we sent to. Pure but for event ids.
+ * Turns a report about an accepted delivery into the fact that is stored; its text goes through the same classifier as
+ * a reply during delivery. The address that the report came to identifies the delivery. If a report names another
+ * recipient, it is about a forwarding, and rarely about the address that we sent to.
  */
 
 import type { DsnRecipient, DsnReport, ReportField } from '../../mail/dsn.ts';
@@ -42,8 +42,8 @@ const FORWARDING_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What `report` says about `subject`; null where it says nothing about it. `mayWait`: the report is young, so that a
- * delivery under way may be waited for. `mustMatch`: only blocks that name the subject count (grouped copies).
+ * What `report` says about `subject`; null if nothing. `mayWait`: the report is recent, so a running delivery may be
+ * waited for. `mustMatch`: only blocks that name the subject count (grouped copies).
  */
 export function bounceFact(
   subject: ReturnSubject,
@@ -96,7 +96,7 @@ const REPORTED: Readonly<Record<Exclude<DsnRecipient['action'], 'failed'>, strin
   expanded: 'Handed on to several recipients',
 };
 
-/** The block that counts: of those that name our address the worst; where none does, those of its forwarding. */
+/** The block that counts: the worst of those that name our address; if none does, those of its forwarding. */
 function chooseBlock(subject: ReturnSubject, report: DsnReport, mustMatch: boolean): Choice | null {
   const ours = suppressionKey(subject.address);
   const is = (address: string | null) => address !== null && suppressionKey(address) === ours;
@@ -109,7 +109,7 @@ function chooseBlock(subject: ReturnSubject, report: DsnReport, mustMatch: boole
   const others = traced.length > 0 ? traced : mustMatch ? [] : report.recipients;
   const one = worstOf(others);
   if (one === null) return null;
-  // One of several behind a list or forwarding failed: the address itself works.
+  // One of several recipients behind a list or forwarding failed: the address itself works.
   const reached = others.find(
     ({ action }) => action === 'delivered' || action === 'relayed' || action === 'expanded',
   );
@@ -131,7 +131,7 @@ function worstOf(blocks: readonly DsnRecipient[]): DsnRecipient | null {
   );
 }
 
-/** One domain is the other, or lies within it: a mail host that writes its own name. */
+/** One domain equals or contains the other: a mail host that uses its own name. */
 function isSameHouse(a: string | null, b: string): boolean {
   const [x, y] = [domainOf(a ?? ''), domainOf(b)];
   return x !== '' && (x === y || x.endsWith(`.${y}`) || y.endsWith(`.${x}`));
@@ -141,7 +141,7 @@ function domainOf(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 }
 
-/** The SMTP reply where the report quotes one, else its status, as a reply. */
+/** The SMTP reply if the report quotes one, otherwise its status in the form of a reply. */
 function judge(
   one: DsnRecipient,
   report: DsnReport,

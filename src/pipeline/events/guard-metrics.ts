@@ -1,8 +1,8 @@
-/** How many sender domains the guard-rails warn or hold. Registered once, by the composition root. */
+/** Metric: how many sender domains the guard-rails warn or hold. */
 import { Gauge, type Registry } from 'prom-client';
 import type { GuardLevel } from '../../policy/limits/guard-rails.ts';
 
-/** The metrics in `registry`; a registry takes them once. `levels`: of every domain that was looked at. */
+/** Adds the metrics to `registry`, once. `levels`: of every domain that was checked. */
 export function createGuardMetrics(registry: Registry, levels: () => readonly GuardLevel[]): void {
   new Gauge({
     name: 'postrider_guarded_domains',

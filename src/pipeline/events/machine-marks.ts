@@ -1,7 +1,7 @@
 /**
- * Whether a program, not a reader, fetched a personal link: what its name says. What only time can
- * tell (many links at once, a click at the moment of delivery) is judged where the facts are gathered and stored.
- * Pure. A mark is an opinion: the fact is stored all the same, with `Bot` and the reason.
+ * Whether a program, not a reader, fetched a personal link, by its User-Agent. Signs that need time (many links at
+ * once, a click at the moment of delivery) are found where the facts are collected and stored. A mark is only an
+ * opinion: the fact is stored in any case, with `Bot` and the reason.
  */
 
 const IMAGE_PROXIES: readonly (readonly [pattern: RegExp, reason: string])[] = [
@@ -10,7 +10,7 @@ const IMAGE_PROXIES: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/DuckDuckGo-Favicons|FeedFetcher|Mailspring-Proxy/i, 'an image proxy'],
 ];
 
-/** Apple's privacy proxy fetches pictures ahead of the reader and calls itself just this. */
+/** Apple's privacy proxy fetches images before the reader opens the mail, with exactly this User-Agent. */
 const APPLE_PROXY = /^Mozilla\/5\.0$/;
 const SCANNERS =
   /barracuda|proofpoint|mimecast|safelinks|messagelabs|symantec|trendmicro|ironport|forcepoint|fireeye/i;
@@ -20,7 +20,7 @@ const LIBRARIES =
   /^(?:curl|wget|python|go-http-client|java|okhttp|axios|node|undici|got |php|perl|ruby|libwww|lwp|httpie|postman|insomnia|apache-httpclient|guzzle|scrapy|aiohttp|restsharp|powershell)|headless|phantomjs|selenium|puppeteer|playwright|electron\/.*headless/i;
 const OFFICE_CHECK = /microsoft office existence discovery|ms-office|msoffice.*existence/i;
 
-/** Why a program of this name is none of a reader's own, or null. */
+/** Why a program with this User-Agent is not a reader's own, or null. */
 export function machineReason(userAgent: string): string | null {
   const name = userAgent.trim();
   if (name === '') return 'a program that does not give its name';

@@ -1,11 +1,11 @@
 /**
- * What readers' programs tell, on its way into the event log. Opens and clicks are held for two seconds, because a
- * scanner that follows every link gives itself away only by the next one, and are then stored together: few syncs,
- * however many there are. Opt-outs are stored at once, and answered only then.
+ * Collects opens, clicks and unsubscribes and stores them as events. Opens and clicks are held for two seconds, because
+ * a scanner that follows every link is recognised only by the next one, and are then stored together, which needs few
+ * syncs. Unsubscribes are stored at once, and answered only then.
  *
- * Given facts with a verified token behind them; leaves events. Bounded: facts in memory, facts about one copy, opt-outs
- * under way. While the store cannot write, facts wait up to the bound; what does not fit is dropped, counted and logged.
- * A crash loses the last two seconds of opens and clicks, never an opt-out that was answered.
+ * Takes facts with a verified token. Limited: facts in memory, facts about one copy, concurrent unsubscribes. While the
+ * store cannot write, facts wait up to the limit; what does not fit is dropped, counted and logged. A crash loses the
+ * last two seconds of opens and clicks, never an unsubscribe that was answered.
  */
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
@@ -30,10 +30,10 @@ export interface Visitor {
 export interface ReaderFacts extends Service {
   opened(deliveryId: number, visitor: Visitor): void;
   clicked(deliveryId: number, link: number, url: string, visitor: Visitor): void;
-  /** The unsubscribe page was only looked at: no fact, but a scanner looks at that as well. */
+  /** The unsubscribe page was only opened: not a fact, but scanners do that too. */
   looked(deliveryId: number): void;
   /**
-   * Stored before it resolves. `unknown`: the delivery is no longer kept. Throws AppError `unavailable` where it could
+   * Stored before it resolves. `unknown`: the delivery is no longer stored. Throws AppError `unavailable` if it could
    * not be stored.
    */
   unsubscribe(deliveryId: number, visitor: Visitor, rule: string): Promise<'done' | 'unknown'>;
@@ -48,19 +48,19 @@ interface Deps {
   eventsStored(): void;
 }
 
-/** So many different links of one copy within `BURST_MS` are no reader's doing. */
+/** A reader does not follow this many different links of one copy within `BURST_MS`. */
 const BURST_LINKS = 3;
 const BURST_MS = 2_000;
 const FLUSH_EVERY_MS = 250;
 const RETRY_MS = 1_000;
 const MAX_PENDING = 10_000;
 const MAX_PER_CALL = 256;
-/** Facts about one copy in an hour: a forwarded newsletter has less, a flood does not pass. */
+/** Facts about one copy per hour: enough for a forwarded newsletter, but not for a flood. */
 const MAX_PER_COPY = 100;
 const COPY_WINDOW_MS = 3_600_000;
 const MAX_COPIES = 100_000;
 const MAX_UNSUBSCRIBING = 64;
-/** A click nearer to its delivery comes from a scanner on the way. */
+/** A click sooner after the delivery comes from a scanner on the way. */
 const QUICK_MS = 1_000;
 const MAX_AGENT_CHARS = 512;
 const BURST_REASON = 'many links were followed at once';
@@ -71,14 +71,14 @@ interface Held {
 }
 
 interface Visit {
-  /** Links and when each was followed last. */
+  /** Links and when each was last followed. */
   links: Map<string, number>;
   held: Held[];
   burstUntilMs: number;
   lastMs: number;
 }
 
-/** Nothing is lost by a stop: what is held goes to the store first. */
+/** A stop loses nothing: collected facts are stored first. */
 export function createReaderFacts(deps: Deps): ReaderFacts {
   const { store, clock, random, log, metrics } = deps;
   const held: Held[] = [];
@@ -159,7 +159,7 @@ export function createReaderFacts(deps: Deps): ReaderFacts {
     schedule(BURST_MS);
   }
 
-  /** Remembers that a link was followed; once there are too many, everything of the last seconds was a program's. */
+  /** Records that a link was followed; if there were too many, a program followed all those of the last seconds. */
   function follow(deliveryId: number, link: string | null): Visit {
     const nowMs = clock.monotonicMs();
     let visit = visits.get(deliveryId);
@@ -212,7 +212,7 @@ export function createReaderFacts(deps: Deps): ReaderFacts {
     });
   }
 
-  /** Has what is due by then stored. */
+  /** Stores what is due by then. */
   function passOn(nowMs: number): void {
     for (const [deliveryId, visit] of visits) {
       visit.held = visit.held.filter(({ dueMs }) => dueMs > nowMs);

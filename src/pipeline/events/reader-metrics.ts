@@ -1,4 +1,4 @@
-/** Counters of what readers' programs tell, declared where it is counted. */
+/** Metrics of opens, clicks and unsubscribes. */
 import { Counter, type Registry } from 'prom-client';
 
 export interface ReaderMetrics {

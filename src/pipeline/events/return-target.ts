@@ -1,7 +1,7 @@
 /**
- * Which addresses are taken back, and what each is for. Given the local part of an address at a bounce
- * domain, leaves its target or null: a token of ours that verifies, or one of a handful of names that every mail domain
- * or feedback loop needs. Anything else is nobody here.
+ * Which addresses are accepted for returned mail, and what each is for. Takes the local part of an address at a bounce
+ * domain; returns its target or null: a valid token of ours, or one of a few names that every mail domain or feedback
+ * loop needs. All others are unknown recipients.
  */
 import type { ReturnPathTokens } from '../../mail/verp.ts';
 
@@ -10,28 +10,28 @@ export type ReturnTarget =
   | { kind: 'delivery'; deliveryId: number }
   /** Bounces of a message's grouped copies. */
   | { kind: 'message'; messageSeq: number }
-  /** Opting out by mail. */
+  /** Unsubscribing by mail. */
   | { kind: 'unsubscribe'; deliveryId: number }
-  /** Complaints; `provider` as the address names it, '' = not named. */
+  /** Complaints; `provider` as named in the address, '' = not named. */
   | { kind: 'feedback'; provider: string }
-  /** Aggregate reports, kept. */
+  /** Aggregate reports, stored as files. */
   | { kind: 'reports'; name: 'dmarc' | 'tlsrpt' }
   /** For the operator. */
   | { kind: 'operator'; name: 'postmaster' | 'abuse' };
 
-/** The targets that a token of ours names. */
+/** Targets named by a token of ours. */
 export type TokenTarget = Extract<ReturnTarget, { kind: 'delivery' | 'message' | 'unsubscribe' }>;
 
 export function isToken(target: ReturnTarget): target is TokenTarget {
   return target.kind === 'delivery' || target.kind === 'message' || target.kind === 'unsubscribe';
 }
 
-/** How long after sending something may come back, ms. */
+/** How long after sending returned mail is accepted, in ms. */
 export const RETURNS_TAKEN_MS = 60 * 24 * 3_600_000;
 
 const FEEDBACK = /^fbl(?:-([a-z0-9]{1,32}))?$/;
 
-/** The target behind a local part, or null. Case does not matter. */
+/** The target of a local part, or null. Case does not matter. */
 export function returnTarget(
   localPart: string,
   tokens: Pick<ReturnPathTokens, 'parse'>,
@@ -42,7 +42,7 @@ export function returnTarget(
   const feedback = FEEDBACK.exec(name);
   if (feedback !== null) return { kind: 'feedback', provider: feedback[1] ?? '' };
   const token = tokens.parse(localPart);
-  // Ids of ours are far below 2^53; a larger one names nothing.
+  // Our ids are far below 2^53; a larger one is invalid.
   if (!token.ok || typeof token.id !== 'number') return null;
   switch (token.purpose) {
     case 'b':

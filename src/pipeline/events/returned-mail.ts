@@ -1,12 +1,12 @@
 /**
- * Reads mail that came back and records what it says: which report it is, whom it is about, what follows. Whom it is
- * about is decided by our own tokens alone (in the address, or in the copy that a complaint brings back); the text of a
- * report never names anybody. What nobody can be named for is kept for the operator.
+ * Reads returned mail and records what it says: the kind of report, the delivery concerned, what follows. Only our own
+ * tokens (in the address, or in the copy that a complaint returns) identify the delivery; the text of a report never
+ * does. Mail without such a token is stored for the operator.
  *
- *   bounce of a delivery ─ automatic reply ─ complaint ─ opt-out ─ for the operator
+ *   bounce of a delivery ─ automatic reply ─ complaint ─ unsubscribe ─ for the operator
  *
- * Given a message and the targets it was sent to; leaves events, states and suppressions in the store. Rejects with
- * StoreUnavailable where the store is away; whatever else it throws is a bug, and the message stays where it is.
+ * Takes a message and the targets it was sent to; stores events, states and suppressions. Rejects with StoreUnavailable
+ * if the store is unavailable; any other error is a bug, and the message stays where it is.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -33,16 +33,16 @@ export interface ReturnedMail {
   targets: readonly ReturnTarget[];
   /** null: the null sender. */
   envelopeFrom: string | null;
-  /** As it arrived, CRLF line ends. */
+  /** As received, with CRLF line ends. */
   bytes: Uint8Array;
   receivedAt: number;
 }
 
-/** What is to become of the message itself. */
+/** What happens to the message itself. */
 export type Disposition =
   /** Everything in it was recorded, or there was nothing. */
   | { kind: 'done' }
-  /** Deliveries of these targets are being made at this moment. */
+  /** Deliveries of these targets are running at this moment. */
   | { kind: 'later'; about: readonly ReturnTarget[] }
   /** For a person: `why` in a few words. */
   | { kind: 'keep'; folder: 'operator' | 'reports' | 'unattributed'; why: string };
@@ -55,23 +55,23 @@ interface Deps {
   store: Store;
   tokens: ReturnPathTokens;
   classifier: Pick<Classifier, 'classify'>;
-  /** Looks DKIM keys of report senders up. */
+  /** Looks up DKIM keys of senders of reports. */
   keys: KeyLookup;
   clock: Clock;
   random: Random;
   log: Logger;
   metrics: ReturnMetrics;
-  /** Events were stored: webhook calls may be due. */
+  /** Called when events were stored: webhook calls may be due. */
   eventsStored(): void;
 }
 
-/** What is read of a message; the rest is attachments and returned contents. */
+/** Octets of a message that are read; the rest is attachments and returned contents. */
 const MAX_READ_BYTES = 512 * 1024;
-/** A far server answers faster than our own record is written, and no transaction takes longer. */
+/** A far server may report before our own result is stored; no transaction takes longer than this. */
 const UNDER_WAY_MS = 15 * 60_000;
 const MAX_TEXT = 512;
 const BY_MAIL = 'Opted out by mail';
-/** Signatures of providers that send complaints. */
+/** Domains of signatures of providers that send complaints. */
 const FEEDBACK_SIGNERS: ReadonlySet<string> = new Set(['arf.mail.yahoo.com']);
 const OPT_OUT_TOKEN = /\bu-[0-9a-z]{14}-[0-9a-z]{16}/gi;
 const OWN_MESSAGE_ID = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})@/i;
@@ -88,7 +88,7 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
       const about: ReturnTarget[] = [];
       for (const target of mail.targets) {
         const one = await takeFor(target, mail, read);
-        // Whoever is to wait waits whole: what was recorded is known the next time.
+        // A message that must wait is processed again completely: what was recorded is recognised the next time.
         if (one.kind === 'later') {
           about.push(...one.about);
           result = { kind: 'later', about };
@@ -119,7 +119,7 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
     }
   }
 
-  /** Mail to the return path of one delivery or of one message's copies. */
+  /** Mail to the return path of one delivery or of one message's grouped copies. */
   async function fromReturnPath(
     target: Extract<ReturnTarget, { kind: 'delivery' | 'message' }>,
     mail: ReturnedMail,
@@ -134,7 +134,7 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
     if (feedback !== null) return complaint(feedback, subjects.length === 1 ? only : null, mail);
     const report = readDsn(read) ?? readTextBounce(read);
     if (report !== null) return bounces(subjects, report, target, mail);
-    // Of grouped copies nobody can tell who answered.
+    // For grouped copies it is unknown who answered.
     if (subjects.length > 1) return ignored('unknown');
     const sign = autoReplySign(read);
     const subject = subjectOf(read);
@@ -175,7 +175,7 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
 
   // ── complaints ──────────────────────────────────────────────────────────────────────────────────────────
 
-  /** `sentTo`: whose return path it came to, where it did. */
+  /** `sentTo`: the delivery whose return path it came to, if it did. */
   async function complaint(
     report: FeedbackReport,
     sentTo: ReturnSubject | null,
@@ -222,7 +222,7 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
     return DONE;
   }
 
-  /** The first of a provider's signatures that verifies. */
+  /** The first valid signature of a provider. */
   async function feedbackSigner(bytes: Uint8Array): Promise<string | null> {
     const verdicts = await verifyDkim(bytes, (name) => (allowed(name) ? keys(name) : NO_KEY), clock.now());
     return (
@@ -230,7 +230,7 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
     );
   }
 
-  /** The delivery a report is about, by the first token that holds; its text is no evidence. */
+  /** The delivery that a report is about, by the first valid token; its text is not evidence. */
   async function attribute(
     report: FeedbackReport,
     sentTo: ReturnSubject | null,
@@ -241,7 +241,8 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
       if (found !== undefined && isRecent(found)) return found;
     }
     if (sentTo !== null) return sentTo;
-    // A Message-ID is no secret: whoever got an answer to the message knows it. So a provider has to vouch for it.
+    // A Message-ID is not secret: everybody who got a reply to the message knows it. So a provider's signature is
+    // required.
     const messageId = verified ? OWN_MESSAGE_ID.exec(report.messageId ?? '')?.[1] : undefined;
     if (messageId === undefined) return null;
     const found = await store.returnSubjects({ messageId: messageId.toLowerCase() });
@@ -280,7 +281,7 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
   async function optOut(deliveryId: number, mail: ReturnedMail, read: MimePart): Promise<Disposition> {
     const [subject] = await store.returnSubjects({ deliveryId });
     if (subject?.sandbox) return ignored('gone');
-    // A program's notice about our own mail is nobody's wish.
+    // A program's notice about our own mail is not a person's wish.
     if (mail.envelopeFrom === null || readDsn(read) !== null || autoReplySign(read) !== null)
       return ignored('automatic');
     if (subject !== undefined) {
@@ -368,7 +369,7 @@ export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
 const DONE: Disposition = { kind: 'done' };
 const NO_KEY: ReturnType<KeyLookup> = Promise.resolve({ kind: 'none' });
 
-/** Only keys of providers on the list are asked for: a stranger's mail must not make us ask anybody anything. */
+/** Only keys of listed providers are looked up, so that a stranger's mail cannot cause look-ups. */
 function allowed(name: string): boolean {
   const domain = name.slice(name.indexOf('._domainkey.') + '._domainkey.'.length);
   return FEEDBACK_SIGNERS.has(domain);

@@ -1,4 +1,4 @@
-/** What is counted of mail that comes back. Declared beside the code that counts it; registered once, by the composition root. */
+/** Metrics of returned mail. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ReturnResult } from '../../store/topics/returns.ts';
 
@@ -16,18 +16,18 @@ export type ReturnedKind =
   | 'ignored';
 
 export interface ReturnMetrics {
-  /** A message was read as this. */
+  /** A message was recognised as this. */
   took(kind: ReturnedKind): void;
-  /** What the store made of a fact. */
+  /** The store's result for a fact. */
   recorded(result: ReturnResult): void;
-  /** A message was taken at the port, or refused there. */
+  /** A message was accepted at the port, or refused. */
   received(result: 'taken' | 'refused' | 'full'): void;
   /** Messages that wait to be read. */
   waiting(count: number): void;
   quarantined(): void;
 }
 
-/** The metrics in `registry`; a registry takes them once. */
+/** Adds the metrics to `registry`, once. */
 export function createReturnMetrics(registry: Registry): ReturnMetrics {
   const registers = [registry];
   const took = new Counter({

@@ -1,11 +1,11 @@
-/** What is counted of notices to senders. Declared beside the code that counts it; registered once, by the composition root. */
+/** Metrics of notices to senders. */
 import { Counter, type Registry } from 'prom-client';
 
 export interface NoticeMetrics {
   count(result: 'written' | 'put_off' | 'dropped'): void;
 }
 
-/** The metrics in `registry`; a registry takes them once. */
+/** Adds the metrics to `registry`, once. */
 export function createNoticeMetrics(registry: Registry): NoticeMetrics {
   const notices = new Counter({
     name: 'postrider_notices_total',

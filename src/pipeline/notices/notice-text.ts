@@ -1,7 +1,7 @@
 /**
- * The words of a notice: for whoever wrote the message and runs no mail server. Given what is to be told, leaves the
- * subject, the text, and the facts of each recipient in the form of RFC 3464. Pure. What far ends said is quoted in one
- * line each, so that nobody's reply looks like a sentence of ours.
+ * The text of a notice, for people who wrote the message and do not run a mail server. Takes the facts to report;
+ * returns the subject, the text, and the fields of each recipient in the form of RFC 3464. Replies of far ends are
+ * quoted in one line each, so that they do not look like our own sentences.
  */
 import type { ReportAction, ReportedRecipient } from '../../mail/dsn-writer.ts';
 import type { NoticeKind } from '../../model/notice.ts';
@@ -19,7 +19,7 @@ export interface NoticeWords {
 const MAX_QUOTE = 512;
 const MAX_SUBJECT = 200;
 const STATUS = /^[245]\.\d{1,3}\.\d{1,3}$/;
-/** RFC 3463: delivery not authorised; the list of the sender's own domain forbids it. */
+/** RFC 3463: delivery not authorised; the suppression list of the sender's own domain forbids it. */
 const SUPPRESSED_STATUS = '5.7.1';
 
 const SUBJECTS: Readonly<Record<NoticeKind, string>> = {
@@ -34,7 +34,7 @@ const SECTIONS: readonly (readonly [kind: NoticeKind, words: string])[] = [
   ['success', 'The mail servers of the following took it. Whether it is read is not known:'],
 ];
 
-/** `returned`: what of the message is attached. At least one recipient. */
+/** `returned`: which part of the message is attached. At least one recipient. */
 export function noticeWords(
   notice: DueNotice,
   options: { hostname: string; returned: 'header' | 'whole' | null },
@@ -116,14 +116,17 @@ function reported(one: DueRecipient): ReportedRecipient {
   };
 }
 
-/** Nobody behind the next host is asked to report, so a success is `relayed` (RFC 3461 §5.2.2), but in the sandbox. */
+/**
+ * Servers after the next host are not asked to report, so a success is `relayed` (RFC 3461 §5.2.2), except in the
+ * sandbox.
+ */
 function actionOf({ kind, route }: DueRecipient): ReportAction {
   if (kind === 'failure') return 'failed';
   if (kind === 'delay') return 'delayed';
   return route === 'sandbox' ? 'delivered' : 'relayed';
 }
 
-/** The far side's own, where it fits what happened. */
+/** The remote's own status, if it matches what happened. */
 function statusOf({ detail, state }: DueRecipient, action: ReportAction): string {
   const own = detail?.bounce?.EnhancedCode ?? '';
   const known = STATUS.test(own) ? own : null;
@@ -139,7 +142,7 @@ function statusOf({ detail, state }: DueRecipient, action: ReportAction): string
   }
 }
 
-/** The words of the far side with their code; null where it said nothing. */
+/** The remote's reply with its code; null if there was none. */
 function replyOf({ detail, kind }: DueRecipient): string | null {
   if (detail === null) return null;
   if (kind === 'success') return detail.reply ?? null;
@@ -150,7 +153,7 @@ function hostOf({ detail }: DueRecipient): string {
   return quote(detail?.bounce?.RemoteMta || detail?.remoteMta || '').slice(0, 255);
 }
 
-/** One line without controls. */
+/** One line without control characters. */
 function quote(text: string): string {
   return text
     .toWellFormed()

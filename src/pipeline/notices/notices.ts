@@ -1,9 +1,10 @@
 /**
- * Notices to senders of SMTP mail (RFC 3461, RFC 3464). Given the facts that are due in the store, one message's together
- * and a little later, so that recipients that fail at once share a notice, it writes a report to the envelope sender and
- * has it accepted like any mail: from the sender's own domain and signed, with the null sender, tagged `notice`. The commit
- * of a notice takes its facts away, so each is told once, whatever crashes. A sender gets at most so many in an hour; the
- * others wait, a day at most. What can never be written is dropped and said in the log; the events stay.
+ * Notices to senders of SMTP mail (RFC 3461, RFC 3464). Takes the due facts from the store, grouped by message and
+ * after a short wait, so that recipients that fail together share a notice, and writes a report to the envelope sender.
+ * The report is accepted like any mail: from the sender's own domain and signed, with the null sender, tagged `notice`.
+ * The commit of a notice removes its facts, so each is reported once, even after a crash. Notices per sender and hour
+ * are limited; the others wait for at most a day. A notice that can never be written is dropped and logged; the events
+ * stay.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
@@ -28,7 +29,7 @@ import type { NoticeMetrics } from './notice-metrics.ts';
 import { noticeWords } from './notice-text.ts';
 
 export interface Notices extends Service {
-  /** Writes what is due now; for tests and the service itself. */
+  /** Writes the due notices now; for tests and the service itself. */
   look(): Promise<void>;
 }
 
@@ -49,11 +50,11 @@ export interface NoticeOptions {
   waitMs: number;
   /** To one sender. */
   perHour: number;
-  /** Largest message that comes back whole; above it, its header. */
+  /** Largest message that is returned completely; of a larger one, only its header. */
   maxWholeBytes?: number;
 }
 
-/** The tag that every notice carries. */
+/** The tag of every notice. */
 export const NOTICE_TAG = 'notice';
 /** Recipients that a notice lists. */
 const MAX_RECIPIENTS = 100;
@@ -62,9 +63,9 @@ const MAX_WHOLE_BYTES = 256 * 1024;
 const MAX_HEADER_BYTES = 64 * 1024;
 const LOOK_EVERY_MS = 5_000;
 const HOUR_MS = 3_600_000;
-/** What could not be told for so long is old news. */
+/** Facts that could not be reported for this long are dropped. */
 const TOO_OLD_MS = 24 * HOUR_MS;
-/** A refusal that says to come back later than this is not waited for. */
+/** If a refusal asks for a longer wait than this, the notice is put off. */
 const PASSES_SECONDS = 60;
 
 /** Nothing happens before `start`. */
@@ -85,7 +86,7 @@ export function createNotices(deps: Deps, options: NoticeOptions): Notices {
     look: () => look(() => true),
   };
 
-  /** Rejects where the store or acceptance must be asked again later. */
+  /** Rejects if the store or acceptance must be asked again later. */
   async function look(goesOn: () => boolean): Promise<void> {
     for (let full = true; full && goesOn(); ) {
       const now = clock.now();
@@ -95,7 +96,7 @@ export function createNotices(deps: Deps, options: NoticeOptions): Notices {
         limit: PAGE,
         maxRecipients: MAX_RECIPIENTS,
       });
-      // Read once for the whole page: what is written of it counts for what follows.
+      // Read once for the whole page; notices written from it are added.
       const written = new Map<string, number>();
       for (const notice of due) {
         if (!goesOn()) return;
@@ -105,7 +106,7 @@ export function createNotices(deps: Deps, options: NoticeOptions): Notices {
     }
   }
 
-  /** Afterwards the facts are told, put off or gone: they are not found again at once. */
+  /** Afterwards the facts are reported, put off or removed, so they are not found again at once. */
   async function handle(notice: DueNotice, written: Map<string, number>): Promise<void> {
     const now = clock.now();
     const { messageSeq, upToId, messageId, sender } = notice;
@@ -144,7 +145,7 @@ export function createNotices(deps: Deps, options: NoticeOptions): Notices {
     }
   }
 
-  /** A bug that one message meets: the notices behind it go on, and it is tried again until it is old news. */
+  /** A bug with one message: other notices continue, and it is tried again until it is too old. */
   async function putAside(notice: DueNotice, err: unknown, now: number): Promise<void> {
     const { messageSeq, upToId, messageId } = notice;
     log.error({ err, messageId }, 'a notice to the sender of a message could not be written');
@@ -196,7 +197,7 @@ export function createNotices(deps: Deps, options: NoticeOptions): Notices {
         sendAt: null,
         expiresAt: null,
         lane: 'normal',
-        // What only played stays where it played.
+        // Notices about simulated results stay in the sandbox.
         sandbox: notice.sandbox ? 'deliver' : null,
       },
       prepared: {
@@ -208,7 +209,10 @@ export function createNotices(deps: Deps, options: NoticeOptions): Notices {
     };
   }
 
-  /** RET is about failures; of everything else, and of what is too large or not 7-bit, the header (RFC 3461 §4.3). */
+  /**
+   * RET is about failures; other notices, and messages that are too large or not 7-bit, return the header (RFC 3461
+   * §4.3).
+   */
   async function returnedOf(notice: DueNotice): Promise<StatusReport['returned']> {
     const bytes = await store.readContent({ messageSeq: notice.messageSeq });
     if (bytes === null) return null;
@@ -216,7 +220,7 @@ export function createNotices(deps: Deps, options: NoticeOptions): Notices {
     if (notice.ret === 'FULL' && failed && bytes.length <= maxWholeBytes && isSevenBitMessage(bytes)) {
       return { kind: 'whole', bytes };
     }
-    // Without the empty line; a header beyond all measure is cut.
+    // Without the empty line; a very long header is cut.
     return { kind: 'header', bytes: bytes.subarray(0, Math.min(notice.bodyOffset - 2, MAX_HEADER_BYTES)) };
   }
 }

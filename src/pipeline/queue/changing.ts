@@ -1,24 +1,24 @@
 /**
- * Changes in the store to deliveries that wait in memory under a lease of ours: canceling them, giving them another time.
- * They are given up first, so that nobody begins to send them meanwhile; the store changes leased rows under exactly the
- * epochs that it is given; what it changed leaves memory, and the others go on waiting. A row on its way into memory or
- * out of it is leased and can be neither changed nor given up: it is waited for, and asked for once more.
+ * Changes deliveries in the store that wait in memory under our lease: cancels or reschedules them. They are released
+ * first, so that they are not sent meanwhile; the store changes leased rows under exactly the given epochs; changed
+ * rows leave memory, and the others go on waiting. A row that is just being claimed or settled is leased and can be
+ * neither changed nor released: it is waited for, and the change is tried once more.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { ReadyItem } from './ready-item.ts';
 import type { ReadyWindow } from './ready-window.ts';
 
 /**
- * `change` is given ids and, as `leases`, the epochs of those that were given up for it; it gives the ids that it has
- * changed. Where rows were on their way into memory or out of it, it is asked once more, for all that it did not change.
- * The results, in order.
+ * `change` gets ids and, as `leases`, the epochs of those that were released for it; it returns the ids that it
+ * changed. If rows were just being claimed or settled, it is called once more for those that it did not change. Returns
+ * the results in order.
  */
 export type Changing = <Result extends { readonly changed?: readonly number[] }>(
   deliveryIds: readonly number[],
   change: (ids: readonly number[], leases: ReadonlyMap<number, number>) => Promise<Result>,
 ) => Promise<readonly Result[]>;
 
-/** A row that leaves memory is waited for this long: the store may be away. */
+/** A row that is leaving memory is waited for this long, because the store may be unavailable. */
 const LEAVING_MS = 2_000;
 
 export interface ChangingRows {
@@ -74,11 +74,11 @@ export function createChanging(
     }
   }
 
-  /** Whether some of them were on their way; they have arrived then. */
+  /** Whether some of them were being claimed or settled; they have arrived then. */
   async function moved(ids: readonly number[], givenUp: ReadonlySet<number>): Promise<boolean> {
     const leaving = isLeaving(ids);
     if (leaving) await gone(ids);
-    // What has left and is due is claimed again at once.
+    // Items that left and are due are claimed again at once.
     const arriving = on.arriving();
     await arriving;
     return arriving !== null || leaving || ids.some((id) => !givenUp.has(id) && waits(id));
@@ -117,7 +117,7 @@ export function createChanging(
     return [item];
   }
 
-  /** A copy, because whoever took the item may look at it yet. */
+  /** A copy, because another part may still hold the old item. */
   function restore(item: ReadyItem): void {
     window.replace({ ...item, withdrawn: false, checked: -1 });
     on.wake(item.site);

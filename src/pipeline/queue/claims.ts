@@ -1,8 +1,8 @@
 /**
- * Keeps the window filled from the store. Given what is due per site (due-queues.ts) it claims for sites that hold less
- * than half of what they may, some queues at a time in rotation; a site that is blocked or full costs nothing until that
- * ends. A sweep every ten seconds asks the store what falls due until the next one, and repairs whatever hint was lost.
- * Rows whose time is over are settled here, whether their site takes mail or not.
+ * Fills the window from the store. Knows what is due per site (due-queues.ts) and claims for sites that hold less than
+ * half of what they may, some queues at a time in rotation; a site that is closed or full costs nothing until that
+ * ends. A sweep every ten seconds asks the store what becomes due until the next one, and finds rows that were not
+ * announced. Expired rows are settled here, whether their site is open or not.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -18,25 +18,25 @@ import type { ReadyWindow, RoomRequest } from './ready-window.ts';
 import { createTally, type Tally } from './tally.ts';
 
 export interface Claims {
-  /** Hints were noted: their time may have come. */
+  /** Due times were noted, which may have come. */
   look(): void;
-  /** Something may be due that no hint was given for. */
+  /** Something may be due that was not announced. */
   sweepSoon(): void;
   /** Whether the site holds less than half of what it may: due rows are claimed only then. */
   isLow(site: string): boolean;
-  /** A site has room, or may be sent to again. */
+  /** A site has free places, or is open again. */
   refill(site: string): void;
   /** Resolves when what is being claimed is in memory; null: nothing is. */
   underWay(): Promise<unknown> | null;
   start(): void;
   stop(): Promise<void>;
-  /** Recipients that wait, as last counted. */
+  /** Waiting recipients, as last counted. */
   queued(): number;
-  /** Room that claims under way may fill, in all and of each site. */
+  /** Places that running claims may fill, in total and per site. */
   promised(): Promised;
 }
 
-/** Room that is spoken for. */
+/** Reserved places. */
 export interface Promised {
   rows: number;
   bytes: number;
@@ -50,35 +50,35 @@ interface Deps {
   log: Logger;
   node: NodeLease;
   window: ReadyWindow;
-  /** Rows and bytes that are promised to mail being accepted. */
+  /** Rows and bytes that are reserved for mail being accepted. */
   reserved(): Promised;
   due: DueQueues;
   /** Nothing may be claimed for this site, or for any (null). */
   closed(site: string | null): boolean;
-  /** A person keeps this queue's mail back. */
+  /** A hold applies to this queue's mail. */
   held(queue: DueQueue): boolean;
   /** Rows that this site should hold at most. */
   allowance(site: string): number;
-  /** Critical mail waits for a site that is closed. */
+  /** Critical mail waits for a closed site. */
   urgent(site: string): void;
-  /** Claimed rows enter memory. `sinceMs`: when they were asked for, on the monotonic clock. */
+  /** Claimed rows enter memory. `sinceMs`: when they were requested, monotonic. */
   add(deliveries: readonly ClaimedDelivery[], sinceMs: number): void;
-  /** There is work for a site, or a reason for it to look again. */
+  /** There is work for a site, or a reason to look again. */
   wake(site: string): void;
   expire(delivery: ClaimedDelivery, now: number): Settlement;
-  /** Ends what waits in memory and has no time left: the search in the store does not see it. */
+  /** Settles expired mail that waits in memory, which the search in the store does not find. */
   expireHeld(now: number): void;
   eventsStored(): void;
 }
 
 const CLAIM_ROWS = 64;
-/** Queues of one site claimed from at a time: their claims share a commit. */
+/** Queues of one site that are claimed from concurrently: their claims share a commit. */
 const QUEUES_AT_ONCE = 8;
-/** Sites claimed for at a time. */
+/** Sites that are claimed for concurrently. */
 const SITES_AT_ONCE = 8;
-/** The first row of a claim may be as large as any: further queues are claimed from where another such one fits. */
+/** The first row of a claim may have any size: further queues are claimed from only if another such row fits. */
 const LARGE_BYTES = 8 * 1024 * 1024;
-/** Sites that were crowded out are asked again below this share of all rows. */
+/** Sites that found no place are tried again below this share of all rows. */
 const ROOM_AGAIN = 0.9;
 const QUEUES_PER_SWEEP = 20_000;
 const FAILED_SWEEP_MS = 1_000;
@@ -92,7 +92,7 @@ export function createClaims(
   let timer: Timer | null = null;
   let timerAt = Number.POSITIVE_INFINITY;
   let sweepAt = 0;
-  /** On the monotonic clock: a wall clock set back must not put these off. */
+  /** Monotonic, so that setting the wall clock back does not delay them. */
   let nextSweepMs = 0;
   let nextExpiryCheckMs = 0;
   let nextCountMs = 0;
@@ -104,14 +104,14 @@ export function createClaims(
   const wanting = new Set<string>();
   const claiming = new Map<string, Promise<void>>();
   const promised: Promised = { rows: 0, bytes: 0, at: createTally() };
-  /** Sites that found no room because of others. */
+  /** Sites that found no place because of others. */
   const crowdedOut = new Set<string>();
 
   return {
     look,
     sweepSoon() {
       nextSweepMs = Number.NEGATIVE_INFINITY;
-      // One that is under way may have looked too early: it is followed by another.
+      // A running sweep may have looked too early, so another follows it.
       if (sweeping === null) tick();
     },
     isLow,
@@ -149,7 +149,7 @@ export function createClaims(
     schedule();
   }
 
-  /** A closed site hears of it too: what waits may be worth a try sooner. */
+  /** Also told to a closed site: critical mail may be a reason to try earlier. */
   function arrived(site: string): void {
     if (!deps.closed(site)) {
       refill(site);
@@ -162,7 +162,7 @@ export function createClaims(
   function schedule(): void {
     if (!running) return;
     const now = clock.now();
-    // Whole milliseconds: a timer that fires a fraction too soon would be set again for no time at all.
+    // Whole milliseconds: a timer that fires a fraction too early would be set again for zero.
     sweepAt = now + Math.max(0, Math.ceil(nextSweepMs - clock.monotonicMs()));
     const at = sweeping === null ? Math.min(sweepAt, due.nextAt() ?? sweepAt) : (due.nextAt() ?? null);
     if (at === null) return;
@@ -210,14 +210,14 @@ export function createClaims(
       const now = clock.now();
       for (const hint of hints) due.note(hint, hint.nextDueAt, now);
     }
-    // What waits for room, and was woken in vain while there was none.
+    // Sites that wait for a place, and were woken while there was none.
     for (const site of [...due.sites()]) {
       if (!deps.closed(site)) refill(site);
       else if (due.hasLane(site, 'critical')) deps.urgent(site);
     }
   }
 
-  /** Not awaited: the store counts among searches that may take long, and no claim is to wait for those. */
+  /** Not awaited: for the store this is a search that may take long, and no claim must wait for it. */
   function countQueued(now: number): void {
     store.queueCounts({ now }).then(
       (counts) => {
@@ -227,7 +227,7 @@ export function createClaims(
     );
   }
 
-  /** What was claimed but could not be settled goes first: it is leased already and would not be claimed again. */
+  /** Rows that were claimed but could not be settled come first: they are leased and would not be claimed again. */
   async function settleExpired(now: number): Promise<void> {
     for (;;) {
       if (expiring.length === 0) {
@@ -262,7 +262,7 @@ export function createClaims(
         site,
         claimFor(site)
           .catch((cause: unknown) => {
-            // The sweep comes back to it.
+            // The sweep tries again.
             log.warn({ err: cause, site }, 'due mail could not be claimed; it will be tried again');
             nextSweepMs = Math.min(nextSweepMs, clock.monotonicMs() + FAILED_SWEEP_MS);
             schedule();
@@ -283,7 +283,7 @@ export function createClaims(
     return waiting === 0 || 2 * waiting < deps.allowance(site);
   }
 
-  /** One round over some of the site's queues; true where the next round may find more. */
+  /** One round over some of the site's queues; returns true if the next round may find more. */
   async function claimFor(site: string): Promise<boolean> {
     for (const elsewhere of due.regroup(site)) refill(elsewhere);
     if (!running || deps.closed(site) || !isLow(site)) return false;
@@ -297,7 +297,7 @@ export function createClaims(
       options.maxRows - window.rows() - reserved.rows - promised.rows,
     );
     let bytesLeft = room.bytes - reserved.bytes - promised.bytes;
-    // However large the next row is, an empty window takes it.
+    // An empty window accepts a row of any size.
     if (window.rows() === 0) bytesLeft = Math.max(1, bytesLeft);
     if (rowsLeft <= 0 || bytesLeft <= 0) crowdedOut.add(site);
     const placeOf = (queue: DueQueue): RoomRequest => ({
@@ -330,7 +330,7 @@ export function createClaims(
     return found.some(Boolean);
   }
 
-  /** True where the queue had due rows. */
+  /** Returns true if the queue had due rows. */
   async function claimFrom(queue: DueQueue, limit: number, maxBytes: number): Promise<boolean> {
     const { revision, queueId, site } = queue;
     promised.rows += limit;
@@ -348,8 +348,8 @@ export function createClaims(
     let bytes = 0;
     for (const { size } of rows) bytes += size;
     deps.add(rows, sinceMs);
-    // Neither rows nor bytes ended this claim, so the due rows did. A row larger than half the room is left for the
-    // sweep to find.
+    // Neither the limit of rows nor of bytes ended this claim, so there are no more due rows. A row larger than half
+    // the space is left for the sweep.
     if (rows.length < limit && bytes <= maxBytes / 2) due.exhausted(queue, revision);
     else due.leftMore(queue);
     return rows.length > 0;

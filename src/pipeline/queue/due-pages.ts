@@ -1,10 +1,10 @@
-/** Queues that are due, page by page: neither the store nor this thread is held by very many of them. */
+/** Reads due queues page by page, so that very many of them block neither the store nor this thread. */
 import type { Store } from '../../store/store.ts';
 import type { QueueHint } from '../../store/topics/queue.ts';
 
 const QUEUES_PER_PAGE = 1_000;
 
-/** Pages of at most `most` queues in all, earliest due first. */
+/** Pages of at most `most` queues in total, earliest due first. */
 export async function* dueQueuePages(
   store: Pick<Store, 'dueQueues'>,
   { dueBefore, most }: { dueBefore: number; most: number },

@@ -1,8 +1,8 @@
 /**
- * What is due, without asking the store again and again: per queue of the store (lane, tenant,
- * recipient domain) the instants at which rows become due, in a heap; and per site the queues whose time has come, in
- * rotation. Fed by what this process inserts and defers, and by a sweep that repairs whatever was lost. Only ever a hint:
- * the claim decides, so a wrong instant costs one empty claim. Bounded; pure but for what it remembers.
+ * Remembers what is due, to avoid asking the store repeatedly: per queue of the store (lane, sender domain, recipient
+ * domain) the times at which rows become due, in a heap; and per site the due queues, in rotation. Filled by what this
+ * process inserts and defers, and by a sweep that finds everything else. It is only a hint: the claim decides, so a
+ * wrong time costs one empty claim. Limited in size.
  */
 
 import type { Lane } from '../../model/message.ts';
@@ -12,53 +12,53 @@ import { createHeap } from './heap.ts';
 /** One queue of the store. */
 export type QueueRef = Omit<QueueHint, 'nextDueAt'>;
 
-/** A queue with rows that are due, at its site. */
+/** A queue with due rows, at its site. */
 export interface DueQueue extends QueueRef {
   site: string;
-  /** Grows with every change of the queue, so that a claim does not settle changes made while it ran. */
+  /** Increases with every change of the queue, so that a claim does not remove changes made while it ran. */
   revision: number;
 }
 
 export interface DueQueues {
   /** Something of this queue is due at `at`. */
   note(queue: QueueRef, at: number, now: number): void;
-  /** Puts queues whose time has come to their sites; the sites that got one. */
+  /** Moves queues whose time has come to their sites; returns these sites. */
   advance(now: number): Set<string>;
-  /** The site's next queue in rotation, or null. `admits` passes over others. */
+  /** The site's next queue in rotation, or null. Those for which `admits` returns false are skipped. */
   next(site: string, admits: (queue: DueQueue) => boolean): DueQueue | null;
   /**
-   * The claim found no more due rows: the queue leaves its site. If it changed since `revision` it stays, but
-   * has caught up.
+   * The claim found no more due rows: the queue leaves its site. If it changed since `revision` it stays, but no longer
+   * counts as having a backlog.
    */
   exhausted(queue: DueQueue, revision: number): void;
   /** The claim left due rows behind. */
   leftMore(queue: DueQueue): void;
-  /** Whether a backlog of this queue waits in the store: fresh mail joins its end. */
+  /** Whether a backlog of this queue waits in the store: fresh mail goes to its end. */
   has(queue: Omit<QueueRef, 'queueId'>): boolean;
   /** Queues with due rows at a site. */
   count(site: string): number;
   /** Whether one of them is of this lane. */
   hasLane(site: string, lane: Lane): boolean;
-  /** The site's queues go where they belong now; the sites reached. */
+  /** Moves the site's queues to their current sites; returns these. */
   regroup(site: string): Set<string>;
   sites(): Iterable<string>;
-  /** When the next queue's time comes, or null. */
+  /** When the next queue becomes due, or null. */
   nextAt(): number | null;
 }
 
-/** More queues than these are found by the sweep, earliest due first. */
+/** Further queues are found by the sweep, earliest due first. */
 const MAX_QUEUES = 100_000;
-/** Instants remembered per queue; of more, the sweep finds the rest. */
+/** Times stored per queue; the sweep finds further ones. */
 const MAX_INSTANTS = 32;
-/** Instants this close to each other are one. */
+/** Times this close to each other count as one. */
 const INSTANT_MS = 50;
 
 interface Known extends DueQueue {
   key: string;
-  /** Stands at its site. */
+  /** It is in the list of its site. */
   due: boolean;
   instants: number[];
-  /** Is about to reach its site by the next `advance`. */
+  /** It reaches its site with the next `advance`. */
   soon: boolean;
 }
 
@@ -103,7 +103,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       queue.revision += 1;
       if (at <= now) {
         if (queue.due || queue.soon) return;
-        // It reaches its site by the next `advance`, which tells whom to wake.
+        // It reaches its site with the next `advance`, which tells which site to wake.
         heap.push({ at: now, queue });
         queue.soon = true;
         return;
@@ -133,7 +133,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       const index = there.findIndex(admits);
       const queue = there[index];
       if (queue === undefined) return null;
-      // Those that were passed over keep their place; this one goes to the end.
+      // Skipped ones keep their position; this one goes to the end.
       there.splice(index, 1);
       there.push(queue);
       return queue;

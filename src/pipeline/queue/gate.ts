@@ -1,30 +1,33 @@
-/** What keeps mail back that is due, as the queue asks for it: from memory, for every row. Who answers is not its business. */
+/** Whether due mail may be sent, as the queue asks for every row, from memory. The queue does not know who answers. */
 import type { Lane, SandboxResult } from '../../model/message.ts';
 
-/** What decides a site, known before and after a row exists. */
+/** The facts that decide a site, known before and after a row exists. */
 export interface SiteQuestion {
   recipientDomain: string;
   senderDomain: string;
   lane: Lane;
   sandbox: SandboxResult | null;
-  /** Of its queue (model/route-key.ts); absent = ''. */
+  /** The route key of its queue (model/route-key.ts); absent = ''. */
   routeKey?: string;
 }
 
-/** Why mail is kept back. */
+/** Why mail has to wait. */
 export interface KeptBack {
-  /** Shown with everything that waits for it. */
+  /** Shown for all mail that waits for it. */
   reason: string;
-  /** When it ends by itself, epoch milliseconds; null = nobody knows. */
+  /** When it ends by itself, epoch milliseconds; null = unknown. */
   until: number | null;
 }
 
-/** Asked before rows are promised, claimed, handed out and sent. The queue is told of changes (`Queue.gateChanged`). */
+/**
+ * Asked before rows are reserved, claimed, handed out and sent. Changes are announced to the queue
+ * (`Queue.gateChanged`).
+ */
 export interface Gate {
-  /** Why nothing of this site may be sent now; null = it may. Also for a site that nothing was sent to yet. */
+  /** Why nothing of this site may be sent now; null = it may. Also for a site that was never used. */
   site(name: string): KeptBack | null;
-  /** Why such mail is kept back although its site is open: a hold, a pause of its sender. null = it is not. */
+  /** Why such mail has to wait although its site is open: a hold, or a pause of its sender. null = it may be sent. */
   mail(mail: SiteQuestion, site: string): KeptBack | null;
-  /** Critical mail waits for a site that is closed. */
+  /** Critical mail waits for a closed site. */
   urgent(site: string): void;
 }

@@ -1,14 +1,14 @@
-/** A binary heap: the least element first. Pure. */
+/** A binary heap: the least element first. */
 
 export interface Heap<T> {
   size(): number;
   push(item: T): void;
-  /** The least, or undefined where there is none. */
+  /** The least element, or undefined if empty. */
   peek(): T | undefined;
   pop(): T | undefined;
 }
 
-/** `compare(a, b)` is negative where `a` comes first. */
+/** `compare(a, b)` is negative if `a` comes first. */
 export function createHeap<T>(compare: (a: T, b: T) => number): Heap<T> {
   const items: T[] = [];
 

@@ -1,10 +1,10 @@
-/** In which order lanes are asked for the next message: critical first, then normal and bulk 8:2. */
+/** The order in which lanes are asked for the next message: critical first, then normal and bulk in the ratio 8:2. */
 import type { Lane } from '../../model/message.ts';
 
 export interface LaneTurns {
-  /** Lanes to ask, in order; the first that has something goes. */
+  /** Lanes to ask, in order; the first that has a message sends it. */
   order(): readonly Lane[];
-  /** A message of this lane went. */
+  /** A message of this lane was sent. */
   went(lane: Lane): void;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Suppressions that were added or lifted after a delivery was looked up: rows that wait in memory, and those on their way
- * into it, meet them here. Given changes as they are committed; keeps the reasons of the deliveries they are about.
+ * Suppressions that were added or removed after a delivery was read from the store: they are applied to rows that wait
+ * in memory, and to those just being claimed. Takes changes as they are committed; updates the reasons of the
+ * deliveries concerned.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
@@ -9,11 +10,14 @@ import type { SuppressionChange } from '../../store/topics/suppressions.ts';
 
 export interface LateSuppressions {
   add(changes: readonly SuppressionChange[]): void;
-  /** True where one is about this delivery. `sinceMs`: when the store was asked for it; what was changed before, it knew. */
+  /**
+   * Returns true if a change concerns this delivery. `sinceMs`: when the store was asked for it; earlier changes are
+   * already included.
+   */
   note(delivery: ClaimedDelivery, sinceMs: number): boolean;
 }
 
-/** A claim or a commit is in memory within this. */
+/** A claim or commit reaches memory within this time. */
 const ARRIVING_MS = 60_000;
 
 type Change = Pick<SuppressionChange, 'reason' | 'lifted'> & { atMs: number };
@@ -40,7 +44,7 @@ export function createLateSuppressions(clock: Pick<Clock, 'monotonicMs'>): LateS
       const found = entries.get(`${delivery.senderDomain} ${suppressionKey(delivery.address)}`) ?? [];
       const late = found.filter(({ atMs }) => atMs >= sinceMs);
       if (late.length === 0) return false;
-      // The store may have known some of them: made once more in their order, they come to the same.
+      // Some may already be included: repeating them in order gives the same result.
       const reasons = new Set(delivery.suppressedFor);
       for (const { reason, lifted } of late) {
         if (lifted) reasons.delete(reason);

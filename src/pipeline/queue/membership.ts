@@ -1,14 +1,14 @@
 /**
- * This process as one of several nodes on one store: it says that it lives, notices who does not, takes
- * over what they held, and holds leases on what only one node may do at a time.
+ * This process as one of several nodes on one store: it stores a heartbeat, notices nodes that stop, reclaims their
+ * rows, and holds leases on what only one node may do.
  *
- *   alive ──no beat stored for `fenceMs`──► in doubt (begins nothing) ──beat stored──► alive
+ *   alive ──no heartbeat stored for `fenceMs`──► in doubt (begins nothing) ──heartbeat stored──► alive
  *     └──────────── others ended its epoch (`deadMs`) ────────────────► fenced: a new epoch, nothing of the old is sent
  *
- * A node is judged by its beat alone: how long it stood still on the observer's own monotonic clock, counted from look
- * to look, so that neither a clock that jumps nor an observer that was paused ends a node that lives. The same beat
- * renews all leases of a node. Whoever cannot store one gives its leases up before others may take them: after two
- * thirds of `leaseMs` nothing new is begun under them, and a fifth later what is left is broken off.
+ * A node is judged only by its heartbeat: how long it did not change on the observer's own monotonic clock, added up
+ * from look to look, so that neither a clock that jumps nor a pause of the observer ends a living node. One heartbeat
+ * renews all leases of a node. A node that cannot store it gives its leases up before others may take them: after two
+ * thirds of `leaseMs` it begins nothing new under them, and a fifth later it aborts the rest.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -16,55 +16,54 @@ import type { Service } from '../../lib/loop.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { NodeAbout, NodeBeat, NodeStore } from '../../store/topics/nodes.ts';
 
-/** How long what takes, ms on this node's monotonic clock. */
+/** Times in ms on this node's monotonic clock. */
 export interface NodeTimes {
-  /** How often the node says that it lives. */
+  /** Interval of the heartbeat. */
   beatMs: number;
-  /** A lease is free once its holder's beat stood still for so long. */
+  /** A lease is free if its holder's heartbeat has not changed for this time. */
   leaseMs: number;
-  /** Nothing new is begun once so long no beat could be stored. */
+  /** A node that could not store its heartbeat for this time starts nothing new. */
   fenceMs: number;
-  /** What a node held is taken back once its beat stood still for so long. */
+  /** The rows of a node are reclaimed if its heartbeat has not changed for this time. */
   deadMs: number;
 }
 
-/** What a server goes by. */
+/** The times of a server. */
 export const NODE_TIMES: NodeTimes = { beatMs: 5_000, leaseMs: 15_000, fenceMs: 15_000, deadMs: 30_000 };
 
-/** `asking` nobody knows yet · `held` by this node · `elsewhere` by another one. */
+/** `asking`: not known yet · `held` by this node · `elsewhere`: by another node. */
 export type LeaseState = 'asking' | 'held' | 'elsewhere';
 
-/** What this node wants to do alone. */
+/** A lease on something that only one node does. */
 export interface Lease {
   state(): LeaseState;
-  /** It is not wanted any more. */
+  /** It is no longer needed. */
   end(): void;
 }
 
-/** Whoever wants a lease. */
+/** The user of a lease. */
 export interface LeaseListener {
-  /** The state is another one. `graceMs`: what was begun under a lease that is lost must be over by then. */
+  /** The state changed. `graceMs`: when a lease is lost, everything begun under it must have ended by then. */
   changed(state: LeaseState, graceMs: number): void;
 }
 
-/** This node among the others of its store. Beats between `start` and `stop`. */
+/** This node among the others on its store. Heartbeats are stored between `start` and `stop`. */
 export interface Membership extends Service, NodeLease {
-  /** Wants a lease from now on; the listener is told as soon as it is known who has it. */
+  /** Requests a lease from now on; the listener is called when it is known who has it. */
   want(name: string, listener: LeaseListener): Lease;
-  /** Called where this node has a new epoch because others ended the old one. */
+  /** Calls the listener if this node has a new epoch because others ended the old one. */
   onFenced(listener: () => void): void;
-  /** Called where rows of other nodes were taken back. */
+  /** Calls the listener when rows of other nodes were reclaimed. */
   onReclaimed(listener: () => void): void;
   /**
-   * Awaited with every beat, and before leases that were got count as held: what other nodes may have changed is read
-   * again.
+   * Awaited with every heartbeat, and before new leases count as held: reads again what other nodes may have changed.
    */
   onRefresh(refresh: (got: readonly string[]) => Promise<void>): void;
   /** Names of the leases held now. */
   held(): readonly string[];
-  /** Other nodes that live, as last seen. */
+  /** Other living nodes, as last seen. */
   others(): readonly NodeBeat[];
-  /** Times this process had to begin a new epoch. */
+  /** How often this process had to begin a new epoch. */
   readonly fencings: number;
 }
 
@@ -79,7 +78,7 @@ interface Seen extends NodeBeat {
 }
 
 const RECLAIM_ROWS = 2_000;
-/** A node that waits for a lease, or could not store its beat, looks so many times as often. */
+/** A node that waits for a lease, or could not store its heartbeat, looks this many times as often. */
 const HURRY = 5;
 
 interface Deps {
@@ -89,15 +88,15 @@ interface Deps {
 }
 
 interface Options {
-  /** Stable name of this node; no two processes have the same at a time. */
+  /** Stable name of this node; no two running processes have the same. */
   nodeId: string;
   about: NodeAbout;
-  /** Sources whose limits are kept by a lease: that others serve them too is as it should be. */
+  /** Sources whose limits are kept by a lease, so other nodes may use them too. */
   sharedSources: ReadonlySet<string>;
   times?: NodeTimes;
 }
 
-/** Begins this node's epoch; the beat starts with `start`. */
+/** Begins this node's epoch; heartbeats begin with `start`. */
 export async function openMembership({ store, clock, log }: Deps, options: Options): Promise<Membership> {
   const { beatMs, leaseMs, fenceMs, deadMs } = options.times ?? NODE_TIMES;
   const { nodeId, about } = options;
@@ -140,7 +139,7 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
           known.listeners.delete(listener);
           if (known.listeners.size > 0 || wanted.get(name) !== known) return;
           wanted.delete(name);
-          // Not given up now, it is with the next beat.
+          // If this fails, the lease is released with the next heartbeat.
           if (known.state === 'held') store.giveLeases({ epoch, names: [name] }).catch(() => undefined);
         },
       };
@@ -166,7 +165,7 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
       timer?.cancel();
       doubtTimer?.cancel();
       await working;
-      // All leases go with it, so that others need not wait for this node to look dead.
+      // This releases all leases, so other nodes need not wait until this node counts as dead.
       await store.endEpoch({ epoch, now: clock.now() }).catch((err: unknown) => {
         log.warn({ err }, 'this node could not say that it stops; others notice by its silence');
       });
@@ -224,7 +223,7 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
     await ask();
   }
 
-  /** Others took this node for dead: whatever it was doing is theirs. */
+  /** Other nodes considered this node dead: everything that it had claimed is theirs. */
   async function beginAgain(): Promise<void> {
     confirmedMs = Number.NEGATIVE_INFINITY;
     for (const name of wanted.keys()) set(name, 'asking', 0);
@@ -238,7 +237,7 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
     again = true;
   }
 
-  /** Others may be about to take this node's leases. */
+  /** Other nodes may be about to take this node's leases. */
   function inDoubt(): boolean {
     return clock.monotonicMs() - confirmedMs >= doubtMs;
   }
@@ -246,9 +245,9 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
   function confirmed(atMs: number): void {
     confirmedMs = atMs;
     doubtTimer?.cancel();
-    // Counted from before the beat was stored, which is before anybody saw it.
+    // Counted from before the heartbeat was stored, so from before anybody could see it.
     doubtTimer = clock.setTimer(Math.max(0, atMs + doubtMs - clock.monotonicMs()), () => {
-      // After a pause of this process nothing may be left of it.
+      // After a pause of this process there may be no time left.
       const graceMs = Math.max(0, doubtMs + leaseMs / 5 - (clock.monotonicMs() - confirmedMs));
       for (const [name, { state }] of wanted) if (state === 'held') set(name, 'asking', graceMs);
     });
@@ -260,7 +259,7 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
     for (const known of seen.keys()) if (!living.has(known)) seen.delete(known);
     for (const other of others) {
       const known = seen.get(other.epoch);
-      // Paused itself, this node saw nothing of what the others did meanwhile.
+      // While this node was paused itself, it did not see the heartbeats of others.
       const sinceMs = known === undefined ? 0 : Math.min(nowMs - known.seenMs, 2 * beatMs);
       const quietMs = known?.beat === other.beat ? known.quietMs + sinceMs : 0;
       seen.set(other.epoch, { epoch: other.epoch, beat: other.beat, quietMs, seenMs: nowMs });
@@ -294,11 +293,14 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
 
   // ── leases ──────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** What the store says that this node holds. What it got back it asks for like anything else: it may have changed. */
+  /**
+   * Compares with the leases in the store. A lease that this node got back counts as a new one, because things may have
+   * changed.
+   */
   function follow(leases: readonly string[]): void {
     const held = new Set(leases);
     for (const [name, { state }] of wanted) if (state === 'held' && !held.has(name)) set(name, 'asking', 0);
-    // Got for somebody who has gone away meanwhile.
+    // The user that asked for it has ended meanwhile.
     const unwanted = leases.filter((name) => !wanted.has(name));
     if (unwanted.length > 0) store.giveLeases({ epoch, names: unwanted }).catch(() => undefined);
   }
@@ -310,7 +312,7 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
     const got = new Set(
       await store.takeLeases({ epoch: mine, names, quiet: quietFor(leaseMs), now: clock.now() }),
     );
-    // What the former holder learned and stored counts from the first message on.
+    // What the former holder observed and stored applies from the first message on.
     if (got.size > 0) await refresh([...got]);
     for (const name of names) set(name, got.has(name) ? 'held' : 'elsewhere', 0);
   }

@@ -1,4 +1,4 @@
-/** Gauges of the queue, read when they are asked for. */
+/** Metrics of the queue, read on request. */
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
@@ -55,7 +55,7 @@ export function createQueueMetrics(
   });
 }
 
-/** Gauges of a node among others. */
+/** Metrics of a node among others. */
 export function createNodeMetrics(registry: Registry, membership: Membership): void {
   new Gauge({
     name: 'postrider_node_others',

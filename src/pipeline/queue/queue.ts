@@ -28,11 +28,11 @@ import { createSettler, SETTLE_RETRY_MS } from './settler.ts';
 import { createTally } from './tally.ts';
 
 export interface QueueOptions extends WindowLimits {
-  /** How often the store is asked for what no hint told of. */
+  /** How often the store is searched for due rows that were not announced. */
   sweepMs: number;
-  /** How often what has no time left is looked for, and what waits is counted. */
+  /** How often expired rows are searched for, and waiting rows counted. */
   checkMs: number;
-  /** Waiting recipients above which `backlogged` says so. */
+  /** With more waiting recipients than this, `backlogged` gives a reason. */
   highWaterMark: number;
 }
 
@@ -45,29 +45,32 @@ export const QUEUE_DEFAULTS: QueueOptions = {
   highWaterMark: 5_000_000,
 };
 
-/** Settles a claimed row that may not go any more for another reason; null = it may go. */
+/** Settles a claimed row whose recipient was suppressed; null = it may be sent. */
 export type SuppressionSettler = (delivery: ClaimedDelivery, now: number) => Settlement | null;
 
-/** Settles a claimed row whose time is over; the events say so. `waitedFor`: what kept its site, or null. */
+/** Settles an expired claimed row with its events. `waitedFor`: why its site waited, or null. */
 export type ExpirySettler = (delivery: ClaimedDelivery, now: number, waitedFor: string | null) => Settlement;
 
-/** Takes the work. */
+/** The part that takes items. */
 export interface Worker {
-  /** A site has work to take, or a reason to look again. */
+  /** A site has items to take, or a reason to look again. */
   wake(site: string): void;
-  /** How many rows a site can use within the next seconds: not more are claimed for it. */
+  /** How many rows a site can use within the next seconds: no more are claimed for it. */
   demand(site: string): number;
-  /** How many it got through within about the last second. */
+  /** How many it sent within about the last second. */
   throughput?(site: string): number;
 }
 
-/** Room that is kept for a message until it is committed. */
+/** Places reserved for a message until it is committed. */
 export interface Reservation {
-  /** By recipient: the site whose room it has, its row is inserted leased; null = there is none, it is inserted queued. */
+  /**
+   * For each recipient: the site in which a place is reserved, so that its row is inserted as leased; null = none, it
+   * is inserted as queued.
+   */
   readonly sites: readonly (string | null)[];
   readonly rows: number;
   readonly bytes: number;
-  /** When it was asked for, on the monotonic clock: what was suppressed since is compared when the rows arrive. */
+  /** When it was requested (monotonic): later suppressions are applied when the rows arrive. */
   readonly sinceMs: number;
 }
 
@@ -77,60 +80,61 @@ export interface StoredRow extends QueueRef {
 }
 
 export interface Queue extends Service {
-  /** Asks for room in memory before a message is committed. Must be followed by `admit` or `unreserve`. */
+  /** Reserves places in memory before a message is committed. Must be followed by `admit` or `unreserve`. */
   reserve(recipients: readonly SiteQuestion[], bytes: number): Reservation;
   unreserve(reservation: Reservation): void;
   /** The committed, leased rows of one message with their content. */
   admit(deliveries: readonly ClaimedDelivery[], content: Uint8Array, reservation: Reservation): void;
   /** These rows were stored as queued. */
   stored(rows: readonly StoredRow[]): void;
-  /** Some rows are due at that instant; without one, now. The store is asked which. */
+  /** Some rows are due at that time; absent: now. The store is asked which. */
   wake(at?: number): void;
   /**
-   * The gate answers otherwise for this site, or for some mail of any. What waits in memory for a site that closed goes
-   * back to the store with the reason, due as before; one that opened is claimed for. Nothing else is rewritten.
+   * The gate's answer changed for this site, or for some mail of any site. Mail in memory for a site that closed goes
+   * back to the store with the reason and its due time; for one that opened, rows are claimed. Nothing else is
+   * rewritten.
    */
   gateChanged(site?: string): void;
-  /** Makes a change in the store to deliveries that wait, those in memory included. */
+  /** Changes waiting deliveries in the store, including those in memory. */
   changing: Changing;
-  /** Mail of a site that was told a later time for its path is due now. Resolves when it is stored. */
+  /** Mail of a site with a later due time because of its path becomes due now. Resolves when that is stored. */
   hurry(site: string): Promise<void>;
   /**
-   * Whether an item that was taken may go on. Where not (its time is over, it was suppressed, it is kept back by now, or
-   * its lease is gone), it has been settled or given back, and whoever took it lets go of it.
+   * Whether an item that was taken may be sent. If not (it expired, was suppressed, has to wait, or its lease is gone),
+   * it was settled or given back, and the caller drops it.
    */
   mayGoOn(item: ReadyItem): boolean;
-  /** Who takes the work. Without `demand` a site may hold as much as the window allows. */
+  /** Sets the worker. Without `demand` a site may hold as much as the window allows. */
   onWork(wake: Worker['wake'], demand?: Worker['demand'], throughput?: Worker['throughput']): void;
   /**
-   * Next item of a site, of one lane where given, whose tenant's head `admits`; null where none waits, the site is
-   * closed, or the store cannot record an outcome.
+   * Next item of a site, optionally of one lane, for which `admits` returns true; only the first item of each sender
+   * domain is asked. null if none waits, the site is closed, or the store cannot record an outcome.
    */
   take(site: string, lane?: Lane, admits?: (item: ReadyItem) => boolean): ReadyItem | null;
   /**
-   * Whether an outcome could be stored now, under a lease that nobody doubts. Where not, nothing may be sent; the sites
-   * are woken when it can.
+   * Whether an outcome could be stored now, under a lease that is certainly valid. If not, nothing may be sent; the
+   * sites are woken when it can.
    */
   recordable(): boolean;
-  /** The node has a new epoch: what waits under the old one is given back, and what was taken is looked at again. */
+  /** The node has a new epoch: waiting items of the old one are given back, and taken ones are checked again. */
   fenced(): void;
   putBack(item: ReadyItem): void;
-  /** Records an outcome; the item leaves memory when it is stored. Resolves then. */
+  /** Records an outcome. Resolves when it is stored, and the item has left memory. */
   settle(item: ReadyItem, settlement: Settlement): Promise<void>;
-  /** Gives an item's lease back. */
+  /** Releases an item's lease. */
   giveBack(item: ReadyItem, dueAt: number, waitReason: string | null): void;
-  /** What waits in memory, by lane. */
+  /** Waiting items in memory, by lane. */
   waiting(site: string): Readonly<Record<Lane, number>>;
-  /** Rows in memory, those being sent included. */
+  /** Rows in memory, including those being sent. */
   heldBy(site: string): number;
   /** Whether mail for the site is in memory, or due in the store. */
   hasMail(site: string): boolean;
-  /** The site of some recipients is another one now: what waits here goes where it belongs. */
+  /** Some recipients belong to another site now: their waiting items move there. */
   regroup(site: string): void;
-  /** Whether new mail must wait outside: too much is queued or outcomes cannot be stored. */
+  /** Why new mail must not be accepted: too much is queued, or outcomes cannot be stored. */
   backlogged(): string | null;
   held(): { rows: number; bytes: number };
-  /** What is in memory, what is being sent included. */
+  /** All items in memory, including those being sent. */
   items(): Iterable<ReadyItem>;
   /** One of them, or null. */
   itemOf(deliveryId: number): ReadyItem | null;
@@ -142,28 +146,28 @@ interface Deps {
   random: Random;
   log: Logger;
   node: NodeLease;
-  /** The answer for a recipient may change; `regroup` says when. */
+  /** The result for a recipient may change; `regroup` is called then. */
   siteOf(question: SiteQuestion): string;
   expire: ExpirySettler;
   suppressed: SuppressionSettler;
-  /** Mail that is kept back stays in the store; what is in memory already goes back with the reason. */
+  /** Rows for which it gives a reason stay in the store; those already in memory go back with the reason. */
   gate: Gate;
-  /** Events were stored: webhook calls may be due. */
+  /** Called when events were stored: webhook calls may be due. */
   eventsStored(): void;
-  /** Tags that routes name: where they have changed, what waits is put into other queues. Absent = nobody knows. */
+  /** Tags that routes name: if they have changed, waiting rows are moved to other queues. Absent = unknown. */
   routeTags?: readonly string[];
 }
 
 const ROW_OVERHEAD_BYTES = 1024;
-/** Above this share of all rows a site gets little: room is left for the others. */
+/** If more than this share of all rows is used, a site gets few, so that places are left for others. */
 const CROWDED_SHARE = 3 / 4;
 const CROWDED_ROWS = 32;
-/** Rows looked at in one transaction while they are put into other queues. */
+/** Rows per transaction while they are moved to other queues. */
 const REFILE_ROWS = 2_000;
-/** Queues looked at for those of one site, and changed in one transaction. */
+/** Queues examined to find those of one site, and changed in one transaction. */
 const HURRIED_QUEUES = 20_000;
 const HURRIED_AT_ONCE = 10;
-/** Rows of a site that sends so many within a second. */
+/** The most rows of a site that sends this many per second. */
 const FAST_SITE_ROWS = 1024;
 
 export function createQueue(deps: Deps, options: QueueOptions): Queue {
@@ -173,7 +177,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   const due = createDueQueues(siteOfQueue);
   let worker: Worker = { wake() {}, demand: () => options.maxRowsPerSite };
   const reserved = { rows: 0, bytes: 0, at: createTally() };
-  /** Of what decides whether an item may go on: what was checked before the last of them is checked again. */
+  /** Incremented whenever a reason not to send may have appeared; an item that was checked before is checked again. */
   let gateChanges = 0;
   const suppressions = createLateSuppressions(clock);
   let deaf = (): void => {};
@@ -207,7 +211,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       allowance,
       add(deliveries, sinceMs) {
         const touched = new Set<string>();
-        // The content is read when its turn comes, but counts from now on.
+        // The content is read later, but its size counts from now on.
         for (const delivery of deliveries)
           touched.add(addRow(delivery, null, delivery.size + ROW_OVERHEAD_BYTES, sinceMs));
         for (const site of touched) arrived(site);
@@ -217,7 +221,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       expireHeld(now) {
         for (const item of window.remove(({ delivery }) => delivery.expiresAt <= now))
           void settle(item, expire(item.delivery, now, null));
-        // What was taken and waits for a connection is looked at by whoever took it.
+        // Items that were taken and wait for a connection are checked by the one that took them.
         for (const site of window.sites()) worker.wake(site);
       },
     },
@@ -238,7 +242,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     unreserve,
     admit,
     wake(at) {
-      // What is later is found by a sweep in time.
+      // A later time is found by a sweep before it comes.
       if (at === undefined || at <= clock.now() + options.sweepMs) claims.sweepSoon();
     },
     stored(rows) {
@@ -354,10 +358,10 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
 
   function fits(recipient: SiteQuestion, site: string, bytes: number): boolean {
     if (!running || settler.isPaused() || !node.valid || keptBack(recipient, site) !== null) return false;
-    // Rows of the same queue that wait in the store would be overtaken for ever; fresh mail joins their end.
+    // Rows of the same queue in the store would always be overtaken; fresh mail goes to its end.
     const { lane, senderDomain: tenant } = recipient;
     if (lane !== 'critical' && due.count(site) > 0) {
-      // While fresh mail kept the window full, nothing that is due would ever be claimed.
+      // If fresh mail kept the window full, due rows would never be claimed.
       if (!claims.isLow(site) || due.has({ ...recipient, sandbox: recipient.sandbox !== null })) return false;
     }
     const promised = claims.promised();
@@ -369,10 +373,10 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     return window.hasRoom({ site, lane, tenant, siteRows: allowance(site) }, taken, bytes);
   }
 
-  /** Rows that a site should hold at most, for what it can use soon and what the others need. */
+  /** The rows that a site should hold, by what it can use soon and what other sites need. */
   function allowance(site: string): number {
-    // What spills into the store is read back, and all that follows has to wait behind it: a site that is quick holds
-    // about what it sends in a second, and a burst stays in memory.
+    // Rows that do not fit are read back from the store, and all later mail waits behind them: a fast site holds about
+    // what it sends in a second, so that a burst stays in memory.
     const quick = Math.min(FAST_SITE_ROWS, options.maxRows / 4, worker.throughput?.(site) ?? 0);
     const most = Math.max(options.maxRowsPerSite, Math.floor(quick));
     const useful = Math.max(1, Math.min(most, worker.demand(site)));
@@ -398,7 +402,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     for (const site of touched) arrived(site);
   }
 
-  /** Rows are there, or the gate has changed. A site may close while a message is committed or rows are claimed. */
+  /** Rows arrived, or the gate has changed. A site may close while a message is committed or rows are claimed. */
   function arrived(site: string): void {
     const closed = gate.site(site);
     if (closed !== null) release(window.drain(site), clock.now(), closed.reason);
@@ -432,7 +436,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     return site;
   }
 
-  /** What the sandbox plays does not matter to its site, only that it plays. */
+  /** The site depends only on whether a result is simulated, not on the result. */
   function questionOf({ recipientDomain, senderDomain, lane, sandbox, routeKey }: QueueRef): SiteQuestion {
     const question: SiteQuestion = {
       recipientDomain,
@@ -475,7 +479,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       release([item], now, null);
       return false;
     }
-    // Its time may have gone by while it waited in memory, where the search for expired rows does not look.
+    // It may have expired while it waited in memory, which the search for expired rows does not see.
     const over = delivery.expiresAt <= now;
     const ended = over ? expire(delivery, now, null) : deps.suppressed(delivery, now);
     if (ended !== null) {
@@ -491,7 +495,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       item.checked = gateChanges;
       return true;
     }
-    // Due as before: as soon as nothing keeps it back, it goes.
+    // With the same due time: it is sent as soon as nothing prevents it.
     release([item], now, kept.reason);
     return false;
   }
@@ -538,7 +542,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     return can;
   }
 
-  /** Work was refused for the store's sake: nothing else may wake these sites when it can write again. */
+  /** Items were refused because the store cannot be written: these sites must be woken when it can. */
   function watchStore(): void {
     if (!running) return;
     storeTimer ??= clock.setTimer(SETTLE_RETRY_MS, () => {

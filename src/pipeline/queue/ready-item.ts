@@ -1,9 +1,9 @@
-/** A row in memory: what the window holds and delivery works on. */
+/** A row in memory: an element of the window, on which delivery works. */
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 
 /**
- * The bytes of a message and how many items in the window share them. The count is kept here and not in a map by content:
- * V8 keeps the outgrown tables of a map, and what they refer to, until the next full collection.
+ * The bytes of a message and how many items in the window share them. The count is here and not in a map by content,
+ * because V8 keeps the old hash tables of a map, and what they refer to, until the next full garbage collection.
  */
 export interface SharedContent {
   readonly bytes: Uint8Array;
@@ -13,22 +13,25 @@ export interface SharedContent {
 /** A leased delivery in memory. */
 export interface ReadyItem {
   delivery: ClaimedDelivery;
-  /** One for all recipients of the message; null where the bytes have to be read back first, and once the item has left. */
+  /**
+   * The same object for all recipients of the message; null if the bytes must be read from the store, or the item has
+   * left.
+   */
   content: SharedContent | null;
-  /** Where it goes; work of one site shares connections and limits. The window changes it when the site is known better. */
+  /** Its site; items of one site share connections and limits. The window changes it when more is known. */
   site: string;
-  /** Bytes it counts for in the window; those of `content` are counted beside it, once for all who share them. */
+  /** Bytes that it counts in the window; those of `content` are counted separately, once for all that share them. */
   heldBytes: number;
-  /** Times it was handed to another connection without an attempt being charged. */
+  /** How often it was passed to another connection without counting an attempt. */
   redispatched: number;
-  /** A connection that had carried others ended under it: it goes on one that has carried nothing. */
+  /** A connection that had carried other messages ended under it: it needs a new connection. */
   fresh: boolean;
-  /** It is being sent at this moment, cannot be taken back any more, and waits for nothing. */
+  /** It is being sent at this moment, and can no longer be withdrawn. */
   underWay: boolean;
-  /** Its outcome or its return is being stored: it waits for nothing any more. */
+  /** Its outcome or its return is being stored. */
   leaving: boolean;
-  /** Given up for a change in the store: whoever took it lets go of it. It never comes back; a copy of it may. */
+  /** Released for a change in the store: the part that took it must drop it. It never comes back; a copy of it may. */
   withdrawn: boolean;
-  /** Which change of the gate it was last found free to go after; -1 = not looked at yet. */
+  /** The gate change after which it was last found to be allowed; -1 = not checked yet. */
   checked: number;
 }

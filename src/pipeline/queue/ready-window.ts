@@ -1,7 +1,8 @@
 /**
  * The window of claimed rows in memory, limited in number and bytes, over the unlimited queue in the store. Rows are
- * grouped by site, lane and tenant. Part of each site's capacity is reserved for higher lanes, and one tenant cannot
- * fill a lane, so urgent mail and mail of small tenants always find room. Does not use the store or the network.
+ * grouped by site, lane and sender domain. Part of each site's capacity is reserved for higher lanes, and one sender
+ * domain cannot fill a lane, so there are always places for urgent mail and for small senders. Does not use the store
+ * or the network.
  */
 import type { Lane } from '../../model/message.ts';
 import { createLaneTurns, type LaneTurns } from './lane-turns.ts';
@@ -16,40 +17,40 @@ export interface WindowLimits {
 
 export interface ReadyWindow {
   /**
-   * Whether a row of `bytes` of this lane and tenant fits, beside what is promised already: rows and bytes in all, and
-   * rows of this site.
+   * Whether a row of `bytes` of this lane and sender domain fits, in addition to what is reserved already: rows and
+   * bytes in total, and rows of this site.
    */
   hasRoom(
     place: RoomRequest,
     promised: { rows: number; bytes: number; siteRows: number },
     bytes: number,
   ): boolean;
-  /** Room for a claim of one lane and tenant: rows, and bytes over all. */
+  /** Free places for a claim of one lane and sender domain: rows, and bytes in total. */
   room(place: RoomRequest): { rows: number; bytes: number };
   add(item: ReadyItem): void;
   /**
-   * Next item of a lane in turn whose tenant's head `admits`, or null. It keeps its place in the bounds until `done`.
-   * Lane null: critical first; while others wait as well, normal and bulk share 8:2.
+   * Next item of a lane for which `admits` returns true, or null; sender domains take turns, and only the first item of
+   * each is asked. It counts in the limits until `done`. Lane null: critical first; normal and bulk then share 8:2.
    */
   take(site: string, lane?: Lane | null, admits?: (item: ReadyItem) => boolean): ReadyItem | null;
-  /** Puts a taken item back at the head of its tenant's rows. */
+  /** Puts a taken item back as the first of its sender domain's rows. */
   putBack(item: ReadyItem): void;
-  /** Takes one item out of what waits, where it does. It keeps its place in the bounds until `done`. */
+  /** Removes one waiting item. It counts in the limits until `done`. */
   pull(item: ReadyItem): void;
-  /** A copy of an item that was pulled or taken waits in its place, at the head. */
+  /** A copy of an item that was pulled or taken waits in its place, as the first. */
   replace(copy: ReadyItem): void;
   /** The item has left memory. */
   done(item: ReadyItem): void;
-  /** Removes and returns what waits for a site (not what was taken). */
+  /** Removes and returns the waiting items of a site (not taken ones). */
   drain(site: string): ReadyItem[];
-  /** What waits for `site` and belongs elsewhere by `siteOf` goes there; the sites that got something. */
+  /** Moves waiting items of `site` to their current sites by `siteOf`; returns the sites that got some. */
   regroup(site: string, siteOf: (item: ReadyItem) => string): Set<string>;
-  /** Removes and returns what waits, of any site, and `leaves` says (not what was taken). */
+  /** Removes and returns the waiting items of any site for which `leaves` returns true (not taken ones). */
   remove(leaves: (item: ReadyItem) => boolean): ReadyItem[];
   waiting(site: string): Readonly<Record<Lane, number>>;
-  /** Rows of a site in memory, those that were taken included. */
+  /** Rows of a site in memory, including taken ones. */
   held(site: string): number;
-  /** All of them, those that were taken included. */
+  /** All of them, including taken ones. */
   items(): Iterable<ReadyItem>;
   /** A delivery in memory, or null. */
   itemOf(deliveryId: number): ReadyItem | null;
@@ -58,7 +59,7 @@ export interface ReadyWindow {
   bytes(): number;
 }
 
-/** What room is asked for. `siteRows`: what this site may hold, in place of the general limit. */
+/** A request for places. `siteRows`: the limit for this site, instead of the general one. */
 export interface RoomRequest {
   site: string;
   lane: Lane;
@@ -69,15 +70,15 @@ export interface RoomRequest {
 interface SiteRows {
   turns: LaneTurns;
   lanes: Record<Lane, TenantRows>;
-  /** What was taken included. */
+  /** Including taken ones. */
   held: number;
   /** Waiting, by lane. */
   heldBy: Record<Lane, number>;
-  /** Waiting, by lane and tenant. */
+  /** Waiting, by lane and sender domain. */
   heldByTenant: Map<string, number>;
 }
 
-/** What was taken counts for the whole window, not for its site's share of it. */
+/** Taken items count for the whole window, not for their site's share of it. */
 function waitingAt({ heldBy }: SiteRows): number {
   return heldBy.critical + heldBy.normal + heldBy.bulk;
 }
@@ -88,9 +89,9 @@ const BELOW: Readonly<Record<Lane, readonly Lane[]>> = {
   normal: ['normal', 'bulk'],
   bulk: ['bulk'],
 };
-/** Of a site's rows, for a lane and those below it. */
+/** Share of a site's rows for a lane and the lanes below it. */
 const LANE_SHARE: Readonly<Record<Lane, number>> = { critical: 1, normal: 7 / 8, bulk: 1 / 2 };
-/** Of that, for one tenant. */
+/** Share of these for one sender domain. */
 const TENANT_SHARE = 3 / 4;
 const NOBODY: Readonly<Record<Lane, number>> = { critical: 0, normal: 0, bulk: 0 };
 
@@ -115,7 +116,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     return site;
   };
 
-  /** Rows that this lane and tenant may still have at the site. */
+  /** Rows that this lane and sender domain may still have at the site. */
   const siteRoom = ({ site: name, lane, tenant, siteRows }: RoomRequest): number => {
     const most = siteRows ?? limits.maxRowsPerSite;
     const site = sites.get(name);
@@ -124,7 +125,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     if (site === undefined) return ofTenant;
     let inLane = 0;
     let tenants = 0;
-    // A lane's share holds what the lanes below it have.
+    // A lane's share includes the rows of the lanes below it.
     for (const below of BELOW[lane]) {
       inLane += site.heldBy[below];
       tenants += site.heldByTenant.get(`${below} ${tenant}`) ?? 0;
@@ -154,7 +155,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
 
   return {
     hasRoom(place, promised, size) {
-      // A single item larger than the whole window may pass an empty one, or it would wait for ever.
+      // An item larger than the whole window fits into an empty one, or it would wait forever.
       const fitsBytes = bytes + promised.bytes + size <= limits.maxBytes || rows + promised.rows === 0;
       return fitsBytes && rows + promised.rows < limits.maxRows && siteRoom(place) > promised.siteRows;
     },

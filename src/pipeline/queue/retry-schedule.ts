@@ -1,6 +1,6 @@
 /**
- * When a deferred delivery is tried again (RFC 5321 §4.5.4.1); it is given up at its expiry, never before.
- * Pure: attempts so far, lane, the remote's own hint and the configuration in, an instant out.
+ * When a deferred delivery is tried again (RFC 5321 §4.5.4.1); it is given up at its expiry, never before. Depends on
+ * the number of attempts, the lane, the remote's own hint and the configuration.
  */
 import { jitter, type Random } from '../../lib/random.ts';
 import type { Lane } from '../../model/message.ts';
@@ -16,7 +16,7 @@ export const LANE_WAITS: Readonly<Record<Lane, readonly number[]>> = {
   bulk: [15, 30, 60, 120, 240].map((m) => m * MINUTE),
 };
 
-/** How long a delivery is tried where nothing else is said. */
+/** Default maximum age of a delivery. */
 export const LANE_MAX_AGE: Readonly<Record<Lane, number>> = {
   critical: HOUR,
   normal: 72 * HOUR,
@@ -28,38 +28,40 @@ export const BREAKER_WAITS: readonly number[] = [0.5, 1, 2, 5, 10, 15, 30].map((
 
 const HINT_MIN_MS = 15 * SECOND;
 const HINT_MAX_MS = 30 * MINUTE;
-/** Prescribed waits are up to this much longer. */
+/** Given waits become up to this much longer. */
 const LATER_SHARE = 0.1;
 const HINT_SLACK_MS = 10 * SECOND;
-/** An attempt is not started with less than this left before expiry. */
+/** No attempt starts with less than this left before expiry. */
 export const LEAST_TIME_LEFT_MS = 5 * SECOND;
 const LAST_CHANCE_MS = 30 * SECOND;
-/** What waits for nothing but its end. */
+/** The reason of a delivery that only waits for its expiry. */
 export const NO_TIME_LEFT = 'no time is left for another try before it is given up';
 
-/** A remote's own wait within 15 s and 30 min, and a little more: clocks differ. */
+/** A wait that a remote asked for, limited to 15 s to 30 min, and slightly longer, because clocks differ. */
 export function clampHintMs(hintMs: number): number {
   return Math.min(Math.max(hintMs, HINT_MIN_MS), HINT_MAX_MS) + HINT_SLACK_MS;
 }
 
 export interface RetryQuestion {
   now: number;
-  /** Finished attempts, this one included; ≥ 1. */
+  /** Finished attempts, including this one; ≥ 1. */
   attempts: number;
   lane: Lane;
   expiresAt: number;
-  /** Wait the remote asked for, or that the category prescribes; null = none. */
+  /** Wait that the remote asked for, or of the category; null = none. */
   hintMs: number | null;
-  /** true: `hintMs` is the category's own rule and is not clamped. */
+  /** true: `hintMs` is the category's own rule and is not limited. */
   hintExact?: boolean;
 }
 
 export interface RetrySchedule {
-  /** Instant of the next attempt, or null where none fits before expiry. */
+  /** Time of the next attempt, or null if none fits before expiry. */
   nextAttemptAt(question: RetryQuestion): number | null;
-  /** Wait of a path after its `failures`-th failure in a row (1 = first), in ms. */
+  /** Wait of a path after its `failures`-th consecutive failure (1 = first), in ms. */
   breakerWaitMs(failures: number): number;
-  /** The configured waits' value for a fixed engine wait (unknown outcome, second NXDOMAIN), in ms. */
+  /**
+   * The wait for a case with a fixed default (unknown outcome, second NXDOMAIN), in ms; a configured list replaces it.
+   */
   fixedWaitMs(engineMs: number, attempts: number): number;
 }
 
@@ -82,7 +84,7 @@ export function createRetrySchedule(
       }
       const at = Math.round(now + waitMs);
       if (at <= expiresAt - LEAST_TIME_LEFT_MS) return at;
-      // The last attempt is moved up rather than skipped.
+      // The last attempt is moved forward rather than skipped.
       const lastChance = expiresAt - LAST_CHANCE_MS;
       return lastChance > now ? lastChance : null;
     },
@@ -94,7 +96,7 @@ export function createRetrySchedule(
   };
 }
 
-/** Never sooner than was asked for, and not all at once: those that were told the same time would come together. */
+/** Never earlier than requested, and spread, because messages with the same time would come together. */
 function later(random: Random, ms: number): number {
   return ms * (1 + Math.abs(jitter(random, 1, LATER_SHARE) - 1));
 }

@@ -1,7 +1,7 @@
 /**
- * Writes down what became of deliveries: outcomes, and leases that are given back. Outcomes go as they come, those of
- * one turn together. While the store cannot write they are kept and offered again, and `paused` says so: a success that
- * cannot be recorded would become a duplicate, so nothing new may be sent.
+ * Stores the results of deliveries: outcomes, and released leases. Outcomes of one turn of the event loop are stored
+ * together. While the store cannot write, they are kept and tried again, and `isPaused` is true: a success that cannot
+ * be recorded would become a duplicate, so nothing new may be sent.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { createKeptWrites } from '../../lib/kept-writes.ts';
@@ -11,13 +11,13 @@ import type { Settlement } from '../../store/topics/queue.ts';
 import type { ReadyItem } from './ready-item.ts';
 
 export interface Settler {
-  /** Records an outcome. Resolves when it is stored, or put aside for good. */
+  /** Records an outcome. Resolves when it is stored, or given up permanently. */
   settle(item: ReadyItem, settlement: Settlement): Promise<void>;
-  /** Gives leases back; tried again until it is done or the queue ends. */
+  /** Releases leases; tried again until it succeeds or the queue ends. */
   release(items: readonly ReadyItem[], dueAt: number, waitReason: string | null): void;
   /** Outcomes cannot be stored at the moment. */
   isPaused(): boolean;
-  /** Nothing is tried again from now on but outcomes. */
+  /** From now on only outcomes are tried again. */
   stop(): void;
 }
 
@@ -25,9 +25,9 @@ interface Deps {
   store: Pick<Store, 'settle' | 'release'>;
   clock: Clock;
   log: Logger;
-  /** The item may leave memory; it waits in the store until `dueAt`, or for nothing any more (null). */
+  /** The item may leave memory; it waits in the store until `dueAt`, or is finished (null). */
   left(item: ReadyItem, dueAt: number | null): void;
-  /** Outcomes are stored again after a pause. */
+  /** Outcomes can be stored again after a pause. */
   resumed(): void;
   eventsStored(): void;
 }
@@ -93,7 +93,7 @@ export function createSettler({ store, clock, log, left, resumed, eventsStored }
   return {
     settle: (item, settlement) => outcomes.put({ item, settlement }),
     release(items, dueAt, waitReason) {
-      // Each under the epoch it was claimed under.
+      // Each under the epoch in which it was claimed.
       for (const [epoch, held] of Map.groupBy(items, ({ delivery }) => delivery.epoch))
         void releases.put({ items: held, epoch, dueAt, waitReason });
     },

@@ -1,16 +1,15 @@
 /**
- * A job that only one of several nodes does at a time: its services run here while this node holds the lease of the
- * job's name. Given services in the order of their starts; starts and stops them one after the other each time the
- * lease comes and goes.
+ * A job that only one of several nodes does at a time: its services run here while this node holds the lease with the
+ * job's name. The services are started in order, and stopped in reverse, each time the lease comes and goes.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Lease, Membership } from './membership.ts';
 
-/** How long a service may take to end when another node goes on with it. */
+/** How long a service may take to end when another node continues. */
 const HAND_OVER_MS = 1_000;
-/** When what could not be started or stopped is tried again. */
+/** The wait before a service that could not be started or stopped is tried again. */
 const RETRY_MS = 5_000;
 
 /** `services` must be able to start again after a stop. */
@@ -25,7 +24,7 @@ export function createSingletonJob(
   const running = new Set<Service>();
   let working: Promise<void> = Promise.resolve();
 
-  /** After what is under way; only the last wish counts. */
+  /** Runs after the current change; only the last wish counts. */
   function settle(deadlineMs: number): Promise<void> {
     retry?.cancel();
     retry = null;

@@ -1,4 +1,4 @@
-/** Counts by name; names at zero are forgotten. */
+/** Counts by name; names with zero are removed. */
 export interface Tally {
   add(name: string, by: number): void;
   /** 0 for a name that was not counted. */

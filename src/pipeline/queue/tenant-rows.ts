@@ -1,39 +1,43 @@
 /**
- * One lane of one site in memory: rows by tenant, first in first out within each, and deficit round robin between them: a message costs one and one more for each whole 64 KiB, a tenant may spend one a turn, and what it
- * does not spend is lost when it has nothing left to send. Nothing here touches the store or the network.
+ * One lane of one site in memory: rows by sender domain, first in first out within each, and deficit round robin
+ * between them. A message costs one, and one more for each whole 64 KiB; a sender domain may spend one per turn, and
+ * what it does not spend is lost when it has no more rows. Does not use the store or the network.
  */
 import type { ReadyItem } from './ready-item.ts';
 
 export interface TenantRows {
   size(): number;
   push(item: ReadyItem): void;
-  /** At the head of its tenant's rows. */
+  /** As the first of its sender domain's rows. */
   unshift(item: ReadyItem): void;
-  /** The next row in turn whose head `admits`; null where none does. */
+  /**
+   * The next row for which `admits` returns true; only the first row of each sender domain is asked. null if there is
+   * none.
+   */
   shift(admits: (item: ReadyItem) => boolean): ReadyItem | null;
-  /** Removes those that `leaves` says; in no particular order between tenants. */
+  /** Removes those for which `leaves` returns true; in no particular order. */
   remove(leaves: (item: ReadyItem) => boolean): ReadyItem[];
 }
 
 interface Tenant {
   rows: ReadyItem[];
-  /** Position of the first row: `Array.shift` moves every element once the array is large. */
+  /** Index of the first row: `Array.shift` moves every element once the array is large. */
   head: number;
   credit: number;
-  /** Its turn has come and its credit for this turn is counted. */
+  /** It is its turn, and its credit for this turn was added. */
   credited: boolean;
 }
 
 const COST_STEP_BYTES = 64 * 1024;
 
-/** What a message costs in turns. */
+/** The cost of a message in turns. */
 export function turnCost(bytes: number): number {
   return 1 + Math.floor(bytes / COST_STEP_BYTES);
 }
 
 export function createTenantRows(): TenantRows {
   const tenants = new Map<string, Tenant>();
-  /** Tenants with rows, in the order of their turns. */
+  /** Sender domains with rows, in the order of their turns. */
   const ring: string[] = [];
   let at = 0;
   let size = 0;
@@ -56,7 +60,7 @@ export function createTenantRows(): TenantRows {
       if (size === 0) return null;
       if (ring.length === 1) return alone(admits);
       for (let round = 0; round < 2; round++) {
-        // Once around; who cannot pay yet has been credited for the turn.
+        // One round; a sender domain that cannot pay yet has got its credit for the turn.
         let leastMissing = Number.POSITIVE_INFINITY;
         for (let step = 0; step < ring.length; step++) {
           const tenant = current();
@@ -78,7 +82,7 @@ export function createTenantRows(): TenantRows {
           if (tenant !== undefined) turn(tenant);
         }
         if (leastMissing === Number.POSITIVE_INFINITY) return null;
-        // All who may send are short: so many turns go by at once until the first can pay.
+        // All that may send lack credit: skip as many turns as the first of them needs.
         for (const tenant of tenants.values()) {
           const item = tenant.rows[tenant.head];
           if (item !== undefined && admits(item)) tenant.credit += leastMissing - 1;
@@ -113,7 +117,7 @@ export function createTenantRows(): TenantRows {
     at += 1;
   }
 
-  /** Nobody else waits: no turns are counted. */
+  /** Nobody else waits: turns are not counted. */
   function alone(admits: (item: ReadyItem) => boolean): ReadyItem | null {
     const tenant = current();
     const item = tenant?.rows[tenant.head];

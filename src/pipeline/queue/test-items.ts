@@ -4,10 +4,10 @@ import type { MessageId } from '../../model/message.ts';
 import type { Gate } from './gate.ts';
 import type { ReadyItem } from './ready-item.ts';
 
-/** Keeps nothing back. */
+/** Nothing has to wait. */
 export const OPEN_GATE: Gate = { site: () => null, mail: () => null, urgent() {} };
 
-/** A claimed recipient of example.net, of a message made at 0 that may be tried for an hour. */
+/** A claimed recipient of example.net, of a message made at 0 that expires after an hour. */
 export function testDelivery(more: Partial<ClaimedDelivery> = {}): ClaimedDelivery {
   const id = more.id ?? 1;
   return {
@@ -39,7 +39,7 @@ export function testDelivery(more: Partial<ClaimedDelivery> = {}): ClaimedDelive
   };
 }
 
-/** The same as the window holds it, for site `a`, without its content. */
+/** The same as an item of the window, for site `a`, without its content. */
 export function testItem(delivery: Partial<ClaimedDelivery> = {}, item: Partial<ReadyItem> = {}): ReadyItem {
   return {
     content: null,

@@ -1,7 +1,7 @@
 /**
- * Makes one webhook call: opens the secret, signs the exact bytes, posts them through the guarded client and reads
- * the first of the answer. Given a webhook and a body; leaves a `TryResult`, or says that it could not sign, in which
- * case nothing was sent: an unsigned call never leaves.
+ * Makes one webhook call: decrypts the secret, signs the exact bytes, posts them through the guarded client and reads
+ * the beginning of the answer. Takes a webhook and a body; returns a `TryResult`, or that it could not sign: an
+ * unsigned call is never sent.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Sealer } from '../../lib/seal.ts';
@@ -15,8 +15,8 @@ import { signatureHeaders } from './signature.ts';
 export type CallResult = { kind: 'tried'; result: TryResult } | { kind: 'unsigned'; cause: unknown };
 
 /**
- * Posts `body` to `webhook` now; `id` is its `webhook-id`; `signal` ends the call early. Never rejects for what the
- * receiver does.
+ * Posts `body` to `webhook` now; `id` is its `webhook-id`; `signal` aborts the call. Never rejects because of the
+ * receiver.
  */
 export type MakeCall = (
   webhook: Webhook,
@@ -25,7 +25,7 @@ export type MakeCall = (
   signal?: AbortSignal,
 ) => Promise<CallResult>;
 
-/** Purpose label under which webhook secrets are sealed. */
+/** Purpose under which webhook secrets are encrypted. */
 export const SECRET_SEAL = 'webhook-secret';
 
 const USER_AGENT = 'postrider-webhooks/1';
@@ -96,7 +96,7 @@ export function createMakeCall(
   };
 }
 
-/** What signs at `now`, newest first: the one before a rotation for its day, too. */
+/** The secrets that sign at `now`, newest first: also the one before a rotation, for a day. */
 function sealedSecrets(webhook: Webhook, now: number): readonly Uint8Array[] {
   const { secretSealed, previousSecretSealed: previous, previousSecretUntil: until } = webhook;
   return previous === null || until === null || until <= now ? [secretSealed] : [secretSealed, previous];
@@ -104,7 +104,7 @@ function sealedSecrets(webhook: Webhook, now: number): readonly Uint8Array[] {
 
 /**
  * The first 1024 bytes as text. Invalid bytes become U+FFFD, and so does NUL, which not every engine can store; a
- * character that the cut splits is left out.
+ * character that the limit splits is left out.
  */
 export function keptBody(bytes: Uint8Array): string {
   const isCut = bytes.length > KEPT_BODY_BYTES;

@@ -1,16 +1,16 @@
-/** What the webhook sender counts. Declared beside the code that counts it; registered once, by the composition root. */
+/** Metrics of the webhook sender. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 export interface WebhookMetrics {
   /** One try ended. */
   tried(result: 'success' | 'failure' | 'blocked', latencyMs: number): void;
-  /** A call used up its tries. */
+  /** A call failed with its last try. */
   gaveUp(): void;
   disabled(reason: string): void;
   inFlight(count: number): void;
 }
 
-/** The metrics in `registry`; a registry takes them once. */
+/** Adds the metrics to `registry`, once. */
 export function createWebhookMetrics(registry: Registry): WebhookMetrics {
   const registers = [registry];
   const tries = new Counter({

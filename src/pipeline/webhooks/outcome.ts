@@ -1,10 +1,10 @@
 /**
- * What one try means for its call and its webhook: done, later, given up, or switched off. Given the
- * call as claimed and what the receiver said; leaves the record for the store. Pure but for the jitter.
+ * What one try means for its call and its webhook: finished, tried later, given up, or the webhook is switched off.
+ * Takes the claimed call and the receiver's answer; returns the record for the store.
  *
  *   pending ──try──► succeeded                       2xx
  *      ▲      └────► failed                          410, or the last try failed
- *      └── later ◄──┘                                anything else, redirects included
+ *      └── later ◄──┘                                anything else, including redirects
  */
 
 import type { Clock } from '../../lib/clock.ts';
@@ -14,33 +14,33 @@ import type { DisabledReason, Webhook } from '../../model/webhook.ts';
 import type { CallSettlement, ClaimedCall } from '../../store/topics/webhooks.ts';
 import { retryDelayMs } from './retry-schedule.ts';
 
-/** How one try ended. */
+/** The result of one try. */
 export interface TryResult {
   kind: 'answered' | 'blocked' | 'failed';
   /** HTTP status, 0 = no answer. */
   status: number;
   /** First 1024 bytes of the answer as text, '' = no answer. */
   body: string;
-  /** Why there was no answer, in plain words; '' where there was one. */
+  /** Why there was no answer, as a sentence; '' if there was one. */
   error: string;
-  /** What only the operator may know of it. */
+  /** Details for the operator only. */
   cause?: string;
   /** When the answer ended or the try failed, epoch milliseconds. */
   endedAt: number;
   latencyMs: number;
-  /** What the receiver asked for, or null. */
+  /** The wait that the receiver asked for, or null. */
   retryAfterMs: number | null;
 }
 
 const FAILING_FOR_MS = 5 * 24 * 3_600_000;
 const MIN_FAILED_TRIES = 10;
 const MAX_BLOCKED_TRIES = 10;
-/** A name may be gone for a moment. */
+/** A name may be missing for a moment. */
 const BLOCKED_FOR_MS = 3_600_000;
 
 /**
- * The settlement of a finished try. `mayDisable` is false where this process has switched the webhook off already,
- * so that calls which end together make one event.
+ * The settlement of a finished try. `mayDisable` is false if this process has already switched the webhook off, so that
+ * calls which end together cause one event.
  */
 export function settleTry(
   deps: { clock: Clock; random: Random },
@@ -89,7 +89,7 @@ export function settleTry(
   return settlement;
 }
 
-/** The lease goes back untouched: no try was made. */
+/** The lease is released unchanged: no try was made. */
 export function giveBack(call: ClaimedCall, now: number, dueAt: number): CallSettlement {
   return {
     callId: call.id,
@@ -113,8 +113,8 @@ export function isSuccess(result: TryResult): boolean {
 }
 
 /**
- * Whether this failed try switches the webhook off. The third condition of the five-day rule, a failed try within
- * the last day, holds by itself here: this is one.
+ * Why this failed try switches the webhook off, or null. The third condition of the five-day rule, a failed try within
+ * the last day, always holds here: this is one.
  */
 function disableReason(webhook: Webhook, result: TryResult, now: number): DisabledReason | null {
   if (webhook.status === 'Disabled') return null;

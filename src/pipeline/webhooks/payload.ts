@@ -1,8 +1,7 @@
 /**
- * The body of one webhook call: from an event and the webhook it goes to, the exact bytes that are
- * signed and sent. Key order is part of the interface. It names one recipient and never an address list, so nobody
- * learns of a BCC. What is longer than 20 kB is shortened, most expendable first, and says so with `Truncated`.
- * Pure; cannot fail.
+ * The body of one webhook call: the exact bytes that are signed and sent, made from an event and the webhook. The order
+ * of keys is part of the interface. It names one recipient and never an address list, so a BCC is not disclosed. A body
+ * over 20 kB is shortened, least important parts first, and has `Truncated`. Cannot fail.
  */
 import type { Bounce } from '../../model/bounce.ts';
 import { EVENT_KINDS } from '../../model/event.ts';
@@ -11,7 +10,7 @@ import type { EventDetail, EventView } from '../../store/topics/events.ts';
 /** Largest body in bytes. */
 export const MAX_BODY_BYTES = 20_000;
 
-/** How much of each free text is kept, in characters; tags and metadata as JSON characters together. */
+/** The part of each free text that is kept, in characters; for tags and metadata, characters of their JSON. */
 interface Budget {
   diagnostic: number;
   subject: number;
@@ -27,14 +26,14 @@ const FULL: Budget = {
   tags: Number.POSITIVE_INFINITY,
   metadata: Number.POSITIVE_INFINITY,
 };
-/** Tried in turn until the body fits. The last fits whatever the texts are: six bytes a character at most. */
+/** Tried in order until the body fits. The last always fits: a character has at most six bytes. */
 const TIGHTER: readonly Budget[] = [
   { diagnostic: 512, subject: 998, text: 2_048, tags: 2_000, metadata: 4_000 },
   { diagnostic: 256, subject: 256, text: 512, tags: 500, metadata: 1_000 },
   { diagnostic: 128, subject: 128, text: 128, tags: 0, metadata: 0 },
 ];
 
-/** Body of the call that tells webhook `webhookId` of `event`: UTF-8 JSON, at most 20,000 bytes. */
+/** Body of the call that reports `event` to webhook `webhookId`: UTF-8 JSON, at most 20,000 bytes. */
 export function webhookBody(event: EventView, webhookId: number): Uint8Array {
   for (const budget of [FULL, ...TIGHTER]) {
     const bytes = Buffer.from(JSON.stringify(shape(event, webhookId, budget)));
@@ -43,7 +42,7 @@ export function webhookBody(event: EventView, webhookId: number): Uint8Array {
   throw new RangeError('A webhook body cannot be longer than its budgets');
 }
 
-/** `webhook-id` of every try for this event: what consumers drop repeats by. */
+/** `webhook-id` of every try for this event, by which consumers recognise repetitions. */
 export function callId(eventId: string): string {
   return `evt_${eventId.replaceAll('-', '')}`;
 }
@@ -59,7 +58,7 @@ function shape(event: EventView, webhookId: number, budget: Budget): object {
   };
 }
 
-/** domain.verified, domain.failing, webhook.disabled: no message, so none of its members. */
+/** domain.verified, domain.failing, webhook.disabled: they concern no message, so they have none of its members. */
 function aboutDomain(event: EventView, webhookId: number, budget: Budget): object {
   const detail = event.detail ?? {};
   return {
@@ -92,7 +91,7 @@ function aboutMessage(event: EventView, webhookId: number, budget: Budget): obje
   };
 }
 
-/** The members that only some kinds have. */
+/** Members that only some kinds have. */
 function ofKind(event: EventView, detail: EventDetail, budget: Budget): object {
   const bounce = detail.bounce === undefined ? {} : { Bounce: bounceObject(detail.bounce, budget) };
   switch (event.kind) {
@@ -156,7 +155,7 @@ function keepTags(tags: readonly string[], maxChars: number): string[] {
   return kept;
 }
 
-/** The first pairs whose JSON takes at most `maxChars`; built so that `__proto__` is a plain key. */
+/** The first pairs whose JSON has at most `maxChars` characters; built so that `__proto__` is an ordinary key. */
 function keepMetadata(metadata: Readonly<Record<string, string>>, maxChars: number): Record<string, string> {
   let used = 0;
   const kept: [string, string][] = [];
@@ -168,7 +167,7 @@ function keepMetadata(metadata: Readonly<Record<string, string>>, maxChars: numb
   return Object.fromEntries(kept);
 }
 
-/** At most `maxChars` UTF-16 units, never half a character. */
+/** At most `maxChars` UTF-16 units, without half characters. */
 function cut(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const last = text.charCodeAt(maxChars - 1);

@@ -1,12 +1,13 @@
 /**
- * Places for calls, shared by tenants: whoever holds some takes a further one only while more are left than it holds. One
- * alone gets half, a second half of the rest, and whoever holds none takes the last one: no tenant's calls keep another's out.
+ * Divides a number of concurrent calls fairly: a domain with some running calls may start another only if more places
+ * are free than it already has. A single domain gets half of all places, a second one half of the rest, and the last
+ * place goes to one that has none, so no domain's calls block those of others.
  */
 export interface Places {
   mayTake(tenant: string): boolean;
   take(tenant: string): void;
   giveBack(tenant: string): void;
-  /** Places that nobody holds. */
+  /** Free places. */
   free(): number;
 }
 

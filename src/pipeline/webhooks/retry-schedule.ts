@@ -1,7 +1,7 @@
 /**
  * When a failed webhook call is tried again: ten tries over 75 h 35 min (the example of Standard Webhooks), each wait
- * ±20 % so that a receiver that comes back is not hit by everything at once. A receiver may ask for more time with
- * `Retry-After`, never for less. Pure.
+ * ±20 % so that a receiver that is available again does not get everything at once. `Retry-After` can make a wait
+ * longer, never shorter.
  */
 import { jitter, type Random } from '../../lib/random.ts';
 
@@ -22,12 +22,12 @@ export const DEFAULT_RETRY_DELAYS_MS: readonly number[] = [
   24 * HOUR,
 ];
 
-/** Longest wait a `Retry-After` can ask for. */
+/** The longest wait that `Retry-After` can cause. */
 export const MAX_RETRY_AFTER_MS = 24 * HOUR;
 const JITTER = 0.2;
 const WAITING_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** Milliseconds until the try after `failedTry` (1 = first), or null where that was the last. */
+/** Milliseconds until the try after `failedTry` (1 = first), or null after the last. */
 export function retryDelayMs(
   delaysMs: readonly number[],
   failedTry: number,
@@ -40,8 +40,8 @@ export function retryDelayMs(
 }
 
 /**
- * What a `Retry-After` header asks for in ms, 0 … 24 h (RFC 9110 §10.2.3: seconds or an HTTP date). null where the
- * status is not one that may ask, or the text is neither.
+ * The wait in a `Retry-After` header in ms, 0 … 24 h (RFC 9110 §10.2.3: seconds or an HTTP date). null if the status
+ * does not allow one, or the text is neither.
  */
 export function retryAfterMs(status: number, header: string | undefined, nowMs: number): number | null {
   if (!WAITING_STATUSES.has(status) || header === undefined || header.length > 64) return null;
@@ -50,7 +50,7 @@ export function retryAfterMs(status: number, header: string | undefined, nowMs: 
   return Number.isFinite(ms) ? Math.min(Math.max(0, ms), MAX_RETRY_AFTER_MS) : null;
 }
 
-/** NaN unless the text looks like an HTTP date: `Date.parse` alone takes far too much. */
+/** NaN unless the text looks like an HTTP date: `Date.parse` alone accepts far too much. */
 function httpDateMs(text: string): number {
   return /^[A-Z][a-z]{2,8},? [\w: -]+$/.test(text) ? Date.parse(text) : Number.NaN;
 }

@@ -1,10 +1,10 @@
 /**
- * The outbox → signed HTTP calls. Claims due calls under this node's lease, makes them, and records what became of
- * them. At most 32 calls are in flight, at most 4 of one webhook, 1 after five straight failures, and webhooks that fail
- * or are slow together hold at most half of the slots; of all slots, and of that half, one domain leaves as many free as
- * it holds: neither a dead endpoint nor a tenant's many slow ones starve the rest. What is claimed beyond a webhook's
- * slots waits here in a short line or goes back. Wake-ups only make things sooner; a poll finds what they
- * missed. A process that dies leaves leases, which the next start reclaims: calls are made at least once.
+ * Sends the outbox as signed HTTP calls. Claims due calls under this node's lease, makes them, and records the results.
+ * At most 32 calls run at once, at most 4 of one webhook, 1 after five consecutive failures. Webhooks that fail or are
+ * slow together use at most half of the places; of all places, and of that half, a domain leaves as many free as it
+ * uses, so neither a dead endpoint nor one domain's slow ones block others. Calls claimed beyond a webhook's limit wait
+ * here in a short line or are released. Wake-ups only make this faster; a poll finds what they missed. If a process
+ * dies, the next start reclaims its leases: calls are made at least once.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Loggers } from '../../lib/log.ts';
@@ -25,30 +25,30 @@ import { DEFAULT_RETRY_DELAYS_MS } from './retry-schedule.ts';
 import { createSettler } from './settler.ts';
 
 export interface WebhookSender extends Service {
-  /** Something may be due: look now. */
+  /** Calls may be due: look now. */
   wake(): void;
 }
 
 export interface WebhookSenderOptions {
   /** Wait after the n-th failed try (`webhook-retry`); after the last the call has failed. */
   retryDelaysMs?: readonly number[];
-  /** `always` where `webhook-allow-http` is on. Default `listed-networks`. */
+  /** `always` if `webhook-allow-http` is on. Default `listed-networks`. */
   allowHttp?: AllowHttp;
   /** Default 32. */
   maxInFlight?: number;
   /** Default 4. */
   maxPerWebhook?: number;
-  /** Longest time without looking into the store. Default 1,000 ms. */
+  /** Longest time between two looks into the store. Default 1,000 ms. */
   pollMs?: number;
 }
 
-/** One webhook that has calls here. Gone from memory when it has none. */
+/** One webhook that has calls here. Removed from memory when it has none. */
 interface Endpoint {
   id: number;
-  /** Whose share of the slots its calls take. */
+  /** The domain whose places its calls use. */
   domain: string;
   inFlight: number;
-  /** Of the last answer, or of waiting in vain for one. */
+  /** Of the last answer, or of the time-out. */
   latencyMs: number;
   straightFailures: number;
   /** This process switched it off. */
@@ -57,20 +57,20 @@ interface Endpoint {
 }
 
 const STRAIGHT_FAILURES = 5;
-/** Whoever took longer than this to answer counts as slow until it answers faster. */
+/** A receiver that took longer counts as slow until it answers faster. */
 const SLOW_MS = 2_000;
-/** Calls claimed at once: small, because what one webhook cannot take goes back. */
+/** Calls per claim: few, because those that one webhook cannot take are released. */
 const CLAIM_SIZE = 8;
-/** Calls that one transaction makes of those that are owed. */
+/** Recorded calls that one transaction creates. */
 const PREPARE_SIZE = 500;
 const MAX_WAITING_PER_WEBHOOK = 4;
 const MAX_WAITING = 256;
 const MAX_WAITING_PER_DOMAIN = 64;
-/** When a call that found no room comes back. */
+/** When a call that found no place is due again. */
 const NO_ROOM_MS = 1_000;
-/** A secret that cannot be opened needs a person, who needs time. */
+/** A secret that cannot be decrypted needs a person, which takes time. */
 const UNSIGNED_MS = 300_000;
-/** Kept of the stop deadline for writing down what was given back. */
+/** Time kept at a stop for storing released leases. */
 const RECORD_MS = 1_000;
 
 export function createWebhookSender(
@@ -91,7 +91,7 @@ export function createWebhookSender(
   const maxInFlight = options.maxInFlight ?? 32;
   const maxPerWebhook = options.maxPerWebhook ?? 4;
   const places = createPlaces(maxInFlight);
-  /** Those of `places` that webhooks may hold that fail or are slow. */
+  /** The places for webhooks that fail or are slow. */
   const troubled = createPlaces(Math.max(1, Math.floor(maxInFlight / 2)));
   const pollMs = options.pollMs ?? 1_000;
   const makeCall = createMakeCall(deps, options.allowHttp ?? 'listed-networks');
@@ -115,7 +115,7 @@ export function createWebhookSender(
     else void pump();
   }
 
-  /** Fills the slots; ends when nothing more can start, and sets the timer for the next look. */
+  /** Starts calls; ends when no more can start, and sets the timer for the next look. */
   async function pump(): Promise<void> {
     isPumping = true;
     timer?.cancel();
@@ -135,7 +135,7 @@ export function createWebhookSender(
     if (isRunning) timer = clock.setTimer(waitMs, wake);
   }
 
-  /** One claim, if anything is due and there is room. Milliseconds until the next look; 0 = there may be more. */
+  /** One claim, if calls are due and places free. Returns milliseconds until the next look; 0 = there may be more. */
   async function fillSlots(): Promise<number> {
     startWaiting();
     const limit = Math.min(CLAIM_SIZE, places.free());
@@ -153,8 +153,8 @@ export function createWebhookSender(
       excludeDomains: domainsWithoutRoom(),
     });
     for (const call of calls) place(call);
-    // What is overdue and was not claimed belongs to webhooks without room, whose own ends wake us: a look at once
-    // would only spin. So would one while the line is full.
+    // Overdue calls that were not claimed belong to webhooks without free places; the end of a call wakes us, so
+    // looking again at once would only loop. The same if the line is full.
     return more || (calls.length === limit && waitingTotal < MAX_WAITING) ? 0 : pollMs;
   }
 
@@ -205,7 +205,7 @@ export function createWebhookSender(
     return (waitingOf.get(domain) ?? 0) >= MAX_WAITING_PER_DOMAIN;
   }
 
-  /** Of those that have calls here. */
+  /** Domains with calls here that have no free place. */
   function domainsWithoutRoom(): string[] {
     const here = new Set([...endpoints.values()].map(({ domain }) => domain));
     return [...here].filter((domain) => !places.mayTake(domain) || isLineFull(domain));
@@ -240,7 +240,7 @@ export function createWebhookSender(
     endpoint.inFlight += 1;
     places.take(endpoint.domain);
     if (countsAsTroubled) troubled.take(endpoint.domain);
-    // Last in the order, so that the others get their turn first.
+    // To the end of the order, so that others get their turn first.
     endpoints.delete(endpoint.id);
     endpoints.set(endpoint.id, endpoint);
     metrics.inFlight(flying.size);
@@ -262,7 +262,7 @@ export function createWebhookSender(
     if (settlement !== null) await settler.put(settlement);
   }
 
-  /** null where the lease was given back meanwhile, because the process stops. */
+  /** null if the lease was released meanwhile, because the process stops. */
   async function tryCall(
     call: ClaimedCall,
     endpoint: Endpoint,

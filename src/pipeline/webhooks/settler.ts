@@ -1,8 +1,8 @@
 /**
- * Records the ends of calls, many in one commit. A settlement that the store refuses is kept and written again, because a
- * call whose success is not recorded would be made twice; its promise stays open meanwhile, and the sender, which frees a
- * slot only then, comes to rest by itself. Only one that the store refuses by itself while it can write is dropped, loudly:
- * that is a bug and must not stop the rest.
+ * Records the results of calls, many in one commit. A result that the store refuses is kept and written again, because
+ * a call without a recorded success would be repeated; until then its promise is pending, so its place is not free and
+ * the sender pauses by itself. Only a result that the store refuses although it can write is dropped and logged as an
+ * error: that is a bug and must not stop others.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { createKeptWrites, type KeptWrites } from '../../lib/kept-writes.ts';
@@ -13,7 +13,7 @@ import type { CallSettlement } from '../../store/topics/webhooks.ts';
 const MAX_BATCH = 64;
 const RETRY_MS = 1_000;
 
-/** A settler over `store`. What is not written when it is stopped is reclaimed by the next start. */
+/** Records to `store`. Results not written when it is stopped are reclaimed by the next start. */
 export function createSettler(deps: {
   store: Pick<Store, 'settleCalls'>;
   clock: Clock;

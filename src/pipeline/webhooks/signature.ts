@@ -1,20 +1,20 @@
 /**
- * Signs webhook calls by the Standard Webhooks rules: HMAC-SHA256 over `id.timestamp.body` with a secret of 32
- * random bytes that the consumer knows as `whsec_<base64>`. Given the body as the exact bytes sent; leaves the three
- * headers. During the day after a rotation there are two secrets and so two signatures, separated by a space.
+ * Signs webhook calls by the rules of Standard Webhooks: HMAC-SHA256 over `id.timestamp.body` with a secret of 32
+ * random bytes, which the consumer has as `whsec_<base64>`. Takes the body as the exact bytes sent; returns the three
+ * headers. During the day after a rotation there are two secrets and so two signatures, separated by a blank.
  */
 import { createHmac } from 'node:crypto';
 import type { Random } from '../../lib/random.ts';
 
 const SECRET_BYTES = 32;
 
-/** A new secret: the bytes to seal and the text to show once. */
+/** A new secret: the bytes to encrypt and the text to show once. */
 export function newSecret(random: Random): { bytes: Uint8Array; text: string } {
   const bytes = random.bytes(SECRET_BYTES);
   return { bytes, text: secretText(bytes) };
 }
 
-/** A secret as the consumer knows it. */
+/** A secret in the form that the consumer has. */
 export function secretText(bytes: Uint8Array): string {
   return `whsec_${Buffer.from(bytes).toString('base64')}`;
 }

@@ -1,7 +1,7 @@
 /**
- * What people do with webhooks beyond reading and deleting them: create one, whose secret is shown once and kept
- * sealed, change it, and send a signed sample to see whether the receiver understands it. The address, and where its name leads,
- * are looked at when it is given, so that a mistake is told at once; the guarded client looks again at every call.
+ * Operations on webhooks other than reading and deleting: creating one, whose secret is shown once and stored
+ * encrypted, changing it, and sending a signed sample to test the receiver. The URL, and the addresses of its host, are
+ * checked when it is set, so that a mistake is reported at once; the guarded client checks again at every call.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
@@ -20,7 +20,7 @@ import { createMakeCall, SECRET_SEAL } from './call.ts';
 import { callId, webhookBody } from './payload.ts';
 import { newSecret, secretText } from './signature.ts';
 
-/** The answer to a sample call, in the words of the API. `StatusCode` 0 = no answer; then `Error` says why. */
+/** The result of a sample call, in the words of the API. `StatusCode` 0 = no answer; then `Error` says why. */
 export interface WebhookTest {
   StatusCode: number;
   LatencyMs: number;
@@ -30,8 +30,8 @@ export interface WebhookTest {
 
 export interface WebhookService {
   /**
-   * Stores a webhook of `domain` for the tokens `events`. `secret` is the `whsec_` text that is shown this once.
-   * Throws AppError `webhook-url-invalid` (with a sentence) or `webhook-limit`.
+   * Stores a webhook of `domain` for the tokens `events`. `secret` is the `whsec_` text, returned only here. Throws
+   * AppError `webhook-url-invalid` (with a sentence) or `webhook-limit`.
    */
   create(
     params: {
@@ -39,14 +39,14 @@ export interface WebhookService {
       events: readonly string[];
       url: string;
       description: string;
-      /** Id of the token that it is made with. */
+      /** Id of the token that creates it. */
       createdBy?: string;
     },
     idempotency?: IdempotencyEntry,
   ): Promise<{ id: number; secret: string }>;
   /**
-   * Changes a webhook; the address is checked as at creation. Switching it on resumes the calls of the last 72 hours.
-   * null where there is no such webhook in those domains. Throws AppError `webhook-url-invalid`.
+   * Changes a webhook; the URL is checked as at creation. Switching it on resumes the calls of the last 72 hours. null
+   * if those domains have no such webhook. Throws AppError `webhook-url-invalid`.
    */
   update(
     id: number,
@@ -54,25 +54,25 @@ export interface WebhookService {
     domains?: readonly string[],
   ): Promise<Webhook | null>;
   /**
-   * A new secret, shown this once; the one before signs too for 24 hours. null where there is no such webhook in those
-   * domains.
+   * A new secret, returned only here; the one before is also used for 24 hours. null if those domains have no such
+   * webhook.
    */
   rotateSecret(
     id: number,
     domains?: readonly string[],
     idempotency?: (previousValidUntil: number) => IdempotencyEntry,
   ): Promise<{ secret: string; previousValidUntil: number } | null>;
-  /** Enough of the secret to tell it from others: its last four characters; '' where it cannot be opened. */
+  /** A part of the secret that distinguishes it from others: its last four characters; '' if it cannot be decrypted. */
   secretHint(webhook: Webhook): string;
-  /** Sends a signed sample now and changes nothing; null where there is no such webhook in those domains. */
+  /** Sends a signed sample now and changes nothing; null if those domains have no such webhook. */
   test(id: number, domains?: readonly string[]): Promise<WebhookTest | null>;
 }
 
-/** How many webhooks a domain may have: the list has no paging. */
+/** The maximum per domain: the list has no paging. */
 export const MAX_WEBHOOKS_PER_DOMAIN = 100;
-/** Calls that waited longer than this are not made when the webhook is switched on again. */
+/** Calls that waited longer are not made when the webhook is switched on again. */
 const RESUMED_MS = 72 * 3_600_000;
-/** How long the secret before a rotation signs too. */
+/** How long the secret before a rotation is also used. */
 const PREVIOUS_SECRET_MS = 24 * 3_600_000;
 const HINT_CHARS = 4;
 
@@ -139,7 +139,7 @@ export function createWebhookService(
       try {
         return secretText(sealer.open(webhook.secretSealed, SECRET_SEAL)).slice(-HINT_CHARS);
       } catch {
-        // A key that is gone is told by the calls themselves; a list must still show its webhooks.
+        // If the key is gone, the calls report it; a list must still show its webhooks.
         return '';
       }
     },
@@ -168,7 +168,10 @@ export function createWebhookService(
   }
 }
 
-/** A made-up event of the first kind that the webhook names (a delivery for `all`), marked as sandbox, with reserved names only. */
+/**
+ * A made-up event of the first kind that the webhook names (a delivery for `all`), marked as sandbox, with reserved
+ * names only.
+ */
 function sampleEvent(webhook: Webhook, clock: Clock, random: Random): EventView {
   const kinds = Object.keys(EVENT_KINDS) as EventKind[];
   const kind = kinds.find((candidate) => EVENT_KINDS[candidate].token === webhook.events[0]) ?? 'delivered';

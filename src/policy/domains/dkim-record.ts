@@ -1,8 +1,7 @@
 /**
- * Reads a DKIM key record (RFC 6376 §3.6.1) and says how it differs from the key that we sign with.
- *
- * Given: one text from DNS, from anybody, of any length. Leaves behind: the tags that matter, or a comparison as a
- * value. Tolerant of blanks anywhere and of pieces joined with blanks between them, as panels make them. Never throws.
+ * Reads a DKIM key record (RFC 6376 §3.6.1) and compares it with the key that we sign with. Takes one text from DNS of
+ * any length and content; returns its tags, or the result of the comparison. Accepts blanks anywhere and pieces joined
+ * with blanks between them, as DNS panels make them. Never throws.
  */
 import { readTagList } from '../../mail/tag-list.ts';
 

@@ -1,8 +1,7 @@
 /**
- * The DNS records that a sender domain publishes: what to enter in a DNS panel, and the same as a zone-file snippet.
- *
- * Given: the domain's row and the host that return paths use. Leaves behind: plain values; nothing is looked up here.
- * The names and values that verification expects come from here too, so that what is shown is what is checked.
+ * The DNS records that a sender domain publishes: what to enter in a DNS panel, and the same as lines of a zone file.
+ * Takes the domain's row and the host of return paths; looks nothing up. Verification uses the same names and values,
+ * so what is shown is what is checked.
  */
 import type { DkimKey } from '../../model/domain.ts';
 import { spfText } from './relay-spf.ts';

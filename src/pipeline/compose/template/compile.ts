@@ -1,7 +1,7 @@
 /**
- * From tokens to a program: sections nested, literal text joined, and for every value the place it stands in, decided
- * once here so that filling in only looks it up. Given one part of a template; leaves the program, or throws the first
- * mistake with its line and column.
+ * Compiles tokens into a program: sections are nested, literal text is joined, and the position of every value is
+ * determined here once, so that rendering only looks it up. Takes one part of a template; returns the program, or
+ * throws the first mistake with its line and column.
  */
 import type { ValuePosition } from './escape.ts';
 import { createHtmlPosition, type HtmlPosition, type LinkText } from './html-position.ts';
@@ -10,18 +10,18 @@ import { type Expression, scan, type Token } from './scan.ts';
 import { TemplateError, type TemplatePart } from './template-error.ts';
 
 export type Piece =
-  /** `link`: what of it belongs to an address that goes on behind it. */
+  /** `link`: the end of the text, if it belongs to a URL that continues after it. */
   | { kind: 'text'; text: string; link: LinkText | null }
   | { kind: 'value'; expression: Expression; place: ValuePosition; fallback: string | null; at: number }
   | { kind: 'section'; expression: Expression; inverted: boolean; body: readonly Piece[]; at: number };
 
-/** One part, ready to be filled in. */
+/** One part, ready to be rendered. */
 export interface Program {
   part: TemplatePart;
-  /** For the places of errors. */
+  /** To find the position of errors. */
   source: string;
   pieces: readonly Piece[];
-  /** Names that its tags ask for, as they are written, once each. */
+  /** Names that its tags use, as written, once each. */
   names: readonly string[];
 }
 
@@ -30,9 +30,9 @@ interface Open {
   inverted: boolean;
   body: Piece[];
   at: number;
-  /** The HTML position in front of the section. */
+  /** The HTML position before the section. */
   before: ReturnType<HtmlPosition['mark']> | null;
-  /** Of the section directly before it, where this is its counterpart. */
+  /** Of the section directly before it, if this is its inverse. */
   otherwise: ReturnType<HtmlPosition['mark']> | null;
 }
 
@@ -48,7 +48,7 @@ export function compilePart(source: string, part: TemplatePart, limits: Template
   const top: Piece[] = [];
   const open: Open[] = [];
   let pieces = top;
-  /** The section that ended just now: what may be its counterpart follows directly. */
+  /** The section that has just ended; its inverse may follow directly. */
   let ended: (Open & { after: ReturnType<HtmlPosition['mark']> | null }) | null = null;
 
   for (const token of scan(source, part, limits)) {
@@ -122,7 +122,7 @@ export function compilePart(source: string, part: TemplatePart, limits: Template
       previous.inverted !== inverted &&
       previous.expression.text === expression.text &&
       expression.kind === 'path';
-    // Of two counterparts exactly one is taken: both begin where the first one did.
+    // Of a section and its inverse exactly one is rendered, so both begin at the same position.
     if (counterpart && previous.before !== null) html?.restore(previous.before);
     checkBoundary(at);
     const body: Piece[] = [];

@@ -1,6 +1,6 @@
 /**
- * Compiled templates that were used lately, bounded by number and weight. A key names one version, and versions never
- * change, so nothing in here can be out of date; what was not used for longest goes first.
+ * Recently used compiled templates, limited by number and weight. A key names one version, and versions never change,
+ * so no entry is ever outdated; the one not used for longest is removed first.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { CompiledTemplate } from './template.ts';
@@ -8,7 +8,7 @@ import type { CompiledTemplate } from './template.ts';
 export interface CompiledCache {
   get(key: string): CompiledTemplate | undefined;
   set(key: string, template: CompiledTemplate): void;
-  /** How much it holds now. */
+  /** The current content. */
   size(): { templates: number; bytes: number };
 }
 

@@ -1,14 +1,14 @@
 /**
- * Values made harmless for the place where they stand. Given the text of a value, it leaves text that means exactly
- * these characters there and nothing more, or the sentence why this value cannot stand there. Control characters go:
- * none of them has a meaning in HTML, and a line break in a subject would begin another header.
+ * Escapes values for the position where they are inserted. Takes the text of a value; returns text that means exactly
+ * these characters there, or a sentence why this value is not possible there. Control characters are removed: none has
+ * a meaning in HTML, and a line break in a subject would begin another header.
  */
 import { escapeHtml } from '../html-entities.ts';
 import { afterUrlText, LINK_SCHEMES, type UrlState } from './url-position.ts';
 
 type Form = 'quoted' | 'bare';
 
-/** Where a value stands. Of a `url` the place inside the address is known only when it is filled in. */
+/** The position of a value. For a `url`, the position within the URL is known only when it is rendered. */
 export type ValuePosition =
   | 'plain'
   | 'subject'
@@ -18,14 +18,14 @@ export type ValuePosition =
   | `${'attribute' | 'css'}-${Form}`
   | UrlAttribute;
 
-/** The value of an attribute that holds an address. */
+/** The value of an attribute that contains a URL. */
 export type UrlAttribute = `url-${Form}`;
 
 export type Escaped = { ok: true; text: string } | { ok: false; why: string };
 
 const SAFE_CSS = /^[\p{L}\p{N} #.,%_+-]*$/u;
 
-/** The value for its place. */
+/** The value escaped for its position. */
 export function escapeFor(place: Exclude<ValuePosition, UrlAttribute>, value: string): Escaped {
   switch (place) {
     case 'plain':
@@ -48,7 +48,7 @@ export function escapeFor(place: Exclude<ValuePosition, UrlAttribute>, value: st
   }
 }
 
-/** The value for an address that has come as far as `url`, and how far it has come with it. */
+/** The value escaped for the position `url` within a URL, and the position after it. */
 export function escapeUrl(
   place: UrlAttribute,
   value: string,
@@ -69,7 +69,7 @@ function urlText(value: string, { place, word }: UrlState): Escaped {
       return refused('A link begins with http:, https:, mailto:, tel:, sms: or cid:');
     }
     case 'word':
-      // A scheme could still form.
+      // This could still become a scheme.
       return done(pathText(value).replaceAll(':', '%3A'));
     case 'slash':
       // A second slash would begin a host.
@@ -86,20 +86,20 @@ function urlText(value: string, { place, word }: UrlState): Escaped {
   }
 }
 
-/** Also said while compiling, where it is certain. */
+/** Also reported at compile time if it is certain. */
 export const NO_HOST =
   'The host of a link cannot come from a variable: put the whole address into one variable, or write the host here and a / behind it';
 export const NO_SCHEME =
   'A link with a variable begins with http:, https:, mailto:, tel:, sms: or cid:, written without character references';
 
-/** Keeps what has a meaning in an address and encodes the rest; what is encoded already stays. */
+/** Keeps characters with a meaning in a URL and encodes the others; what is already encoded stays. */
 function pathText(text: string): string {
   return text.replace(/%(?![0-9A-Fa-f]{2})|[^\w\-.~!$&'()*+,;=:@/?#%[\]]+/g, (found) =>
     found === '%' ? '%25' : encodeURIComponent(found),
   );
 }
 
-/** What a browser would take for the scheme: blanks and control characters do not hide one. null = relative. */
+/** The scheme that a browser would read, which ignores blanks and control characters. null = relative. */
 function schemeOf(text: string): string | null {
   const end = text.search(/[:/?#\\]/);
   if (end < 0 || text[end] !== ':') return null;
@@ -109,12 +109,12 @@ function schemeOf(text: string): string | null {
     .toLowerCase();
 }
 
-/** For an attribute without quotes: nothing that could end it stays. */
+/** For an attribute without quotes: removes everything that could end it. */
 function bare(text: string): string {
   return text.replace(/[\s&<>"'=`]/g, (char) => `&#${char.charCodeAt(0)};`);
 }
 
-/** Well-formed text with LF line ends and without control characters but TAB and LF. */
+/** Well-formed text with LF line ends and no control characters except TAB and LF. */
 function withoutControls(text: string): string {
   return (
     text
@@ -125,7 +125,7 @@ function withoutControls(text: string): string {
   );
 }
 
-/** The same in one line: every run of control characters and line separators is one space. */
+/** The same in one line: every run of control characters and line separators is one blank. */
 function oneLine(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be replaced
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').toWellFormed();

@@ -1,9 +1,9 @@
 /**
- * Where in HTML a template tag stands. A small tokenizer (HTML §13.2.5) that is given the literal text of a template
- * piece by piece and says, between two pieces, how a value has to be escaped there, or why none may stand there.
- * States: text · title/textarea · script, style and their like · comment · inside a tag · attribute name · attribute
- * value (double, single, no quotes). One step a character. An attribute that begins with a value and has no quotes is
- * given them, so that an empty value cannot swallow what follows.
+ * The position of a template tag in HTML. A small tokenizer (HTML §13.2.5) gets the literal text of a template piece by
+ * piece and returns, between two pieces, how a value must be escaped there, or why none is possible there. States: text
+ * · title/textarea · script, style and similar · comment · inside a tag · attribute name · attribute value (double,
+ * single, no quotes). One step per character. An attribute that begins with a value and has no quotes gets them, so
+ * that an empty value cannot change the meaning of what follows.
  */
 import { NO_HOST, NO_SCHEME, type ValuePosition } from './escape.ts';
 import { afterValue, joinUrlStates, nextUrlState, URL_START, type UrlState } from './url-position.ts';
@@ -29,15 +29,15 @@ type Mode =
 
 interface State {
   mode: Mode;
-  /** Name of the tag being read, or of the raw element being in. */
+  /** Name of the tag being read, or of the current raw element. */
   element: string;
   isEnd: boolean;
   attribute: string;
-  /** What was seen of an end tag in raw text, or the last characters of a comment. */
+  /** The end tag in raw text as far as it was read, or the last characters of a comment. */
   tail: string;
   seen: number;
   url: UrlState;
-  /** A comment inside a script: where the script ends is no longer certain. */
+  /** A comment inside a script: the end of the script is no longer certain. */
   uncertain: boolean;
 }
 
@@ -56,27 +56,27 @@ const URL_ATTRIBUTES = new Set(
 const REFUSED_ATTRIBUTES = new Set(['srcset', 'imagesrcset', 'ping', 'archive', 'srcdoc']);
 const MAX_NAME = 64;
 
-/** The end of a literal text that belongs to an address which goes on behind it. */
+/** The end of a literal text that belongs to a URL which continues after it. */
 export interface LinkText {
-  /** The address begins here. */
+  /** The URL begins here. */
   begins: boolean;
   text: string;
 }
 
-/** A sentence that says why, to be made into an error with its place. */
+/** A sentence with the reason, which becomes an error with its position. */
 export type Refusal = { refused: string };
 
 export interface HtmlPosition {
-  /** Takes literal text; the text to write instead of it. */
+  /** Takes literal text; returns the text to write instead of it. */
   feed(text: string): { text: string; link: LinkText | null } | (Refusal & { offset: number });
-  /** How a value is escaped here; `before` is written in front of it. */
+  /** How a value is escaped here; `before` is written before it. */
   value(): { place: ValuePosition; before: string } | Refusal;
   /** Why no section may begin or end here, or null. */
   sectionRefusal(): string | null;
-  /** The state now, to come back to. */
+  /** The current state, to be restored later. */
   mark(): Readonly<State>;
   restore(mark: Readonly<State>): void;
-  /** Joins another way that leads here; why that is impossible, or null. */
+  /** Joins the state of another way to this point; returns why that is impossible, or null. */
   join(other: Readonly<State>): string | null;
   /** Why the part cannot end here, or null. */
   endRefusal(): string | null;
@@ -118,7 +118,7 @@ export function createHtmlPosition(): HtmlPosition {
     for (let i = 0; i < text.length; i++) {
       const char = text[i] ?? '';
       if (state.mode === 'data') {
-        // Most of a template is text: straight to the next tag.
+        // Most of a template is text: continue at the next tag.
         const next = text.indexOf('<', i);
         if (next < 0) break;
         i = next;

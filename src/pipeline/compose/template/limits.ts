@@ -1,7 +1,7 @@
-/** How much a template may ask for. Every figure is a bound on time or memory that a hostile template cannot pass. */
+/** Limits of templates. Each one limits the time or memory that a hostile template can use. */
 
 export interface TemplateLimits {
-  /** Octets of the HTML and of the text part, each. */
+  /** Octets of the HTML part, and of the text part. */
   maxSourceBytes: number;
   maxSubjectChars: number;
   /** Tags of one part. */
@@ -12,13 +12,15 @@ export interface TemplateLimits {
   maxDepth: number;
   /** Names in one dotted path. */
   maxPathNames: number;
-  /** Pieces written and turns of loops, over all parts. */
+  /** Pieces written and loop iterations, over all parts. */
   maxSteps: number;
-  /** Characters of one value; escaping costs time for each, and a megabyte of quotes a fifth of a second. */
+  /** Characters of one value; each costs time for escaping, and a megabyte of quotes a fifth of a second. */
   maxValueChars: number;
-  /** Characters of values that are looked at, over all parts: those that escape to nothing cost as much as the others. */
+  /**
+   * Characters of values that are read, over all parts: a value that becomes empty by escaping costs as much as others.
+   */
   maxReadChars: number;
-  /** Octets that one filled-in part may have. */
+  /** Octets of one rendered part. */
   maxOutputBytes: number;
 }
 
@@ -35,7 +37,7 @@ export const TEMPLATE_LIMITS: TemplateLimits = {
   maxOutputBytes: 1024 * 1024,
 };
 
-/** What takes a few milliseconds at the most: beyond it a template is filled in where nobody waits for it. */
+/** At most a few milliseconds; a template beyond these limits is rendered in a worker. */
 export const SMALL_LIMITS: TemplateLimits = {
   ...TEMPLATE_LIMITS,
   maxSteps: 5_000,

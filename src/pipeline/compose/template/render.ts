@@ -1,10 +1,10 @@
 /**
- * Fills a program in. Given variables as JSON gave them, it leaves text, and the names that were asked for and not
- * there. Only own properties of objects and lists are looked at, nothing is ever called, and every step, octet and
- * level is counted, so that neither a template nor its variables can take more than the limits.
+ * Renders a program. Takes variables from JSON; returns text, and the names that were used but not found. Only own
+ * properties of objects and lists are read, nothing is ever called, and every step, octet and level is counted, so that
+ * neither a template nor its variables can use more than the limits.
  *
- * A name is looked for in the current item first, then in what surrounds it. Nothing, null and '' are empty for a
- * default; nothing, null, false, 0, '' and an empty list are empty for a section.
+ * A name is searched for in the current item first, then in the surrounding ones. Undefined, null and '' are empty for
+ * a default; undefined, null, false, 0, '' and an empty list are empty for a section.
  */
 import type { Piece, Program } from './compile.ts';
 import { type Escaped, escapeFor, escapeUrl, NO_SCHEME, type ValuePosition } from './escape.ts';
@@ -13,7 +13,7 @@ import type { Expression } from './scan.ts';
 import { TemplateError } from './template-error.ts';
 import { afterUrlText, URL_START } from './url-position.ts';
 
-/** What a program is filled in with: the members of a JSON object. */
+/** The variables of a template: the members of a JSON object. */
 export type Variables = Readonly<Record<string, unknown>>;
 
 interface Frame {
@@ -22,7 +22,7 @@ interface Frame {
   turn: { index: number; count: number } | null;
 }
 
-/** Counts over all parts of one template. */
+/** Counters over all parts of one template. */
 export interface Spending {
   steps: number;
   readChars: number;
@@ -30,7 +30,10 @@ export interface Spending {
 
 const MAX_MISSING = 100;
 
-/** The filled-in part; what it lacked is added to `missing`. Throws TemplateError of the kinds limit and value. */
+/**
+ * The rendered part; names that were not found are added to `missing`. Throws TemplateError of the kinds limit and
+ * value.
+ */
 export function renderProgram(
   program: Program,
   variables: Variables,
@@ -41,7 +44,7 @@ export function renderProgram(
   const frames: Frame[] = [{ value: variables, turn: null }];
   const out: string[] = [];
   let length = 0;
-  /** How far the address that is being written has come, and the offset of the last value in it. */
+  /** The position within the URL being written, and the offset of the last value in it. */
   let url = URL_START;
   let urlValueAt: number | null = null;
 
@@ -112,7 +115,7 @@ export function renderProgram(
     }
     if (empty) return;
     if (!Array.isArray(value)) {
-      // A fact about the loop asks, and is not an item of its own.
+      // A loop variable is not an item.
       const own = piece.expression.kind === 'path';
       if (own) frames.push({ value, turn: null });
       renderAll(piece.body);
@@ -132,7 +135,7 @@ export function renderProgram(
     if (expression.kind === 'loop') return loopFact(expression.fact);
     const [first, ...rest] = expression.names;
     if (first === undefined) return frames.at(-1)?.value;
-    // One step for every eight places looked at.
+    // One step for every eight items or names looked through.
     spending.steps += (frames.length + rest.length) >> 3;
     for (let i = frames.length - 1; i >= 0; i--) {
       const holder = frames[i]?.value;
@@ -195,7 +198,7 @@ export function renderProgram(
   }
 }
 
-/** Objects and lists alone have members, and only those that are their own. */
+/** Only objects and lists have members, and only their own properties count. */
 function hasOwn(value: unknown, name: string): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name);
 }

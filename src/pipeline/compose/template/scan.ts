@@ -1,14 +1,14 @@
 /**
- * The first pass over a template: text and tags. Given the source of one part it leaves tokens with their offsets, or
- * throws the first mistake. One pass, linear: every search either finds its end or ends the scan. A section or comment
- * tag alone on its line takes the whole line with it, so that loops leave no blank lines behind.
+ * The first pass over a template: text and tags. Takes the source of one part; returns tokens with their offsets, or
+ * throws the first mistake. One linear pass: every search either finds its end or ends the scan. A section or comment
+ * tag alone on its line removes the whole line, so that loops leave no blank lines.
  */
 import type { TemplateLimits } from './limits.ts';
 import { TemplateError, type TemplatePart } from './template-error.ts';
 
-/** What a tag asks for: a value by name, a fact about the loop, or a fixed text. */
+/** The content of a tag: a value by name, a loop variable, or a fixed text. */
 export type Expression =
-  /** No names: the current item, `.`. */
+  /** Without names: the current item, `.`. */
   | { kind: 'path'; text: string; names: readonly string[] }
   | { kind: 'loop'; text: string; fact: 'index' | 'number' | 'first' | 'last' }
   | { kind: 'literal'; text: string; value: string };
@@ -159,7 +159,7 @@ export function scan(source: string, part: TemplatePart, limits: TemplateLimits)
   }
 }
 
-/** What stands before the first | outside quotes, and what behind it. */
+/** The text before the first | outside quotes, and the text after it. */
 function splitFilter(inner: string): { head: string; filter: string | null } {
   let quote = '';
   for (let i = 0; i < inner.length; i++) {
@@ -173,7 +173,7 @@ function splitFilter(inner: string): { head: string; filter: string | null } {
   return { head: inner, filter: null };
 }
 
-/** The value of a text in quotes, or null where it is none. */
+/** The value of a text in quotes, or null if it is not one. */
 function quoted(text: string): string | null {
   const quote = text[0];
   if ((quote !== '"' && quote !== "'") || text.length < 2 || text.at(-1) !== quote) return null;
@@ -192,7 +192,7 @@ function quoted(text: string): string | null {
   return value;
 }
 
-/** The line of a tag that stands alone on it, its end included; null where something else is there too. */
+/** The line of a tag that is alone on it, including its end; null if there is something else on it. */
 function wholeLine(
   source: string,
   after: number,

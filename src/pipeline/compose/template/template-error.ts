@@ -1,13 +1,13 @@
 /**
- * The one error of the template engine: what is wrong, in which part, at which line and column, with the snippet
- * there. Templates and variables come from outside, so each mistake in them is an expected result with a sentence that
- * names the remedy; nothing else is thrown for them.
+ * The error of the template engine: what is wrong, in which part, at which line and column, with the text there.
+ * Templates and variables come from outside, so each mistake in them is an expected result, with a sentence that says
+ * how to correct it.
  */
 
-/** `syntax`: the template itself, found when it is stored. The others come up while it is filled in. */
+/** `syntax`: the template itself, found when it is stored. The others occur while it is rendered. */
 export type TemplateErrorKind = 'syntax' | 'limit' | 'value';
 
-/** Which text of a template. */
+/** The parts of a template. */
 export type TemplatePart = 'subject' | 'html' | 'text';
 
 const SNIPPET_CHARS = 60;
@@ -19,7 +19,7 @@ export class TemplateError extends Error {
   readonly line: number;
   /** From 1, in UTF-16 units. */
   readonly column: number;
-  /** The rest of the line from there, at most 60 characters, without control characters. */
+  /** The rest of the line, at most 60 characters, without control characters. */
   readonly snippet: string;
 
   constructor(

@@ -1,14 +1,14 @@
 /**
- * The template engine: logic-less, for templates that users write. `{{name}}` is escaped for the place it stands in
- * (docs/howto/templates.md has the whole syntax). Compiled once, filled in often; pure; linear in the template and in what comes
- * out; bounded by `TEMPLATE_LIMITS`. Throws `TemplateError` for what is wrong with a template or its variables, and
+ * The template engine, without logic, for templates that users write. `{{name}}` is escaped for its position
+ * (docs/howto/templates.md has the syntax). Compiled once, rendered often; time is linear in the template and the
+ * output, and limited by `TEMPLATE_LIMITS`. Throws `TemplateError` for mistakes in a template or its variables, and
  * nothing else.
  */
 import { compilePart, type Program } from './compile.ts';
 import { TEMPLATE_LIMITS, type TemplateLimits } from './limits.ts';
 import { renderProgram, type Variables } from './render.ts';
 
-/** The texts of a template; null = this template leaves that part to the request. */
+/** The texts of a template; null = the request provides this part. */
 export interface TemplateSource {
   subject: string | null;
   html: string | null;
@@ -19,9 +19,9 @@ export interface CompiledTemplate {
   readonly subject: Program | null;
   readonly html: Program | null;
   readonly text: Program | null;
-  /** Names its tags ask for, once each; inside a section they may be members of its items. */
+  /** Names that its tags use, once each; inside a section they may be members of its items. */
   readonly names: readonly string[];
-  /** Octets it may take in memory, roughly. */
+  /** Approximate octets in memory. */
   readonly weight: number;
 }
 
@@ -29,11 +29,11 @@ export interface FilledTemplate {
   subject: string | null;
   html: string | null;
   text: string | null;
-  /** Names that were asked for without a default and were not there, at most 100. */
+  /** Names without a default that were not found, at most 100. */
   missing: readonly string[];
 }
 
-/** What to fill in; left out, everything. */
+/** The parts to render; absent = all. */
 export type PartsWanted = Readonly<{ subject: boolean; html: boolean; text: boolean }>;
 
 const ALL: PartsWanted = { subject: true, html: true, text: true };
@@ -52,12 +52,12 @@ export function compileTemplate(
   return {
     ...programs,
     names: [...new Set(parts.flatMap(({ names }) => names))],
-    // Source and literal pieces hold the text twice, in two octets a character; the rest is small change.
+    // Source and literal pieces hold the text twice, with two octets per character; the rest is small.
     weight: parts.reduce((sum, { source }) => sum + 6 * source.length, 1024),
   };
 }
 
-/** Fills the wanted parts in. Throws TemplateError of the kinds limit and value. */
+/** Renders the wanted parts. Throws TemplateError of the kinds limit and value. */
 export function fillTemplate(
   template: CompiledTemplate,
   variables: Variables,

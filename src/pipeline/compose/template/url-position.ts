@@ -1,38 +1,38 @@
 /**
- * Where in an address the next character stands, so that a value cannot become more than its place allows: a whole link, a
- * path, a query. Given the characters of a URL attribute one by one, it leaves the place of the next one. It is run twice:
- * over the literal characters when a template is compiled, which finds what is certain to be wrong, and over everything
- * that is written when it is filled in, because only then is it known which sections were taken and which values are
- * empty. Schemes beyond a short list are refused: `javascript:` and its like have no use in mail.
+ * The position of the next character within a URL, so that a value cannot become more than its position allows: a whole
+ * link, a path, a query. Takes the characters of a URL attribute one by one. It runs twice: over the literal characters
+ * when a template is compiled, which finds mistakes that are certain, and over all output when it is rendered, because
+ * only then is it known which sections are shown and which values are empty. Only the listed schemes are allowed:
+ * `javascript:` and similar ones have no use in mail.
  */
 
-/** Schemes that a link in a template or a variable may have. */
+/** Schemes allowed for a link in a template or a variable. */
 export const LINK_SCHEMES: ReadonlySet<string> = new Set(['http', 'https', 'mailto', 'tel', 'sms', 'cid']);
 
-/** Schemes that a host follows, with any number of slashes in front of it (URL Standard §4.4). */
+/** Schemes followed by a host, with any number of slashes before it (URL Standard §4.4). */
 const WITH_HOST: ReadonlySet<string> = new Set(['http', 'https']);
 
 export type UrlPlace =
-  /** Nothing but blanks so far. */
+  /** Only blanks so far. */
   | 'start'
-  /** Characters that may still become a scheme. */
+  /** Characters that can still become a scheme. */
   | 'word'
-  /** While compiling: a value stands where the scheme would be; no colon may follow. */
+  /** At compile time: a value is where the scheme would be; no colon may follow. */
   | 'dynamic'
   /** After one slash at the start; a second one begins a host. */
   | 'slash'
-  /** In the host, its port or the name in front of an @. */
+  /** In the host, its port or the name before an @. */
   | 'host'
   | 'path'
   | 'query'
-  /** While compiling: differs with the sections taken and the values given. */
+  /** At compile time: depends on the sections shown and the values. */
   | 'mixed'
-  /** A scheme that is not on the list, or a start written in character references: no value may follow. */
+  /** A scheme that is not allowed, or a beginning written as character references: no value may follow. */
   | 'refused';
 
 export interface UrlState {
   place: UrlPlace;
-  /** Characters so far while they may still become a scheme; in the host, '' until its first character. */
+  /** Characters so far while they can still become a scheme; in the host, '' until its first character. */
   word: string;
 }
 
@@ -41,11 +41,11 @@ export const URL_START: UrlState = { place: 'start', word: '' };
 const MAX_WORD = 32;
 
 /**
- * The state after one more character; 'colon' where it would complete a scheme that a value began. `isLiteral`: it stands
- * in the template, where `&` begins a character reference; in a value it is itself.
+ * The state after one more character; 'colon' if it would complete a scheme that a value began. `isLiteral`: it is in
+ * the template, where `&` begins a character reference; in a value `&` is itself.
  */
 export function nextUrlState(state: UrlState, char: string, isLiteral = true): UrlState | 'colon' {
-  // Browsers take these out of an address before they read it (URL Standard §4.4).
+  // Browsers remove these from a URL before they read it (URL Standard §4.4).
   if (char === '\t' || char === '\n' || char === '\r') return state;
   const { place, word } = state;
   const slash = char === '/' || char === '\\';
@@ -76,13 +76,13 @@ export function nextUrlState(state: UrlState, char: string, isLiteral = true): U
   }
 }
 
-/** While compiling: the state after a value. It may be empty, and it may hold the host. */
+/** At compile time: the state after a value, which may be empty or contain the host. */
 export function afterValue({ place }: UrlState): UrlState {
   if (place === 'start' || place === 'word') return at('dynamic');
   return at(place === 'slash' ? 'mixed' : place);
 }
 
-/** While compiling: one state for what either of two ways through a template leaves behind. */
+/** At compile time: one state for both ways through a template. */
 export function joinUrlStates(a: UrlState, b: UrlState): UrlState {
   if (a.place === b.place && (a.place !== 'word' || a.word === b.word))
     return at(a.place, a.place === 'word' ? a.word : '');
@@ -91,11 +91,11 @@ export function joinUrlStates(a: UrlState, b: UrlState): UrlState {
   return at(places.includes('dynamic') ? 'dynamic' : 'mixed');
 }
 
-/** The state after characters that are written. */
+/** The state after the given output. */
 export function afterUrlText(state: UrlState, text: string, isLiteral: boolean): UrlState {
   let now = state;
   for (const char of text) {
-    // Nothing but the fragment follows a query.
+    // A query can only be followed by a fragment.
     if (now.place === 'query' || now.place === 'refused') break;
     const next = nextUrlState(now, char, isLiteral);
     if (next !== 'colon') now = next;
@@ -104,7 +104,7 @@ export function afterUrlText(state: UrlState, text: string, isLiteral: boolean):
 }
 
 function beginUrl(word: string, char: string, isLiteral: boolean): UrlState {
-  // A character reference could spell a scheme that is not seen as one here.
+  // A character reference could spell a scheme that is not recognised here.
   if (char === '&' && isLiteral) return at('refused');
   if (char === '/' || char === '\\') return at(word === '' ? 'slash' : 'path');
   if (char === '?' || char === '#') return at('query');

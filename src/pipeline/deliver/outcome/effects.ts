@@ -1,31 +1,33 @@
 /**
- * What a reply changes beyond the message that it answers, as one table: a row for each category that changes anything, a
- * column for each owner of what is changed. Given an outcome, says what follows for the path, a relay, the way to the
- * recipient domain, the sender domain and the operator; each owner applies its column. Pure. Only replies of the far end
- * count here, never words of our own.
+ * What a reply changes in addition to its message, as a table: a row for each category that changes anything, a column
+ * for each owner of what is changed (the path, a relay, the connection to the recipient domain, the sender domain, the
+ * operator). Each owner applies its column. Only replies of the far end count, never our own texts.
  */
 import { type OverrideNote, pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { Category } from './classifier/categories.ts';
 import type { Stage } from './classifier/verdict.ts';
 import type { Outcome } from './outcome.ts';
 
-/** What follows from a reply of one category. Whatever is left out stays as it is. */
+/** The effects of a reply of one category. Absent members change nothing. */
 export interface Effects {
   /** Limits of the path, for a time. */
   path?: 'fewer-connections' | 'half-the-rate' | 'one-a-minute' | 'tls' | 'suspended';
-  /** The relay that said so is passed over: it was about our account or its service, once said or told by several messages. */
+  /**
+   * The relay is skipped: the reply was about our account or its service. `one` reply is enough, or `several` messages
+   * must get it.
+   */
   relay?: 'one' | 'several';
-  /** The way to a recipient domain's own hosts: DNS is asked again, TLS is asked for, IPv6 is left out. */
+  /** For the recipient domain's own hosts: look up the DNS again, require TLS, do not use IPv6. */
   dnsAgain?: true;
   wantTls?: true;
   ipv4Only?: true;
-  /** Mail of the sender domain, where it is said again and again. */
+  /** Changes mail of the sender domain if the reply repeats. */
   sender?: 'paused' | 'bulk-held' | 'slowed';
-  /** It concerns the operator's own addresses and is told at once. */
+  /** Concerns the operator's own addresses and is reported at once. */
   alert?: true;
 }
 
-/** Refusals of our address; by IPv6 many servers are stricter than by IPv4. */
+/** Refusals of our address; many servers are stricter over IPv6 than over IPv4. */
 const OUR_ADDRESS = { relay: 'several', ipv4Only: true, alert: true } as const;
 
 const EFFECTS: Readonly<Partial<Record<Category, Effects>>> = {
@@ -38,7 +40,7 @@ const EFFECTS: Readonly<Partial<Record<Category, Effects>>> = {
   tls_required: { path: 'tls', wantTls: true },
   service_unavailable: { relay: 'several' },
   relay_login_failed: { relay: 'one' },
-  // The domain's mail is not this server's to take: its MX may have changed.
+  // This server does not accept mail of the domain: its MX may have changed.
   relay_denied: { relay: 'one', dnsAgain: true },
   routing_loop: { dnsAgain: true },
   auth_failed: { sender: 'paused', ipv4Only: true },
@@ -47,39 +49,39 @@ const EFFECTS: Readonly<Partial<Record<Category, Effects>>> = {
 };
 const NOTHING: Effects = {};
 
-/** null: no reply, or one that was not understood. */
+/** null: no reply, or one that was not recognised. */
 export function effectsOf(category: Category | null): Effects {
   return category === null ? NOTHING : (EFFECTS[category] ?? NOTHING);
 }
 
-/** Of the reply that an attempt came to; null = none. */
+/** Of the reply in an attempt's outcome; null = none. */
 export function categoryOf(outcome: Outcome): Category | null {
   return 'verdict' in outcome ? (outcome.verdict?.category ?? null) : null;
 }
 
 // ── on the path ───────────────────────────────────────────────────────────────────────────────────────────
 
-/** What the path was doing when the reply came. */
+/** The state of the path when the reply came. */
 export interface PathFacts {
   source: string;
   site: string;
   now: number;
-  /** Connections open then, the one it came on included. */
+  /** Open connections then, including the one of the reply. */
   open: number;
-  /** Messages that this connection had been given, the refused one included; 0 while opening. */
+  /** Messages given to this connection, including the refused one; 0 while opening. */
   taken: number;
-  /** Rate in force, per second; null = none. */
+  /** Current rate per second; null = none. */
   messagesPerSecond: number | null;
-  /** How long the path waits for this reply. */
+  /** How long the path waits because of this reply. */
   waitMs: number;
 }
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-/** A rate where none was set: halves of nothing are nothing. */
+/** The rate to halve if there is no limit. */
 const RATE_WITHOUT_LIMIT = 20;
 const SLOWEST = 1 / 60;
-/** Rules whose text is about messages on one connection, not about connections. */
+/** Rules about messages per connection, not about connections. */
 const MESSAGES_ON_ONE = new Set(['P09']);
 
 /** The overrides to note for the path. */
@@ -119,17 +121,17 @@ export function pathEffects(
 
 // ── on a relay ────────────────────────────────────────────────────────────────────────────────────────────
 
-/** `one`: said once it is believed. `several`: it may be about one message, and counts when a second one meets it. */
+/** `one`: one reply is enough. `several`: it may be about one message, and counts when a second one gets it. */
 export type Refusal = { why: string; believed: 'one' | 'several' };
 
-/** RFC 4954 §6: no login, one that is not good enough, or not any more. */
+/** RFC 4954 §6: no login, one that is not accepted, or no longer. */
 export const WANTS_LOGIN: ReadonlySet<number> = new Set([530, 534, 535, 538]);
 const ABOUT_A_MESSAGE: ReadonlySet<Stage> = new Set(['rcpt', 'data', 'body', 'dot']);
 
 /**
- * Whether a relay's answer to a message is about our account there or its service: then the next relay of its list takes
- * the message. A relay speaks for the operator's contract with it, so what would be one receiver's opinion of us at an MX
- * host is a reason to go elsewhere here. null: it is about the message, or no refusal.
+ * Whether a relay's reply to a message is about our account there or its service: then the next relay of its list gets
+ * the message. A relay speaks about the operator's contract, so a reply that would be one receiver's opinion of us at
+ * an MX host is a reason to use another relay here. null: it is about the message, or not a refusal.
  */
 export function relayRefusal(outcome: Outcome): Refusal | null {
   if (outcome.kind !== 'deferred' && outcome.kind !== 'bounced' && outcome.kind !== 'path') return null;

@@ -1,4 +1,4 @@
-/** An attempt has ended: its line in the mail log, and its settlement to be stored. */
+/** The end of an attempt: writes its line of the mail log, and gives its settlement to the queue to be stored. */
 import type { Logger } from '../../../lib/log.ts';
 import type { Settlement } from '../../../store/topics/queue.ts';
 import type { Queue } from '../../queue/queue.ts';
@@ -6,7 +6,9 @@ import type { ReadyItem } from '../../queue/ready-item.ts';
 import type { Outcome } from './outcome.ts';
 import type { SettlementRules } from './settlement.ts';
 
-/** Tells and stores an outcome; the queue keeps the item until it is stored. `blockedUntil`: its path is closed so long. */
+/**
+ * Logs and stores an outcome; the queue keeps the item until it is stored. `blockedUntil`: how long its path is closed.
+ */
 export type Finish = (
   item: ReadyItem,
   outcome: Exclude<Outcome, { kind: 'again' }>,
@@ -52,7 +54,7 @@ function logOutcome(
       : 'category' in outcome
         ? outcome.category
         : outcome.verdict.category;
-  // What was decided, not what was heard: a refusal may be looked at twice, and a deferral may be the last one.
+  // The decision, not the reply: a refusal may need confirmation, and a deferral may be the last one.
   const name = state !== 'queued' ? state : outcome.kind === 'held' ? 'held' : 'deferred';
   mailLog.info(
     {

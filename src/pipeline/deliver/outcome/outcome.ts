@@ -1,6 +1,7 @@
 /**
- * What an attempt can come to. Made from replies by the classifier (classifier/), from failures by the site; read by
- * the settlement. Unknown failures are temporary; only the recipient's own refusals speak about the recipient.
+ * The possible outcomes of an attempt. Made from replies by the classifier (classifier/) and from failures by the path;
+ * read by the settlement. Unknown failures are temporary; only refusals of the recipient say something about the
+ * recipient.
  */
 import type { RouteKind } from '../../../model/delivery.ts';
 import type { Category } from './classifier/categories.ts';
@@ -15,7 +16,7 @@ export interface ReplyFacts {
 
 export type Outcome =
   | { kind: 'delivered'; route: RouteKind; reply: ReplyFacts | null; facts: AttemptFacts }
-  /** Try again later; one attempt is charged. */
+  /** Tried again later; counts as an attempt. */
   | {
       kind: 'deferred';
       verdict: Verdict;
@@ -24,7 +25,7 @@ export type Outcome =
       detail: string;
       facts: AttemptFacts;
     }
-  /** Refused for good. `twice`: believed only when the same answer comes again later. */
+  /** Refused permanently. `twice`: only if the same answer comes again later. */
   | {
       kind: 'bounced';
       verdict: Verdict;
@@ -34,17 +35,17 @@ export type Outcome =
       facts: AttemptFacts;
       confirm?: boolean;
     }
-  /** We cannot go on. */
+  /** Delivery cannot continue for our own reasons. */
   | { kind: 'failed'; category: Category; detail: string; facts: AttemptFacts }
-  /** A local reason: it waits, no attempt is charged, nothing is sent unsigned. */
+  /** A local reason: it waits, counts no attempt, and nothing is sent unsigned. */
   | { kind: 'held'; category: Category; detail: string }
-  /** The final reply never came after the final dot: it may or may not have been taken. */
+  /** There was no reply to the final dot: the message may or may not have been accepted. */
   | { kind: 'unknown'; detail: string; facts: AttemptFacts }
-  /** The path failed, not the message: no attempt is charged, everything behind it waits too. */
+  /** The path failed, not the message: counts no attempt, and all mail of the path waits too. */
   | {
       kind: 'path';
       category: Category;
-      /** Of the reply that said so; null where no reply was read. */
+      /** Of the reply; null if there was none. */
       verdict: Verdict | null;
       stage: Stage;
       reply: ReplyFacts | null;
@@ -52,18 +53,18 @@ export type Outcome =
       facts: AttemptFacts;
     }
   /**
-   * The connection ended before this message was really tried: another connection, at once. `fresh`: one that has
-   * carried nothing yet, so that it cannot go on like this.
+   * The connection ended before this message was really tried: sent again at once on another connection. `fresh`: on a
+   * new one, so that this cannot repeat.
    */
   | { kind: 'again'; detail: string; fresh: boolean };
 
-/** What an attempt leaves for the timeline. */
+/** What an attempt records in the timeline. */
 export interface AttemptFacts {
   remoteMta: string;
   conversation: string;
   tls: string;
   durationMs: number;
-  /** The way of the transaction; absent where there was none. */
+  /** The kind of route; absent if there was no transaction. */
   route?: RouteKind;
 }
 

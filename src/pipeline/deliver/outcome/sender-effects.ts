@@ -1,8 +1,8 @@
 /**
- * What replies change for one sender domain, and nobody else (column `sender` of effects.ts): mail that fails authentication again
- * and again at a provider pauses there while its records are looked at; links on a blocklist hold the domain's bulk
- * mail; a provider that complains of the domain is sent less of it. Only words of the far end get here.
- * What concerns the operator's own addresses is said aloud, with the page where a listing is taken off.
+ * What replies change for one sender domain only (column `sender` of effects.ts): if a provider repeatedly refuses its
+ * mail for authentication reasons, the mail is paused there while its records are checked; links on a blocklist hold
+ * the domain's bulk mail; a provider that complains about the domain gets its mail more slowly. Only replies of the far
+ * end count. Replies about the operator's own addresses are logged, with the page where an address can be delisted.
  */
 
 import { BoundedMap } from '../../../lib/bounded-map.ts';
@@ -21,7 +21,7 @@ import { effectsOf } from './effects.ts';
 import type { Outcome } from './outcome.ts';
 
 export interface SenderEffects {
-  /** An attempt ended with a reply, or without one, which changes nothing. */
+  /** An attempt ended with a reply; without one, nothing changes. */
   onOutcome(
     place: { source: string; site: string; provider: string | null },
     senderDomain: string,
@@ -33,9 +33,9 @@ interface Deps {
   clock: Clock;
   log: Logger;
   overrides: Pick<Overrides, 'note'>;
-  /** A site refuses a sender domain's mail for its authentication: told to whoever can mend it. */
+  /** A site refuses a sender domain's mail for authentication reasons: informs those who can correct it. */
   authFailing(senderDomain: string, site: string): void;
-  /** Holds a sender domain's bulk mail back. */
+  /** Holds a sender domain's bulk mail. */
   holdBulk(senderDomain: string, reason: string): void;
 }
 
@@ -43,9 +43,9 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const AUTH_PAUSE_MS = HOUR;
 const SLOWED_MS = 30 * MINUTE;
-/** Ten a minute. */
+/** Ten per minute. */
 const SLOWED_RATE = 1 / 6;
-/** Of one kind, source and site the operator hears once in so long. */
+/** The operator is told once in this time for each kind, source and site. */
 const ALERT_EVERY_MS = HOUR;
 const MAX_ALERTS = 10_000;
 const PAGE = /https?:\/\/[^\s<>"'\])]{4,300}/i;

@@ -1,6 +1,6 @@
 /**
- * From the outcome of an attempt to what is stored: the recipient's new state, the time of the next attempt, and the
- * events. Pure except for the ids of events. SMTP and the sandbox use the same rules.
+ * Turns the outcome of an attempt into what is stored: the recipient's new state, the time of the next attempt, and the
+ * events. SMTP and the sandbox use the same rules.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
@@ -23,7 +23,7 @@ import { isProbablyInvalid, isRecipientStage, type Stage, type Verdict } from '.
 import type { AttemptFacts, Outcome, ReplyFacts } from './outcome.ts';
 
 const MINUTE = 60_000;
-/** Webhooks hear of repeated deferrals of one recipient at most this often. */
+/** Webhooks get repeated deferrals of one recipient at most this often. */
 const DEFERRED_EVENT_EVERY_MS = 60 * MINUTE;
 const HELD_RECHECK_MS = MINUTE;
 const SECOND_LOOK_MS = 5 * MINUTE;
@@ -34,15 +34,18 @@ const MAX_TEXT = 512;
 const ENHANCED = /^[245]\d\d ([245]\.\d{1,3}\.\d{1,3})\b/;
 
 export interface SettlementRules {
-  /** Settlement of a delivery under this node's lease. `again` outcomes never get here. */
+  /** Settles a delivery under this node's lease. Never called with an `again` outcome. */
   settle(
     delivery: ClaimedDelivery,
     outcome: Exclude<Outcome, { kind: 'again' }>,
     blockedUntil?: number,
   ): Settlement;
-  /** A delivery whose time is over, due or not. `waitedFor`: what kept its site, told where it never got an answer. */
+  /**
+   * Settles a delivery that has expired, due or not. `waitedFor`: why its site waited, reported if there never was an
+   * answer.
+   */
   expire(delivery: ClaimedDelivery, now: number, waitedFor?: string | null): Settlement;
-  /** A claimed delivery whose recipient was suppressed meanwhile, settled without an attempt; null = it may go. */
+  /** Settles a claimed delivery whose recipient was suppressed meanwhile, without an attempt; null = it may be sent. */
   suppressed(delivery: ClaimedDelivery, now: number): Settlement | null;
 }
 
@@ -50,9 +53,9 @@ interface Deps {
   clock: Clock;
   random: Random;
   retry: RetrySchedule;
-  /** Some mail goes through a relay: of what expires nobody knows the way any more. */
+  /** Some mail goes through a relay: the route of an expired message is no longer known. */
   relayed: boolean;
-  /** Whether mail of a sender domain is never sent a second time where the first may have arrived; left out: no. */
+  /** Whether mail of a sender domain is never sent again if it may have arrived; absent: no. */
   atMostOnce?: (senderDomain: string) => boolean;
 }
 
@@ -107,8 +110,8 @@ export function createSettlementRules({
         return defer(delivery, now, attempt, outcome, at);
       }
       case 'unknown': {
-        // A far end that never confirms may have taken every copy: the next ones come at growing distance, and a
-        // one-time code is sent twice, not until its expiry.
+        // A far end that never confirms may have accepted every copy: attempts come at increasing intervals, and a
+        // one-time code is sent at most twice.
         const again = delivery.lastCategory === 'outcome_unknown';
         const end = atMostOnce(delivery.senderDomain)
           ? 'given up, it may have arrived and this domain sends at most once'
@@ -188,7 +191,7 @@ export function createSettlementRules({
     }
   }
 
-  /** Refused for good, or put off so long that it counts as refused (then it may well change: `Transient`). */
+  /** Refused permanently, or deferred so long that it counts as refused (then it may change: `Transient`). */
   function bounced(
     delivery: ClaimedDelivery,
     now: number,
@@ -222,7 +225,7 @@ export function createSettlementRules({
     };
   }
 
-  /** The member of a settlement that says whether to write there again. */
+  /** The part of a settlement that says whether to write to the address again. */
   function suppression(
     delivery: ClaimedDelivery,
     now: number,
@@ -249,11 +252,11 @@ export function createSettlementRules({
     };
   }
 
-  /** Whether a category that is not waited for until the expiry has been waited for long enough. */
+  /** Whether a category that ends before the message expires has lasted long enough. */
   function isOver(delivery: ClaimedDelivery, verdict: Verdict, now: number, attempts: number): boolean {
     const { giveUp, category } = verdict;
     if (giveUp === null || attempts < giveUp.tries) return false;
-    // Time counts from the first deferral, and only while the reason stays the same.
+    // Counted from the first deferral, and only while the reason stays the same.
     const since = delivery.lastCategory === category ? (delivery.firstDeferredAt ?? now) : now;
     return now - since >= giveUp.afterMs;
   }
@@ -288,7 +291,7 @@ export function createSettlementRules({
     };
   }
 
-  /** Time ran out while the recipient's own mailbox refused it: a soft bounce that counts. */
+  /** The message expired while the recipient's own mailbox refused it: a soft bounce that counts. */
   function expirySuppression(
     delivery: ClaimedDelivery,
     now: number,
@@ -307,7 +310,7 @@ export function createSettlementRules({
     });
   }
 
-  /** Some permanent answers are looked at twice before they are believed. */
+  /** Some permanent answers must be confirmed by a second attempt. */
   function secondLook(delivery: ClaimedDelivery, category: Category, now: number): number | null {
     if (delivery.lastCategory === category || delivery.lane === 'critical') return null;
     const waitMs = retry.fixedWaitMs(
@@ -318,7 +321,10 @@ export function createSettlementRules({
     return at < delivery.expiresAt ? at : null;
   }
 
-  /** Back to the queue until `at`; null: no try fits any more, and it waits for its expiry. Given up where that is over. */
+  /**
+   * Back to the queue until `at`; null: no further attempt fits, and it waits for its expiry. Given up if it has
+   * expired.
+   */
   function defer(
     delivery: ClaimedDelivery,
     now: number,
@@ -389,7 +395,7 @@ export function createSettlementRules({
 
 /** `550 5.1.1 No such user` as one line. */
 export function replyText({ code, enhanced, text }: ReplyFacts): string {
-  // A remote's text still holds its enhanced code; that of our own findings does not.
+  // The text of a remote's reply contains its enhanced code; our own texts do not.
   const said = enhanced === null || text.startsWith(enhanced) ? text : `${enhanced} ${text}`;
   return `${code} ${said}`.trim();
 }
@@ -400,8 +406,8 @@ function replyColumns(reply: ReplyFacts | null, detail?: string): { lastCode?: n
 }
 
 /**
- * The group of recipients that share this fault (the path, the sender domain, the recipient domain or the message). A recipient's
- * own mailbox is nobody else's, and what the sandbox plays has no cause.
+ * The group of recipients that share this problem (of the path, the sender domain, the recipient domain or the
+ * message). A problem of one recipient's mailbox belongs to no group, and simulated results have no cause.
  */
 function causeOf(
   delivery: ClaimedDelivery,

@@ -1,4 +1,4 @@
-/** From what the SMTP session reports about one recipient's transaction to an outcome. Pure. */
+/** Turns the SMTP session's result for one recipient's transaction into an outcome. */
 import type { TlsFacts } from '../../../smtp/client-tls.ts';
 import type { TransactionResult } from '../../../smtp/client-types.ts';
 import type { Reply } from '../../../smtp/reply.ts';
@@ -12,18 +12,21 @@ export interface Peer {
   host: string;
   address: string;
   route: 'mx' | 'relay';
-  /** What was said while the connection opened. */
+  /** The conversation while the connection opened. */
   opening: string;
-  /** Why the connection is in the clear although TLS was tried; null or left out: it is not, or no TLS was offered. */
+  /** Why the connection has no TLS although it was tried; null or absent: it has, or TLS was not offered. */
   inClear?: string | null | undefined;
 }
 
-/** So often a message may come back from behind others; then it goes on a connection of its own. */
+/** After this many returns from behind other messages, it gets a connection of its own. */
 const MOST_BEHIND = 2;
-/** Refusals that come from wrong DNS more often than not: believed when they are said again. */
+/** Refusals that often come from wrong DNS: they count when they are repeated. */
 const CONFIRM: ReadonlySet<Category> = new Set(['relay_denied', 'routing_loop']);
 
-/** What a 421 in the middle of a session may say of our address, our rate or our connections: no message pays for it. */
+/**
+ * Categories about our address, our rate or our connections that a 421 during a session can have; no message is charged
+ * for them.
+ */
 const ABOUT_US: ReadonlySet<Category> = new Set([
   'connection_limited',
   'rate_limited',
@@ -34,7 +37,10 @@ const ABOUT_US: ReadonlySet<Category> = new Set([
   'tls_required',
 ]);
 
-/** Outcome for the recipient at `index` of a transaction. `redispatched`: times it was handed on already. */
+/**
+ * Outcome for the recipient at `index` of a transaction. `redispatched`: how often it was already passed to another
+ * connection.
+ */
 export function transactionOutcome(
   result: TransactionResult,
   peer: Peer,
@@ -61,12 +67,12 @@ export function transactionOutcome(
     route: peer.route,
   };
   const recipient = result.recipients[index] ?? null;
-  // A refusal that was final before the connection ended counts as if it had not.
+  // A final refusal before the connection ended counts as usual.
   if (recipient !== null) {
     const reply = replyFacts(recipient.reply);
     if (recipient.accepted) return { kind: 'delivered', route: peer.route, reply, facts };
     const detail = `${peer.host} said: ${recipient.reply.code} ${recipient.reply.text}`.slice(0, 512);
-    // The operator's account at a relay is no fault of the message: it waits until that is mended.
+    // A problem with the operator's account at a relay is not the message's: it waits until that is corrected.
     if (peer.route === 'relay' && WANTS_LOGIN.has(reply.code)) {
       const { stage } = recipient;
       return { kind: 'path', category: 'relay_login_failed', verdict: null, stage, reply, detail, facts };
@@ -90,13 +96,13 @@ export function transactionOutcome(
   }
   if (result.untried || result.reason === 'local')
     return { kind: 'again', detail, fresh: redispatched >= MOST_BEHIND };
-  // What a connection that carried others does says nothing about this message. On one that did not, it is charged.
+  // The failure of a connection that carried other messages says nothing about this one; on a new connection it counts.
   if (result.reused && (result.stage === 'mail' || result.reason === '421'))
     return { kind: 'again', detail, fresh: true };
   return { kind: 'deferred', verdict: lostVerdict(result.reason), stage: result.stage, reply, detail, facts };
 }
 
-/** Outcome of a final reply that was understood as `verdict`. */
+/** Outcome of a final reply with the given verdict. */
 export function replyOutcome(
   verdict: Verdict,
   stage: Stage,
@@ -162,8 +168,8 @@ function replyFacts(reply: Reply): ReplyFacts {
 }
 
 /**
- * `TLSv1.3 TLS_AES_256_GCM_SHA384, certificate verified by DANE, CN=mx.example.net, until 2027-03-01`; what was not
- * verified says why; '' for a connection in the clear.
+ * `TLSv1.3 TLS_AES_256_GCM_SHA384, certificate verified by DANE, CN=mx.example.net, until 2027-03-01`; an unverified
+ * certificate comes with the reason; '' without TLS.
  */
 export function tlsText(tls: TlsFacts | null): string {
   if (tls === null) return '';

@@ -1,10 +1,10 @@
-/** One timer for everything whose time is known: a token of a rate, a pause, a budget. Nothing is polled for. */
+/** One timer for everything with a known time: a token of a rate, a pause, a budget. Nothing is polled. */
 import type { Clock, Timer } from '../../../lib/clock.ts';
 
 export interface Alarm {
-  /** Rings at the latest after so long, once. */
+  /** Rings once, at the latest after this time. */
   after(ms: number): void;
-  /** It never rings again. */
+  /** It will not ring again. */
   stop(): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * How much a path may do now: connections, by its limits and by what experience allows, and the rows that are claimed
- * ahead for it. Given the limits in force and the path's state; owns what is counted of it, and leaves that remembered.
+ * How much a path may do now: the number of connections, by its limits and its health, and the rows that are claimed
+ * ahead for it. Owns the counters of the path, and stores its state.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { PathMemory } from '../../../policy/limits/shaping/path-memory.ts';
@@ -21,19 +21,19 @@ export interface Capacity {
   readonly gates: PathGates;
   readonly health: PathHealth;
   readonly throughput: Pick<Throughput, 'perSecond'>;
-  /** Limits in force, with those of a sender domain where one is given. */
+  /** Limits in force, including those of a sender domain if given. */
   limitsOf(senderDomain?: string): EffectiveLimits;
-  /** Connections that its limits allow. */
+  /** The connections allowed by its limits. */
   cap(): number;
-  /** Connections that may be in use at a time. */
+  /** Connections that may be used now. */
   usable(): number;
-  /** Connections that count against these. */
+  /** Connections that count towards this number. */
   counted(links: Pick<Links, 'size' | 'hanging'>): number;
-  /** Rows it can use within the next seconds. */
+  /** Rows that it can use within the next seconds. */
   demand(): number;
-  /** A final reply came from a host, and whether it took the message; `busy`: connections in use. */
+  /** A final reply came from a host, accepting the message or not; `busy`: connections in use. */
   answered(host: string, busy: number, delivered: boolean): void;
-  /** What it has come to is kept. */
+  /** Stores the path's state. */
   keep(): void;
 }
 
@@ -55,10 +55,10 @@ export function createCapacity(
   const mayBeSmall = place.route === 'mx' && place.provider === null;
   const recalled = deps.memory.recall(place.source, place.site);
   const volume = createPathVolume(clock, recalled);
-  // The same object again and again: shaping answers it without building anything.
+  // Always the same object, for which shaping finds the answer without allocating.
   let asked: PathQuery = { ...place };
   const gates = createPathGates(clock, () => limitsOf(), deps.providerGate);
-  // A relay is the operator's own: it begins with all it may have.
+  // A relay belongs to the operator: it begins with all allowed connections.
   const health = createPathHealth({
     clock,
     state,

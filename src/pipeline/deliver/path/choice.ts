@@ -1,7 +1,6 @@
 /**
- * What goes next on a path, and over which connection: behind another message where the far end is near, else on an idle
- * connection, else a new one is asked for. Given what is ready and what connections there are; leaves that to its caller,
- * and says what is waited for.
+ * The next message of a path, and the connection for it: behind another message if the far end is near, otherwise an
+ * idle connection, otherwise a new one is requested. Also records what is waited for.
  */
 import type { Queue } from '../../queue/queue.ts';
 import type { Prepared } from '../prepare/prepared.ts';
@@ -17,9 +16,9 @@ import type { PathTenants } from './tenants.ts';
 import type { PathWarmup } from './warmup.ts';
 
 export interface Choice {
-  /** The next message with the connection that takes it; null: nothing can go now. */
+  /** The next message with its connection; null: nothing can be sent now. */
   next(): { link: Link; prepared: Prepared } | null;
-  /** Whether the warm-up of the source has room for it. */
+  /** Whether the warm-up of the source allows it. */
   isWarm(prepared: Prepared): boolean;
 }
 
@@ -37,12 +36,14 @@ interface Deps {
   alarm: Alarm;
 }
 
-/** Nearer far ends: one write and one reply a message beat spreading over idle connections (a fifth less CPU). */
+/**
+ * For nearer far ends, one write and one reply per message use a fifth less CPU than spreading over idle connections.
+ */
 const NEAR_MS = 20;
-/** Slower far ends get a connection a message: nothing should wait behind them. */
+/** Slower far ends get one message per connection: nothing should wait behind them. */
 const QUICK_MS = 1_000;
 
-/** `warmupFull`: the source has sent what it may, and what waits for that could go another way. */
+/** `warmupFull`: the source has used its budget, and messages waiting for it could use another route. */
 export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
   const { name, queue, ready, links, capacity, connecting, tenants, warm, connector, notes, alarm } = deps;
   return { next, isWarm };
@@ -63,7 +64,7 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
     if (fresh !== undefined) {
       const link = links.idle((candidate) => carries(candidate, fresh));
       if (link !== null) return { link, prepared: fresh };
-      // Before others use what is idle: a path that is in full use would never have a connection for it.
+      // Before other messages use idle connections: on a fully used path it would never get one.
       if (connecting.stage() === null) connecting.openFor(fresh);
     }
     for (const prepared of candidates) {
@@ -95,8 +96,9 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
   }
 
   /**
-   * A message that may travel behind another of its lane, on a connection that answered within `latencyMs`; never past
-   * one whose turn comes first: a connection that always gets more of its own lane would not come free for it.
+   * A message that can be sent behind another of its lane, on a connection that answered within `latencyMs`; never
+   * before one with an earlier turn, because a connection that always gets more of its own lane would never become
+   * free.
    */
   function behindAnother(
     heads: readonly Prepared[],
@@ -105,7 +107,7 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
     for (const prepared of heads) {
       if (!isWarm(prepared)) continue;
       const { lane } = prepared.item.delivery;
-      // Critical mail does not wait behind another message while a connection of its own can be had.
+      // Critical mail does not wait behind another message while it can get its own connection.
       if (lane === 'critical' && connecting.mayOpen()) continue;
       const link = links.busy(lane, latencyMs, carries, prepared);
       return link === null ? null : { link, prepared };

@@ -1,25 +1,25 @@
 /**
- * How many connections experience allows towards one path: the window grows by one after a whole
- * window's worth of successes, shrinks by one at the first of a series of failures, and a whole window's worth of
- * failures without a success between them (a cohort) means that the far end is gone. Pure.
+ * How many connections to one path have proved possible: the window grows by one after a whole window of successes,
+ * shrinks by one at the first failure of a series, and a whole window of failures without a success in between (a
+ * cohort) means that the far end is down.
  */
 
 export interface ConcurrencyWindow {
-  /** Connections that may be used at a time, ≥ the floor. */
+  /** Connections that may be used concurrently, at least the floor. */
   size(): number;
-  /** A final reply came, whatever it said. `busy`: connections in use; an unused window earns nothing. */
+  /** A final reply came, whatever it said. `busy`: connections in use; the window grows only if it is fully used. */
   succeeded(busy: number, cap: number): void;
-  /** A connection could not be had, or was one too many. True: the whole cohort failed. */
+  /** A connection could not be opened, or was one too many. Returns true if the whole cohort failed. */
   failed(): boolean;
-  /** Begins again at `size`, as after a pause. */
+  /** Starts again at `size`, as after a pause. */
   restart(size: number): void;
 }
 
-/** `floor`: it is never smaller, ≥ 1. */
+/** `floor`: the minimum size, at least 1. */
 export function createConcurrencyWindow(initial: number, floor = 1): ConcurrencyWindow {
   let size = Math.max(floor, Math.floor(initial));
   let success = 0;
-  /** Below zero the window shrinks: the first failure of a series does it, then every `size`-th. */
+  /** Below zero the window shrinks: at the first failure of a series, then at every `size`-th. */
   let failure = 0;
   let cohort = 0;
   return {
@@ -30,7 +30,7 @@ export function createConcurrencyWindow(initial: number, floor = 1): Concurrency
       cohort = 0;
       if (size >= cap || size >= busy + 2) return;
       success += 1 / size;
-      // A third of an eighth is not an eighth of a third: leave room for rounding.
+      // Tolerance for rounding: adding eighths may not give exactly one.
       if (success < 1 - 1e-9) return;
       success = 0;
       failure = 0;

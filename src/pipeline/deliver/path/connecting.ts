@@ -1,6 +1,6 @@
 /**
- * The next connection of a path: whether one may be opened now, and the one that is being opened. One at a time. Given the
- * path's capacity and its route; leaves an open session among the links, or tells what stood in the way.
+ * The next connection of a path: whether one may be opened now, and the one being opened; one at a time. Adds an open
+ * session to the path's connections, or reports why it failed.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
@@ -17,21 +17,21 @@ import type { Links } from './links.ts';
 import type { PathNotes } from './notes.ts';
 import { type Opened, openForHead, pathOutcome } from './opening.ts';
 
-/** What became of an opening. `moved`: the domain belongs to another path by now. */
+/** How an opening ended. `moved`: the domain belongs to another path now. */
 export type OpeningEnd = Exclude<Opened, { kind: 'open' }> | { kind: 'open' } | { kind: 'moved' };
 
 export interface Connecting {
-  /** Of the connection that is being opened; null = none is. */
+  /** Stage of the connection being opened; null = none is. */
   stage(): 'resolving' | 'connecting' | null;
-  /** Opens one for this message, where one may be opened now; says what it waits for where not. */
+  /** Opens one for this message if allowed; otherwise records what it waits for. */
   openFor(prepared: Prepared): void;
-  /** Whether one may be opened now; where not, says what it waits for. */
+  /** Whether one may be opened now; if not, records what it waits for. */
   mayOpen(): boolean;
-  /** A further one was refused while others work: none is asked for so long. */
+  /** A further one was refused while others work: none is requested for this time. */
   pause(ms: number): void;
-  /** None is left: the next may be opened at once. */
+  /** No connection is left: the next may be opened at once. */
   unpause(): void;
-  /** What is being opened is given up. */
+  /** Stops the opening. */
   abort(): void;
 }
 
@@ -51,7 +51,7 @@ interface Deps {
   domains: PathDomains;
 }
 
-/** `on.ended`: an opening came to its end. `on.room`: the provider has a connection left again. */
+/** `on.ended`: an opening ended. `on.room`: the provider has a free connection again. */
 export function createConnecting(
   deps: Deps,
   on: { ended(end: OpeningEnd, recipientDomain: string): void; room(): void },
@@ -69,14 +69,14 @@ export function createConnecting(
     },
     mayOpen,
     openFor(prepared) {
-      // An unused connection that may not carry what waits makes room for one that may.
+      // An unused connection that must not carry the waiting mail is closed for one that may.
       if (capacity.counted(links) >= capacity.usable()) links.leaveOneIdle();
       if (!mayOpen()) return;
       open(prepared).catch((cause: unknown) => {
-        // A bug: the path rests like after any failed opening, so that it is not met in a loop.
+        // A bug: the path waits as after any failed opening, so that it does not repeat in a loop.
         log.error({ err: cause, site }, 'a connection could not be opened for an internal error');
         const outcome = pathOutcome('connect', 'unreachable', 'an internal error ended the opening');
-        // One that had ended already is not counted down twice.
+        // One that had already ended is not counted down twice.
         if (stage !== null) gates.connectionEnded();
         stage = null;
         on.ended({ kind: 'failed', outcome, timedOut: false }, prepared.item.delivery.recipientDomain);
@@ -119,7 +119,7 @@ export function createConnecting(
     const wish = { recipientDomain, critical: lane === 'critical', requireTls, providerRequiresTls };
     const { signal } = abort;
     await domains.known(recipientDomain);
-    // Its domain has moved: a connection to its new host would carry the mail of this site's other domains there.
+    // Its domain has moved: a connection to its new host would also carry mail of this site's other domains.
     if (!domains.isHere(item.delivery)) {
       end({ kind: 'moved' }, recipientDomain);
       return;

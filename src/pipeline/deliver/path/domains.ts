@@ -1,12 +1,15 @@
-/** Where the mail of one path's domains belongs, as its path asks: still here, elsewhere by now, or apart for a time. */
+/**
+ * Whether mail of a domain belongs to this path, as the path asks: still here, moved to another path, or isolated for a
+ * time.
+ */
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { Site, Sites } from '../routing/sites.ts';
 
 export interface PathDomains {
-  /** Resolves when it is known where the domain's mail goes by what DNS says now; never rejects. */
+  /** Resolves when it is known where the domain's mail goes according to current DNS; never rejects. */
   known(recipientDomain: string): Promise<void>;
   isHere(delivery: ClaimedDelivery): boolean;
-  /** What DNS says of the domain and of its site do not fit together: for a time it goes by a path of its own. */
+  /** DNS answers for the domain and for its site contradict each other: for a time the domain has its own path. */
   isolate(recipientDomain: string): void;
 }
 
@@ -17,7 +20,7 @@ export function createPathDomains(
   { egress }: Extract<Site, { kind: 'path' }>,
 ): PathDomains {
   return {
-    // The names of relays are looked up on their way.
+    // The names of relays are looked up when connecting.
     known: (domain) => (egress.direct ? sites.lookUp(domain) : Promise.resolve()),
     isHere: (delivery) => sites.nameOf(delivery) === name,
     isolate: sites.isolate,

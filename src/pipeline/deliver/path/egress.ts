@@ -1,7 +1,7 @@
 /**
- * Whether this node may send by a path, where several nodes share its source (egress-leases.ts). Until it is known who
- * sends, what waits stays where it is; where another node does, it goes back to the store for that one. A path that loses
- * its lease begins nothing more, and its connections are closed before another node opens its own.
+ * Whether this node may send on a path, if several nodes share its source (egress-leases.ts). Until it is known which
+ * node sends, waiting rows stay; if another node does, they go back to the store for that one. A path that loses its
+ * lease starts nothing more, and its connections are closed before another node opens its own.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Lease, LeaseListener, LeaseState } from '../../queue/membership.ts';
@@ -9,19 +9,19 @@ import type { Links } from './links.ts';
 import type { PathNotes } from './notes.ts';
 import type { PathState } from './states.ts';
 
-/** The leave of one path to send. */
+/** The right of one path to send. */
 export interface PathEgress {
   /** false: nothing may be taken, opened or sent now. */
   may(): boolean;
-  /** The path is not used any more: another node may send in its place. */
+  /** The path is no longer used: another node may send instead. */
   end(): void;
-  /** Resolves when no connection is left that another node's would come on top of. */
+  /** Resolves when no connection is left that would add to another node's. */
   cleared(): Promise<void>;
   /** To be called when a connection has ended. */
   linkEnded(): void;
 }
 
-/** `want` gives null where this node alone sends from the source. */
+/** `want` returns null if only this node sends from the source. */
 export function createPathEgress(
   deps: {
     clock: Clock;
@@ -56,13 +56,13 @@ export function createPathEgress(
     },
   };
 
-  /** What another node knew of the path was read again before this one is told that it may send. */
+  /** What another node stored about the path was read again before this node learns that it may send. */
   function changed(holder: LeaseState, graceMs: number): void {
     if (holder === 'held') state.leased();
     else {
       on.lost();
       links.leaveAll();
-      // By a timer in any case: what far ends have answered during a pause of this process is read first.
+      // Always by a timer, so that replies that arrived during a pause of this process are read first.
       clock.setTimer(graceMs, () => {
         if (lease?.state() !== 'held') links.destroyAll();
       });

@@ -1,7 +1,7 @@
 /**
- * What happens when a path, or the way to one of its domains, fails: who hears of it, what is learned, how long nothing
- * goes. One row hears of a failure of the path and is charged nothing; what waits behind it only shows the reason, and
- * nothing in the store is rewritten. A message alone never closes a path.
+ * What happens when a path, or the connection to one of its domains, fails: what is recorded and for how long nothing
+ * is sent. One row gets the failure of the path in its timeline, without counting an attempt; rows that wait only show
+ * the reason, and nothing in the store is rewritten. One message alone never closes a path.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
@@ -30,23 +30,25 @@ import type { PathState } from './states.ts';
 export interface PathFailures {
   /** The path failed: while opening, or (with `item`) by a reply to a message. */
   failed(outcome: PathOutcome, more?: FailedMore): void;
-  /** A connection ended under a message, which was charged for it. */
+  /** A connection ended during a message, which was charged for it. */
   lostUnder(messageId: string, link: Link, detail: string): void;
-  /** The far end has ended a connection between two messages. */
+  /** The far end ended a connection between two messages. */
   endedBetween(link: Link): void;
-  /** A permanent DNS answer holds for every recipient of the domain. */
+  /** A permanent DNS answer applies to every recipient of the domain. */
   refuseDomain(answer: Extract<EndpointAnswer, { kind: 'permanent' }>, domain: string): void;
-  /** Verified TLS is what a sender asks for, and it is not to be had: that concerns their mail, not the site. */
+  /** A sender requires verified TLS, and it is not available: that concerns this sender's mail, not the site. */
   withoutTls(outcome: PathOutcome): void;
-  /** DNS gives no answer for one domain of the site: it goes by a path of its own. */
+  /** The DNS gives no answer for one domain of the site: it gets a path of its own. */
   isolate(recipientDomain: string): void;
-  /** A bug, not an outcome: the message may or may not be with the far end, and is tried again as such. */
+  /** A bug, not an outcome: the far end may or may not have the message, so its outcome is unknown. */
   attemptBroke(item: ReadyItem, cause: unknown): void;
-  /** The message goes on at once, elsewhere; false where it did so often enough, or nothing may go. */
+  /**
+   * Sends the message again at once on another connection; false if that was done often enough, or nothing may be sent.
+   */
   sendAgainAtOnce(item: ReadyItem): boolean;
 }
 
-/** `taken`: messages that the connection had been given by then, the refused one included. */
+/** `taken`: messages given to the connection by then, including the refused one. */
 interface FailedMore {
   item?: ReadyItem;
   link?: Link;
@@ -76,16 +78,16 @@ interface Deps {
 }
 
 const FURTHER_CONNECTION_MS = 30_000;
-/** A message that meets limits on one connection after another stops asking for yet another. */
+/** After this many connections on which a message met limits, it requests no other. */
 const MAX_HANDED_ON = 3;
-/** A path that answered nothing in time is left alone for longer: as if it had failed so often already. */
+/** A path that timed out waits longer: as if it had already failed this often. */
 const TIMEOUT_FAILURES = 3;
-/** A bad reputation slows the path to one a minute; it is not closed for longer than that. */
+/** A bad reputation limits the path to one message per minute; it is not closed for longer than this. */
 const REPUTATION_PAUSE_MS = 60_000;
-/** A far end that ends a connection so soon after the last reply does not end it for having rested. */
+/** A far end that ends a connection so soon after the last reply does not do it because the connection was idle. */
 const AT_ONCE_MS = 1_000;
 const MESSAGES_LEARNT_MS = 24 * 3_600_000;
-/** A whole mail address, its domain too, however it is written. */
+/** A whole mail address including its domain, in any form. */
 const ADDRESS = /[^\s<>"(),;:]{1,320}@[^\s<>"(),;:]{1,255}/g;
 
 export function createPathFailures(deps: Deps): PathFailures {
@@ -99,7 +101,7 @@ export function createPathFailures(deps: Deps): PathFailures {
       const { address, port } = endpoint;
       if (!health.lostUnder(`${address}:${port}`, messageId) || state.closed() !== null) return;
       if (tried.avoid(endpoint)) {
-        // Another host may take what this one loses.
+        // Another host may accept what this one drops.
         log.info({ site, host: endpoint.host, address, reason: detail }, 'host avoided');
         links.leaveThose((link) => link.endpoint.address === address && link.endpoint.port === port);
         return;
@@ -125,7 +127,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     },
   };
 
-  /** Soon after the last reply, and again after as many messages, that is what it always does. */
+  /** If it happens soon after the last reply, and again after as many messages, the far end always does this. */
   function endedBetween({ endpoint, farEnd, session, openedAtMs, endedAtMs }: Link): void {
     if (clock.monotonicMs() - endedAtMs > AT_ONCE_MS) return;
     const most = farEnd.endedAfter(session.transactions(), openedAtMs);
@@ -159,7 +161,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     }
   }
 
-  /** Verified TLS is what a sender asks for, and it is not to be had: that concerns their mail, not the site. */
+  /** A sender requires verified TLS, and it is not available: that concerns this sender's mail, not the site. */
   function withoutTls(outcome: PathOutcome): void {
     const verdict = localVerdict('tls_failed', 'retry', 'path');
     for (const { item } of ready.remove((prepared) => prepared.requireTls)) {
@@ -169,7 +171,7 @@ export function createPathFailures(deps: Deps): PathFailures {
 
   // ── when the path fails ─────────────────────────────────────────────────────────────────────────────────
 
-  /** The attempted row hears of it; what waits behind it only carries the reason. */
+  /** The attempted row records the failure; rows that wait only show the reason. */
   function pathFailed(
     outcome: PathOutcome,
     { item, link, taken = 0, timedOut = false }: FailedMore = {},
@@ -184,7 +186,7 @@ export function createPathFailures(deps: Deps): PathFailures {
       messagesPerSecond: gates.effective().limits.messagesPerSecond,
     });
     const closed = state.closed();
-    // Replies that come together count once. A suspension closes the path, so it comes when all else is settled.
+    // Replies that come together count once. A suspension closes the path, so it is applied last.
     const limit = (suspends: boolean): void => {
       if (closed !== null) return;
       for (const note of effects) if ((note.param === 'suspended') === suspends) deps.overrides.note(note);
@@ -193,14 +195,14 @@ export function createPathFailures(deps: Deps): PathFailures {
     const connection = item === undefined || outcome.category === 'connection_limited';
     const cohort = connection && health.window.failed();
     if (moveToOtherConnection(outcome, item, link, taken)) return;
-    // Other connections still work: this one more is refused, the path is not down.
+    // Other connections still work: the path refuses one more, but is not down.
     if (item === undefined && links.size() > 0 && !cohort) {
       deps.connecting.pause(FURTHER_CONNECTION_MS);
       limit(true);
       log.debug({ site, detail: outcome.detail }, 'a further connection failed; the open ones go on');
       return;
     }
-    // Connections that end together are one failure of the path, not as many as there were connections.
+    // Connections that end together are one failure of the path, however many there were.
     const until = closed?.until ?? now + waitMs;
     const attempted = item ?? ready.heads()[0]?.item;
     if (attempted !== undefined) {
@@ -212,7 +214,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     limit(true);
   }
 
-  /** Fewer connections, or fewer messages on one, is all that it asks for: others carry the message. */
+  /** The reply only asks for fewer connections, or fewer messages on one: others carry the message. */
   function moveToOtherConnection(
     outcome: PathOutcome,
     item: ReadyItem | undefined,
@@ -230,7 +232,9 @@ export function createPathFailures(deps: Deps): PathFailures {
     return true;
   }
 
-  /** Asked for encryption on a connection in the clear: from now on there is none, and the message goes at once. */
+  /**
+   * The far end requires TLS on a connection without it: from now on it is used, and the message is sent again at once.
+   */
   function underTls(item: ReadyItem, link: Link): boolean {
     if (deps.life.stopping || item.redispatched >= MAX_HANDED_ON || link.session.tls !== null) return false;
     links.leaveThose(({ session }) => session.tls === null);
@@ -239,7 +243,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     return true;
   }
 
-  /** How long a failure keeps the path closed: what a reply asks for, what its category says, never less than usual. */
+  /** How long a failure closes the path: the wait in the reply, or that of its category, never less than usual. */
   function pauseMs({ verdict, category }: PathOutcome, timedOut: boolean): number {
     const failures = state.failures() + 1;
     const usual = retry.breakerWaitMs(timedOut ? failures + TIMEOUT_FAILURES : failures);
@@ -258,7 +262,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     );
     const urgent = ready.count('critical') > 0;
     health.closed();
-    // Everybody's mail for this site shows it, and a reply may name somebody else's recipient.
+    // All mail for this site shows the reason, and a reply may name somebody else's recipient.
     const reason = said.slice(0, 1024).replace(ADDRESS, '(an address)');
     state.close(until, { reason, cause, asked });
     if (urgent) state.urgent();

@@ -1,7 +1,7 @@
 /**
- * How far ends treat connections, one address and port at a time: how long they usually take over a message, whether
- * they take the next envelope behind a message's final dot, after how many messages they end a connection without a
- * word. Given what connections came to; what costs minutes to find out is kept for a day, over a restart. Bounded.
+ * How far ends treat connections, by address and port: how long a message usually takes, whether they accept the next
+ * envelope directly after a message's final dot, after how many messages they end a connection without a 421. Facts
+ * that cost minutes to find out are stored for a day, over a restart. Limited in size.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
@@ -9,17 +9,17 @@ import { type EgressMemory, readFlag } from '../../../policy/limits/shaping/egre
 
 /** One far end. */
 export interface FarEnd {
-  /** It takes an envelope that travels with the last octets of the message before. */
+  /** It accepts an envelope that is sent with the last octets of the message before. */
   readonly takesBehind: boolean;
-  /** One that did was never answered: it drops what follows a dot. */
+  /** It never answered such an envelope: it drops what follows a final dot. */
   droppedBehind(): void;
-  /** A transaction ended after so many milliseconds. */
+  /** A transaction took this many milliseconds. */
   took(ms: number): void;
-  /** Milliseconds that a transaction may take before it takes longer than usual. */
+  /** After this many milliseconds a transaction takes longer than usual. */
   patienceMs(): number;
   /**
-   * It ended a connection, and not for having rested, after so many messages. How many it allows; null = not known.
-   * `openedAtMs`: when it took the connection, monotonic.
+   * It ended a connection that was not idle after this many messages. Returns how many it allows; null = unknown.
+   * `openedAtMs`: when it accepted the connection, monotonic.
    */
   endedAfter(messages: number, openedAtMs: number): number | null;
 }
@@ -30,14 +30,14 @@ export interface FarEnds {
 
 const MOST = 10_000;
 const KEPT_MS = 24 * 3_600_000;
-/** Several times the usual: most answers take less, and whoever waits behind one is not kept for long. */
+/** Several times the usual time: most answers are faster, and messages behind one do not wait long. */
 const TIMES_USUAL = 4;
 const LEAST_PATIENCE_MS = 1_000;
 const MOST_PATIENCE_MS = 60_000;
-/** Of one that has not answered yet. */
+/** For a far end that has not answered yet. */
 const FIRST_PATIENCE_MS = 15_000;
 
-/** Nothing is known but what `learned` keeps. */
+/** Empty, except for the stored facts in `learned`. */
 export function createFarEnds(deps: { clock: Clock; egressMemory: Pick<EgressMemory, 'facts'> }): FarEnds {
   const { clock } = deps;
   const dropping = deps.egressMemory.facts('drops-behind', readFlag, KEPT_MS);
@@ -63,7 +63,7 @@ export function createFarEnds(deps: { clock: Clock; egressMemory: Pick<EgressMem
         dropping.set(key, true, clock.now() + KEPT_MS);
       },
       took(ms) {
-        // One that hung for minutes says little about the next.
+        // One transaction that hung for minutes says little about the next.
         const most = usualMs === null ? FIRST_PATIENCE_MS : TIMES_USUAL * Math.max(usualMs, 250);
         const counted = Math.min(ms, most);
         usualMs = usualMs === null ? counted : usualMs + (counted - usualMs) / 8;
@@ -73,7 +73,7 @@ export function createFarEnds(deps: { clock: Clock; egressMemory: Pick<EgressMem
         return Math.min(MOST_PATIENCE_MS, Math.max(LEAST_PATIENCE_MS, TIMES_USUAL * usualMs));
       },
       endedAfter(messages, openedAtMs) {
-        // A server that is restarted ends all connections that there are, but not the next one after as many messages.
+        // A server that restarts ends all current connections, but not the next one after the same number of messages.
         if (openedAtMs < last.atMs) return null;
         const again = messages === last.messages;
         last = { messages, atMs: clock.monotonicMs() };

@@ -1,8 +1,7 @@
 /**
- * What experience says of a path: how many connections it bears, and whether one of its hosts loses messages. A message
- * alone never says that, nor do a few recipients: connections that end under a message count by the messages they met,
- * beside those that were answered, at one host. Whether the path is closed is its state (path-states.ts). Nothing here
- * touches the network.
+ * What was observed of a path: how many connections it supports, and whether one of its hosts loses messages. One
+ * message or a few recipients are not enough: lost connections are counted by the messages they carried and compared
+ * with answered ones, per host. Whether the path is closed is its state (states.ts). Does not use the network.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { RememberedPath } from '../../../policy/limits/shaping/path-memory.ts';
@@ -11,37 +10,43 @@ import type { PathState } from './states.ts';
 
 export interface PathHealth {
   readonly window: ConcurrencyWindow;
-  /** A final reply came from a host. True where that opened the path. */
+  /** A final reply came from a host. Returns true if that opened the path. */
   succeeded(host: string, busy: number, cap: number): boolean;
-  /** A connection to a host ended under a message; true where it loses so many that it is to blame. */
+  /** A connection to a host ended during a message; returns true if the host loses so many that it is at fault. */
   lostUnder(host: string, messageId: string): boolean;
-  /** Of so many connections that hang, how many count against no window: a few, and as many as others were answered. */
+  /**
+   * Of this many connections that hang, how many do not count towards a limit: a few, and as many as others were
+   * answered.
+   */
   excuses(hanging: number): number;
-  /** It closed: what was lost before counts no more. */
+  /** The path closed: earlier losses no longer count. */
   closed(): void;
 }
 
-/** Different messages whose connections ended: fewer where the path has just failed and one message finds out. */
+/**
+ * Different messages whose connections ended; fewer are needed when the path has just failed and tests with single
+ * messages.
+ */
 const MESSAGES_TO_BLAME = 5;
 const PROBES_TO_BLAME = 2;
-/** What is looked at: the last transactions, within so long. */
+/** The last transactions within this time are examined. */
 const LOOKED_AT = 20;
 const LOOKED_BACK_MS = 5 * 60_000;
-/** Connections that a path begins with: unknown, or known from a success within a day. */
+/** Connections with which a path begins: unknown, or with a success within the last day. */
 const UNKNOWN_START = 2;
 const KNOWN_START = 5;
 const RESUME_AT = 2;
-/** Of what a relay may have, it keeps this share whatever happens: it is the operator's own. */
+/** The share of its connections that a relay always keeps, because it belongs to the operator. */
 const RELAY_FLOOR = 1 / 4;
 const KNOWN_FOR_MS = 24 * 3_600_000;
-/** A success is remembered so often. */
+/** A success is stored this often. */
 const TOLD_EVERY_MS = 3_600_000;
 
 export function createPathHealth(deps: {
   clock: Clock;
   state: Pick<PathState, 'succeeded' | 'remember' | 'breaker'>;
   recalled: Pick<RememberedPath, 'failures' | 'updatedAt'> | null;
-  /** A configured relay begins with all it may have. */
+  /** A configured relay begins with all allowed connections. */
   startAt: number | null;
 }): PathHealth {
   const { clock, state, recalled } = deps;
@@ -52,7 +57,7 @@ export function createPathHealth(deps: {
     deps.startAt ?? (known ? KNOWN_START : UNKNOWN_START),
     Math.max(1, floor),
   );
-  /** The last transactions, in a circle. `lost`: the message whose connection ended; null = it was answered. */
+  /** The last transactions, as a ring. `lost`: the message whose connection ended; null = it was answered. */
   const last = Array.from({ length: LOOKED_AT }, () => ({ ...NOTHING }));
   let at = 0;
   let toldAtMs = Number.NEGATIVE_INFINITY;
@@ -66,7 +71,7 @@ export function createPathHealth(deps: {
         return true;
       }
       window.succeeded(busy, cap);
-      // Known from now on, also to the next start.
+      // From now on the path is known, also after a restart.
       if (clock.monotonicMs() - toldAtMs >= TOLD_EVERY_MS) {
         toldAtMs = clock.monotonicMs();
         state.remember();
@@ -87,7 +92,7 @@ export function createPathHealth(deps: {
     },
     excuses(hanging) {
       if (hanging <= MESSAGES_TO_BLAME) return hanging;
-      // A far end that answers nobody would get as many as it may have, and each may be one more copy.
+      // A far end that answers nobody would get as many as allowed, and each may become a duplicate.
       let answered = 0;
       for (const one of last)
         if (one.host !== '' && one.lost === null && clock.monotonicMs() - one.atMs <= LOOKED_BACK_MS)

@@ -1,7 +1,7 @@
 /**
- * What a path takes from the queue: as many messages of each lane as its connections can use soon, read and signed while
- * these are busy, and the further recipients that travel in one transaction. Given the queue and the path's measures;
- * leaves prepared messages with the picker, and gives back what could not be read.
+ * What a path takes from the queue: as many messages of each lane as its connections can use soon, read and signed
+ * while these are busy, and the other recipients that share a transaction. Passes prepared messages to the picker, and
+ * gives messages that could not be read back to the queue.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
@@ -20,19 +20,19 @@ import type { Picker } from './picker.ts';
 import type { PathTenants } from './tenants.ts';
 import type { PathWarmup } from './warmup.ts';
 
-/** What one path has taken and is making ready. */
+/** The messages that one path has taken and prepares. */
 export interface PathIntake {
-  /** Takes what can be used; `probes`: at most so many in all, while the path finds out whether it works. */
+  /** Takes messages that can be used; `probes`: at most this many in total, while the path tests whether it works. */
   take(probes: number | null): void;
   /**
-   * True: it has been ready for so long that its sender domain's keys and settings may have changed; it is made ready anew
-   * and comes first in its lane then.
+   * Returns true if it has been prepared for so long that its sender domain's keys and settings may have changed; it is
+   * then prepared again and comes first in its lane.
    */
   renewed(prepared: Prepared): boolean;
   /** Messages that are being read and signed. */
   preparing(): number;
   preparingOf(lane: Lane): number;
-  /** Further recipients of a message that goes now, for the same transaction. */
+  /** Other recipients of a message that is sent now, for the same transaction. */
   takeForSameTransaction(prepared: Prepared): ReadyItem[];
 }
 
@@ -52,17 +52,17 @@ interface Deps {
   finish: Finish;
 }
 
-/** Waiting for the store to be readable again before the next try. */
+/** The wait before the next try while the store cannot be read. */
 const STORE_RETRY_MS = 500;
-/** As long as an answer about a domain may be out of date anyway (domains.ts). */
+/** As long as the cache of domains (domains.ts). */
 const PREPARED_FOR_MS = 5_000;
 const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
 
-/** Nothing is taken before `take`. `on.prepared`: one more was made ready, or came to an end on the way. */
+/** Takes nothing before `take`. `on.prepared`: one more was prepared, or ended during preparation. */
 export function createPathIntake(deps: Deps, on: { prepared(): void }): PathIntake {
   const { name, queue, preparer, clock, log, ready, tenants, warm, notes, capacity, links } = deps;
   const preparing: Record<Lane, number> = { critical: 0, normal: 0, bulk: 0 };
-  /** Of those being prepared, messages whose further copies travel with them. */
+  /** Messages being prepared whose other recipients share their transaction. */
   const preparingShared = new Set<string>();
 
   return {
@@ -126,14 +126,14 @@ export function createPathIntake(deps: Deps, on: { prepared(): void }): PathInta
     on.prepared();
   }
 
-  /** A copy of the same message to the same domain is about to go, and takes this one along. */
+  /** A copy of the same message to the same domain is about to be sent and can include this one. */
   function joinsTransaction(delivery: ClaimedDelivery): boolean {
     if (!mayShare(delivery)) return false;
     const key = shareKey(delivery);
     return preparingShared.has(key) || ready.leads(key);
   }
 
-  /** Further recipients of a message that goes now, for the same transaction. */
+  /** Other recipients of a message that is sent now, for the same transaction. */
   function takeForSameTransaction({ item, shared }: Prepared): ReadyItem[] {
     const { lane } = item.delivery;
     const sameTransaction: ReadyItem[] = [];

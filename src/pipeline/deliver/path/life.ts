@@ -1,6 +1,9 @@
-/** What of one path is under way, and whether it goes on: what a path that stops finds out is given back, not handed on. */
+/**
+ * What of one path is running, and whether it continues: a path that is stopping gives its work back instead of passing
+ * it on.
+ */
 export interface Life {
   readonly stopping: boolean;
-  /** Transactions under way. */
+  /** Running transactions. */
   readonly inFlight: number;
 }

@@ -1,7 +1,7 @@
 /**
- * What a path may do at this moment as far as figures go: connections, their rate, messages a second, the provider's
- * total, how many of them each lane may use. Given the limits in force (shaping data and overrides), says yes or how
- * long to wait, so that nobody polls.
+ * The numeric limits of a path: connections, their rate, messages per second, the total of the provider, and how many
+ * connections each lane may use. Takes the limits in force (shaping data and overrides); answers yes or how long to
+ * wait, so that nothing polls.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import { createRateGate } from '../../../lib/rate-gate.ts';
@@ -18,19 +18,19 @@ export interface ProviderGate {
 export interface PathGates {
   /** In force now. */
   effective(): EffectiveLimits;
-  /** 0 = a message may go now, else milliseconds to wait. */
+  /** 0 = a message may be sent now, otherwise milliseconds to wait. */
   messageWaitMs(): number;
   messageSent(): void;
-  /** One that was to go was not sent after all. */
+  /** A counted message was not sent after all. */
   messageNotSent(): void;
-  /** 0 = a connection may be opened now as far as its rate goes. */
+  /** 0 = the rate allows a connection now. */
   connectionWaitMs(): number;
-  /** The provider has a connection left for this path; where not, `wake` is called when one is free. */
+  /** The provider has a free connection for this path; if not, `wake` is called when there is one. */
   providerHasRoom(wake: () => void): boolean;
   connectionOpened(): void;
-  /** An opening makes a further connection after one that failed: it counts for the rate. */
+  /** An opening made another connection after one that failed; it counts towards the rate. */
   connectedAgain(): void;
-  /** Opened or failed to open: it does not count any more. */
+  /** The connection was opened or failed to open: it no longer counts. */
   connectionEnded(): void;
 }
 
@@ -51,7 +51,7 @@ export function createPathGates(
     }
     if (current?.newConnectionsPerMinute !== newConnectionsPerMinute) {
       const perMinute = newConnectionsPerMinute;
-      // Ten seconds' worth may come at once.
+      // Ten seconds' worth may be opened at once.
       connections.set(perMinute === null ? null : perMinute / 60, Math.ceil((perMinute ?? 6) / 6));
     }
     current = found.limits;
@@ -91,7 +91,7 @@ export function createPathGates(
   };
 }
 
-/** Connections that mail of this lane and those below it may use at a time: the rest is kept for the lanes above. */
+/** Connections that mail of this lane and lower lanes may use; the rest is kept for the higher lanes. */
 export function laneSlots(lane: Lane, cap: number): number {
   switch (lane) {
     case 'critical':

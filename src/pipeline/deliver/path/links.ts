@@ -1,7 +1,7 @@
 /**
- * The open connections of a path: which are idle, which are busy with what, and when an unused one is closed. A
- * connection that has done its share leaves: it takes nothing new and closes after what is in flight, and counts until
- * it is gone.
+ * The open connections of a path (links): which are idle, what the others carry, and when an unused one is closed. A
+ * connection that has reached its limit of messages leaves: it accepts nothing new, closes after its current
+ * transactions, and counts until it is closed.
  */
 import type { Clock, Timer } from '../../../lib/clock.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
@@ -16,54 +16,56 @@ export interface Link {
   readonly session: Session;
   readonly endpoint: Endpoint;
   readonly farEnd: FarEnd;
-  /** What was said while it opened. */
+  /** The conversation while it opened. */
   readonly opening: string;
   readonly openedAtMs: number;
   /** Messages given to it so far. */
   taken: number;
   /** Of its last transaction; Infinity before the first. */
   latencyMs: number;
-  /** Of the messages in flight on it; null = none. */
+  /** Lane of its current messages; null = none. */
   lane: Lane | null;
   tenant: string;
   inFlight: number;
-  /** The message in hand takes longer than this far end usually does. */
+  /** The current message takes longer than usual for this far end. */
   hangs: boolean;
-  /** Waits behind the message in hand, and can still be taken back. */
+  /** The message that waits behind the current one and can still be withdrawn. */
   behind: { item: ReadyItem; sinceMs: number } | null;
-  /** When its last transaction came to its end. */
+  /** When its last transaction ended. */
   endedAtMs: number;
   idleTimer: Timer | null;
 }
 
 export interface Links {
-  /** Connections that take messages. */
+  /** Connections that accept messages. */
   size(): number;
-  /** Those that leave included. */
+  /** Including those that leave. */
   all(): number;
-  /** Those that take messages, and whose far end has not answered for longer than it usually takes. */
+  /** Accepting connections whose far end has not answered for longer than usual. */
   hanging(): number;
   /** Messages on these. */
   hangingMessages(): number;
   busyCount(): number;
   slots(): Pick<Slots, 'busy' | 'criticalOf'>;
-  /** Connections in use by one sender domain, those that hang included. */
+  /** Connections used by one sender domain, including those that hang. */
   busyOf(tenant: string): number;
-  /** These take nothing new and close after what is in flight. */
+  /** These accept nothing new and close after their current transactions. */
   leaveThose(which: (link: Link) => boolean): void;
-  /** Least recently used first, so that no host draws everything. */
+  /** The least recently used one, so that all hosts are used. */
   idle(may: (link: Link) => boolean): Link | null;
-  /** One that carries this lane, answered its last message within `withinMs`, and may carry this one behind it. */
+  /**
+   * A connection that carries this lane, answered its last message within `withinMs`, and may carry this one behind it.
+   */
   busy<Mail>(lane: Lane, withinMs: number, may: (link: Link, mail: Mail) => boolean, mail: Mail): Link | null;
   add(endpoint: Endpoint, farEnd: FarEnd, session: Session, idleMs: number): void;
-  /** The one that an item waits on behind another message, or null. */
+  /** The connection on which an item waits behind another message, or null. */
   behind(item: ReadyItem): Link | null;
   take(link: Link, delivery: ClaimedDelivery): void;
   done(link: Link, delivery: ClaimedDelivery, idleMs: number): void;
   leave(link: Link): void;
-  /** The one that rested longest leaves, where one is idle. */
+  /** The one that has been idle longest leaves, if any is idle. */
   leaveOneIdle(): void;
-  /** All take nothing new and close after what is in flight. */
+  /** All accept nothing new and close after their current transactions. */
   leaveAll(): void;
   quitAll(): void;
   destroyAll(): void;
@@ -71,9 +73,9 @@ export interface Links {
 
 export function createLinks(deps: {
   clock: Clock;
-  /** One is gone. */
+  /** A connection has ended. */
   closed(link: Link, close: SessionClose): void;
-  /** One hangs. */
+  /** A connection hangs. */
   hangs(): void;
 }): Links {
   const { clock } = deps;
@@ -149,7 +151,7 @@ export function createLinks(deps: {
       session.watch({
         patienceMs: farEnd.patienceMs,
         slow() {
-          // Nothing but an envelope that was taken back is left on it.
+          // Only an envelope of a withdrawn message is left on it.
           if (link.inFlight === 0) return session.destroy();
           link.hangs = true;
           deps.hangs();
@@ -173,7 +175,7 @@ export function createLinks(deps: {
       link.inFlight += 1;
       link.lane = lane;
       link.tenant = senderDomain;
-      // To the end: the next message goes to the one that rested longest.
+      // To the end of the order: the next message uses the one that has been idle longest.
       if (links.delete(link)) links.add(link);
     },
     done(link, _delivery, idleMs) {
@@ -198,7 +200,7 @@ export function createLinks(deps: {
     },
   };
 
-  /** Asked several times a message: no lists are made. */
+  /** Called several times per message, so it builds no lists. */
   function count(fits: (link: Link) => boolean): number {
     let found = 0;
     for (const link of links) if (fits(link)) found += 1;
@@ -212,7 +214,7 @@ export function createLinks(deps: {
     return count(isOne);
   }
 
-  /** An idle connection is closed after a while; the far end's patience is not ours to use up. */
+  /** An idle connection is closed after a while, before the far end does it. */
   function rest(link: Link, idleMs: number): void {
     if (!links.has(link) || link.inFlight > 0) return;
     link.idleTimer?.cancel();

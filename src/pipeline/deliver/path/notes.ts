@@ -1,4 +1,4 @@
-/** What a path remembers of itself to be shown: the last words, the last reason to wait, the domains that came by. */
+/** What a path records about itself for display: the last reply, the last reason to wait, recent recipient domains. */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { maskAddresses } from '../../../lib/log.ts';
@@ -6,9 +6,9 @@ import type { ReplyFacts } from '../outcome/outcome.ts';
 import type { PathWord, WaitKind } from './state.ts';
 
 export interface PathNotes {
-  /** Mail for this domain came by. */
+  /** There was mail for this domain. */
   met(recipientDomain: string): void;
-  /** `why`: in words, where the kind does not say it. */
+  /** `why`: a text, if the kind does not say it. */
   waits(kind: WaitKind, forMs?: number, why?: string): void;
   succeeded(reply: ReplyFacts): void;
   failed(detail: string): void;
@@ -38,7 +38,7 @@ export function createPathNotes(clock: Pick<Clock, 'now'>): PathNotes {
       domains.set(recipientDomain, true);
     },
     waits(kind, forMs, why = '') {
-      // Said before every message that goes.
+      // Called before every message that is sent.
       if (kind === 'none') waiting = NOTHING;
       else waiting = { kind, why, until: forMs === undefined ? null : clock.now() + Math.ceil(forMs) };
     },

@@ -1,7 +1,7 @@
 /**
- * Opens a connection for the message at the head of a path: asks for the endpoints of its domain and tries them in
- * order. Leaves a session, or what stood in the way and whom that concerns: a domain, one sender's wish for TLS, or the
- * whole path. Nothing is remembered here.
+ * Opens a connection for the next message of a path: asks for the endpoints of its domain and tries them in order.
+ * Returns a session, or the failure and what it concerns: a domain, one sender's TLS requirement, or the whole path.
+ * Keeps no state.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { OpenFailure, Session } from '../../../smtp/client-types.ts';
@@ -21,15 +21,17 @@ export type PathOutcome = Extract<Outcome, { kind: 'path' }>;
 
 export type Opened =
   | { kind: 'open'; endpoint: Endpoint; session: Session }
-  /** Holds for every recipient of the domain. */
+  /** Applies to every recipient of the domain. */
   | { kind: 'permanent'; answer: Extract<EndpointAnswer, { kind: 'permanent' }> }
-  /** DNS gave no answer for this domain, or its own TLS policy is not met: others of the site need not wait for it. */
+  /**
+   * The DNS gave no answer for this domain, or its own TLS policy is not met: other domains of the site need not wait.
+   */
   | { kind: 'unresolved'; outcome: PathOutcome }
-  /** Verified TLS, which only some senders ask for, is not to be had. */
+  /** Verified TLS, which only some senders require, is not available. */
   | { kind: 'without-tls'; outcome: PathOutcome }
-  /** Nobody could be connected to. `timedOut`: because nothing was answered. */
+  /** No connection was possible. `timedOut`: because there was no answer. */
   | { kind: 'failed'; outcome: PathOutcome; timedOut: boolean }
-  /** The opening was broken off by a stop. */
+  /** A stop aborted the opening. */
   | { kind: 'stopped' };
 
 export interface OpeningDeps {
@@ -37,11 +39,11 @@ export interface OpeningDeps {
   metrics: Pick<DeliverMetrics, 'opened'>;
   classifier: Pick<Classifier, 'classify'>;
   connector: Pick<Connector, 'endpoints' | 'open' | 'notOpened'>;
-  /** Met in vain by earlier attempts. */
+  /** Hosts that earlier attempts tried without success. */
   tried: TriedHosts;
 }
 
-/** Sessions that got as far as a connection, for one attempt. */
+/** Sessions that reached a connection, for one attempt. */
 const MAX_SESSIONS = 2;
 
 export async function openForHead(
@@ -62,12 +64,13 @@ export async function openForHead(
   }
   let failure: { endpoint: Endpoint; result: OpenFailure } | null = null;
   tried.offered(answer.endpoints);
-  // Everybody had a turn and it was in vain: it begins with the best again.
+  // All were tried without success: start again with the best.
   if (answer.endpoints.every((endpoint) => tried.has(endpoint))) tried.clear();
   const sessions = new Map<string, number>();
   for (const endpoint of untriedFirst(answer.endpoints, tried)) {
     if (signal.aborted) break;
-    // Whoever answers and refuses us twice over is not asked host by host; a list of relays is the operator's own.
+    // After two hosts have answered and refused, the others are not asked; relays were chosen by the operator and are
+    // all asked.
     const target = endpoint.route === 'mx' ? '' : `${endpoint.host}:${endpoint.port}`;
     const met = sessions.get(target) ?? 0;
     if (met >= MAX_SESSIONS) continue;
@@ -83,7 +86,7 @@ export async function openForHead(
     failure = { endpoint, result };
     connector.notOpened(endpoint, result, verdictOf(deps, endpoint, result)?.category ?? null);
   }
-  // Openings are broken off by a stop; that says nothing about the path.
+  // A stop aborts openings, which says nothing about the path.
   if (signal.aborted) return { kind: 'stopped' };
   if (failure === null) {
     const outcome = pathOutcome('dns', 'dns_failure', `no usable address for ${recipientDomain}`);
@@ -92,7 +95,7 @@ export async function openForHead(
   return openingFailed(deps, failure.endpoint, failure.result);
 }
 
-/** A failure of the path that we name ourselves. */
+/** A failure of the path that we detect ourselves. */
 export function pathOutcome(stage: PathOutcome['stage'], category: Category, detail: string): PathOutcome {
   return { kind: 'path', category, verdict: null, stage, reply: null, detail, facts: NO_FACTS };
 }
@@ -102,7 +105,7 @@ function openingFailed(deps: OpeningDeps, endpoint: Endpoint, failed: OpenFailur
   const { host, address, port } = endpoint;
   const where = host === address ? `${address}:${port}` : `${host} [${address}]:${port}`;
   const isTls = isByTls(failed);
-  // What a server answers to STARTTLS is about TLS, but for a 421.
+  // A reply to STARTTLS is about TLS, except 421.
   const verdict =
     failed.reason === 'reply' && !(isTls && reply?.code !== 421) ? verdictOf(deps, endpoint, failed) : null;
   const category = verdict === null ? categoryOf(failed) : verdict.category;
@@ -134,7 +137,7 @@ function verdictOf(
   return { ...verdict, category: toldAs(verdict) };
 }
 
-/** What failed, in words that follow the name of the far end. */
+/** The failure, in words that follow the name of the far end. */
 function failureText(failed: OpenFailure): string {
   const { stage, reason, reply, tls, asked } = failed;
   const said = reply === null ? failed.detail : `${reply.code} ${reply.text}`;

@@ -1,12 +1,12 @@
 /**
- * One path's delivery: takes its work from the queue, prepares it, keeps connections and sends.
+ * Delivery on one path: takes messages from the queue, prepares them, keeps connections and sends.
  *
- *   queue ──take──► preparing (read, sign) ──► ready ──► a connection with room ──► outcome ──► settled
+ *   queue ──take──► preparing (read, sign) ──► ready ──► a free connection ──► outcome ──► settled
  *
- * Two stages, so that signing (on the thread pool) runs while connections are busy. A connection takes a second message
- * of the same lane while one is in flight: its envelope then travels with the first one's last bytes. Connections open
- * one at a time, only while something that may use one finds none. Each part beside this file owns one thing and tells
- * this one what has happened; what happens then stands here.
+ * There are two stages, so that signing (on the thread pool) runs while connections are busy. A connection accepts a
+ * second message of the same lane while one is being sent: its envelope is then sent with the first one's last bytes.
+ * Connections are opened one at a time, only if a waiting message finds none. Each part beside this file owns one thing
+ * and reports to this file, which decides what follows.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Failpoints } from '../../../lib/failpoints.ts';
@@ -52,27 +52,27 @@ import { createPathWarmup } from './warmup.ts';
 export interface Path {
   /** There may be work, or a reason to look again. */
   wake(): void;
-  /** Some domain may belong to another site now: what waits here for a connection is looked at again. */
+  /** Some domain may belong to another site now: mail that waits here for a connection is checked again. */
   regroup(): void;
-  /** Rows it can use within the next seconds. */
+  /** Rows that it can use within the next seconds. */
   demand(): number;
-  /** Messages it got through within about the last second. */
+  /** Messages sent within about the last second. */
   throughput(): number;
-  /** What is shown of it. */
+  /** Its view, for display. */
   readonly ref: PathRef;
-  /** What this item, which is in memory, waits for; null: it is about to go. */
+  /** What this item in memory waits for; null: it will be sent next. */
   waitOf(item: ReadyItem): KeptBack | null;
-  /** Its connections take nothing new: the next message opens one. */
+  /** Its connections accept nothing new: the next message opens one. */
   reconnect(): void;
-  /** Finishes what is in flight until `deadlineMs`, gives everything else back. */
+  /** Finishes current transactions until `deadlineMs`, gives everything else back. */
   stop(deadlineMs: number): Promise<void>;
-  /** It is not used any more: another node may send in its place. */
+  /** It is no longer used: another node may send instead. */
   forget(): void;
-  /** Nothing is in flight, prepared or connected: the path may be forgotten. */
+  /** Nothing is being sent, prepared or connected: the path may be dropped. */
   isIdle(): boolean;
 }
 
-/** What all paths share. */
+/** Shared by all paths. */
 export interface PathDeps {
   clock: Clock;
   log: Logger;
@@ -92,7 +92,7 @@ export interface PathDeps {
   warmup: Warmup;
 }
 
-/** What is this path's own. */
+/** Specific to one path. */
 export interface PathPlace {
   name: string;
   place: Extract<Site, { kind: 'path' }>;
@@ -100,11 +100,14 @@ export interface PathPlace {
   domains: PathDomains;
   /** Shared by the paths of its source to its provider. */
   providerGate: ProviderGate | null;
-  /** Who may send, where several nodes share the source: told of every change. null: this node may. */
+  /**
+   * If several nodes share the source: which one may send, with every change reported to the listener. null: this node
+   * may.
+   */
   egress(listener: LeaseListener): Lease | null;
 }
 
-/** What waits behind another message for less is passing through. */
+/** A shorter wait behind another message is not shown. */
 const NAMED_AFTER_MS = 250;
 
 export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnections: number }): Path {
@@ -135,7 +138,7 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
     { ended: openingEnded, room: pump },
   );
   const egress = createPathEgress({ clock, state, links, notes }, own.egress, {
-    // An opening that is under way ends here.
+    // A running opening ends here.
     lost: connecting.abort,
     changed: pump,
   });
@@ -207,13 +210,13 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
   function pump(): void {
     const goes = !life.stopping && egress.may() && state.closed() === null;
     if (goes) intake.take(state.breaker().kind === 'half-open' ? 1 - moving() : null);
-    // Asked again: what was taken may have closed it.
+    // Checked again: taking messages may have closed the path.
     if (goes && egress.may() && state.closed() === null) dispatch();
     else giveBackReady();
     if (drained !== null && life.inFlight === 0 && isQuiet()) drained();
   }
 
-  /** What was being prepared when the path closed waits with the rest. */
+  /** Messages that were being prepared when the path closed wait with the others. */
   function giveBackReady(): void {
     for (const { item } of ready.remove(() => true))
       queue.giveBack(item, clock.now(), state.closed()?.reason ?? null);
@@ -228,16 +231,16 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
     }
     notes.waits('none');
     while (ready.size() > 0) {
-      // A probe is one message.
+      // A half-open path tests with one message.
       if (state.breaker().kind === 'half-open' && moving() > 0) return;
-      // One at a time: every message changes what the next one may.
+      // One at a time: every message changes what is possible for the next.
       const chosen = choice.next();
       if (chosen === null) return;
       send(chosen.link, chosen.prepared);
     }
   }
 
-  /** Messages in flight, but for those whose far end has not answered for long. */
+  /** Messages being sent, without those whose far end has not answered for long. */
   function moving(): number {
     return life.inFlight - health.excuses(links.hangingMessages());
   }
@@ -281,7 +284,7 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
         failures.refuseDomain(end.answer, recipientDomain);
         break;
       case 'unresolved':
-        // The others of the site need not wait for one domain's DNS.
+        // Other domains of the site need not wait for one domain's DNS.
         if (route === 'mx' && recipientDomain !== place.hosts) failures.isolate(recipientDomain);
         else failures.failed(end.outcome);
         break;
@@ -305,19 +308,19 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
     pump();
   }
 
-  /** What belongs elsewhere by now goes there. */
+  /** Mail that belongs to another path now is moved there. */
   function regroup(leaves: (prepared: Prepared) => boolean = () => true): void {
     const leaving = ready.remove((prepared) => leaves(prepared) && !domains.isHere(prepared.item.delivery));
     for (const { item } of leaving) queue.putBack(item);
     if (leaving.length > 0) queue.regroup(name);
   }
 
-  /** A new source has sent what it may: what waits for that goes another way where there is one. */
+  /** A new source has used its budget: waiting mail uses another route if there is one. */
   function leaveToOthers(): void {
     regroup((prepared) => !choice.isWarm(prepared));
   }
 
-  /** Of an item that a connection has already, behind another message; null: it does not wait, or not for long. */
+  /** For an item that is on a connection behind another message; null: it does not wait, or not for long. */
   function waitBehind(item: ReadyItem): KeptBack | null {
     const link = links.behind(item);
     if (link?.behind == null || clock.monotonicMs() - link.behind.sinceMs < NAMED_AFTER_MS) return null;

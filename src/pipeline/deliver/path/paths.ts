@@ -1,6 +1,6 @@
 /**
- * The paths that there are: one for each egress source and site that has work, made when its first mail comes and forgotten
- * when there are many and it has none. Given what all of them share; each gets what is its own.
+ * All paths: one per source and site with mail, created when its first mail comes, and dropped when there are many and
+ * it has none.
  */
 import { pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { Lease, LeaseListener } from '../../queue/membership.ts';
@@ -16,14 +16,14 @@ import { closedPath } from './view.ts';
 type Place = Extract<Site, { kind: 'path' }>;
 
 export interface Paths extends PathsView {
-  /** The path of that name, where there is one. */
+  /** The path of this name, if there is one. */
   known(name: string): Path | undefined;
-  /** The path of that name, made where there is none. */
+  /** The path of this name, created if necessary. */
   of(name: string, place: Place): Path;
   stop(deadlineMs: number): Promise<void>;
 }
 
-/** Asks for the lease on what a path sends by, where several nodes may; null = this node may anyway. */
+/** Requests the lease for a path's source, if several nodes may send from it; null = only this node does. */
 export type WantEgress = (place: Place, listener: LeaseListener) => Lease | null;
 
 const FORGET_IDLE_ABOVE = 256;
@@ -50,7 +50,7 @@ export function createPaths(
     },
     paths(): PathRef[] {
       const used = [...paths.values()].map(({ ref }) => ref);
-      // Closed before anything was sent to them since the start.
+      // Closed since the last run, before anything was sent to them.
       const others = states.list().filter(({ source, site }) => !paths.has(pathKey(source, site)));
       return [...used, ...others.map((state) => closedPath(shared, state))];
     },

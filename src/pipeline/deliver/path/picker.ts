@@ -1,8 +1,8 @@
 /**
- * What goes next on a path, of the messages that are ready: critical first, then normal and bulk 8:2, each lane within
- * the connections it may use, one tenant's critical mail within half of them while others wait, large bulk mail never
- * on the last one. Order between tenants is the window's, which handed these out. Holds the messages
- * that are read and signed; a handful.
+ * Chooses the next of the prepared messages of a path: critical first, then normal and bulk in the ratio 8:2, each lane
+ * within the connections it may use, one sender domain's critical mail within half of them while other mail waits,
+ * large bulk mail never on the last one. The order of sender domains is that of the window, which handed the messages
+ * out. Holds only a few messages.
  */
 import type { Lane } from '../../../model/message.ts';
 import { createLaneTurns } from '../../queue/lane-turns.ts';
@@ -12,14 +12,14 @@ import { laneSlots } from './limits.ts';
 
 /** Connections in use and usable now. */
 export interface Slots {
-  /** What may be in use at a time. */
+  /** Connections that may be used concurrently. */
   usable: number;
   busy: Readonly<Record<Lane, number>>;
-  /** Busy with critical mail of this tenant. */
+  /** Connections that carry critical mail of this sender domain. */
   criticalOf(tenant: string): number;
-  /** Whether a sender domain may use one more connection, as far as its own limits go. */
+  /** Whether a sender domain may use one more connection, by its own limits. */
   allows(tenant: string): boolean;
-  /** Other lanes' mail, or other tenants' critical mail, waits for the path. */
+  /** Mail of other lanes, or critical mail of other sender domains, waits for the path. */
   othersWait(tenant: string): boolean;
 }
 
@@ -28,17 +28,17 @@ export interface Picker {
   count(lane: Lane): number;
   add(prepared: Prepared): void;
   addFirst(prepared: Prepared): void;
-  /** Messages that may take a connection of their own now, in the order in which they should. */
+  /** Messages that may get a connection of their own now, in order. */
   candidates(slots: Slots): Prepared[];
-  /** Whether a message may have a connection of its own. */
+  /** Whether a message may get a connection of its own. */
   mayUseSlot(prepared: Prepared, slots: Slots): boolean;
-  /** First of each lane, in turn, whatever connections there are: for one that carries its lane already. */
+  /** The first of each lane, in turn, whatever connections there are; for one that already carries the lane. */
   heads(): Prepared[];
-  /** Whether one that is ready takes further copies along, by their `shareKey`. */
+  /** Whether a prepared message can include other copies in its transaction, by their `shareKey`. */
   leads(key: string): boolean;
-  /** It goes. */
+  /** The message is being sent. */
   took(prepared: Prepared): void;
-  /** Removes and returns those that `leaves` says. */
+  /** Removes and returns the messages for which `leaves` returns true. */
   remove(leaves: (prepared: Prepared) => boolean): Prepared[];
 }
 
@@ -90,7 +90,8 @@ export function createPicker(): Picker {
     remove(leaves) {
       const gone: Prepared[] = [];
       for (const lane of LANES) {
-        // Looked at with every message, and hardly ever does one leave. Each is asked about once: asking may settle it.
+        // Called for every message, and rarely removes one. `leaves` is called once for each, because it may settle the
+        // message.
         const all = lanes[lane];
         const first = all.findIndex(leaves);
         const leaving = all[first];
@@ -111,7 +112,7 @@ export function createPicker(): Picker {
     if (all >= usable || !slots.allows(senderDomain)) return false;
     switch (lane) {
       case 'critical':
-        // Calling everything critical gains nothing while others wait.
+        // Marking everything critical has no advantage while other mail waits.
         return (
           !slots.othersWait(senderDomain) ||
           slots.criticalOf(senderDomain) < Math.max(1, Math.floor(usable / 2))

@@ -1,21 +1,22 @@
 /**
- * What one path (an egress source towards a site) is doing: the picture that the API, the commands and tests get of the
- * scheduler. Plain data, made when it is asked for; nothing in here changes afterwards. Times are epoch milliseconds.
+ * The view of one path (a source sending to a site), for the API, the commands and tests. Plain data, made on request
+ * and never changed afterwards. Times are epoch milliseconds.
  */
 import type { Lane } from '../../../model/message.ts';
 import type { EffectiveLimits, Override } from '../../../policy/limits/shaping/types.ts';
 
 /**
- * `closed` mail goes · `open` nothing goes until then · `half-open` one message at a time finds out whether it goes again.
+ * `closed`: mail is sent · `open`: nothing is sent until the time · `half-open`: one message at a time tests the path.
+ * (The states of a circuit breaker, in which closed means working.)
  */
 export type BreakerState =
   | { kind: 'closed' }
   | { kind: 'open'; until: number; failures: number }
   | { kind: 'half-open'; failures: number };
 
-/** Why what waits for a path is not being sent at this moment. */
+/** Why waiting mail of a path is not being sent at the moment. */
 export type WaitKind =
-  /** Nothing waits, or it is about to go. */
+  /** Nothing waits, or it will be sent next. */
   | 'none'
   | 'breaker'
   | 'suspended'
@@ -27,14 +28,14 @@ export type WaitKind =
   | 'connection-rate'
   /** Other sites of the provider use all of its connections. */
   | 'provider-connections'
-  /** The warm-up of a new source has no room for more now. */
+  /** The warm-up of a new source allows no more now. */
   | 'warm-up'
   | 'resolving'
   /** Another node sends from this source to this site. */
   | 'lease'
   | 'store';
 
-/** The last word of the far end, or of our own about a connection. */
+/** The last reply of the far end, or our own text about a connection. */
 export interface PathWord {
   at: number;
   /** One line, ≤ 512 characters, addresses masked; '' after a success without text. */
@@ -44,30 +45,30 @@ export interface PathWord {
 export interface PathSnapshot {
   /** `pathKey(source, site)`. */
   key: string;
-  /** Id of the egress source; '' where none is configured. */
+  /** Id of the source; '' if none is configured. */
   source: string;
   /** Provider id, MX host set, domain, or `relay:host:port`. */
   site: string;
   provider: string | null;
   route: 'mx' | 'relay';
-  /** Recipient domains met on this path, the last ones, at most 20. */
+  /** Recent recipient domains of this path, at most 20. */
   domains: readonly string[];
   connections: { open: number; busy: number; opening: number };
-  /** The concurrency window: what experience allows at the moment. */
+  /** The concurrency window: the connections that have proved possible. */
   window: number;
   /** Limits in force with the origin of each. */
   effective: EffectiveLimits;
-  /** What was learned or set for a time, newest first. */
+  /** Overrides for the path, newest first. */
   overrides: readonly Override[];
   breaker: BreakerState;
-  /** Why it waits, in words a person understands; null where nothing holds it back. */
+  /** Why it waits, as a sentence; null if nothing prevents sending. */
   reason: string | null;
   waitsFor: WaitKind;
   /** When the reason ends by itself, or null. */
   waitsUntil: number | null;
-  /** Held in memory, under this node's lease, and not being sent. */
+  /** Messages in memory under this node's lease that are not being sent. */
   waiting: Readonly<Record<Lane, number>>;
-  /** Held in memory in all, those being sent included. */
+  /** All messages in memory, including those being sent. */
   held: number;
   /** Being sent. */
   inFlight: number;
@@ -75,15 +76,15 @@ export interface PathSnapshot {
   lastFailure: PathWord | null;
 }
 
-/** One path among many: what it is found by, and its picture for who wants that. */
+/** One path in a list: its identity, and its view on request. */
 export interface PathRef extends Pick<PathSnapshot, 'key' | 'site' | 'provider' | 'domains'> {
-  /** Nothing goes on it now. */
+  /** Nothing is sent on it now. */
   readonly closed: boolean;
   snapshot(): PathSnapshot;
 }
 
 /** Implemented by delivery (`createDeliver`). */
 export interface PathsView {
-  /** Every path with work, connections, or a memory worth showing, in no order. */
+  /** Every path with work, connections, or a stored state to show, in no order. */
   paths(): readonly PathRef[];
 }

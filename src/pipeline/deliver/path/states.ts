@@ -1,13 +1,13 @@
 /**
- * Whether mail may go to each path, why not, and until when: the only place that knows. Given failures, leases and
- * overrides, answers the queue's gate from memory, also for sites without a `Path` object (remembered, suspended).
+ * The only owner of each path's state: whether mail may be sent on it, why not, and until when. Takes failures, leases
+ * and overrides; answers the queue's gate from memory, also for sites without a `Path` object (stored, suspended).
  *
  *   open ──close──► closed(until) ──time, tryNow──► half-open ──success──► open
  *                        ▲                              │
  *                        └────────────close─────────────┘   each time for longer
  *
- * Over this lie a suspension (an override that a reply or a person brought about) and the lease of another node. Every
- * change is told once, when mail stops or may go again. Timers are of the monotonic clock.
+ * In addition, a path can be suspended (by an override that a reply or a person set) or leased to another node. Every
+ * change is announced once, when mail stops or may be sent again. Timers use the monotonic clock.
  */
 import type { Clock, Timer } from '../../../lib/clock.ts';
 import type { PathMemory, PathState as Remembered } from '../../../policy/limits/shaping/path-memory.ts';
@@ -15,73 +15,76 @@ import { type Override, type Overrides, pathKey } from '../../../policy/limits/s
 import type { KeptBack } from '../../queue/gate.ts';
 import type { BreakerState } from './state.ts';
 
-/** Why nothing goes on a path now. */
+/** Why nothing is sent on a path now. */
 export interface Closed extends KeptBack {
   kind: 'breaker' | 'suspended' | 'lease';
-  /** The reason without what it is about. */
+  /** The reason without the name of what it concerns. */
   why: string;
 }
 
-/** What a path has come to apart from its state, kept with it. */
+/** Measurements of a path that are stored with its state. */
 export type Measures = Pick<Remembered, 'concurrency' | 'day' | 'sent' | 'sentBefore'>;
 
 /** The state of one path. */
 export interface PathState {
   readonly source: string;
   readonly site: string;
-  /** null: mail may go, in half-open one message at a time. */
+  /** null: mail may be sent, in half-open one message at a time. */
   closed(): Closed | null;
   breaker(): BreakerState;
-  /** In a row. */
+  /** Consecutive failures. */
   failures(): number;
-  /** Why it failed last; '' after a success. */
+  /** The reason of the last failure; '' after a success. */
   reason(): string;
-  /** It failed: nothing goes until then. */
+  /** It failed: nothing is sent until the given time. */
   close(until: number, why: ClosedFor): void;
-  /** A final reply came. True where that ended a failure. */
+  /** A final reply came. Returns true if that ended a failure. */
   succeeded(): boolean;
-  /** Critical mail waits: it is asked again a minute after it failed. */
+  /** Critical mail waits: the path is tried again one minute after it failed. */
   urgent(): void;
-  /** Another node sends. Looked at again after a minute, should nobody tell. */
+  /** Another node sends. Checked again after a minute, in case no change is reported. */
   elsewhere(): void;
   /** This node sends. */
   leased(): void;
-  /** Keeps what it has come to. */
+  /** Stores the state and the measurements. */
   remember(): void;
-  /** Somebody sends by it, and measures it. */
+  /** A `Path` uses this state and provides its measurements. */
   attach(measures: () => Measures): void;
   detach(): void;
 }
 
 /** Why a path closes. */
 export interface ClosedFor {
-  /** Shown to everybody whose mail waits. */
+  /** Shown for all waiting mail. */
   reason: string;
-  /** As overrides name it in `rule`. */
+  /** The name in `rule` of overrides. */
   cause: string;
   /** The receiver named the time; otherwise the pause is our own, and a restart ends it. */
   asked: boolean;
 }
 
 export interface PathStates {
-  /** By `pathKey`. null: mail may go. */
+  /** By `pathKey`. null: mail may be sent. */
   closed(name: string): Closed | null;
   /** Critical mail waits for it. */
   urgent(name: string): void;
   /**
-   * Of one path, from what is remembered of it. Where another `fingerprint` of its way is remembered than it has now,
-   * that was another way's, and is forgotten.
+   * The state of one path, loaded if stored. If the stored `fingerprint` of its route differs from the given one, the
+   * stored state was that of another route and is dropped.
    */
   of(source: string, site: string, fingerprint?: string): PathState;
-  /** Those that are closed. */
+  /** The closed ones. */
   list(): readonly PathState[];
-  /** Whatever closed it: one message may try. False where it is not closed, or another node sends. */
+  /** One message may test the path, whatever closed it. Returns false if it is not closed, or another node sends. */
   tryNow(name: string): boolean;
-  /** To be told of every change of overrides; `byHand`: a person ended it, and with it what came of the same reply. */
+  /**
+   * To be called for every change of overrides. `byHand`: a person ended it, which also ends other effects of the same
+   * reply.
+   */
   overrideChanged(override: Pick<Override, 'scope' | 'key' | 'param' | 'rule'>, byHand: boolean): void;
-  /** Told the name of a path that goes another way now: what was learned of it was about the old one. */
+  /** Calls the listener with the name of a path whose route has changed: what was observed was about the old one. */
   onOutdated(listener: (name: string) => void): void;
-  /** Told the name of a path that closed or may be used again. */
+  /** Calls the listener with the name of a path that closed or may be used again. */
   onChange(listener: (name: string) => void): void;
   stop(): void;
 }
@@ -91,9 +94,9 @@ interface Entry {
   source: string;
   site: string;
   closed: Closed | null;
-  /** Nothing goes until then; null = it has not failed, or its time is over. */
+  /** Nothing is sent until then; null = it has not failed, or its time is over. */
   until: number | null;
-  /** The same on the monotonic clock: a wall clock that is set changes nothing. */
+  /** The same on the monotonic clock, so that setting the wall clock changes nothing. */
   untilMs: number;
   /** When it failed. */
   failedAt: number;
@@ -109,10 +112,10 @@ interface Entry {
   attached: boolean;
 }
 
-/** Critical mail asks a path that is closed again at the latest after this. */
+/** Critical mail tests a closed path at the latest after this time. */
 const CRITICAL_PROBE_MS = 60_000;
 const ELSEWHERE_MS = 60_000;
-/** A suspension ends by the wall clock, which may be set: it is looked at again so often. */
+/** A suspension ends by the wall clock, which may be set, so it is checked this often. */
 const SUSPENDED_LOOK_MS = 60_000;
 export const ELSEWHERE = 'another node sends from this source to this site';
 const MAX_REASON = 512;
@@ -208,7 +211,7 @@ export function createPathStates(deps: {
       },
       succeeded() {
         if (entry.until !== null) {
-          // It was under way when the path closed: the pause stands, and was not one of several in a row.
+          // The message was sent before the path closed: the pause remains, but was not one of several in a row.
           entry.failures = Math.min(1, entry.failures);
           return false;
         }
@@ -263,7 +266,7 @@ export function createPathStates(deps: {
       cause: '',
       asked: recalled?.asked ?? false,
       fingerprint: recalled?.fingerprint ?? '',
-      // It failed last: one message finds out.
+      // It failed last: one message tests it.
       probing: (recalled?.failures ?? 0) > 0,
       ...{ elsewhereUntilMs: null, timer: null, attached: false },
       measures: () => ({ concurrency, day, sent, sentBefore }),
@@ -307,7 +310,7 @@ export function createPathStates(deps: {
     if (entry.closed?.kind !== 'breaker' || until === null) return;
     const at = Math.max(clock.now(), entry.failedAt + CRITICAL_PROBE_MS);
     if (at >= until) return;
-    // The same pause, brought forward.
+    // The same pause ends earlier.
     setUntil(entry, at);
     update(entry);
   }
@@ -335,7 +338,7 @@ export function createPathStates(deps: {
     return until === null ? null : closed('breaker', until, '', reason);
   }
 
-  /** Wakes up when the first of what closes it is over. */
+  /** Sets the timer for the first reason that ends. */
   function watch(entry: Entry, nowMs: number): void {
     entry.timer?.cancel();
     entry.timer = null;

@@ -1,6 +1,6 @@
 /**
- * Limits that hold for one sender domain on a path (overrides `tenant@site` and `domain@provider`): its own rate and its
- * own number of connections, below those of the path. Given the limits in force; costs one look where there are none.
+ * Limits of one sender domain on a path (overrides `tenant@site` and `domain@provider`): its own rate and number of
+ * connections, below those of the path. Costs one look-up if there are none.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
@@ -9,17 +9,17 @@ import type { EffectiveLimits, Overrides } from '../../../policy/limits/shaping/
 import type { KeptBack } from '../../queue/gate.ts';
 
 export interface PathTenants {
-  /** Whether a message of this sender domain may be taken now as far as its own rate goes. */
+  /** Whether the sender domain's own rate allows a message to be taken now. */
   mayTake(senderDomain: string): boolean;
   /** One was taken. */
   took(senderDomain: string): void;
   /** One that was taken was not sent after all. */
   cameBack(senderDomain: string): void;
-  /** Connections that its mail may use at a time. */
+  /** Connections that its mail may use concurrently. */
   connections(senderDomain: string): number;
-  /** What its mail waits for at this moment; null: for nothing of its own. */
+  /** What its mail waits for now; null: for no limit of its own. */
   waitOf(senderDomain: string): KeptBack | null;
-  /** Until the next of those that were refused may be taken; null where none was. Asking begins anew. */
+  /** Time until the next refused one may be taken; null if none was refused. Resets the refusals. */
   refusedForMs(): number | null;
 }
 
@@ -34,7 +34,7 @@ export function createPathTenants(
   deps: {
     clock: Clock;
     overrides: Pick<Overrides, 'any'>;
-    /** Limits of the path, with those of a sender domain where one is given. */
+    /** Limits of the path, including those of a sender domain if given. */
     limits(senderDomain?: string): EffectiveLimits;
   },
   site: string,
@@ -72,7 +72,7 @@ export function createPathTenants(
     return !overrides.any('tenant@site') && !overrides.any('domain@provider');
   }
 
-  /** Null where the sender domain has no rate of its own. */
+  /** null if the sender domain has no rate of its own. */
   function gateOf(senderDomain: string): RateGate | null {
     if (none()) return null;
     const own = limits(senderDomain).limits.messagesPerSecond;

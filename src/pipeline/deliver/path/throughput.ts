@@ -6,9 +6,9 @@ import type { Clock } from '../../../lib/clock.ts';
 
 export interface Throughput {
   ended(): void;
-  /** Within about five seconds, at most ten. */
+  /** Within the last five to ten seconds. */
   lately(): number;
-  /** In a second, of late; soon after a burst began too. */
+  /** Per second, recently; correct soon after a burst began. */
   perSecond(): number;
 }
 

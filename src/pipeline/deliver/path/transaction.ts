@@ -1,9 +1,9 @@
 /**
- * One transaction of a path, with one recipient or several of one message: hands it to the connection and gives every
- * recipient what the replies say of it. Recipients that were one too many go on at once in the next transaction, and
- * the number that the server took is kept for a day; what says something about the path stops the path once; what a
- * connection did, and nobody's message, is learned of its far end. A message that waits behind another one on its
- * connection is looked at once more when its turn comes: until then it may be taken back.
+ * One transaction of a path, with one recipient or several of one message: passes it to the connection and gives every
+ * recipient its outcome. Recipients beyond the server's limit are sent at once in the next transaction, and the limit
+ * is stored for a day. A reply about the path stops the path once; the behaviour of a connection is recorded for its
+ * far end. A message that waits behind another one is checked once more when its turn comes; until then it may be
+ * withdrawn.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Failpoints } from '../../../lib/failpoints.ts';
@@ -138,7 +138,7 @@ export async function transact(
       else failures.failed(outcome, { item: one, link, taken: takenWith(result) });
       pathFailed = true;
     } else {
-      // Any final reply says that the path works; what it says about the message does not matter here.
+      // Any final reply shows that the path works, whatever it says about the message.
       if (result.kind === 'done') answered(outcome.kind === 'delivered' ? outcome.reply : null);
       finish(one, outcome);
     }
@@ -150,7 +150,7 @@ export async function transact(
     failures.lostUnder(item.delivery.messageId, link, detail);
   }
 
-  /** What was cancelled, held or suppressed meanwhile is settled by the question. */
+  /** The check also settles what was canceled, held or suppressed meanwhile. */
   function mayGo(): boolean {
     for (const one of items) if (!queue.mayGoOn(one)) gone.push(one);
     return gone.length === 0;
@@ -179,12 +179,12 @@ export async function transact(
     }
   }
 
-  /** Messages that the connection had been given by then, this one included. */
+  /** Messages given to the connection by then, including this one. */
   function takenWith(ended: TransactionResult): number {
     return link.session.transactions() + (ended.kind === 'done' ? 0 : 1);
   }
 
-  /** To the head of what waits, in their order; or back to the store where nothing may go. */
+  /** To the front of the waiting messages, in their order; or back to the store if nothing may be sent. */
   function giveOn(some: readonly ReadyItem[]): void {
     const closed = parts.state.closed();
     for (const one of [...some].reverse()) {
@@ -193,14 +193,14 @@ export async function transact(
     }
   }
 
-  /** These went and never reached the far end. `sent`: something of their transaction did. */
+  /** These were counted as sent and did not reach the far end. `sent`: another part of their transaction did. */
   function cameBack(some: readonly ReadyItem[], sent: boolean): void {
     warm.cameBack(some.length);
     for (const { delivery } of some) parts.tenants.cameBack(delivery.senderDomain);
     if (!sent) parts.capacity.gates.messageNotSent();
   }
 
-  /** A final reply came to this message; `taken`: it was delivered, and said so. */
+  /** A final reply to this message came; `taken`: the reply, if it was delivered. */
   function answered(taken: ReplyFacts | null): void {
     const { address, port } = link.endpoint;
     parts.capacity.answered(`${address}:${port}`, parts.links.busyCount(), taken !== null);
@@ -220,8 +220,8 @@ export async function transact(
 }
 
 /**
- * The session ended, by no word and no hand of ours, before it had answered any message. Not within the content: that may
- * be what ended it, and no sender may so decide what the host's other mail travels under.
+ * The session ended before it had answered any message, without a reply and not by us. An end during the content does
+ * not count: the content may have caused it, and no sender may decide about TLS for the host's other mail.
  */
 export function endedAtOnce(
   lost: Pick<
@@ -239,7 +239,7 @@ function isUntried(result: TransactionResult): boolean {
   return result.kind === 'not-sendable' || (result.kind === 'lost' && result.untried);
 }
 
-/** Whether the far end had a say about the recipient at `index`, or may have taken the message. */
+/** Whether the far end answered for the recipient at `index`, or may have accepted the message. */
 function hasReached(result: TransactionResult, outcome: Outcome, index: number): boolean {
   if (result.kind === 'done') return true;
   if (result.kind === 'not-sendable' || outcome.kind === 'again') return false;

@@ -1,4 +1,4 @@
-/** What a path shows of itself (state.ts), in plain words, made of its parts when it is asked for. */
+/** The view of a path (state.ts) in sentences, made from its parts on request. */
 import type { Lane } from '../../../model/message.ts';
 import { type Overrides, pathKey, type Shaping } from '../../../policy/limits/shaping/types.ts';
 import type { KeptBack } from '../../queue/gate.ts';
@@ -15,7 +15,7 @@ import type { PathRef, WaitKind } from './state.ts';
 import { type Closed, ELSEWHERE, type PathState } from './states.ts';
 
 export interface PathView extends PathRef {
-  /** What mail that is in memory for this path waits for; null: it is about to go. */
+  /** What mail in memory for this path waits for; null: it will be sent next. */
   waitNow(): KeptBack | null;
 }
 
@@ -68,7 +68,7 @@ export function createPathView(deps: Deps): PathView {
         window: capacity.usable(),
         effective: capacity.gates.effective(),
         overrides: deps.overrides.of('path', key),
-        // A site that failed and that nobody writes to is not being asked.
+        // A failed site without mail is not being tested.
         breaker:
           state.breaker().kind === 'half-open' && !queue.hasMail(name)
             ? { kind: 'closed' as const }
@@ -93,7 +93,7 @@ export function createPathView(deps: Deps): PathView {
     if (closed !== null) return { kind: closed.kind, text: closedText(site, closed), until: closed.until };
     const { kind, why, until } = notes.waiting();
     if (kind === 'lease') return { kind, text: ELSEWHERE, until: null };
-    // What waits for the outcome of the one that is tried is mostly not in memory.
+    // Mail that waits for the result of the test is usually not in memory.
     if (state.breaker().kind === 'half-open' && queue.hasMail(name)) {
       return { kind: 'breaker', text: `${site} failed and is tried again with one message`, until: null };
     }
@@ -128,7 +128,7 @@ export function createPathView(deps: Deps): PathView {
   }
 }
 
-/** A path that is closed, and that nothing was sent by since the start. */
+/** A path that is closed and was not used since the start. */
 export function closedPath(
   { shaping, overrides }: { shaping: Pick<Shaping, 'limitsFor'>; overrides: Pick<Overrides, 'of'> },
   state: PathState,
@@ -155,7 +155,7 @@ export function closedPath(
   };
 }
 
-/** Why nothing goes to a site, in words. */
+/** Why nothing is sent to a site, as a sentence. */
 export function closedText(site: string, { kind, why, until }: Closed): string {
   if (until === null) return why;
   return kind === 'suspended'

@@ -1,32 +1,33 @@
 /**
- * How many messages a path got through today and yesterday (UTC), which is what tells a small site from others. Counted in memory and kept with the path's state: at every doubling, with whatever else is kept of
- * the path, and when the path stops; a crash forgets at most what came since.
+ * How many messages a path sent today and yesterday (UTC), by which small sites are recognised. Counted in memory and
+ * stored with the path's state: whenever the count has doubled, with other changes of the path, and when the path
+ * stops; a crash loses what was counted since.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { PathState } from '../../../policy/limits/shaping/path-memory.ts';
 
-/** The counts as they are kept with the path's state. */
+/** The counts as stored with the path's state. */
 export type Volume = Pick<PathState, 'day' | 'sent' | 'sentBefore'>;
 
 /** The count of one path. */
 export interface PathVolume {
-  /** A message was taken. True where the count is worth keeping now. */
+  /** A message was accepted. Returns true if the count should be stored now. */
   took(): boolean;
-  /** Messages of today or of yesterday, whichever were more. */
+  /** Messages of today or of yesterday, whichever is more. */
   readonly lastDay: number;
   /** As it is kept. */
   state(): Volume;
 }
 
 const DAY_MS = 86_400_000;
-/** Below this a count is kept when something else is. */
+/** Below this a count is only stored together with other changes. */
 const KEPT_FROM = 32;
 
-/** `recalled`: what was kept, or null. */
+/** `recalled`: the stored counts, or null. */
 export function createPathVolume(clock: Pick<Clock, 'now'>, recalled: Volume | null): PathVolume {
   let { day, sent, sentBefore } = recalled ?? { day: 0, sent: 0, sentBefore: 0 };
 
-  /** A clock that is set back counts on with the day it was. */
+  /** If the clock is set back, the current day continues. */
   function turn(): void {
     const today = Math.floor(clock.now() / DAY_MS);
     if (today <= day) return;

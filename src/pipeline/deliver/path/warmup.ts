@@ -1,24 +1,24 @@
 /**
- * A path's share in the warm-up of its source (policy/limits/warmup): asked lane by lane before a message goes, told what
- * became of it. One message a lane is taken ahead, so that asking twice costs nothing. Paths whose source is known, or
- * whose site belongs to no provider, have none of this.
+ * A path's part of the warm-up of its source (policy/limits/warmup): asked per lane before a message is sent, and told
+ * its result. One message per lane is taken from the budget ahead, so that asking twice costs nothing. Paths of sources
+ * that are not new, or of sites without a provider, have no warm-up.
  */
 import type { Lane } from '../../../model/message.ts';
 import type { Warmup } from '../../../policy/limits/warmup/warmup.ts';
 import type { Outcome } from '../outcome/outcome.ts';
 
 export interface PathWarmup {
-  /** Whether a message of this lane may go now. */
+  /** Whether a message of this lane may be sent now. */
   mayGo(lane: Lane): boolean;
-  /** Why the last one that may not go waits, and for how long; `forMs` null: `wake` is called. */
+  /** Why the last one that was refused waits, and for how long; `forMs` null: `wake` will be called. */
   waiting(): { reason: string; forMs: number | null } | null;
-  /** One of this lane goes. */
+  /** One of this lane is sent. */
   went(lane: Lane): void;
-  /** What the provider made of one that reached it. */
+  /** The provider's answer to one that reached it. */
   onOutcome(outcome: Outcome): void;
-  /** So many that went never reached the provider. */
+  /** This many did not reach the provider. */
   cameBack(count: number): void;
-  /** Nothing goes by this path any more: what was taken ahead is given back, and nobody is called. */
+  /** The path sends nothing more: what was taken ahead is given back, and nothing is called. */
   release(): void;
 }
 
@@ -38,7 +38,7 @@ export function createPathWarmup(
     /** Of the path. */
     name: string;
     now(): number;
-    /** The budget may have room again. */
+    /** The budget may allow more now. */
     wake(): void;
   },
   { source, provider }: { source: string; provider: string | null },

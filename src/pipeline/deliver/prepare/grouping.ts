@@ -1,14 +1,14 @@
 /**
- * Several recipients in one transaction: which copies may travel together, and what the replies to
- * them say. Only copies of one large message that differ in nothing but the recipient, to one domain, never one that a
- * Bcc asked for: some servers write the envelope into the header. Pure.
+ * Several recipients in one transaction: which copies may be sent together, and what the replies to them mean. Only
+ * copies of one large message that differ in nothing but the recipient, to one domain, and never a Bcc recipient,
+ * because some servers write the envelope into the header.
  */
 import { type ClaimedDelivery, SHARED_FROM_BYTES } from '../../../model/delivery.ts';
 import type { TransactionResult } from '../../../smtp/client-types.ts';
 import type { Reply } from '../../../smtp/reply.ts';
 import type { Classifier } from '../outcome/classifier/classify.ts';
 
-/** However many a site may be given. */
+/** The maximum, whatever limit is set for a site. */
 const MOST = 50;
 
 /** Whether a copy may share its transaction with others of its message and domain. */
@@ -19,26 +19,26 @@ export function mayShare(delivery: ClaimedDelivery): boolean {
     delivery.kind !== 'BCC' &&
     delivery.sandbox === null &&
     delivery.nullSender !== true &&
-    // What may be a second copy is told apart by itself.
+    // A possible duplicate is identified separately.
     !delivery.mayBeDuplicate &&
     !delivery.needsSmtpUtf8 &&
     isAscii(delivery.address)
   );
 }
 
-/** The same for copies that may travel together. */
+/** The same text for copies that may be sent together. */
 export function shareKey({ messageSeq, recipientDomain }: ClaimedDelivery): string {
   return `${messageSeq} ${recipientDomain}`;
 }
 
-/** Recipients in one transaction, at most. `learned`: the limit in force for the site. */
+/** The most recipients in one transaction. `learned`: the limit in force for the site. */
 export function mostInOne(learned: number): number {
   return Math.max(1, Math.min(MOST, learned));
 }
 
 /**
- * Recipients that were refused for being too many, by code or in words, to a RCPT after one that was accepted. `limit`:
- * how many the server took before the first of them; null where nobody was one too many.
+ * Recipients refused for being too many, by code or in words, to a RCPT after one that was accepted. `limit`: how many
+ * the server accepted before the first of them; null if none was refused.
  */
 export function oneTooMany(
   result: TransactionResult,
@@ -60,7 +60,7 @@ export function oneTooMany(
   });
   return { limit, refused };
 
-  /** RFC 3463 x.5.3; RFC 5321 §4.5.3.1.10: 452, which older servers write 552 and others as they like. */
+  /** RFC 3463 x.5.3; RFC 5321 §4.5.3.1.10: 452, older servers 552, and others any code. */
   function isTooMany({ code, enhanced, text }: Reply): boolean {
     if (enhanced !== null && /^[45]\.5\.3$/.test(enhanced)) return true;
     if (enhanced === null && code === 452) return true;
@@ -69,7 +69,7 @@ export function oneTooMany(
   }
 }
 
-/** Whether an address can be said without SMTPUTF8. */
+/** Whether an address can be used without SMTPUTF8. */
 export function isAscii(text: string): boolean {
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 126) return false;
   return true;

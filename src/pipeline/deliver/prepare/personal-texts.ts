@@ -1,21 +1,21 @@
 /**
- * What stands in the places of one recipient's copy: the tokens of its open pixel, its links and its unsubscribe addresses.
- * Pure; delivery writes them into the copy it sends, and whoever is shown that copy later gets the same ones.
+ * The texts for the token slots of one recipient's copy: the tokens of its open pixel, its links and its unsubscribe
+ * addresses. Delivery writes them into the copy that it sends, and views of that copy get the same ones.
  */
 import type { PersonalTokens } from '../../../mail/personal-token.ts';
 import type { ReturnPathTokens } from '../../../mail/verp.ts';
 import type { TokenSlot, TokenSlots } from '../../../model/personal.ts';
 
-/** One text a place, in the order of the places. */
+/** One text per slot, in the order of the slots. */
 export type PersonalTexts = (places: TokenSlots, deliveryId: number) => readonly string[];
 
-/** By the keys of this server. */
+/** Made with the keys of this server. */
 export function createPersonalTexts(
   personal: PersonalTokens,
   returnPaths: Pick<ReturnPathTokens, 'make'>,
 ): PersonalTexts {
   return ({ host, places }, deliveryId) => {
-    // A link that stands in ten thousand places has one token.
+    // A link that occurs ten thousand times has one token.
     const made = new Map<string, string>();
     return places.map((place) => {
       const key = place.kind === 'click' ? `${place.link} ${place.digest}` : place.kind;

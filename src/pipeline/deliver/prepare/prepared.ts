@@ -1,6 +1,6 @@
 /**
- * A delivery ready to be sent: its content read, its own tokens written into the token slots, signed, with its trace
- * header and return path. Tokens depend only on the delivery, so every attempt has the same ones.
+ * Prepares a delivery for sending: reads its content, writes its tokens into the token slots, signs it, and adds its
+ * trace header and return path. Tokens depend only on the delivery, so every attempt has the same ones.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
@@ -22,29 +22,29 @@ import type { Signing, SigningResult } from './signing.ts';
 
 export interface Prepared {
   item: ReadyItem;
-  /** When it was made ready (monotonic): keys and settings of its sender domain were looked at then. */
+  /** When it was prepared (monotonic), with the keys and settings of its sender domain at that time. */
   preparedAtMs: number;
   /** '' for the null sender. */
   mailFrom: string;
-  /** Header lines in front of the content: signature, then the unsigned reference. */
+  /** Header lines before the content: signature, then the unsigned reference. */
   prefix: Uint8Array;
   content: Uint8Array;
   /** Why it is unsigned, or null. */
   note: string | null;
-  /** It may go over verified TLS only. */
+  /** It may only be sent over verified TLS. */
   requireTls: boolean;
-  /** Its recipient domain may have a TLS policy of its own, and shares no connection with others then. */
+  /** Its recipient domain may have its own TLS policy, and then shares no connection with others. */
   asksForTls: boolean;
   /** The content has octets above 127. */
   eightBit: boolean;
   dsn: DsnParameters;
-  /** How it goes with further recipients in one transaction; null = it does not. */
+  /** The form for several recipients in one transaction; null = not possible. */
   shared: Shared | null;
-  /** What stands in the places of this copy; absent = it has none. */
+  /** The texts for the slots of this copy; absent = it has none. */
   fill?: readonly string[];
 }
 
-/** What a transaction of several recipients says in place of what names one of them. */
+/** The parts of a shared transaction that replace those naming one recipient. */
 export type Shared = Pick<Prepared, 'mailFrom' | 'prefix' | 'dsn'>;
 
 export type PrepareResult =
@@ -52,18 +52,20 @@ export type PrepareResult =
   | { kind: 'outcome'; outcome: Extract<Outcome, { kind: 'held' | 'failed' }> };
 
 export interface Preparer {
-  /** Rejects only where the store cannot be read. */
+  /** Rejects only if the store cannot be read. */
   prepare(item: ReadyItem): Promise<PrepareResult>;
-  /** Copies of this message to this domain went together: those that are tried again keep that return path. */
+  /**
+   * Copies of this message to this domain were sent together: when they are tried again, they keep that return path.
+   */
   sharedBy(delivery: ClaimedDelivery): void;
   /**
-   * The same for a server that takes no octets above 127 (RFC 6152): its parts encoded, signed anew. `impossible` where
-   * that would change what is signed or encrypted.
+   * The same for a server without 8BITMIME (RFC 6152): its parts re-encoded, signed again. `impossible` if that would
+   * change something signed or encrypted.
    */
   inSevenBit(prepared: Prepared): Promise<PrepareResult | { kind: 'impossible'; why: string }>;
 }
 
-/** What a sender domain's owner chose, as far as delivery asks. */
+/** The settings of a sender domain that delivery uses. */
 export interface SenderSettings {
   settingsOf(domain: string): Promise<Pick<DomainSettings, 'atMostOnce' | 'requireTls' | 'returnPathHost'>>;
 }
@@ -75,13 +77,13 @@ interface Deps {
   tokens: ReturnPathTokens;
   senders: SenderSettings;
   personalTokens: PersonalTokens;
-  /** Whether its recipient domain may have a TLS policy of its own; never where its way is a relay. */
+  /** Whether its recipient domain may have its own TLS policy; never with a relay. */
   asksForTls(delivery: ClaimedDelivery): Promise<boolean>;
 }
 
-/** Messages of which it is known that copies went together. */
+/** Messages whose copies were sent together, as far as known. */
 const MAX_WENT = 10_000;
-/** Messages whose places are kept: their recipients are delivered close together. */
+/** Messages whose slots are cached: their recipients are delivered close together. */
 const KEPT = 256;
 
 export function createPreparer(
@@ -97,7 +99,8 @@ export function createPreparer(
     async prepare(item) {
       const { delivery } = item;
       const sender = await senders.settingsOf(delivery.senderDomain);
-      // Taken back after a crash: nobody knows whether it went. Who asked for it again after that knew.
+      // Reclaimed after a crash: it is unknown whether it was sent. If a person requested it again after that, they
+      // knew.
       if (sender.atMostOnce && delivery.mayBeDuplicate && delivery.lastCategory !== 'outcome_unknown') {
         const detail =
           'the server stopped while it was being sent; it may have arrived and this domain sends at most once';
@@ -115,7 +118,7 @@ export function createPreparer(
           outcome: { kind: 'failed', category: 'content_gone', detail, facts: NO_FACTS },
         };
       }
-      // Fifty copies with a thousand links each may come at once.
+      // There may be fifty copies with a thousand links each at once.
       if (places !== null) await turn();
       const fill = places === null ? undefined : textsFor(places, delivery.id);
       const content = places === null || fill === undefined ? shared : fillPlaces(shared, places, fill);
@@ -124,14 +127,14 @@ export function createPreparer(
       const host = sender.returnPathHost ?? options.bounceDomain;
       const together = mayShare(delivery) ? sharedOf(delivery, signed, host) : null;
       const ref = tokens.ref(delivery.id);
-      // A greylisting server knows a sender by its return path.
+      // A greylisting server recognises a sender by its return path.
       const again = together !== null && went.has(shareKey(delivery));
       const asks = await asksForTls(delivery);
       return {
         kind: 'ready',
         prepared: {
           item,
-          // The time that it took is not time in which it waited: else a machine that is slow enough would never be done.
+          // The time of preparing does not count as waiting; otherwise a slow machine would prepare forever.
           preparedAtMs: clock.monotonicMs(),
           mailFrom:
             delivery.nullSender === true
@@ -146,7 +149,7 @@ export function createPreparer(
           requireTls: sender.requireTls,
           asksForTls: asks,
           eightBit: delivery.eightBit || delivery.needsSmtpUtf8,
-          // Notices come to our return path, whatever the sender asked for; the token says about which copy.
+          // Notices come to our return path, whatever the sender requested; the token identifies the copy.
           dsn: { envid: ref },
           ...(fill === undefined ? {} : { fill }),
         },
@@ -175,7 +178,7 @@ export function createPreparer(
     },
   };
 
-  /** Without what names one recipient. */
+  /** The message without what names one recipient. */
   function sharedOf({ messageSeq, messageId }: ClaimedDelivery, signed: SigningResult, host: string): Shared {
     return {
       mailFrom: `${tokens.make('g', messageSeq)}@${host}`,
@@ -189,7 +192,7 @@ export function createPreparer(
     if (known !== undefined) return known;
     const read = store.readPlaces({ messageSeq });
     kept.set(messageSeq, read);
-    // A store that could not answer is asked again.
+    // After a failure of the store, it is read again.
     read.catch(() => kept.delete(messageSeq));
     return read;
   }

@@ -1,8 +1,8 @@
 /**
- * Signs a message just before it travels: once per message and keys, whatever the number of recipients, because the
- * signed bytes are the same for all. Whose keys sign, and whether the domain may send, is asked for every recipient. A failure to sign holds the message; nothing is ever sent unsigned for that
- * reason. `unsigned` exists for one case only: a development sandbox, where mail of a domain that was never added is
- * captured and says so.
+ * Signs a message just before it is sent: once per message and keys for all its recipients, because the signed bytes
+ * are the same for all. For every recipient it is checked whose keys sign and whether the domain may send. If signing
+ * fails, the message is held; it is never sent unsigned for that reason. `unsigned` exists for one case only: in a
+ * development sandbox, mail of a domain that was never added is captured and marked as unsigned.
  */
 
 import { hash } from 'node:crypto';
@@ -31,21 +31,24 @@ export type SigningResult =
 export interface Signing {
   /** DKIM-Signature lines for a message whose composed bytes are `content`. Never rejects. */
   sign(delivery: ClaimedDelivery, content: Uint8Array): Promise<SigningResult>;
-  /** The same for other bytes of the same message, made for one server; not kept. */
+  /** The same for other bytes of the same message, made for one server; not cached. */
   signOnce(delivery: ClaimedDelivery, content: Uint8Array, bodyOffset: number): Promise<SigningResult>;
 }
 
-/** Recipients of one message are delivered close together; this many messages' signatures are kept for them. */
+/** Recipients of one message are delivered close together; signatures of this many messages are cached. */
 const KEPT = 256;
-/** A signature says when it was made: an attempt after this time gets one of its own. */
+/** A signature contains its time: an attempt after this gets a new one. */
 const KEPT_MS = 3_600_000;
-/** What is larger is hashed in turns with everything else: a millisecond here, and fifty copies of it may come at once. */
+/**
+ * Larger messages are hashed in portions between other work: this size takes a millisecond, and there may be fifty
+ * copies at once.
+ */
 const LARGE_BYTES = 128 * 1024;
 
-/** A message's signature, and what it was made of besides the message. */
+/** A message's signature, and what it was made from besides the message. */
 interface Kept {
   signers: readonly DkimSigner[];
-  /** Of the header: a message that is given another time gets another Date. */
+  /** Of the header: a message that is rescheduled gets another Date. */
   digest: string;
   result: Promise<SigningResult>;
   untilMs: number;
@@ -56,10 +59,10 @@ export function createSigning({ clock, signers }: { clock: Clock; signers: Signe
   const turn = createSharedTurns(clock);
   return {
     async sign(delivery, content) {
-      // Asked at every attempt: keys change, and domains are removed or lose their verification.
+      // Asked at every attempt, because keys change and domains are removed or lose their verification.
       const answer = await signersOf(delivery);
       if (answer.kind !== 'signers') return answer;
-      // Its bytes are its own, so is its signature.
+      // Its bytes are different from others', and so is its signature.
       if (delivery.personal === true) return signNow(content, delivery.bodyOffset, answer.signers);
       const { messageSeq, bodyOffset } = delivery;
       const known = kept.get(messageSeq);
@@ -73,7 +76,7 @@ export function createSigning({ clock, signers }: { clock: Clock; signers: Signe
         untilMs: nowMs + KEPT_MS,
       };
       kept.set(messageSeq, fresh);
-      // A failure is looked at afresh next time.
+      // A failure is not cached.
       void fresh.result.then((result) => {
         if (result.kind === 'held' && kept.get(messageSeq) === fresh) kept.delete(messageSeq);
       });
@@ -113,7 +116,9 @@ function failed(cause: unknown): Extract<SignersAnswer, { kind: 'held' }> {
   return { kind: 'held', category: 'signing_failed', detail: `signing failed: ${(cause as Error).message}` };
 }
 
-/** A selector alone says too little: a domain that was removed and added again has other keys under the same ones. */
+/**
+ * The selector alone is not enough: a domain that was removed and added again has other keys under the same selectors.
+ */
 function areSame(some: readonly DkimSigner[], others: readonly DkimSigner[]): boolean {
   if (some === others) return true;
   return (

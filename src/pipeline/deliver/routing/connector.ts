@@ -1,7 +1,7 @@
 /**
- * From a recipient's way to open connections: endpoints of every target in the order to be tried now, and opening one
- * from the way's source under its EHLO name. What openings and replies show is remembered by its owner: which relays work,
- * what DNS said, which hosts want TLS or IPv4, and whether anything leaves this machine at all.
+ * Opens connections for a route: finds the endpoints of every target in the order to try now, and opens one from the
+ * route's source with its EHLO name. Observations from openings and replies are passed to their owners: which relays
+ * work, DNS answers, which hosts require TLS or IPv4, and whether anything leaves this machine at all.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import type { OpenFailure, OpenResult } from '../../../smtp/client-types.ts';
@@ -19,29 +19,29 @@ export type SmtpEgress = Extract<Egress, { kind: 'smtp' }>;
 
 /** The route of one path, as it is used. */
 export interface Connector {
-  /** A list fails over from one target to the next. Never rejects. */
+  /** The endpoints; if one target fails, the next of the list is used. Never rejects. */
   endpoints(recipientDomain: string, wish: EndpointWish): Promise<EndpointAnswer>;
-  /** Never rejects for what a server does. */
+  /** Never rejects because of a server. */
   open(endpoint: Endpoint, wish: Omit<OpenWish, 'localAddress' | 'heloName'>): Promise<OpenResult>;
-  /** An endpoint did not open. `category`: of the reply that refused us, where there was one. */
+  /** An endpoint could not be opened. `category`: of the reply that refused us, if there was one. */
   notOpened(endpoint: Endpoint, failure: OpenFailure, category: Category | null): void;
   /**
-   * What the far end made of a message. True where it is a relay that does not take our mail, and another one of the list
-   * may: the message goes on at once, and over none of the connections to this one.
+   * The far end's answer to a message. Returns true if it is a relay that does not accept our mail, and another of the
+   * list may: the message is then sent at once, on none of the connections to this relay.
    */
   replied(endpoint: Endpoint, outcome: Outcome, messageId: string): boolean;
-  /** The first message of a session under TLS was answered, or (`why`) the session ended before that. */
+  /** The first message of a session with TLS was answered, or (`why`) the session ended before that. */
   firstUnderTls(endpoint: Endpoint, why: string | null): void;
-  /** Whether the far end gets one message at a time, to show that it takes our mail again. */
+  /** Whether the far end gets one message at a time, to test whether it accepts our mail again. */
   halfOpen(endpoint: Endpoint): boolean;
 }
 
 export interface Connectors {
-  /** `site`: for whom, where several that do not answer mean something. */
+  /** `site`: the site of the path, because several sites without an answer mean something. */
   of(egress: SmtpEgress, site: string): Connector;
 }
 
-/** One message does not make a relay fail that may have meant it alone. */
+/** One message is not enough to mark a relay as failed, because the reply may be about this message. */
 const MESSAGES_TO_BLAME = 2;
 
 export function createConnectors(deps: {
@@ -51,7 +51,7 @@ export function createConnectors(deps: {
   port25: Port25Watch;
 }): Connectors {
   const { endpoints, opener, relays, port25 } = deps;
-  /** Messages that a relay has put off for its service's sake since its last success. */
+  /** Messages that a relay deferred because of its own state since its last success. */
   const suspects = new Map<string, Set<string>>();
 
   return {
@@ -59,7 +59,7 @@ export function createConnectors(deps: {
       endpoints: (recipientDomain, wish) => endpointsOf(egress, recipientDomain, wish),
       async open(endpoint, wish) {
         const { source } = egress;
-        // An IPv4 source cannot reach an IPv6 relay; the system chooses there.
+        // An IPv4 source cannot connect to an IPv6 relay; there the system chooses.
         const bind = source.address !== null && isIPv4(source.address) === isIPv4(endpoint.address);
         const result = await opener.open(endpoint, {
           ...wish,
@@ -70,7 +70,7 @@ export function createConnectors(deps: {
       },
       notOpened(endpoint, { reason }, category) {
         if (reason === 'aborted' || endpoint.route !== 'mx') return;
-        // None of the addresses could be used: the next attempt asks DNS again.
+        // None of the addresses could be used: the next attempt asks the DNS again.
         if (endpoint.isLast) endpoints.forget(endpoint.recipientDomain);
         hostRefused(endpoint, { ...effectsOf(category), dnsAgain: undefined });
       },
@@ -89,14 +89,14 @@ export function createConnectors(deps: {
     recipientDomain: string,
     wish: EndpointWish,
   ): Promise<EndpointAnswer> {
-    // An IPv4 source reaches no IPv6 host.
+    // An IPv4 source cannot connect to an IPv6 host.
     const ipv6 = egress.source.address === null ? wish.ipv6 : false;
     const found: Endpoint[] = [];
     let other: EndpointAnswer | null = null;
     for (const target of relays.order(egress.targets)) {
       const answer = await endpoints.find(target, recipientDomain, { ...wish, ipv6 });
       if (answer.kind === 'endpoints') found.push(...answer.endpoints);
-      // A permanent answer of the recipient's DNS decides; a relay that cannot be found may be passed over.
+      // A permanent DNS answer for the recipient decides; a relay that is not found may be skipped.
       else if (other === null || answer.kind === 'permanent') other = answer;
     }
     if (found.length > 0) return { kind: 'endpoints', endpoints: found };
@@ -141,7 +141,7 @@ export function createConnectors(deps: {
 
   function relayOpened(endpoint: Endpoint, result: OpenResult): OpenResult {
     if (result.kind === 'open') relays.connected(relayName(endpoint));
-    // Broken off by our own stop, it says nothing about the relay.
+    // If our own stop aborted it, it says nothing about the relay.
     else if (result.reason !== 'aborted')
       relays.failed(
         relayName(endpoint),

@@ -1,10 +1,13 @@
-/** Tells one way from another one of the same name: what was learned by one login or address says nothing of the next. */
+/**
+ * A fingerprint of a route: what was observed with one login or address does not apply to another, even under the same
+ * name.
+ */
 import { createHash } from 'node:crypto';
 import type { SmtpEgress } from './connector.ts';
 
 /**
- * The same for the same source address, EHLO name, targets and logins. It is stored, so of a password it holds 16 bits:
- * enough to notice that it has changed, and nothing to try guesses against.
+ * Equal for the same source address, EHLO name, targets and logins. It is stored, so it contains only 16 bits of a
+ * password: enough to notice a change, and too little to test guesses.
  */
 export function egressFingerprint({ source, targets }: SmtpEgress): string {
   const facts = targets.map((target) => {

@@ -1,7 +1,7 @@
 /**
- * Who sends, where several nodes share a source: one node at a time per source and provider (or site, where it belongs to
- * none), so that every limit is kept exactly in the memory of that one. The unit is the provider and not
- * the site, because limits over all sites of a provider are limits too. Leases are wanted by paths and named here.
+ * Which node sends if several share a source: one node at a time per source and provider (or site without a provider),
+ * so that this node alone keeps every limit in memory. The unit is the provider and not the site, because some limits
+ * apply to all sites of a provider. Paths request the leases; they are named here.
  */
 import { pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { Lease, LeaseListener, Membership } from '../../queue/membership.ts';
@@ -10,17 +10,17 @@ import type { Site } from './sites.ts';
 
 type PathPlace = Pick<Extract<Site, { kind: 'path' }>, 'source' | 'site' | 'provider'>;
 
-/** The leases that paths of shared sources ask for. */
+/** The leases that paths of shared sources request. */
 export interface EgressLeases {
-  /** null where only this node sends from the source. */
+  /** null if only this node sends from the source. */
   want(place: PathPlace, listener: LeaseListener): Lease | null;
-  /** What leases of these names are about; names of other leases are left out. */
+  /** The source and provider of leases with these names; other leases are left out. */
   placesOf(names: readonly string[]): readonly { source: string; provider: string }[];
 }
 
 const PREFIX = 'send ';
 
-/** Ids of the sources that other nodes send from too. Where none is configured, the machine's own address is one. */
+/** Ids of the sources that other nodes also send from. If none is configured, the machine's own address is one. */
 export function sharedSources(sources: readonly { id: string; shared: boolean }[]): ReadonlySet<string> {
   return new Set([ANY_SOURCE.id, ...sources.flatMap(({ id, shared }) => (shared ? [id] : []))]);
 }

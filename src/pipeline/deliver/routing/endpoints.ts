@@ -1,7 +1,7 @@
 /**
- * From a site to the addresses that are tried, in order: a relay's, or the recipient domain's MX hosts
- * (RFC 5321 §5.1). Gives the permanent answers (no such domain, null MX, nothing reachable) apart from the temporary
- * ones, because only the former end a delivery.
+ * Finds the addresses to try for a site, in order: a relay's, or those of the recipient domain's MX hosts (RFC 5321
+ * §5.1). Permanent answers (no such domain, null MX, nothing reachable) are separate from temporary ones, because only
+ * the former end a delivery.
  */
 
 import { isIP } from 'node:net';
@@ -22,16 +22,16 @@ import { isThisMachine, relayAddresses, relayTlsMode } from './relay-host.ts';
 import type { Route } from './routes.ts';
 import { type TriedHosts, untriedFirst } from './tried-hosts.ts';
 
-/** What the mail that asks for endpoints needs of them. */
+/** Requirements of the mail that asks for endpoints. */
 export interface EndpointWish {
   /** The sender's domain requires verified TLS. */
   requireTls?: boolean | undefined;
-  /** The provider's data says that it wants TLS. */
+  /** According to the provider's data, it requires TLS. */
   providerRequiresTls?: boolean | undefined;
   critical?: boolean | undefined;
-  /** Met in vain by the attempts before: others come first. */
+  /** Addresses that earlier attempts tried without success: others come first. */
   tried?: Pick<TriedHosts, 'has'> | undefined;
-  /** The source that will connect has an IPv6 address that mail may go out from. */
+  /** The source has an IPv6 address from which mail may be sent. */
   ipv6?: boolean | undefined;
 }
 
@@ -39,7 +39,7 @@ type PermanentCategory = 'domain_invalid' | 'routing_loop' | 'ipv6_only';
 
 export type EndpointAnswer =
   | { kind: 'endpoints'; endpoints: readonly Endpoint[] }
-  /** Final for every recipient of the domain. `twice`: believed only when it is said again later. */
+  /** Final for every recipient of the domain. `twice`: only when the same answer comes again later. */
   | {
       kind: 'permanent';
       enhanced: string;
@@ -47,7 +47,7 @@ export type EndpointAnswer =
       detail: string;
       confirm: boolean;
     }
-  /** `category`: why, where it is not DNS. */
+  /** `category`: the reason, if it is not the DNS. */
   | { kind: 'temporary'; detail: string; category?: Category };
 
 export interface Endpoints {
@@ -57,18 +57,18 @@ export interface Endpoints {
     recipientDomain: string,
     wish?: EndpointWish,
   ): Promise<EndpointAnswer>;
-  /** What DNS said of the domain is asked again next time: nobody answered there, or it was not theirs to take. */
+  /** The DNS is asked again next time: no host answered, or the host was not responsible. */
   forget(recipientDomain: string): void;
   /**
-   * Whether a domain may have a TLS policy of its own: MTA-STS that is enforced, or DNSSEC and with it perhaps DANE. Such a
-   * domain's mail shares no connection with other domains' mail. True also where DNS does not say. Never rejects.
+   * Whether a domain may have its own TLS policy: an enforced MTA-STS policy, or DNSSEC and with it maybe DANE. Mail of
+   * such a domain shares no connection with that of other domains. Also true if the DNS does not answer. Never rejects.
    */
   asksForTls(recipientDomain: string): Promise<boolean>;
-  /** A refusal had to do with IPv6: this domain is spoken to by IPv4 for a day, where it can be. */
+  /** A refusal was caused by IPv6: mail to this domain is sent over IPv4 for a day, if possible. */
   avoidIpv6(recipientDomain: string): void;
 }
 
-/** At most this many addresses are tried for one attempt. */
+/** At most this many addresses are tried in one attempt. */
 const MAX_ADDRESSES = 5;
 /** For connecting to all addresses of one attempt. */
 const CONNECT_ALL_MS = 60_000;
@@ -81,11 +81,11 @@ interface Deps {
   resolver: CachingResolver;
   random: Random;
   clock: Clock;
-  /** For MX hosts; a configured relay may lie anywhere. */
+  /** For MX hosts; a configured relay may have any address. */
   filter: AddressCheck;
   mtaSts: { policyOf(domain: string): Promise<MtaStsPolicy | null> };
   counters: Pick<TlsCounters, 'count'>;
-  /** What is kept over a restart. */
+  /** Stored over a restart. */
   egressMemory: Pick<EgressMemory, 'facts'>;
 }
 
@@ -141,7 +141,7 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
         address,
         port: target.port,
         implicitTls: target.implicitTls,
-        // What one sender asks for beyond what the route does concerns its mail alone.
+        // A requirement of one sender that exceeds that of the route concerns only this sender's mail.
         tls:
           wish.requireTls === true && mode !== 'verified'
             ? relayTlsPlan('verified', 'sender')
@@ -211,11 +211,11 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
     }
   }
 
-  /** A host's addresses as they may be used now. */
+  /** A host's addresses that may be used now. */
   function endpointsOf(host: MxHost, domain: string, tls: TlsPlan, budget: AttemptBudget): Endpoint[] {
     const avoided = ipv4Only.get(domain) !== null;
     const v4 = host.addresses.filter((address) => isIP(address) === 4);
-    // A host that has nothing but IPv6 is asked by IPv6 all the same.
+    // A host that only has IPv6 is still connected to over IPv6.
     const addresses = avoided && v4.length > 0 ? v4 : host.addresses;
     return addresses.map((address) => ({
       host: host.name,
@@ -232,7 +232,7 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
     }));
   }
 
-  /** Hosts with an address that was not tried come first, each with that address first. */
+  /** Hosts with an untried address come first, each with that address first. */
   function byTurn(hosts: readonly MxHost[], tried: Pick<TriedHosts, 'has'> | undefined): readonly MxHost[] {
     if (tried === undefined) return hosts;
     const met = (address: string) => ({ address, port: options.mxPort });

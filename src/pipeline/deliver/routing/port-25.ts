@@ -1,25 +1,25 @@
 /**
- * Many networks let no connection out to port 25, and what that looks like is days of time-outs. Watches the openings
- * of direct delivery: where several different sites do not answer and none ever did, it says so, once, with what to do.
- * `probePort25` finds out on demand, against hosts the caller names: nobody is contacted unasked.
+ * Detects that a network blocks outgoing port 25, which looks like days of time-outs. Watches the openings of direct
+ * delivery: if several different sites do not answer and none ever did, it reports that once, with what to do.
+ * `probePort25` tests on request with hosts that the caller names; nothing is contacted otherwise.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { connectTcp } from '../../../net/sockets.ts';
 
 export interface Port25Watch {
-  /** A connection to a site's own host came about: packets leave. */
+  /** A connection to a site's own host was established: port 25 is open. */
   connected(): void;
-  /** None came about, for want of any answer. */
+  /** No connection was established, because nothing answered. */
   unanswered(site: string): void;
   /** What is wrong and what to do, or null. */
   suspicion(): string | null;
 }
 
-/** Different sites without an answer before it is said. */
+/** Number of different sites without an answer before it is reported. */
 const SITES_TO_TELL = 3;
 const MAX_SITES = 100;
-/** A connection so long ago says nothing about now. */
+/** An older connection says nothing about now. */
 const PROOF_MS = 3_600_000;
 const PROBE_MS = 10_000;
 
@@ -52,7 +52,7 @@ export function createPort25Watch(
 
 export type Port25Answer = { kind: 'open' | 'blocked' | 'unknown'; detail: string };
 
-/** Tries the given hosts in turn until one answers at all. `targets`: addresses, for example of a test server. */
+/** Tries the given hosts in turn until one answers. `targets`: addresses, for example of a test server. */
 export async function probePort25(params: {
   clock: Clock;
   targets: readonly { address: string; port: number }[];
@@ -68,7 +68,7 @@ export async function probePort25(params: {
       result.socket.destroy();
       return { kind: 'open', detail: `${address}:${port} answers` };
     }
-    // A refusal is an answer: what is sent arrives, and comes back.
+    // A refused connection is an answer too, so port 25 is open.
     if (result.kind === 'refused')
       return { kind: 'open', detail: `${address}:${port} refuses, so packets arrive` };
   }

@@ -1,14 +1,14 @@
 /**
  * Which relays work. A relay that cannot be reached, or that refuses mail because of our account or its own state, is
- * skipped at once in favour of the next relay of the list, for a time that grows with each failure in a row. Then one
- * opening tests it (half-open):
+ * skipped at once in favour of the next relay of the list, for a time that grows with each consecutive failure. Then
+ * one opening tests it (half-open):
  *
  *   works ──failed──► skipped(until) ──time──► one test ──a connection, or after a refusal a delivery──► works
  *                          ▲                      │
  *                          └────── failed ────────┘   each time for longer
  *
- * If no other relay is left, a failing one is tried anyway. A restart forgets it, because operators often restart
- * after a repair.
+ * If no other relay is left, a failing one is tried anyway. A restart forgets it, because operators often restart after
+ * a repair.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Route } from './routes.ts';
@@ -16,9 +16,9 @@ import type { Route } from './routes.ts';
 export interface RelayState {
   /** `host:port`. */
   relay: string;
-  /** Failures in a row. */
+  /** Consecutive failures. */
   failures: number;
-  /** Passed over until then. */
+  /** Skipped until then. */
   until: number;
   why: string;
   /** It answers and refuses: only a delivery shows that it works again. */
@@ -29,28 +29,28 @@ type Target = Exclude<Route, { kind: 'sandbox' }>;
 
 export interface RelayHealth {
   /**
-   * The targets in the order they are to be tried now: those that are passed over come last. Whoever asks when the time
-   * of one is over is the one that finds out about it; for others it stays where it is until that is known.
+   * The targets in the order to try now: skipped ones come last. The first caller after the time of one is over tests
+   * it; for other callers it stays last until the result is known.
    */
   order(targets: readonly Target[]): readonly Target[];
-  /** It could not be connected to, or (`refuses`) it does not take our mail. */
+  /** It could not be connected to, or (`refuses`) it does not accept our mail. */
   failed(relay: string, why: string, refuses?: boolean): void;
-  /** It took a connection. */
+  /** It accepted a connection. */
   connected(relay: string): void;
-  /** It took a message. */
+  /** It accepted a message. */
   delivered(relay: string): void;
-  /** Whether it takes one message at a time, because it refused before and has not shown yet that it works. */
+  /** Whether it gets one message at a time, because it refused before and has not accepted mail since. */
   halfOpen(relay: string): boolean;
-  /** Whether it is passed over now. */
+  /** Whether it is skipped now. */
   passedOver(relay: string): boolean;
-  /** It may be asked again at once. False where it was not passed over. */
+  /** It may be tried at once. Returns false if it was not skipped. */
   tryNow(relay: string): boolean;
-  /** Those that failed last, worst first. */
+  /** The failing ones, worst first. */
   unhealthy(): readonly RelayState[];
 }
 
 const WAITS_MS = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
-/** Whoever was to find out has not: the next one does. */
+/** If the caller that should test it did not, the next one does after this time. */
 const PROBE_MS = 60_000;
 const KEPT_MS = 6 * 3_600_000;
 
@@ -61,7 +61,7 @@ export function relayName({ host, port }: { host: string; port: number }): strin
 
 export function createRelayHealth(clock: Clock): RelayHealth {
   const failing = new Map<string, RelayState>();
-  /** Until when somebody is finding out about a relay. */
+  /** Until when a caller is testing a relay. */
   const probes = new Map<string, number>();
 
   return {
@@ -75,7 +75,7 @@ export function createRelayHealth(clock: Clock): RelayHealth {
         const state = failing.get(relay);
         if (state === undefined) continue;
         if (state.until > now || (probes.get(relay) ?? 0) > now) passed.push(target);
-        // What comes behind others is not asked while these work.
+        // A relay behind working ones is not tested.
         else if (target === targets.find((one) => !passed.includes(one))) probes.set(relay, now + PROBE_MS);
       }
       return passed.length === 0
@@ -85,9 +85,9 @@ export function createRelayHealth(clock: Clock): RelayHealth {
     failed(relay, why, refuses = false) {
       const now = clock.now();
       const before = failing.get(relay);
-      // What was under way together is one failure.
+      // Failures of concurrent attempts count as one.
       if (before !== undefined && before.until > now) return;
-      // Failures further apart are no row.
+      // Failures further apart are not consecutive.
       const inRow = before === undefined || before.until + KEPT_MS < now ? 0 : before.failures;
       const failures = inRow + 1;
       const waitMs = WAITS_MS[Math.min(failures, WAITS_MS.length) - 1] ?? 0;

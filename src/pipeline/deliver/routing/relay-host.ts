@@ -1,4 +1,4 @@
-/** What a configured relay means for a connection to it, for delivery and for the doctor: its addresses, and how much TLS. */
+/** Connections to a configured relay, for delivery and the doctor: its addresses, and its TLS requirement. */
 import { isIP } from 'node:net';
 import type { Resolver } from '../../../net/dns-types.ts';
 import type { TlsMode } from '../../../smtp/client-tls.ts';
@@ -6,7 +6,10 @@ import type { Route } from './routes.ts';
 
 type Relay = Extract<Route, { kind: 'relay' }>;
 
-/** The relay's addresses, or why it has none. A relay is the operator's word: a missing name is a mistake that will be mended. */
+/**
+ * The relay's addresses, or why it has none. The operator configured it, so a missing name is temporary: the mistake
+ * will be corrected.
+ */
 export async function relayAddresses(
   resolver: Pick<Resolver, 'a' | 'aaaa'>,
   host: string,
@@ -22,7 +25,7 @@ export async function relayAddresses(
   return { kind: 'none', why: exists ? 'it has no address' : 'the name does not exist in DNS' };
 }
 
-/** A login goes over verified TLS only, but on this machine. */
+/** A login requires verified TLS, except on this machine. */
 export function relayTlsMode(
   { auth, implicitTls }: Pick<Relay, 'auth' | 'implicitTls'>,
   address: string,
@@ -31,7 +34,7 @@ export function relayTlsMode(
   return implicitTls ? 'required' : 'opportunistic';
 }
 
-/** Whether an address is of this machine, where a password in the clear is seen by nobody else. */
+/** Whether an address belongs to this machine, where nobody else can read a password sent without TLS. */
 export function isThisMachine(address: string): boolean {
   return address === '::1' || address.startsWith('127.');
 }

@@ -1,16 +1,17 @@
 /**
- * Which of the configured ways a recipient goes: the first rule that fits, else the last resort. Pure and quick: it is
- * asked for each recipient. It goes by what is known of a whole queue, so that rows of one queue have one way.
+ * Which configured route a recipient uses: the first rule that matches, otherwise the final one. Fast, because it runs
+ * for each recipient. It depends only on what a whole queue has in common, so that all rows of one queue have one
+ * route.
  */
 import type { Lane } from '../../../model/message.ts';
 import { routeKeyParts } from '../../../model/route-key.ts';
 
-/** Structurally the configuration's. */
+/** Has the structure of the configuration. */
 export interface RouteMatch {
   senderDomain: readonly string[] | null;
   recipientDomain: readonly string[] | null;
   priority: readonly string[] | null;
-  /** One of its tags is among these. */
+  /** It has one of these tags. */
   tag: readonly string[] | null;
 }
 
@@ -18,11 +19,11 @@ export interface RouteQuestion {
   senderDomain: string;
   recipientDomain: string;
   lane?: Lane;
-  /** What `routeKeyOf` made of its tags; absent = none that a route names. */
+  /** The result of `routeKeyOf` for its tags; absent = none that a route names. */
   routeKey?: string;
 }
 
-/** Index of the first rule that fits, or -1. */
+/** Index of the first rule that matches, or -1. */
 export function firstRule(rules: readonly RouteMatch[], question: RouteQuestion): number {
   return rules.findIndex(
     (rule) =>
@@ -33,7 +34,7 @@ export function firstRule(rules: readonly RouteMatch[], question: RouteQuestion)
   );
 }
 
-/** Every tag that some rule names: what is kept of a message's tags with its queue. */
+/** Every tag that some rule names; only these of a message's tags are stored with its queue. */
 export function tagsNamed(rules: readonly RouteMatch[]): string[] {
   return [...new Set(rules.flatMap(({ tag }) => tag ?? []))].sort();
 }
@@ -43,7 +44,7 @@ function hasTag(wanted: readonly string[], routeKey: string | undefined): boolea
   return tags.some((tag) => wanted.includes(tag));
 }
 
-/** `example.com` fits itself alone, `*.example.com` whatever lies below it. */
+/** `example.com` matches only itself, `*.example.com` all its sub-domains. */
 function fitsDomain(patterns: readonly string[] | null, domain: string): boolean {
   if (patterns === null) return true;
   return patterns.some((pattern) =>
@@ -51,14 +52,14 @@ function fitsDomain(patterns: readonly string[] | null, domain: string): boolean
   );
 }
 
-/** The same text has the same place among `count`, on every machine and after every start (FNV-1a). */
+/** A number below `count` that is the same for a text on every machine and after every start (FNV-1a). */
 export function stablePlace(text: string, count: number): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) {
     hash ^= text.charCodeAt(i);
     hash = Math.imul(hash, 0x01000193);
   }
-  // The low bits of neighbouring texts differ too little.
+  // The low bits of similar texts differ too little.
   hash ^= hash >>> 15;
   return (Math.imul(hash, 0x2c1b3c6d) >>> 0) % count;
 }

@@ -1,6 +1,6 @@
 /**
- * The egress of a recipient (source and targets), and the site that its mail counts for. A site shares connections and
- * limits: the sandbox, one list of relays, or one recipient domain. Pure: configuration and a recipient in, names out.
+ * The egress of a recipient (source and targets), and its site. Mail of one site shares connections and limits; a site
+ * is the sandbox, one list of relays, or one recipient domain. Depends only on the configuration and the recipient.
  */
 import { SHARED_FROM_BYTES } from '../../../model/delivery.ts';
 import type { SandboxResult } from '../../../model/message.ts';
@@ -22,9 +22,9 @@ export type Route =
 
 export const SANDBOX_SITE = 'sandbox';
 
-/** From where connections are made. */
+/** The source of connections. */
 export interface EgressSource {
-  /** '' where none is configured. */
+  /** '' if none is configured. */
   id: string;
   /** Local address that sockets bind to, or null for the system's choice. */
   address: string | null;
@@ -34,7 +34,7 @@ export interface EgressSource {
 
 export const ANY_SOURCE: EgressSource = { id: '', address: null, heloName: null };
 
-/** The way of a recipient: what the scheduler makes a path of. Recipients of one way share the very same object. */
+/** How mail of a recipient leaves; each path has one. Recipients with the same egress share the same object. */
 export type Egress =
   | { kind: 'sandbox' }
   | {
@@ -42,13 +42,13 @@ export type Egress =
       source: EgressSource;
       /** Tried in this order. Never empty. */
       targets: readonly Exclude<Route, { kind: 'sandbox' }>[];
-      /** `relay:host:port`, joined with `|` where there are several; '' where none is among the targets. */
+      /** `relay:host:port`, several joined with `|`; '' if the targets include no relay. */
       relays: string;
-      /** The recipient domain's own hosts are among the targets, so that its site is part of the path. */
+      /** The targets include the recipient domain's own hosts, so its site is part of the path. */
       direct: boolean;
     };
 
-/** Whose way is asked for. Without a lane, no rule that names one fits. */
+/** Mail whose egress is needed. Without a lane, rules that name one do not match. */
 export interface EgressQuestion extends RouteQuestion {
   sandbox: SandboxResult | null;
 }
@@ -62,25 +62,25 @@ export interface RoutedMail extends Omit<RouteQuestion, 'routeKey'> {
 }
 
 export interface Routes {
-  /** What its queue must know of a recipient for its way to be found again; '' = nothing. */
+  /** The route key of a recipient's queue, from which its egress is found again; '' = none needed. */
   keyOf(mail: RoutedMail): string;
   /** Whether such mail leaves this machine. */
   leadsOut(mail: Omit<RoutedMail, 'address' | 'size'>): boolean;
   /** Tags that rules name, sorted. */
   readonly tags: readonly string[];
-  /** The way as the configuration writes it: `routes[1] smtp://mail.example.net`. */
+  /** The route as the configuration writes it: `routes[1] smtp://mail.example.net`. */
   shown(question: EgressQuestion): string;
   /**
-   * The way of a recipient; decided by configuration alone, without waiting. Sources that are `full` at the moment are
-   * passed over for others of their pool, then for the relays of the list; where there are none, they stay.
+   * The egress of a recipient, decided by configuration alone, without waiting. Sources that are `full` at the moment
+   * are replaced by others of their pool, then by the relays of the list; if there are none, they stay.
    */
   egressOf(recipient: EgressQuestion, full?: (source: EgressSource) => boolean): Egress;
 }
 
-/** One configured way: rules with their targets, in order. */
+/** The configured routes: rules with their targets, in order. */
 export interface RoutesConfig {
   rules: readonly (RouteMatch & { targets: readonly Route[]; shown?: string })[];
-  /** Where no rule fits. */
+  /** If no rule matches. */
   targets: readonly Route[];
   sources: readonly { id: string; address: string; ehlo: string | null; pool: string }[];
 }
@@ -88,14 +88,14 @@ export interface RoutesConfig {
 const SANDBOX: Egress = { kind: 'sandbox' };
 const DEFAULT_POOL = 'default';
 
-/** Throws TypeError for a list of targets that is empty. */
+/** Throws TypeError for an empty list of targets. */
 export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes {
-  // Made once, so that recipients of one way share the same object.
+  // Created once, so that recipients with the same egress share the same object.
   const choicesOfRules = rules.map((rule) => choicesOf(rule.targets));
   const choicesAtLast = choicesOf(targets);
   const tags = tagsNamed(rules);
   const named = new Set(tags);
-  /** Nothing has to be known of a recipient but its queue's domains and lane. */
+  /** Nothing of a recipient is needed except its queue's domains and lane. */
   const isPlain =
     tags.length === 0 && [...choicesOfRules, choicesAtLast].every(({ choices }) => choices.length === 1);
 
@@ -114,7 +114,7 @@ export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes 
     if (isPlain) return '';
     const found = namedOf(mail.tags);
     const { choices } = listOf({ ...mail, routeKey: routeKeyOf({ tags: found, place: 0 }) });
-    // One recipient's mail of one sender has one source, which is what greylisting remembers; recipients of a large
+    // Mail of one sender to one recipient always has the same source, as greylisting expects; recipients of a large
     // message stay together, so that they can share a transaction.
     const spread = choices.length > 1 && mail.size <= SHARED_FROM_BYTES;
     const place = spread ? stablePlace(`${mail.senderDomain} ${mail.address}`, choices.length) : 0;
@@ -145,7 +145,7 @@ export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes 
     return choices.find((egress) => egress.kind === 'smtp' && !full(egress.source)) ?? relaysOnly ?? usual;
   }
 
-  /** One way per source of the pool, and the one by the list's relays alone where it has any beside `mx`. */
+  /** One egress per source of the pool, and one with only the list's relays if it has any besides `mx`. */
   function choicesOf(list: readonly Route[]): { choices: readonly Egress[]; relaysOnly: Egress | null } {
     if (list.length === 0) throw new TypeError('at least one route is needed');
     if (list[0]?.kind === 'sandbox') return { choices: [SANDBOX], relaysOnly: null };
@@ -174,13 +174,13 @@ export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes 
   }
 }
 
-/** Always the same source for one queue. A pool that has grown or shrunk has a place for every key. */
+/** Always the same source for one queue. If a pool has grown or shrunk, every key still selects a source. */
 function placeOf({ senderDomain, recipientDomain, routeKey }: EgressQuestion, sources: number): number {
   const first = stablePlace(`${senderDomain} ${recipientDomain}`, sources);
   return (first + routeKeyParts(routeKey).place) % sources;
 }
 
-/** Targets in the words of the configuration, without logins. */
+/** Targets as the configuration writes them, without logins. */
 function targetsText(targets: readonly Route[]): string {
   return targets
     .map((target) => {

@@ -1,7 +1,7 @@
 /**
- * The name of the site that a recipient domain belongs to: its provider where all hosts are
- * one provider's, else the set of its MX hosts, else the domain. Domains of one name share connections and limits, so
- * the name must not depend on the order or letter case in which DNS gave the hosts. Pure.
+ * The name of the site of a recipient domain: its provider if all hosts are one provider's, otherwise the set of its MX
+ * hosts, otherwise the domain. Domains with the same name share connections and limits, so the name must not depend on
+ * the order or letter case of the hosts.
  */
 import { createHash } from 'node:crypto';
 import type { Grouping } from '../../../policy/limits/shaping/types.ts';
@@ -12,10 +12,10 @@ export interface SiteName {
 }
 
 const MANY_HOSTS = 10;
-/** Second-level labels under which names are given out at the third level, where the last label has two letters. */
+/** Second-level labels under which names are registered at the third level, if the last label has two letters. */
 const GIVEN_BELOW = new Set(['ac', 'co', 'com', 'edu', 'gov', 'mil', 'ne', 'net', 'or', 'org']);
 
-/** `mxHosts`: valid names, best preference first; empty where the domain stands for itself. */
+/** `mxHosts`: valid names, best preference first; empty if the domain has no MX. */
 export function siteNameOf(domain: string, mxHosts: readonly string[], grouping: Grouping): SiteName {
   const { provider, oneSite } = grouping;
   if (provider !== null && oneSite) return { site: provider, provider };
@@ -34,7 +34,7 @@ function hostSetName(domain: string, mxHosts: readonly string[]): string {
   return `${first}+${hosts.length - 1}~${digest}`;
 }
 
-/** The last two labels, or three below suffixes such as `co.uk`: near enough to name a cluster of many hosts. */
+/** The last two labels, or three for suffixes such as `co.uk`: precise enough to name a cluster of many hosts. */
 export function registrableName(host: string): string {
   const labels = host.toLowerCase().split('.');
   const [second = '', top = ''] = labels.slice(-2);

@@ -1,8 +1,8 @@
 /**
- * Where recipients belong: from a recipient to the path its mail goes by, an egress source towards a site. A domain's
- * site follows from its MX hosts, so it is known only once DNS was asked; until then it is unresolved and its mail waits
- * under the name `?domain`. What DNS said is kept for its TTL and asked again behind the mail that goes on; when a domain turns out
- * to belong elsewhere, `moved` says from where, and rows are never rewritten for it.
+ * Which path a recipient's mail uses: a source sending to a site. A domain's site follows from its MX hosts, so it is
+ * known only after a DNS look-up; until then it is unresolved, and its mail waits under the name `?domain`. A DNS
+ * answer is cached for its TTL and then looked up again while mail continues; if a domain turns out to belong to
+ * another site, `moved` names the old one, and no rows are rewritten.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
@@ -15,10 +15,10 @@ import type { SmtpEgress } from './connector.ts';
 import { type Routes, SANDBOX_SITE } from './routes.ts';
 import { type SiteName, siteNameOf } from './site-key.ts';
 
-/** What a name that `nameOf` gave stands for. */
+/** The meaning of a name from `nameOf`. */
 export type Site =
   | { kind: 'sandbox' }
-  /** Not known yet: `lookUp` the domain. */
+  /** Not known yet: call `lookUp` for the domain. */
   | { kind: 'unresolved'; domain: string }
   | {
       kind: 'path';
@@ -33,36 +33,36 @@ export type Site =
 export interface Sites {
   /** Name of the path, the unresolved domain or the sandbox that a recipient belongs to now. Never waits. */
   nameOf(recipient: SiteQuestion): string;
-  /** Every name that a recipient's site goes by, the provider's included; none while it is not known. */
+  /** Every name of a recipient's site, including the provider's; none while it is unknown. */
   sitesOf(recipient: SiteQuestion): string[];
-  /** What a name stands for; null for one that was forgotten. */
+  /** The meaning of a name; null if it was forgotten. */
   siteNamed(name: string): Site | null;
-  /** Asks DNS where a domain belongs. Never rejects; afterwards `nameOf` knows. */
+  /** Looks up where a domain belongs. Never rejects; afterwards `nameOf` knows. */
   lookUp(domain: string): Promise<void>;
-  /** For a while the domain is a site of its own: what DNS says of it and of its site do not fit together. */
+  /** For a time the domain is a separate site, because DNS answers for it and for its site contradict each other. */
   isolate(domain: string): void;
-  /** Told the name that a domain's mail was filed under before it moved. */
+  /** Calls the listener with the old site name of a domain's mail. */
   onMoved(listener: (name: string) => void): void;
-  /** Nothing is filed under this name any more. */
+  /** No mail uses this name any more. */
   forget(name: string): void;
 }
 
 interface Known extends SiteName {
-  /** On the monotonic clock. After the first DNS is asked again, after the second mail waits for the answer. */
+  /** Monotonic. After the first the DNS is asked again, after the second mail waits for the answer. */
   freshUntilMs: number;
   usableUntilMs: number;
-  /** Its path found out more than its MX says: no answer of DNS ends that before its time. */
+  /** The path observed something that MX records do not show, so no DNS answer ends the isolation before its time. */
   isolated: boolean;
 }
 
 const MAX_DOMAINS = 50_000;
 const MAX_TTL_MS = 3_600_000;
 const MIN_TTL_MS = 60_000;
-/** A domain whose MX could not be learned stands for itself so long. */
+/** A domain whose MX could not be looked up is a separate site for this time. */
 const ISOLATED_MS = 30_000;
 const GRACE_MS = 300_000;
 const DAY_MS = 86_400_000;
-/** A provider is believed so long without having been seen. */
+/** A stored provider is used for this long after it was last confirmed. */
 const PROVIDER_KEPT_MS = 7 * DAY_MS;
 
 export function createSites(deps: {
@@ -70,7 +70,7 @@ export function createSites(deps: {
   resolver: Pick<Resolver, 'mx'>;
   shaping: Pick<Shaping, 'groupingOf'>;
   warmup: Pick<Warmup, 'warms' | 'isFull'>;
-  /** Which provider each domain had, for a start while DNS is away. */
+  /** Which provider each domain had, for a start while the DNS is unavailable. */
   egressMemory: Pick<EgressMemory, 'facts'>;
   clock: Clock;
 }): Sites {
@@ -92,7 +92,7 @@ export function createSites(deps: {
     siteNamed: (name) => (name === SANDBOX_SITE ? { kind: 'sandbox' } : (names.get(name) ?? null)),
     lookUp,
     isolate(domain) {
-      // Its provider, where one is known, goes on counting its connections.
+      // If its provider is known, its connections still count there.
       keep(domain, { site: domain, provider: lastProvider(domain) }, ISOLATED_MS, true);
     },
     onMoved(listener) {
@@ -106,14 +106,14 @@ export function createSites(deps: {
     const egress = routes.egressOf(recipient);
     if (egress.kind === 'sandbox') return SANDBOX_SITE;
     if (!egress.direct) return named(egress, { site: relaysOf(egress), provider: null });
-    // Behind relays that come first, the domain's own hosts are only the last resort.
+    // After relays, the domain's own hosts are only the last resort.
     if (egress.targets[0]?.kind === 'relay')
       return named(egress, { site: `${relaysOf(egress)}|${recipientDomain}`, provider: null });
     const known = usable(recipientDomain);
     if (known !== null) {
       const other = instead(egress, recipient, known.provider);
       if (!other.direct) return named(other, { site: relaysOf(other), provider: null });
-      // With relays to fall back on it is a path of its own, for the same provider.
+      // With relays to fall back on, it has a separate path, for the same provider.
       return named(
         other,
         other.relays === '' ? known : { ...known, site: `${known.site}|${relaysOf(other)}` },
@@ -125,14 +125,14 @@ export function createSites(deps: {
     return unresolved;
   }
 
-  /** Another way while the warm-up of the source has no room for more at the provider, where there is one. */
+  /** Another egress if the source's warm-up budget at the provider is used up, if there is one. */
   function instead(egress: SmtpEgress, recipient: SiteQuestion, provider: string | null): SmtpEgress {
     if (provider === null || !warmup.warms(egress.source.id)) return egress;
     const other = routes.egressOf(recipient, ({ id }) => warmup.isFull(id, provider, recipient.lane));
     return other.kind === 'smtp' ? other : egress;
   }
 
-  /** The relays' name; two ways over the same ones may differ in how they log in. */
+  /** The relays' name; two routes to the same relays may log in differently. */
   function relaysOf(egress: SmtpEgress): string {
     const same = egressesByRelays.get(egress.relays) ?? [];
     if (same.length === 0) egressesByRelays.set(egress.relays, same);
@@ -170,11 +170,11 @@ export function createSites(deps: {
     const known = domains.get(domain);
     if (known?.isolated === true && known.freshUntilMs > clock.monotonicMs()) return;
     if (answer.kind !== 'found') {
-      // Without an MX it stands for itself; so it does where DNS gave no answer, and its path says why.
+      // A domain without MX, or without a DNS answer, is a separate site, and its path shows the reason.
       const ttlMs = answer.kind === 'failure' ? ISOLATED_MS : answer.ttlSeconds * 1000;
       if (answer.kind === 'failure' && (domains.get(domain)?.usableUntilMs ?? 0) > clock.monotonicMs())
         return;
-      // A name that is gone for a moment comes back to the provider it had, perhaps before this is asked again.
+      // A name that is missing for a moment gets its provider back, maybe before the next look-up.
       const provider = answer.kind === 'no-data' ? null : lastProvider(domain);
       keep(domain, { site: domain, provider }, answer.kind === 'no-data' ? ttlMs : ISOLATED_MS);
       return;
@@ -192,7 +192,7 @@ export function createSites(deps: {
     return known === undefined ? (providers.get(domain)?.split(' ')[0] ?? null) : known.provider;
   }
 
-  /** Written once a day for a domain, not at every look-up. */
+  /** Written once per day for a domain, not at every look-up. */
   function remember(domain: string, provider: string | null): void {
     const today = Math.floor(clock.now() / DAY_MS);
     const text = provider === null ? null : `${provider} ${today}`;

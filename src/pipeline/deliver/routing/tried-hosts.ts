@@ -1,28 +1,28 @@
 /**
- * Which addresses of a path were met in vain, so that the next attempt goes on with the others: a domain whose first
- * hosts answer and refuse us is not asked by ever the same two. Given what failed and what opened; remembers until
- * something opens, or until all of what there is has had its turn. One that takes connections and loses messages comes
- * last for a time, whatever opens. In memory, bounded.
+ * Which addresses of a path were tried without success, so that the next attempt continues with the others; otherwise a
+ * domain with many hosts would always be asked by the same two. Cleared when a connection opens, or when all addresses
+ * were tried. An address that accepts connections and loses messages comes last for a time in any case. In memory,
+ * limited.
  */
 
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 
-/** An address as an attempt meets it. */
+/** An address of an attempt. */
 interface Met {
   address: string;
   port: number;
 }
 
-/** The addresses of one path that were met in vain. */
+/** The addresses of one path that were tried without success. */
 export interface TriedHosts {
   has(met: Met): boolean;
   failed(met: Met): void;
-  /** What DNS or the operator names at this time. */
+  /** All addresses that currently exist. */
   offered(all: readonly Met[]): void;
-  /** It loses messages: for a time it comes last. False where nothing else is left. */
+  /** It loses messages: for a time it comes last. Returns false if there is no other. */
   avoid(met: Met): boolean;
-  /** Something opened, or everybody had a turn: it begins with the best again. */
+  /** A connection opened, or all were tried: the next attempt starts with the best again. */
   clear(): void;
 }
 
@@ -59,7 +59,7 @@ export function createTriedHosts(clock: Pick<Clock, 'monotonicMs'>): TriedHosts 
   };
 }
 
-/** In the order given, but those that were tried come last. */
+/** In the given order, but those that were tried come last. */
 export function untriedFirst<Item extends Met>(
   items: readonly Item[],
   tried: Pick<TriedHosts, 'has'>,

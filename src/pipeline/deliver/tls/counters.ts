@@ -1,8 +1,7 @@
 /**
- * How sessions with recipients' servers ended as far as TLS goes: counted by day and policy as RFC 8460 reports them,
- * in memory at first and added to the store once a minute, and as a metric. Sending reports is left to who reads them.
- * Given one result a session. What the store does not take is kept and offered again; the number of different
- * counters in memory is bounded, since host names are other people's.
+ * Counts how sessions with recipients' servers ended regarding TLS, by day and policy as RFC 8460 reports them: in
+ * memory first, added to the store once a minute, and as a metric. Reports are not sent. Counts that could not be
+ * stored are tried again; the number of different counters in memory is limited, since host names are chosen by others.
  */
 import { Counter, type Registry } from 'prom-client';
 import type { Clock, Timer } from '../../../lib/clock.ts';
@@ -18,11 +17,11 @@ export interface TlsCounters extends Service {
 
 const FLUSH_EVERY_MS = 60_000;
 const MAX_COUNTERS = 20_000;
-/** Rows of one write. */
+/** Rows per write. */
 const STEP_ROWS = 500;
 const PURGE_ROWS = 1000;
 const DAY_MS = 86_400_000;
-/** Reports are for yesterday; what is older is for people who look into a trouble. */
+/** Reports are about yesterday; older counts are for people who examine a problem. */
 const KEPT_DAYS = 14;
 
 /** Counts a session in the metrics. */
@@ -111,7 +110,7 @@ export function createTlsCounters(deps: {
   }
 }
 
-/** What RFC 8460 §4.3.2 calls a certificate that was not accepted, or would not have been. */
+/** The RFC 8460 §4.3.2 name of a certificate that was not accepted, or would not have been. */
 export function certificateResult(facts: TlsFacts): TlsResult {
   switch (facts.authorizationError) {
     case null:

@@ -1,4 +1,7 @@
-/** One address to connect to, and how: made by routing from DNS or the configuration, used to open a connection and to learn from it. */
+/**
+ * One address to connect to, and how. Routing makes it from the DNS or the configuration; it is used to open a
+ * connection and to record observations.
+ */
 import type { TlsPlan } from './plan.ts';
 
 export interface Endpoint {
@@ -6,23 +9,23 @@ export interface Endpoint {
   address: string;
   port: number;
   implicitTls: boolean;
-  /** What is asked of TLS there. */
+  /** The TLS requirement there. */
   tls: TlsPlan;
   auth: { user: string; pass: string } | null;
-  /** A password may go without verified TLS: the peer is on loopback. */
+  /** A password may be sent without verified TLS, because the peer is on loopback. */
   allowPlaintextAuth: boolean;
   route: 'mx' | 'relay';
   recipientDomain: string;
-  /** No address of this answer comes after it. */
+  /** The last address of this answer. */
   isLast: boolean;
   /** Shared by the addresses of one answer. */
   budget: AttemptBudget;
 }
 
-/** What the addresses of one attempt may use up together. */
+/** Time that the addresses of one attempt share. */
 export interface AttemptBudget {
-  /** Of the minute for connecting; whoever connects takes off what it cost. */
+  /** What is left of the minute for connecting; each connection subtracts its time. */
   connectLeftMs: number;
-  /** Somebody waits for a one-time code: the last host gets no more patience than the others. */
+  /** Somebody waits for a one-time code: the last host gets no more time than the others. */
   hurried: boolean;
 }

@@ -1,14 +1,14 @@
 /**
- * The MTA-STS policies of recipient domains (RFC 8461): found, fetched, remembered in the store, renewed in time.
+ * The MTA-STS policies of recipient domains (RFC 8461): found, fetched, stored, renewed in time.
  *
  *   TXT _mta-sts.<domain> ──new id──► https://mta-sts.<domain>/.well-known/mta-sts.txt ──► store, for max_age
  *        │ same id, no record, or no answer
- *        └──► the remembered policy, as long as it is in force
+ *        └──► the stored policy, as long as it is in force
  *
- * A policy once seen holds for as long as it said, whatever becomes of its record and its web server: only a newer one
- * takes its place. That is what it is for, since whoever can break mail's encryption can break those too. Fetching goes
- * through the guarded client, follows no redirect and takes 64 KiB at most; a domain whose policy cannot be fetched and
- * that had none before is delivered to as if it had none (§3.3), and asked again five minutes later.
+ * A policy that was fetched is in force for its maximum age, whatever happens to its record and web server, and only a
+ * newer one replaces it: an attacker who can prevent encryption of mail can also block these. Fetching uses the guarded
+ * client, follows no redirect and reads at most 64 KiB. A domain whose policy cannot be fetched and that had none
+ * before is delivered to as if it had none (§3.3), and asked again five minutes later.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock, Timer } from '../../../lib/clock.ts';
@@ -31,29 +31,34 @@ export interface MtaStsDeps {
   http: Pick<GuardedHttp, 'get'>;
   clock: Clock;
   log: Logger;
-  /** A policy was announced and could not be had. */
+  /** A policy was announced and could not be fetched. */
   failed(domain: string, result: TlsResult): void;
 }
 
 export interface MtaStsOptions {
-  /** Default 443. Tests use another. */
+  /** Default 443; tests use another. */
   port?: number;
 }
 
 const MAX_POLICY_BYTES = 64 * 1024;
 const FETCH_MS = 15_000;
-/** After a fetch that failed, the domain is not asked again before this (RFC 8461 §3.3). */
+/** After a failed fetch, the domain is not asked again before this time (RFC 8461 §3.3). */
 const RETRY_MS = 5 * 60_000;
-/** Policies are renewed at this age, or half their own, although their id has not changed: they never come near their end. */
+/**
+ * A policy is renewed at this age, or half its maximum age, even if its id has not changed, so that it does not expire.
+ */
 const RENEW_AFTER_MS = 24 * 3_600_000;
-/** How often is looked for what is due; after a renewal that failed the next one comes as late, then twice as late, up to a day. */
+/**
+ * Interval of searching for policies to renew; after a failed renewal the next is due after this time, then twice this
+ * time, up to a day.
+ */
 const RENEW_EVERY_MS = 3_600_000;
 const RENEW_AT_ONCE = 8;
 const MAX_REMEMBERED = 10_000;
 
 interface Known {
   stored: StoredMtaSts | null;
-  /** No fetch before this (monotonic). */
+  /** No fetch before this time (monotonic). */
   notBeforeMs: number;
 }
 
@@ -64,7 +69,7 @@ type Fetched =
 export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): MtaSts {
   const { store, resolver, http, clock, log } = deps;
   const port = options.port ?? 443;
-  /** What the store holds, and when it may be asked for again. */
+  /** The stored policies, and when each may be fetched again. */
   const known = new BoundedMap<string, Known>(MAX_REMEMBERED);
   const flights = new Map<string, Promise<MtaStsPolicy | null>>();
   let timer: Timer | null = null;
@@ -77,7 +82,7 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
       if (underWay !== undefined) return underWay;
       const flight = look(domain)
         .catch((cause: unknown) => {
-          // The store cannot be read: what was announced now is unknown, and so is what was promised before.
+          // The store cannot be read: neither the current announcement nor an earlier policy is known.
           log.warn({ domain, err: cause }, 'the MTA-STS policy of a domain could not be looked up');
           return inForce(known.get(domain)?.stored ?? null);
         })
@@ -99,13 +104,13 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
   async function look(domain: string): Promise<MtaStsPolicy | null> {
     const [answer, entry] = await Promise.all([resolver.txt(`_mta-sts.${domain}`), remembered(domain)]);
     const id = answer.kind === 'found' ? readMtaStsRecord(answer.records) : null;
-    // A policy of mode "none" asks for nothing, and is known like any other until its end.
+    // A policy with mode "none" requires nothing, and is kept like any other until it expires.
     const isKnown = entry.stored?.policyId === id && isCurrent(entry.stored);
     if (id !== null && !isKnown && clock.monotonicMs() >= entry.notBeforeMs) await renew(domain, id, entry);
     return inForce(entry.stored);
   }
 
-  /** Fetches and remembers; false where the old policy, or none, stays. */
+  /** Fetches and stores; false if the old policy, or none, stays. */
   async function renew(domain: string, id: string, entry: Known): Promise<boolean> {
     const fetched = await fetchPolicy(domain);
     if (fetched.kind === 'failed') {
@@ -136,7 +141,7 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
     return true;
   }
 
-  /** A policy that cannot be written down holds all the same, until the process ends. */
+  /** A policy that cannot be stored is used until the process ends. */
   async function keep(entry: Known, stored: StoredMtaSts): Promise<void> {
     entry.stored = stored;
     const { domain } = stored;
@@ -152,7 +157,7 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
     known.set(domain, entry);
     const { stored } = entry;
     const now = clock.now();
-    // Fetched while the clock was ahead: it holds for its time from now.
+    // It was fetched while the clock was ahead: its time counts from now.
     if (stored !== null && stored.fetchedAt > now) {
       const expiresAt = now + stored.maxAgeSeconds * 1000;
       await keep(entry, { ...stored, fetchedAt: now, expiresAt, renewAt: now });
@@ -191,8 +196,8 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
   }
 
   /**
-   * What is due, the first due first, until nothing is: what cannot be had is due again later and stands in nobody's way.
-   * One that is due again in the same round could not be written down: the rest is for the next round.
+   * Renews due policies, earliest first, until none is due: one that cannot be fetched is due again later and delays no
+   * other. One that is due again in the same round could not be stored; the rest waits for the next round.
    */
   async function renewDue(): Promise<void> {
     const seen = new Set<string>();
@@ -207,7 +212,7 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
   async function renewOne(found: StoredMtaSts): Promise<void> {
     const { domain } = found;
     const [answer, entry] = await Promise.all([resolver.txt(`_mta-sts.${domain}`), remembered(domain)]);
-    // Another process of the same store may have found it first, or a newer one.
+    // Another process on the same store may have found it first, or a newer one.
     if (entry.stored === null || entry.stored.fetchedAt < found.fetchedAt) entry.stored = found;
     const id = answer.kind === 'found' ? readMtaStsRecord(answer.records) : null;
     const mayFetch = id !== null && clock.monotonicMs() >= entry.notBeforeMs;

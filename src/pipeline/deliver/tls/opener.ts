@@ -1,15 +1,14 @@
 /**
- * Opens a connection to one endpoint under its TLS plan, and knows what to do where TLS does not work.
+ * Opens a connection to one endpoint under its TLS plan, and decides what to do if TLS fails.
  *
- * Where the plan asks for TLS nothing is given up: a handshake that failed is tried once more with a small ClientHello,
- * and that is all. Where nothing is asked for, a connection whose TLS fails, before or after the handshake, is followed
- * by one in the clear for this attempt. What is remembered goes up easily and down slowly: a host that did TLS within the
- * last days goes in the clear only where its TLS has failed for a minute or more, and only handshakes that failed twice
- * in a row let TLS be left out for a day. A 421, a reset or a time-out says nothing about what a host can do. A host whose
- * sessions under TLS end before they have answered the first message, for a minute or more, gets connections in the clear
- * for an hour: opportunistic TLS must not keep mail that would go without it (RFC 7435 §3; Postfix does so with `may`).
- * Plaintext behind the STARTTLS reply is an attack, not a broken server: no second try, and never in the clear.
- * Each session is counted as RFC 8460 would report it.
+ * If the plan requires TLS, a failed handshake is only tried once more with a small ClientHello. If not, a connection
+ * whose TLS fails, before or after the handshake, is followed by one without TLS for this attempt. What was observed is
+ * used carefully: a host that did TLS in the last days gets no TLS only if its TLS has failed for a minute or more, and
+ * only two consecutive failed handshakes disable TLS for a day. A 421, a reset or a time-out says nothing about what a
+ * host can do. A host whose TLS sessions end before the first message is answered, for a minute or more, gets
+ * connections without TLS for an hour: opportunistic TLS must not prevent delivery that works without it (RFC 7435 §3;
+ * Postfix does the same with `may`). Plaintext after the STARTTLS reply is an attack, not a broken server: there is no
+ * second try, and never one without TLS. Each session is counted for RFC 8460.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
@@ -24,24 +23,27 @@ import type { Endpoint } from './endpoint.ts';
 import { askedBy } from './plan.ts';
 
 export interface OpenWish {
-  /** Ends the opening early. */
+  /** Aborts the opening. */
   signal: AbortSignal;
-  /** Source address to bind; the system's choice where absent. */
+  /** Source address to bind; default: the system's choice. */
   localAddress?: string | undefined;
-  /** Name in EHLO; the server's own where absent. */
+  /** Name in EHLO; default: the server's own. */
   heloName?: string | undefined;
   /** Called before each connection; one opening may make several. */
   connecting?: (() => void) | undefined;
-  /** TLS is asked for even where the plan would do without (a limit of the path). */
+  /** TLS is required even if the plan does not (a limit of the path). */
   tlsRequired?: boolean | undefined;
 }
 
 export interface Opener {
-  /** Never rejects for what a server does. */
+  /** Never rejects because of a server. */
   open(endpoint: Endpoint, wish: OpenWish): Promise<OpenResult>;
-  /** A server refused mail for want of TLS: what is remembered of it is forgotten, and TLS asked for during a week. */
+  /**
+   * A server refused mail because TLS was missing: what was recorded about its TLS is dropped, and TLS is required for
+   * a week.
+   */
   tlsDemanded(endpoint: Endpoint): void;
-  /** The first message of a session under TLS was answered, or (`why`) the session ended before that. */
+  /** The first message of a session with TLS was answered, or (`why`) the session ended before that. */
   firstUnderTls(endpoint: Endpoint, why: string | null): void;
 }
 
@@ -50,36 +52,36 @@ export interface OpenerDeps {
   log: Logger;
   tlsContexts: TlsContexts;
   counters: Pick<TlsCounters, 'count'>;
-  /** What is kept over a restart. */
+  /** Stored over a restart. */
   egressMemory: Pick<EgressMemory, 'facts'>;
-  /** Where connections come from; TCP where left out. */
+  /** How connections are opened; default: TCP. */
   connect?: Connect | undefined;
 }
 
 const DAY_MS = 24 * 3_600_000;
 const DEMANDED_MS = 7 * DAY_MS;
-/** So long a host that did TLS is believed to do it. */
+/** A host that did TLS is expected to do it for this long. */
 const DID_TLS_MS = 7 * DAY_MS;
-/** Trouble with a host's TLS that is further apart is not the same trouble. */
+/** TLS failures of a host that are further apart are separate problems. */
 const TROUBLE_MS = 2 * DAY_MS;
-/** One fault is over sooner than this: a restart, a busy moment. */
+/** A single fault is shorter than this: a restart, a busy moment. */
 const LASTING_MS = 60_000;
-/** So long a host whose sessions under TLS end at once is spoken to in the clear, counted from the last that did. */
+/** How long a host whose TLS sessions end at once gets connections without TLS, counted from the last such session. */
 const DYING_MS = 3_600_000;
 /** On the last host there is nothing else to try. */
 const LAST_BANNER_MS = 300_000;
 const CONNECT_MS = 15_000;
 
-/** The weaker TLS that a host needs after handshakes failed; stored under the name `tls-bent`. */
+/** The weaker TLS that a host needs after failed handshakes; stored under the name `tls-bent`. */
 interface TlsFallback {
   to: 'small' | 'clear';
-  /** What it is counted as while it goes in the clear. */
+  /** The result under which it is counted while TLS is not used. */
   result: TlsResult;
   /** What failed. */
   why: string;
 }
 
-/** Sessions under TLS that ended before they answered their first message. */
+/** TLS sessions that ended before they answered their first message. */
 interface Dying {
   since: number;
   last: number;
@@ -90,7 +92,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
   const { clock, log, tlsContexts, counters } = deps;
   const fallbacks = deps.egressMemory.facts('tls-bent', readFallback, DAY_MS);
   const demanded = deps.egressMemory.facts('tls-demanded', readFlag, DEMANDED_MS);
-  /** The day of a host's last session under TLS. */
+  /** The day of a host's last TLS session. */
   const didTls = deps.egressMemory.facts('tls-done', readNumber, DID_TLS_MS);
   /** Since when every attempt at TLS with a host has failed (epoch milliseconds). */
   const troubled = deps.egressMemory.facts('tls-trouble', readNumber, TROUBLE_MS);
@@ -124,7 +126,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     return mode === 'opportunistic' ? openAsOffered(endpoint, wish) : openSecure(endpoint, wish, mode);
   }
 
-  /** TLS is asked for: nothing but TLS. */
+  /** TLS is required: no connection without it. */
   async function openSecure(endpoint: Endpoint, wish: OpenWish, mode: TlsMode): Promise<OpenResult> {
     const small = fallbacks.get(keyOf(endpoint))?.to === 'small';
     const first = await connect(endpoint, wish, { mode, small });
@@ -133,7 +135,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     return withAsked(endpoint, wish, ended(endpoint, result, small || !once));
   }
 
-  /** Says who asks for the TLS that failed. */
+  /** Adds who requires the TLS that failed. */
   function withAsked(endpoint: Endpoint, wish: OpenWish, result: OpenResult): OpenResult {
     if (result.kind === 'open' || !isByTls(result)) return result;
     const { tls, host, recipientDomain } = endpoint;
@@ -145,7 +147,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     return { ...result, asked };
   }
 
-  /** TLS where it is offered and works. */
+  /** TLS if it is offered and works. */
   async function openAsOffered(endpoint: Endpoint, wish: OpenWish): Promise<OpenResult> {
     const key = keyOf(endpoint);
     const mode = 'opportunistic';
@@ -160,7 +162,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     if (!isTlsTrouble(first) || wish.signal.aborted) return ended(endpoint, first, small);
     let last = first;
     let definite = false;
-    // A handshake may be mended by asking differently, a fault by asking again; who is busy is left alone.
+    // A handshake may succeed with another ClientHello, another fault with a second try; a busy server is left alone.
     const broken = isBrokenHandshake(first);
     if (broken || (mustDoTls && !isBusy(first))) {
       const again = broken ? !small : small;
@@ -184,7 +186,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     return openInClear(endpoint, wish, why);
   }
 
-  /** Its TLS has failed for so long that this attempt goes in the clear where it fails too. */
+  /** Its TLS has failed for so long that this attempt continues without TLS if it fails too. */
   function lastsAlready(key: string): boolean {
     const since = troubled.get(key);
     return since !== null && clock.now() - since >= LASTING_MS;
@@ -196,7 +198,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     return result;
   }
 
-  /** What a session teaches about the host's TLS, before it is given away. */
+  /** Records what a session shows about the host's TLS. */
   function ended(endpoint: Endpoint, result: OpenResult, small: boolean): OpenResult {
     if (result.kind === 'open' && result.session.tls !== null) {
       const key = keyOf(endpoint);
@@ -206,7 +208,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
         fallbacks.set(key, { to: 'small', result: 'success', why: '' }, now + DAY_MS);
       } else if (!small && fallback !== null) fallbacks.forget(key);
       if (troubled.get(key) !== null) troubled.forget(key);
-      // Written once a day for a host, not at every connection.
+      // Written once per day for a host, not at every connection.
       const today = Math.floor(now / DAY_MS);
       if (didTls.get(key) !== today) didTls.set(key, today, now + DID_TLS_MS);
     }
@@ -260,7 +262,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
 
   function counted(endpoint: Endpoint, result: OpenResult): OpenResult {
     if (result.kind === 'open') count(endpoint, sessionResult(endpoint, result));
-    // What failed before TLS says nothing about it.
+    // A failure before TLS says nothing about it.
     else if (isByTls(result)) count(endpoint, failureResult(result));
     return result;
   }
@@ -271,7 +273,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
   }
 }
 
-/** A session under a policy that is only being tested is counted as the policy would have seen it. */
+/** A session under a policy in testing mode is counted as that policy would have counted it. */
 function sessionResult(endpoint: Endpoint, { session }: Extract<OpenResult, { kind: 'open' }>): TlsResult {
   if (session.tls === null) return 'starttls-not-supported';
   const { testing } = endpoint.tls;
@@ -281,11 +283,11 @@ function sessionResult(endpoint: Endpoint, { session }: Extract<OpenResult, { ki
 
 function failureResult(failed: OpenFailure): TlsResult {
   if (failed.stage === 'starttls' && failed.reason !== 'injection') return 'starttls-not-supported';
-  // A session that ended behind its handshake has no result of its own (RFC 8460 §4.3).
+  // A session that ended after its handshake has no result of its own (RFC 8460 §4.3).
   return failed.tls === null || failed.stage !== 'tls' ? 'validation-failure' : certificateResult(failed.tls);
 }
 
-/** A host that did TLS until lately and now takes the connection in the clear counts as one whose TLS fails. */
+/** A host that did TLS until recently and now offers none counts as one whose TLS fails. */
 function held(result: OpenResult, mustDoTls: boolean): OpenResult {
   if (result.kind === 'failed' || !mustDoTls || result.session.tls !== null) return result;
   const { conversation } = result.session;
@@ -294,19 +296,19 @@ function held(result: OpenResult, mustDoTls: boolean): OpenResult {
   return { kind: 'failed', stage: 'starttls', reason: 'tls', detail, reply: null, tls: null, conversation };
 }
 
-/** TLS is what failed: STARTTLS, the handshake, what came behind it before the session could begin, or an injection. */
+/** TLS failed: STARTTLS, the handshake, the session directly after it, or an injection. */
 export function isByTls({ stage, reason, tls }: OpenFailure): boolean {
   if (reason === 'aborted') return false;
   if (stage === 'tls' || stage === 'starttls') return true;
   return stage === 'ehlo' && tls !== null && reason !== 'reply';
 }
 
-/** Another way of doing TLS, or none, may work. */
+/** Other TLS settings, or no TLS, may work. */
 function isTlsTrouble(result: OpenResult): result is OpenFailure {
   return result.kind === 'failed' && isByTls(result) && result.reason !== 'injection';
 }
 
-/** The handshake itself failed, not what it showed. */
+/** The handshake itself failed, not the check of the certificate. */
 function isBrokenHandshake(result: OpenResult): boolean {
   return result.kind === 'failed' && result.stage === 'tls' && result.tls === null && isTlsTrouble(result);
 }
@@ -316,8 +318,8 @@ function isBusy({ reply }: OpenFailure): boolean {
 }
 
 /**
- * It says what the host can do: a handshake that failed by what was sent. STARTTLS that is not to be had (454, no offer)
- * comes back with the next EHLO, and costs nothing to look for.
+ * It shows what the host can do: a handshake that failed because of its data. If STARTTLS is unavailable (454, not
+ * offered), the next EHLO shows that again at no cost.
  */
 function isDefinite(failed: OpenFailure): boolean {
   return isBrokenHandshake(failed) && failed.reason !== 'timeout';
@@ -327,7 +329,7 @@ function readFallback(json: unknown): TlsFallback | null {
   if (typeof json !== 'object' || json === null) return null;
   const { to, result, why } = json as Partial<Record<keyof TlsFallback, unknown>>;
   if ((to !== 'small' && to !== 'clear') || typeof result !== 'string') return null;
-  // Version 0.1 wrote no reason, and gave up TLS for one 421 or reset.
+  // Version 0.1 stored no reason, and gave up TLS after one 421 or reset.
   if (to === 'clear' && typeof why !== 'string') return null;
   return { to, result: result as TlsResult, why: typeof why === 'string' ? why : '' };
 }

@@ -1,14 +1,15 @@
 /**
- * What is asked of TLS towards one MX host: the ladder, whose first rung that applies decides.
+ * The TLS requirement for one MX host: the first rule that applies decides.
  *
- *   1 the sender's domain requires it  → verified, by DANE where the host has it, else by its certificate; or not at all
- *   2 DANE (RFC 7672)                  → a certificate that TLSA pins; where no record is usable any certificate
- *   3 MTA-STS (RFC 8461), `enforce`    → a host that the policy names, with a valid certificate
- *   4 the receiver is known to want it → any certificate
- *   5 nothing                          → TLS where offered, never a reason not to deliver
+ *   1 the sender's domain requires it     → verified, by DANE if the host has it, otherwise by its certificate
+ *   2 DANE (RFC 7672)                     → a certificate that TLSA records name; without a usable record any
+ * certificate
+ *   3 MTA-STS (RFC 8461), `enforce`       → a host that the policy names, with a valid certificate
+ *   4 the receiver is known to require it → any certificate
+ *   5 nothing                             → TLS if offered, never a reason not to deliver
  *
- * Given what DNS said about domain and host, and the domain's MTA-STS policy. Leaves behind a plan, or why this host
- * must not be used now: a look-up that fails where DNSSEC is at work is never a reason to ask for less.
+ * Takes the DNS answers about domain and host, and the domain's MTA-STS policy. Returns a plan, or why this host must
+ * not be used now: if DNSSEC is used, a failed look-up never lowers the requirement.
  */
 
 import type { DnsAnswer, TlsaRecord } from '../../../net/dns-types.ts';
@@ -17,7 +18,7 @@ import type { TlsMode } from '../../../smtp/client-tls.ts';
 import { type DaneRequest, usableTlsa } from '../../../smtp/dane.ts';
 import type { TlsPolicyType, TlsResult } from '../../../store/topics/tls.ts';
 
-/** The rung that decided. `relay`: the operator's own word about a relay. */
+/** The requirement that decided. `relay`: the operator's setting for a relay. */
 export type TlsBasis = 'relay' | 'sender' | 'dane' | 'mta-sts' | 'provider' | 'opportunistic';
 
 export interface TlsPlan {
@@ -26,13 +27,15 @@ export interface TlsPlan {
   /** For the mode `dane`. */
   dane: DaneRequest | null;
   /**
-   * Connections made under this plan carry mail of this domain only: another domain of the same site may ask for more.
-   * null: any domain that asks for nothing either.
+   * Connections made with this plan carry only mail of this domain, because another domain of the same site may require
+   * more. null: any domain without a requirement.
    */
   onlyFor: string | null;
-  /** What the day's counters call it (RFC 8460 §4.3); null where nothing is counted (relays). */
+  /** Policy and domain in the counters (RFC 8460 §4.3); null if nothing is counted (relays). */
   counted: { policy: TlsPolicyType; domain: string } | null;
-  /** MTA-STS in its testing mode: what `enforce` would have said of this host is counted, and changes nothing. */
+  /**
+   * MTA-STS in testing mode: the result that `enforce` would have had for this host is counted, and changes nothing.
+   */
   testing: { isNamed: boolean } | null;
 }
 
@@ -42,16 +45,16 @@ export type TlsPlanAnswer =
 
 export interface TlsQuestion {
   recipientDomain: string;
-  /** The MX answer (or the proof that there is none) was validated, so that DANE may count. */
+  /** The MX answer (or the proof that there is none) was validated, which DANE requires. */
   mxSecure: boolean;
-  /** `secure`: its address answers were. */
+  /** `secure`: its address answers were validated. */
   host: { name: string; secure: boolean };
   port: number;
   /** The sender's domain requires verified TLS. */
   requireTls: boolean;
-  /** What the receiver is known to want besides. */
+  /** The receiver is known to require this in addition. */
   providerRequires: boolean;
-  /** Of the recipient domain; null where it has none. */
+  /** Of the recipient domain; null if it has none. */
   policy: MtaStsPolicy | null;
 }
 
@@ -111,7 +114,7 @@ export async function planTls(
   return plan({ ...common, basis: 'opportunistic', mode: 'opportunistic', onlyFor: null, counted, testing });
 }
 
-/** Who asks for TLS towards a host, in words for whoever looks into a failure; '' where nobody does. */
+/** Who requires TLS with a host, for people who examine a failure; '' if nobody does. */
 export function askedBy({ basis, mode }: TlsPlan, host: string, recipientDomain: string): string {
   switch (basis) {
     case 'sender':
@@ -135,20 +138,20 @@ export function askedBy({ basis, mode }: TlsPlan, host: string, recipientDomain:
   }
 }
 
-/** The plan for a relay: the operator named it, so nothing is looked up. */
+/** The plan for a relay: the operator configured it, so nothing is looked up. */
 export function relayTlsPlan(mode: TlsMode, basis: 'relay' | 'sender' = 'relay'): TlsPlan {
   return { basis, mode, dane: null, onlyFor: null, counted: null, testing: null };
 }
 
-/** Whether TLS, once set up under this plan, is known to lead to the right server. */
+/** Whether a connection with this plan is known to be with the right server. */
 export function isVerifying({ mode }: TlsPlan): boolean {
   return mode === 'verified' || mode === 'dane';
 }
 
 /**
- * Whether mail may travel over a connection that was opened for another message, perhaps for another domain of the site.
- * `asksForTls`: its recipient domain may have a policy of its own (`Endpoints.asksForTls`), so that only a connection
- * that was opened for that domain is known to meet it.
+ * Whether mail may be sent on a connection that was opened for another message, maybe for another domain of the site.
+ * `asksForTls`: its recipient domain may have its own policy (`Endpoints.asksForTls`), so that only a connection opened
+ * for that domain is known to meet it.
  */
 export function mayCarry(
   link: { tls: TlsPlan; route: 'mx' | 'relay'; recipientDomain: string },
@@ -171,7 +174,7 @@ async function lookUpDane(
 ): Promise<Dane> {
   const answer = await resolver.tlsa(name);
   if (answer.kind === 'failure') return { kind: 'failure', detail: answer.detail };
-  // Not validated: the record is an opinion of whoever answered, and the host is one without DANE (RFC 7672 §2.1.2).
+  // Not validated: the record could be forged, so the host counts as one without DANE (RFC 7672 §2.1.2).
   if (answer.kind !== 'found' || !answer.secure) return 'none';
   const records = usableTlsa(answer.records);
   return records.length === 0 ? 'unusable' : { kind: 'usable', records };

@@ -1,10 +1,10 @@
 /**
- * DMARC (RFC 9989): finds the policy of a domain by climbing the tree of names, says which names belong to the same
- * organisation, and judges the record.
+ * DMARC (RFC 9989): finds the policy of a domain by the tree walk, decides which names belong to the same organisation,
+ * and checks the record.
  *
- * Given: look-ups and a domain. Leaves behind: what stands at each step of the climb, and judgements over it that are
- * pure. `pct`, `rf` and `ri` are gone from the standard: they are never written here, and warned of where found.
- * At most eight names are asked on the way up (RFC 9989 §4.10), at most three receivers of reports are looked at.
+ * The tree walk looks the records up; the checks only read its result. `pct`, `rf` and `ri` were removed from the
+ * standard: they are never recommended, and cause a warning if present. At most eight names are asked on the way up
+ * (RFC 9989 §4.10), and at most three receivers of reports.
  */
 import { readTagList } from '../../../mail/tag-list.ts';
 import type { DnsAnswer } from '../../../net/dns-types.ts';

@@ -1,9 +1,10 @@
 /**
- * Examines one sender domain: every check that docs/howto/dns-and-doctor.md lists, looked up together and judged one by one.
+ * Examines one sender domain: every check that docs/howto/dns-and-doctor.md lists, looked up together and judged one by
+ * one.
  *
- * Given: look-ups (bounded, the zone's own servers first), the domain's row and the names of this server. Leaves
- * behind: the verdict of `verifyDomain`, on which sending depends, and the checks, which advise. Nothing is stored, and
- * nothing but ownership and DKIM takes the right to send away. Never rejects because of what DNS answers.
+ * Takes look-ups (limited, the zone's own servers first), the domain's row and the names of this server. Returns the
+ * verdict of `verifyDomain`, on which sending depends, and the checks, which only advise: nothing but ownership and
+ * DKIM prevents sending. Stores nothing. Never rejects because of a DNS answer.
  */
 import type { DkimKey } from '../../../model/domain.ts';
 import type { CertificateFacts } from '../../../net/certificate-probe.ts';

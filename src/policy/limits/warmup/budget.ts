@@ -1,11 +1,11 @@
 /**
- * One source's budget at one provider: how many went within the last 24 hours, and when the next may. Pure functions
- * over a small state that is stored as it is; time comes in.
+ * One source's budget at one provider: how many messages were sent within the last 24 hours, and when the next is
+ * allowed. Functions over a small state that is stored as it is.
  *
- * Two rules hold together. The *window*: at no send do more than the budget lie within the 24 hours before it, counted
- * in quarter hours and the oldest one in full, so rather too many than too few. The *pace*: an even rate
- * (rate-gate.ts) spreads the budget over the day with an hour's worth at once, so that a newsletter does not use it up by
- * breakfast. Critical mail skips the pace, and may go a fifth over the window.
+ * Two rules apply together. The *window*: at no send do the 24 hours before it contain more than the budget, counted in
+ * quarter hours, of which the oldest counts in full. The *even rate* (rate-gate.ts) spreads the budget over the day and
+ * allows an hour's worth at once, so that a newsletter does not use it up in the morning. Critical mail ignores the
+ * even rate, and may exceed the window by a fifth.
  */
 import { arrivalAfter, type EvenRate, waitOf } from '../../../lib/rate-gate.ts';
 import type { Lane } from '../../../model/message.ts';

@@ -1,13 +1,14 @@
 /**
- * Warm-up of new sources: asked before each message of a source that was declared new, it says go, or
- * until when to wait. Kept per source and provider of the shaping data; small sites have no budget of their own here, they
- * judge by behaviour rather than volume and their shaping row keeps it low. A source not declared new always may.
+ * Warm-up of new sources: asked before each message of a source that was declared new; answers yes, or until when to
+ * wait. Kept per source and provider of the shaping data. Small sites have no budget here: they judge by behaviour
+ * rather than volume, and their shaping row limits them. A source that was not declared new is always allowed.
  *
- * A restart must not give a day's budget out twice, and a synced write a message would be dear: budget is *reserved* in
- * small portions, written down before they are used. What a crash leaves unused of a portion counts as used.
+ * A restart must not give out a day's budget twice, and a synced write per message would be expensive, so budget is
+ * *reserved* in small portions, which are stored before they are used. After a crash, the unused part of a portion
+ * counts as used.
  *
- *   ask ──► portion left? ──► go
- *             └ no ──► budget and pace allow it? ──► portion is being written; wait for `onReady`
+ *   ask ──► portion left? ──► yes: send
+ *             └ no ──► budget and rate allow it? ──► portion is being written; wait for `onReady`
  *                          └ no ──► wait until …, with the reason
  */
 import type { Clock, Timer } from '../../../lib/clock.ts';

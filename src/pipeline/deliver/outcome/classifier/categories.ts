@@ -1,6 +1,6 @@
 /**
- * One vocabulary for why a delivery did not succeed: the names of the categories, their facts, and the names they have
- * in events. The classifier, the settlement of attempts, the timeline and `postrider explain` all read it.
+ * The categories: why a delivery did not succeed, with their properties and their names in events. Used by the
+ * classifier, the settlement of attempts, the timeline and `postrider explain`.
  */
 import { TABLE } from './category-table.ts';
 import type { CategoryFacts } from './handling.ts';
@@ -10,10 +10,10 @@ export type Category = keyof typeof TABLE;
 /** Every category; `Class` in events is its PascalCase. */
 export const CATEGORIES = Object.keys(TABLE) as readonly Category[];
 
-/** Only these may ever suppress an address, and only on replies of high confidence. */
+/** Only these can suppress an address, and only for replies of high confidence. */
 export const SUPPRESSING: readonly Category[] = ['recipient_invalid', 'mailbox_inactive', 'mailbox_full'];
 
-/** The row of `category`, defaults filled in. */
+/** The row of `category` with defaults filled in. */
 export function categoryFacts(category: Category): CategoryFacts {
   return { suppress: 'no', suppressTemporary: 'no', soft: false, ...TABLE[category] };
 }

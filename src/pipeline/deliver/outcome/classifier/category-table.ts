@@ -1,6 +1,6 @@
 /**
- * The table of categories, as data: the scope of each, what follows a temporary and a permanent reply, whether it may
- * suppress an address, and its explanation in plain words. Read through categories.ts.
+ * The table of categories: the scope of each, what follows a temporary and a permanent reply, whether it may suppress
+ * an address, and its explanation. Read through categories.ts.
  */
 import { BOUNCE, type CategoryFacts, defer, HOUR, MINUTE, PATH, path, RETRY, retry } from './handling.ts';
 
@@ -9,12 +9,13 @@ type Row = Pick<CategoryFacts, 'scope' | 'temporary' | 'permanent' | 'fault' | '
     Pick<CategoryFacts, 'fixFinal' | 'suppress' | 'suppressTemporary' | 'soft' | 'meansTemporary' | 'next'>
   >;
 
-/** Every category with what is particular to it; `categoryFacts` fills in the rest. */
+/** Every category with what differs from the defaults; `categoryFacts` fills in the rest. */
 export const TABLE = {
   // ── about the recipient ───────────────────────────────────────────────────────────────────────────────────
   recipient_invalid: {
     scope: 'recipient',
-    // A directory that is down answers 450 for everybody: three tries are not enough, some time has to pass too.
+    // While a directory is down, a server answers 450 for every recipient: three attempts are not enough, some time
+    // must pass too.
     temporary: retry(null, 3, 2 * HOUR),
     permanent: BOUNCE,
     suppress: 'hard',
@@ -211,7 +212,7 @@ export const TABLE = {
   },
   service_unavailable: {
     scope: 'path',
-    // Within a transaction only 421 stops the path: one message must not do that alone.
+    // During a transaction only 421 stops the path, because one message must not do that alone.
     temporary: RETRY,
     permanent: BOUNCE,
     fault: 'next_host',
@@ -330,7 +331,7 @@ export const TABLE = {
     fix: 'Read the reply itself; if it does not say, ask the receiver’s postmaster and quote it.',
   },
 
-  // ── about the way ─────────────────────────────────────────────────────────────────────────────────────────
+  // ── about the route ───────────────────────────────────────────────────────────────────────────────────────
   relay_denied: {
     scope: 'domain',
     temporary: retry(null, 0, 6 * HOUR),
@@ -356,7 +357,7 @@ export const TABLE = {
     fix: 'The operator switches `ipv6` on, where this server has an IPv6 address with reverse DNS, or sends to this domain through a relay (`routes`).',
   },
 
-  // ── our own ends ──────────────────────────────────────────────────────────────────────────────────────────
+  // ── our own results ───────────────────────────────────────────────────────────────────────────────────────
   expired: {
     scope: 'message',
     temporary: RETRY,

@@ -1,9 +1,9 @@
 /**
- * The reply classifier: normalise, then the rules in their order, then what kinds of words are in it (meanings.ts), then
- * the table of enhanced codes (RFC 3463), then the stage. The first that knows the reply decides. The class of the reply code (RFC 5321 §4.2.1)
- * beats the class of the enhanced code where they disagree. Texts that we made ourselves never meet a text rule, so
- * that nothing we do can feed on its own words. Unknown failures are temporary or refused without a consequence for
- * the address.
+ * The reply classifier: normalises the reply, then tries the rules in order, then the kinds of words in it
+ * (meanings.ts), then the table of enhanced codes (RFC 3463), then the stage. The first step that recognises the reply
+ * decides. If reply code (RFC 5321 §4.2.1) and enhanced code have different classes, the reply code counts. Texts that
+ * we wrote ourselves are never compared with text rules. Unknown failures are temporary, or refused without a
+ * consequence for the address.
  */
 import { readFileSync } from 'node:fs';
 import type { BounceScope } from '../../../../model/bounce.ts';
@@ -32,21 +32,19 @@ import {
 
 export interface ReplyQuestion {
   stage: Stage;
-  /** 400–599; anything else is no final reply. */
+  /** 400–599; others are not final replies. */
   code: number;
-  /** RFC 3463; null: looked for at the start of the text. */
+  /** RFC 3463; null: searched for at the start of the text. */
   enhanced: string | null;
   text: string;
-  /** Name of the host that said it. Absent: rules of every provider apply, after those that hold for everybody. */
+  /** Name of the host that sent the reply. Absent: rules of every provider apply, after the general ones. */
   mx?: string | undefined;
   origin: 'remote' | 'local';
 }
 
 export interface Classifier {
   classify(question: ReplyQuestion): Verdict;
-  /**
-   * Puts an operator's rules ahead of the shipped ones. `kept`: something is wrong with them, nothing changed.
-   */
+  /** Puts an operator's rules before the shipped ones. `kept`: they have a mistake, nothing changed. */
   useOperatorRules(
     json: unknown,
   ): { kind: 'used'; count: number } | { kind: 'kept'; errors: readonly RuleError[] };
@@ -59,7 +57,7 @@ export function shippedRules(): { rules: unknown; providers: readonly Provider[]
   return { rules: read('./rules.json'), providers: read('./providers.json') as readonly Provider[] };
 }
 
-/** A classifier over `rules`; throws where a shipped rule is wrong, which a test would have found. */
+/** A classifier with `rules`; throws if a shipped rule is wrong, which tests exclude. */
 export function createClassifier(shipped = shippedRules()): Classifier {
   const providers = createProviders(shipped.providers);
   const own = readRules(shipped.rules, providers.ids);
@@ -87,17 +85,17 @@ export function createClassifier(shipped = shippedRules()): Classifier {
     },
   };
 
-  /** Whether what it says of the recipient can be meant of nobody else. */
+  /** Whether the reply can only be about the recipient. */
   function isPlain(ruleId: string, { code, enhanced, text, mx }: ReplyQuestion): boolean {
     const rule = rules.find(({ id }) => id === ruleId);
-    // What an operator says, or one server's own wording.
+    // A rule of the operator, or of one provider for its own server.
     if (rule !== undefined && (!shippedOnes.has(rule) || (rule.provider !== undefined && mx !== undefined)))
       return true;
     return !namesOtherSubjects(subjectOf(code, enhanced ?? enhancedIn(text), text), mx);
   }
 }
 
-/** These mean one thing alone (RFC 5321 §4.2.2, RFC 4954 §6), whatever words follow. */
+/** Codes with only one meaning (RFC 5321 §4.2.2, RFC 4954 §6), whatever the text says. */
 const SPEAKING_CODES: ReadonlySet<number> = new Set([503, 535]);
 
 function classifyWith(rules: readonly Rule[], providers: Providers, question: ReplyQuestion): Verdict {
@@ -146,7 +144,7 @@ function classifyWith(rules: readonly Rule[], providers: Providers, question: Re
       closing: true,
     });
   }
-  // 535 answers a login alone (RFC 4954 §6), wherever it is told.
+  // 535 only answers a login (RFC 4954 §6), at any stage.
   if (stage === 'auth' || code === 535) {
     return verdictOf({
       category: 'relay_login_failed',
@@ -160,14 +158,14 @@ function classifyWith(rules: readonly Rule[], providers: Providers, question: Re
     return verdictOf({ category: 'protocol_error', permanent: false, stage, ruleId: 'code:503', hintMs });
   }
   const known = isPathStage(stage) ? null : byEnhanced(enhanced, permanent, stage);
-  // A doubtful code counts less than words that ask for patience.
+  // A doubtful code counts less than words that ask to wait.
   const asksForPatience = guess?.category === 'service_unavailable' && !permanent;
   if (known !== null && (known.confidence === 'high' || !asksForPatience)) {
     return verdictOf({ ...known, permanent, stage, ruleId: `code:${known.ruleId}`, hintMs });
   }
   return guess === null ? byStage(stage, permanent, hintMs) : ofText(guess);
 
-  /** The words are doubtful alone, and the enhanced code says the same of the recipient (RFC 3463 §3.2, §3.3). */
+  /** The words alone are doubtful, and the enhanced code says the same of the recipient (RFC 3463 §3.2, §3.3). */
   function isSaidTwice({ category, confidence }: Rule | Reading): boolean {
     if (confidence !== 'medium' || stage !== 'rcpt' || !permanent) return false;
     const figures = byEnhanced(enhanced, permanent, stage);
@@ -190,8 +188,8 @@ function classifyWith(rules: readonly Rule[], providers: Providers, question: Re
 }
 
 /**
- * Where nobody says whose reply it is: what is plain for everybody, then what one provider's rules make of it, then
- * the rest. A provider's rule may read a common phrase in that provider's own sense.
+ * If the server is unknown: first rules with a clear meaning for every server, then rules of single providers, then the
+ * rest. A provider's rule may give a common phrase that provider's own meaning.
  */
 function anyProvidersRule(
   rules: readonly Rule[],
@@ -223,7 +221,7 @@ interface Known {
   ruleId: string;
 }
 
-/** Table of enhanced codes, without their class digit (RFC 3463, and the registry's later additions). */
+/** Enhanced codes without their class digit (RFC 3463, and later additions of the registry). */
 function byEnhanced(enhanced: string | null, permanent: boolean, stage: Stage): Known | null {
   const match = /^[245]\.(\d{1,3})\.(\d{1,3})$/.exec(enhanced ?? '');
   if (match === null) return null;
@@ -235,9 +233,9 @@ function byEnhanced(enhanced: string | null, permanent: boolean, stage: Stage): 
     ruleId: `x.${ruleId}`,
     ...(scope === undefined ? {} : { scope }),
   });
-  // At MAIL the server has not heard of a recipient: addressing codes there are about the sender.
+  // At MAIL the server does not know the recipient yet: addressing codes there are about the sender.
   if (stage === 'mail' && (subject === 1 || subject === 2)) return say('sender_rejected', 'medium');
-  // After the message was sent they may be about the message as well: a bare code suppresses nobody then.
+  // After the message was sent they may also be about the message: a code alone suppresses nobody then.
   const addressee: Confidence = stage === 'rcpt' ? 'high' : 'medium';
   switch (ruleId) {
     case '1.1':
@@ -284,7 +282,7 @@ function byEnhanced(enhanced: string | null, permanent: boolean, stage: Stage): 
       return say('tls_required', 'medium');
   }
   if (subject === 7) return say('policy_other', 'low');
-  // A receiver's own trouble is no reason to give a message up, but a refusal that says 5xx is a refusal.
+  // Problems of a receiver are no reason to give a message up, but a 5xx reply is a refusal.
   if (subject === 3 || subject === 4) {
     return permanent ? say('unknown_hard', 'low') : say('service_unavailable', 'medium');
   }

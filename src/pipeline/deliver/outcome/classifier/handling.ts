@@ -1,59 +1,59 @@
 /**
- * How a refusal is dealt with, as types and the few shapes that the table of categories is made of:
- * what is done with the recipient, how long is waited, when it is given up, and whether an address may be suppressed.
+ * How a refusal is handled: what happens to the recipient, how long it waits, when it is given up, and whether its
+ * address may be suppressed. Types, and the few forms that the table of categories uses.
  */
 import type { BounceScope } from '../../../../model/bounce.ts';
 
 /**
- * What is done with the recipient:
- * `retry` tried again, one attempt is charged · `bounce` refused for good · `path` the path is blocked, nothing is
- * charged · `defer` a permanent reply about our address: the path is blocked, the mail is kept for `giveUp.afterMs`.
+ * What happens to the recipient: `retry` is tried again and counts as an attempt · `bounce` is refused permanently ·
+ * `path` blocks the path and counts nothing · `defer`, for a permanent reply about our address, blocks the path and
+ * keeps the mail for `giveUp.afterMs`.
  */
 export type Action = 'retry' | 'bounce' | 'path' | 'defer';
 
-/** `hard` without an end, `inactive` 90 days, `soft` counted only. */
+/** `hard` without an end, `inactive` 90 days, `soft` is only counted. */
 export type Suppress = 'no' | 'hard' | 'inactive' | 'soft';
 
-/** Whom the trouble lies with. `next_host`: the receiver's server or a relay, whichever a message is handed to. */
+/** Who has the problem. `next_host`: the receiver's server or a relay, whichever the message was given to. */
 export type Fault = 'recipient' | 'receiver' | 'next_host' | 'sender' | 'operator' | 'content' | 'nobody';
 
-/** Given up once both are reached: so many finished attempts, and so long since it was first deferred. */
+/** Given up when both are reached: this many finished attempts, and this long since the first deferral. */
 export interface GiveUp {
   tries: number;
   afterMs: number;
 }
 
-/** What is done about a refusal. */
+/** The handling of a refusal. */
 export interface Handling {
   action: Action;
-  /** Wait prescribed, ms; null = the lane's schedule, or the path's own growing waits. */
+  /** Wait in ms; null = the lane's schedule, or the path's own increasing waits. */
   waitMs: number | null;
   giveUp: GiveUp | null;
 }
 
-/** What is known of a category of replies. */
+/** The properties of a category. */
 export interface CategoryFacts {
   scope: BounceScope;
-  /** On 4xx. */
+  /** For 4xx. */
   temporary: Handling;
-  /** On 5xx. */
+  /** For 5xx. */
   permanent: Handling;
-  /** On 5xx of high confidence about the recipient; everything else never suppresses. */
+  /** For 5xx of high confidence about the recipient; other replies never suppress. */
   suppress: Suppress;
-  /** On 4xx of high confidence. */
+  /** For 4xx of high confidence. */
   suppressTemporary: Suppress;
-  /** A refusal that may well change: `Transient` in the bounce object. */
+  /** A refusal that may change: `Transient` in the bounce object. */
   soft: boolean;
   fault: Fault;
-  /** What it means: a sentence. */
+  /** What it means, as a sentence. */
   means: string;
-  /** The same where the reply is temporary and says less; absent: `means`. */
+  /** The same if the reply is temporary and less is certain; absent: `means`. */
   meansTemporary?: string;
-  /** What happens next, where the general words would say it wrongly; absent: told from the handling. */
+  /** What happens next, if the general sentence would be wrong; absent: derived from the handling. */
   next?: string;
-  /** Who can do what about it: a sentence. */
+  /** Who can do what about it, as a sentence. */
   fix: string;
-  /** The same where nothing is tried again; absent: `fix`. */
+  /** The same if nothing is tried again; absent: `fix`. */
   fixFinal?: string;
 }
 
@@ -63,11 +63,11 @@ export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 const DEFER_LIMIT_MS = 4 * HOUR;
 
-/** Refused for good. */
+/** Refused permanently. */
 export const BOUNCE: Handling = { action: 'bounce', waitMs: null, giveUp: null };
-/** Tried again by the lane's schedule until the message's time is over. */
+/** Tried again by the lane's schedule until the message expires. */
 export const RETRY: Handling = { action: 'retry', waitMs: null, giveUp: null };
-/** The path is blocked for its own growing waits. */
+/** The path is blocked for its own increasing waits. */
 export const PATH: Handling = { action: 'path', waitMs: null, giveUp: null };
 
 /** Tried again after `waitMs` (null: the lane's schedule); given up after `tries` and `afterMs`. */

@@ -1,11 +1,11 @@
 /**
- * What a reply says where no rule knows its wording: which kinds of words are in it, in whatever language and order
- * (`recipient` and `absent`, `ip` and `list`), and what the first fitting combination of kinds means. Words and
- * combinations are data (meanings.json). Given a normalised reply; linear in it; any characters are taken.
+ * Classifies replies that no rule recognises by the kinds of words in them, in any language and order (`recipient` and
+ * `absent`, `ip` and `list`): the first matching combination of kinds decides. Words and combinations are data
+ * (meanings.json). Linear in the normalised reply, which may contain any characters.
  *
- * A word of the table ends in `*` where it stands for all that begin so, and joins words that follow one another by `_`.
- * Words of scripts without blanks are looked for anywhere. The longest counts. `not` turns what stands close to it: not found is `absent`,
- * not active is `closed`, not accepted is `blocked`. `ipv4` is an address in figures.
+ * A word in the table ends with `*` if it stands for all words with this beginning, and joins adjacent words by `_`.
+ * Words of scripts without blanks are found anywhere. The longest match counts. `not` changes words close to it: "not
+ * found" is `absent`, "not active" is `closed`, "not accepted" is `blocked`. `ipv4` is an address in digits.
  */
 import { readFileSync } from 'node:fs';
 import type { BounceScope } from '../../../../model/bounce.ts';
@@ -25,9 +25,9 @@ export interface Reading {
   none?: readonly string[];
   category: Category;
   scope?: BounceScope;
-  /** `low`: the table of enhanced codes counts more. */
+  /** `low`: the table of enhanced codes has precedence. */
   confidence: Confidence;
-  /** A reply that it decides. */
+  /** A reply that this combination classifies. */
   example: string;
 }
 
@@ -36,11 +36,11 @@ interface MeaningData {
   readings: readonly Reading[];
 }
 
-/** Words of the table together, at most. */
+/** The most words that an entry of the table joins. */
 const MOST_WORDS_JOINED = 3;
 const SHORTEST_STEM = 2;
 const LONGEST_STEM = 16;
-/** A negation is this many words away, at most. */
+/** A negation affects a word at most this many words away. */
 const NEGATION_REACH = 3;
 const NEGATED: ReadonlyMap<string, string> = new Map([
   ['exist', 'absent'],
@@ -51,7 +51,7 @@ const NEGATED: ReadonlyMap<string, string> = new Map([
 const { classes, readings } = JSON.parse(
   readFileSync(new URL('./meanings.json', import.meta.url), 'utf8'),
 ) as MeaningData;
-/** In the order in which they are asked. */
+/** In the order in which they are tried. */
 export const READINGS: readonly Reading[] = readings;
 
 const whole = new Map<string, string[]>();
@@ -68,15 +68,15 @@ for (const [kind, lines] of Object.entries(classes)) {
     table.set(key, [...(table.get(key) ?? []), kind]);
   }
 }
-/** The longest first: what is read as one word is not read again for the words in it. */
+/** The longest first: a word that was matched is not searched for shorter words. */
 const UNSPACED_WORDS = new RegExp(
   [...unspaced.keys()].sort((one, other) => other.length - one.length).join('|'),
   'g',
 );
 
 /**
- * Addresses, links and hosts are names; only what a host's name says of a blocklist is read. Where more is to be found
- * says nothing, and the server that the recipient is on is no subject.
+ * Addresses, links and hosts are names; of a host name only a mention of a blocklist is read. Phrases that say where to
+ * read more, or which server the recipient is on, are ignored.
  */
 const SAYS_NOTHING =
   /\S{0,200}@\S{0,200}|https?:\/\/\S{1,300}|\brecipient address(?:es)? rejected(?::|\.?$)|\b(?:for|about) (?:further |more )?(?:details|information|explanation)\b[^.;]{0,80}|\babout this error message\b/g;
@@ -125,10 +125,10 @@ export function meaningsOf(subject: string): ReadonlySet<string> {
       for (const kind of unspaced.get(word) ?? []) said.add(kind);
   const words = text.match(WORD) ?? [];
   let sinceNot = Number.POSITIVE_INFINITY;
-  /** What a `not` behind it would turn, and how many words ago it stood. */
+  /** The kind that a following `not` would change, and how many words ago it was. */
   let turnable: string | undefined;
   let sinceTurnable = Number.POSITIVE_INFINITY;
-  /** Words before this place are read as one with others. */
+  /** Words before this index were matched together with others. */
   let joinedUntil = 0;
   words.forEach((joined, at) => {
     sinceNot += 1;
@@ -164,7 +164,7 @@ export function meaningsOf(subject: string): ReadonlySet<string> {
   return said;
 }
 
-/** The first reading that fits a normalised reply, or null. */
+/** The first combination that matches a normalised reply, or null. */
 export function readingOf(subject: string, group: StageGroup): Reading | null {
   const said = meaningsOf(subject);
   const topic = /^\d{3} \d\.(\d{1,3})\./.exec(subject)?.[1];

@@ -1,13 +1,13 @@
 /**
- * A reply as rules see it: one line, `550 5.1.1 text`, lower-case, single blanks, without the code and enhanced code
- * that servers repeat on every line, at most 2 KiB. And the reading of a reply that a person pasted. Linear in the
- * input; any characters are taken.
+ * The form of a reply that rules match: one line, `550 5.1.1 text`, lower case, single blanks, at most 2 KiB, without
+ * the codes that servers repeat on every line. Also reads a reply that a person pasted. Linear in the input, which may
+ * contain any characters.
  */
 
-/** Longer replies are cut: what they say stands at their beginning. */
+/** Longer replies are cut: the meaning is at their beginning. */
 export const MAX_SUBJECT_CHARS = 2048;
 
-/** Subject that rules match: code, enhanced code and text. `enhanced` is looked for in the text where it is null. */
+/** The text that rules match: code, enhanced code and text. If `enhanced` is null, it is searched for in the text. */
 export function subjectOf(code: number, enhanced: string | null, text: string): string {
   const words: string[] = [String(code)];
   if (enhanced !== null) words.push(enhanced);
@@ -23,14 +23,14 @@ export function subjectOf(code: number, enhanced: string | null, text: string): 
 }
 
 /**
- * Lower-case without accents: `Empfänger überfüllt` → `empfanger uberfullt`, `ß` → `ss`, Cyrillic `й` → `и`. Servers
- * write their languages with and without them. ASCII is only lower-cased.
+ * Lower case without accents: `Empfänger überfüllt` → `empfanger uberfullt`, `ß` → `ss`, Cyrillic `й` → `и`, because
+ * servers write their languages with and without them. ASCII is only lower-cased.
  */
 function plainLetters(text: string): string {
   return withoutAccents(text.toLowerCase());
 }
 
-/** `text` with its letters as rules write them; ASCII stays as it is. */
+/** `text` with letters in the form that rules use; ASCII stays the same. */
 export function withoutAccents(text: string): string {
   if (!BEYOND_ASCII.test(text)) return text;
   return text
@@ -45,7 +45,7 @@ export function withoutAccents(text: string): string {
 const BEYOND_ASCII = /[^\u0000-\u007f]/;
 const ACCENTS = /[\u0300-\u036f]/g;
 const OTHER_LETTERS = /[ßøłđıæœ]/g;
-/** Letters that Unicode does not take apart. */
+/** Letters that Unicode does not decompose. */
 const OTHER_LETTER: Readonly<Record<string, string>> = {
   ß: 'ss',
   ø: 'o',
@@ -70,8 +70,8 @@ const LINE = /^[ \t]{0,20}(?:smtp ?; ?)?([2345]\d\d)(?:[- ]|$)/i;
 const ENHANCED = /^[ \t]{0,8}[#(]?([245]\.\d{1,3}\.\d{1,3})\)?(?=[ \t:;,]|$)/;
 
 /**
- * `550-5.1.1 No such\n550 5.1.1 user` → code, enhanced code and text. Tolerates `smtp;`, a missing enhanced code, and
- * lines with literal `\n` or `\r\n` in between. Null where no line begins with a reply code.
+ * `550-5.1.1 No such\n550 5.1.1 user` → code, enhanced code and text. Accepts `smtp;`, a missing enhanced code, and
+ * lines separated by a literal `\n` or `\r\n`. null if no line begins with a reply code.
  */
 export function readReply(pasted: string): PastedReply | null {
   let code = 0;
@@ -96,10 +96,10 @@ export function readReply(pasted: string): PastedReply | null {
   return code === 0 ? null : { code, enhanced, text: texts.join(' ') };
 }
 
-/** qmail's way; its add-ons put their name behind the code. */
+/** The form of qmail, whose add-ons put their name after the code. */
 const ENHANCED_LAST = /\(#([245]\.\d{1,3}\.\d{1,3})(?: ?- ?[\w.]{1,16})?\)\.?$/;
 
-/** Enhanced code at the start of a reply's text, or at its very end as qmail writes it: `sorry (#5.1.1)`. */
+/** Enhanced code at the start of a reply's text, or at its end as qmail writes it: `sorry (#5.1.1)`. */
 export function enhancedIn(text: string): string | null {
   return ENHANCED.exec(text.slice(0, 40))?.[1] ?? ENHANCED_LAST.exec(text.trimEnd().slice(-40))?.[1] ?? null;
 }
@@ -107,7 +107,7 @@ export function enhancedIn(text: string): string | null {
 const HINT =
   /\b(?:try again|try later|retry|come back|wait|deferred for|available in)\b[^\d]{0,40}(\d{1,5}) ?(s|sec|secs|seconds?|m|min|mins|minutes?|h|hours?)\b/i;
 
-/** A wait that the remote asks for in its text ("try again in 300 seconds"), in ms; null where it names none. */
+/** The wait that the remote asks for in its text ("try again in 300 seconds"), in ms; null without one. */
 export function retryHintMs(text: string): number | null {
   const match = HINT.exec(text.slice(0, MAX_SUBJECT_CHARS));
   if (match === null) return null;

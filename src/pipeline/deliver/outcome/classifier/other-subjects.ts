@@ -1,49 +1,49 @@
 /**
- * Whom or what a reply may be about beside the recipient. A text rule sees "address … unknown" and cannot see whose: the
- * sender's, that of our host, one in a header. So before an address is suppressed the reply must name nothing else that
- * could be what is unknown, closed or full. Given a normalised reply (normalise.ts); wrong in one direction only: an
- * address that is invalid may stay usable, until a plainer reply says so.
+ * Subjects other than the recipient that a reply may be about. A text rule sees "address … unknown" and cannot see
+ * whose address: the sender's, our host's, or one in a header. So an address is suppressed only if the reply names
+ * nothing else that could be unknown, closed or full. Takes a normalised reply (normalise.ts). A wrong answer can only
+ * keep an invalid address usable until a clearer reply comes.
  */
 import { HERE, kindsOf } from './meanings.ts';
 import { RECIPIENT_WORDS } from './recipient-words.ts';
 
-/** Nothing that a server writes here is a word of its own: addresses, links, and what Postfix names its tables. */
+/** Names that are no words: addresses, links, and Postfix's names of tables. */
 const NAMES =
   /\S{0,200}@\S{0,200}|https?:\/\/\S{1,200}|relay=\[\S{1,60}|(?:relay |local |virtual )?(?:recipient|mailbox|alias|user|domain) table|(?:recipients?|badrcptto|allowed recipients) list|list of allowed recipients|(?:known|listed|be|not) on file\b|undeliverable address: host \S{1,200} said:|or you do not have authori[sz]ation/g;
 
-/** Said of the recipient's own mail server: `user unknown on this server`. */
+/** Phrases about the recipient's own mail server: `user unknown on this server`. */
 const PLACES =
   /\b(?:on|at|in|by|with|within|of|to|from|here|for) (?:(?:this|our|the|that|my|local|remote|recipient|recipient's|destination|target|receiving|hosted) ){0,2}(?:mail|e-?mail|smtp)? ?(?:server|host|domain|system|machine|site)s?\b(?! of\b| you| your)/g;
 
-/** Said to whoever wrote the mail, about the recipient: `the account you tried to reach`. */
+/** Phrases that address the sender but are about the recipient: `the account you tried to reach`. */
 const ADDRESSING =
   /\b(?:that |which )?you(?:'re| are|'ve| have| were)? (?:try|tried|trying|attempt\w{0,4}|enter\w{0,3}|specif\w{0,4}|typed|want\w{0,3}|wish|reach\w{0,4}|contact\w{0,3}|(?:sent|sending|sent your|addressed) (?:your )?(?:message|mail|e-?mail)s? to)\b|\byour (?:original )?(?:message|mail|e-?mail|letter)s?\b|(?:please )?(?:check|verify|make sure) (?:that )?(?:you have the correct (?:e-?mail )?address|the (?:recipient|spelling))|请(?:检查|核对|确认)[^。]{0,12}(?:发送|投递)/g;
 
 const OTHERS = new RegExp(
   [
-    // Who sends, and from where.
+    // Senders and hosts.
     "\\b(?:sender|senders|sender's|sending|sends|sent|return.?(?:path|address)|reply-?to|envelope|you|your|yours|we don't know|callback|callout|callouts)\\b",
     '\\bverif(?:y|ied|ication|ying) of\\b|\\bfrom(?:$|:| (?:header|address|domain|field|user|your|outside|the internet|external|unknown|hosts?\\b|addresses\\b))|\\bmail from\\b',
     '\\b(?:ips?|ipv[46]|host|hosts|hostname|server|servers|mailserver|mail-server|client|clients|machine|network|networks|isp|connection|connections|connecting|connect|provider|providers|route|router|gateway|relay|relaying|relays)\\b',
     '\\b(?:dns|rdns|fcrdns|ptr|reverse|helo|ehlo|mx|spf|dkim|dmarc|arc|nameserver|zone|record|records|exchanger|tls|ssl|starttls|certificate|certificates)\\b',
     '\\b\\d{1,3}\\.\\d{1,3}\\.\\d{1,3}\\.\\d{1,3}\\b',
-    // What is sent.
+    // The message.
     '\\b(?:header|headers|message-?id|date|signature|signed|mime|encoding|charset|character set|attachment|attachments|attached|link|links|url|urls|content|contents|contains|body|parameter|parameters|option|family|digest|timestamp|format|scanner|virus|zip|archive|message exceeds|larger than|would exceed size)\\b|\\b(?:cc|bcc|to):|header to',
     '^5\\d\\d 5\\.6\\.|^5\\d\\d 5\\.5\\.[14] ',
-    // Why it is not wanted.
+    // Reasons for refusing it.
     '\\bspam|\\babus(?:e|ive)\\b|\\bhoneypot|\\btraps?\\b|\\bharvest|\\b(?:black|white|block|allow|deny|gr[ae]y) ?-?list|\\blisted\\b|\\breputation\\b|\\bcomplaints?\\b|\\btoo many (?!messages (?:in|on))',
     '\\b(?:policy|policies|rule|rules|filter|filtering|region|country|licen[cs]e|licen[cs]ed|subscription|subscribers?|confirm|challenge|token|approved|whitelisted|trusted|partners?|authenticat\\w{1,6}|unauthenticated|non-authenticated|verification required|external|outside|members?|bulk|trust|permission|access|posting|sales|address book)\\b(?! has left)',
     '\\b(?:per|an|this|last|hourly|daily|today|todays?) ?(?:hour|day|minute|second)\\b|\\b(?:hourly|daily|today|hour|rate|frequency|traffic|sending limit|license limit|number of messages to)\\b',
-    // What has failed there.
+    // Systems of the receiver.
     '\\b(?:directory service|database|queue|lookup|ldap (?:server|lookup)|map|file|mailer|store|stores|dismounted|offline|migration|maintenance|temporary|timed? ?out|unreachable|all users|these users|our users|users of|storage exhausted|system (?:mail|storage|full))\\b',
     '\\b(?:unknown|no such|invalid|bad) (?:client|host|network|route|destination for|domain|character|parameter|option|header|link|service|name server)|(?:service|policy|zone|domain|account-level|domain name) (?:does not|doesn.t|do not) exist|\\bdomain has moved\\b|\\bno (?:one|person|user|account)\\b.{0,20} (?:wants|reads|needed|input|manager)|deliverable due|undeliverable because',
     // The recipient has blocked the sender, and is not blocked.
     "\\b(?:sie|dich|euch|ihnen)\\b.{0,20}(?:gesperrt|blockiert|geblockt)|\\b(?:vous (?:a|ont)|t'a|t'ont)\\b|\\b(?:le|te|lo|la|os|ti|vi|li|les) (?:ha|han|hanno|as|tiene|tienen|tem|tien)\\b|\\b(?:heeft|hebben) (?:u|jou|je)\\b|\\b(?:te|v)-a\\b|\\b(?:cie|pana?|panstwa|vas|dig|deg|dej|sizi|seni|ont|teged|sinut|teidat|voce|voces)\\b|\\bte (?:bloque|deshabilit|desactiv)|(?:^|\\s)(?:вас|вам|тебя|тебе)(?:\\s|$)|[你妳您]",
-    // The same, said of whoever did it: blocked by the recipient.
+    // The same with the recipient as the one who did it: blocked by the recipient.
     "\\b(?:bloque\\w{0,4}|bloccat\\w|blocat\\w?|geblokkeerd|zablokowan\\w{1,2}|blokovan\\w|blockerad|blokeret) (?:por (?:el|la|su|o|a)|pel[oa]|par (?:le |la |l'|son )|dal(?:la|l')?|de catre|door(?: de| het)?|przez|av|af) ?(?:destinat|usuari|utilizador|utilisateur|titular|propietari|utente|titolare|utilizator|ontvanger|gebruiker|odbiorc|uzytkownik|mottagar|anvandar|modtager|bruger)|\\b(?:vom|von der|von dem|durch den|durch die) (?:empfang|empfaeng|benutzer|nutzer|anwender|kunde|inhaber)\\w{0,4} (?:gesperrt|blockiert|geblockt)|заблокир\\S{1,8} (?:получател|пользовател|адресат|владельц)(?:ем|ями|ом)",
     // The same in other languages.
     '\\b(?:originat\\w{0,5}|origin|origine|source|submit\\w{0,5}|authors?|autore?s?|auteur|emisor\\w?|provenienza|herkunft\\w{0,8}|versender\\w?|zrodl\\w{1,3}|kaynak|service account|login of|password)\\b|источник|автор',
-    // An address that is blocked may be that of who sends.
+    // A blocked address may be the sender's.
     '\\b(?:address(?! rejected)|adresse?|indirizzo|direccion|endereco)\\b.{0,20}(?:blocked|gesperrt|blockiert|bloque|bloccat|bloquead|zablokowan|geblokkeerd)|адрес.{0,20}заблокир|地址.{0,6}(?:阻止|封|拒)',
     '(?:user|account|usuari\\w|utilisateur|compte|conta|cuenta|utente|benutzer|gebruiker|konto|пользователь) smtp\\b|\\bsmtp[- ]?(?:user|account|konto|gebruiker|usuari|compte|用户|ユーザ|사용자)',
     'ヘッダ|件名|本文|格式|헤더|제목|寄信|来自|登录|登錄|认证|認証|ログイン|인증|로그인|\\b(?:syntax (?:not|invalid)|invalid syntax|verified by|automated|owner|unknown users|directory (?:is|not|could))\\b',
@@ -61,16 +61,16 @@ const OTHERS = new RegExp(
   ].join('|'),
 );
 
-/** What the next steps would take for a name or for the mail's writer; the last is a return path of ours (mail/verp.ts). */
+/** Words of other things that the next steps would accept; the last one is our own return path (mail/verp.ts). */
 const ABOUT_ANOTHER =
   /\b(?:postmaster|abuse)@|\bdomain of (?:your|the sender)\b|\b[bgu]-[0-9a-z]{14}-[0-9a-z]{16}@/;
 
-/** Letters of languages that write blanks between their words; the others are held to OTHERS alone. */
+/** Letters of languages with blanks between words; others are only compared with OTHERS. */
 const WORDS =
   /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Arabic}\p{Script=Hebrew}'-]{2,}/gu;
-/** Names of hosts, marks of a log. */
+/** Host names, and references to a log. */
 const MARKS = /[\w-]{1,63}(?:[._:/][\w-]{1,63}){1,10}/g;
-/** Kinds of words that say what became of a mailbox. */
+/** Kinds of words that describe the state of a mailbox. */
 const OF_RECIPIENTS: ReadonlySet<string> = new Set([
   'recipient',
   'absent',
@@ -82,20 +82,20 @@ const OF_RECIPIENTS: ReadonlySet<string> = new Set([
   'active',
 ]);
 const IPV4 = /\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b/g;
-/** The server says in figures what its words say (RFC 3463 §3.2, §3.3). */
+/** The enhanced code confirms that the reply is about the recipient (RFC 3463 §3.2, §3.3). */
 const IN_FIGURES = /^[45]\d\d [45]\.(?:1\.[136]|2\.[12]) /;
 
 /**
- * Whether a reply names something beside the recipient that it may be about, or speaks in words that nobody knows. The
- * server, whose name `mx` is, may name itself.
+ * Whether a reply names anything besides the recipient that it may be about, or contains unknown words. The server,
+ * whose name is `mx`, may name itself.
  */
 export function namesOtherSubjects(subject: string, mx = ''): boolean {
   if (ABOUT_ANOTHER.test(subject)) return true;
   const said = subject.replace(NAMES, ' ').replace(PLACES, ' ').replace(HERE, ' ').replace(ADDRESSING, ' ');
-  // Many log whom they talked to: where figures say what is meant, an address of ours alone says nothing else.
+  // Many servers mention the client: if the enhanced code is clear, an address of ours is ignored.
   if (IN_FIGURES.test(subject)) return OTHERS.test(said.replace(IPV4, ' '));
   if (OTHERS.test(said)) return true;
-  // Numbers, and what they stand in, are names too.
+  // Numbers, and words that contain them, are names too.
   const unnumbered = said.split(/\s/).filter((word) => !/\d/.test(word));
   const words = unnumbered.join(' ').replace(MARKS, ' ').match(WORDS) ?? [];
   const ownNames = new Set(mx.slice(0, 300).toLowerCase().split(/[.-]/));

@@ -12,9 +12,9 @@ export interface Provider {
 }
 
 export interface Providers {
-  /** Provider of an MX host name, or null. `mx` may have a trailing dot, an address or a port behind it. */
+  /** Provider of an MX host name, or null. `mx` may end with a dot, or be followed by an address or a port. */
   ofHost(mx: string): string | null;
-  /** Provider that a normalised reply gives itself away as, or null. */
+  /** Provider whose typical text is in a normalised reply, or null. */
   ofText(subject: string): string | null;
   readonly ids: ReadonlySet<string>;
 }

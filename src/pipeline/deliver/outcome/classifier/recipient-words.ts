@@ -1,7 +1,7 @@
 /**
- * Words of replies that are about a recipient and nothing else, as they stand in a normalised reply: lower-case, without
- * accents. Not in it is what may be somebody else's: a poster, an origin, a tenant, a device. Languages without blanks
- * between words are not in it at all.
+ * Words of replies that are only about a recipient, in normalised form: lower case, without accents. Words that could
+ * describe something else are left out: a poster, an origin, a tenant, a device. Languages without blanks between words
+ * are not included.
  */
 export const RECIPIENT_WORDS: ReadonlySet<string> = new Set(
   `

@@ -1,10 +1,10 @@
 /**
- * The rules of reply texts: read from JSON, checked, made ready to run. Given a list of plain objects; leaves compiled
- * rules, or every error with the index of its rule. A rule is data: an expression over the normalised reply
- * (normalise.ts), literals of which one must be present before the expression is tried, and what it means.
+ * The rules for reply texts: read from JSON, checked, compiled. Takes a list of plain objects; returns compiled rules,
+ * or every error with the index of its rule. A rule is data: an expression over the normalised reply (normalise.ts),
+ * literals of which one must occur before the expression is tried, and its result.
  *
- * Expressions are held to what runs in linear time: no unbounded repetition, no repeated group that repeats inside,
- * no back-references or look-arounds, and a bound on all gaps of one expression together.
+ * Only expressions that run in linear time are accepted: no unlimited repetition, no repeated group that contains a
+ * repetition, no back-references or look-arounds, and a limit on all gaps of one expression together.
  */
 import type { BounceScope } from '../../../../model/bounce.ts';
 import { type Category, isCategory } from './categories.ts';
@@ -14,28 +14,28 @@ import type { Confidence, Stage } from './verdict.ts';
 
 export type StageGroup = 'connection' | 'mail' | 'rcpt' | 'data';
 
-/** One rule as it stands in rules.json. */
+/** One rule as written in rules.json. */
 export interface RuleData {
   id: string;
-  /** Only for this provider's replies. */
+  /** Only for replies of this provider. */
   provider?: string;
-  /** Only at these parts of the conversation; absent: at all. */
+  /** Only at these stages of the conversation; absent: all. */
   stages?: StageGroup[];
   when: '4xx' | '5xx' | 'any';
   re: string;
-  /** One of them must be in the reply: a cheap look before the expression. */
+  /** One of them must be in the reply: a cheap test before the expression. */
   lit: string[];
   category: Category;
   scope?: BounceScope;
   confidence: Confidence;
-  /** The reply names its own wait, which counts more than the category's. */
+  /** The reply names its own wait, which has precedence over the category's. */
   hint?: boolean;
   waitMs?: number;
   since: string;
   source: string;
-  /** A reply that this rule decides. */
+  /** A reply that this rule classifies. */
   example: string;
-  /** A similar reply that this rule must leave alone. */
+  /** A similar reply that this rule must not match. */
   nearMiss: string;
 }
 
@@ -48,7 +48,7 @@ export interface Rule extends RuleData {
 export interface RuleError {
   /** Position in the list, from 0; -1 = the list itself. */
   index: number;
-  /** The rule's id where it has one. */
+  /** The rule's id if it has one. */
   id: string;
   message: string;
 }
@@ -89,7 +89,7 @@ const FIELDS: ReadonlySet<string> = new Set([
   'nearMiss',
 ]);
 
-/** Reads and checks a list of rules. `providers`: ids a rule may name. All or nothing. */
+/** Reads and checks a list of rules. `providers`: ids that a rule may name. One error refuses the whole list. */
 export function readRules(json: unknown, providers: ReadonlySet<string>): RuleSetResult {
   if (!Array.isArray(json)) {
     return { kind: 'refused', errors: [{ index: -1, id: '', message: 'the rules are not a list' }] };
@@ -116,7 +116,7 @@ export function readRules(json: unknown, providers: ReadonlySet<string>): RuleSe
   return errors.length > 0 ? { kind: 'refused', errors } : { kind: 'rules', rules };
 }
 
-/** Where in the conversation `stage` lies, as rules name it; null for our own ends. */
+/** The name of `stage` in rules; null for our own results. */
 export function stageGroupOf(stage: Stage): StageGroup | null {
   switch (stage) {
     case 'connect':
@@ -141,8 +141,7 @@ export function stageGroupOf(stage: Stage): StageGroup | null {
 }
 
 /**
- * Whether a rule's own condition holds for a normalised reply, given with its traces; provider and order are the
- * caller's.
+ * Whether a rule's own condition matches a normalised reply with its prefilter; the caller checks provider and order.
  */
 export function ruleMatches(rule: Rule, subject: string, prefilter: Prefilter, group: StageGroup): boolean {
   if (rule.when !== 'any' && rule.when.charCodeAt(0) !== subject.charCodeAt(0)) return false;
@@ -152,13 +151,13 @@ export function ruleMatches(rule: Rule, subject: string, prefilter: Prefilter, g
   return false;
 }
 
-/** Why an expression may not be used, or null. */
+/** Why an expression is not allowed, or null. */
 export function expressionProblem(source: string): string | null {
   if (source.length === 0 || source.length > MAX_EXPRESSION_CHARS)
     return 'the expression is empty or too long';
   let product = 1;
   let inClass = false;
-  /** Per open group: does something repeat inside? */
+  /** For each open group: whether it contains a repetition. */
   const repeats: boolean[] = [];
   let closedRepeats = false;
   for (let at = 0; at < source.length; at += 1) {

@@ -1,7 +1,7 @@
 /**
- * The shape of a reply: what is left when everything that differs from one recipient or moment to the next is taken
- * out (addresses, host names, IP addresses, numbers, ids, links), so that a thousand refusals for one cause are one
- * line. Pure and linear; any characters are taken.
+ * The shape of a reply: the text without everything that differs between recipients or times (addresses, host names, IP
+ * addresses, numbers, ids, links), so that a thousand refusals with one cause are one line. Linear; any characters are
+ * accepted.
  */
 import { countAtEnd, countAtStart } from '../../../../lib/edges.ts';
 
@@ -25,7 +25,7 @@ export function replyShape(reply: string): string {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters separate words like blanks do
 const BLANKS = /[\u0000-\u0020\u007f-\u00a0]+/;
-/** Reply code and enhanced code: the part of the numbers that means the same everywhere. */
+/** Reply code and enhanced code, the numbers with a fixed meaning. */
 const CODES = /^[245](?:\d\d|\.\d{1,3}\.\d{1,3})$/;
 const OPENING = '("\'<[{';
 const CLOSING = ')"\'>]}.,;:!?';
@@ -36,7 +36,7 @@ function general(word: string): string {
   return kept(word.slice(0, start)) + named(word.slice(start, end)) + kept(word.slice(end));
 }
 
-/** Brackets around what was named say nothing more. */
+/** Brackets around a replaced name are dropped. */
 function kept(edge: string): string {
   return edge.replace(/[<>[\]{}()]/g, '');
 }
@@ -48,7 +48,7 @@ function named(core: string): string {
   if (/^\d{1,3}(?:\.\d{1,3}){3}$/.test(core) || (core.includes(':') && /^[0-9a-f:.]+$/.test(core)))
     return '<ip>';
   if (/^[a-z0-9_-]+(?:\.[a-z0-9_-]+)+$/.test(core) && /[a-z]/.test(core)) return '<host>';
-  // Queue ids and the like: letters and digits mixed, or hexadecimal.
+  // Queue ids and similar: letters and digits mixed, or hexadecimal.
   if (core.length >= 6 && /\d/.test(core) && /^[a-z0-9_\-.=+/]+$/.test(core)) return '<id>';
   return core.replace(/\d+/g, '#');
 }

@@ -1,13 +1,13 @@
 /**
  * The meaning of a reply or failure for a delivery: the verdict, from the table of categories, and its explanation in
- * plain words. Pure. Suppression is decided only here: by a reply that is about the recipient, with high confidence,
- * at a stage where the receiver speaks about the recipient.
+ * sentences. Suppression is decided only here: by a reply that is about the recipient, with high confidence, at a stage
+ * where receivers refuse recipients.
  */
 import type { BounceScope } from '../../../../model/bounce.ts';
 import { type Category, categoryFacts, SUPPRESSING } from './categories.ts';
 import type { Action, CategoryFacts, GiveUp, Suppress } from './handling.ts';
 
-/** Where in the conversation a reply or failure happened. */
+/** The stage of the conversation at which a reply or failure occurred. */
 export type Stage =
   | 'dns'
   | 'connect'
@@ -45,20 +45,20 @@ export interface Verdict {
   category: Category;
   scope: BounceScope;
   action: Action;
-  /** Wait prescribed by the category or rule, ms; null = the lane's schedule (the path's, for `path` and `defer`). */
+  /** Wait of the category or rule, ms; null = the lane's schedule (the path's, for `path` and `defer`). */
   waitMs: number | null;
-  /** A permanent answer that may well change (full mailbox): `Transient` in the bounce object. */
+  /** A permanent reply that may change (full mailbox): `Transient` in the bounce object. */
   soft: boolean;
   suppress: Suppress;
   confidence: Confidence;
-  /** Id of the rule that decided: of rules.json, `code:x.y.z`, `stage:…`, or `local`. */
+  /** Id of the rule that decided: from rules.json, `code:x.y.z`, `stage:…`, or `local`. */
   ruleId: string;
-  /** Wait that the reply itself asks for, ms; null where it names none. */
+  /** Wait that the reply itself asks for, ms; null without one. */
   hintMs: number | null;
   giveUp: GiveUp | null;
 }
 
-/** The recipient is probably wrong, on evidence that is not enough to suppress it by itself. */
+/** The recipient is probably invalid, but the evidence is not enough to suppress it. */
 export function isProbablyInvalid({ category, confidence, action, scope }: Verdict): boolean {
   return (
     category === 'recipient_invalid' &&
@@ -78,11 +78,11 @@ export interface VerdictParts {
   confidence?: Confidence | undefined;
   waitMs?: number | null | undefined;
   hintMs?: number | null | undefined;
-  /** The server closes the connection (421): what is about the path stops the path. */
+  /** The server closes the connection (421): a reply about the path stops the path. */
   closing?: boolean;
 }
 
-/** Stages before a message: whatever is said there is about the path, and is tried again. */
+/** Stages before a message: every reply there is about the path, and is tried again. */
 const PATH_STAGES: ReadonlySet<Stage> = new Set([
   'dns',
   'connect',
@@ -92,20 +92,20 @@ const PATH_STAGES: ReadonlySet<Stage> = new Set([
   'tls',
   'auth',
 ]);
-/** Stages at which a receiver speaks about the recipient. */
+/** Stages at which receivers refuse recipients. */
 const RECIPIENT_STAGES: ReadonlySet<Stage> = new Set(['rcpt', 'data', 'body', 'dot']);
 
-/** Whether nothing of a message has been said yet at `stage`. */
+/** Whether `stage` is before any command of a message. */
 export function isPathStage(stage: Stage): boolean {
   return PATH_STAGES.has(stage);
 }
 
-/** Whether a receiver speaks about the recipient at `stage`. */
+/** Whether receivers refuse recipients at `stage`. */
 export function isRecipientStage(stage: Stage): boolean {
   return RECIPIENT_STAGES.has(stage);
 }
 
-/** The verdict of a category as the table has it, for one reply. */
+/** The verdict of a category for one reply. */
 export function verdictOf(parts: VerdictParts): Verdict {
   const { category, permanent, stage } = parts;
   const facts = categoryFacts(category);
@@ -164,23 +164,26 @@ const FAULTS: Readonly<Record<CategoryFacts['fault'], string>> = {
 export interface Explanation {
   /** What it means. */
   means: string;
-  /** Whose fault it is. */
+  /** Who has the problem. */
   fault: string;
   /** What happens next. */
   next: string;
-  /** Who can fix it, and how. */
+  /** Who can correct it, and how. */
   fix: string;
 }
 
-/** Rule of a 5xx in place of the greeting whose words say no more (RFC 5321 §3.1). */
+/** Rule for a 5xx instead of the greeting whose text says no more (RFC 5321 §3.1). */
 export const GREETING_REFUSED = 'stage:banner-5xx';
 
-/** What a verdict is told as: a refusal instead of a greeting is no busy server, though it is handled like one. */
+/**
+ * The category shown for a verdict: a refusal instead of a greeting does not mean a busy server, although it is handled
+ * in the same way.
+ */
 export function toldAs({ category, ruleId }: Pick<Verdict, 'category' | 'ruleId'>): Category {
   return ruleId === GREETING_REFUSED ? 'greeting_refused' : category;
 }
 
-/** Plain words for a verdict. */
+/** The explanation of a verdict in sentences. */
 export function explanationOf(
   verdict: Pick<Verdict, 'category' | 'action' | 'waitMs' | 'suppress' | 'giveUp' | 'ruleId'>,
 ): Explanation {
@@ -230,7 +233,10 @@ const HAPPENED: Readonly<Record<'deferred' | 'bounced' | 'failed', string>> = {
   failed: 'It was given up.',
 };
 
-/** Plain words for what became of an attempt: what it means, whose fault it is, what happens next, who can mend it. */
+/**
+ * The explanation of an attempt's result in one line: what it means, who has the problem, what happens next, who can
+ * correct it.
+ */
 export function outcomeSentence(kind: keyof typeof HAPPENED, category: Category): string {
   const { means, meansTemporary, fault, fix, fixFinal } = categoryFacts(category);
   const meant = kind === 'deferred' ? (meansTemporary ?? means) : means;
