@@ -1,6 +1,14 @@
 /** Captured mail as the inbox asks for it: one function an operation, and the names under which answers are kept. */
-import type { CaptureDetail, CaptureList, Inbox, InboxList } from '../../src/client/api-types.ts';
+import type {
+  CaptureDetail,
+  CaptureList,
+  CaptureSummary,
+  Inbox,
+  InboxList,
+} from '../../src/client/api-types.ts';
+import type { LiveSource } from '../components/live-list.ts';
 import { call, open, type Query, text, urlOf } from './call.ts';
+import { followStream } from './stream.ts';
 
 /** What narrows the list: query parameters of `GET /sandbox/messages`. */
 export type Filters = Query;
@@ -10,13 +18,26 @@ const PAGE = 100;
 /** Inboxes that the side shows at the most. */
 const MAX_INBOX_PAGES = 5;
 
-export function listCaptures(
-  filters: Filters,
-  after: string | undefined,
-  signal?: AbortSignal,
-): Promise<CaptureList> {
-  return call('GET', '/sandbox/messages', { query: { ...filters, Limit: PAGE, After: after }, signal });
+/** The list and its news. */
+export function captureSource(filters: Filters): LiveSource<CaptureSummary> {
+  return {
+    idOf: captureId,
+    pageSize: PAGE,
+    page: (after, signal) =>
+      call<CaptureList>('GET', '/sandbox/messages', {
+        query: { ...filters, Limit: PAGE, After: after },
+        signal,
+      }),
+    follow: ({ onOpen, onItem, onLost }) =>
+      followStream('/sandbox/stream', filters, {
+        onOpen,
+        onData: (data) => onItem(JSON.parse(data) as CaptureSummary),
+        onLost,
+      }),
+  };
 }
+
+export const captureId = ({ ID }: CaptureSummary): string => ID;
 
 /** By name; the first 500. */
 export async function listInboxes(signal?: AbortSignal): Promise<readonly Inbox[]> {

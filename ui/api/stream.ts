@@ -1,10 +1,9 @@
 /**
- * The stream of captured mail, kept open while the page is looked at: a hidden page lets go of its connection, because a
- * browser has six for one server. Given the filters; tells what arrives, and when a connection has begun anew, after which
- * the newest page of the list says what was missed. A silent connection (the server sends a heartbeat every 15 seconds)
+ * A stream of the server, kept open while the page is looked at: a hidden page lets go of its connection, because a
+ * browser has six for one server. Given its path and filters; tells what arrives, and when a connection has begun anew, after
+ * which the newest page of a list says what was missed. A silent connection (the server sends a heartbeat every 15 seconds)
  * counts as lost. Tried again after one second, then two, up to ten; at once when the page is shown again.
  */
-import type { CaptureSummary } from '../../src/client/api-types.ts';
 import { ApiError, open, type Query } from './call.ts';
 
 const FIRST_WAIT_MS = 1_000;
@@ -12,15 +11,24 @@ const LONGEST_WAIT_MS = 10_000;
 const SILENCE_MS = 40_000;
 
 export interface StreamEvents {
-  /** Connected: what is captured from now on is told. */
+  /** Connected: what happens from now on is told. */
   onOpen(): void;
-  onCapture(capture: CaptureSummary): void;
+  /** `data` of one event. */
+  onData(data: string): void;
   /** The connection was lost or refused; tried again unless the refusal is for good. */
   onLost(error: unknown): void;
 }
 
-/** Follows until the function it gives back is called. */
-export function followCaptures(filters: Query, events: StreamEvents): () => void {
+/**
+ * Follows until the function it gives back is called. With `restMs` the connection is left after the first event and begun
+ * anew so much later: for whoever asks only whether something happened, however much it is.
+ */
+export function followStream(
+  path: string,
+  filters: Query,
+  events: StreamEvents,
+  { restMs }: { restMs?: number } = {},
+): () => void {
   let ended = false;
   let current: AbortController | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -48,10 +56,13 @@ export function followCaptures(filters: Query, events: StreamEvents): () => void
     const mine = new AbortController();
     current = mine;
     try {
-      const answer = await open('GET', '/sandbox/stream', { query: filters, signal: mine.signal });
+      const answer = await open('GET', path, { query: filters, signal: mine.signal });
       waitMs = FIRST_WAIT_MS;
       events.onOpen();
-      await readEvents(answer, mine, (data) => events.onCapture(JSON.parse(data) as CaptureSummary));
+      await readEvents(answer, mine, (data) => {
+        events.onData(data);
+        if (restMs !== undefined && current === mine) rest(restMs);
+      });
       throw new TypeError('the stream has ended');
     } catch (error) {
       if (ended || current !== mine) return;
@@ -62,6 +73,12 @@ export function followCaptures(filters: Query, events: StreamEvents): () => void
       timer = setTimeout(() => void connect(), waitMs);
       waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
     }
+  }
+
+  function rest(forMs: number): void {
+    current?.abort();
+    current = null;
+    timer = setTimeout(() => void connect(), forMs);
   }
 }
 

@@ -6,12 +6,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { ApiError } from '../../api/call.ts';
-import { listInboxes } from '../../api/captures.ts';
+import { captureId, listInboxes } from '../../api/captures.ts';
 import { KeysHelp } from '../../components/keys-help.tsx';
 import { TWO_PANES, useMedia } from '../../components/media.ts';
 import { OfflineBanner } from '../../components/offline-banner.tsx';
 import { useKeys } from '../../components/use-keys.ts';
-import { CaptureRows, type RowsHandle } from './capture-rows.tsx';
+import { type RowsHandle, VirtualRows } from '../../components/virtual-rows.tsx';
+import { CaptureRow, ROW_PX } from './capture-row.tsx';
 import { InboxSide, joinInboxes } from './inbox-side.tsx';
 import { ListBar } from './list-bar.tsx';
 import { ListState } from './list-state.tsx';
@@ -163,15 +164,26 @@ export function InboxPlace() {
               showsFirst={!twoPanes}
               onEverything={() => void navigate({ to: '/inbox' })}
             >
-              <CaptureRows
+              <VirtualRows
                 ref={rows}
+                label="Captured mail"
                 items={items}
-                cursorId={cursorId}
-                openId={openId}
-                selected={selected}
+                idOf={captureId}
+                rowPx={ROW_PX}
                 hasMore={captures.hasMore && !captures.loadingMore}
                 onMore={captures.loadMore}
-                onToggle={toggle}
+                row={(item, top) => (
+                  <CaptureRow
+                    key={item.ID}
+                    item={item}
+                    top={top}
+                    isOpen={item.ID === openId}
+                    isCursor={item.ID === cursorId}
+                    isSelected={selected.has(item.ID)}
+                    isSelecting={selected.size > 0}
+                    onToggle={toggle}
+                  />
+                )}
               />
             </ListState>
           </section>

@@ -1,16 +1,15 @@
 /** Above the list: the search, the choice of an inbox where there is no room for all, and what is done with a selection. */
 
 import { useNavigate } from '@tanstack/react-router';
-import { CheckCheck, ChevronDown, EllipsisVertical, Keyboard, Mail, Search, Trash2, X } from 'lucide-react';
-import { type Ref, useEffect, useState } from 'react';
+import { CheckCheck, ChevronDown, EllipsisVertical, Keyboard, Mail, Trash2, X } from 'lucide-react';
+import { type Ref, useState } from 'react';
 import { emptyInbox, markAllSeen } from '../../api/captures.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Menu } from '../../components/menu.tsx';
+import { SearchBox } from '../../components/search-box.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { inboxLabel, type NamedInbox } from './inbox-side.tsx';
-
-const TYPING_MS = 250;
 
 export interface ListBarProps {
   ref: Ref<HTMLInputElement>;
@@ -47,7 +46,7 @@ export function ListBar(props: ListBarProps) {
         </div>
       ) : (
         <div className="flex h-12 items-center gap-1 px-3">
-          <SearchBox {...props} />
+          <SearchBox {...props} label="Search captured mail" isWrong={problem !== null} />
           <IconButton label="Keys" keys="?" onClick={props.onKeys} className="max-[54rem]:hidden">
             <Keyboard size={16} aria-hidden />
           </IconButton>
@@ -61,36 +60,6 @@ export function ListBar(props: ListBarProps) {
         </div>
       )}
     </header>
-  );
-}
-
-function SearchBox({ ref, words, onWords, problem }: ListBarProps) {
-  const [typed, setTyped] = useState(words);
-  useEffect(() => setTyped(words), [words]);
-  useEffect(() => {
-    if (typed === words) return;
-    const timer = setTimeout(() => onWords(typed), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [typed, words, onWords]);
-  return (
-    <div className="relative min-w-0 flex-1">
-      <Search size={14} aria-hidden className="absolute top-2.5 left-2.5 text-soft" />
-      <input
-        ref={ref}
-        type="search"
-        value={typed}
-        onChange={(event) => setTyped(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter') onWords(typed);
-          if (event.key === 'Escape') event.currentTarget.blur();
-        }}
-        placeholder="Search"
-        aria-label="Search captured mail"
-        aria-invalid={problem !== null}
-        aria-keyshortcuts="/"
-        className="h-8.5 w-full rounded-md border border-line-strong bg-page pr-2 pl-8 placeholder:text-soft"
-      />
-    </div>
   );
 }
 

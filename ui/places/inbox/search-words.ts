@@ -4,6 +4,7 @@
  * understood as a sentence, and no filter for it.
  */
 import type { Filters } from '../../api/captures.ts';
+import { instantOf, NO_INSTANT, splitWords } from '../../components/search-text.ts';
 
 export interface Search {
   filters: Filters;
@@ -27,7 +28,6 @@ const FLAGS: Readonly<Record<string, readonly [string, boolean]>> = {
   'is:unread': ['Seen', false],
   'is:read': ['Seen', true],
 };
-const UNITS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400, w: 604_800 };
 
 /** Names that the box offers, each with an example. */
 export const SEARCH_HELP = [
@@ -45,7 +45,7 @@ export function readSearch(text: string, nowMs: number): Search {
   const filters: Record<string, string | boolean> = {};
   const free: string[] = [];
   let problem: string | null = null;
-  for (const word of wordsOf(text)) {
+  for (const { word } of splitWords(text)) {
     const colon = word.indexOf(':');
     const name = word.slice(0, colon).toLowerCase();
     const flag = FLAGS[word.toLowerCase()];
@@ -56,34 +56,10 @@ export function readSearch(text: string, nowMs: number): Search {
       const value = word.slice(colon + 1);
       const at = name === 'since' || name === 'until' ? instantOf(value, nowMs) : value;
       if (value === '') problem = `${name}: needs a value behind it`;
-      else if (at === null)
-        problem = `${name}:${value} is neither an age such as 2h nor a date such as 2026-12-24`;
+      else if (at === null) problem = `${name}:${value} ${NO_INSTANT}`;
       else filters[known] = at;
     }
   }
   if (free.length > 0) filters.Text = [filters.Text, ...free].filter(Boolean).join(' ');
   return { filters, problem };
-}
-
-/** Split at blanks that stand in no quotes; the quotes are taken away. */
-function wordsOf(text: string): readonly string[] {
-  const words: string[] = [];
-  let word = '';
-  let quoted = false;
-  for (const char of text) {
-    if (char === '"') quoted = !quoted;
-    else if (char.trim() === '' && !quoted) {
-      if (word !== '') words.push(word);
-      word = '';
-    } else word += char;
-  }
-  return word === '' ? words : [...words, word];
-}
-
-function instantOf(value: string, nowMs: number): string | null {
-  const age = /^([0-9]{1,5})([mhdw])$/.exec(value);
-  if (age !== null)
-    return new Date(nowMs - Number(age[1]) * (UNITS[age[2] ?? ''] ?? 0) * 1_000).toISOString();
-  const at = /^[0-9]{4}-[0-9]{2}-[0-9]{2}/.test(value) ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(at) ? null : new Date(at).toISOString();
 }

@@ -1,27 +1,20 @@
 /** The list and what is done with it, for the inbox: reading, marking, selecting, deleting with a way back. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import { deleteCapture, type Filters, markSeen } from '../../api/captures.ts';
+import type { CaptureSummary } from '../../../src/client/api-types.ts';
+import { captureSource, deleteCapture, type Filters, markSeen } from '../../api/captures.ts';
+import { type ListSnapshot, type LiveList, NOTHING_YET, openLiveList } from '../../components/live-list.ts';
 import { toast } from '../../components/toasts.tsx';
-import { type CaptureList, type ListSnapshot, openCaptureList } from './capture-list.ts';
 
 export const INBOXES = ['inboxes'] as const;
 
-const NOTHING: ListSnapshot = {
-  items: [],
-  state: 'loading',
-  error: null,
-  offline: false,
-  hasMore: false,
-  loadingMore: false,
-};
 const UNDO_MS = 10_000;
 /** The counts of the inboxes are asked for at most so often while mail pours in. */
 const COUNTS_MS = 1_000;
 /** Tabs of this browser tell each other what they changed. */
 const CHANNEL = 'postrider.captures';
 
-export interface Captures extends ListSnapshot {
+export interface Captures extends ListSnapshot<CaptureSummary> {
   reload(): void;
   loadMore(): void;
   mark(ids: readonly string[], seen: boolean): void;
@@ -32,7 +25,7 @@ export interface Captures extends ListSnapshot {
 /** `key` names the filters: another one opens another list. */
 export function useCaptures(filters: Filters, key: string): Captures {
   const queries = useQueryClient();
-  const [list, setList] = useState<CaptureList | null>(null);
+  const [list, setList] = useState<LiveList<CaptureSummary> | null>(null);
   const channel = useMemo(() => new BroadcastChannel(CHANNEL), []);
   const counting = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const given = useRef(filters);
@@ -47,7 +40,7 @@ export function useCaptures(filters: Filters, key: string): Captures {
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the filters
   useEffect(() => {
-    const opened = openCaptureList(given.current, recount);
+    const opened = openLiveList({ ...captureSource(given.current), onArrival: recount });
     setList(opened);
     channel.onmessage = () => {
       opened.reload();
@@ -58,7 +51,7 @@ export function useCaptures(filters: Filters, key: string): Captures {
 
   const snapshot = useSyncExternalStore(
     useCallback((listener: () => void) => list?.subscribe(listener) ?? (() => {}), [list]),
-    () => list?.snapshot() ?? NOTHING,
+    () => list?.snapshot() ?? NOTHING_YET,
   );
 
   const changed = useCallback(() => {

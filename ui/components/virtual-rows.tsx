@@ -1,11 +1,18 @@
 /**
- * The rows of the list: only those that are in sight are in the page, so ten thousand cost as much as twenty. What arrives
- * stands on top; where the reader has scrolled down, what is being read does not move, and a button leads to the top.
+ * The rows of a list: only those that are in sight are in the page, so ten thousand cost as much as twenty. All have one
+ * height. What arrives stands on top; where the reader has scrolled down, what is being read does not move, and a button
+ * leads to the top.
  */
 import { ArrowUp } from 'lucide-react';
-import { type Ref, useEffect, useImperativeHandle, useLayoutEffect, useRef, useState } from 'react';
-import type { CaptureSummary } from '../../../src/client/api-types.ts';
-import { CaptureRow, ROW_PX } from './capture-row.tsx';
+import {
+  type ReactNode,
+  type Ref,
+  useEffect,
+  useImperativeHandle,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
 
 /** Rows beyond the edges of what is in sight. */
 const BEYOND = 6;
@@ -15,17 +22,22 @@ export interface RowsHandle {
   reveal(index: number): void;
 }
 
-export function CaptureRows(props: {
-  items: readonly CaptureSummary[];
-  cursorId: string | null;
-  openId: string | null;
-  selected: ReadonlySet<string>;
+export function VirtualRows<Item>(props: {
+  label: string;
+  items: readonly Item[];
+  idOf(item: Item): string;
+  rowPx: number;
+  /** A `li` at `top`, with the id as its key. */
+  row(item: Item, top: number): ReactNode;
   hasMore: boolean;
   onMore(): void;
-  onToggle(id: string): void;
+  /** The first row in sight is another one. */
+  onSight?(index: number): void;
   ref: Ref<RowsHandle>;
 }) {
-  const { items, cursorId, openId, selected, hasMore, onMore } = props;
+  const { items, idOf, rowPx, hasMore, onMore, onSight } = props;
+  const topItem = items[0];
+  const topId = topItem === undefined ? undefined : idOf(topItem);
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(800);
@@ -44,16 +56,17 @@ export function CaptureRows(props: {
   useLayoutEffect(() => {
     const element = box.current;
     const before = first.current;
-    first.current = items[0]?.ID;
-    if (element === null || before === undefined || before === items[0]?.ID) return;
-    const added = items.findIndex((item) => item.ID === before);
-    if (added <= 0 || element.scrollTop < ROW_PX / 2) return;
-    element.scrollTop += added * ROW_PX;
+    first.current = topId;
+    if (element === null || before === undefined || before === topId) return;
+    const added = items.findIndex((item) => idOf(item) === before);
+    if (added <= 0 || element.scrollTop < rowPx / 2) return;
+    element.scrollTop += added * rowPx;
     setAbove((count) => count + added);
-  }, [items]);
+  }, [items, topId, idOf, rowPx]);
 
-  const from = Math.max(0, Math.floor(top / ROW_PX) - BEYOND);
-  const to = Math.min(items.length, Math.ceil((top + height) / ROW_PX) + BEYOND);
+  const from = Math.max(0, Math.floor(top / rowPx) - BEYOND);
+  const to = Math.min(items.length, Math.ceil((top + height) / rowPx) + BEYOND);
+  useEffect(() => onSight?.(from), [from, onSight]);
   useEffect(() => {
     if (hasMore && to > items.length - 30) onMore();
   }, [hasMore, to, items.length, onMore]);
@@ -64,37 +77,26 @@ export function CaptureRows(props: {
       reveal(index) {
         const element = box.current;
         if (element === null) return;
-        const at = index * ROW_PX;
+        const at = index * rowPx;
         if (at < element.scrollTop) element.scrollTop = at;
-        else if (at + ROW_PX > element.scrollTop + element.clientHeight)
-          element.scrollTop = at + ROW_PX - element.clientHeight;
+        else if (at + rowPx > element.scrollTop + element.clientHeight)
+          element.scrollTop = at + rowPx - element.clientHeight;
       },
     }),
-    [],
+    [rowPx],
   );
 
   const onScroll = () => {
     const at = box.current?.scrollTop ?? 0;
     setTop(at);
-    if (at < ROW_PX) setAbove(0);
+    if (at < rowPx) setAbove(0);
   };
 
   return (
     <div className="relative min-h-0 flex-1">
       <div ref={box} onScroll={onScroll} className="h-full overflow-y-auto [overflow-anchor:none]">
-        <ul aria-label="Captured mail" className="relative" style={{ height: items.length * ROW_PX }}>
-          {items.slice(from, to).map((item, place) => (
-            <CaptureRow
-              key={item.ID}
-              item={item}
-              top={(from + place) * ROW_PX}
-              isOpen={item.ID === openId}
-              isCursor={item.ID === cursorId}
-              isSelected={selected.has(item.ID)}
-              isSelecting={selected.size > 0}
-              onToggle={props.onToggle}
-            />
-          ))}
+        <ul aria-label={props.label} className="relative" style={{ height: items.length * rowPx }}>
+          {items.slice(from, to).map((item, place) => props.row(item, (from + place) * rowPx))}
         </ul>
       </div>
       {above > 0 && (

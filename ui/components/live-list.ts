@@ -1,0 +1,220 @@
+/**
+ * A list behind the screen: the newest page, older ones as they are scrolled to, and what arrives, newest on top. Given where
+ * its pages and its news come from; leaves snapshots that change together at most every fifth of a second, however much
+ * arrives. After every connection the newest page and the one in sight are read again, so a list that lost its server heals by
+ * itself. What is hidden (being deleted) stays out of every snapshot until it is shown again.
+ */
+import { Unreachable } from '../api/call.ts';
+
+/** Where a list comes from: an operation with pages, newest first, and a stream. */
+export interface LiveSource<Item> {
+  idOf(item: Item): string;
+  /** `Limit` of the pages: one with fewer items is the last, or of a search that goes on. */
+  pageSize: number;
+  page(
+    after: string | undefined,
+    signal: AbortSignal,
+  ): Promise<{ Items: readonly Item[]; HasMore: boolean; NextCursor: string | null }>;
+  /** Calls back until the function that it gives back is called. `onOpen`: what happens from now on is told. */
+  follow(events: { onOpen(): void; onItem(item: Item): void; onLost(error: unknown): void }): () => void;
+  /** Hears of every batch that came by the stream. */
+  onArrival?(items: readonly Item[]): void;
+}
+
+export interface ListSnapshot<Item> {
+  /** Newest first. */
+  items: readonly Item[];
+  /** `loading`: nothing is known yet. */
+  state: 'loading' | 'ready' | 'failed';
+  error: unknown;
+  /** The stream is lost; tried again by itself. */
+  offline: boolean;
+  hasMore: boolean;
+  loadingMore: boolean;
+}
+
+export interface LiveList<Item> {
+  snapshot(): ListSnapshot<Item>;
+  subscribe(listener: () => void): () => void;
+  loadMore(): void;
+  /** Asks for the newest page again, and for the one in sight. */
+  reload(): void;
+  /** The first row in sight. */
+  look(index: number): void;
+  hide(ids: Iterable<string>): void;
+  show(ids: Iterable<string>): void;
+  /** Changes what is known of some without asking. */
+  patch(ids: ReadonlySet<string>, change: Partial<Item>): void;
+  close(): void;
+}
+
+/** While the first page is on its way. */
+export const NOTHING_YET: ListSnapshot<never> = {
+  items: [],
+  state: 'loading',
+  error: null,
+  offline: false,
+  hasMore: false,
+  loadingMore: false,
+};
+const FLUSH_MS = 200;
+
+/** Begins at once; ends with `close`. */
+export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
+  const { idOf } = source;
+  let known: readonly Item[] = [];
+  let cursor: string | null = null;
+  /** By the item behind which a page was read: its cursor. */
+  const pageStarts = new Map<string, string>();
+  let sight = 0;
+  let state: ListSnapshot<Item>['state'] = 'loading';
+  let error: unknown = null;
+  let offline = false;
+  let loadingMore = false;
+  let arrived: Item[] = [];
+  let flushing: ReturnType<typeof setTimeout> | undefined;
+  const hidden = new Set<string>();
+  const listeners = new Set<() => void>();
+  const ended = new AbortController();
+  let shown = snapshot();
+
+  const leave = source.follow({
+    onOpen() {
+      offline = false;
+      void readAgain();
+    },
+    onItem(item) {
+      arrived.push(item);
+      flushing ??= setTimeout(flush, FLUSH_MS);
+    },
+    onLost(cause) {
+      offline = cause instanceof Unreachable || state === 'ready';
+      if (state === 'loading') {
+        state = 'failed';
+        error = cause;
+      }
+      tell();
+    },
+  });
+
+  return {
+    snapshot: () => shown,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    loadMore: () => void readMore(),
+    reload: () => void readAgain(),
+    look(index) {
+      sight = index;
+    },
+    hide(ids) {
+      for (const id of ids) hidden.add(id);
+      tell();
+    },
+    show(ids) {
+      for (const id of ids) hidden.delete(id);
+      tell();
+    },
+    patch(ids, change) {
+      known = known.map((item) => (ids.has(idOf(item)) ? { ...item, ...change } : item));
+      tell();
+    },
+    close() {
+      leave();
+      ended.abort();
+      clearTimeout(flushing);
+    },
+  };
+
+  async function readAgain(): Promise<void> {
+    const before = new Set(known.map(idOf));
+    try {
+      const page = await source.page(undefined, ended.signal);
+      const inPage = new Set(page.Items.map(idOf));
+      // What arrived while the page was on its way may be newer than it.
+      const newer = known.filter((item) => !before.has(idOf(item)) && !inPage.has(idOf(item)));
+      const older = olderThan(page, inPage);
+      known = [...newer, ...page.Items, ...(older ?? [])];
+      if (older === null) cursor = page.NextCursor;
+      arrived = arrived.filter((item) => !inPage.has(idOf(item)));
+      state = 'ready';
+      error = null;
+    } catch (cause) {
+      if (ended.signal.aborted) return;
+      error = cause;
+      if (state === 'loading') state = 'failed';
+    }
+    tell();
+    if (state === 'ready' && sight >= source.pageSize) await readInSight();
+  }
+
+  /** What is known already and stays below the newest page; null: more was missed than a page holds. */
+  function olderThan(
+    page: { Items: readonly Item[]; HasMore: boolean },
+    inPage: ReadonlySet<string>,
+  ): readonly Item[] | null {
+    if (!page.HasMore || known.length === 0) return null;
+    // A search through very many: what is older than its first look is still what it was.
+    if (page.Items.length < source.pageSize) return known.filter((item) => !inPage.has(idOf(item)));
+    const last = page.Items.at(-1);
+    const at = last === undefined ? -1 : known.findIndex((item) => idOf(item) === idOf(last));
+    return at === -1 ? null : known.slice(at + 1);
+  }
+
+  /** The rows that are looked at far below the newest page, as they are now. */
+  async function readInSight(): Promise<void> {
+    for (let at = Math.min(sight, known.length) - 1; at >= 0; at -= 1) {
+      const item = known[at];
+      const after = item === undefined ? undefined : pageStarts.get(idOf(item));
+      if (after === undefined) continue;
+      const page = await source.page(after, ended.signal).catch(() => null);
+      if (page === null) return;
+      const changed = new Map(page.Items.map((one) => [idOf(one), one]));
+      known = known.map((one) => changed.get(idOf(one)) ?? one);
+      tell();
+      return;
+    }
+  }
+
+  async function readMore(): Promise<void> {
+    if (loadingMore || cursor === null) return;
+    loadingMore = true;
+    tell();
+    try {
+      const page = await source.page(cursor, ended.signal);
+      const there = new Set(known.map(idOf));
+      const last = known.at(-1);
+      if (last !== undefined) pageStarts.set(idOf(last), cursor);
+      known = [...known, ...page.Items.filter((item) => !there.has(idOf(item)))];
+      cursor = page.NextCursor;
+      error = null;
+    } catch (cause) {
+      if (ended.signal.aborted) return;
+      error = cause;
+    }
+    loadingMore = false;
+    tell();
+  }
+
+  function flush(): void {
+    flushing = undefined;
+    const there = new Set(known.slice(0, 2_000).map(idOf));
+    const fresh = arrived.filter((item) => !there.has(idOf(item))).reverse();
+    arrived = [];
+    if (fresh.length === 0) return;
+    known = [...fresh, ...known];
+    source.onArrival?.(fresh);
+    tell();
+  }
+
+  function snapshot(): ListSnapshot<Item> {
+    const items = hidden.size === 0 ? known : known.filter((item) => !hidden.has(idOf(item)));
+    return { items, state, error, offline, hasMore: cursor !== null, loadingMore };
+  }
+
+  function tell(): void {
+    shown = snapshot();
+    for (const listener of listeners) listener();
+  }
+}

@@ -1,0 +1,46 @@
+/** Reading what is typed into a search box: words, some of them in quotes, and times. Pure. */
+
+export interface SearchWord {
+  /** Without its quotes. */
+  word: string;
+  /** As it was typed. */
+  typed: string;
+}
+
+/** Split at blanks that stand in no quotes. */
+export function splitWords(text: string): readonly SearchWord[] {
+  const words: SearchWord[] = [];
+  let word = '';
+  let typed = '';
+  let quoted = false;
+  const end = (): void => {
+    if (word !== '') words.push({ word, typed });
+    word = '';
+    typed = '';
+  };
+  for (const char of text) {
+    if (char.trim() === '' && !quoted) {
+      end();
+      continue;
+    }
+    typed += char;
+    if (char === '"') quoted = !quoted;
+    else word += char;
+  }
+  end();
+  return words;
+}
+
+const UNITS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400, w: 604_800 };
+
+/** What is said of a time that `instantOf` does not know, behind the word. */
+export const NO_INSTANT = 'is neither an age such as 2h nor a date such as 2026-12-24';
+
+/** An age (`2h`) or a date, as ISO 8601; null = neither. */
+export function instantOf(value: string, nowMs: number): string | null {
+  const age = /^([0-9]{1,5})([mhdw])$/.exec(value);
+  if (age !== null)
+    return new Date(nowMs - Number(age[1]) * (UNITS[age[2] ?? ''] ?? 0) * 1_000).toISOString();
+  const at = /^[0-9]{4}-[0-9]{2}-[0-9]{2}/.test(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(at) ? null : new Date(at).toISOString();
+}
