@@ -69,6 +69,8 @@ const PAGE_SCOPES: readonly Scope[] = [
   'stats:read',
   'domains:read',
   'webhooks:read',
+  'suppressions:read',
+  'suppressions:write',
 ];
 /** Beyond its scopes: `admin` would let it make tokens. */
 const PAGE_OPERATIONS: ReadonlySet<string> = new Set([

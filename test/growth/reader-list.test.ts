@@ -101,6 +101,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'listeners/http/route.ts json',
     'listeners/http/route.ts invalidParameter',
     'listeners/http/route.ts refuse',
+    'listeners/http/sandbox/mail-parts.ts pageAnswer',
     'listeners/http/streams/server-sent.ts eventBlock',
     'listeners/http/socket-problem.ts writeProblemToSocket',
     'listeners/http/tenancy.ts ownMessage',

@@ -166,6 +166,7 @@ beforeAll(async () => {
     deleteSandboxRules: { query: 'Domain=other.example' },
     createSandboxRule: { body: played },
     deleteSandboxRule: { params: { id: rule } },
+    getEmailAttachment: { params: { id: sent, place: 0 } },
     getCaptureAttachment: { params: { id: capture, place: 0 } },
     streamEvents: { query: 'After=0' },
     streamCaptures: { query: 'After=0' },

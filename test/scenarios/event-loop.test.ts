@@ -331,6 +331,8 @@ async function everyOperation(): Promise<Record<string, readonly Asking[]>> {
     getEmail: id(sent),
     listEmailEvents: id(sent, { query: 'Limit=100' }),
     getEmailSource: [{ params: { id: sent } }],
+    getEmailPage: id(sent),
+    getEmailAttachment: [{ params: { id: sent, place: 0 } }],
     rescheduleEmail: id(sent, { body: { SendAt } }),
     retryEmail: id(sent),
     cancelEmail: id(sent),

@@ -328,6 +328,8 @@ async function everyCase(): Promise<Record<string, Case>> {
     getEmail: id(sent),
     listEmailEvents: id(sent),
     getEmailSource: id(sent),
+    getEmailPage: id(sent),
+    getEmailAttachment: { by: 'id', params: { id: sent, place: 0 }, owner: 200 },
     rescheduleEmail: id(later, 200, { SendAt }),
     cancelEmail: id(canceled),
     retryEmail: id(failed),

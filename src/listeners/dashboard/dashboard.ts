@@ -2,7 +2,7 @@
  * The dashboard's files at the root of the API's port. Given the folder that the build leaves, read once; leaves routes:
  *
  *   GET /              the page; for programs (`Accept` without text/html) where the API and its documentation are
- *   GET /inbox, /inbox/… the same page, whose script shows the place that the address names
+ *   GET /inbox, /inbox/…, /messages, … the same page, whose script shows the place that the address names
  *   GET /assets/…      files whose name holds a hash of their content, for ever
  *
  * Nothing here needs a token: the files are the same for everybody, and what they show comes from the API. Where nothing
@@ -27,7 +27,7 @@ export interface DashboardRoute {
 }
 
 /** First segments of the page's own addresses: `router.tsx` of the dashboard has the same. */
-const PLACES = ['overview', 'inbox', 'queue'] as const;
+const PLACES = ['overview', 'inbox', 'messages', 'queue'] as const;
 
 /** Nothing from elsewhere, nothing inline, in no frame. Captured mail is shown in frames with a policy of their own. */
 const POLICY =

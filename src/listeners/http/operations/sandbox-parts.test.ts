@@ -8,9 +8,10 @@ describe.each([
 ])('a captured message, read %s', (_, capturedHereBytes) => {
   let world: World;
   let id: string;
+  let sent: string;
   beforeAll(async () => {
     world = await openWorld({ options: { capturedHereBytes } });
-    await world.sendMail({
+    sent = await world.sendMail({
       ...MAIL,
       CC: [],
       Sandbox: true,
@@ -62,6 +63,17 @@ describe.each([
       const none = await world.call('GET', `/sandbox/messages/${id}/attachments/${place}`);
       expect([none.status, codesOf(none)]).toEqual([404, [404]]);
     }
+  });
+
+  it('is the same page, with the same files, as the message that was sent', async () => {
+    const page = await world.call('GET', `/email/${sent}/html`);
+    expect(page.text).toBe((await world.call('GET', `/sandbox/messages/${id}/html`)).text);
+    expect(page.headers['content-security-policy']).toMatch(/^sandbox; default-src 'none';/);
+    const file = await world.call('GET', `/email/${sent}/attachments/2`);
+    expect(file.text).toBe('<script>');
+    expect(file.headers['content-disposition']).toMatch(/^attachment; filename="evil\.html"/);
+    const none = await world.call('GET', `/email/${sent}/attachments/3`);
+    expect([none.status, codesOf(none)]).toEqual([404, [404]]);
   });
 
   it('is a page with its own pictures', async () => {

@@ -14,12 +14,11 @@ import type { CaptureView } from '../../../store/topics/captures.ts';
 import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
 import { operation, rawOperation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
-import { DOMAIN, flag, text } from '../query.ts';
+import { DOMAIN, text } from '../query.ts';
 import { type ApiRoute, invalidParameter, isoTime, refuse } from '../route.ts';
-import { pagePolicy } from '../sandbox/captured-page.ts';
-import { downloadAs } from '../sandbox/captured-parts.ts';
 import type { CapturedReader } from '../sandbox/captured-reader.ts';
 import { captureDetail, captureSummary, capturesDeleted } from '../sandbox/captures.ts';
+import { fileAnswer, PAGE_QUERY, pageAnswer } from '../sandbox/mail-parts.ts';
 import { CAPTURE_FILTERS, type CaptureSearch, toCaptureSummary } from '../sandbox/sandbox-search.ts';
 import { ownDomains } from '../tenancy.ts';
 import { rawHeaders } from './messages.ts';
@@ -198,26 +197,13 @@ export function sandboxOperations({
       summary: 'Show a captured message as a page',
       description:
         'One copy as a page for a browser: its HTML with the pictures it brought, or its text. Its content security policy forbids scripts and loading; external resources stay empty, and links that could run something are none. Only a page of the same origin may show it in a frame. To show it from a string, use `<iframe sandbox srcdoc>`: the page carries its policy along. With `RemoteImages=true` pictures are loaded from where the mail says, which tells its sender that it was opened',
-      query: { RemoteImages: flag().default(false).describe('Load pictures from elsewhere') },
+      query: PAGE_QUERY,
       answer: z.string(),
       media: 'text/html',
       errors: ['content-expired'],
       handle: async ({ caller, params, query }) => {
         const capture = await ownCapture(caller, params.id);
-        const page = await captured.page(await search.bytesOf(capture), lineOf(caller), query.RemoteImages);
-        if (page === null)
-          throw refuse('not-found', 'The message is not readable as MIME; use its raw bytes');
-        return {
-          status: 200,
-          headers: {
-            'content-type': 'text/html; charset=utf-8',
-            'content-security-policy': pagePolicy(query.RemoteImages),
-            'referrer-policy': 'no-referrer',
-            'x-dns-prefetch-control': 'off',
-            'cross-origin-resource-policy': 'same-origin',
-          },
-          body: page,
-        };
+        return pageAnswer(captured, await search.bytesOf(capture), lineOf(caller), query.RemoteImages);
       },
     }),
     rawOperation({
@@ -233,21 +219,7 @@ export function sandboxOperations({
       errors: ['content-expired'],
       handle: async ({ caller, params }) => {
         const capture = await ownCapture(caller, params.id);
-        const place = /^[0-9]{1,4}$/.test(params.place) ? Number(params.place) : null;
-        const file =
-          place === null ? null : await captured.file(await search.bytesOf(capture), place, lineOf(caller));
-        if (file === null)
-          throw refuse('not-found', 'Attachments are numbered from 0, in the order of the list');
-        return {
-          status: 200,
-          headers: {
-            'content-type': file.type,
-            'content-disposition': downloadAs(file.filename),
-            'content-security-policy': "sandbox; default-src 'none'",
-            'cross-origin-resource-policy': 'same-origin',
-          },
-          body: file.content,
-        };
+        return fileAnswer(captured, () => search.bytesOf(capture), lineOf(caller), params.place);
       },
     }),
   ];

@@ -30,6 +30,7 @@ import { eventStreamOperation } from './event-stream.ts';
 import { eventListOperation } from './events.ts';
 import { holdOperations } from './holds.ts';
 import { meOperation } from './me.ts';
+import { messagePartOperations } from './message-parts.ts';
 import { messageOperations } from './messages.ts';
 import { nodeOperations } from './nodes.ts';
 import { operatorOperations } from './operator.ts';
@@ -89,6 +90,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     eventStreamOperation(deps, { perTenant: options.streamsPerTenant }),
     ...statsOperations(deps),
     ...messageOperations({ ...deps, captured }),
+    ...messagePartOperations({ ...deps, captured }),
     ...cancelRetryOperations(deps, { maxAgeMs: options.maxAgeMs }),
     rescheduleOperation(deps, { maxAgeMs: options.maxAgeMs }),
     eraseOperation(deps),

@@ -1,0 +1,62 @@
+/**
+ * What a browser shows of an accepted message while its contents are kept: GET /email/{MessageID}/html, and …/attachments/{place}.
+ * Given the caller's domains; the same page and files as of a captured copy.
+ */
+import { z } from 'zod';
+import type { Caller } from '../../../model/submission.ts';
+import { lineOf } from '../../../policy/access/access.ts';
+import type { Store } from '../../../store/store.ts';
+import { rawOperation } from '../operation.ts';
+import { type ApiRoute, refuse } from '../route.ts';
+import type { CapturedReader } from '../sandbox/captured-reader.ts';
+import { fileAnswer, PAGE_QUERY, pageAnswer } from '../sandbox/mail-parts.ts';
+import { ownMessage } from '../tenancy.ts';
+
+/** The two operations. */
+export function messagePartOperations({
+  store,
+  captured,
+}: {
+  store: Pick<Store, 'getMessage' | 'readContent'>;
+  captured: Pick<CapturedReader, 'page' | 'file'>;
+}): readonly ApiRoute[] {
+  return [
+    rawOperation({
+      id: 'getEmailPage',
+      method: 'GET',
+      path: '/email/:id/html',
+      scope: 'email:read',
+      limitedTokens: true,
+      summary: 'Show a message as a page',
+      description:
+        'As it was composed, as a page for a browser: like `GET /sandbox/messages/{id}/html`. Personal links and the tracking pixel lead nowhere',
+      query: PAGE_QUERY,
+      answer: z.string(),
+      media: 'text/html',
+      errors: ['content-expired'],
+      handle: async ({ caller, params, query }) =>
+        pageAnswer(captured, await contentOf(caller, params.id), lineOf(caller), query.RemoteImages),
+    }),
+    rawOperation({
+      id: 'getEmailAttachment',
+      method: 'GET',
+      path: '/email/:id/attachments/:place',
+      scope: 'email:read',
+      limitedTokens: true,
+      summary: 'Download a file of a message',
+      description: 'One of its files, as a download: `place` is its index in `Attachments`, from 0',
+      answer: z.string(),
+      media: '*/*',
+      errors: ['content-expired'],
+      handle: async ({ caller, params }) =>
+        fileAnswer(captured, () => contentOf(caller, params.id), lineOf(caller), params.place),
+    }),
+  ];
+
+  async function contentOf(caller: Caller, id: string): Promise<Uint8Array> {
+    const message = await ownMessage(store, caller, id);
+    const bytes = await store.readContent({ messageSeq: message.seq });
+    if (bytes === null) throw refuse('content-expired');
+    return bytes;
+  }
+}
