@@ -43,6 +43,7 @@ const recipient: MessageDetail['Recipients'][number] = {
   NextAttemptAt: null,
   ExpiresAt: '2026-11-24T13:00:00.000Z',
   Route: 'mx',
+  CauseID: null,
   UpdatedAt: '2026-11-21T13:00:00.000Z',
 };
 

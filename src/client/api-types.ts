@@ -451,6 +451,8 @@ export type MessageRecipient = {
   ExpiresAt: string;
   /** How it was delivered */
   Route: 'mx' | 'relay' | 'sandbox' | null;
+  /** Of `GET /causes`: what others failed for too; null = nobody did, or the token is not of all domains */
+  CauseID: number | null;
   UpdatedAt: string;
 };
 
@@ -913,6 +915,8 @@ export interface Queries {
       | 'Canceled'
       | 'Captured'
       | 'PartiallyDelivered';
+    /** A recipient failed or waits for this cause (`CauseID`) */
+    Cause?: number;
     /** Items of a page */
     Limit?: number;
     /** `NextCursor` of the page before */

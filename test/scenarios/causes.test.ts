@@ -39,6 +39,14 @@ describe('a cause group', () => {
       Example: { MessageID: ids[2], Recipient: 'edsger@far.test' },
     });
     expect(cause.Reply).toContain('5.7.26');
+    const same = (await server.call('GET', `/email?Cause=${cause.CauseID}`)).json.Items;
+    expect(same.map(({ MessageID }: { MessageID: string }) => MessageID)).toEqual([...ids].reverse());
+    const causeOf = async (by?: string) =>
+      (await server.call('GET', `/email/${ids[0]}`, by === undefined ? {} : { token: by })).json.Recipients[0]
+        .CauseID;
+    expect(await causeOf()).toBe(cause.CauseID);
+    // Others meet a cause too: who may not see them is told of none.
+    expect(await causeOf(token)).toBeNull();
     expect(cause.Explanation).toMatch(/\w{20}|DKIM|SPF/);
 
     await server.call('POST', '/suppressions', {

@@ -55,6 +55,19 @@ export function describeCauses(suite: Suite): void {
       expect(causes[1]).toMatchObject({ senderDomain: 'example.com', waiting: 0, failed: 1 });
     });
 
+    it('finds the messages of a group, and names it to each of its recipients', async () => {
+      await failing(CAUSE, 'queued');
+      await failing({ ...CAUSE, site: 'other.example' }, 'bounced', T0 + 5);
+      const [, first] = await list();
+      const found = await suite.store().listMessages({ cause: first?.id ?? 0, limit: 10, look: 100 });
+      expect(found.messages.map(({ recipients }) => recipients.map(({ causeId }) => causeId))).toEqual([
+        [first?.id],
+      ]);
+      await commitOne(suite.store());
+      const all = await suite.store().listMessages({ limit: 10, look: 100 });
+      expect(all.messages[0]?.recipients[0]?.causeId).toBeNull();
+    });
+
     it('lists what lies behind a place, also where several were seen at once', async () => {
       for (const site of ['a.example', 'b.example', 'c.example'])
         await failing({ ...CAUSE, site }, 'bounced');

@@ -62,6 +62,7 @@ export function describeMessages(suite: Suite): void {
             lastReply: null,
             lastCategory: null,
             route: null,
+            causeId: null,
             updatedAt: T0,
           },
           expect.objectContaining({ deliveryId: deliveries[1]?.id, kind: 'BCC', state: 'suppressed' }),

@@ -78,6 +78,7 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
     { subject: 'none', look: LOOK, limit: 100, domains: ['example.com'] },
     { to: 'none@example.net', look: LOOK, limit: 100 },
     { tag: 'none', look: LOOK, limit: 100 },
+    { cause: 999, look: LOOK, limit: 100 },
     { states: ['bounced'], look: LOOK, limit: 100, domains: ['example.com'] },
     { since: T0 + 1e9, until: T0 + 2e9, look: LOOK, limit: 100 },
     { limit: 100, look: LOOK },

@@ -137,6 +137,7 @@ function conditionsOf(params: MessageFilter): Filter {
   }
   filter.when('m.from_address = ?', params.from);
   filter.when('EXISTS (SELECT 1 FROM delivery WHERE message_seq = m.seq AND address = ?)', params.to);
+  filter.when('EXISTS (SELECT 1 FROM delivery WHERE message_seq = m.seq AND cause_id = ?)', params.cause);
   filter.when('instr(fold(m.subject), ?) > 0', params.subject?.toLowerCase());
   filter.when('EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = ?)', params.tag);
   filter.when('m.created_at >= ?', params.since);
@@ -208,7 +209,7 @@ function toView(db: Connection, row: MessageRow): MessageView {
   };
 }
 
-const RECIPIENT = record<Omit<RecipientView, 'deliveryId' | 'lastCode' | 'routeKey'>>(
+const RECIPIENT = record<Omit<RecipientView, 'deliveryId' | 'lastCode' | 'routeKey' | 'causeId'>>(
   {
     address: 'plain',
     kind: recipientKindCode,
@@ -226,8 +227,8 @@ const RECIPIENT = record<Omit<RecipientView, 'deliveryId' | 'lastCode' | 'routeK
 );
 
 function recipientsOf(db: Connection, messageSeq: number): RecipientView[] {
-  const rows = db.all<Pick<RecipientView, 'deliveryId' | 'lastCode' | 'routeKey'>>(
-    `SELECT d.id AS deliveryId, coalesce(d.last_code, 0) AS lastCode, q.route_key AS routeKey, ${RECIPIENT.columns}
+  const rows = db.all<Pick<RecipientView, 'deliveryId' | 'lastCode' | 'routeKey' | 'causeId'>>(
+    `SELECT d.id AS deliveryId, coalesce(d.last_code, 0) AS lastCode, q.route_key AS routeKey, d.cause_id AS causeId, ${RECIPIENT.columns}
      FROM delivery d CROSS JOIN dest_queue q ON q.id = d.queue_id WHERE d.message_seq = ? ORDER BY d.id`,
     messageSeq,
   );

@@ -17,6 +17,8 @@ export interface RecipientView {
   lastReply: string | null;
   lastCategory: string | null;
   route: RouteKind | null;
+  /** Why it failed or waits, where others may do for the same. */
+  causeId: number | null;
   updatedAt: number;
 }
 
@@ -47,6 +49,8 @@ export interface MessageFilter {
   from?: string;
   /** Exact recipient address. */
   to?: string;
+  /** At least one recipient failed or waits for this cause. */
+  cause?: number;
   /** Substring, case-insensitive. */
   subject?: string;
   tag?: string;

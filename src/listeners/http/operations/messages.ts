@@ -25,6 +25,7 @@ import {
   type StatusWord,
   wordsOf,
 } from '../../../model/status.ts';
+import type { Caller } from '../../../model/submission.ts';
 import { suppressionKey } from '../../../model/suppression.ts';
 import type { PersonalTexts } from '../../../pipeline/deliver/prepare/personal-texts.ts';
 import { lineOf } from '../../../policy/access/access.ts';
@@ -46,7 +47,7 @@ import {
 import { gather, looksOf } from '../looks.ts';
 import { operation, rawOperation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
-import { address, MAIL_FILTERS, word } from '../query.ts';
+import { address, integer, MAIL_FILTERS, word } from '../query.ts';
 import {
   type ApiRoute,
   invalidParameter,
@@ -109,6 +110,12 @@ const messageRecipient = z
     NextAttemptAt: time.nullable(),
     ExpiresAt: time,
     Route: route.nullable().describe('How it was delivered'),
+    CauseID: z
+      .int()
+      .nullable()
+      .describe(
+        'Of `GET /causes`: what others failed for too; null = nobody did, or the token is not of all domains',
+      ),
     UpdatedAt: time,
   })
   .meta({ id: 'MessageRecipient' });
@@ -170,12 +177,15 @@ export function messageOperations(deps: {
       limitedTokens: true,
       summary: 'List messages',
       description:
-        'Messages newest first, a page. `From`, `To`, `Subject` (holds), `Tag`, `Status`, `Since`, `Until`, `Domain`, and `Metadata.<key>=<value>`, several of which must all hold. A search through very many messages may answer a page with fewer than there are: go on with its cursor',
+        'Messages newest first, a page. `From`, `To`, `Subject` (holds), `Tag`, `Status`, `Cause`, `Since`, `Until`, `Domain`, and `Metadata.<key>=<value>`, several of which must all hold. A search through very many messages may answer a page with fewer than there are: go on with its cursor',
       query: {
         ...MAIL_FILTERS,
         Status: word(STATUS_WORDS, `is not known; use one of ${STATUS_WORDS.join(', ')}`)
           .optional()
           .describe('Of the message or one of its recipients'),
+        Cause: integer(1, Number.MAX_SAFE_INTEGER)
+          .optional()
+          .describe('A recipient failed or waits for this cause (`CauseID`)'),
         ...PAGES.query,
       },
       answer: pageOf('MessageList', messageSummary),
@@ -189,6 +199,7 @@ export function messageOperations(deps: {
             to: query.To,
             subject: query.Subject,
             tag: query.Tag,
+            cause: query.Cause,
             since: query.Since,
             until: query.Until,
           }),
@@ -230,7 +241,7 @@ export function messageOperations(deps: {
       handle: async ({ caller, params }) => {
         const now = clock.now();
         const message = withReasons(await ownMessage(store, caller, params.id), traffic, now);
-        const detail = toDetail(message, now);
+        const detail = toDetail(message, caller, now);
         const bytes = await store.readContent({ messageSeq: message.seq });
         if (bytes !== null) return captured.detail(bytes, detail, 'email', lineOf(caller));
         return { ...detail, HTMLContent: null, PlainContent: null, Attachments: null };
@@ -308,10 +319,12 @@ export function withReasons(
 }
 
 /** A message with its recipients, as they are at `now`. */
-export function toDetail(message: MessageView, now: number): MessageDetail {
+export function toDetail(message: MessageView, caller: Caller, now: number): MessageDetail {
+  // Causes are shared by all senders: who may not see the others is told of none.
+  const showCauses = caller.domains.includes('*');
   return {
     ...toSummary(message, now),
-    Recipients: message.recipients.map((row) => toRecipient(row, now)),
+    Recipients: message.recipients.map((row) => toRecipient(row, now, showCauses)),
   };
 }
 
@@ -388,7 +401,7 @@ function toSummary(message: MessageView, now: number): MessageSummary {
   };
 }
 
-function toRecipient(row: RecipientView, now: number): Answer<typeof messageRecipient> {
+function toRecipient(row: RecipientView, now: number, showCauses: boolean): Answer<typeof messageRecipient> {
   const waits = row.state === 'queued';
   // Of one that is being sent the row still holds what it waited for before.
   const reason = waits || row.state === 'sending' ? row.waitReason : null;
@@ -406,6 +419,7 @@ function toRecipient(row: RecipientView, now: number): Answer<typeof messageReci
     NextAttemptAt: waits && row.dueAt < row.expiresAt ? isoTime(row.dueAt) : null,
     ExpiresAt: isoTime(row.expiresAt),
     Route: row.route,
+    CauseID: showCauses ? row.causeId : null,
     UpdatedAt: isoTime(row.updatedAt),
   };
 }

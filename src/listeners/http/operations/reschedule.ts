@@ -96,7 +96,7 @@ export function rescheduleOperation(
       if (result.kind === 'not-scheduled') throw refuse('not-scheduled');
       queue.wake(sendAt);
       eventsStored();
-      return toDetail(await ownMessage(store, caller, params.id), now);
+      return toDetail(await ownMessage(store, caller, params.id), caller, now);
     },
   });
 }
