@@ -8,13 +8,10 @@ const SAID_MS = 1_500;
 export function CopyButton({ text, label, words }: { text: string; label: string; words?: string }) {
   const [done, setDone] = useState(false);
   const copy = (): void => {
-    navigator.clipboard.writeText(text).then(
-      () => {
-        setDone(true);
-        setTimeout(() => setDone(false), SAID_MS);
-      },
-      () => toast({ text: 'The browser does not let this page copy: select the text instead' }),
-    );
+    navigator.clipboard.writeText(text).then(() => {
+      setDone(true);
+      setTimeout(() => setDone(false), SAID_MS);
+    }, refused);
   };
   const Icon = done ? Check : Copy;
   return (
@@ -29,6 +26,15 @@ export function CopyButton({ text, label, words }: { text: string; label: string
       {words}
     </button>
   );
+}
+
+/** Copies from a menu; `said` once it is done. */
+export function copyText(text: string, said: string): void {
+  navigator.clipboard.writeText(text).then(() => void toast({ text: said }), refused);
+}
+
+function refused(): void {
+  toast({ text: 'The browser does not let this page copy: select the text instead' });
 }
 
 export function CodeBlock({ text, label }: { text: string; label: string }) {

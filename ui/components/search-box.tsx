@@ -8,12 +8,14 @@ export function SearchBox({
   ref,
   words,
   label,
+  placeholder = 'Search',
   isWrong,
   onWords,
 }: {
   ref: Ref<HTMLInputElement>;
   words: string;
   label: string;
+  placeholder?: string;
   isWrong: boolean;
   onWords(words: string): void;
 }) {
@@ -36,7 +38,7 @@ export function SearchBox({
           if (event.key === 'Enter') onWords(typed);
           if (event.key === 'Escape') event.currentTarget.blur();
         }}
-        placeholder="Search"
+        placeholder={placeholder}
         aria-label={label}
         aria-invalid={isWrong}
         aria-keyshortcuts="/"

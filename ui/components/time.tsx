@@ -2,6 +2,13 @@
 import { useSyncExternalStore } from 'react';
 
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
+const SECOND = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 const MINUTE = 60_000;
@@ -35,6 +42,32 @@ function relative(at: Date, nowMs: number): string {
   if (age < HOUR) return `${Math.floor(age / MINUTE)} min`;
   if (age < 24 * HOUR) return `${Math.floor(age / HOUR)} h`;
   return age < 300 * 24 * HOUR ? DAY.format(at) : DATE.format(at);
+}
+
+/** When something will happen: `in 4 min`, `now` once it is due. */
+export function Until({ at }: { at: string }) {
+  const words = useSyncExternalStore(subscribe, () => ahead(new Date(at), now));
+  return (
+    <time dateTime={at} title={EXACT.format(new Date(at))} className="tabular-nums">
+      {words}
+    </time>
+  );
+}
+
+function ahead(at: Date, nowMs: number): string {
+  const left = at.getTime() - nowMs;
+  if (left < MINUTE) return left < 0 ? 'now' : 'in less than a minute';
+  if (left < HOUR) return `in ${Math.round(left / MINUTE)} min`;
+  return left < 24 * HOUR ? `in ${Math.round(left / HOUR)} h` : `on ${DAY.format(at)}`;
+}
+
+/** To the second, for what follows one another closely. */
+export function Instant({ at, className = '' }: { at: string; className?: string }) {
+  return (
+    <time dateTime={at} title={EXACT.format(new Date(at))} className={`tabular-nums ${className}`}>
+      {SECOND.format(new Date(at))}
+    </time>
+  );
 }
 
 /** The instant in full. */

@@ -24,6 +24,11 @@ export function toast(given: Toast): () => void {
   return leave;
 }
 
+/** Says what went wrong. */
+export function toastError(error: unknown): void {
+  toast({ text: error instanceof Error ? error.message : String(error), standsMs: 8_000 });
+}
+
 function change(next: typeof shown): void {
   shown = next;
   for (const listener of listeners) listener();

@@ -1,6 +1,6 @@
 /** The places at the foot of a phone: the first four, and a menu with the others and what belongs to none. */
 import { Link, useNavigate } from '@tanstack/react-router';
-import { BookOpen, Ellipsis } from 'lucide-react';
+import { BookOpen, Ellipsis, Search } from 'lucide-react';
 import { Menu } from '../components/menu.tsx';
 import { NEXT_THEME, THEME_ICON, useTheme } from '../components/theme-button.tsx';
 import { PLACES } from './places.ts';
@@ -9,7 +9,7 @@ const SHOWN = 4;
 const LOOK =
   'grid min-w-0 flex-1 content-center justify-items-center gap-0.5 text-soft text-[0.75rem] leading-4 -outline-offset-2 data-[status=active]:font-semibold data-[status=active]:text-accent';
 
-export function BottomBar() {
+export function BottomBar({ onFind }: { onFind(): void }) {
   const navigate = useNavigate();
   const [theme, setTheme] = useTheme();
   const ThemeIcon = THEME_ICON[theme];
@@ -38,6 +38,15 @@ export function BottomBar() {
             ),
             run: () => void navigate({ to: path }),
           })),
+          {
+            label: 'Find',
+            name: (
+              <>
+                <Search size={16} aria-hidden /> Find…
+              </>
+            ),
+            run: onFind,
+          },
           {
             label: 'Theme',
             name: (

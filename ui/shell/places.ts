@@ -1,11 +1,14 @@
 /** The places of the dashboard, in the order of the rail: where each is, its word, and its sign. */
-import { Inbox, type LucideIcon } from 'lucide-react';
+import { Inbox, type LucideIcon, Mails } from 'lucide-react';
 
 export interface DashboardPlace {
-  path: '/inbox';
+  path: '/inbox' | '/messages';
   name: string;
   icon: LucideIcon;
 }
 
 /** The first four stand in the bar of a phone; the others behind “More”. */
-export const PLACES: readonly DashboardPlace[] = [{ path: '/inbox', name: 'Inbox', icon: Inbox }];
+export const PLACES: readonly DashboardPlace[] = [
+  { path: '/inbox', name: 'Inbox', icon: Inbox },
+  { path: '/messages', name: 'Messages', icon: Mails },
+];

@@ -1,11 +1,14 @@
 /** The places at the left, one level: a sign above its word, and below them what belongs to none. */
 import { Link } from '@tanstack/react-router';
-import { BookOpen } from 'lucide-react';
+import { BookOpen, Search } from 'lucide-react';
 import { ThemeButton } from '../components/theme-button.tsx';
 import { Mark } from './mark.tsx';
 import { PLACES } from './places.ts';
 
-export function Rail() {
+const ENTRY =
+  'grid justify-items-center gap-1 rounded-md px-0.5 py-2 text-soft text-[0.75rem] leading-4 hover:bg-hover hover:text-ink';
+
+export function Rail({ onFind }: { onFind(): void }) {
   return (
     <nav
       aria-label="Places"
@@ -14,12 +17,22 @@ export function Rail() {
       <Link to="/" aria-label="postrider" className="grid h-14 shrink-0 place-items-center">
         <Mark />
       </Link>
+      <button
+        type="button"
+        onClick={onFind}
+        title="Find an address, a message or a place (Ctrl K)"
+        aria-keyshortcuts="Control+K"
+        className={`mb-1 ${ENTRY}`}
+      >
+        <Search size={18} aria-hidden />
+        Find
+      </button>
       <ul className="grid gap-1">
         {PLACES.map(({ path, name, icon: Icon }) => (
           <li key={path}>
             <Link
               to={path}
-              className="grid justify-items-center gap-1 rounded-md px-0.5 py-2 text-soft text-[0.75rem] leading-4 hover:bg-hover hover:text-ink data-[status=active]:bg-chosen data-[status=active]:font-semibold data-[status=active]:text-ink"
+              className={`${ENTRY} data-[status=active]:bg-chosen data-[status=active]:font-semibold data-[status=active]:text-ink`}
             >
               <Icon size={18} aria-hidden />
               {name}

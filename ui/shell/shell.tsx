@@ -1,19 +1,25 @@
 /** What every place stands in: the rail at the left, on a phone a bar at the foot, and messages that come and go. */
 import { Outlet } from '@tanstack/react-router';
+import { useCallback, useState } from 'react';
 import { Toasts } from '../components/toasts.tsx';
 import { BottomBar } from './bottom-bar.tsx';
+import { Palette, usePaletteKey } from './palette.tsx';
 import { Rail } from './rail.tsx';
 
 export function Shell() {
+  const [finds, setFinds] = useState(false);
+  const find = useCallback(() => setFinds(true), []);
+  usePaletteKey(find);
   return (
     <div className="flex h-full">
-      <Rail />
+      <Rail onFind={find} />
       <div className="flex min-w-0 flex-1 flex-col">
         <div className="min-h-0 flex-1">
           <Outlet />
         </div>
-        <BottomBar />
+        <BottomBar onFind={find} />
       </div>
+      {finds && <Palette onClose={() => setFinds(false)} />}
       <Toasts />
     </div>
   );

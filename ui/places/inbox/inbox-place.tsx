@@ -10,15 +10,15 @@ import { captureId, listInboxes } from '../../api/captures.ts';
 import { KeysHelp } from '../../components/keys-help.tsx';
 import { TWO_PANES, useMedia } from '../../components/media.ts';
 import { OfflineBanner } from '../../components/offline-banner.tsx';
+import { TokenNeeded } from '../../components/token-needed.tsx';
 import { useKeys } from '../../components/use-keys.ts';
 import { type RowsHandle, VirtualRows } from '../../components/virtual-rows.tsx';
 import { CaptureRow, ROW_PX } from './capture-row.tsx';
+import { InboxList } from './inbox-list.tsx';
 import { InboxSide, joinInboxes } from './inbox-side.tsx';
 import { ListBar } from './list-bar.tsx';
-import { ListState } from './list-state.tsx';
 import { MailPane } from './mail-pane.tsx';
 import { readSearch, SEARCH_HELP } from './search-words.ts';
-import { TokenNeeded } from './token-needed.tsx';
 import { INBOXES, useCaptures } from './use-captures.ts';
 
 const NONE: ReadonlySet<string> = new Set();
@@ -158,7 +158,7 @@ export function InboxPlace() {
               onKeys={() => setShowsKeys(true)}
               onChanged={captures.reload}
             />
-            <ListState
+            <InboxList
               captures={captures}
               isNarrowed={q !== '' || inbox !== undefined}
               showsFirst={!twoPanes}
@@ -185,7 +185,7 @@ export function InboxPlace() {
                   />
                 )}
               />
-            </ListState>
+            </InboxList>
           </section>
         )}
         {(twoPanes || openId !== null) && (

@@ -6,9 +6,10 @@ import type { CaptureDetail } from '../../../src/client/api-types.ts';
 import { ApiError } from '../../api/call.ts';
 import { getCapture, sourceUrl } from '../../api/captures.ts';
 import { Button, IconButton } from '../../components/button.tsx';
+import { copyText } from '../../components/copy.tsx';
+import { downloadFrom } from '../../components/download.ts';
 import { Menu } from '../../components/menu.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { toast } from '../../components/toasts.tsx';
 import { FirstMail } from './first-mail.tsx';
 import { MailHead } from './mail/mail-head.tsx';
 import { MailViews } from './mail/mail-views.tsx';
@@ -103,8 +104,6 @@ function MailTools({
   onMark,
 }: { mail: CaptureDetail } & Pick<MailProps, 'onDelete' | 'onMark'>) {
   const [releases, setReleases] = useState(false);
-  const copyLink = () =>
-    void navigator.clipboard.writeText(location.href).then(() => toast({ text: 'Link copied' }));
   return (
     <>
       <Button look="quiet" onClick={() => setReleases(true)}>
@@ -140,18 +139,11 @@ function MailTools({
                 <Link2 size={14} aria-hidden /> Copy link
               </>
             ),
-            run: copyLink,
+            run: () => copyText(location.href, 'Link copied'),
           },
         ]}
       />
       {releases && <ReleaseDialog mail={mail} onClose={() => setReleases(false)} />}
     </>
   );
-}
-
-function downloadFrom(url: string, name: string): void {
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
 }

@@ -3,11 +3,11 @@
  * words are the API's names in lower case; what has no name is looked for in subject and contents. Leaves what could not be
  * understood as a sentence, and no filter for it.
  */
-import type { Filters } from '../../api/captures.ts';
+import type { Query } from '../../api/call.ts';
 import { instantOf, NO_INSTANT, splitWords } from '../../components/search-text.ts';
 
 export interface Search {
-  filters: Filters;
+  filters: Query;
   /** What is wrong with the words; null = nothing. */
   problem: string | null;
 }

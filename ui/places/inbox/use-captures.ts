@@ -1,10 +1,11 @@
 /** The list and what is done with it, for the inbox: reading, marking, selecting, deleting with a way back. */
 import { useQueryClient } from '@tanstack/react-query';
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { useCallback, useEffect, useMemo, useRef } from 'react';
 import type { CaptureSummary } from '../../../src/client/api-types.ts';
 import { captureSource, deleteCapture, type Filters, markSeen } from '../../api/captures.ts';
-import { type ListSnapshot, type LiveList, NOTHING_YET, openLiveList } from '../../components/live-list.ts';
+import type { ListSnapshot } from '../../components/live-list.ts';
 import { toast } from '../../components/toasts.tsx';
+import { useLiveList } from '../../components/use-live-list.ts';
 
 export const INBOXES = ['inboxes'] as const;
 
@@ -25,11 +26,8 @@ export interface Captures extends ListSnapshot<CaptureSummary> {
 /** `key` names the filters: another one opens another list. */
 export function useCaptures(filters: Filters, key: string): Captures {
   const queries = useQueryClient();
-  const [list, setList] = useState<LiveList<CaptureSummary> | null>(null);
   const channel = useMemo(() => new BroadcastChannel(CHANNEL), []);
   const counting = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const given = useRef(filters);
-  given.current = filters;
 
   const recount = useCallback(() => {
     counting.current ??= setTimeout(() => {
@@ -38,21 +36,13 @@ export function useCaptures(filters: Filters, key: string): Captures {
     }, COUNTS_MS);
   }, [queries]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the filters
+  const [snapshot, list] = useLiveList(() => ({ ...captureSource(filters), onArrival: recount }), key);
   useEffect(() => {
-    const opened = openLiveList({ ...captureSource(given.current), onArrival: recount });
-    setList(opened);
     channel.onmessage = () => {
-      opened.reload();
+      list?.reload();
       recount();
     };
-    return () => opened.close();
-  }, [key, channel, recount]);
-
-  const snapshot = useSyncExternalStore(
-    useCallback((listener: () => void) => list?.subscribe(listener) ?? (() => {}), [list]),
-    () => list?.snapshot() ?? NOTHING_YET,
-  );
+  }, [list, channel, recount]);
 
   const changed = useCallback(() => {
     recount();

@@ -1,5 +1,6 @@
 /** Above the views of a mail: subject, who to whom, when, and the codes in it, because they are looked for most. */
-import type { CaptureDetail, NamedAddress } from '../../../../src/client/api-types.ts';
+import type { CaptureDetail } from '../../../../src/client/api-types.ts';
+import { Addresses, HeadRow } from '../../../components/addresses.tsx';
 import { CopyButton } from '../../../components/copy.tsx';
 import { exactTime, Time } from '../../../components/time.tsx';
 
@@ -15,26 +16,26 @@ export function MailHead({ mail }: { mail: CaptureDetail }) {
         <bdi>{mail.Subject === '' ? '(no subject)' : mail.Subject}</bdi>
       </h1>
       <dl className="mt-2 grid max-h-32 grid-cols-[auto_1fr] gap-x-3 gap-y-0.5 overflow-y-auto">
-        <Row name="From">
+        <HeadRow name="From">
           <Addresses list={[From]} />
-        </Row>
-        <Row name="To">
+        </HeadRow>
+        <HeadRow name="To">
           <Addresses list={To} />
-        </Row>
+        </HeadRow>
         {hidden && (
-          <Row name="Sent to">
+          <HeadRow name="Sent to">
             <bdi>{EnvelopeTo}</bdi>
-          </Row>
+          </HeadRow>
         )}
-        <Row name="Captured">
+        <HeadRow name="Captured">
           {exactTime(mail.CapturedAt)}{' '}
           <span className="text-soft">
             (<Time at={mail.CapturedAt} />, inbox{' '}
             <bdi>{mail.Inbox === '' ? 'without a name' : mail.Inbox}</bdi>
             {mail.Tags.length > 0 && <>, tags {mail.Tags.join(', ')}</>})
           </span>
-        </Row>
-        {mail.ReleasedAt !== null && <Row name="Released">{exactTime(mail.ReleasedAt)}</Row>}
+        </HeadRow>
+        {mail.ReleasedAt !== null && <HeadRow name="Released">{exactTime(mail.ReleasedAt)}</HeadRow>}
       </dl>
       {mail.Codes.length > 0 && (
         <ul aria-label="Codes" className="mt-2 flex flex-wrap gap-2">
@@ -48,23 +49,4 @@ export function MailHead({ mail }: { mail: CaptureDetail }) {
       )}
     </header>
   );
-}
-
-function Row({ name, children }: { name: string; children: React.ReactNode }) {
-  return (
-    <>
-      <dt className="text-soft">{name}</dt>
-      <dd className="min-w-0">{children}</dd>
-    </>
-  );
-}
-
-function Addresses({ list }: { list: readonly NamedAddress[] }) {
-  return list.map(({ Name, Email }, index) => (
-    <span key={`${Email} ${String(index)}`}>
-      {index > 0 && ', '}
-      {Name !== '' && <bdi>{Name} </bdi>}
-      <bdi className={Name === '' ? '' : 'text-soft'}>{Name === '' ? Email : `<${Email}>`}</bdi>
-    </span>
-  ));
 }

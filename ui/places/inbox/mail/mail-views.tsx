@@ -1,13 +1,14 @@
 /** The views of one mail. Which one is open is remembered while mails are gone through. */
 import { lazy, Suspense, useState } from 'react';
 import type { CaptureDetail } from '../../../../src/client/api-types.ts';
+import { attachmentUrl, getSource, pageUrl, sourceUrl } from '../../../api/captures.ts';
+import { Attachments } from '../../../components/mail/attachments.tsx';
+import { Preview } from '../../../components/mail/preview.tsx';
+import { Source } from '../../../components/mail/source.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { Tabs } from '../../../components/tabs.tsx';
-import { Attachments } from './attachments.tsx';
 import { Headers } from './headers.tsx';
 import { Links } from './links.tsx';
-import { Preview } from './preview.tsx';
-import { Source } from './source.tsx';
 import { TestCode } from './test-code.tsx';
 
 // What is not seen at first is loaded when it is looked at.
@@ -17,9 +18,13 @@ let lastView = 'preview';
 
 export function MailViews({ mail }: { mail: CaptureDetail }) {
   const tabs = [
-    { value: 'preview', name: 'Preview', view: () => <Preview mail={mail} /> },
+    { value: 'preview', name: 'Preview', view: () => <MailPreview mail={mail} /> },
     { value: 'text', name: 'Text', view: () => <Text mail={mail} /> },
-    { value: 'source', name: 'Source', view: () => <Source id={mail.ID} /> },
+    {
+      value: 'source',
+      name: 'Source',
+      view: () => <Source id={mail.ID} url={sourceUrl(mail.ID)} read={getSource} />,
+    },
     { value: 'headers', name: 'Headers', view: () => <Headers mail={mail} /> },
     {
       value: 'links',
@@ -31,7 +36,7 @@ export function MailViews({ mail }: { mail: CaptureDetail }) {
       value: 'attachments',
       name: 'Attachments',
       count: mail.Attachments.length,
-      view: () => <Attachments mail={mail} />,
+      view: () => <Attachments files={mail.Attachments} urlOf={(place) => attachmentUrl(mail.ID, place)} />,
     },
     {
       value: 'checks',
@@ -50,6 +55,23 @@ export function MailViews({ mail }: { mail: CaptureDetail }) {
     setView(value);
   };
   return <Tabs label="Views of the mail" value={view} onValue={open} tabs={tabs} />;
+}
+
+function MailPreview({ mail }: { mail: CaptureDetail }) {
+  if (mail.ParseError !== null)
+    return (
+      <Notice title="This mail cannot be read as MIME">
+        {mail.ParseError}. Its source can be looked at.
+      </Notice>
+    );
+  return (
+    <Preview
+      sender={mail.From.Email}
+      html={mail.HTMLContent}
+      urlOf={(remoteImages) => pageUrl(mail.ID, remoteImages)}
+      note="Links do not open in the preview: “Links” lists them all"
+    />
+  );
 }
 
 function Text({ mail }: { mail: CaptureDetail }) {

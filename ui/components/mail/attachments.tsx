@@ -1,23 +1,29 @@
 /** The files of a mail: pictures and PDF documents to look at, everything to download. */
 import { Download, File } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import type { AttachmentFacts, CaptureDetail } from '../../../../src/client/api-types.ts';
-import { attachmentUrl } from '../../../api/captures.ts';
-import { Button } from '../../../components/button.tsx';
-import { bytesText } from '../../../components/bytes.ts';
-import { Notice } from '../../../components/notice.tsx';
-import { toast } from '../../../components/toasts.tsx';
+import type { AttachmentFacts } from '../../../src/client/api-types.ts';
+import { Button } from '../button.tsx';
+import { bytesText } from '../bytes.ts';
+import { Notice } from '../notice.tsx';
+import { toast } from '../toasts.tsx';
 
 /** What a browser shows in an `img`, where nothing in it can run. */
 const PICTURE = /^image\/(?:png|jpe?g|gif|webp|avif|bmp|svg\+xml)$/;
 const PDF_START = '%PDF-';
 
-export function Attachments({ mail }: { mail: CaptureDetail }) {
-  if (mail.Attachments.length === 0) return <Notice title="No files in this mail" />;
+/** `urlOf`: where the file at a place of the list is. */
+export function Attachments({
+  files,
+  urlOf,
+}: {
+  files: readonly AttachmentFacts[];
+  urlOf(place: number): string;
+}) {
+  if (files.length === 0) return <Notice title="No files in this mail" />;
   return (
     <ul className="grid gap-3 p-4">
-      {mail.Attachments.map((file, place) => (
-        <Attachment key={attachmentUrl(mail.ID, place)} file={file} url={attachmentUrl(mail.ID, place)} />
+      {files.map((file, place) => (
+        <Attachment key={urlOf(place)} file={file} url={urlOf(place)} />
       ))}
     </ul>
   );

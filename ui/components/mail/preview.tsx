@@ -4,12 +4,9 @@
  */
 import { ImageOff, Moon, Sun } from 'lucide-react';
 import { useRef, useState } from 'react';
-import type { CaptureDetail } from '../../../../src/client/api-types.ts';
-import { pageUrl } from '../../../api/captures.ts';
-import { Button } from '../../../components/button.tsx';
-import { Notice } from '../../../components/notice.tsx';
-import { Segments } from '../../../components/segments.tsx';
-import { toast } from '../../../components/toasts.tsx';
+import { Button } from '../button.tsx';
+import { Segments } from '../segments.tsx';
+import { toast } from '../toasts.tsx';
 import { namesRemotePictures } from './remote-pictures.ts';
 import { allowSender, isSenderAllowed } from './trusted-senders.ts';
 
@@ -29,10 +26,23 @@ type Scheme = (typeof SCHEMES)[number]['value'];
 /** Kept while mails are gone through. */
 const last: { width: Width; scheme: Scheme } = { width: 'full', scheme: 'light' };
 
-export function Preview({ mail }: { mail: CaptureDetail }) {
+export function Preview({
+  sender,
+  html,
+  urlOf,
+  note,
+}: {
+  /** Address of who sent it. */
+  sender: string;
+  /** Its HTML part; '' = none. */
+  html: string;
+  /** Where its page is, with or without pictures from elsewhere. */
+  urlOf(remoteImages: boolean): string;
+  /** What links in it are not, for whoever follows one. */
+  note: string;
+}) {
   const [width, setWidth] = useState(last.width);
   const [scheme, setScheme] = useState(last.scheme);
-  const sender = mail.From.Email;
   const [allowed, setAllowed] = useState(() => isSenderAllowed(sender));
   const [turn, setTurn] = useState(0);
   const shown = useRef('');
@@ -41,17 +51,11 @@ export function Preview({ mail }: { mail: CaptureDetail }) {
   const onLoad = (): void => {
     if (shown.current === frame) {
       setTurn(turn + 1);
-      toast({ text: 'Links do not open in the preview: “Links” lists them all' });
+      toast({ text: note });
     }
     shown.current = frame;
   };
-  if (mail.ParseError !== null)
-    return (
-      <Notice title="This mail cannot be read as MIME">
-        {mail.ParseError}. Its source can be looked at.
-      </Notice>
-    );
-  const asks = !allowed && namesRemotePictures(mail.HTMLContent);
+  const asks = !allowed && namesRemotePictures(html);
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <div className="flex shrink-0 flex-wrap items-center gap-2 border-line border-b px-4 py-1.5">
@@ -73,7 +77,7 @@ export function Preview({ mail }: { mail: CaptureDetail }) {
             setScheme(value);
           }}
         />
-        {mail.HTMLContent === '' && <span className="text-soft">No HTML part: this is its text.</span>}
+        {html === '' && <span className="text-soft">No HTML part: this is its text.</span>}
       </div>
       {asks && (
         <div className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-line border-b bg-warn-fill px-4 py-1.5">
@@ -96,7 +100,7 @@ export function Preview({ mail }: { mail: CaptureDetail }) {
         <iframe
           key={frame}
           onLoad={onLoad}
-          src={pageUrl(mail.ID, allowed)}
+          src={urlOf(allowed)}
           title="The mail as its reader sees it"
           sandbox=""
           referrerPolicy="no-referrer"

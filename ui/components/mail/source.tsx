@@ -1,16 +1,24 @@
 /** The very bytes that would have been sent, as text: header names highlighted, the body as it travels. */
 import { useQuery } from '@tanstack/react-query';
-import { getSource, sourceUrl } from '../../../api/captures.ts';
-import { CopyButton } from '../../../components/copy.tsx';
-import { Notice } from '../../../components/notice.tsx';
+import { CopyButton } from '../copy.tsx';
+import { Notice } from '../notice.tsx';
 
 /** Characters shown; a longer source is downloaded. */
 const MOST = 256 * 1024;
 
-export function Source({ id }: { id: string }) {
+/** `id` names the file that is downloaded from `url`. */
+export function Source({
+  id,
+  url,
+  read,
+}: {
+  id: string;
+  url: string;
+  read(id: string, signal: AbortSignal): Promise<string>;
+}) {
   const { data, error } = useQuery({
     queryKey: ['source', id],
-    queryFn: ({ signal }) => getSource(id, signal),
+    queryFn: ({ signal }) => read(id, signal),
   });
   if (error !== null) return <Notice title="The source cannot be read">{error.message}</Notice>;
   if (data === undefined) return <p className="p-4 text-soft">Loading…</p>;
@@ -19,7 +27,7 @@ export function Source({ id }: { id: string }) {
     <div className="p-4">
       <div className="mb-2 flex flex-wrap items-center gap-2">
         <CopyButton text={data} label="Copy the source" words="Copy" />
-        <a href={sourceUrl(id)} download={`${id}.eml`} className="text-accent underline">
+        <a href={url} download={`${id}.eml`} className="text-accent underline">
           Download
         </a>
         {data.length > MOST && <span className="text-soft">The first 256 KiB are shown.</span>}

@@ -1,5 +1,5 @@
 /** What is shown where the server asks for a token: people cannot sign in to the dashboard yet. */
-import { Notice } from '../../components/notice.tsx';
+import { Notice } from './notice.tsx';
 
 export function TokenNeeded() {
   return (

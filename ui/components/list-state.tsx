@@ -1,0 +1,60 @@
+/** What stands in place of the rows of a list: a skeleton, nothing found, or an error with another try. */
+import { LoaderCircle, TriangleAlert } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Button } from './button.tsx';
+import type { ListSnapshot } from './live-list.ts';
+import { Notice } from './notice.tsx';
+
+export function ListState<Item>(props: {
+  list: ListSnapshot<Item> & { reload(): void };
+  rowPx: number;
+  /** Where there is nothing, and nothing more to look through. */
+  empty: ReactNode;
+  children: ReactNode;
+}) {
+  const { state, items, error, reload, hasMore, loadingMore } = props.list;
+  if (state === 'loading') return <Skeleton rowPx={props.rowPx} />;
+  if (state === 'failed')
+    return (
+      <Notice title="The list cannot be read" icon={<TriangleAlert aria-hidden />}>
+        <p className="mb-3">{error instanceof Error ? error.message : String(error)}</p>
+        <Button onClick={reload}>Try again</Button>
+      </Notice>
+    );
+  if (items.length === 0 && !hasMore && !loadingMore) return props.empty;
+  return (
+    <>
+      {props.children}
+      {loadingMore && items.length < FEW && (
+        <p
+          role="status"
+          className="flex shrink-0 items-center gap-2 border-line border-t px-4 py-1.5 text-soft text-xs"
+        >
+          <LoaderCircle size={14} aria-hidden className="animate-spin motion-reduce:animate-none" />
+          Still searching through older mail: {items.length} found so far
+        </p>
+      )}
+    </>
+  );
+}
+
+/** With fewer than these the end of the list is in sight while it is looked for. */
+const FEW = 100;
+
+function Skeleton({ rowPx }: { rowPx: number }) {
+  return (
+    <div aria-busy="true" className="flex-1 overflow-hidden">
+      <span className="sr-only">Loading</span>
+      {Array.from({ length: 8 }, (_, n) => `line-${n}`).map((key) => (
+        <div
+          key={key}
+          style={{ height: rowPx }}
+          className="grid content-center gap-2 border-line border-b pr-6 pl-9"
+        >
+          <span className="h-3 w-3/5 rounded bg-line" />
+          <span className="h-2.5 w-2/5 rounded bg-line" />
+        </div>
+      ))}
+    </div>
+  );
+}

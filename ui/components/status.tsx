@@ -1,0 +1,59 @@
+/** Where mail stands, by a word and a shape; the colour says the same once more. */
+import {
+  Ban,
+  CalendarClock,
+  CircleCheck,
+  CircleDashed,
+  CirclePause,
+  CircleSlash,
+  CircleX,
+  Clock,
+  Inbox,
+  type LucideIcon,
+  Send,
+  TriangleAlert,
+} from 'lucide-react';
+
+interface Look {
+  word: string;
+  icon: LucideIcon;
+  colour: string;
+}
+
+const LOOKS: Readonly<Record<string, Look>> = {
+  Scheduled: { word: 'Scheduled', icon: CalendarClock, colour: 'text-accent' },
+  Queued: { word: 'Queued', icon: CircleDashed, colour: 'text-accent' },
+  Held: { word: 'Held', icon: CirclePause, colour: 'text-warn' },
+  Sending: { word: 'Sending', icon: Send, colour: 'text-accent' },
+  Deferred: { word: 'Deferred', icon: Clock, colour: 'text-warn' },
+  Delivered: { word: 'Delivered', icon: CircleCheck, colour: 'text-good' },
+  PartiallyDelivered: { word: 'Partly delivered', icon: TriangleAlert, colour: 'text-warn' },
+  Captured: { word: 'Captured', icon: Inbox, colour: 'text-good' },
+  Bounced: { word: 'Bounced', icon: CircleX, colour: 'text-bad' },
+  Failed: { word: 'Failed', icon: CircleX, colour: 'text-bad' },
+  Rejected: { word: 'Rejected', icon: CircleX, colour: 'text-bad' },
+  Suppressed: { word: 'Suppressed', icon: Ban, colour: 'text-warn' },
+  Canceled: { word: 'Canceled', icon: CircleSlash, colour: 'text-soft' },
+};
+
+/** The name of a status as it is shown. */
+export const statusName = (status: string) => LOOKS[status]?.word ?? status;
+
+/** `words` in place of its own name: `Delivered 2, Bounced 1`. */
+export function Status({
+  status,
+  words,
+  className = '',
+}: {
+  status: string;
+  words?: string;
+  className?: string;
+}) {
+  const { word, icon: Icon, colour } = LOOKS[status] ?? { word: status, icon: CircleDashed, colour: '' };
+  return (
+    <span className={`inline-flex min-w-0 items-center gap-1.5 ${colour} ${className}`}>
+      <Icon size={14} aria-hidden className="shrink-0" />
+      <span className="truncate">{words ?? word}</span>
+    </span>
+  );
+}

@@ -1,0 +1,24 @@
+/** A live list for a component: opened with it, closed with it, another one when the key changes. */
+import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { type ListSnapshot, type LiveList, type LiveSource, NOTHING_YET, openLiveList } from './live-list.ts';
+
+/** `key` names what `source` finds. The list is null until it is opened. */
+export function useLiveList<Item>(
+  source: () => LiveSource<Item>,
+  key: string,
+): readonly [ListSnapshot<Item>, LiveList<Item> | null] {
+  const [list, setList] = useState<LiveList<Item> | null>(null);
+  const given = useRef(source);
+  given.current = source;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the source
+  useEffect(() => {
+    const opened = openLiveList(given.current());
+    setList(opened);
+    return () => opened.close();
+  }, [key]);
+  const snapshot = useSyncExternalStore(
+    useCallback((listener: () => void) => list?.subscribe(listener) ?? (() => {}), [list]),
+    () => list?.snapshot() ?? (NOTHING_YET as ListSnapshot<Item>),
+  );
+  return [snapshot, list];
+}

@@ -1,0 +1,36 @@
+/** The list of the inbox, or what is said where it is empty: how to send a first mail, or how to see more. */
+import { Inbox, SearchX } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Button } from '../../components/button.tsx';
+import { ListState } from '../../components/list-state.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { ROW_PX } from './capture-row.tsx';
+import { FirstMail } from './first-mail.tsx';
+import type { Captures } from './use-captures.ts';
+
+export function InboxList(props: {
+  captures: Captures;
+  /** Something is looked for: nothing found does not mean that there is nothing. */
+  isNarrowed: boolean;
+  /** How to send a first mail is said here, because there is no room beside the list. */
+  showsFirst: boolean;
+  onEverything(): void;
+  children: ReactNode;
+}) {
+  const empty = props.isNarrowed ? (
+    <Notice title="Nothing found" icon={<SearchX aria-hidden />}>
+      <Button onClick={props.onEverything}>Show all mail</Button>
+    </Notice>
+  ) : props.showsFirst ? (
+    <FirstMail />
+  ) : (
+    <Notice title="No mail yet" icon={<Inbox aria-hidden />}>
+      What your program sends appears here as it comes.
+    </Notice>
+  );
+  return (
+    <ListState list={props.captures} rowPx={ROW_PX} empty={empty}>
+      {props.children}
+    </ListState>
+  );
+}

@@ -1,0 +1,172 @@
+/**
+ * The messages: everything that was accepted, newest first, and one of them with what became of it. What is looked for and
+ * which message is open stand in the address.
+ */
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Keyboard, Mail, SearchX } from 'lucide-react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { ApiError } from '../../api/call.ts';
+import { messageIdOf, messageSource } from '../../api/messages.ts';
+import { Button, IconButton } from '../../components/button.tsx';
+import { KeysHelp } from '../../components/keys-help.tsx';
+import { ListState } from '../../components/list-state.tsx';
+import { useMedia } from '../../components/media.ts';
+import { Notice } from '../../components/notice.tsx';
+import { OfflineBanner } from '../../components/offline-banner.tsx';
+import { SearchBox } from '../../components/search-box.tsx';
+import { TokenNeeded } from '../../components/token-needed.tsx';
+import { useKeys } from '../../components/use-keys.ts';
+import { useLiveList } from '../../components/use-live-list.ts';
+import { type RowsHandle, VirtualRows } from '../../components/virtual-rows.tsx';
+import { FilterChips } from './filter-chips.tsx';
+import { MessageRow, ROW_PX } from './message-row.tsx';
+import { MessagePage } from './page/message-page.tsx';
+import { readSearch, SEARCH_HELP } from './search-words.ts';
+
+/** A message stands beside the list; without one the list has all the room. */
+const BESIDE = '(min-width: 64rem)';
+const KEY_HELP = [
+  ['j', 'next message'],
+  ['k', 'previous message'],
+  ['Enter', 'open the message'],
+  ['u', 'back to the list'],
+  ['/', 'search'],
+  ['Ctrl K', 'look for an address from anywhere'],
+  ['?', 'these keys'],
+] as const;
+
+export function MessagesPlace() {
+  const { q = '' } = useSearch({ from: '/messages' });
+  const { id: openId = null } = useParams({ strict: false });
+  const navigate = useNavigate();
+  const beside = useMedia(BESIDE);
+  const search = useMemo(() => readSearch(q, Date.now()), [q]);
+  const { filters, messageId, problem } = search;
+  const [list, live] = useLiveList(() => messageSource(filters), JSON.stringify(filters));
+  const { items } = list;
+  const [walked, setCursor] = useState<string | null>(null);
+  const cursorId = openId ?? walked;
+  const rows = useRef<RowsHandle>(null);
+  const box = useRef<HTMLInputElement>(null);
+  const [showsKeys, setShowsKeys] = useState(false);
+
+  const setQuery = useCallback(
+    (text: string) =>
+      void navigate({
+        to: openId === null || !beside ? '/messages' : '/messages/$id',
+        params: openId === null ? {} : { id: openId },
+        search: text.trim() === '' ? {} : { q: text },
+        replace: true,
+      }),
+    [navigate, openId, beside],
+  );
+  const goTo = useCallback(
+    (id: string | null) =>
+      id === null
+        ? navigate({ to: '/messages', search: true })
+        : navigate({ to: '/messages/$id', params: { id }, search: true, replace: openId !== null }),
+    [navigate, openId],
+  );
+  // An id is no search: it is the message.
+  useEffect(() => {
+    if (messageId !== null)
+      void navigate({ to: '/messages/$id', params: { id: messageId }, search: {}, replace: true });
+  }, [messageId, navigate]);
+  const step = (by: number): void => {
+    const at = items.findIndex((item) => item.MessageID === cursorId);
+    const index = at === -1 ? (by > 0 ? 0 : -1) : at + by;
+    const next = items[index];
+    if (next === undefined) return;
+    rows.current?.reveal(index);
+    setCursor(next.MessageID);
+    if (openId !== null) void goTo(next.MessageID);
+  };
+  useKeys({
+    j: () => step(1),
+    k: () => step(-1),
+    Enter: () => cursorId !== null && void goTo(cursorId),
+    u: () => void goTo(null),
+    '/': () => box.current?.focus(),
+    '?': () => setShowsKeys(true),
+    Escape: () => (openId !== null ? void goTo(null) : q !== '' && setQuery('')),
+  });
+
+  if (list.state === 'failed' && list.error instanceof ApiError && list.error.status === 401)
+    return <TokenNeeded />;
+  const reload = (): void => live?.reload();
+  return (
+    <div className="flex h-full flex-col">
+      {list.offline && <OfflineBanner />}
+      <div className="flex min-h-0 flex-1 bg-surface">
+        {(beside || openId === null) && (
+          <section
+            aria-label="List of messages"
+            className={`@container flex min-w-0 flex-col border-line ${openId === null ? 'flex-1' : 'w-96 shrink-0 border-r'}`}
+          >
+            <header className="shrink-0 border-line border-b">
+              <div className="flex h-12 items-center gap-1 px-3">
+                <SearchBox
+                  ref={box}
+                  words={q}
+                  label="Search messages"
+                  placeholder="Address, subject, message id, tag:, status:, …"
+                  isWrong={problem !== null}
+                  onWords={setQuery}
+                />
+                <IconButton
+                  label="Keys"
+                  keys="?"
+                  onClick={() => setShowsKeys(true)}
+                  className="max-[44rem]:hidden"
+                >
+                  <Keyboard size={16} aria-hidden />
+                </IconButton>
+              </div>
+              {problem !== null && <p className="px-3 pb-2 text-bad text-xs">{problem}</p>}
+              <FilterChips search={search} text={q} onText={setQuery} />
+            </header>
+            <ListState
+              list={{ ...list, reload }}
+              rowPx={ROW_PX}
+              empty={<Empty isNarrowed={q !== ''} onEverything={() => setQuery('')} />}
+            >
+              <VirtualRows
+                ref={rows}
+                label="Messages"
+                items={items}
+                idOf={messageIdOf}
+                rowPx={ROW_PX}
+                hasMore={list.hasMore && !list.loadingMore}
+                onMore={() => live?.loadMore()}
+                onSight={(index) => live?.look(index)}
+                row={(item, top) => (
+                  <MessageRow
+                    key={item.MessageID}
+                    item={item}
+                    top={top}
+                    isOpen={item.MessageID === openId}
+                    isCursor={item.MessageID === cursorId}
+                  />
+                )}
+              />
+            </ListState>
+          </section>
+        )}
+        {openId !== null && <MessagePage key={openId} id={openId} onBack={() => void goTo(null)} />}
+      </div>
+      {showsKeys && <KeysHelp keys={KEY_HELP} words={SEARCH_HELP} onClose={() => setShowsKeys(false)} />}
+    </div>
+  );
+}
+
+function Empty({ isNarrowed, onEverything }: { isNarrowed: boolean; onEverything(): void }) {
+  return isNarrowed ? (
+    <Notice title="No message is like that" icon={<SearchX aria-hidden />}>
+      <Button onClick={onEverything}>Show all messages</Button>
+    </Notice>
+  ) : (
+    <Notice title="No messages yet" icon={<Mail aria-hidden />}>
+      What is accepted by HTTP or SMTP appears here, with what becomes of it.
+    </Notice>
+  );
+}

@@ -1,0 +1,75 @@
+/** Lines of a timeline in words. Pure. */
+import type { TimelineEntry } from '../../../../src/client/api-types.ts';
+
+const WORDS: Readonly<Record<string, string>> = {
+  accepted: 'Accepted',
+  scheduled: 'Scheduled for later',
+  suppressed: 'Not sent: on the suppression list',
+  rejected: 'Refused here',
+  canceled: 'Stopped by request',
+  requeued: 'Queued again by request',
+  opened: 'Opened',
+  clicked: 'A link was followed',
+  complained: 'Reported as spam',
+  complaint_withdrawn: 'The report as spam was taken back',
+  unsubscribed: 'Unsubscribed',
+  auto_reply: 'An automatic reply came back',
+  held: 'Held back on this server',
+  released: 'No longer held back',
+  late_outcome: 'An outcome came after its lease was lost',
+  suppression_added: 'Put on the suppression list',
+  suppression_removed: 'Taken off the suppression list',
+  return_noted: 'Mail came back, without an effect',
+  path_blocked: 'The way to the receiving server was closed',
+  path_unblocked: 'The way to the receiving server is open again',
+};
+
+export function entryTitle(entry: TimelineEntry): string {
+  const tried = entry.Attempt !== null && entry.Attempt > 0 ? `Attempt ${entry.Attempt}: ` : '';
+  switch (entry.Event) {
+    case 'delivered':
+      return entry.Route === 'sandbox' ? 'Captured by the sandbox' : `${tried}delivered`;
+    case 'deferred':
+      return `${tried}not delivered yet`;
+    case 'bounced':
+      return entry.Bounce?.Phase === 'Async'
+        ? 'A report came back: it was not delivered'
+        : `${tried}refused for good`;
+    case 'failed':
+      return `${tried}given up`;
+    default:
+      return WORDS[entry.Event] ?? entry.Event;
+  }
+}
+
+/** Where, how protected, how long: what is known of it, and nothing else. */
+export function entryFacts({
+  RemoteMta,
+  Route,
+  Tls,
+  DurationMs,
+  IPAddress,
+}: TimelineEntry): readonly string[] {
+  return [
+    RemoteMta === '' ? '' : Route === 'relay' ? `relay ${RemoteMta}` : RemoteMta,
+    Tls === '' ? '' : Tls.startsWith('none') ? `no TLS${Tls.slice('none'.length)}` : Tls,
+    DurationMs === null ? '' : durationText(DurationMs),
+    IPAddress,
+  ].filter((fact) => fact !== '');
+}
+
+export function durationText(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
+}
+
+/** Lines of a conversation: milliseconds since its beginning, who speaks, what. `who` '' = a remark. */
+export function conversationLines(
+  text: string,
+): readonly { at: string; who: 'client' | 'server' | ''; said: string }[] {
+  return text.split('\n').map((line) => {
+    const [, ms, who, said = ''] = /^([0-9]{1,9}) ([CS]): ?(.*)$/.exec(line) ?? [];
+    if (ms === undefined) return { at: '', who: '', said: line };
+    return { at: durationText(Number(ms)), who: who === 'C' ? 'client' : 'server', said };
+  });
+}

@@ -1,0 +1,50 @@
+/** What can be done about a finding: try again, lift a suppression, see all that failed for the same cause. */
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { RotateCw } from 'lucide-react';
+import type { MessageWithContents } from '../../../../src/client/api-types.ts';
+import { ME, mayDo } from '../../../api/me.ts';
+import { retryMessage } from '../../../api/messages.ts';
+import { unsuppress } from '../../../api/suppressions.ts';
+import { Button } from '../../../components/button.tsx';
+import { toast, toastError } from '../../../components/toasts.tsx';
+import type { Finding } from './findings.ts';
+import { retriedText } from './message-tools.tsx';
+
+const TRIED_AGAIN: readonly Finding['status'][] = ['Bounced', 'Failed', 'Deferred', 'Held'];
+
+export function FindingActions(props: { message: MessageWithContents; finding: Finding; onChanged(): void }) {
+  const { message, finding, onChanged } = props;
+  const { data: me } = useQuery(ME);
+  const retry = () =>
+    void retryMessage(message.MessageID).then((answer) => {
+      toast({ text: retriedText(answer) });
+      onChanged();
+    }, toastError);
+  const lift = () =>
+    void Promise.all(finding.recipients.map((address) => unsuppress(message.Domain, address))).then(() => {
+      toast({ text: 'Taken off the suppression list; what is sent from now on is delivered' });
+      onChanged();
+    }, toastError);
+  return (
+    <div className="flex flex-wrap items-center gap-2 empty:hidden">
+      {TRIED_AGAIN.includes(finding.status) && mayDo(me, 'email:send') && (
+        <Button onClick={retry}>
+          <RotateCw size={14} aria-hidden /> Try again now
+        </Button>
+      )}
+      {finding.status === 'Suppressed' && mayDo(me, 'suppressions:write') && (
+        <Button onClick={lift}>Take off the suppression list</Button>
+      )}
+      {finding.causeId !== null && (
+        <Link
+          to="/messages"
+          search={{ q: `cause:${finding.causeId}` }}
+          className="inline-flex min-h-8 items-center px-1 text-accent underline-offset-2 hover:underline"
+        >
+          All mail with the same cause
+        </Link>
+      )}
+    </div>
+  );
+}

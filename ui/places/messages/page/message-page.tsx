@@ -1,0 +1,150 @@
+/** One message: what keeps it from its recipients and what to do, what happened, and what was sent. Follows its events. */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { ArrowLeft } from 'lucide-react';
+import { useEffect, useMemo, useState } from 'react';
+import type { MessageWithContents, TimelineEntry } from '../../../../src/client/api-types.ts';
+import { ApiError } from '../../../api/call.ts';
+import { followMessage, getMessage, getTimeline } from '../../../api/messages.ts';
+import { Button, IconButton } from '../../../components/button.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { Status } from '../../../components/status.tsx';
+import { Tabs } from '../../../components/tabs.tsx';
+import { contentTabs } from './contents.tsx';
+import { FindingActions } from './finding-actions.tsx';
+import { FindingBox } from './finding-box.tsx';
+import { findingsOf } from './findings.ts';
+import { MessageHead } from './message-head.tsx';
+import { MessageTools } from './message-tools.tsx';
+import { RecipientList } from './recipient-list.tsx';
+
+/** Events come in bursts: what is shown is read again once they pause. */
+const PAUSE_MS = 300;
+
+/** The open view stays while messages are gone through. */
+let lastView = 'delivery';
+
+export function MessagePage({ id, onBack }: { id: string; onBack(): void }) {
+  const queries = useQueryClient();
+  const message = useQuery({
+    queryKey: ['message', id],
+    queryFn: ({ signal }) => getMessage(id, signal),
+  });
+  const timeline = useQuery({
+    queryKey: ['timeline', id],
+    queryFn: ({ signal }) => getTimeline(id, signal),
+  });
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const leave = followMessage(id, () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        void queries.invalidateQueries({ queryKey: ['message', id] });
+        void queries.invalidateQueries({ queryKey: ['timeline', id] });
+      }, PAUSE_MS);
+    });
+    return () => {
+      clearTimeout(timer);
+      leave();
+    };
+  }, [id, queries]);
+  const [view, setView] = useState(lastView);
+  const { data } = message;
+  const again = (): void => {
+    void message.refetch();
+    void timeline.refetch();
+  };
+  return (
+    <main aria-label="Open message" className="flex min-w-0 flex-1 flex-col">
+      <div className="flex h-12 shrink-0 items-center gap-1 px-3">
+        <IconButton label="Back to the list" keys="u" onClick={onBack}>
+          <ArrowLeft size={16} aria-hidden />
+        </IconButton>
+        {data !== undefined && <MessageTools message={data} onChanged={again} />}
+      </div>
+      {data === undefined ? (
+        message.error !== null && <Failed error={message.error} onAgain={again} />
+      ) : (
+        <>
+          <MessageHead message={data} />
+          <Tabs
+            label="Views of the message"
+            value={view}
+            onValue={(next) => {
+              lastView = next;
+              setView(next);
+            }}
+            tabs={[
+              {
+                value: 'delivery',
+                name: 'Delivery',
+                view: () => (
+                  <Delivery
+                    message={data}
+                    timeline={timeline.data}
+                    error={timeline.error}
+                    onChanged={again}
+                  />
+                ),
+              },
+              ...contentTabs(data),
+            ]}
+          />
+        </>
+      )}
+    </main>
+  );
+}
+
+function Delivery(props: {
+  message: MessageWithContents;
+  timeline: readonly TimelineEntry[] | undefined;
+  error: Error | null;
+  onChanged(): void;
+}) {
+  const { message, timeline, error } = props;
+  const findings = useMemo(() => findingsOf(message, timeline ?? []), [message, timeline]);
+  // Without its timeline the reasons would be wrong for a moment.
+  if (timeline === undefined && error === null) return null;
+  return (
+    <div className="grid max-w-4xl grid-cols-[minmax(0,1fr)] gap-3 p-4">
+      {findings.map((finding) => (
+        <FindingBox
+          key={`${finding.status} ${finding.recipients[0]}`}
+          finding={finding}
+          actions={<FindingActions message={message} finding={finding} onChanged={props.onChanged} />}
+        />
+      ))}
+      {findings.length === 0 && <AllWell message={message} />}
+      {timeline === undefined ? (
+        <p className="text-soft">What happened cannot be read: {error?.message}</p>
+      ) : (
+        <RecipientList message={message} timeline={timeline} />
+      )}
+    </div>
+  );
+}
+
+function AllWell({ message: { RecipientStatuses, Recipients } }: { message: MessageWithContents }) {
+  const { Captured = 0, Sending = 0 } = RecipientStatuses;
+  if (Sending > 0) return <Status status="Sending" words="It is being sent now." />;
+  const all = Recipients.length > 1 ? ` to all ${Recipients.length} recipients` : '';
+  return Captured > 0 ? (
+    <Status status="Captured" words="The sandbox kept it: nothing left this server." />
+  ) : (
+    <Status status="Delivered" words={`Delivered${all}: the receiving server took responsibility.`} />
+  );
+}
+
+function Failed({ error, onAgain }: { error: Error; onAgain(): void }) {
+  const isGone = error instanceof ApiError && error.status === 404;
+  return isGone ? (
+    <Notice title="There is no such message">
+      Its id is wrong, its time to be kept is over, or it belongs to a domain that you may not see.
+    </Notice>
+  ) : (
+    <Notice title="The message cannot be read">
+      <p className="mb-3">{error.message}</p>
+      <Button onClick={onAgain}>Try again</Button>
+    </Notice>
+  );
+}

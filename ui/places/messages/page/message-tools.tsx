@@ -1,0 +1,117 @@
+/** What is done with a message as a whole: try again, cancel, copy it. */
+import { useQuery } from '@tanstack/react-query';
+import { CircleSlash, Download, EllipsisVertical, Link2, RotateCw, SquareTerminal } from 'lucide-react';
+import { useState } from 'react';
+import type { CancelAnswer, MessageWithContents, RetryAnswer } from '../../../../src/client/api-types.ts';
+import { ME, mayDo } from '../../../api/me.ts';
+import { cancelMessage, messageSourceUrl, retryMessage } from '../../../api/messages.ts';
+import { Button, IconButton } from '../../../components/button.tsx';
+import { copyText } from '../../../components/copy.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
+import { downloadFrom } from '../../../components/download.ts';
+import { Menu } from '../../../components/menu.tsx';
+import { toast, toastError } from '../../../components/toasts.tsx';
+import { curlText } from './curl-text.ts';
+
+const WAITS = ['Scheduled', 'Queued', 'Held', 'Deferred'];
+const TRIED_AGAIN = ['Failed', 'Bounced', 'Deferred', 'Held'];
+
+export function MessageTools({ message, onChanged }: { message: MessageWithContents; onChanged(): void }) {
+  const { MessageID: id, Recipients } = message;
+  const { data: me } = useQuery(ME);
+  const [asks, setAsks] = useState(false);
+  const has = (words: readonly string[]) =>
+    mayDo(me, 'email:send') && Recipients.some(({ Status }) => words.includes(Status));
+  const run = <Answer,>(work: Promise<Answer>, said: (answer: Answer) => string) =>
+    void work.then((answer) => {
+      toast({ text: said(answer) });
+      onChanged();
+    }, toastError);
+  return (
+    <>
+      {has(TRIED_AGAIN) && (
+        <Button look="quiet" onClick={() => run(retryMessage(id), retriedText)}>
+          <RotateCw size={14} aria-hidden /> Retry now
+        </Button>
+      )}
+      {has(WAITS) && (
+        <Button look="quiet" onClick={() => setAsks(true)}>
+          <CircleSlash size={14} aria-hidden /> Cancel…
+        </Button>
+      )}
+      <span className="ml-auto" />
+      <Menu
+        trigger={
+          <IconButton label="More about this message">
+            <EllipsisVertical size={16} aria-hidden />
+          </IconButton>
+        }
+        entries={[
+          {
+            label: 'Copy as curl',
+            name: (
+              <>
+                <SquareTerminal size={14} aria-hidden /> Copy as curl
+              </>
+            ),
+            disabled: message.Attachments === null,
+            run: () => copyText(curlText(message, location.origin), 'Command copied'),
+          },
+          {
+            label: 'Copy link',
+            name: (
+              <>
+                <Link2 size={14} aria-hidden /> Copy link
+              </>
+            ),
+            run: () => copyText(`${location.origin}/messages/${id}`, 'Link copied'),
+          },
+          {
+            label: 'Download',
+            name: (
+              <>
+                <Download size={14} aria-hidden /> Download (.eml)
+              </>
+            ),
+            disabled: message.Attachments === null,
+            run: () => downloadFrom(messageSourceUrl(id), `${id}.eml`),
+          },
+        ]}
+      />
+      {asks && (
+        <Dialog title="Cancel this message?" onClose={() => setAsks(false)}>
+          <p className="text-soft">
+            Recipients that still wait are not sent to. What was delivered stays delivered. “Retry now” does
+            not bring canceled recipients back.
+          </p>
+          <div className="mt-4 flex justify-end gap-2">
+            <Button onClick={() => setAsks(false)}>Keep it</Button>
+            <Button
+              className="border-bad text-bad"
+              onClick={() => {
+                setAsks(false);
+                run(cancelMessage(id), canceledText);
+              }}
+            >
+              Cancel the message
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+const recipients = (count: number) => `${count} ${count === 1 ? 'recipient' : 'recipients'}`;
+
+function canceledText({ Canceled, TooLate }: CancelAnswer): string {
+  return `Canceled for ${recipients(Canceled)}${TooLate === 0 ? '' : `; for ${TooLate} it was too late`}`;
+}
+
+export function retriedText({ Queued, Opened, Closed }: RetryAnswer): string {
+  const [closed] = Closed;
+  if (closed !== undefined)
+    return `Queued again. ${closed.Site} takes no mail at the moment: ${closed.Reason}`;
+  if (Queued === 0 && Opened > 0) return 'It is tried now';
+  return `Queued again for ${recipients(Queued)}`;
+}

@@ -1,0 +1,94 @@
+/** Every recipient with what happened to it; of many, those that need a look stand first and open. */
+import { ChevronRight } from 'lucide-react';
+import type {
+  MessageRecipient,
+  MessageWithContents,
+  TimelineEntry,
+} from '../../../../src/client/api-types.ts';
+import { Status } from '../../../components/status.tsx';
+import { RecipientMenu } from './recipient-menu.tsx';
+import { Timeline } from './timeline.tsx';
+
+/** With more of them only the first ones that need a look are open. */
+const ALL_OPEN = 2;
+const ORDER = ['Bounced', 'Failed', 'Rejected', 'Held', 'Deferred', 'Suppressed', 'Sending', 'Queued'];
+
+export function RecipientList({
+  message,
+  timeline,
+}: {
+  message: MessageWithContents;
+  timeline: readonly TimelineEntry[];
+}) {
+  const rank = ({ Status: word }: MessageRecipient) =>
+    (ORDER.indexOf(word) + ORDER.length + 1) % (ORDER.length + 1);
+  const recipients = [...message.Recipients].sort((a, b) => rank(a) - rank(b));
+  const shared = timeline.filter((entry) => entry.Recipient === null);
+  const isOne = recipients.length === 1;
+  return (
+    <section className="grid gap-2">
+      <h2 className="font-semibold">{isOne ? 'What happened' : `${recipients.length} recipients`}</h2>
+      <ul className="grid gap-2">
+        {recipients.map((recipient, place) => (
+          <Recipient
+            key={recipient.Email}
+            domain={message.Domain}
+            recipient={recipient}
+            isOpen={recipients.length <= ALL_OPEN || (place === 0 && rank(recipient) < ORDER.length)}
+            entries={timeline.filter(
+              (entry) => entry.Recipient === recipient.Email || (isOne && entry.Recipient === null),
+            )}
+          />
+        ))}
+      </ul>
+      {!isOne && shared.length > 0 && (
+        <>
+          <h2 className="mt-2 font-semibold">For several recipients</h2>
+          <Timeline entries={shared} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Recipient(props: {
+  domain: string;
+  recipient: MessageRecipient;
+  entries: readonly TimelineEntry[];
+  isOpen: boolean;
+}) {
+  const { recipient } = props;
+  const { Email, Type, Route, Attempts } = recipient;
+  const word = recipient.Status === 'Delivered' && Route === 'sandbox' ? 'Captured' : recipient.Status;
+  return (
+    <li className="relative rounded-md border border-line">
+      <details open={props.isOpen} className="group">
+        <summary className="flex min-h-10 list-none items-center gap-2 rounded-md py-1.5 pr-12 pl-2 -outline-offset-2 hover:bg-hover [&::-webkit-details-marker]:hidden">
+          <ChevronRight size={14} aria-hidden className="shrink-0 text-soft group-open:rotate-90" />
+          <span className="flex min-w-0 flex-1 flex-wrap items-baseline gap-x-2">
+            <bdi className="min-w-0 font-semibold">{Email}</bdi>
+            {Type !== 'To' && <span className="text-soft text-xs">{Type}</span>}
+          </span>
+          <span className="shrink-0 text-right">
+            <Status status={word} />
+            {Attempts > 1 && <span className="block text-soft text-xs">{Attempts} attempts</span>}
+          </span>
+        </summary>
+        <div className="px-3 pt-1 pb-3">
+          {props.entries.length === 0 ? (
+            <p className="text-soft">Nothing is kept of what happened.</p>
+          ) : (
+            <Timeline entries={props.entries} />
+          )}
+        </div>
+      </details>
+      <div className="absolute top-1 right-1.5">
+        <RecipientMenu
+          domain={props.domain}
+          address={Email}
+          isSuppressed={recipient.Status === 'Suppressed'}
+        />
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,96 @@
+/** What happened, oldest first. An attempt unfolds to what the two servers said to each other. */
+import type { TimelineEntry } from '../../../../src/client/api-types.ts';
+import { Instant, Until } from '../../../components/time.tsx';
+import { conversationLines, entryFacts, entryTitle } from './entry-words.ts';
+import { isOwnWord } from './findings.ts';
+
+const DOTS: Readonly<Record<string, string>> = { Info: 'bg-accent', Warn: 'bg-warn', Error: 'bg-bad' };
+
+export function Timeline({ entries }: { entries: readonly TimelineEntry[] }) {
+  return (
+    <ol className="ml-1.5 border-line border-l">
+      {entries.map((entry) => (
+        <Entry key={entry.EventID} entry={entry} />
+      ))}
+    </ol>
+  );
+}
+
+function Entry({ entry }: { entry: TimelineEntry }) {
+  const { Event, At, LogLevel, Reason, Reply, Explanation, NextAttemptAt, Conversation = '', URL } = entry;
+  const facts = entryFacts(entry);
+  const reply = isOwnWord(Reply) ? '' : Reply;
+  const dot = Event === 'delivered' ? 'bg-good' : DOTS[LogLevel];
+  return (
+    <li className="relative grid gap-0.5 pb-3 pl-4 last:pb-0">
+      <span className={`absolute top-1.5 -left-[4.5px] size-2 rounded-full ${dot}`} aria-hidden />
+      <div className="flex flex-wrap items-baseline gap-x-2">
+        <span className="font-semibold">{entryTitle(entry)}</span>
+        <Instant at={At} className="text-soft text-xs" />
+      </div>
+      {facts.length > 0 && <p className="text-soft text-xs">{facts.join(' · ')}</p>}
+      {reply !== '' && (
+        <p dir="auto" className="font-mono text-xs leading-5">
+          {reply}
+        </p>
+      )}
+      {Reason !== '' && !Reason.includes(Reply === '' ? '\n' : Reply) && (
+        <p dir="auto" className="max-w-prose">
+          {Reason}
+        </p>
+      )}
+      {Explanation !== '' && <p className="max-w-prose">{Explanation}</p>}
+      {URL !== '' && (
+        <p dir="ltr" className="font-mono text-soft text-xs">
+          {URL}
+        </p>
+      )}
+      {entry.PossibleDuplicate && (
+        <p className="text-warn">
+          It may have arrived twice: an attempt before this one ended without an answer.
+        </p>
+      )}
+      {NextAttemptAt !== null && (
+        <p className="text-soft">
+          {Event === 'deferred' ? 'Next try' : 'Until'} <Until at={NextAttemptAt} />
+        </p>
+      )}
+      {Conversation !== '' && <ConversationText text={Conversation} />}
+    </li>
+  );
+}
+
+function ConversationText({ text }: { text: string }) {
+  return (
+    <details>
+      <summary className="w-fit text-accent text-xs underline-offset-2 hover:underline">
+        SMTP conversation
+      </summary>
+      <div className="mt-1 max-h-96 overflow-auto rounded-md border border-line bg-page p-2">
+        <table className="font-mono text-xs leading-5">
+          <thead className="sr-only">
+            <tr>
+              <th>After</th>
+              <th>Who</th>
+              <th>Said</th>
+            </tr>
+          </thead>
+          <tbody dir="ltr">
+            {conversationLines(text).map(({ at, who, said }, index) => (
+              <tr key={`${String(index)} ${said}`} className="align-top">
+                <td className="whitespace-nowrap pr-3 text-right text-soft tabular-nums">{at}</td>
+                <td className="pr-2">
+                  <span className="text-soft" title={who === 'client' ? 'This server' : 'The other server'}>
+                    {who === '' ? '' : who === 'client' ? '→' : '←'}
+                    <span className="sr-only">{who === 'client' ? 'This server' : 'The other server'}</span>
+                  </span>
+                </td>
+                <td className={who === 'server' ? '' : 'text-soft'}>{said}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,100 @@
+/** From anywhere to a place, a message, or the mail of an address: opened by Ctrl K or the button of the rail. */
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useId, useRef, useState } from 'react';
+import { Dialog } from '../components/dialog.tsx';
+import { PLACES } from './places.ts';
+
+interface Target {
+  name: string;
+  to: string;
+  search: { q?: string };
+}
+
+const MESSAGE_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export function Palette({ onClose }: { onClose(): void }) {
+  const navigate = useNavigate();
+  const [text, setText] = useState('');
+  const [at, setAt] = useState(0);
+  const list = useId();
+  const box = useRef<HTMLInputElement>(null);
+  // Behind the dialog's own effect, which gives the focus to its first button.
+  useEffect(() => box.current?.focus(), []);
+  const targets = targetsFor(text.trim());
+  const open = (target: Target | undefined): void => {
+    if (target === undefined) return;
+    onClose();
+    void navigate({ to: target.to, search: target.search });
+  };
+  const onKey = (event: React.KeyboardEvent): void => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.key === 'Enter') open(targets[at]);
+    else if (by !== undefined) setAt((at + by + targets.length) % Math.max(1, targets.length));
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Dialog title="Find" onClose={onClose}>
+      <input
+        ref={box}
+        role="combobox"
+        aria-expanded
+        aria-controls={list}
+        aria-activedescendant={`${list}-${at}`}
+        aria-label="Address, message id, subject or place"
+        placeholder="Address, message id, subject or place"
+        value={text}
+        onChange={(event) => {
+          setText(event.target.value);
+          setAt(0);
+        }}
+        onKeyDown={onKey}
+        className="h-10 w-full rounded-md border border-line-strong bg-page px-3 placeholder:text-soft"
+      />
+      <div id={list} role="listbox" aria-label="Where to go" className="mt-2">
+        {targets.map((target, place) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the keys
+          <div
+            key={target.name}
+            id={`${list}-${place}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={place === at}
+            onClick={() => open(target)}
+            onPointerMove={() => setAt(place)}
+            className={`flex min-h-9 cursor-pointer items-center rounded-md px-3 ${place === at ? 'bg-chosen' : ''}`}
+          >
+            <bdi className="truncate">{target.name}</bdi>
+          </div>
+        ))}
+      </div>
+    </Dialog>
+  );
+}
+
+/** Opens with Ctrl K, or ⌘ K, wherever the focus is. */
+export function usePaletteKey(open: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (!(event.ctrlKey || event.metaKey) || event.altKey || event.key.toLowerCase() !== 'k') return;
+      event.preventDefault();
+      if (document.querySelector('dialog[open]') === null) open();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [open]);
+}
+
+function targetsFor(text: string): readonly Target[] {
+  const places = PLACES.filter(({ name }) => name.toLowerCase().startsWith(text.toLowerCase())).map(
+    ({ name, path }) => ({ name, to: path, search: {} }),
+  );
+  if (text === '') return places;
+  const mail = (name: string, q: string): Target => ({ name, to: '/messages', search: { q } });
+  if (MESSAGE_ID.test(text))
+    return [{ name: `Message ${text}`, to: `/messages/${text.toLowerCase()}`, search: {} }];
+  if (text.includes('@')) return [mail(`Mail to ${text}`, text), mail(`Mail from ${text}`, `from:${text}`)];
+  const subject = mail(`Mail whose subject holds “${text}”`, text.includes(':') ? `"${text}"` : text);
+  const isDomain = /^[^\s/:]{1,200}\.[^\s/:.]{2,63}$/.test(text);
+  return [...places, ...(isDomain ? [mail(`Mail of the domain ${text}`, `domain:${text}`)] : []), subject];
+}
