@@ -1,9 +1,12 @@
 /** api.md: the table of operations as the HTTP listener mounts it, a sentence for each, and the plain routes beside it. */
 import { createHealthRoutes, type HealthDeps } from '../../src/listeners/health/health.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps } from '../../src/listeners/http/deps.ts';
+import type { Json } from '../../src/listeners/http/openapi/components.ts';
 import { openApiDocument } from '../../src/listeners/http/openapi/document.ts';
 import { settingMeanings } from '../../src/listeners/http/operations/domain-settings.ts';
 import { apiRoutes, type Shared } from '../../src/listeners/http/operations/table.ts';
+import { typeOf } from '../../src/listeners/http/reference/fields.ts';
+import { list, object, resolve, text } from '../../src/listeners/http/reference/spec.ts';
 import type { ApiRoute } from '../../src/listeners/http/route.ts';
 import { DEFAULT_EMAIL_LIMITS } from '../../src/listeners/http/send/limits.ts';
 import { PRESETS } from '../../src/model/token.ts';
@@ -87,6 +90,28 @@ export function apiPage(): string {
   );
 }
 
+/** A row for each field of POST /email, as the document has it. */
+function emailFields(): readonly (readonly string[])[] {
+  const document = openApiDocument(contractRoutes());
+  const { Email } = object(object(document.components).schemas);
+  return Object.entries(object(object(Email).properties)).map(([name, schema]) => {
+    return [code(name), shapeOf(document, schema), text(resolve(document, schema).description)];
+  });
+}
+
+/** The type of a field, with the names of its members: `list of {name?, email}`. */
+function shapeOf(document: Json, schema: unknown): string {
+  const found = resolve(document, schema);
+  const members = Object.keys(object(found.properties));
+  if (members.length > 0) {
+    const required = list(found.required);
+    return `{${members.map((name) => (required.includes(name) ? name : `${name}?`)).join(', ')}}`;
+  }
+  if (found.type === 'array') return `list of ${shapeOf(document, found.items)}`;
+  const branches = list(found.anyOf).map((branch) => shapeOf(document, branch));
+  return branches.length > 0 ? branches.join(' or ') : typeOf(document, found);
+}
+
 function braces(path: string): string {
   return path.replace(/:([a-z]+)/gi, '{$1}');
 }
@@ -115,27 +140,14 @@ A repeated answer contains secrets only for five minutes and not after a restart
 
 const EMAIL = `## POST /email
 
-\`From\` \`{name?, email}\`, \`To\`, and \`CC\`, \`BCC\`, \`ReplyTo\` as lists of such objects; \`Subject\`; \`ContentType\` (\`HTML\` or \`Text\`);
-\`HTMLContent\`, \`PlainContent\`; \`Tags\`, \`Headers\`, \`Attachments\` (\`Content\` in base64, \`Type\`, \`Filename\`, \`Disposition\`,
-\`ContentId\`). Names and words are taken in any case. Also \`Priority\` (\`critical\`, \`normal\`, \`bulk\`) and \`Sandbox\` (true,
-or \`{Result}\` with one of Deliver, Bounce, SoftBounce, Defer, Fail, Suppress, Complain, Open, Click);
-\`SendAt\` and \`ExpiresAt\` (ISO 8601 with an offset, or Unix seconds; up to 30 days ahead; up to 5 minutes in the past means
-now; without \`ExpiresAt\` the lane's give-up age counts from \`SendAt\`); \`Metadata\` (texts by key: 20 of 64 and 512
-characters, 10 000 octets together; in events and webhooks, never in the mail); \`KeepContent\`
-(false: the content is removed when the last recipient is final). Unknown
-members are ignored, unless the request has \`Prefer: handling=strict\`.
+Names and words are taken in any case. Unknown members are ignored, unless the request has \`Prefer: handling=strict\`.
+
+${table(['Field', 'Type', 'Meaning'], emailFields())}
 
 With \`ContentType\` HTML, a missing \`PlainContent\` is made from the HTML, \`""\` means no text part, and a text is used as it
 is. With Text, \`PlainContent\` is the body, or is made from \`HTMLContent\` where only that is given.
 
-\`TemplateID\` fills in what the request leaves out of Subject, HTMLContent and PlainContent from a [template](../howto/templates.md)
-of the domain of \`From\`, with the object \`Variables\`; \`ContentType\` is not required then. \`TemplateVersion\` picks an older
-version; \`StrictVariables\` refuses where a variable is missing.
-
-\`Tracking\` (\`{Opens, Clicks}\`, each true or false) and \`ListUnsubscribe\` (true or false) take the place of the domain's
-settings, member by member: [track and unsubscribe](../howto/track-and-unsubscribe.md).
-
-The domain of \`From\` must equal a verified domain of the token, or be below one that was added with \`Subdomains\`.`;
+More of [templates](../howto/templates.md) and of [tracking and unsubscribing](../howto/track-and-unsubscribe.md).`;
 
 const email = DEFAULT_EMAIL_LIMITS;
 const LIMITS = `## Limits

@@ -283,12 +283,15 @@ export type DomainReturns = {
 };
 
 export type Email = {
-  /** Its domain must be one of the token’s, and verified */
+  /** Its domain must be a verified one of the token’s, or below one that was added with `Subdomains` */
   From: EmailAddress;
+  /** Who gets it; an address that is also in CC or BCC gets one copy */
   To: readonly EmailAddress[];
+  /** Who gets a copy that all can see */
   CC?: readonly EmailAddress[];
   /** Seen by nobody else, anywhere */
   BCC?: readonly EmailAddress[];
+  /** Where answers go, in place of From */
   ReplyTo?: readonly EmailAddress[];
   /** Required unless a template gives it; one line */
   Subject?: string;
@@ -298,14 +301,15 @@ export type Email = {
   HTMLContent?: string;
   /** With HTML: the alternative; left out = made from the HTML, "" = none. With Text: the body */
   PlainContent?: string;
-  /** At most 10 different ones of at most 128 characters */
+  /** Labels to find and count mail by: at most 10 different ones of at most 128 characters */
   Tags?: readonly string[];
-  /** At most 50, 16384 octets together */
+  /** Header fields of your own: at most 50, 16384 octets together */
   Headers?: Readonly<Record<string, string | number | boolean>>;
+  /** Files, also those that the HTML shows by `cid:` */
   Attachments?: readonly EmailAttachment[];
   /** critical: one-time codes; bulk: newsletters; normal where left out */
   Priority?: 'critical' | 'normal' | 'bulk';
-  /** Never leaves the machine; `Result` is what is played */
+  /** Never leaves the machine; `Result` is what is played, Deliver where left out */
   Sandbox?:
     | boolean
     | {
@@ -320,15 +324,15 @@ export type Email = {
           | 'Open'
           | 'Click';
       };
-  /** ISO 8601 with an offset, or Unix seconds; at most 30 days ahead */
+  /** ISO 8601 with an offset, or Unix seconds; at most 30 days ahead. Up to 5 minutes in the past means now */
   SendAt?: string | number;
-  /** Given up then */
+  /** When it is given up; where left out, by the age of its priority, counted from SendAt */
   ExpiresAt?: string | number;
-  /** In events and webhooks, never in the mail. At most 20 keys of at most 64 characters */
+  /** In events and webhooks, never in the mail. At most 20 keys of at most 64 characters, 10000 octets together */
   Metadata?: Readonly<Record<string, string>>;
   /** false: the content is removed when the last recipient is final */
   KeepContent?: boolean;
-  /** In place of the domain’s setting */
+  /** In place of the domain’s setting, member by member */
   Tracking?:
     | boolean
     | {
@@ -337,8 +341,9 @@ export type Email = {
       };
   /** One-click unsubscribe, in place of the domain’s setting */
   ListUnsubscribe?: boolean;
-  /** A stored template that gives the texts that are left out */
+  /** A stored template of the domain of From: it gives the texts that are left out */
   TemplateID?: string;
+  /** The newest where left out */
   TemplateVersion?: number;
   /** What the template is filled in with */
   Variables?: Readonly<Record<string, unknown>>;

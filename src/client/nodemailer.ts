@@ -13,21 +13,19 @@ import { createPostrider, type Postrider } from './client.ts';
 import type { Address, Attachment, SendRequest } from './requests.ts';
 
 /** What only the API knows, given as `postrider: {…}` beside Nodemailer's own fields. */
-export type ExtraFields = Pick<
+export type ExtraFields = Omit<
   SendRequest,
-  | 'Tags'
-  | 'Priority'
-  | 'Metadata'
-  | 'SendAt'
-  | 'ExpiresAt'
-  | 'Tracking'
-  | 'ListUnsubscribe'
-  | 'KeepContent'
-  | 'TemplateID'
-  | 'TemplateVersion'
-  | 'StrictVariables'
-  | 'Variables'
-  | 'Sandbox'
+  | 'From'
+  | 'To'
+  | 'CC'
+  | 'BCC'
+  | 'ReplyTo'
+  | 'Subject'
+  | 'ContentType'
+  | 'HTMLContent'
+  | 'PlainContent'
+  | 'Headers'
+  | 'Attachments'
 > & { idempotencyKey?: string };
 
 /** What `sendMail` resolves to. */

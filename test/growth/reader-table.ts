@@ -25,6 +25,7 @@ import {
   quoteLongContentIds,
 } from '../../src/listeners/http/send/attachments.ts';
 import { parseBody } from '../../src/listeners/http/send/email-reader.ts';
+import { FIELD_NAMES } from '../../src/listeners/http/send/fields.ts';
 import { DEFAULT_EMAIL_LIMITS } from '../../src/listeners/http/send/limits.ts';
 import { readEmailRequest } from '../../src/listeners/http/send/read-email.ts';
 import { unknownMembers } from '../../src/listeners/http/send/unknown-members.ts';
@@ -203,25 +204,19 @@ const inField =
   };
 /** An email request with the text in every field. */
 const email = (text: string) => ({
+  ...Object.fromEntries(FIELD_NAMES.names.map((name) => [name, text])),
   From: { email: `${text}@example.com`, name: text },
   To: [{ email: text, name: text }, { email: `"${text}"@example.com` }, { email: `a@${text}` }],
   CC: [{ email: `a@b.example`, name: text }],
-  BCC: text,
   ReplyTo: [{ email: text }],
-  Subject: text,
   ContentType: 'HTML',
-  HTMLContent: text,
-  PlainContent: text,
   Tags: [text, text.slice(0, 40)],
   Headers: { 'X-A': text, [text]: 'x' },
   Metadata: { [text]: text },
-  SendAt: text,
-  ExpiresAt: text,
   Attachments: [
     { Filename: text, Content: text, Type: text, ContentId: text },
     { Filename: `a${text}b`, Content: 'aGk=', Type: `text/plain; name=${text}` },
   ],
-  TemplateID: text,
   [text]: text,
 });
 const template = (html: string) => {

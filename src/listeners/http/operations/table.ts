@@ -13,7 +13,7 @@ import type { CapturedReader } from '../sandbox/captured-reader.ts';
 import { createNearestCaptures } from '../sandbox/sandbox-nearest.ts';
 import { createCaptureSearch } from '../sandbox/sandbox-search.ts';
 import { createEmailReader } from '../send/email-reader.ts';
-import { emailRequest } from '../send/fields.ts';
+import { emailSchema } from '../send/fields.ts';
 import { batchEmailOperation } from '../send/send-batch.ts';
 import { sendEmailOperation } from '../send/send-email.ts';
 import { validateEmailOperation } from '../send/validate-email.ts';
@@ -75,7 +75,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
       workerThresholdBytes: options.workerThresholdBytes,
     },
   );
-  const email = emailRequest(options.email);
+  const email = emailSchema(options.email);
   const { captured } = shared;
   const search = createCaptureSearch(deps.store, captured);
   const feed = createCaptureFeed(deps);

@@ -5,14 +5,26 @@
  * vanishes. Domains are compared as lower-case A-labels, local parts exactly. A bare string instead of an object
  * counts as an object without an email.
  */
+import { z } from 'zod';
 import type { ErrorName } from '../../../lib/errors.ts';
 import { type Address, parseAddress } from '../../../mail/address.ts';
 import type { Mailbox, RecipientKind } from '../../../model/message.ts';
 import type { SubmittedRecipient } from '../../../model/submission.ts';
-import { isJsonObject, propertyTable, readProperties } from '../body/json-properties.ts';
+import { isJsonObject, propertyTable } from '../body/json-properties.ts';
 import type { ProblemList } from '../body/problem-list.ts';
 import { hasControl, isLongerThan } from '../body/text-rules.ts';
 import type { EmailLimits } from './limits.ts';
+import { type Reading, readMembers } from './reading.ts';
+
+/** An address as the document has it. */
+export function addressSchema({ maxNameChars }: EmailLimits) {
+  return z
+    .object({
+      name: z.string().max(maxNameChars).optional().describe('Display name, without control characters'),
+      email: z.string().min(1).describe('`local@domain`'),
+    })
+    .meta({ id: 'EmailAddress' });
+}
 
 const ADDRESS = propertyTable(['name', 'email']);
 
@@ -43,41 +55,30 @@ interface NamedAddress {
   address: Address;
 }
 
-/** From: an object with an email. Null where it is not usable (a problem was added). */
-export function readFrom(
-  value: unknown,
-  limits: EmailLimits,
-  strict: boolean,
-  problems: ProblemList,
-): { mailbox: Mailbox; domain: string } | null {
+/** From, and the domain of it: an object with an email. Null where it is not usable (a problem was added). */
+export function readFrom(value: unknown, reading: Reading): Mailbox | null {
   if (!isJsonObject(value)) {
-    problems.add(
+    reading.problems.add(
       'from-email-required',
       '/From',
       value === undefined ? 'From is required' : `From must be an object with an email${objectFor(value)}`,
     );
     return null;
   }
-  const found = readAddress(
-    value,
-    '/From',
-    'from-email-required',
-    'from-email-invalid',
-    limits,
-    strict,
-    problems,
-  );
+  const found = readAddress(value, '/From', 'from-email-required', 'from-email-invalid', reading);
   if (found === null) return null;
-  return { mailbox: { name: found.name, address: found.address.text }, domain: found.address.domain };
+  reading.draft.fromDomain = found.address.domain;
+  return { name: found.name, address: found.address.text };
 }
 
 /** To, CC and BCC merged, in that order. */
 export function readRecipients(
-  lists: { to: unknown; cc: unknown; bcc: unknown },
-  limits: EmailLimits,
-  strict: boolean,
-  problems: ProblemList,
+  to: unknown,
+  reading: Reading,
+  cc: unknown,
+  bcc: unknown,
 ): SubmittedRecipient[] {
+  const { limits, problems } = reading;
   const recipients: SubmittedRecipient[] = [];
   const seen = new Set<string>();
   let countRefused = false;
@@ -92,7 +93,7 @@ export function readRecipients(
       return;
     }
     for (let i = 0; i < value.length; i++) {
-      const found = readItem(value[i], i, list, limits, strict, problems);
+      const found = readItem(value[i], i, list, reading);
       if (found === null || seen.has(found.address.text)) continue;
       seen.add(found.address.text);
       recipients.push({
@@ -103,9 +104,9 @@ export function readRecipients(
       });
     }
   };
-  add('To', lists.to);
-  add('CC', lists.cc);
-  add('BCC', lists.bcc);
+  add('To', to);
+  add('CC', cc);
+  add('BCC', bcc);
   if (!countRefused && recipients.length > limits.maxRecipients) {
     problems.add(
       'recipients-total',
@@ -117,16 +118,11 @@ export function readRecipients(
 }
 
 /** ReplyTo: any number of addresses up to the limit, any domain. */
-export function readReplyTo(
-  value: unknown,
-  limits: EmailLimits,
-  strict: boolean,
-  problems: ProblemList,
-): Mailbox[] {
+export function readReplyTo(value: unknown, reading: Reading): Mailbox[] {
   const mailboxes: Mailbox[] = [];
-  if (value === undefined || !isWithin(value, LISTS.ReplyTo, limits.maxReplyTo, problems)) return mailboxes;
+  if (!isWithin(value, LISTS.ReplyTo, reading.limits.maxReplyTo, reading.problems)) return mailboxes;
   for (let i = 0; i < value.length; i++) {
-    const found = readItem(value[i], i, LISTS.ReplyTo, limits, strict, problems);
+    const found = readItem(value[i], i, LISTS.ReplyTo, reading);
     if (found !== null) mailboxes.push({ name: found.name, address: found.address.text });
   }
   return mailboxes;
@@ -159,24 +155,17 @@ function isWithin(
   return true;
 }
 
-function readItem(
-  value: unknown,
-  index: number,
-  list: ListRules,
-  limits: EmailLimits,
-  strict: boolean,
-  problems: ProblemList,
-): NamedAddress | null {
+function readItem(value: unknown, index: number, list: ListRules, reading: Reading): NamedAddress | null {
   const pointer = `/${list.field}/${index}`;
   if (!isJsonObject(value)) {
-    problems.add(
+    reading.problems.add(
       list.required,
       pointer,
       `Each item of ${list.field} must be an object with an email${objectFor(value)}`,
     );
     return null;
   }
-  return readAddress(value, pointer, list.required, list.invalid, limits, strict, problems);
+  return readAddress(value, pointer, list.required, list.invalid, reading);
 }
 
 function readAddress(
@@ -184,14 +173,11 @@ function readAddress(
   pointer: string,
   required: ErrorName,
   invalid: ErrorName,
-  limits: EmailLimits,
-  strict: boolean,
-  problems: ProblemList,
+  reading: Reading,
 ): NamedAddress | null {
-  const [name, email] = readProperties(object, ADDRESS, strict, (problem, segment, message) =>
-    problems.add(problem, `${pointer}/${segment}`, message),
-  );
-  const cleanName = readName(name, pointer, limits, problems);
+  const { problems } = reading;
+  const [name, email] = readMembers(object, ADDRESS, pointer, reading);
+  const cleanName = readName(name, pointer, reading);
   if (email === undefined || email === '') {
     problems.add(required, `${pointer}/email`);
     return null;
@@ -240,12 +226,7 @@ function splitMailbox(text: string): { name: string; email: string } | null {
 }
 
 /** '' where none was given; null where it is refused. */
-function readName(
-  value: unknown,
-  pointer: string,
-  limits: EmailLimits,
-  problems: ProblemList,
-): string | null {
+function readName(value: unknown, pointer: string, { limits, problems }: Reading): string | null {
   if (value === undefined || value === '') return '';
   if (typeof value !== 'string') {
     problems.add('wrong-type', `${pointer}/name`, 'name must be a string');

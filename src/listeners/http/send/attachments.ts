@@ -3,28 +3,41 @@
  * Given the parsed value, it leaves decoded files whose names are plain data: no path, no controls. The alphabet of
  * the content is checked in one search before it is decoded, because the decoder skips what it does not know.
  */
+import { z } from 'zod';
 import { OCTET_STREAM, parseMediaType, typeFromFilename } from '../../../mail/content-type.ts';
 import type { SubmittedAttachment } from '../../../model/submission.ts';
-import { isJsonObject, propertyTable, readProperties } from '../body/json-properties.ts';
+import { isJsonObject, propertyTable } from '../body/json-properties.ts';
 import type { ProblemList } from '../body/problem-list.ts';
 import { hasControl, isLongerThan } from '../body/text-rules.ts';
-import type { EmailLimits } from './limits.ts';
+import { type Reading, readMembers } from './reading.ts';
 
-const ATTACHMENT = propertyTable(['Content', 'Type', 'Filename', 'Disposition', 'ContentId']);
-export const MAX_FILENAME_CHARS = 255;
+const MAX_FILENAME_CHARS = 255;
 const MAX_GIVEN_FILENAME = 4096;
 const CONTENT_ID = /^[A-Za-z0-9._\-+@=$]{1,128}$/;
 const NOT_BASE64 = /[^A-Za-z0-9+/\-_]/;
 
-/** Decoded attachments in the order given. `blockedExtensions`: lower-case, without the dot. */
-export function readAttachments(
-  value: unknown,
-  limits: EmailLimits,
-  options: { strict: boolean; blockedExtensions: ReadonlySet<string> },
-  problems: ProblemList,
-): SubmittedAttachment[] {
+/** An attachment as the document has it; its members are read in this order. */
+export const attachmentSchema = z
+  .object({
+    Content: z.string().min(1).describe('Base64, without a `data:` prefix'),
+    Type: z.string().optional().describe('Media type; from the file name where left out'),
+    Filename: z
+      .string()
+      .min(1)
+      .describe(`1 to ${MAX_FILENAME_CHARS} characters; a path before it is dropped`),
+    Disposition: z.enum(['attachment', 'inline']).optional(),
+    ContentId: z
+      .union([z.int(), z.string()])
+      .optional()
+      .describe('What `cid:` in the HTML names; required for inline files'),
+  })
+  .meta({ id: 'EmailAttachment' });
+const ATTACHMENT = propertyTable(Object.keys(attachmentSchema.shape));
+
+/** Decoded attachments in the order given. */
+export function readAttachments(value: unknown, reading: Reading): SubmittedAttachment[] {
+  const { limits, problems } = reading;
   const attachments: SubmittedAttachment[] = [];
-  if (value === undefined) return attachments;
   if (!Array.isArray(value)) {
     problems.add('wrong-type', '/Attachments', 'Attachments must be an array');
     return attachments;
@@ -45,7 +58,7 @@ export function readAttachments(
       problems.add('wrong-type', pointer, 'Each item of Attachments must be an object');
       continue;
     }
-    const attachment = readAttachment(item, pointer, options, problems);
+    const attachment = readAttachment(item, pointer, reading);
     if (attachment === null) continue;
     if (attachment.disposition === 'inline' && attachment.contentId !== null) {
       if (inlineIds.has(attachment.contentId)) problems.add('content-id-duplicate', `${pointer}/ContentId`);
@@ -79,18 +92,13 @@ export function quoteLongContentIds(json: string): string {
 function readAttachment(
   object: Readonly<Record<string, unknown>>,
   pointer: string,
-  options: { strict: boolean; blockedExtensions: ReadonlySet<string> },
-  problems: ProblemList,
+  reading: Reading,
 ): SubmittedAttachment | null {
+  const { problems } = reading;
   const before = problems.items.length;
-  const [content, type, filename, disposition, contentId] = readProperties(
-    object,
-    ATTACHMENT,
-    options.strict,
-    (problem, segment, message) => problems.add(problem, `${pointer}/${segment}`, message),
-  );
+  const [content, type, filename, disposition, contentId] = readMembers(object, ATTACHMENT, pointer, reading);
   const bytes = readBase64(content, `${pointer}/Content`, problems);
-  const name = readFilename(filename, `${pointer}/Filename`, options.blockedExtensions, problems);
+  const name = readFilename(filename, `${pointer}/Filename`, reading);
   const mediaType = readType(type, name ?? '', `${pointer}/Type`, problems);
   const shown = readDisposition(disposition, `${pointer}/Disposition`, problems);
   const id = readContentId(contentId, `${pointer}/ContentId`, problems);
@@ -157,8 +165,7 @@ function endOfData(text: string): number {
 function readFilename(
   value: unknown,
   pointer: string,
-  blocked: ReadonlySet<string>,
-  problems: ProblemList,
+  { blockedExtensions: blocked, problems }: Reading,
 ): string | null {
   if (typeof value !== 'string' || value === '') {
     problems.add('filename-invalid', pointer, value === undefined ? 'Filename is required' : undefined);

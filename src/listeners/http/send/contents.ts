@@ -2,17 +2,14 @@
  * Subject, ContentType, HTMLContent and PlainContent.
  * ContentType says which content is authoritative. With HTML, PlainContent has three meanings: absent = a text part
  * is made later from the HTML, '' = no text part, text = the alternative. With Text, PlainContent is the body, and
- * HTMLContent stands in where PlainContent is absent: `html-as-text` asks the caller to turn it into text.
+ * HTMLContent is turned into text where PlainContent is absent.
  */
-
+import type { SubmittedBody } from '../../../model/submission.ts';
+import { textFromHtml } from '../../../pipeline/compose/text-from-html.ts';
 import type { ProblemList } from '../body/problem-list.ts';
 import { exceedsOctets, hasControl, isLongerThan } from '../body/text-rules.ts';
 import type { EmailLimits } from './limits.ts';
-
-export type ReadContents =
-  | { kind: 'html'; html: string; text: string | null | undefined }
-  | { kind: 'text'; text: string }
-  | { kind: 'html-as-text'; html: string };
+import type { Reading } from './reading.ts';
 
 const CONTENT_TYPES = new Map<string, 'html' | 'text'>([
   ['html', 'html'],
@@ -23,7 +20,7 @@ const CONTENT_TYPES = new Map<string, 'html' | 'text'>([
 ]);
 
 /** The subject, or null where it is refused. Line breaks are refused, not folded: they would start a header. */
-export function readSubject(value: unknown, limits: EmailLimits, problems: ProblemList): string | null {
+export function readSubject(value: unknown, { limits, problems }: Reading): string | null {
   if (value === undefined) return refuse('subject-required');
   if (typeof value !== 'string') return refuse('wrong-type', 'Subject must be a string');
   if (isLongerThan(value, limits.maxSubjectChars)) {
@@ -43,19 +40,20 @@ export function readSubject(value: unknown, limits: EmailLimits, problems: Probl
 }
 
 /** The body as it was meant, or null where something about it is refused. */
-export function readContents(
-  values: { contentType: unknown; html: unknown; plain: unknown },
-  limits: EmailLimits,
-  problems: ProblemList,
-): ReadContents | null {
-  const kind = readContentType(values.contentType, problems);
-  const html = readContent(values.html, 'HTMLContent', 'html-too-large', limits, problems);
-  const plain = readContent(values.plain, 'PlainContent', 'plain-too-large', limits, problems);
+export function readBody(
+  contentType: unknown,
+  { limits, problems }: Reading,
+  htmlContent: unknown,
+  plainContent: unknown,
+): SubmittedBody | null {
+  const kind = readContentType(contentType, problems);
+  const html = readContent(htmlContent, 'HTMLContent', 'html-too-large', limits, problems);
+  const plain = readContent(plainContent, 'PlainContent', 'plain-too-large', limits, problems);
   const hasHtml = html !== undefined && html !== '';
   if (kind === 'text') {
     if (html === null || plain === null) return null;
     if (plain !== undefined && plain !== '') return { kind: 'text', text: plain };
-    if (hasHtml) return { kind: 'html-as-text', html };
+    if (hasHtml) return { kind: 'text', text: textFromHtml(html) };
     problems.add('plain-content-required', '/PlainContent');
     return null;
   }

@@ -2,18 +2,19 @@
  * The schema of POST /email against the reader that takes it. The schema says the documented spelling, so the requests
  * are spelled that way and hold no null; what no schema says is listed as the reader's alone.
  */
+import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { judge } from '../../../../test/fakes/json-schema.ts';
 import type { ErrorName } from '../../../lib/errors.ts';
 import { createComponents } from '../openapi/components.ts';
-import { EMAIL_EXAMPLE, emailRequest } from './fields.ts';
+import { EMAIL_EXAMPLE, emailSchema, FIELD_NAMES } from './fields.ts';
 import { DEFAULT_EMAIL_LIMITS } from './limits.ts';
 import { readEmailRequest } from './read-email.ts';
 
 const limits = { ...DEFAULT_EMAIL_LIMITS, maxContentBytes: 200 };
 const components = createComponents();
-const schema = components.input(emailRequest(limits), 'Email');
+const schema = components.input(emailSchema(limits), 'Email');
 const document = { components: { schemas: components.all() } };
 const NOW = 1_790_000_000_000;
 
@@ -91,7 +92,8 @@ const file = fc.record(
   },
   { requiredKeys: [] },
 );
-const FIELDS: Record<string, fc.Arbitrary<unknown>> = {
+/** Values good and bad; a field without any gets some that fit no field in particular. */
+const VALUES: Record<string, fc.Arbitrary<unknown>> = {
   From: fc.oneof(person, odd),
   To: people,
   CC: people,
@@ -123,16 +125,32 @@ const FIELDS: Record<string, fc.Arbitrary<unknown>> = {
 };
 /** A good request of which up to three fields are something else. */
 const request = fc
-  .uniqueArray(fc.constantFrom(...Object.keys(FIELDS)), { maxLength: 3 })
-  .chain((names) => fc.record(Object.fromEntries(names.map((name) => [name, FIELDS[name] ?? odd]))))
+  .uniqueArray(fc.constantFrom(...FIELD_NAMES.names), { maxLength: 3 })
+  .chain((names) => fc.record(Object.fromEntries(names.map((name) => [name, VALUES[name] ?? odd]))))
   .map((changed) => ({ ...EMAIL_EXAMPLE, ...changed }) as Record<string, unknown>);
 
 describe('the schema of POST /email', () => {
-  it('knows every field that the reader knows', () => {
-    const names = Object.keys(emailRequest(limits).shape);
-    expect(names.sort()).toEqual(Object.keys(FIELDS).sort());
+  it('says of every field what it is', () => {
+    const { properties } = document.components.schemas.Email as {
+      properties: Record<string, { description?: string }>;
+    };
+    expect(Object.keys(properties)).toEqual(FIELD_NAMES.names);
+    const unsaid = FIELD_NAMES.names.filter((name) => (properties[name]?.description ?? '') === '');
+    expect(unsaid, 'describe these fields in send/fields.ts').toEqual([]);
+  });
+
+  it('takes its example', () => {
     expect(faults(EMAIL_EXAMPLE)).toEqual([]);
     expect(read(EMAIL_EXAMPLE).ok).toBe(true);
+  });
+
+  it('has a scenario for every field', () => {
+    const folder = new URL('../../../../test/scenarios/', import.meta.url);
+    const scenarios = readdirSync(folder)
+      .map((file) => readFileSync(new URL(file, folder), 'utf8'))
+      .join('\n');
+    const untried = FIELD_NAMES.names.filter((name) => !new RegExp(`\\b${name}\\b`).test(scenarios));
+    expect(untried, 'try these fields in test/scenarios').toEqual([]);
   });
 
   it('takes whatever the reader takes', () => {

@@ -1,4 +1,4 @@
-/** How much one email request may hold; every figure has a configuration key. */
+/** How much one email request may hold. `maxRecipients` has a configuration key. */
 
 export interface EmailLimits {
   /** Distinct addresses in To, CC and BCC together, and items in each of them. */

@@ -6,26 +6,16 @@
  */
 import { ERRORS, type Problem } from '../../../lib/errors.ts';
 import type { Submission } from '../../../model/submission.ts';
-import { textFromHtml } from '../../../pipeline/compose/text-from-html.ts';
 import { bodyText, jsonProblem, parseJsonObject } from '../body/json-body.ts';
-import { type JsonObject, propertyTable, readProperties } from '../body/json-properties.ts';
+import { type JsonObject, readProperties } from '../body/json-properties.ts';
 import { createProblemList, inFieldOrder, pointerSegment } from '../body/problem-list.ts';
-import { readFrom, readRecipients, readReplyTo } from './addresses.ts';
-import { hasUnsafeContentId, quoteLongContentIds, readAttachments } from './attachments.ts';
-import { readContents, readSubject } from './contents.ts';
-import {
-  readKeepContent,
-  readMetadataField,
-  readPriority,
-  readSandbox,
-  readTimes,
-} from './extension-fields.ts';
+import { hasUnsafeContentId, quoteLongContentIds } from './attachments.ts';
+import { FIELD_NAMES, placeOf, readFields } from './fields.ts';
 import type { EmailLimits } from './limits.ts';
-import { readPersonalWish } from './personal-fields.ts';
+import type { Draft } from './reading.ts';
 import type { EmailWarning } from './review.ts';
 import { contentWarnings, ignoredNames } from './review.ts';
-import { readHeaders, readTags } from './tags-headers.ts';
-import { applyTemplate, type FoundTemplate, TEMPLATE_FIELDS } from './template-fields.ts';
+import { applyTemplate, type Fields, type FoundTemplate, TEMPLATE_FIELDS } from './template-fields.ts';
 import { didYouMean, type UnknownMember, unknownMembers } from './unknown-members.ts';
 
 export interface EmailReadOptions {
@@ -56,38 +46,9 @@ export type EmailRead =
   /** At least one, at most 25, in documented field order. */
   | { ok: false; problems: readonly [Problem, ...Problem[]] };
 
-const FIELDS = propertyTable([
-  'From',
-  'To',
-  'CC',
-  'BCC',
-  'ReplyTo',
-  'Subject',
-  'ContentType',
-  'HTMLContent',
-  'PlainContent',
-  'Tags',
-  'Headers',
-  'Attachments',
-  'Priority',
-  'Sandbox',
-  'SendAt',
-  'ExpiresAt',
-  'Metadata',
-  'KeepContent',
-  'Tracking',
-  'ListUnsubscribe',
-  ...TEMPLATE_FIELDS,
-]);
-const ATTACHMENTS = FIELDS.names.indexOf('Attachments');
-const SLOTS = {
-  from: FIELDS.names.indexOf('From'),
-  subject: FIELDS.names.indexOf('Subject'),
-  contentType: FIELDS.names.indexOf('ContentType'),
-  html: FIELDS.names.indexOf('HTMLContent'),
-  plain: FIELDS.names.indexOf('PlainContent'),
-  template: FIELDS.names.indexOf(TEMPLATE_FIELDS[0]),
-};
+const ATTACHMENTS = placeOf('Attachments');
+const TEMPLATE = TEMPLATE_FIELDS.map(placeOf);
+const NO_WARNINGS: readonly string[] = [];
 
 /** What is missing may be there under another name; what is not known may be near another one. */
 function withHints(problems: readonly Problem[], unknown: readonly UnknownMember[]): readonly Problem[] {
@@ -150,64 +111,33 @@ export function readEmailObject(
   const { strict } = options;
   const problems = createProblemList();
   const late = createProblemList();
-  const values = readProperties(object, FIELDS, strict, (name, segment, message) =>
+  const values = readProperties(object, FIELD_NAMES, strict, (name, segment, message) =>
     late.add(name, `/${segment}`, message),
   );
   if (hasUnsafeContentId(values[ATTACHMENTS])) {
     const exact = withExactIds();
-    if (exact !== null) values[ATTACHMENTS] = readProperties(exact, FIELDS, false, () => {})[ATTACHMENTS];
+    if (exact !== null)
+      values[ATTACHMENTS] = readProperties(exact, FIELD_NAMES, false, () => {})[ATTACHMENTS];
   }
-  const warnings = applyTemplate(values, SLOTS, options.template, problems);
-  const [from, to, cc, bcc, replyTo, subject, contentType, html, plain, tags, headers, attachments] = values;
-  const sender = readFrom(from, limits, strict, problems);
-  const recipients = readRecipients({ to, cc, bcc }, limits, strict, problems);
-  const replies = readReplyTo(replyTo, limits, strict, problems);
-  const subjectText = readSubject(subject, limits, problems);
-  const contents = readContents({ contentType, html, plain }, limits, problems);
-  const tagList = readTags(tags, limits, problems);
-  const headerList = readHeaders(headers, limits, problems);
-  const files = readAttachments(attachments, limits, options, problems);
-  const lane = readPriority(values[ATTACHMENTS + 1], problems);
-  const sandbox = readSandbox(values[ATTACHMENTS + 2], strict, problems);
-  const times = readTimes(values[ATTACHMENTS + 3], values[ATTACHMENTS + 4], options.nowMs, problems);
-  const metadata = readMetadataField(values[ATTACHMENTS + 5], problems);
-  const keepContent = readKeepContent(values[ATTACHMENTS + 6], problems);
-  const tracking = values[ATTACHMENTS + 7];
-  const listUnsubscribe = values[ATTACHMENTS + 8];
-  const personal = readPersonalWish({ tracking, listUnsubscribe }, strict, problems);
+  const { blockedExtensions, nowMs, template } = options;
+  const draft = newDraft();
+  const warnings = namesTemplate(values) ? applyTemplate(byName(values), problems, template) : NO_WARNINGS;
+  readFields(values, { limits, strict, blockedExtensions, nowMs, problems, draft });
 
   const found = [...problems.items, ...late.items];
   const [first, ...rest] =
-    found.length === 0 ? [] : inFieldOrder(withHints(found, unknownMembers(object, FIELDS)), FIELDS.names);
+    found.length === 0
+      ? []
+      : inFieldOrder(withHints(found, unknownMembers(object, FIELD_NAMES)), FIELD_NAMES.names);
   if (first !== undefined) return { ok: false, problems: [first, ...rest] };
-  if (sender === null || subjectText === null || contents === null) {
-    // Each reader adds a problem where it gives nothing back; reaching this would be a mistake of ours.
-    return { ok: false, problems: [{ name: 'internal' }] };
-  }
-  const submission: Submission = {
-    from: sender.mailbox,
-    fromDomain: sender.domain,
-    recipients,
-    replyTo: replies,
-    subject: subjectText,
-    body: contents.kind === 'html-as-text' ? { kind: 'text', text: textFromHtml(contents.html) } : contents,
-    tags: tagList,
-    headers: headerList,
-    attachments: files,
-    metadata,
-    sendAt: times.sendAt,
-    expiresAt: times.expiresAt,
-    lane,
-    sandbox,
-    ...(keepContent ? {} : { keepContent }),
-    ...(personal === null ? {} : { personal }),
-  };
+  // Each reader adds a problem where it gives nothing back; anything else would be a mistake of ours.
+  if (!isWhole(draft)) return { ok: false, problems: [{ name: 'internal' }] };
   return {
     ok: true,
-    submission,
+    submission: draft,
     warnings,
-    ignored: strict ? [] : unknownMembers(object, FIELDS),
-    review: options.review === true ? review(submission) : [],
+    ignored: strict ? [] : unknownMembers(object, FIELD_NAMES),
+    review: options.review === true ? review(draft) : [],
   };
 
   function review(taken: Submission): EmailWarning[] {
@@ -216,4 +146,43 @@ export function readEmailObject(
       : readEmailObject(object, limits, { ...options, strict: true, review: false }, withExactIds);
     return [...ignoredNames(again?.ok === false ? again.problems : []), ...contentWarnings(taken)];
   }
+}
+
+/** Most requests do not. */
+function namesTemplate(values: readonly unknown[]): boolean {
+  for (const at of TEMPLATE) if (values[at] !== undefined) return true;
+  return false;
+}
+
+function byName(values: unknown[]): Fields {
+  return {
+    get: (field) => values[placeOf(field)],
+    set(field, text) {
+      values[placeOf(field)] = text;
+    },
+  };
+}
+
+/** A submission of which nothing is read: what a request leaves out stays like this. */
+function newDraft(): Draft {
+  return {
+    from: null,
+    fromDomain: '',
+    recipients: [],
+    replyTo: [],
+    subject: null,
+    body: null,
+    tags: [],
+    headers: [],
+    attachments: [],
+    metadata: {},
+    sendAt: null,
+    expiresAt: null,
+    lane: 'normal',
+    sandbox: null,
+  };
+}
+
+function isWhole(draft: Draft): draft is Draft & Submission {
+  return draft.from !== null && draft.subject !== null && draft.body !== null;
 }

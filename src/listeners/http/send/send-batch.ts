@@ -21,9 +21,9 @@ import { rawOperation } from '../operation.ts';
 import { problemItem, shownProblem } from '../problem.ts';
 import type { ApiAnswer, ApiRequest, ApiRoute } from '../route.ts';
 import type { WorkerPool } from '../worker-pool.ts';
-import { readBatchEnvelope } from './batch-envelope.ts';
+import { MAX_BATCH, readBatchEnvelope } from './batch-envelope.ts';
 import { type EmailReader, parseBody } from './email-reader.ts';
-import { batchRequest, EMAIL_EXAMPLE } from './fields.ts';
+import { EMAIL_EXAMPLE } from './fields.ts';
 
 const batchAnswer = z
   .object({
@@ -61,7 +61,10 @@ export function batchEmailOperation(deps: Deps): ApiRoute {
     summary: 'Send up to 100 messages',
     description:
       '`{Messages}`, 1 to 100: `{Results, Accepted, Rejected}`, one result per message in the same order, `{MessageID}` or `{Errors}`. 200 also if some are refused; the accepted ones are one commit. Each message counts for `rate-limit`. Takes `Idempotency-Key`, for the whole batch',
-    body: { schema: batchRequest(email), example: { Messages: [EMAIL_EXAMPLE] } },
+    body: {
+      schema: z.object({ Messages: z.array(email).min(1).max(MAX_BATCH) }).meta({ id: 'EmailBatch' }),
+      example: { Messages: [EMAIL_EXAMPLE] },
+    },
     answer: batchAnswer,
     idempotent: true,
     errors: ['wrong-type'],

@@ -6,17 +6,16 @@
  */
 import { checkHeader, MAX_HEADER_NAME_OCTETS } from '../../../mail/header-rules.ts';
 import { isJsonObject } from '../body/json-properties.ts';
-import { type ProblemList, pointerSegment } from '../body/problem-list.ts';
+import { pointerSegment } from '../body/problem-list.ts';
 import { hasControl, isLongerThan } from '../body/text-rules.ts';
-import type { EmailLimits } from './limits.ts';
+import type { Reading } from './reading.ts';
 
 /** More items than this are not worth looking at one by one, duplicates or not. */
 export const MAX_TAG_ITEMS = 1000;
 
 /** Distinct tags in the order given. */
-export function readTags(value: unknown, limits: EmailLimits, problems: ProblemList): string[] {
+export function readTags(value: unknown, { limits, problems }: Reading): string[] {
   const tags: string[] = [];
-  if (value === undefined) return tags;
   if (!Array.isArray(value)) {
     problems.add('wrong-type', '/Tags', 'Tags must be an array of strings');
     return tags;
@@ -44,13 +43,8 @@ export function readTags(value: unknown, limits: EmailLimits, problems: ProblemL
 }
 
 /** Names and values in the order given; numbers and booleans as text, null left out. */
-export function readHeaders(
-  value: unknown,
-  limits: EmailLimits,
-  problems: ProblemList,
-): (readonly [string, string])[] {
+export function readHeaders(value: unknown, { limits, problems }: Reading): (readonly [string, string])[] {
   const headers: (readonly [string, string])[] = [];
-  if (value === undefined) return headers;
   if (!isJsonObject(value)) {
     problems.add('wrong-type', '/Headers', 'Headers must be an object of names and string values');
     return headers;

@@ -14,9 +14,7 @@ import { TemplateError } from '../../../pipeline/compose/template/template-error
 import { isJsonObject, type JsonObject, propertyTable, readProperties } from '../body/json-properties.ts';
 import type { ProblemList } from '../body/problem-list.ts';
 import { fillMistake, missingVariables } from '../templates/template-problems.ts';
-
-/** In documented order. */
-export const TEMPLATE_FIELDS = ['TemplateID', 'TemplateVersion', 'Variables', 'StrictVariables'] as const;
+import { MAX_VERSION } from '../templates/template-request.ts';
 
 /** The template a request names, as it was found. */
 export interface FoundTemplate {
@@ -31,22 +29,12 @@ export interface FoundTemplate {
 /** Thrown where filling in takes more than this thread should give: a worker is to read the whole request. */
 export class FillElsewhere extends Error {}
 
-/** Where a request's own texts stand among its values. */
-export interface TextSlots {
-  from: number;
-  subject: number;
-  contentType: number;
-  html: number;
-  plain: number;
-  /** Of TemplateID; the other three follow. */
-  template: number;
-}
+/** What a request must have one of to ask for a template. */
+export const TEMPLATE_FIELDS = ['TemplateID', 'TemplateVersion', 'Variables', 'StrictVariables'] as const;
 
 const NAMES = propertyTable(TEMPLATE_FIELDS);
-const NO_WARNINGS: readonly string[] = [];
 /** An id, or a name. */
 const MAX_ID_CHARS = 256;
-export const MAX_VERSION = 2 ** 31;
 
 /** Which template to look up before the request is read; null where it names none, or not in a way that can be. */
 export function namedTemplate(object: JsonObject): { id: string; version: number | null } | null {
@@ -56,34 +44,36 @@ export function namedTemplate(object: JsonObject): { id: string; version: number
   return isVersion(version) ? { id, version } : null;
 }
 
+/** The fields of a request by name. */
+export interface Fields {
+  get(field: string): unknown;
+  set(field: string, text: string): void;
+}
+
 /**
- * Fills the texts that `values` lacks from the template; what is given stays. `found`: what `namedTemplate` led to, null
+ * Fills the texts that the request lacks from the template; what is given stays. `found`: what `namedTemplate` led to, null
  * where there is no such template for this caller. Returns sentences for the sender, not errors.
  */
 export function applyTemplate(
-  values: unknown[],
-  slots: TextSlots,
-  found: FoundTemplate | null | undefined,
+  fields: Fields,
   problems: ProblemList,
+  found: FoundTemplate | null | undefined,
 ): readonly string[] {
-  const id = values[slots.template];
-  const version = values[slots.template + 1];
-  const given = values[slots.template + 2];
-  const strict = values[slots.template + 3];
-  // Most requests name none of it.
-  if (id === undefined && version === undefined && given === undefined && strict === undefined)
-    return NO_WARNINGS;
+  const id = fields.get('TemplateID');
+  const version = fields.get('TemplateVersion');
+  const variables = fields.get('Variables');
+  const strict = fields.get('StrictVariables');
   const isStrict = strict === true;
   if (strict !== undefined && typeof strict !== 'boolean') {
     problems.add('wrong-type', '/StrictVariables', 'StrictVariables must be true or false');
   }
-  if (given !== undefined && !isJsonObject(given)) {
+  if (variables !== undefined && !isJsonObject(variables)) {
     problems.add('wrong-type', '/Variables', 'Variables must be an object');
   }
   if (id === undefined) {
     for (const [field, value] of [
       ['TemplateVersion', version],
-      ['Variables', given],
+      ['Variables', variables],
     ] as const) {
       if (value !== undefined) problems.add('invalid-parameter', `/${field}`, `${field} needs a TemplateID`);
     }
@@ -91,10 +81,10 @@ export function applyTemplate(
   }
   const filled = fill();
   // What could not be filled in is reported once, not as a missing subject and body besides.
-  put(slots.subject, filled === null ? '-' : filled.subject);
-  put(slots.html, filled === null ? '-' : filled.html);
-  put(slots.plain, filled === null ? undefined : filled.text);
-  put(slots.contentType, values[slots.html] === undefined ? 'Text' : 'HTML');
+  add('Subject', filled === null ? '-' : filled.subject);
+  add('HTMLContent', filled === null ? '-' : filled.html);
+  add('PlainContent', filled === null ? null : filled.text);
+  add('ContentType', fields.get('HTMLContent') === undefined ? 'Text' : 'HTML');
   if (filled === null || filled.missing.length === 0) return [];
   return [`Variables the template asks for are missing: ${filled.missing.join(', ')}`];
 
@@ -107,7 +97,7 @@ export function applyTemplate(
       problems.add('wrong-type', '/TemplateVersion', 'TemplateVersion must be a whole number from 1');
       return null;
     }
-    if (found === null || found === undefined || !isFor(found.domain, values[slots.from])) {
+    if (found === null || found === undefined || !isFor(found.domain, fields.get('From'))) {
       const which = version === undefined ? '' : ` in version ${version}`;
       problems.add(
         'template-not-found',
@@ -118,13 +108,13 @@ export function applyTemplate(
     }
     try {
       const wanted = {
-        subject: values[slots.subject] === undefined,
-        html: values[slots.html] === undefined,
-        text: values[slots.plain] === undefined,
+        subject: fields.get('Subject') === undefined,
+        html: fields.get('HTMLContent') === undefined,
+        text: fields.get('PlainContent') === undefined,
       };
       if (found.compiled === 'large') throw new FillElsewhere();
-      const variables = isJsonObject(given) ? given : {};
-      const result = fillTemplate(found.compiled, variables, wanted, found.limits);
+      const values = isJsonObject(variables) ? variables : {};
+      const result = fillTemplate(found.compiled, values, wanted, found.limits);
       if (!isStrict || result.missing.length === 0) return result;
       for (const problem of missingVariables(result.missing)) problems.items.push(problem);
       return null;
@@ -136,8 +126,8 @@ export function applyTemplate(
     }
   }
 
-  function put(slot: number, value: string | null | undefined): void {
-    if (values[slot] === undefined && value !== null) values[slot] = value;
+  function add(field: string, text: string | null): void {
+    if (text !== null && fields.get(field) === undefined) fields.set(field, text);
   }
 }
 
@@ -158,5 +148,5 @@ const SENDER = propertyTable(['From']);
 const FROM = propertyTable(['email']);
 
 function isVersion(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value < MAX_VERSION;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1 && value <= MAX_VERSION;
 }

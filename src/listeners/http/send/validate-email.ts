@@ -14,7 +14,7 @@ import { prefersStrict } from '../body/prefer.ts';
 import { operation } from '../operation.ts';
 import type { ApiRequest, ApiRoute } from '../route.ts';
 import { type EmailReader, parseBody } from './email-reader.ts';
-import { EMAIL_ERRORS, EMAIL_EXAMPLE, type emailRequest } from './fields.ts';
+import { EMAIL_ERRORS, EMAIL_EXAMPLE, type emailSchema } from './fields.ts';
 import { type EmailWarning, warning } from './review.ts';
 
 const validateAnswer = z
@@ -37,7 +37,7 @@ export function validateEmailOperation(deps: {
   reader: EmailReader;
   domains: Pick<DomainService, 'get'>;
   /** Schema of the body. */
-  email: ReturnType<typeof emailRequest>;
+  email: ReturnType<typeof emailSchema>;
 }): ApiRoute {
   const { acceptance, reader, domains } = deps;
   return operation({

@@ -1,0 +1,39 @@
+/**
+ * What the readers of the fields of POST /email are given beside a value: the limits, the list of problems, and the
+ * submission that is being put together. One is made for each message.
+ */
+import type { Submission } from '../../../model/submission.ts';
+import { type JsonObject, type PropertyTable, readProperties } from '../body/json-properties.ts';
+import type { ProblemList } from '../body/problem-list.ts';
+import type { EmailLimits } from './limits.ts';
+
+/** Of whom, of what and the contents are null until their reader has found them. */
+type Required = 'from' | 'subject' | 'body';
+
+/** A submission in the making. */
+export type Draft = { -readonly [Part in keyof Submission]: Submission[Part] | NullIf<Part> };
+type NullIf<Part> = Part extends Required ? null : never;
+
+export interface Reading {
+  readonly limits: EmailLimits;
+  /** Unknown properties are refused (`Prefer: handling=strict`, RFC 7240). */
+  readonly strict: boolean;
+  /** File name extensions that are refused: lower-case, without the dot. */
+  readonly blockedExtensions: ReadonlySet<string>;
+  /** What SendAt and ExpiresAt are measured against. */
+  readonly nowMs: number;
+  readonly problems: ProblemList;
+  readonly draft: Draft;
+}
+
+/** The members of an object that is the value of a field, or of an item at `pointer`, in the order of the table. */
+export function readMembers(
+  object: JsonObject,
+  table: PropertyTable,
+  pointer: string,
+  { strict, problems }: Reading,
+): unknown[] {
+  return readProperties(object, table, strict, (name, segment, message) =>
+    problems.add(name, `${pointer}/${segment}`, message),
+  );
+}

@@ -1,0 +1,122 @@
+/**
+ * The fields that are one value each: how a message is sent, when, and what is kept of it. They exist beside the
+ * contents and addresses, and each is read by itself.
+ */
+import { LANES, type Lane, type SandboxResult } from '../../../model/message.ts';
+import { type Metadata, readMetadata } from '../../../model/metadata.ts';
+import type { PersonalWish } from '../../../model/personal.ts';
+import { readExpiryTime, readSendTime } from '../../../model/schedule.ts';
+import { isJsonObject, propertyTable } from '../body/json-properties.ts';
+import { type ProblemList, pointerSegment } from '../body/problem-list.ts';
+import { type Reading, readMembers } from './reading.ts';
+
+const SANDBOX = propertyTable(['Result']);
+const TRACKING = propertyTable(['Opens', 'Clicks']);
+const NO_METADATA: Metadata = {};
+const NO_WISH: PersonalWish = { opens: null, clicks: null, listUnsubscribe: null };
+
+/** What the sandbox can play, as requests spell it. */
+export const RESULT_WORDS = [
+  'Deliver',
+  'Bounce',
+  'SoftBounce',
+  'Defer',
+  'Fail',
+  'Suppress',
+  'Complain',
+  'Open',
+  'Click',
+] as const;
+const RESULTS: ReadonlyMap<string, SandboxResult> = new Map(
+  RESULT_WORDS.map((word) => {
+    const result = word.toLowerCase() as Lowercase<typeof word>;
+    return [result, result];
+  }),
+);
+
+/** The lane; `normal` where the word is refused. */
+export function readPriority(value: unknown, { problems }: Reading): Lane {
+  const word = typeof value === 'string' && value.length <= 32 ? value.trim().toLowerCase() : '';
+  const lane = LANES.find((known) => known === word);
+  if (lane === undefined) problems.add('priority-unknown', '/Priority');
+  return lane ?? 'normal';
+}
+
+/** null = real delivery. */
+export function readSandbox(value: unknown, reading: Reading): SandboxResult | null {
+  if (value === false) return null;
+  if (value === true) return 'deliver';
+  if (isJsonObject(value)) {
+    const [result] = readMembers(value, SANDBOX, '/Sandbox', reading);
+    if (result === undefined) return 'deliver';
+    const known =
+      typeof result === 'string' && result.length <= 32 ? RESULTS.get(result.toLowerCase()) : undefined;
+    if (known !== undefined) return known;
+    const text = `Result is one of ${RESULT_WORDS.join(', ')}`;
+    reading.problems.add('sandbox-result-unknown', '/Sandbox/Result', text);
+    return null;
+  }
+  reading.problems.add('sandbox-result-unknown', '/Sandbox');
+  return null;
+}
+
+/** null where it means now or is refused. */
+export function readSendAt(value: unknown, { nowMs, problems }: Reading): number | null {
+  const found = readSendTime(value, nowMs);
+  if (found.ok) return found.at;
+  problems.add('send-at-invalid', '/SendAt', found.message);
+  return null;
+}
+
+/** null where it is refused. Measured against a time that is refused, a good expiry would look wrong: it is not judged. */
+export function readExpiresAt(value: unknown, { nowMs, draft, problems }: Reading): number | null {
+  if (problems.items.some(({ name }) => name === 'send-at-invalid')) return null;
+  const found = readExpiryTime(value, nowMs, draft.sendAt);
+  if (found.ok) return found.at;
+  problems.add('expires-at-invalid', '/ExpiresAt', found.message);
+  return null;
+}
+
+/** The pairs; none where they are refused. */
+export function readMetadataField(value: unknown, { problems }: Reading): Metadata {
+  const found = readMetadata(value);
+  if (found.ok) return found.metadata;
+  const field = found.key === null ? '/Metadata' : `/Metadata/${pointerSegment(found.key)}`;
+  problems.add('metadata-invalid', field, found.message);
+  return NO_METADATA;
+}
+
+/** Whether the content is kept as long as others. */
+export function readKeepContent(value: unknown, { problems }: Reading): boolean {
+  if (typeof value === 'boolean') return value;
+  problems.add('invalid-parameter', '/KeepContent', 'KeepContent is true or false');
+  return true;
+}
+
+/** Its part of the wish: an object, or one word for both. A member that is left out stays as the domain says. */
+export function readTracking(value: unknown, reading: Reading): PersonalWish {
+  const { listUnsubscribe } = reading.draft.personal ?? NO_WISH;
+  if (typeof value === 'boolean') return { opens: value, clicks: value, listUnsubscribe };
+  if (isJsonObject(value)) {
+    const [openWord, clickWord] = readMembers(value, TRACKING, '/Tracking', reading);
+    const opens = flag(openWord, '/Tracking/Opens', reading.problems);
+    const clicks = flag(clickWord, '/Tracking/Clicks', reading.problems);
+    return { opens, clicks, listUnsubscribe };
+  }
+  reading.problems.add('tracking-invalid', '/Tracking');
+  return NO_WISH;
+}
+
+/** Its part of the same wish. */
+export function readListUnsubscribe(value: unknown, { problems, draft }: Reading): PersonalWish {
+  const { opens, clicks } = draft.personal ?? NO_WISH;
+  if (typeof value === 'boolean') return { opens, clicks, listUnsubscribe: value };
+  problems.add('list-unsubscribe-invalid', '/ListUnsubscribe');
+  return NO_WISH;
+}
+
+function flag(value: unknown, pointer: string, problems: ProblemList): boolean | null {
+  if (value === undefined || typeof value === 'boolean') return value ?? null;
+  problems.add('tracking-invalid', pointer);
+  return null;
+}
