@@ -34,25 +34,34 @@ export type SubmittedBody =
   /** `text`: the plain text part; null = none; undefined = make it from the HTML. */
   { kind: 'html'; html: string; text: string | null | undefined } | { kind: 'text'; text: string };
 
-export interface Submission {
+/** What the store keeps of a submission as it is. A new part is named here and in `keptFields` only. */
+export interface KeptFields {
+  lane: Lane;
+  subject: string;
+  tags: readonly string[];
+  metadata: Readonly<Record<string, string>>;
+  /** When to send it; null = at once. */
+  sendAt: number | null;
+}
+
+/** The kept fields alone. */
+export function keptFields({ lane, subject, tags, metadata, sendAt }: KeptFields): KeptFields {
+  return { lane, subject, tags, metadata, sendAt };
+}
+
+export interface Submission extends KeptFields {
   from: Mailbox;
   /** Lower-case A-label of From. */
   fromDomain: string;
   /** Each recipient once, from the first of To > CC > BCC that contains it; in that order. */
   recipients: readonly SubmittedRecipient[];
   replyTo: readonly Mailbox[];
-  subject: string;
   body: SubmittedBody;
-  tags: readonly string[];
   /** Custom headers in the given order, checked against the grammar and the list of reserved names. */
   headers: readonly (readonly [name: string, value: string])[];
   attachments: readonly SubmittedAttachment[];
-  metadata: Readonly<Record<string, string>>;
-  /** When to send it; null = at once. */
-  sendAt: number | null;
   /** When to give up; null = the lane's maximum age, counted from when it is sent. */
   expiresAt: number | null;
-  lane: Lane;
   /** Not null: the whole message stays in the sandbox with this result. */
   sandbox: SandboxResult | null;
   /** false: the content is deleted when the last recipient is final. Absent: the sender domain's setting. */

@@ -13,7 +13,7 @@ import type {
   RecipientKind,
   SandboxResult,
 } from '../../model/message.ts';
-import type { Caller, RawSubmission, Submission } from '../../model/submission.ts';
+import { type Caller, keptFields, type RawSubmission, type Submission } from '../../model/submission.ts';
 import type { NewMessage, NewRecipient } from '../../store/topics/acceptance.ts';
 import { type Composed, DATE_OFFSET } from '../compose/compose.ts';
 import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
@@ -102,11 +102,8 @@ export function newMessage(
     id,
     domain,
     tokenId: caller.tokenId,
-    lane: submission.lane,
+    ...keptFields(submission),
     lists: addressLists(submission),
-    subject: submission.subject,
-    tags: submission.tags,
-    metadata: submission.metadata,
     sandbox: wholeResult !== null || recipients.every((recipient) => recipient.sandbox !== null),
     content: composed.bytes,
     ...(composed.places === undefined ? {} : { places: composed.places }),
@@ -114,7 +111,6 @@ export function newMessage(
     needsSmtpUtf8: composed.needsSmtpUtf8,
     eightBit: composed.eightBit === true,
     createdAt: now,
-    sendAt,
     expiresAt: submission.expiresAt ?? (sendAt ?? now) + (maxAgeMs ?? LANE_MAX_AGE[submission.lane]),
     expiryGiven: submission.expiresAt !== null,
     dateOffset: composed.dateOffset === undefined ? DATE_OFFSET : composed.dateOffset,

@@ -2,10 +2,11 @@
  * Committing accepted messages, and the idempotency keys committed with them. Part of the Store (`../store.ts` says what
  * all its operations promise).
  */
-import type { AddressLists, Lane, MessageId, RecipientKind, SandboxResult } from '../../model/message.ts';
+import type { AddressLists, MessageId, RecipientKind, SandboxResult } from '../../model/message.ts';
 import type { NoticeKind, NoticeWish } from '../../model/notice.ts';
 import type { TokenSlots } from '../../model/personal.ts';
 import type { QuotaLimits, QuotaPeriod, QuotaUse } from '../../model/quota.ts';
+import type { KeptFields } from '../../model/submission.ts';
 import type { NewEvent } from './events.ts';
 
 export interface NewRecipient {
@@ -27,16 +28,12 @@ export interface NewRecipient {
   orcpt?: string;
 }
 
-export interface NewMessage {
+export interface NewMessage extends KeptFields {
   id: MessageId;
   /** The verified sender domain it was accepted for. */
   domain: string;
   tokenId: string;
-  lane: Lane;
   lists: AddressLists;
-  subject: string;
-  tags: readonly string[];
-  metadata: Readonly<Record<string, string>>;
   sandbox: boolean;
   /** false: the content goes when the last recipient is final. Left out: true. */
   keepContent?: boolean;
@@ -49,8 +46,6 @@ export interface NewMessage {
   /** Some octet is above 127: hosts are asked for 8BITMIME. */
   eightBit: boolean;
   createdAt: number;
-  /** When it was asked to go; null = at once. */
-  sendAt: number | null;
   expiresAt: number;
   /** The sender named the expiry; else it follows from when the message goes. */
   expiryGiven: boolean;
