@@ -1,5 +1,5 @@
 /**
- * Writes the reference pages, `openapi.json` and the types of the client from the tables in the code: `node docs/generate.ts`.
+ * Writes the reference pages, `openapi.json`, the types of the client and the schema of SQLite from the code: `node docs/generate.ts`.
  * What a table holds is printed as it is; sentences that no table holds stand in docs/generate/, one file a page, and
  * are matched against the table by name, so that a new operation without a sentence, or a sentence without its
  * operation, stops the script. test/docs/reference.test.ts compares the pages with what this makes.
@@ -13,6 +13,7 @@ import { configurationPage } from './generate/configuration.ts';
 import { errorsPage } from './generate/errors.ts';
 import { eventsPage } from './generate/events.ts';
 import { metricsPage } from './generate/metrics.ts';
+import { schemaFiles } from './generate/schema.ts';
 import { replyRulesPage, shapingPage } from './generate/shaping.ts';
 import { statusesPage } from './generate/statuses.ts';
 
@@ -39,4 +40,5 @@ if (import.meta.main) {
   for (const [name, text] of await referencePages()) writeFileSync(join(REFERENCE, name), text);
   writeFileSync(OPENAPI, openApiText());
   writeFileSync(CLIENT_TYPES, clientTypesText());
+  for (const [file, text] of schemaFiles()) writeFileSync(file, text);
 }

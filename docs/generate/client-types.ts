@@ -2,9 +2,9 @@
  * The types of the client, made from the document of the API: what its operations take and answer, and everything that
  * names. Given nothing; leaves the whole text of src/client/api-types.ts, laid out by the formatter of the project.
  */
-import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { openApiText } from './api.ts';
+import { formatted } from './formatted.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 export const CLIENT_TYPES = join(ROOT, 'src', 'client', 'api-types.ts');
@@ -63,7 +63,9 @@ export function clientTypesText(): string {
     const about = schema.description === undefined ? '' : `/** ${schema.description} */\n`;
     return `${about}export type ${name} = ${typeText(schema)};\n`;
   });
-  return formatted(`/**
+  return formatted(
+    CLIENT_TYPES,
+    `/**
  * What the API takes and answers, as far as the client knows it. Written by docs/generate.ts from openapi.json: change the
  * schemas of the server and run \`npm run docs\`. In one piece, because the types name each other.
  */
@@ -73,7 +75,8 @@ ${types.join('\n')}
 export interface Queries {
 ${queries.join('\n')}
 }
-`);
+`,
+  );
 }
 
 /** Names of the schemas that something leads to. */
@@ -140,13 +143,4 @@ function objectText({ properties = {}, required = [], additionalProperties }: Sc
 
 function union(members: readonly string[]): string {
   return [...new Set(members)].join(' | ');
-}
-
-function formatted(text: string): string {
-  const biome = join(ROOT, 'node_modules', '@biomejs', 'biome', 'bin', 'biome');
-  return execFileSync(process.execPath, [biome, 'format', `--stdin-file-path=${CLIENT_TYPES}`], {
-    cwd: ROOT,
-    input: text,
-    encoding: 'utf8',
-  });
 }

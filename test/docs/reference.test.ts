@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { operations, plainPaths } from '../../docs/generate/api.ts';
 import { commandTree, leafCommands } from '../../docs/generate/commands.ts';
 import { sources } from '../../docs/generate/markdown.ts';
+import { schemaFiles } from '../../docs/generate/schema.ts';
 import { REFERENCE, referencePages } from '../../docs/generate.ts';
 import { CONFIG_KEYS } from '../../src/config/table.ts';
 import { ERRORS } from '../../src/lib/errors.ts';
@@ -21,6 +22,12 @@ describe('the reference', () => {
       expect(read(name) === text, `docs/reference/${name} is out of date: run node docs/generate.ts`).toBe(
         true,
       );
+    }
+  });
+
+  it('has the schema of the migrations beside it', () => {
+    for (const [file, text] of schemaFiles()) {
+      expect(readFileSync(file, 'utf8') === text, `${file} is out of date: run npm run docs`).toBe(true);
     }
   });
 

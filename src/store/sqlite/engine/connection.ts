@@ -6,11 +6,13 @@
 
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { BoundedMap } from '../../../lib/bounded-map.ts';
+import type { Tables } from './tables.ts';
 
 /** More texts than the operations have together, so only generated filters ever overflow it. */
 const MAX_STATEMENTS = 300;
 
-type Row = Readonly<Record<string, SQLInputValue>>;
+/** Values by column. Columns that no migration makes do not compile (tables.ts is generated). */
+type Row<Table extends keyof Tables> = Readonly<Partial<Record<Tables[Table], SQLInputValue>>>;
 
 /** How many rows a statement changed, and the row id of the last insert. */
 export interface Done {
@@ -21,9 +23,9 @@ export interface Done {
 export interface Connection {
   run(sql: string, ...values: SQLInputValue[]): Done;
   /** Inserts one row, its values by column. `conflict`: the clause for where there is one already. */
-  insert(table: string, row: Row, conflict?: `ON CONFLICT ${string}`): Done;
+  insert<Table extends keyof Tables>(table: Table, row: Row<Table>, conflict?: `ON CONFLICT ${string}`): Done;
   /** Inserts a row, or gives the one with the same key (columns, with commas) these values. */
-  put(table: string, key: string, row: Row): Done;
+  put<Table extends keyof Tables>(table: Table, key: string, row: Row<Table>): Done;
   /** The first row, or undefined. */
   get<Found>(sql: string, ...values: SQLInputValue[]): Found | undefined;
   /** Every row. */
@@ -72,7 +74,7 @@ export function connectionOver(db: DatabaseSync): Connection {
 
   function insert(
     table: string,
-    row: Row,
+    row: object,
     conflict: string,
     clause: (columns: readonly string[]) => string,
   ): Done {
