@@ -38,7 +38,7 @@ import type { CredentialStore } from './topics/tokens.ts';
 import type { WarmupStore } from './topics/warmups.ts';
 import type { WebhookStore } from './topics/webhooks.ts';
 
-/** The engine cannot take or give data now; the caller may try again later. */
+/** The engine cannot work now; the caller may try again later. */
 export class StoreUnavailable extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
@@ -46,7 +46,7 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** An idempotency key that came with a creation is taken; nothing was made. */
+/** The idempotency key of a creation is taken; nothing was created. */
 export class KeyTaken extends Error {
   readonly held: KeyHeld;
 
@@ -80,7 +80,7 @@ export interface Store
     WarmupStore,
     TlsStore,
     ReaderStore {
-  /** Whether the last write or probe succeeded, and no answer of a write was ever lost; `reason` says what is wrong. */
+  /** Whether the last write or probe succeeded, and no answer of a write was lost; `reason` says what is wrong. */
   writable(): { ok: true } | { ok: false; reason: string };
   close(): Promise<void>;
 }

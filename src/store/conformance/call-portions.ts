@@ -1,4 +1,7 @@
-/** Conformance: calls that come in portions, because one commit would have made too many, or a webhook was away for long. */
+/**
+ * Conformance: webhook calls created in portions, because one commit would have created too many, or a webhook was off
+ * for long.
+ */
 import { describe, expect, it } from 'vitest';
 import {
   claimCalls,
@@ -14,7 +17,7 @@ import {
   T0,
 } from './fixtures.ts';
 
-/** Tests of `prepareCalls` and of what leads to it. */
+/** Tests of `prepareCalls` and of what causes it. */
 export function describeCallPortions(suite: Suite): void {
   const many = (count: number, domain = 'example.com') =>
     commit(suite.store(), [
@@ -39,7 +42,7 @@ export function describeCallPortions(suite: Suite): void {
       const atOnce = (await Promise.all(hooks.map(callsOf))).flat().length;
       expect(atOnce).toBeLessThanOrEqual(500);
       expect(await suite.store().nextCallDueAt()).toBe(0);
-      // What is owed is pending, too.
+      // Calls that are only recorded count as pending too.
       expect((await suite.store().queueCounts({ now: T0 })).pendingCalls).toBe(19 * 100);
       const [, , webhookId = 0] = hooks;
       expect(await suite.store().countPendingCalls({ webhookId, countUpTo: 1_000 })).toBe(100);
@@ -129,7 +132,7 @@ export function describeCallPortions(suite: Suite): void {
       expect((await callsOf(id)).filter(({ state }) => state === 'failed')).toHaveLength(500);
       await commitOne(suite.store(), { domain: 'example.org' });
       const claim = () => claimCalls(suite.store(), { now, limit: 1000 });
-      // Others are called meanwhile.
+      // Other webhooks are called meanwhile.
       expect((await claim()).map(({ webhook }) => webhook.id)).toEqual([other]);
       await suite.reopen();
       expect(await suite.store().nextCallDueAt()).toBe(0);

@@ -256,7 +256,7 @@ export function describeCalls(suite: Suite): void {
       const replay = async (webhookId: number) =>
         (await suite.store().replayCalls({ webhookId, callIds: [call.id, log[0]?.id ?? 0, 999], ...again }))
           .made;
-      // The one that waits is left alone, and nobody else's are reached.
+      // A pending call is not replayed, and nobody else's calls are.
       expect([await replay(999), await replay(call.webhook.id)]).toEqual([0, 1]);
       expect(await suite.store().listCalls({ webhookId: 999, limit: 10 })).toEqual([]);
     });

@@ -1,4 +1,4 @@
-/** Conformance: canceling what still waits, and queueing again what ended badly, each recipient by its own row. */
+/** Conformance: canceling waiting recipients, and queueing failed ones again, each by its own row. */
 import { describe, expect, it } from 'vitest';
 import type { DeliveryState } from '../../model/delivery.ts';
 import type { EventKind } from '../../model/event.ts';
@@ -97,7 +97,7 @@ export function describeCancelRetry(suite: Suite): void {
         });
       expect(await under(2)).toEqual({ changed: [], tooLate: 1 });
       expect(await under(1)).toEqual({ changed: [id], tooLate: 0 });
-      // An outcome that comes all the same finds no lease.
+      // A later outcome finds no lease.
       expect(await settleAs(id, 'delivered')).toEqual(['fenced']);
     });
 

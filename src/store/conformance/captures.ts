@@ -1,4 +1,4 @@
-/** Conformance: the sandbox's inbox: captures by filter, by id, deleted. */
+/** Conformance: captured mail: found by filter and by id, deleted. */
 import { describe, expect, it } from 'vitest';
 import type { NewMessage } from '../topics/acceptance.ts';
 import { commit, delivered, message, newId, only, recipient, type Suite, T0, token } from './fixtures.ts';
@@ -204,7 +204,7 @@ export function describeCaptures(suite: Suite): void {
       await erase({ ids: [one] });
       await erase({ ids: [two] });
       expect(await suite.store().unreadCaptures({ limit: 10 })).toEqual([]);
-      // Nothing is left to be found by, and what comes late is not kept.
+      // Nothing is left to find it by, and a text that comes later is not stored.
       await suite.store().putCaptureTexts({ texts: [{ messageSeq: newer, hasFiles: false, text: 'late' }] });
       expect(await list({ text: 'gone' })).toEqual([]);
       expect(await list({ text: 'late' })).toEqual([]);

@@ -1,4 +1,4 @@
-/** Conformance: cause groups are made by settling, counted, left by deliveries and new tries, and forgotten when empty. */
+/** Conformance: causes are created by settling, counted, left after a delivery or retry, and deleted when empty. */
 import { describe, expect, it } from 'vitest';
 import type { NewCause } from '../topics/causes.ts';
 import { commitOne, delivered, newId, recipient, type Suite, T0 } from './fixtures.ts';

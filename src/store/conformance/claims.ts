@@ -1,4 +1,4 @@
-/** Conformance: which queues are due, and leasing rows from them in order, bounded, each to one claimer. */
+/** Conformance: which queues are due, and leasing rows from them in order, with limits, each to one node. */
 import { describe, expect, it } from 'vitest';
 import {
   claim,

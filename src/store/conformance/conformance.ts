@@ -1,6 +1,6 @@
 /**
- * What any engine must do: every method and promise of `Store`, tested through the interface alone. Given a way to
- * open an empty store, each test runs on a fresh one. An engine is finished when this passes unchanged.
+ * Conformance: every method and promise of `Store`, tested only through the interface. Each test runs on a new empty
+ * store. An engine is complete when this passes unchanged.
  */
 import { afterEach, beforeEach, describe } from 'vitest';
 import { describeAcceptance } from './acceptance.ts';
@@ -83,10 +83,10 @@ export const EVERY_PART: readonly Part[] = [
   describeReaders,
 ];
 
-/** The same of an engine that several processes share. */
+/** The same for an engine that several processes can share. */
 export const EVERY_SHARED_PART: readonly Part[] = [...EVERY_PART, describeSharing];
 
-/** Declares the suite, or the given parts of it, for one engine. `openStore` must give an empty store each time. */
+/** Declares the suite, or the given parts of it, for one engine. `openStore` must return an empty store each time. */
 export function describeStoreConformance(
   name: string,
   openStore: () => Promise<OpenedStore>,

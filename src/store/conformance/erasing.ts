@@ -1,4 +1,4 @@
-/** Conformance: a person is masked everywhere, and goes on being suppressed. */
+/** Conformance: a person's address is masked everywhere, and stays suppressed. */
 import { describe, expect, it } from 'vitest';
 import type { LooseEventPlace } from '../topics/erasing.ts';
 import {
@@ -104,7 +104,7 @@ export function describeErasing(suite: Suite): void {
           message({ ...to(PERSON), recipients: [recipient({ address: PERSON })] }),
         ]),
       );
-      // What is leased may wait as well: whoever holds it knows.
+      // A leased row may be waiting too: the node that has it knows.
       expect((await find()).waiting.map(({ messageSeq }) => messageSeq)).toEqual([own.seq, queued.seq]);
       expect(await erase([own.seq])).toMatchObject({ pending: 1 });
       expect(await suite.store().readContent({ messageSeq: own.seq })).not.toBeNull();
@@ -177,7 +177,7 @@ export function describeErasing(suite: Suite): void {
         domain: 'example.com' as const,
         deliveryId: null,
       });
-      // Two of one instant: a portion may end between them.
+      // Two with the same time: a portion may end between them.
       const events = [T0, T0 + 1, T0 + 1, T0 + 2].map((at) => loose(at, reason));
       await store.appendEvents({ events: [...events, loose(T0 + 3, `jo${PERSON} asked`)] });
       const told = delivered(own.ids[0] ?? 0, 1, {

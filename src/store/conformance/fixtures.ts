@@ -1,6 +1,6 @@
 /**
- * Data for the conformance suite: small valid messages, recipients, events, webhooks and tokens with every field
- * open to change, ids that never repeat, and the one handle each part of the suite works through.
+ * Data for the conformance suite: small valid messages, recipients, events, webhooks and tokens with every field open
+ * to change, ids that never repeat, and the object through which each part uses the store.
  */
 import type { EventKind } from '../../model/event.ts';
 import type { MessageId } from '../../model/message.ts';
@@ -15,12 +15,12 @@ import type { Settlement } from '../topics/queue.ts';
 import type { SuppressionSignal } from '../topics/suppressions.ts';
 import type { NewWebhook } from '../topics/webhooks.ts';
 
-/** An engine under test: a store on data of its own. */
+/** An engine under test, with its own data. */
 export interface OpenedStore {
   store: Store;
   /** Closes the store and opens the same data again. */
   reopen(): Promise<Store>;
-  /** Opens another store over the same data, where the engine can be shared. */
+  /** Opens another store over the same data, if the engine can be shared. */
   openAnother(): Promise<Store>;
   /** Closes the stores and removes their data. */
   close(): Promise<void>;
@@ -35,7 +35,7 @@ export interface Suite {
   openAnother(): Promise<Store>;
 }
 
-/** An instant well inside the range of dates. */
+/** A time well inside the range of dates. */
 export const T0 = 1_790_000_000_000;
 export const HOUR = 3_600_000;
 
@@ -52,7 +52,7 @@ export function event(kind: EventKind, at = T0, more: Partial<NewEvent> = {}): N
   return { id: newId(), kind, at, detail: null, ...more };
 }
 
-/** What a refusal says of an address that does not exist: enough for an entry. */
+/** The signal of a refusal for an address that does not exist: enough to suppress it. */
 export function signal(more: Partial<SuppressionSignal> = {}): SuppressionSignal {
   return {
     reason: 'Bounce',
@@ -167,7 +167,7 @@ export function delivered(deliveryId: number, epoch = 1, more: Partial<Settlemen
   };
 }
 
-/** Claims from a queue with room for everything. */
+/** Claims from a queue without limits. */
 export function claim(
   store: Store,
   queueId: number,
@@ -176,7 +176,7 @@ export function claim(
   return store.claimDue({ eventId: newId(), queueId, epoch: 1, now: T0, limit: 100, maxBytes: 1e9, ...more });
 }
 
-/** A filter that lets everything through, oldest first. */
+/** A filter without conditions, oldest first. */
 export function everyEvent(more: Partial<EventQuestion> = {}): EventQuestion {
   return { limit: 1000, look: 1000, newestFirst: false, ...more };
 }
@@ -210,7 +210,7 @@ export async function createWebhook(store: Store, more: Partial<NewWebhook> = {}
   return result.id;
 }
 
-/** Claims calls with room for everything. */
+/** Claims calls without limits. */
 export function claimCalls(
   store: Store,
   more: { epoch?: number; now?: number; limit?: number; exclude?: number[]; excludeDomains?: string[] } = {},
@@ -257,7 +257,7 @@ export async function suppressionsOf(
   return (await store.listSuppressions({ now: T0, limit: 10_000, look: 10_000, ...more })).suppressions;
 }
 
-/** Everything outside of messages and events, two rows at a time; how many suppressions changed. */
+/** Everything except messages and events, two rows at a time; returns how many suppressions changed. */
 export async function eraseElsewhere(
   store: Store,
   asked: { address: string; proposedKey: Uint8Array },

@@ -1,4 +1,4 @@
-/** Conformance: the instance's id, what outlives a restart, and the end of a store. */
+/** Conformance: the instance's id, what survives a restart, and closing a store. */
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../store.ts';
 import { claim, commitOne, delivered, recipient, type Suite, T0 } from './fixtures.ts';

@@ -1,9 +1,9 @@
-/** Conformance: idempotency keys of what is created beside mail — taken with the thing, or not at all. */
+/** Conformance: idempotency keys of created things other than mail: stored together with the thing, or not at all. */
 import { describe, expect, it } from 'vitest';
 import { KeyTaken } from '../store.ts';
 import { idempotency, type Suite, T0, token, webhook } from './fixtures.ts';
 
-/** Tests of the keys that `createWebhook`, `addToken`, `addSuppressions` and the like may bring. */
+/** Tests of the keys that `createWebhook`, `addToken`, `addSuppressions` and similar operations accept. */
 export function describeKeyed(suite: Suite): void {
   const stored = (operation: string, key = 'order-1') =>
     suite.store().findIdempotent({ owner: 'project-1', operation, key, expiresBefore: T0 - 1 });

@@ -1,4 +1,4 @@
-/** Conformance: what hangs on things that are removed goes in portions, and is found by nobody before it is gone. */
+/** Conformance: rows that belong to a removed thing are deleted in portions, and cannot be found before that. */
 import { describe, expect, it } from 'vitest';
 import { claimCalls, commitOne, createWebhook, newId, type Suite, T0 } from './fixtures.ts';
 

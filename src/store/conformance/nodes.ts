@@ -1,6 +1,7 @@
 /**
- * Conformance: epochs and beats of nodes, who may end whom, leases, and the return of what an ended epoch held. Time only
- * ever comes in as a parameter, and no promise depends on it: what counts is whether a beat is still the one that was seen.
+ * Conformance: epochs and heartbeats of nodes, who may end whom, leases, and reclaiming the rows of an ended epoch.
+ * Time is only a parameter, and no promise depends on it: what counts is whether a heartbeat is still the one that was
+ * seen.
  */
 import { describe, expect, it } from 'vitest';
 import type { NodeBeat } from '../topics/nodes.ts';
@@ -218,7 +219,7 @@ export function describeNodes(suite: Suite): void {
       await beat(one);
       expect(await take(two, ['x'], [{ epoch: one, beat: 0 }])).toEqual([]);
       expect(await take(two, ['x'], [{ epoch: one, beat: 1 }])).toEqual(['x']);
-      // It lives all the same, and is told what is left of them.
+      // It is alive, and learns which leases it still has.
       expect(await beat(one)).toMatchObject({ kind: 'alive', leases: ['y'] });
     });
 

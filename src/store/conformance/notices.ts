@@ -1,4 +1,4 @@
-/** Conformance: what senders of SMTP mail are to be told; that each fact is kept with its change and told once. */
+/** Conformance: facts to report to senders of SMTP mail: each is stored with its change and reported once. */
 import { describe, expect, it } from 'vitest';
 import type { NewMessage, ToldNotice } from '../topics/acceptance.ts';
 import type { EventDetail } from '../topics/events.ts';

@@ -1,4 +1,4 @@
-/** Conformance: places of a message, opens and clicks, and opt-outs. */
+/** Conformance: token slots of a message, opens and clicks, and unsubscribes. */
 import { describe, expect, it } from 'vitest';
 import type { TokenSlots } from '../../model/personal.ts';
 import type { ReaderFact } from '../topics/readers.ts';
@@ -25,7 +25,7 @@ const PLACES: TokenSlots = {
   ],
 };
 
-/** Tests of what readers' programs tell. */
+/** Tests of opens, clicks and unsubscribes. */
 export function describeReaders(suite: Suite): void {
   const sent = async (more: Parameters<typeof recipient>[0] = {}) => {
     const { id, seq, queueId } = await commitOne(suite.store(), {

@@ -1,6 +1,6 @@
 /**
- * Conformance of writes that are told twice: the answer of the first was lost, so the caller tells the same again. What
- * carries ids of its own is stored once, and answered alike.
+ * Conformance of writes that are sent twice: the first answer was lost, so the caller repeats them. What has its own
+ * ids is stored once, and answered in the same way.
  */
 import { describe, expect, it } from 'vitest';
 import {
@@ -26,7 +26,7 @@ import { credential } from './smtp-credentials.ts';
 
 /** Tests of writes with ids. */
 export function describeRepeats(suite: Suite): void {
-  /** Both answers, which must be alike. */
+  /** Both answers, which must be equal. */
   async function twice<Answer>(write: () => Promise<Answer>): Promise<Answer> {
     const first = await write();
     expect(await write()).toEqual(first);

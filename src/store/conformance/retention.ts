@@ -1,4 +1,4 @@
-/** Conformance: what may be forgotten is found and removed, and nothing else. */
+/** Conformance: expired data is found and deleted, and nothing else. */
 import { describe, expect, it } from 'vitest';
 import type { NewMessage } from '../topics/acceptance.ts';
 import {

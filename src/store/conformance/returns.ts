@@ -1,4 +1,4 @@
-/** Conformance: what comes back after delivery; that it acts once, on its own recipient, and changes what it says. */
+/** Conformance: returned mail is recorded once, changes only its own recipient, and has the described effects. */
 import { describe, expect, it } from 'vitest';
 import type { ReturnFact } from '../topics/returns.ts';
 import {

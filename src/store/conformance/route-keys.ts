@@ -1,4 +1,4 @@
-/** Conformance: queues that are told apart by what routes go by, and putting what waits into others. */
+/** Conformance: queues with different route keys, and moving waiting rows to other queues. */
 import { describe, expect, it } from 'vitest';
 import { routeKeyOf } from '../../model/route-key.ts';
 import { claim, commitOne, delivered, only, recipient, type Suite, T0 } from './fixtures.ts';
@@ -49,7 +49,7 @@ export function describeRouteKeys(suite: Suite): void {
       for (let i = 0; i < 5; i++)
         await commitOne(suite.store(), { ...tagged, recipients: [recipient({ routeKey: place })] });
       const untagged = await commitOne(suite.store());
-      // Nobody named a tag before: nothing to do.
+      // No route named a tag before, so there is nothing to do.
       expect(await refileAll([])).toBe(0);
       expect(await refileAll(['news', 'other'], 2)).toBe(5);
       expect(await hints()).toContainEqual({ queueId: expect.any(Number), routeKey: news });

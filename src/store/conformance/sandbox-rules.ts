@@ -1,4 +1,4 @@
-/** Conformance: faults on demand: stored, counted, kept with the recipient they were used for. */
+/** Conformance: sandbox rules: stored, counted, kept with the recipient they were used for. */
 import { describe, expect, it } from 'vitest';
 import type { SandboxRule } from '../../model/sandbox-rule.ts';
 import { commit, message, newId, only, recipient, type Suite, T0, token } from './fixtures.ts';

@@ -1,4 +1,4 @@
-/** Conformance: mail for later — the accepted event with the first claim, another time, searching by metadata, quotas. */
+/** Conformance: scheduled mail: the accepted event at the first claim, rescheduling, searching by metadata, quotas. */
 import { describe, expect, it } from 'vitest';
 import {
   claim,

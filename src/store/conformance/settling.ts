@@ -1,4 +1,4 @@
-/** Conformance: what became of a leased delivery, with its events, and only while the lease holds. */
+/** Conformance: settling a leased delivery, with its events, only while the lease is valid. */
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../store.ts';
 import type { RecipientView } from '../topics/messages.ts';

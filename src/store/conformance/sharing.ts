@@ -1,6 +1,6 @@
 /**
- * Conformance of several stores over the same data, as the processes of one instance have them: what one writes the others
- * see, nothing is given to two of them, and whoever follows the events misses none. For engines that can be shared.
+ * Conformance of several stores over the same data, as the processes of one instance have them: what one writes the
+ * others see, nothing is given to two of them, and a reader of events misses none. For engines that can be shared.
  */
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../store.ts';
@@ -56,7 +56,7 @@ export function describeSharing(suite: Suite): void {
     it('see what the other changed: webhooks, suppressions, ended epochs', async () => {
       const [one, two] = await both();
       const epoch = await one.beginEpoch({ nodeId: 'a', now: T0 });
-      // Now the first remembers that there are none of them, and that it lives.
+      // Now the first store remembers that there are no webhooks, and that its epoch is alive.
       const { queueId } = await commitOne(one, {}, epoch);
       const addresses = ['reader@example.net'];
       const suppressed = () => one.suppressedAmong({ domain: 'example.com', addresses, now: T0 });
@@ -89,7 +89,7 @@ export function describeSharing(suite: Suite): void {
           expect(seq).toBeGreaterThan(seen.at(-1) ?? 0);
           seen.push(seq);
         }
-        // What was the newest is there: nothing before it comes later.
+        // The newest event is there: nothing before it comes later.
         expect(seen.at(-1) ?? 0).toBeGreaterThanOrEqual(horizon);
         if (isOver) break;
         isOver = await Promise.race([writing, Promise.resolve(false)]);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import { newId, type Suite, T0 } from './fixtures.ts';
 
-/** A credential of its own. */
+/** A new credential. */
 export function credential(more: Partial<SmtpCredential> = {}): SmtpCredential {
   const id = newId();
   return {

@@ -1,4 +1,4 @@
-/** Conformance: whom a sender domain does not send to; entries, their ends, and what leads to them. */
+/** Conformance: suppressions: entries, how they end, and what causes them. */
 import { describe, expect, it } from 'vitest';
 import type { SuppressionReason } from '../../model/suppression.ts';
 import type { Store } from '../store.ts';
@@ -22,10 +22,10 @@ import {
 } from './fixtures.ts';
 
 const DAY = 24 * HOUR;
-/** The first instant of a UTC day after T0. */
+/** The first time of a UTC day after T0. */
 const MIDNIGHT = Math.ceil(T0 / DAY) * DAY;
 
-/** Tests of the suppression operations, and of claims and settlements as far as they meet suppressions. */
+/** Tests of the suppression operations, and of claims and settlements as far as suppressions affect them. */
 export function describeSuppressions(suite: Suite): void {
   const entry = (address: string, more: Partial<NewSuppression> = {}): NewSuppression => ({
     address,
@@ -44,7 +44,7 @@ export function describeSuppressions(suite: Suite): void {
   const list = (more: Partial<Parameters<ReturnType<Suite['store']>['listSuppressions']>[0]> = {}) =>
     suppressionsOf(suite.store(), { now: T0, limit: 100, ...more });
   const SOFT = { reason: 'SoftBounces', needs: { days: 3, spanMs: 14 * DAY } } as const;
-  /** One recipient's outcome at an instant. */
+  /** One recipient's outcome at a given time. */
   const outcome = async (now: number, more: Partial<Settlement>, address = 'reader@example.net') => {
     const { id } = await commitOne(suite.store(), {
       recipients: [recipient({ address, state: 'sending', events: [] })],
@@ -258,7 +258,7 @@ export function describeSuppressions(suite: Suite): void {
       expect(events).toMatchObject([
         { at: T0 + 5, deliveryId: id, detail: { reason: 'Bounce: taken off the list' } },
       ]);
-      // Nothing is left to lift, and so nothing to tell.
+      // Nothing is left to remove, so nothing is reported.
       expect(await suite.store().removeSuppressions({ ...lifted, eventIds: [newId()] })).toBe(0);
       expect(await kindsOf(suite.store())).toEqual(['bounced', 'suppression_added', 'suppression_removed']);
     });

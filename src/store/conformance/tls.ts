@@ -1,4 +1,4 @@
-/** Conformance: what is remembered about TLS at other servers. */
+/** Conformance: stored facts about TLS of other servers. */
 import { describe, expect, it } from 'vitest';
 import type { StoredMtaSts, TlsCount } from '../topics/tls.ts';
 import { type Suite, T0 } from './fixtures.ts';

@@ -1,4 +1,4 @@
-/** Conformance: tokens, whose row is the authority, and the keys that sign them. */
+/** Conformance: tokens, whose row decides, and the keys that sign them. */
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../store.ts';
 import { createWebhook, HOUR, only, type Suite, T0, token } from './fixtures.ts';
@@ -44,7 +44,7 @@ export function describeTokens(suite: Suite): void {
         pages.push(page.tokens.map((one) => one.id));
         beforeId = page.nextId;
       }
-      // One look each, and one that finds that nothing is left.
+      // One query each, and one that finds that nothing is left.
       expect(pages).toEqual([[], [], [a.id], []]);
       expect((await suite.store().listTokens({ limit: 2, look: 10 })).nextId).toBe(both.id);
       expect(await ids(['example.com'])).toEqual([a.id]);

@@ -1,4 +1,4 @@
-/** Conformance: what waits, queue by queue. */
+/** Conformance: waiting mail, queue by queue. */
 import { describe, expect, it } from 'vitest';
 import { claim, commitOne, delivered, HOUR, only, recipient, type Suite, T0 } from './fixtures.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Who is told of captures when they are committed (`CaptureStore.onCaptured`). Given the captures of each operation in the
- * order of the commits, it hands them to everybody who listens at that moment. Contents that come with a capture stay on this
- * thread: they are kept beside the operation on its way and put back into what is told.
+ * Reports captures after their commit (`CaptureStore.onCaptured`). Takes the captures of each operation in the order of
+ * the commits; calls everybody who listens at that moment. Contents of captures stay on this thread: they are kept
+ * while the operation runs, and added to the report.
  */
 import type { Store } from '../store.ts';
 import type { CaptureView } from '../topics/captures.ts';
@@ -10,16 +10,16 @@ type Settling = Parameters<Store['settle']>[0];
 
 type Listener = (captures: readonly CaptureView[]) => void;
 
-/** Between settling and those who wait for captured mail. */
+/** Between settling and requests that wait for captured mail. */
 export interface CaptureTeller {
-  /** Runs a settling whose contents wait here. Given the parameters without them. */
+  /** Runs a settling whose contents are kept here; `run` gets the parameters without them. */
   settling<Result>(params: Settling, run: (params: Settling) => Promise<Result>): Promise<Result>;
   tell(captures: readonly CaptureView[]): void;
-  /** Until the function that it gives back is called. */
+  /** Calls the listener until the returned function is called. */
   subscribe(listener: Listener): () => void;
 }
 
-/** Nobody listens yet. */
+/** Without listeners. */
 export function createCaptureTeller(): CaptureTeller {
   const listeners = new Set<{ call: Listener }>();
   /** By the id of their capture. */

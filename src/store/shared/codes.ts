@@ -1,7 +1,6 @@
 /**
- * The small integers that stand for words in rows. Given a word or a number, gives the other.
- * Numbers are never reused or renumbered: they are in every database. An unknown number means a damaged row or a
- * newer program's row and throws.
+ * The small integers that represent words in rows, in both directions. Numbers are never reused or renumbered, because
+ * they are in every database. An unknown number means a damaged row or one of a newer version, and throws.
  */
 import type { DeliveryState, RouteKind } from '../../model/delivery.ts';
 import { EVENT_KINDS, type EventKind, eventKindOf } from '../../model/event.ts';
@@ -14,7 +13,7 @@ import type { CallLogEntry } from '../topics/webhooks.ts';
 interface Code<Word extends string> {
   /** Number of a word. */
   of(word: Word): number;
-  /** Word of a number; throws for one that no word has. */
+  /** Word of a number; throws for an unknown one. */
   word(code: number): Word;
 }
 
@@ -58,7 +57,7 @@ export const laneCode = code<Lane>('lane', { critical: 1, normal: 2, bulk: 3 });
 
 const SANDBOX_BIT = 4;
 
-/** `dest_queue.lane`: the lane, and whether the sandbox plays the queue's rows, because those wait for no site. */
+/** `dest_queue.lane`: the lane, and whether the sandbox simulates the queue's rows, because those wait for no site. */
 export const queueLaneCode = {
   of: (lane: Lane, sandbox: boolean): number => laneCode.of(lane) + (sandbox ? SANDBOX_BIT : 0),
   word: (number: number): { lane: Lane; sandbox: boolean } => ({

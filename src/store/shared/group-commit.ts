@@ -1,26 +1,26 @@
 /**
- * Group commit without a timer. While one batch is being committed everything that arrives forms the next one, so a
- * single caller waits for one commit and a hundred callers share one. Given operations with their weight, calls
- * `commit` with one batch at a time and settles each operation with its own answer.
- * Patient operations (outcomes, events) do not start a batch themselves: they ride with the next impatient one, or
- * go after `patienceMs` or once `patienceRows` rows of them wait. Order of arrival is kept.
- * Portions of longer work (deleting, retention, imports) wait apart: each batch takes one of them behind everything else,
- * so that however many portions wait, nobody waits for more than one.
+ * Group commit without a timer. While one batch is being committed, everything that arrives forms the next one, so a
+ * single caller waits for one commit and a hundred callers share one. Takes operations with their size; calls `commit`
+ * with one batch at a time and answers each operation separately. Patient operations (outcomes, events) do not start a
+ * batch themselves: they are added to the next impatient one, or are committed after `patienceMs` or when
+ * `patienceRows` rows of them wait. Order of arrival is kept. Portions of longer work (deleting, retention, imports)
+ * wait separately: each batch takes one of them after everything else, so nobody waits for more than one, however many
+ * there are.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 
-/** One operation on its way. */
+/** One operation in the queue. */
 export interface Operation<Call, Result> {
   call: Call;
-  /** Bytes that count against a batch's size. */
+  /** Bytes that count towards the batch's limit. */
   bytes: number;
-  /** Rows it writes, about: they count against a batch's length. */
+  /** Approximate rows that it writes, which count towards the batch's limit. */
   rows: number;
   /** A portion of longer work. */
   portion: boolean;
-  /** Its commit must reach the disk before it is answered. */
+  /** Its commit must be on disk before it is answered. */
   synced: boolean;
-  /** Rows it brings, where it may wait for company; null = impatient. */
+  /** Rows of a patient operation; null = impatient. */
   patientRows: number | null;
   settle(result: Result): void;
 }
@@ -28,9 +28,9 @@ export interface Operation<Call, Result> {
 export interface GroupCommitLimits {
   /** Operations in a batch. */
   maxOperations: number;
-  /** Content bytes in a batch; a single larger operation goes alone. */
+  /** Content bytes in a batch; a larger operation gets its own batch. */
   maxBytes: number;
-  /** Rows in a batch, apart from those of its portion; a single larger operation goes alone. */
+  /** Rows in a batch without those of its portion; a larger operation gets its own batch. */
   maxRows: number;
   patienceMs: number;
   patienceRows: number;
@@ -38,7 +38,7 @@ export interface GroupCommitLimits {
 
 export interface GroupCommit<Call, Result> {
   add(operation: Operation<Call, Result>): void;
-  /** Resolves when everything added so far is answered; nothing waits for company any more. */
+  /** Resolves when everything added so far is answered; patient operations no longer wait. */
   drain(): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export function createGroupCommit<Call, Result>(
     return queue.length > 0 && (impatient > 0 || overdue || patientRows >= limits.patienceRows);
   }
 
-  /** Looks again after the current turn's callers have all added theirs. */
+  /** Checks again after the callers of the current turn have added theirs. */
   function schedule(): void {
     if (committing || scheduled || !isDue()) return;
     scheduled = true;
@@ -112,7 +112,7 @@ export function createGroupCommit<Call, Result>(
     const batch = take();
     const results = await deps.commit(batch);
     committing = false;
-    // The writer gets its next batch before the callers hear of this one: they are prepared while it commits.
+    // The writer gets its next batch before the callers are answered: they run while it commits.
     if (isDue()) void commitNext();
     for (const [i, operation] of batch.entries()) operation.settle(results[i] as Result);
     if (isEmpty() && !committing) {

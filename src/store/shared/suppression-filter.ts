@@ -1,18 +1,18 @@
 /**
- * Which sender domains have suppressions at all, remembered beside the callers, so that acceptance for all others asks
- * no thread and no table. Given a way to load the names; whoever writes suppressions says so before and after, and what
- * was loaded in between is thrown away.
+ * Remembers which sender domains have suppressions, so that acceptance for all others needs no query. Names are loaded
+ * by a given function; a write of suppressions calls `changed` before and after, and what was loaded in between is
+ * dropped.
  */
 export interface SuppressionFilter {
-  /** Whether the domain may have entries; loads the names where they are not known. */
+  /** Whether the domain may have entries; loads the names if necessary. */
   mayHave(domain: string): Promise<boolean>;
-  /** true or false without waiting, null where `mayHave` has to be asked. */
+  /** true or false at once, null if `mayHave` must be called. */
   known(domain: string): boolean | null;
-  /** To be called when a write of suppressions is handed over, and again when it is done. */
+  /** To be called when a write of suppressions begins, and again when it ends. */
   changed(): void;
 }
 
-/** A filter that knows nothing yet. Failures of `load` pass through to whoever asked. */
+/** An empty filter. Failures of `load` are passed to the caller. */
 export function createSuppressionFilter(load: () => Promise<readonly string[]>): SuppressionFilter {
   let names: ReadonlySet<string> | null = null;
   let loading: Promise<ReadonlySet<string>> | null = null;
@@ -21,7 +21,7 @@ export function createSuppressionFilter(load: () => Promise<readonly string[]>):
     const mine = load().then(
       (loaded) => {
         const set = new Set(loaded);
-        // Unless a write went by meanwhile; whoever waits here asked before that write was done.
+        // Unless there was a write meanwhile; those that wait here asked before that write ended.
         if (loading === mine) {
           names = set;
           loading = null;

@@ -1,7 +1,7 @@
 /**
- * Acceptance: messages, their recipients, the accepted events and the idempotency row, in one transaction.
- * Given checked and composed messages, leaves rows that delivery can claim; recipients born `sending` are leased
- * from the start, so nothing else claims them. An idempotency key that is taken leaves nothing behind.
+ * Acceptance: messages, their recipients, the accepted events and the idempotency row, in one transaction. Recipients
+ * that are inserted as `sending` are leased from the start, so nothing else claims them. If the idempotency key is
+ * taken, nothing is stored.
  */
 
 import { laneCode, recipientKindCode, sandboxCode, stateCode, uuidBytes } from '../shared/codes.ts';
@@ -13,7 +13,7 @@ import { appendEvent } from './events.ts';
 import { insertWish, noteFact, notifyBits, tellNotice } from './notices.ts';
 import { charge } from './quota.ts';
 
-/** Commits messages, or says what the idempotency key stands for already. */
+/** Commits messages, or returns the stored answer of the idempotency key. */
 export const commitAccepted = write(
   'commitAccepted',
   'by key',
@@ -43,7 +43,7 @@ export const commitAccepted = write(
   },
 );
 
-/** Rows of messages that were committed before, where the answer was lost; null: they are new. */
+/** Rows of messages that were already committed because the answer was lost; null: they are new. */
 function storedMessages(db: Connection, messages: readonly NewMessage[]) {
   const seqOf = ({ id }: NewMessage) =>
     db.get<{ seq: number }>('SELECT seq FROM message WHERE id = ?', uuidBytes(id))?.seq;
@@ -78,7 +78,7 @@ export const purgeIdempotency = write('purgeIdempotency', 'measured', { portion:
   ).changes;
 });
 
-/** What the holder of a key answered; null = the key is free. */
+/** The answer stored with the key; null = the key is free. */
 export function heldKey(db: Connection, entry: IdempotencyEntry): KeyHeld | null {
   const found = findIdempotent(db, entry);
   if (found === null) return null;
@@ -185,7 +185,7 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
   return { seq, deliveries };
 }
 
-/** Column `personal`: whether copies differ, and whether one can be unsubscribed by a link of ours. */
+/** Column `personal`: whether copies differ, and whether a link of ours can unsubscribe from them. */
 function personalBits(places: NewMessage['places']): number {
   if (places === undefined) return 0;
   return places.places.some(({ kind }) => kind === 'unsubscribe') ? 3 : 1;

@@ -1,17 +1,17 @@
 /**
- * Webhook calls in portions. A commit makes some hundred calls at most; what it owes beyond that stands in `later_call`,
- * one row an event, and a webhook that is switched on goes through its waiting calls by `webhook_resume`. Given a number
- * of rows, `prepareCalls` goes on with both, an even share for each domain and webhook, so that nobody's backlog is in
- * front of another's.
+ * Webhook calls in portions. A commit creates some hundred calls at most; the rest is recorded in `later_call`, one row
+ * per event, and when a webhook is switched on, its waiting calls are processed by `webhook_resume`. `prepareCalls`
+ * continues with both, up to a number of rows, with an equal share for each domain and webhook, so that nobody's
+ * backlog delays another's.
  */
 import { callStateCode } from '../shared/codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { write } from './engine/operation.ts';
 
-/** Calls that one transaction makes at once; about 10 ms of the writer. */
+/** Calls that one transaction creates; about 10 ms of the writer. */
 export const MOST_CALLS = 500;
 
-/** Says which calls of an event are to be made later. */
+/** Records which calls of an event must be created later. */
 export function makeLater(
   db: Connection,
   event: { domainId: number; seq: number; at: number },
@@ -21,7 +21,7 @@ export function makeLater(
   db.run(sql, event.domainId, event.seq, event.at, JSON.stringify(webhooks));
 }
 
-/** Begins to go through the calls that waited while a webhook was off, and does the first portion. */
+/** Starts to process the calls that waited while a webhook was off, with the first portion. */
 export function beginResume(db: Connection, resume: { id: number; since: number; now: number }): void {
   db.run(
     'INSERT OR REPLACE INTO webhook_resume (webhook_id, since, at, due_at, call_id) VALUES (?, ?, ?, -1, -1)',
@@ -48,7 +48,7 @@ export const prepareCalls = write(
   },
 );
 
-/** Whether calls are still to be made or gone through. */
+/** Whether calls still have to be created or processed. */
 export function mustPrepare(db: Connection): boolean {
   const sql = 'SELECT 1 WHERE EXISTS (SELECT 1 FROM later_call) OR EXISTS (SELECT 1 FROM webhook_resume)';
   return db.get(sql) !== undefined;
@@ -66,7 +66,7 @@ interface ResumeRow {
   call_id: number;
 }
 
-/** Calls that wait, behind a place. Tests hold its plan to the index. */
+/** Pending calls after a position. Tests check that its plan uses the index. */
 export const WAITING_CALLS_SQL = `SELECT id, due_at, created_at, updated_at
   FROM webhook_call INDEXED BY webhook_call_due
   WHERE webhook_id = ? AND state = 0 AND due_at >= ? AND (due_at > ? OR id > ?) ORDER BY due_at, id LIMIT ?`;
@@ -81,7 +81,7 @@ function goOnResuming(db: Connection, resume: ResumeRow, limit: number): void {
     limit,
   );
   for (const row of rows) {
-    // What was made or tried since then is not meant: a replay of an old call, above all.
+    // Calls created or tried since then are not included, for example a replay of an old call.
     if (row.updated_at > resume.at) continue;
     if (row.created_at < resume.since) {
       db.run(
@@ -104,7 +104,7 @@ function goOnResuming(db: Connection, resume: ResumeRow, limit: number): void {
   db.run(sql, last.due_at, last.id, resume.webhook_id);
 }
 
-/** Domains with calls to be made, one step of the key each. */
+/** Domains with calls to create, one step of the key each. */
 function domainsOwed(db: Connection, limit: number): number[] {
   const next = 'SELECT min(domain_id) FROM later_call';
   return db
@@ -117,7 +117,7 @@ function domainsOwed(db: Connection, limit: number): number[] {
     .map((row) => row.id);
 }
 
-/** Makes up to `limit` calls of a domain, those of the oldest event first. */
+/** Creates up to `limit` calls of a domain, those of the oldest event first. */
 function makeCallsOf(db: Connection, domainId: number, limit: number): void {
   const rows = db.all<{ event_seq: number; at: number; webhooks: string }>(
     'SELECT event_seq, at, webhooks FROM later_call WHERE domain_id = ? ORDER BY event_seq LIMIT ?',
@@ -130,7 +130,7 @@ function makeCallsOf(db: Connection, domainId: number, limit: number): void {
     const owed = JSON.parse(webhooks) as number[];
     for (const id of owed.splice(0, room)) {
       room -= 1;
-      // One that is there was made by a replay meanwhile; a webhook that is gone wants none.
+      // An existing one was created by a replay meanwhile; a webhook that was deleted gets none.
       db.run(
         `INSERT INTO webhook_call (webhook_id, event_seq, state, epoch, due_at, tries, response_code, error, created_at,
            updated_at) SELECT ?1, ?2, 0, 0, ?3, 0, 0, '', ?3, ?3 WHERE EXISTS (SELECT 1 FROM webhook WHERE id = ?1)
@@ -148,7 +148,7 @@ function makeCallsOf(db: Connection, domainId: number, limit: number): void {
   }
 }
 
-/** Forgets the calls that an event is still owed; how many rows. */
+/** Drops the recorded calls of an event; returns how many rows. */
 export function dropLater(db: Connection, domainId: number, seq: number): number {
   return db.run('DELETE FROM later_call WHERE domain_id = ? AND event_seq = ?', domainId, seq).changes;
 }

@@ -1,7 +1,7 @@
 /**
- * What a person or program asks for after acceptance: to stop what still waits of a message, to send it at another time,
- * or to try again what ended badly. Each recipient is compared and set by its own row, so that a row which delivery
- * claimed in between, and has not given up for this, is left alone; the change and its event are one transaction.
+ * Changes requested after acceptance: canceling what still waits, sending it at another time, or trying failed
+ * recipients again. Each recipient is changed by its own row, so a row that delivery claimed meanwhile, and has not
+ * released for this, is left unchanged; the change and its event are one transaction.
  */
 import { stateCode } from '../shared/codes.ts';
 import type { NewEvent } from '../topics/events.ts';
@@ -10,7 +10,7 @@ import { write } from './engine/operation.ts';
 import { appendEvent, storedBeside } from './events.ts';
 import { dropOrLeaveContent } from './leftovers.ts';
 
-/** Of no lease. */
+/** The epoch of no lease. */
 const NO_EPOCH = -1;
 
 /** Cancels the queued ones of the given recipients. */
@@ -90,7 +90,7 @@ export const requeue = write('requeue', 'by key', { synced: true, rows: 'recipie
   return { kind: 'requeued', count };
 });
 
-/** Gives a scheduled message another time. */
+/** Reschedules a scheduled message. */
 export const reschedule = write(
   'reschedule',
   'by key',
@@ -140,7 +140,7 @@ export const reschedule = write(
   },
 );
 
-/** Ids of events that are stored already, where the change is told again because its answer was lost. */
+/** Ids of events that are already stored, because the change is repeated after a lost answer. */
 function toldBefore(db: Connection, domainId: number, recipients: readonly { readonly event: NewEvent }[]) {
   return storedBeside(
     db,
@@ -149,7 +149,7 @@ function toldBefore(db: Connection, domainId: number, recipients: readonly { rea
   );
 }
 
-/** Puts another Date of the same length where ours stands; false where the content is gone. */
+/** Replaces our Date by another of the same length; false if the content was deleted. */
 function rewriteDate(db: Connection, messageSeq: number, date: string): boolean {
   const row = db.get<{ bytes: Uint8Array; date_offset: number | null }>(
     'SELECT c.bytes, m.date_offset FROM content c CROSS JOIN message m ON m.seq = c.message_seq WHERE c.message_seq = ?',
@@ -163,7 +163,7 @@ function rewriteDate(db: Connection, messageSeq: number, date: string): boolean 
   return true;
 }
 
-/** Throws where there is no such message: whoever asks has just read it, and messages do not vanish alone. */
+/** Throws if there is no such message: the caller has just read it, and messages are not deleted one by one. */
 function domainOf(db: Connection, messageSeq: number): number {
   const row = db.get<{ domain_id: number }>('SELECT domain_id FROM message WHERE seq = ?', messageSeq);
   if (row === undefined) throw new Error(`There is no message ${messageSeq}`);

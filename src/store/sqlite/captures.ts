@@ -1,6 +1,6 @@
 /**
- * The sandbox's inbox: what would have been sent, kept per recipient copy. A capture holds only the lines that
- * delivery put in front; the content is the message's own. Newest first, paged by capture id.
+ * The captured mail of the sandbox, one row per recipient's copy. A capture contains only the lines that delivery put
+ * before the message; the content is the message's own. Newest first, paged by capture id.
  */
 import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
@@ -16,7 +16,7 @@ import { read, write } from './engine/operation.ts';
 import { domainIdsIn, findNameIds, type Session } from './engine/session.ts';
 import { listsOf } from './events.ts';
 
-/** Stores a capture beside the outcome it belongs to, and has it told after the commit. */
+/** Stores a capture together with its outcome, and has it reported after the commit. */
 export function insertCapture(
   session: Session,
   capture: NewCapture,
@@ -64,7 +64,7 @@ export function insertCapture(
   session.captured.push(toView({ ...row, seq }));
 }
 
-/** What the token or credential behind a message is called; '' where it has no name any more. */
+/** The name of the token or credential of a message; '' if it has none any more. */
 export function senderName(db: Connection, messageSeq: number): string {
   const row = db.get<{ name: string }>(
     `SELECT coalesce((SELECT name FROM token WHERE id = n.text),
@@ -87,7 +87,7 @@ export const findCaptures = read('findCaptures', 'measured', { search: true }, (
   const filter = createFilter();
   filter.when('c.seq >= ?', last);
   narrow(filter, params);
-  // A message that was not read has no text: nobody knows, so it stays.
+  // A message whose text was not indexed yet stays in the result, because it may match.
   filter.when("coalesce(instr(c.subject || ' ' || t.text, ?) > 0, 1)", params.text);
   filter.when('coalesce(t.has_files = ?, 1)', params.hasFiles === undefined ? undefined : +params.hasFiles);
   const inside = params.text !== undefined || params.hasFiles !== undefined;
@@ -105,8 +105,8 @@ interface Key {
 }
 
 /**
- * Where captures that may match stand in order of capturing: in one inbox, to one recipient, of a sender domain, or all.
- * The first two indexes hold all that most looks ask for; a row is read where those match.
+ * The ranges that may contain matching captures, in capture order: one inbox, one recipient, a sender domain, or all.
+ * The first two indexes contain all that most queries need; a row is read only if those columns match.
  */
 function placesOf(db: Connection, params: CaptureFilter): { from: string; values: SQLInputValue[][] } {
   const domainIds = findNameIds(db, params.domains);
@@ -126,7 +126,7 @@ function placesOf(db: Connection, params: CaptureFilter): { from: string; values
   };
 }
 
-/** Every capture of the places before (or behind) a seq, by its seq. */
+/** Every capture of the ranges before (or after) a seq, by its seq. */
 function keysOf(db: Connection, params: CaptureFilter, seq: number, order: 'ASC' | 'DESC'): Ranges<Key> {
   return rangesOf(placesOf(db, params), '', order, [seq], '');
 }
@@ -149,7 +149,7 @@ function rangesOf(
   };
 }
 
-/** Those of the places that match, by their seqs; `inside`: with what was read in them. */
+/** The matching captures of the ranges, by seq; `inside`: with a condition on indexed columns. */
 function matching(
   db: Connection,
   params: CaptureFilter,
@@ -177,7 +177,7 @@ function viewsOf(db: Connection, keys: readonly Key[]): CaptureView[] {
   });
 }
 
-/** Whether some of what stands at the place may not match: then as much as is asked for may be far away. */
+/** Whether some rows of a range may not match, so that the wanted ones may be far away. */
 function isNarrow({
   inbox,
   to,
@@ -204,7 +204,7 @@ function isNarrow({
   return wishes.some((wish) => wish !== undefined);
 }
 
-/** What a filter asks besides the place. */
+/** The conditions of a filter besides its range. */
 function narrow(filter: Filter, params: CaptureFilter): void {
   if (params.inbox !== undefined) filter.when('c.envelope_to = ?', params.to);
   filter.when('c.at >= ?', params.since);
@@ -220,7 +220,7 @@ export const capturesSince = read('capturesSince', 'measured', (db, params) => {
   const newest = db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM capture')?.seq ?? 0;
   const { afterSeq, limit, look } = params;
   const end = lastOfLook(db, keysOf(db, params, afterSeq, 'ASC'), look)?.seq;
-  // What is committed between the two statements is the next call's.
+  // Captures committed between the two statements belong to the next call.
   const upTo = end ?? newest;
   const filter = createFilter();
   filter.when('c.seq <= ?', upTo);
@@ -231,7 +231,7 @@ export const capturesSince = read('capturesSince', 'measured', (db, params) => {
   return { captures: viewsOf(db, matches), lastSeq, more: lastSeq < newest && (last ?? end) !== undefined };
 });
 
-/** One capture, or null where it does not exist in those domains. */
+/** One capture, or null if those domains have none with this id. */
 export const getCapture = read('getCapture', 'by key', (db, params) => {
   const filter = createFilter();
   filter.when('c.id = ?', params.id);
@@ -303,7 +303,7 @@ interface InboxRow {
   unseen: number;
 }
 
-/** As the database orders texts: by their octets. */
+/** The order of texts in the database: by their octets. */
 function order(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
@@ -337,7 +337,7 @@ export const deleteCaptures = write('deleteCaptures', 'measured', { portion: tru
   return { deleted, next: isWhole ? null : (gone[deleted - 1]?.seq ?? null) };
 });
 
-/** What is to be deleted or marked: those of some ids, or the next portion of an inbox, of domains or of all. */
+/** The captures to delete or mark: given ids, or the next portion of an inbox, of domains or of all. */
 function chosen(db: Connection, params: ParamsOf<'deleteCaptures'>): Key[] {
   const { ids, beforeSeq = Number.MAX_SAFE_INTEGER, limit } = params;
   if (ids === undefined) return mergedRows(db, keysOf(db, params, beforeSeq, 'DESC'), limit);
@@ -396,7 +396,7 @@ interface CaptureRow {
   domain: string;
 }
 
-/** `known`: lists of messages by id, so that those of one message cross between threads once for a page. */
+/** `known`: address lists by message id, so that those of one message cross between threads once per page. */
 function toView(row: CaptureRow, known: Map<string, AddressLists> = new Map()): CaptureView {
   const messageId = uuidText(row.message_id) as MessageId;
   return {

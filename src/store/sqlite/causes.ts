@@ -1,6 +1,6 @@
 /**
- * Cause groups. Settling an unsuccessful outcome puts its recipient under the cause it names, making the cause the first
- * time; a delivery or a new try takes it out. Counts go through the partial index over members and stop at a bound.
+ * Cause groups. Settling an unsuccessful outcome puts its recipient under the named cause, which is created if it is
+ * new; a delivery or a retry removes it. Counts use the partial index over members and stop at a limit.
  */
 import { uuidText } from '../../lib/ids.ts';
 import { laneCode, stateCode } from '../shared/codes.ts';
@@ -10,7 +10,7 @@ import { read, write } from './engine/operation.ts';
 import { record } from './engine/record.ts';
 import type { Session } from './engine/session.ts';
 
-/** Causes kept; a new one past this replaces nothing and its recipients stay without a group. */
+/** Maximum of causes; above it no new one is created, and its recipients stay without a group. */
 const MAX_CAUSES = 5_000;
 
 type CauseRow = Omit<CauseView, 'waiting' | 'failed' | 'example'>;
@@ -32,14 +32,14 @@ const MEMBER = record<CauseMember>({
   state: stateCode,
 });
 
-/** Members in one state behind an id. Tests hold its plan to the index. */
+/** Members in one state after an id. Tests check that its plan uses the index. */
 export const MEMBERS_SQL = `SELECT d.id AS deliveryId, d.message_seq AS messageSeq, n.text AS domain, m.lane,
     d.sandbox IS NOT NULL AS sandbox, d.address, d.state, q.route_key AS routeKey
   FROM delivery d INDEXED BY delivery_cause CROSS JOIN message m ON m.seq = d.message_seq
     CROSS JOIN name n ON n.id = m.domain_id CROSS JOIN dest_queue q ON q.id = d.queue_id
   WHERE d.cause_id = ? AND d.state = ? AND d.id > ? ORDER BY d.id LIMIT ?`;
 
-/** The id of a cause, made where it is new; null where there are too many. */
+/** The id of a cause, created if new; null if there are too many. */
 export function causeId(session: Session, cause: NewCause, now: number): number | null {
   const { db } = session;
   const sender = cause.senderDomain === '' ? 0 : session.nameId(cause.senderDomain);
@@ -66,7 +66,7 @@ export function causeId(session: Session, cause: NewCause, now: number): number 
   }).lastId;
 }
 
-/** Recipients that one read counts, about. */
+/** Approximate number of recipients that one read counts. */
 const MOST_COUNTED = 20_000;
 
 export const listCauses = read('listCauses', 'measured', { search: true }, (db, params) => {

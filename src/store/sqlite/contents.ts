@@ -1,19 +1,19 @@
 /**
- * Contents of messages: how they go. A content stays while some recipient of its message is not final, while its sender
- * is still to be told, and while the sandbox shows a copy of it.
+ * When contents of messages are deleted. A content is kept while some recipient of its message is not final, while a
+ * notice about it may have to be written, and while the sandbox shows a copy of it.
  */
 import type { Connection } from './engine/connection.ts';
 
-/** Of message `m`: somebody's copy is not final, or its sender is still to be told of it. */
+/** Of message `m`: some recipient is not final, or a notice is still to be written. */
 export const WAITS = `(EXISTS (SELECT 1 FROM delivery WHERE message_seq = m.seq AND state IN (0, 1))
   OR EXISTS (SELECT 1 FROM notice_due WHERE message_seq = m.seq))`;
 /** Of message `m`: the sandbox shows it. */
 export const SHOWN = 'EXISTS (SELECT 1 FROM capture WHERE message_seq = m.seq)';
 
-/** Octets of contents that one step removes, about: a content is 25 MB at most, which takes some 10 ms. */
+/** Approximate octets of contents that one step deletes: a content has at most 25 MB, which takes some 10 ms. */
 export const STEP_BYTES = 16_777_216;
 
-/** Octets of the content that was there and is gone, or null. */
+/** Deletes the content; returns its octets, or null if there was none. */
 export function dropContent(db: Connection, seq: number): number | null {
   const row = db.get<{ domain_id: number; size: number; stays: number }>(
     `SELECT domain_id, size, ${WAITS} OR ${SHOWN} AS stays FROM message m WHERE m.seq = ?`,
@@ -25,8 +25,8 @@ export function dropContent(db: Connection, seq: number): number | null {
 }
 
 /**
- * Removes the content of a message where all its recipients are final and no capture shows it; its octets. To be called
- * after whatever may have been the last reason to keep it, for messages that ask for that (`keep_content` 0).
+ * Deletes the content of a message if all its recipients are final and no capture shows it; returns its octets. To be
+ * called after the last reason to keep it may have ended, for messages with `keep_content` 0.
  */
 export function dropUnkeptContent(db: Connection, messageSeq: number): number {
   const row = db.get<{ keep_content: number }>('SELECT keep_content FROM message WHERE seq = ?', messageSeq);

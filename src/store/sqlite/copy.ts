@@ -1,6 +1,6 @@
 /**
- * Whole copies of a database, for backups: made beside a running server or without one, and made ready to be used
- * again. A copy is one moment of the source. While it is made the journal of the source grows with what is written.
+ * Complete copies of a database, for backups: made while a server is running or not, and prepared for use after a
+ * restore. A copy is one snapshot of the source. While it is made, the journal of the source grows.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -9,22 +9,22 @@ import { openConnection } from './engine/connection.ts';
 import { readMigrations } from './engine/migrate.ts';
 import { openDatabase } from './engine/open-database.ts';
 
-/** Copies the database `from` into `to`, an empty file. `begun` hears how many octets that will be, about. */
+/** Copies the database `from` into `to`, an empty file. `begun` gets the approximate number of octets. */
 export async function copyDatabase(from: string, to: string, begun: (bytes: number) => void): Promise<void> {
   const worker = new Worker(new URL('./engine/copy-thread.ts', import.meta.url), {
     workerData: { from, to },
   });
   worker.once('message', begun);
-  // Rejects with what the thread threw.
+  // Rejects with the error of the thread.
   await once(worker, 'exit');
 }
 
-/** The newest schema that this program knows. */
+/** The newest schema of this program. */
 export function newestSchema(): number {
   return readMigrations().at(-1)?.version ?? 0;
 }
 
-/** The schema of a database file, 0 where it is none of ours. */
+/** The schema of a database file, 0 if it is not ours. */
 export function schemaOf(path: string): number {
   const db = openConnection(path, { readOnly: true, busyMs: 1000 });
   try {
@@ -36,9 +36,9 @@ export function schemaOf(path: string): number {
 }
 
 /**
- * Makes a copy that was put back fit for use: brings it to the current schema, takes back what was being sent, and marks
- * all that waits as a possible duplicate, since it may have gone after the copy was made. With `hold`, nothing of it
- * goes until a person releases it. How many recipients wait.
+ * Prepares a restored copy: migrates it to the current schema, reclaims what was being sent, and marks all waiting mail
+ * as a possible duplicate, since it may have been sent after the copy was made. With `hold`, nothing is sent until a
+ * person releases it. Returns how many recipients wait.
  */
 export function prepareRestored(path: string, hold: { id: string; at: number } | null): { waiting: number } {
   const db: Connection = openDatabase(path);

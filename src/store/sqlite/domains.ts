@@ -1,7 +1,7 @@
 /**
- * Sender domains and their signing keys. Names are unique; a status change and its events are one transaction.
- * Removing a domain takes its keys and webhooks with it, so that whoever adds the name later inherits nothing;
- * mail that waits stays and is held by the rules for domains that are gone.
+ * Sender domains and their signing keys. Names are unique; a status change and its events are one transaction. Removing
+ * a domain removes its keys and webhooks, so that somebody who adds the name later inherits nothing; waiting mail stays
+ * and is held, because its domain is gone.
  */
 import {
   DEFAULT_DOMAIN_SETTINGS,
@@ -43,7 +43,7 @@ const KEY = record<DkimKey>({
   retiredAt: 'plain',
 });
 
-/** Adds a domain with its keys; `exists` where the name is taken. */
+/** Adds a domain with its keys; `exists` if the name is taken. */
 export const addDomain = write('addDomain', 'by key', { synced: true }, ({ db }, params) => {
   const known = getDomain(db, params);
   if (known !== null) {
@@ -115,8 +115,8 @@ export const isReturnHost = read('isReturnHost', 'measured', (db, params) => {
 });
 
 /**
- * Sets what a check or a person found. UpdatedAt moves only with the status; `checks` null keeps the last ones;
- * the first Verified sets verifiedAt. null where the domain is gone or another one.
+ * Stores the result of a check or a person's decision. UpdatedAt changes only with the status; `checks` null keeps the
+ * last ones; the first Verified sets verifiedAt. null if the domain was removed or replaced.
  */
 export const setDomainStatus = write('setDomainStatus', 'by key', { synced: true }, (session, params) => {
   const { changes } = session.db.run(
@@ -146,7 +146,7 @@ export const setDomainStatus = write('setDomainStatus', 'by key', { synced: true
   return getDomain(session.db, params);
 });
 
-/** Changes settings; null where the domain is gone. */
+/** Changes settings; null if the domain was removed. */
 export const updateDomain = write('updateDomain', 'by key', { synced: true }, ({ db }, params) => {
   const domain = getDomain(db, params);
   if (domain === null) return null;
@@ -177,7 +177,7 @@ export const rotateDomainKey = write('rotateDomainKey', 'by key', { synced: true
   return touched(db, params);
 });
 
-/** Replaces a retired key by a new standby. */
+/** Replaces a retired key by a new standby key. */
 export const replaceRetiredKey = write('replaceRetiredKey', 'by key', { synced: true }, ({ db }, params) => {
   const domain = getDomain(db, params);
   if (domain === null || domain.keys.some((key) => key.role === 'standby')) return null;
@@ -191,7 +191,7 @@ export const replaceRetiredKey = write('replaceRetiredKey', 'by key', { synced: 
   return touched(db, params);
 });
 
-/** Removes a domain with its keys, webhooks and templates; false where there is none. */
+/** Removes a domain with its keys, webhooks and templates; false if there is none. */
 export const removeDomain = write('removeDomain', 'measured', { synced: true }, (session, params) => {
   const row = session.db.get<{ id: number }>('DELETE FROM domain WHERE name = ? RETURNING id', params.name);
   if (row === undefined) return false;
@@ -205,7 +205,7 @@ function addKey(db: Connection, domainId: number, key: DkimKey): void {
   db.insert('domain_key', { domain_id: domainId, ...KEY.row(key) });
 }
 
-/** Whoever keeps a domain in memory sees by updatedAt that its keys have changed. */
+/** A cache of a domain notices by updatedAt that its keys have changed. */
 function touched(db: Connection, params: { name: string; now: number }): Domain | null {
   db.run('UPDATE domain SET updated_at = ? WHERE name = ?', params.now, params.name);
   return getDomain(db, params);
@@ -216,7 +216,7 @@ function toDomain(db: Connection, row: object): Domain {
   const keys = db.all(`SELECT ${KEY.columns} FROM domain_key WHERE domain_id = ? ORDER BY id`, domain.id);
   return {
     ...domain,
-    // What an earlier program wrote lacks the newer members.
+    // Rows of earlier versions lack newer members.
     settings: mergeSettings(DEFAULT_DOMAIN_SETTINGS, domain.settings),
     keys: keys.map(KEY.value),
   };

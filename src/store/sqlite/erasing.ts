@@ -1,7 +1,8 @@
 /**
- * Erasing a person: an address is masked wherever it stands, in any case and as a whole address only, and what was
- * written to it is removed. A suppression stays as a hash under a key of this database, so that it stops mail without
- * saying whom. Deleted octets inside pages are zeroed by SQLite; whole free pages are overwritten by `scrub`.
+ * Erasing a person: an address is masked wherever it occurs, in any case and only as a whole address, and the messages
+ * to it are deleted. A suppression stays as a hash with a key of this database, so that it stops mail without
+ * containing the address. SQLite overwrites deleted octets inside pages with zeros; whole free pages are overwritten by
+ * `scrub`.
  */
 import { createHmac } from 'node:crypto';
 import type { AddressLists, Mailbox } from '../../model/message.ts';
@@ -13,20 +14,20 @@ import { domainIdsIn } from './engine/session.ts';
 import { leaveRows } from './leftovers.ts';
 import { forgetOptOuts } from './opt-outs.ts';
 
-/** What stands where an erased address stood. */
+/** The text that replaces an erased address. */
 export const ERASED = 'erased@erased.invalid';
 const SCRUB_BYTES = 262_144;
 
-/** Rows of messages, recipients and events that one look or one step reads, about. */
+/** Approximate rows of messages, recipients and events that one query or step reads. */
 const ROWS_AT_ONCE = 2_000;
-/** A message with more events is taken as one that may mention anybody. */
+/** A message with more events counts as one that may mention anybody. */
 const EVENTS_READ = 500;
 
-/** What there is to read of a message: its recipients and events, counted up to a bound. */
+/** The size of a message: its recipients and events, counted up to a limit. */
 const WEIGHT_SQL = `SELECT (SELECT count(*) FROM (SELECT 1 FROM delivery WHERE message_seq = ?1 LIMIT 1000))
     AS recipients, (SELECT count(*) FROM (SELECT 1 FROM event WHERE message_seq = ?1 LIMIT ${EVENTS_READ + 1})) AS events`;
 
-/** Whether a message may mention an address; exact only after reading. */
+/** Whether a message may mention an address; only reading it tells exactly. */
 const MENTIONS_SQL = `SELECT
     instr(fold(m.lists || m.subject || coalesce(m.tags, '') || coalesce(m.metadata, '')), ?1) > 0
     OR EXISTS (SELECT 1 FROM delivery d WHERE d.message_seq = m.seq
@@ -87,7 +88,7 @@ export const eraseMessages = write(
       const events = maskEvents(db, told, mask);
       result.events += events;
       if (told.length === room) {
-        // There may be more of its events: the message itself comes after the last of them.
+        // It may have more events: the message itself follows after the last of them.
         result.afterEvent = told.at(-1)?.seq ?? 0;
         break;
       }
@@ -155,7 +156,7 @@ export const eraseElsewhere = write(
   },
 );
 
-/** What an index finds by the address: a look for each sender domain. */
+/** Rows found by an index on the address: one look-up per sender domain. */
 function eraseByKey(db: Connection, key: string, proposedKey: Uint8Array): number {
   const hash = hashOf(keyOf(db, proposedKey), key);
   let suppressions = 0;
@@ -182,7 +183,7 @@ interface WalkedRow {
   more?: string;
 }
 
-/** Tables without such an index, walked some rows at a time in the order of `place`. */
+/** Tables without such an index, read in portions in the order of `place`. */
 const WALKS: readonly {
   sql: string;
   erase(db: Connection, row: WalkedRow, key: string, mask: Mask): void;
@@ -247,7 +248,7 @@ export const eraseLooseEvents = write(
   },
 );
 
-/** Takes free pages into use as zeros; when there are none left, all of them are given back. */
+/** Overwrites free pages with zeros; when there are none left, all of them are released. */
 export const scrub = write('scrub', 'as asked', { portion: true }, ({ db }, params) => {
   for (let done = 0; done < params.bytes; done += SCRUB_BYTES) {
     const free = db.get<{ freelist_count: number }>('PRAGMA freelist_count')?.freelist_count ?? 0;
@@ -260,7 +261,7 @@ export const scrub = write('scrub', 'as asked', { portion: true }, ({ db }, para
   return true;
 });
 
-/** The key under which an erased address is suppressed, or null where nobody was erased here. */
+/** The key under which an erased address is suppressed, or null if nobody was erased here. */
 export function erasedKey(db: Connection, key: string): string | null {
   const row = db.get<{ value: Uint8Array }>("SELECT value FROM meta WHERE name = 'erasing_key'");
   return row === undefined ? null : hashOf(row.value, key);
@@ -288,7 +289,7 @@ interface MessageTexts {
 
 type Mask = (text: string) => string;
 
-/** Replaces a whole address in any case; `joann@…` keeps what ends in `ann@…`. */
+/** Replaces a whole address in any case; in `joann@…`, `ann@…` is not replaced. */
 function maskOf(key: string): Mask {
   const escaped = key.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}._+-])${escaped}(?![\\p{L}\\p{N}-]|\\.[\\p{L}\\p{N}])`, 'giu');
@@ -328,7 +329,7 @@ function maskMessage(
     metadata: before.metadata === null ? null : mask(before.metadata),
   };
   if (after.metadata !== before.metadata) {
-    // Alone: changing it takes the pairs that are searched for away.
+    // A separate statement: changing it also deletes the searchable pairs.
     db.run('UPDATE message SET metadata = ? WHERE seq = ?', after.metadata, seq);
   }
   db.run(
@@ -345,7 +346,7 @@ function maskMessage(
   return after.subject !== before.subject || after.tags !== before.tags || after.metadata !== before.metadata;
 }
 
-/** Who is erased is told nothing more; what a sender gave with its message is masked. */
+/** An erased person gets no more notices; what a sender added to its message is masked. */
 function maskWish(db: Connection, seq: number, key: string, mask: Mask): boolean {
   const row = db.get<{ sender: string; envid: string | null; orcpts: string | null }>(
     'SELECT sender, envid, orcpts FROM message_notice WHERE message_seq = ?',
@@ -365,7 +366,7 @@ function maskWish(db: Connection, seq: number, key: string, mask: Mask): boolean
   return true;
 }
 
-/** `found`: the person is a recipient. `waits`: somebody's copy of the message is not final. */
+/** `found`: the person is a recipient. `waits`: some recipient of the message is not final. */
 function maskRecipients(
   db: Connection,
   seq: number,
@@ -387,7 +388,7 @@ function maskRecipients(
     waits ||= open;
     const isPerson = suppressionKey(row.address) === key;
     found ||= isPerson;
-    // What is on its way still needs the address.
+    // Running deliveries still need the address.
     if (isPerson && open) continue;
     db.run(
       'UPDATE delivery SET address = ?, last_reply = ?, wait_reason = ? WHERE id = ?',

@@ -1,7 +1,8 @@
 /**
- * The event log and outbox. Given a fact, `appendEvent` stores it and, in the same transaction, one pending call for
- * each enabled webhook of the domain that listens to its kind, or where the transaction has made many, that they are owed. Reading goes by (domain, kind, at): a query without a
- * kind merges one index range per kind, so no index has to exist for every combination and nothing is sorted.
+ * The event log and outbox. `appendEvent` stores a fact and, in the same transaction, one pending call for each enabled
+ * webhook of the domain that listens to its kind; if the transaction has created many, the calls are only recorded.
+ * Reading goes by (domain, kind, at): a query without a kind merges one index range per kind, so not every combination
+ * needs an index and nothing is sorted.
  */
 import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
@@ -17,15 +18,15 @@ import { lastOfLook, mergedRows, RANGES_PER_STATEMENT, type Ranges } from './eng
 import { read, write } from './engine/operation.ts';
 import { findNameIds, type Session } from './engine/session.ts';
 
-/** Ranges of the index that are read as one: the kinds of all events in a hundred domains. */
+/** Index ranges that are read as one: the kinds of all events in a hundred domains. */
 const MAX_RANGES = 2_500;
-/** Keys that the merge of several statements holds. */
+/** The most keys that the merge of several statements holds. */
 const MOST_MERGED = 20_000;
 const LATEST = Number.MAX_SAFE_INTEGER;
 
 const ALL_KINDS = Object.keys(EVENT_KINDS) as EventKind[];
 
-/** Whom an event is about: numbers of this database. */
+/** What an event is about: numbers of this database. */
 export interface EventSubject {
   domainId: number;
   messageSeq: number | null;
@@ -58,7 +59,7 @@ export function appendEvent(session: Session, event: NewEvent, subject: EventSub
   return seq;
 }
 
-/** Whether the event is stored: the write that brings it was told before, and its answer lost. */
+/** Whether the event is already stored, because the write is repeated after a lost answer. */
 export function isStored(
   db: Connection,
   domainId: number,
@@ -69,7 +70,10 @@ export function isStored(
   return db.get(sql, domainId, eventKindCode.of(event.kind), event.at, uuidBytes(event.id)) !== undefined;
 }
 
-/** The ids of all events of the moments and kinds of those given: the index is read once for each, however many they are. */
+/**
+ * The ids of all events with the times and kinds of the given ones: the index is read once for each, however many there
+ * are.
+ */
 export function storedBeside(
   db: Connection,
   domainId: number,
@@ -110,8 +114,8 @@ export const appendEvents = write(
 );
 
 /**
- * Makes the call of a webhook for an event, due at `dueAt`: a new one, or the finished one again from its first
- * try. 1, or 0 where such a call is still on its way.
+ * Creates the call of a webhook for an event, due at `dueAt`: a new one, or a finished one again from its first try.
+ * Returns 1, or 0 if such a call is still pending.
  */
 export function insertCall(db: Connection, webhookId: number, eventSeq: number, dueAt: number): number {
   return db.insert(
@@ -161,7 +165,10 @@ export interface EventViewRow {
 }
 
 /** A joined row as the event everyone knows. */
-/** `known`: lists of messages by id, so that those of one message are read, and cross between threads, once for a page. */
+/**
+ * `known`: address lists by message id, so that those of one message are read, and cross between threads, once per
+ * page.
+ */
 export function toEventView(row: EventViewRow, known: Map<string, AddressLists> = new Map()): EventView {
   const detail = row.detail === null ? null : (JSON.parse(row.detail) as EventDetail);
   return {
@@ -189,14 +196,14 @@ export function toEventView(row: EventViewRow, known: Map<string, AddressLists> 
   };
 }
 
-/** The lists of the message `id`, read from `text` once. */
+/** The lists of the message `id`, parsed from `text` once. */
 export function listsOf(text: string, id: string, known: Map<string, AddressLists>): AddressLists {
   const lists = known.get(id) ?? (JSON.parse(text) as AddressLists);
   known.set(id, lists);
   return lists;
 }
 
-/** One look at events. */
+/** One query for events. */
 export const findEvents = read('findEvents', 'measured', { search: true }, (db, params) => {
   const { keys, next } = look(db, params, params.limit);
   const events: EventView[] = [];
@@ -221,14 +228,14 @@ export const lastEventSeq = read('lastEventSeq', 'by key', (db) => {
   return db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM event')?.seq ?? 0;
 });
 
-/** The first `limit` matches behind the place, and where the next look begins; null = there is nothing more. */
+/** The first `limit` matches after the position, and where the next query begins; null = there is nothing more. */
 function look(
   db: Connection,
   params: EventLook,
   limit: number,
 ): { keys: EventPlace[]; next: EventPlace | null } {
   const { order, ranges, places, narrow } = rangesOf(db, params);
-  // Each statement brings its share to the merge.
+  // Each statement adds its share to the merge.
   const share = Math.max(1, Math.floor(MOST_MERGED / Math.ceil(places.length / RANGES_PER_STATEMENT || 1)));
   const most = Math.min(limit, share);
   const end = narrow ? lastOfLook(db, ranges(null, []), Math.min(params.look, share)) : undefined;
@@ -241,17 +248,17 @@ function look(
 }
 
 interface EventRanges {
-  /** What matches in every range, narrowed by `conditions`; null: all that stands there, whether it matches or not. */
+  /** Matching rows in every range, with `conditions`; null: all rows of the range. */
   ranges(conditions: string | null, values: readonly SQLInputValue[]): Ranges<EventPlace>;
   places: readonly (readonly SQLInputValue[])[];
   order: { upTo: string; upToValues(end: EventPlace): SQLInputValue[] };
-  /** Whether what stands in the ranges may not match. */
+  /** Whether rows in the ranges may not match. */
   narrow: boolean;
 }
 
 /**
- * Where events that may match stand, in order: those of one message, all of them by seq, or a range of the index for every
- * domain and kind. Very many ranges cost more than passing over what does not match.
+ * The ranges that may contain matching events, in order: one message, all events by seq, or a range of the index for
+ * every domain and kind. Very many ranges cost more than skipping rows that do not match.
  */
 function rangesOf(db: Connection, params: EventLook): EventRanges {
   const domainIds = findNameIds(db, params.domains);
@@ -342,19 +349,19 @@ function addRowConditions(filter: Filter, given: EventLook): void {
   );
 }
 
-/** -1, which no message has, where the id is unknown or no UUID. */
+/** -1, which no message has, if the id is unknown or not a UUID. */
 function messageSeqOf(db: Connection, id: string): number {
   const bytes = idBytes(id);
   if (bytes === null) return -1;
   return db.get<{ seq: number }>('SELECT seq FROM message WHERE id = ?', bytes)?.seq ?? -1;
 }
 
-/** The stored form of an id that a client gave, or null where it cannot be one. */
+/** The stored form of an id given by a client, or null if it is invalid. */
 export function idBytes(id: string): Uint8Array | null {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) ? uuidBytes(id) : null;
 }
 
-/** Names that have events, at most so many: steps through the index from one domain to the next. */
+/** Names that have events, up to a limit: steps through the index from one domain to the next. */
 export function everyDomain(db: Connection, limit: number): number[] {
   return db
     .all<{ id: number }>(

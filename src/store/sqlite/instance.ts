@@ -1,7 +1,7 @@
-/** The instance's own identity. A synchronous function for the writer; it runs inside the writer's transaction. */
+/** The identity of the instance. */
 import { write } from './engine/operation.ts';
 
-/** The stored instance id; `proposedId` becomes it where none is stored yet. */
+/** The stored instance id; if there is none, `proposedId` is stored. */
 export const instanceId = write('instanceId', 'by key', { synced: true }, ({ db }, params) => {
   db.run(
     "INSERT INTO meta (name, value) VALUES ('instance_id', ?) ON CONFLICT DO NOTHING",

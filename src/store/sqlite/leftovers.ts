@@ -1,6 +1,6 @@
 /**
- * What is left of things that were removed: rows that carry their number, gone in portions. Given a thing whose row goes
- * now, leaves its number in `leftover`; nothing finds the rows any more, and `purgeLeftovers` removes them some at a time.
+ * Deletes rows that belong to a removed thing in portions. When a thing is removed, its number is stored in `leftover`;
+ * its rows can no longer be found, and `purgeLeftovers` deletes them in portions.
  */
 import { dropUnkeptContent, STEP_BYTES } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
@@ -8,15 +8,15 @@ import { write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 
 /**
- * Removes the content of a message that nobody needs any more, or leaves it to a later step where the running transaction
- * has removed as much as it may.
+ * Deletes the content of a message that is no longer needed, or leaves it to a later step if the running transaction
+ * has deleted its maximum.
  */
 export function dropOrLeaveContent(session: Session, messageSeq: number): void {
   if (session.dropped >= STEP_BYTES) leaveRows(session.db, 'content', messageSeq);
   else session.dropped += dropUnkeptContent(session.db, messageSeq);
 }
 
-/** What has rows of its own, how they are removed, and how many together: texts of templates are large. */
+/** Things with rows of their own, how these are deleted, and how many together: texts of templates are large. */
 const KINDS = {
   webhook: { table: 'webhook_call', owner: 'webhook_id', atOnce: 500 },
   template: { table: 'template_version', owner: 'template_seq', atOnce: 4 },
@@ -25,7 +25,7 @@ const KINDS = {
 
 export type LeftoverKind = keyof typeof KINDS | 'content';
 
-/** Says that the rows of a thing are to go; its own row goes in the same transaction. */
+/** Records that the rows of a thing are to be deleted; the thing's own row is deleted in the same transaction. */
 export function leaveRows(db: Connection, kind: LeftoverKind, owner: number): void {
   db.insert('leftover', { kind, owner }, 'ON CONFLICT DO NOTHING');
 }
@@ -57,7 +57,7 @@ function purgeContentsLeft(db: Connection, limit: number): boolean {
   return more;
 }
 
-/** Whether something else is left. */
+/** Whether anything else is left. */
 function forget(db: Connection, kind: LeftoverKind, owner: number): boolean {
   db.run('DELETE FROM leftover WHERE kind = ? AND owner = ?', kind, owner);
   return db.get('SELECT 1 FROM leftover LIMIT 1') !== undefined;

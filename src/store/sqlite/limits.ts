@@ -1,6 +1,6 @@
 /**
- * What slows, stops or keeps back delivery, and what delivery has observed: small tables that are read whole at the start and
- * written as things change. Each has columns of its own, told once as a record (docs/decisions/0065-small-tables.md).
+ * Overrides, holds, path states, observed facts and warm-ups: small tables that are read completely at the start and
+ * written when something changes. Each has its own columns, declared as a record (docs/decisions/0065-small-tables.md).
  */
 
 import { laneCode } from '../shared/codes.ts';
@@ -68,7 +68,7 @@ export const listPathStates = read('listPathStates', 'as asked', (db, { limit })
   return db.all(sql, limit).map(PATH_STATE.value);
 });
 
-/** Changes of one site, newest first. Tests hold its plan to the index. */
+/** Changes of one site, newest first. Tests check that its plan uses the index. */
 export const PATH_CHANGES_SQL = `SELECT source, site, at, until, reason FROM path_change
   WHERE site = ? AND at >= ? AND at <= ? ORDER BY at DESC, id DESC LIMIT ?`;
 
@@ -117,7 +117,7 @@ const HOLD = record<StoredHold>(HOLD_COLUMNS);
 const HOLD_TIME = record<StoredHoldTime>({ ...HOLD_COLUMNS, releasedAt: 'plain' });
 const IN_FORCE = 'released_at IS NULL AND (until IS NULL OR until > ?)';
 
-/** Who keeps mail back relies on it. */
+/** Synced, because the person who adds a hold relies on it. */
 export const addHold = write('addHold', 'by key', { synced: true }, ({ db }, { hold }) => {
   db.insert('hold', HOLD.row(hold), 'ON CONFLICT DO NOTHING');
 });

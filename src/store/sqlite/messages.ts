@@ -1,6 +1,6 @@
 /**
- * Reading messages: contents for delivery, one message with its recipients, and lists. Lists go newest first by seq
- * and are paged by it; several domains are read one by one through the domain index and merged.
+ * Reading messages: contents for delivery, one message with its recipients, and lists. Lists are sorted newest first by
+ * seq and paged by it; several domains are read one by one through the domain index and merged.
  */
 import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
@@ -18,17 +18,17 @@ import { idBytes } from './events.ts';
 const VIEW = `SELECT m.seq, m.id, m.lane, m.lists, m.subject, m.tags, m.metadata, m.sandbox, m.personal, m.size, m.created_at,
   m.expires_at, m.send_at, m.expiry_given, n.text AS domain`;
 const FROM_MESSAGE = 'FROM message m CROSS JOIN name n ON n.id = m.domain_id';
-/** Goes by the pair that was asked for, newest message first. Tests hold its plan to the index. */
+/** Goes by the given pair, newest message first. Tests check that its plan uses the index. */
 export const FROM_METADATA = `FROM message_metadata x CROSS JOIN message m ON m.seq = x.message_seq
   WHERE x.domain_id = ? AND x.name = ? AND x.value = ?`;
 
-/** Composed bytes of a message, or null where they are no longer kept. */
+/** Composed bytes of a message, or null if they were deleted. */
 export const readContent = read('readContent', 'by key', (db, params) => {
   const sql = 'SELECT bytes FROM content WHERE message_seq = ?';
   return db.get<{ bytes: Uint8Array }>(sql, params.messageSeq)?.bytes ?? null;
 });
 
-/** One message with its recipients, or null where it does not exist in those domains. */
+/** One message with its recipients, or null if those domains have none with this id. */
 export const getMessage = read('getMessage', 'by key', (db, params) => {
   const id = idBytes(params.id);
   if (id === null) return null;
@@ -37,11 +37,12 @@ export const getMessage = read('getMessage', 'by key', (db, params) => {
   return toView(db, row);
 });
 
-/** One look at messages, newest first. */
+/** One query for messages, newest first. */
 export const listMessages = read('listMessages', 'measured', { search: true }, (db, params) => {
   const place = placeOf(db, params);
   const { since, until, look, limit } = params;
-  // Accepted in order but for clocks and commits: what is far outside of the time is not looked at.
+  // The order of acceptance can differ from the order of seq by clocks and commits, so the range is wider than the
+  // given time.
   const latest = until === undefined ? undefined : seqBehind(db, until + TIME_SLACK_MS);
   const before = Math.min(params.beforeSeq ?? Number.MAX_SAFE_INTEGER, latest ?? Number.MAX_SAFE_INTEGER);
   const earliest = since === undefined ? 0 : (seqBehind(db, since - TIME_SLACK_MS) ?? 0);
@@ -65,17 +66,17 @@ export const listMessages = read('listMessages', 'measured', { search: true }, (
   };
 });
 
-/** What two clocks and a slow commit can make of the order of acceptance. */
+/** How much two clocks and a slow commit can change the order of acceptance. */
 const TIME_SLACK_MS = 3_600_000;
 
 interface IndexRange {
   from: string;
-  /** The column that orders it. */
+  /** The column of its order. */
   key: string;
   values: readonly (readonly SQLInputValue[])[];
 }
 
-/** Where messages that may match stand, newest last: of sender domains, of pairs of metadata, or all. */
+/** The ranges that may contain matching messages, newest last: sender domains, pairs of metadata, or all. */
 function placeOf(db: Connection, { domains, metadata }: MessageFilter): IndexRange {
   const domainIds = findNameIds(db, domains);
   const [pair] = metadata ?? [];
@@ -108,7 +109,7 @@ function rangesOf(
   };
 }
 
-/** The first message accepted at that time or later; undefined where there is none. Halves the range of numbers. */
+/** The first message accepted at that time or later; undefined if there is none. Binary search over the numbers. */
 function seqBehind(db: Connection, at: number): number | undefined {
   const next = (seq: number) =>
     db.get<{ seq: number; created_at: number }>(

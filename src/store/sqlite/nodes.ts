@@ -1,6 +1,5 @@
 /**
- * Nodes: epochs, their beats, their leases, and the return of what an ended epoch held. Synchronous functions for the
- * writer, each inside its transaction, and one for readers. `topics/nodes.ts` says what they promise.
+ * Nodes: epochs, heartbeats, leases, and reclaiming the rows of an ended epoch. `topics/nodes.ts` has their promises.
  */
 import type { LivingNode, NodeRow } from '../topics/nodes.ts';
 import type { Connection } from './engine/connection.ts';
@@ -8,7 +7,7 @@ import { read, write } from './engine/operation.ts';
 import { record } from './engine/record.ts';
 import type { Session } from './engine/session.ts';
 
-/** A start that ended so long ago is told to nobody any more. */
+/** An epoch that ended longer ago is deleted. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 const MAX_LEASES_SHOWN = 1000;
 
@@ -21,7 +20,7 @@ export const beginEpoch = write('beginEpoch', 'small', { synced: true }, (sessio
     ...(alone ? [] : [nodeId]),
   );
   for (const { epoch } of over) end(session, epoch, now);
-  // The greatest number stays, so that none is given out twice (AUTOINCREMENT remembers it besides).
+  // The greatest number stays, so that none is used twice (AUTOINCREMENT ensures that too).
   db.run('DELETE FROM node WHERE ended_at < ?', now - KEPT_MS);
   return db.insert('node', {
     node_id: nodeId,
@@ -60,7 +59,7 @@ export const heartbeat = write('heartbeat', 'by key', ({ db }, params) => {
   };
 });
 
-/** Who takes over relies on it. */
+/** Synced, because the node that takes over relies on it. */
 export const endEpoch = write('endEpoch', 'by key', { synced: true }, (session, params) => {
   const { epoch, beat, now } = params;
   const row = session.db.get<{ beat: number }>(
@@ -78,7 +77,7 @@ function end(session: Session, epoch: number, now: number): void {
   session.epochsChanged();
 }
 
-/** Loose index scan over the epochs that hold rows: a step for each, however many rows there are. */
+/** Steps through the epochs that have rows: one step for each, however many rows there are. */
 const heldBy = (table: 'delivery' | 'webhook_call'): string => `
   WITH RECURSIVE held (epoch) AS (
     SELECT min(epoch) FROM ${table} INDEXED BY ${table}_lease WHERE state = 1
@@ -89,8 +88,8 @@ const heldBy = (table: 'delivery' | 'webhook_call'): string => `
   SELECT epoch FROM held WHERE epoch IS NOT NULL AND epoch NOT IN (SELECT epoch FROM node WHERE ended_at IS NULL)`;
 
 /**
- * Gives rows and calls of ended epochs back, due now, at most `limit` together; reclaimed deliveries are marked as
- * possible duplicates, because what they were doing is unknown.
+ * Releases rows and calls of ended epochs, due now, at most `limit` together; reclaimed deliveries are marked as
+ * possible duplicates, because it is unknown whether they were sent.
  */
 export const reclaim = write('reclaim', 'as asked', { rows: 'limit' }, ({ db }, params) => {
   const { now, limit } = params;

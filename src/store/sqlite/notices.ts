@@ -1,7 +1,7 @@
 /**
- * Notices to senders: given a change of a recipient whose sender wants to hear of it, a row in `notice_due` in the same
- * transaction; given a notice that is being committed, its rows go with that commit, so that each fact is told once
- * whatever crashes. A recipient without a wish (`delivery.notify` null: all HTTP mail) costs nothing here.
+ * Notices to senders: a change of a recipient whose sender requested a notice inserts a row in `notice_due` in the same
+ * transaction; the commit of a notice deletes its rows, so that each fact is reported once even after a crash. A
+ * recipient without a request (`delivery.notify` null: all HTTP mail) costs nothing here.
  */
 import { uuidText } from '../../lib/ids.ts';
 import type { MessageId } from '../../model/message.ts';
@@ -16,19 +16,19 @@ import type { ParamsOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 
-/** In `delivery.notify` beside the codes of the kinds: the sender was told of the delay. */
+/** In `delivery.notify`, in addition to the codes of the kinds: the delay was reported. */
 const DELAY_TOLD = 8;
 const DELAY_AFTER_MS = 4 * 3_600_000;
 const HOUR_MS = 3_600_000;
 const HOURS_KEPT = 2;
-/** Facts looked at for each message that is to be found. */
+/** Facts read for each message to be found. */
 const LOOK_AHEAD = 20;
 
-/** Facts that are due, longest due first. Tests hold its plan to the index. */
+/** Due facts, longest due first. Tests check that its plan uses the index. */
 export const DUE_FACTS_SQL = `SELECT message_seq FROM notice_due INDEXED BY notice_due_from
   WHERE due_from <= ? ORDER BY due_from LIMIT ?`;
 
-/** The newest fact of each recipient of a message, without delays that are over. */
+/** The newest fact of each recipient of a message, without delays that have ended. */
 const NEWEST = `FROM notice_due n CROSS JOIN delivery d ON d.id = n.delivery_id
   WHERE n.id IN (SELECT max(id) FROM notice_due WHERE message_seq = ? AND id <= ? GROUP BY delivery_id)
     AND (n.kind <> 4 OR d.state IN (0, 1))`;
@@ -50,7 +50,7 @@ export function notifyBits(kinds: readonly NoticeKind[] | undefined): number | n
   return kinds.reduce((bits, kind) => bits | noticeKindCode.of(kind), 0);
 }
 
-/** To whom the notices of a new message go. */
+/** Stores where the notices of a new message go. */
 export function insertWish(db: Connection, seq: number, message: NewMessage): void {
   if (message.notice === undefined) return;
   const { sender, ret, envid } = message.notice;
@@ -66,7 +66,7 @@ export function insertWish(db: Connection, seq: number, message: NewMessage): vo
   });
 }
 
-/** Keeps a fact to be told, where the sender asked for its kind. */
+/** Stores a fact to report, if the sender requested its kind. */
 export function noteFact(db: Connection, fact: Fact): void {
   if ((fact.notify & noticeKindCode.of(fact.kind)) === 0) return;
   if (fact.kind === 'delay') {
@@ -83,7 +83,7 @@ export function noteFact(db: Connection, fact: Fact): void {
   });
 }
 
-/** Takes what a notice tells away, with the commit of that notice; false where somebody has told it. */
+/** Deletes the facts that a notice reports, in its commit; false if they were already reported. */
 export function tellNotice({ db }: Session, told: NonNullable<ParamsOf<'commitAccepted'>['tells']>): boolean {
   const { messageSeq, upToId, sender, now } = told;
   const { changes } = db.run('DELETE FROM notice_due WHERE message_seq = ? AND id <= ?', messageSeq, upToId);
@@ -170,7 +170,7 @@ function recipientOf(row: FactRow, orcpts: Readonly<Record<string, string>>): Du
   };
 }
 
-/** Four hours, or half of what it may wait at all; told once. */
+/** Four hours, or half of the maximum wait; reported once. */
 function isLongDelay(db: Connection, { notify, deliveryId, at }: Fact): boolean {
   if ((notify & DELAY_TOLD) !== 0) return false;
   const row = db.get<{ since: number; expires_at: number }>(

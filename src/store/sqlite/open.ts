@@ -1,8 +1,8 @@
 /**
- * The SQLite engine behind `Store`: one file, one writer thread in each process, reader threads, group commit. Given a path in an
- * existing folder, leaves `<path>`, `-wal`, `-shm` and `-lock` there, readable by their owner alone. Opening refuses
- * (StoreRefused) what it must not touch; afterwards a full or failing disk makes calls reject with StoreUnavailable
- * until a write or the probe, about once a second, succeeds.
+ * The SQLite engine of `Store`: one file, one writer thread in each process, reader threads, group commit. Takes a path
+ * in an existing folder; creates `<path>`, `-wal`, `-shm` and `-lock` there, readable only by their owner. Opening
+ * refuses files that it must not change (StoreRefused); afterwards a full or failing disk makes calls reject with
+ * StoreUnavailable until a write or the probe, about once a second, succeeds.
  */
 import { closeSync, openSync } from 'node:fs';
 import type { Clock, Timer } from '../../lib/clock.ts';
@@ -41,7 +41,7 @@ const PATIENT_ROWS = 64;
 const MAX_BATCH_ROWS = 1000;
 const PROBE_EVERY_MS = 1000;
 
-/** Whoever wants to know what the store goes through. */
+/** Gets the store's log lines. */
 export type StoreLog = (
   level: 'info' | 'warn' | 'error',
   message: string,
@@ -53,24 +53,28 @@ export interface SqliteStoreOptions {
   path: string;
   clock: Clock;
   log?: StoreLog;
-  /** How long outcomes and events wait for company before they are committed alone. Default 20, 0 = not at all. */
+  /**
+   * How long outcomes and events wait for other operations before they are committed alone. Default 20, 0 = not at all.
+   */
   patienceMs?: number;
   /**
-   * The writing thread died, for this reason, and with it answers: what was committed may be leased to nobody who knows.
-   * `writable` is false from now on. What is written all the same is written by a new thread, so that a process can give
-   * back what it holds before it ends. Called at most once.
+   * The writer thread died, for this reason, and answers were lost: committed rows may be leased without anybody
+   * knowing it. `writable` is false from now on. Later writes use a new thread, so that a process can release what it
+   * has before it ends. Called at most once.
    */
   onLost?: (reason: string) => void;
   /** Failpoints `store-write` and `store-death`, for tests. */
   failStoreWrites?: FailStoreWrites | null;
   /** Largest size of the database in pages, for tests of a full disk. */
   maxPages?: number | null;
-  /** Other processes of this machine, all opening it so, work with the same file. Default: nobody else may. */
+  /**
+   * Other processes of this machine, which all use this option, work with the same file. Default: no other process may.
+   */
   shared?: boolean;
-  /** 0 = everything on the caller's thread, for tests on a virtual clock. Left out: threads of its own. */
+  /** 0 = everything on the caller's thread, for tests on a virtual clock. Default: separate threads. */
   threads?: 0;
   /**
-   * With `threads: 0`: the one connection, on the current schema, for everything; `path` is not looked at, no lock is
+   * With `threads: 0`: the only connection, with the current schema, for everything; `path` is ignored, no lock is
    * taken, and `close` leaves it open. Several stores may follow one another on it, as processes do on a file.
    */
   connection?: Connection;
@@ -78,7 +82,7 @@ export interface SqliteStoreOptions {
 
 const NO_LOCK: StoreLock = { alone: true, async share() {}, release() {} };
 
-/** The file and its lock are nobody else's to read. */
+/** Only the owner may read the file and its lock. */
 async function lockPrivately(path: string, clock: Clock, shared: boolean): Promise<StoreLock> {
   makePrivate(path);
   makePrivate(`${path}-lock`);
@@ -117,13 +121,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
           new URL('./engine/reader-thread.ts', import.meta.url),
           readerData,
         );
-  // One reader does everything until a read meets a search that is under way; from then on searches have it alone.
-  // A thread holds about 15 MiB, and a server with little to do never needs the second one.
+  // One reader does everything until a read meets a running search; from then on a second one runs the searches. A
+  // thread needs about 15 MiB, and a server with little to do never needs the second one.
   const searcher = makeReader();
   const reader = makeReader();
   let searching = 0;
   let apart = false;
-  // It starts beside the writer; should it fail, the first read says so.
+  // It starts at the same time as the writer; if it fails, the first read reports it.
   searcher.start().catch(() => {});
   try {
     await writer.start();
@@ -171,7 +175,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     else noteTrouble(answer?.kind === 'unavailable' ? answer.reason : 'the probe failed');
   }
 
-  /** One answer per call even where the thread dies. */
+  /** One answer per call even if the thread dies. */
   async function askWriter(request: WriterRequest, transfer: readonly ArrayBuffer[]): Promise<WriterReply> {
     try {
       return await writer.ask(request, transfer);
@@ -255,14 +259,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
   const suppressing = createSuppressionFilter(() => read('suppressedDomains', undefined));
 
-  /** A write that may make the first entry of a domain. */
+  /** A write that may store the first entry of a domain. */
   function suppress<Result>(write: () => Promise<Result>): Promise<Result> {
     suppressing.changed();
     return write().finally(() => suppressing.changed());
   }
 
   async function suppressedAmong(params: ParamsOf<'suppressedAmong'>): Promise<ResultOf<'suppressedAmong'>> {
-    // What another process has added is not known here.
+    // Entries added by another process are not known here.
     const known = shared || (suppressing.known(params.domain) ?? (await suppressing.mayHave(params.domain)));
     return known ? read('suppressedAmong', params) : [];
   }
@@ -270,14 +274,14 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   async function close(): Promise<void> {
     probeTimer?.cancel();
     await group.drain();
-    // Readers first: the last connection to leave folds the journal into the database.
+    // Readers first: the last connection to close copies the journal into the database.
     await Promise.all([reader.close({ kind: 'close' }), searcher.close({ kind: 'close' })]);
     await writer.close({ kind: 'close' });
     lock.release();
     log('info', 'the store is closed', { path });
   }
 
-  /** A method for each operation; those below that do more take the place of theirs. */
+  /** A method for each operation; those below that do more replace theirs. */
   const operations = Object.fromEntries([
     ...Object.values(WRITES).map(({ operation }) => [operation, (params: never) => write(operation, params)]),
     ...Object.values(READS).map(({ operation }) => [operation, (params: never) => read(operation, params)]),
@@ -323,7 +327,7 @@ function settleWith<Result>(
   else reject(answer.error);
 }
 
-/** Creates the file for its owner alone; SQLite gives its companions the same mode. */
+/** Creates the file readable only by its owner; SQLite gives its other files the same mode. */
 function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, 'a', 0o600));

@@ -1,6 +1,6 @@
 /**
- * Every operation of this engine, gathered from the files of the topics: each export that was made by `read` or `write`
- * (engine/operation.ts) and bears a name of the Store. One that no file has does not compile here; a new file needs its line.
+ * Every operation of this engine, collected from the files of the topics: each export made by `read` or `write`
+ * (engine/operation.ts) with a name of the Store. A missing operation does not compile here; a new file needs its line.
  */
 import * as accept from './acceptance.ts';
 import * as callPortions from './call-portions.ts';
@@ -78,7 +78,7 @@ export type ReadName = NamesOf<{ kind: 'read' }>;
 /** Those with a case in bounded.test.ts. */
 export type MeasuredName = NamesOf<{ bound: 'measured' }>;
 
-/** The compiler names here what no file has. */
+/** A missing operation is a compiler error here. */
 const ALL: { readonly [Name in OperationName]: Write<Name> | Read<Name> | LongRead<Name> } = GATHERED;
 
 /** Everything the writer thread can do. */

@@ -1,19 +1,22 @@
 /**
- * What is kept of a removed message with an unsubscribe link: for each copy that may have arrived, the number of its
+ * What is kept of a deleted message with an unsubscribe link: for each copy that may have arrived, the number of its
  * delivery and, once per reader, the address. The token in the mail contains only that number, so this is all that a
- * later unsubscribe needs. About twenty bytes per link. Erasing a reader removes the address of all of them.
+ * later unsubscribe needs. About twenty bytes per link. Erasing a reader deletes the address of all of them.
  */
 import { stateCode } from '../shared/codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { write } from './engine/operation.ts';
 
-/** The bit of `message.personal` that says: with an unsubscribe link of ours. */
+/** The bit of `message.personal` for messages with our unsubscribe link. */
 const OFFERS = 2;
 
-/** Copies that may have arrived somewhere: sent for real, or under way when a process died, and not bounced. */
+/** Copies that may have arrived: really sent, or being sent when a process died, and not bounced. */
 const ARRIVED = `d.message_seq = ?1 AND d.sandbox IS NULL AND (d.attempts > 0 OR d.may_be_duplicate = 1) AND d.state <> ${stateCode.of('bounced')}`;
 
-/** Keeps what the links of a message need that is about to go, unless its address is `except`; how many rows. */
+/**
+ * Keeps what the links of a message need that is about to be deleted, unless its address is `except`; returns how many
+ * rows.
+ */
 export function keepOptOuts(
   db: Connection,
   message: { seq: number; domainId: number; personal: number; sandbox: number; createdAt: number },
@@ -40,7 +43,7 @@ export function keepOptOuts(
   ).changes;
 }
 
-/** Whose link a delivery's was, once the message is gone; null = unknown, too old, or erased. */
+/** The reader of a delivery's link after the message was deleted; null = unknown, too old, or erased. */
 export function optOutReader(
   db: Connection,
   deliveryId: number,
@@ -53,7 +56,7 @@ export function optOutReader(
   return row === undefined ? null : { domainId: row.domain_id, domain: row.domain, address: row.address };
 }
 
-/** A person's links lead to nobody from now on. */
+/** Makes a person's links invalid. */
 export function forgetOptOuts(db: Connection, key: string): void {
   db.run('DELETE FROM opt_out_reader WHERE key = ?', key);
 }

@@ -1,9 +1,9 @@
 /**
- * The queue: which queues are due, claiming under a lease, settling what became of it, giving leases back.
- * A claim stamps the caller's epoch on the row; only the same epoch may settle or release it, and whoever comes too
- * late changes nothing but leaves a `late_outcome` in the timeline. Searches go by the partial indexes over queued
- * and leased rows, so their cost does not grow with what is finished. The index names are spelled out: without
- * statistics the planner may otherwise prefer a wider index.
+ * The queue: which queues are due, claiming with a lease, settling outcomes, releasing leases. A claim writes the
+ * caller's epoch to the row; only the same epoch may settle or release it, and a later outcome changes nothing but
+ * leaves a `late_outcome` in the timeline. Searches use the partial indexes over queued and leased rows, so their cost
+ * does not grow with finished rows. The index names are spelled out: without statistics the planner may otherwise
+ * prefer a wider index.
  */
 
 import { uuidText } from '../../lib/ids.ts';
@@ -29,7 +29,7 @@ import { noteFact } from './notices.ts';
 import { applySignal, forgetEvidence, reasonsFor } from './suppressions.ts';
 import { totalOf } from './totals.ts';
 
-/** Queues with rows that wait, behind a place, earliest due first. Tests hold its plan to the index. */
+/** Queues with waiting rows after a position, earliest due first. Tests check that its plan uses the index. */
 export const DUE_QUEUES_SQL = `SELECT w.queue_id AS id, w.due_at, q.lane, n.text AS sender_domain, q.recipient_domain, q.route_key
   FROM waiting_queue w INDEXED BY waiting_queue_due CROSS JOIN dest_queue q ON q.id = w.queue_id
     CROSS JOIN name n ON n.id = q.sender_domain
@@ -43,11 +43,11 @@ const CLAIM_COLUMNS = `d.id, d.queue_id, d.message_seq, d.attempts, d.expires_at
 const CLAIM_JOINS = `CROSS JOIN message m ON m.seq = d.message_seq
   CROSS JOIN dest_queue q ON q.id = d.queue_id CROSS JOIN name n ON n.id = m.domain_id`;
 
-/** The earliest due rows of one queue. Tests hold its plan to the index. */
+/** The earliest due rows of one queue. Tests check that its plan uses the index. */
 export const CLAIM_DUE_SQL = `SELECT ${CLAIM_COLUMNS} FROM delivery d INDEXED BY delivery_due ${CLAIM_JOINS}
   WHERE d.state = 0 AND d.queue_id = ? AND d.due_at <= ? AND d.expires_at > ? ORDER BY d.due_at, d.id LIMIT ?`;
 
-/** Rows past their expiry. Tests hold its plan to the index. */
+/** Expired rows. Tests check that its plan uses the index. */
 export const CLAIM_EXPIRED_SQL = `SELECT ${CLAIM_COLUMNS} FROM delivery d INDEXED BY delivery_expiry ${CLAIM_JOINS}
   WHERE d.state = 0 AND d.expires_at <= ? ORDER BY d.expires_at, d.id LIMIT ?`;
 
@@ -82,7 +82,7 @@ export const nextDueAt = read('nextDueAt', 'measured', (db) => {
   return db.get<{ due_at: number | null }>(sql)?.due_at ?? null;
 });
 
-/** How much waits, is being sent, and is still to be called. */
+/** How many recipients wait, are being sent, and how many calls are pending. */
 export const queueCounts = read('queueCounts', 'measured', (db, params) => {
   const dueAt = nextDueAt(db, undefined);
   const queued = totalOf(db, 'unfinished');
@@ -94,7 +94,10 @@ export const queueCounts = read('queueCounts', 'measured', (db, params) => {
   };
 });
 
-/** Leases the earliest due rows of one queue; at least one row however large, then up to `maxBytes` of content. A claim lost with the power would let the row go out again without the mark of a possible duplicate. */
+/**
+ * Leases the earliest due rows of one queue; at least one row of any size, then up to `maxBytes` of content. Synced:
+ * after a power failure, a lost claim would let the row be sent again without the mark of a possible duplicate.
+ */
 export const claimDue = write('claimDue', 'as asked', { synced: true, rows: 'limit' }, (session, params) => {
   if (session.hasEnded(params.epoch)) return [];
   const rows = session.db.all<ClaimRow>(CLAIM_DUE_SQL, params.queueId, params.now, params.now, params.limit);
@@ -117,7 +120,7 @@ export const claimExpired = write('claimExpired', 'as asked', { rows: 'limit' },
   return rows.map((row) => lease(session, row, params, accepting));
 });
 
-/** Records outcomes under their leases. */
+/** Records outcomes for leased rows. */
 export const settle = write(
   'settle',
   'by key',
@@ -132,7 +135,7 @@ export const settle = write(
   },
 );
 
-/** Gives leases of `epoch` back unchanged; rows that are no longer leased to it are left alone. */
+/** Releases leases of `epoch` unchanged; rows that are no longer leased to it are left alone. */
 export const release = write('release', 'by key', { rows: 'deliveryIds' }, ({ db }, params) => {
   for (const id of params.deliveryIds) {
     db.run(
@@ -145,7 +148,7 @@ export const release = write('release', 'by key', { rows: 'deliveryIds' }, ({ db
   }
 });
 
-/** The earliest rows of one queue that are due later. Tests hold its plan to the index. */
+/** The earliest later rows of one queue. Tests check that its plan uses the index. */
 export const HURRY_SQL = `UPDATE delivery SET due_at = ? WHERE id IN (
     SELECT id FROM (SELECT id, wait_reason FROM delivery INDEXED BY delivery_due
       WHERE state = 0 AND queue_id = ? AND due_at > ? ORDER BY due_at LIMIT 500)
@@ -187,7 +190,7 @@ interface ClaimRow {
   route_key: string;
 }
 
-/** Ids that count on from `first` in its last 48 bits (RFC 9562 §6.2): one random id is enough for a whole claim. */
+/** Ids that count up from `first` in their last 48 bits (RFC 9562 §6.2): one random id is enough for a whole claim. */
 function eventIdsFrom(first: string): () => string {
   let last: number | null = null;
   return () => {
@@ -300,7 +303,7 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
   return 'settled';
 }
 
-/** What a sender would call the outcome; null where there is nothing to tell. */
+/** The kind of notice for an outcome; null if there is none. */
 function toldAs(state: Settlement['state']): NoticeKind | null {
   switch (state) {
     case 'delivered':
@@ -319,8 +322,8 @@ function toldAs(state: Settlement['state']): NoticeKind | null {
 }
 
 /**
- * One timeline entry under the id of the outcome's first event; an outcome without events leaves no trace. One that is told
- * again, because its answer was lost, was settled under its lease.
+ * One timeline entry with the id of the outcome's first event; an outcome without events leaves none. A repeated one,
+ * after a lost answer, was settled under its lease.
  */
 function recordLate(session: Session, outcome: Settlement): 'settled' | 'fenced' {
   const { db } = session;

@@ -1,7 +1,7 @@
 /**
- * Mail quotas: what a sender domain used up of its minute, hour and day. Counted in the transaction that stores the
- * messages, by the one writer: exact, and there after a restart. A row holds the latest window alone; a clock that was
- * set back goes on in that one.
+ * Mail quotas: what a sender domain has used of its minute, hour and day. Counted in the transaction that stores the
+ * messages, by the only writer: exact, and kept over a restart. A row contains only the latest window; if the clock is
+ * set back, that window continues.
  */
 import { QUOTA_PERIODS, windowStart } from '../../model/quota.ts';
 import type { CommitResult, QuotaCharge } from '../topics/acceptance.ts';
@@ -11,7 +11,7 @@ import { findNameId, type Session } from './engine/session.ts';
 
 type Exceeded = Extract<CommitResult, { kind: 'quota-exceeded' }>;
 
-/** Charges every domain, or none of them and says which quota is used up. */
+/** Charges every domain, or none and returns the quota that is used up. */
 export function charge(session: Session, charges: readonly QuotaCharge[]): Exceeded | null {
   const { db } = session;
   const rows: [domainId: number, period: number, startedAt: number, used: number][] = [];
@@ -51,7 +51,7 @@ export const quotaUse = read('quotaUse', 'by key', (db, params) => {
   });
 });
 
-/** The stored window where it is not over yet, else a new one. */
+/** The stored window if it has not ended, otherwise a new one. */
 function windowOf(db: Connection, domainId: number, code: number, start: number) {
   const row = db.get<{ started_at: number; used: number }>(
     'SELECT started_at, used FROM quota_use WHERE domain_id = ? AND period = ?',

@@ -1,7 +1,7 @@
 /**
- * Opens, clicks and opt-outs: facts that come with a token in place of a lease. Given a delivery by its number, the
- * sender domain and the message are looked up here, so nobody can tell a fact about another domain's mail. A delivery
- * that is no longer kept takes no facts.
+ * Opens, clicks and unsubscribes: facts proved by a token instead of a lease. The sender domain and the message of a
+ * delivery are looked up here, so nobody can record a fact about another domain's mail. A deleted delivery gets no
+ * facts.
  */
 import { uuidText } from '../../lib/ids.ts';
 import type { TokenSlots } from '../../model/personal.ts';
@@ -63,7 +63,7 @@ export const unsubscribe = write('unsubscribe', 'by key', { synced: true }, (ses
       deliveryId,
       eventKindCode.of('unsubscribed'),
     ) !== undefined;
-  // What the sandbox plays never suppresses.
+  // Simulated mail never suppresses.
   const added =
     !found.sandbox &&
     insertSuppression(
@@ -79,12 +79,12 @@ export const unsubscribe = write('unsubscribe', 'by key', { synced: true }, (ses
       now,
     );
   if (told && !added) return { kind: 'repeated', domain };
-  // The same wish in two messages is one entry; each of the messages tells of it once.
+  // The same wish for two messages is one entry; each of the messages has its event once.
   appendEvent(session, event, subject);
   return { kind: 'unsubscribed', domain };
 });
 
-/** The message is gone: its event stands alone, and the entry being there is all that tells a repetition. */
+/** The message was deleted: its event is not linked to one, and only the existing entry shows a repetition. */
 function unsubscribeLater(
   session: Session,
   { deliveryId, event, rule, now }: ParamsOf<'unsubscribe'>,

@@ -8,7 +8,7 @@ import { queueLaneCode } from '../shared/codes.ts';
 import type { Connection } from './engine/connection.ts';
 import { write } from './engine/operation.ts';
 
-/** Queued rows behind a place in the due index. Tests hold its plan to the index. */
+/** Queued rows after a position in the due index. Tests check that its plan uses the index. */
 export const REFILE_SQL = `SELECT d.id, d.queue_id, d.due_at, m.tags, q.lane, q.sender_domain, q.recipient_domain, q.route_key
   FROM delivery d INDEXED BY delivery_due CROSS JOIN message m ON m.seq = d.message_seq
   CROSS JOIN dest_queue q ON q.id = d.queue_id
@@ -36,10 +36,10 @@ export const refile = write('refile', 'as asked', { rows: 'limit' }, (session, p
   const { db } = session;
   const tags = JSON.stringify([...params.tags].sort());
   const stored = fact(db, 'route_refile');
-  // What was begun for other tags and broken off has moved rows already, however often it was right before.
+  // An interrupted move for other tags has already moved rows, even if the tags are the old ones again.
   if (stored === null && (fact(db, 'route_tags') ?? '[]') === tags) return { done: true, moved: 0 };
   const begun = stored === null ? null : (JSON.parse(stored) as Progress);
-  // Begun for other tags, it has to look at everything again.
+  // One that was begun for other tags must start again.
   const from = begun !== null && begun.tags === tags ? begun : { tags, queueId: 0, dueAt: 0, id: 0 };
   const rows = db.all<Row>(REFILE_SQL, from.queueId, from.dueAt, from.id, params.limit);
   const named = new Set(params.tags);

@@ -1,8 +1,8 @@
 /**
- * Retention: what may be forgotten, found by readers, and the small steps that forget it. A content goes when every
- * recipient of its message is final and no capture of the sandbox shows it; a message goes with everything that hangs
- * on it. Searches walk an index from the oldest on and end at the first that is too young, so their cost follows what
- * they find, not what is kept.
+ * Retention: finds expired data by reading, and deletes it in small steps. A content is deleted when every recipient of
+ * its message is final and no capture of the sandbox shows it; a message is deleted with everything that belongs to it.
+ * Searches follow an index from the oldest row and end at the first one that is too young, so their cost depends on
+ * what they find, not on what is kept.
  */
 import { dropLater } from './call-portions.ts';
 import { dropContent, dropUnkeptContent, SHOWN, STEP_BYTES, WAITS } from './contents.ts';
@@ -14,7 +14,7 @@ import { ERASED } from './erasing.ts';
 import { keepOptOuts } from './opt-outs.ts';
 import { totalOf } from './totals.ts';
 
-/** Contents that one domain keeps, oldest first. Tests hold the plans of these to their indexes. */
+/** Contents of one domain, oldest first. Tests check that these plans use their indexes. */
 export const KEPT_CONTENTS_SQL = `SELECT m.seq, m.created_at, m.size, ${WAITS} OR ${SHOWN} AS stays
   FROM kept_content k CROSS JOIN message m ON m.seq = k.message_seq
   WHERE k.domain_id = ? AND k.message_seq > ? ORDER BY k.message_seq LIMIT ?`;
@@ -27,7 +27,7 @@ export const OLD_MESSAGES_SQL = `SELECT m.seq, m.created_at, m.size, ${WAITS} AS
 export const OLDEST_CONTENTS_SQL = `SELECT m.seq, m.created_at, m.size, ${WAITS} OR ${SHOWN} AS stays
   FROM content c CROSS JOIN message m ON m.seq = c.message_seq WHERE c.message_seq > ? ORDER BY c.message_seq LIMIT ?`;
 
-/** Calls behind an id, oldest first. `stays`: somebody still waits for it. */
+/** Calls after an id, oldest first. `stays`: the call is still needed. */
 export const OLD_CALLS_SQL = `SELECT c.id, c.created_at, c.updated_at,
     c.state IN (0, 1) AND EXISTS (SELECT 1 FROM webhook w WHERE w.id = c.webhook_id AND w.enabled = 1) AS stays
   FROM webhook_call c WHERE c.id > ? ORDER BY c.id LIMIT ?`;
@@ -39,10 +39,10 @@ interface Candidate {
   stays: number;
 }
 
-/** Sender domains that have messages: one step of the index each. */
+/** Sender domains with messages: one step of the index each. */
 export const domainsWithMail = readInSteps('domainsWithMail', (db) => namesIn(db, 'message'));
 
-/** One page of what may go. */
+/** One page of expired data. */
 export const findExpired = read('findExpired', 'measured', { search: true }, (db, params) => {
   const domainId = findNameId(db, params.domain);
   if (domainId === null) return { seqs: [], nextSeq: null };
@@ -57,7 +57,7 @@ export const findExpired = read('findExpired', 'measured', { search: true }, (db
   };
 });
 
-/** Octets of all contents that are kept: a walk over the narrow table of them. */
+/** Octets of all contents: a scan of their narrow table. */
 export const contentBytes = read('contentBytes', 'measured', (db) => totalOf(db, 'contents'));
 
 export const domainUse = read('domainUse', 'by key', { search: true }, (db, params) => {
@@ -75,7 +75,7 @@ export const domainUse = read('domainUse', 'by key', { search: true }, (db, para
   });
 });
 
-/** The oldest contents that may go. */
+/** The oldest contents that may be deleted. */
 export const findOldestContents = read('findOldestContents', 'measured', { search: true }, (db, params) => {
   const rows = db.all<Candidate>(OLDEST_CONTENTS_SQL, params.afterSeq, params.limit);
   const seqs: number[] = [];
@@ -105,10 +105,10 @@ export const purgeContents = write('purgeContents', 'measured', { portion: true 
   return { done, removed };
 });
 
-/** Rows of the events of one message, with their calls, that one step looks at. */
+/** Rows of the events of one message, with their calls, that one step reads. */
 const EVENT_ROWS = 1000;
 
-/** Removes messages until enough rows are gone. */
+/** Deletes messages until enough rows are gone. */
 export const purgeMessages = write('purgeMessages', 'measured', { portion: true }, ({ db }, params) => {
   let rows = 0;
   let done = 0;
@@ -119,7 +119,7 @@ export const purgeMessages = write('purgeMessages', 'measured', { portion: true 
     if (!mayForget(db, seq, first.seqs)) {
       done += 1;
     } else if (first.more) {
-      // Very many events: the oldest of them, and the message itself in a later step.
+      // Very many events: first the oldest of them, and the message itself in a later step.
       rows += dropEvents(db, first);
       break;
     } else {
@@ -137,7 +137,7 @@ interface FirstEvents {
   more: boolean;
 }
 
-/** The oldest events of a message, as many as one step may look at: a domain has some hundred webhooks at most. */
+/** The oldest events of a message, as many as one step may read: a domain has at most some hundred webhooks. */
 function firstEvents(db: Connection, seq: number): FirstEvents {
   const row = db.get<{ domain_id: number; hooks: number }>(
     `SELECT domain_id, (SELECT count(*) FROM webhook w WHERE w.domain_id = m.domain_id) AS hooks
@@ -151,7 +151,7 @@ function firstEvents(db: Connection, seq: number): FirstEvents {
   return { domainId: row.domain_id, seqs: seqs.slice(0, most), more: seqs.length > most };
 }
 
-/** Removes captures that are old enough, and contents that were kept for them alone. */
+/** Deletes captures that are old enough, and contents that were kept only for them. */
 export const purgeCaptures = write('purgeCaptures', 'measured', { portion: true }, ({ db }, params) => {
   const oldest = db.all<{ seq: number; at: number; message_seq: number }>(
     'SELECT seq, at, message_seq FROM capture ORDER BY seq LIMIT ?',
@@ -168,7 +168,7 @@ export const purgeCaptures = write('purgeCaptures', 'measured', { portion: true 
   return gone;
 });
 
-/** Removes calls that are over. */
+/** Deletes finished calls. */
 export const purgeCalls = write('purgeCalls', 'measured', { portion: true }, ({ db }, params) => {
   const rows = db.all<{ id: number; created_at: number; updated_at: number; stays: number }>(
     OLD_CALLS_SQL,
@@ -221,7 +221,10 @@ function dropEvents(db: Connection, { domainId, seqs }: FirstEvents): number {
   return rows;
 }
 
-/** Removes a message and all that hangs on it but for the meaning of its unsubscribe links; how many rows that were. */
+/**
+ * Deletes a message and everything that belongs to it except the meaning of its unsubscribe links; returns how many
+ * rows.
+ */
 function dropMessage(db: Connection, seq: number, events: FirstEvents): number {
   const message = db.get<{ domain_id: number; personal: number; sandbox: number; created_at: number }>(
     'SELECT domain_id, personal, sandbox, created_at FROM message WHERE seq = ?',
@@ -241,7 +244,7 @@ function dropMessage(db: Connection, seq: number, events: FirstEvents): number {
   return rows;
 }
 
-/** Everything else that goes with a message, by its number, the message last. */
+/** Everything else that is deleted with a message, by its number, the message last. */
 const HANGING = [
   ['capture', 'message_seq'],
   ['content', 'message_seq'],

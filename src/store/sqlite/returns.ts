@@ -1,7 +1,7 @@
 /**
- * What comes back after delivery. Given a fact about one delivery, its event, the webhook calls, the new state and the
- * suppression are one transaction, and a row in `return_fact` keeps it from acting twice. The only change of state is
- * delivered → bounced; the rest are facts in the timeline.
+ * Returned mail. A fact about one delivery, its event, the webhook calls, the new state and the suppression are one
+ * transaction, and a row in `return_fact` prevents repeating it. The only change of state is delivered → bounced; other
+ * facts are only in the timeline.
  */
 import { uuidText } from '../../lib/ids.ts';
 import type { MessageId } from '../../model/message.ts';
@@ -22,7 +22,7 @@ import { noteFact } from './notices.ts';
 import { applySignal, tellChange } from './suppressions.ts';
 
 const MAX_SUBJECTS = 1000;
-/** Of a message, oldest first: opens and clicks, of which there may be any number, come after what was delivered. */
+/** Of a message, oldest first: opens and clicks, of which there may be many, come after its deliveries. */
 const MAX_EVENTS_READ = 2_000;
 
 export const returnSubjects = read('returnSubjects', 'measured', (db, params) => {
@@ -41,7 +41,7 @@ export const returnSubjects = read('returnSubjects', 'measured', (db, params) =>
     value,
     MAX_SUBJECTS,
   );
-  // A recipient that counts as delivered has not changed since; of the others the events say when that was.
+  // A recipient that counts as delivered has not changed since; for others the events say when it was delivered.
   const [other] = rows.filter(({ state }) => stateCode.word(state) !== 'delivered');
   const sentAt = other === undefined ? new Map<number, number>() : deliveredAt(db, other.message_seq);
   return rows.map((row) => ({
@@ -56,7 +56,7 @@ export const returnSubjects = read('returnSubjects', 'measured', (db, params) =>
   }));
 });
 
-/** When the recipients of a message were last delivered, as far as its first events say. */
+/** When the recipients of a message were last delivered, according to its first events. */
 function deliveredAt(db: Connection, messageSeq: number): Map<number, number> {
   const rows = db.all<{ delivery_id: number; at: number }>(
     `SELECT delivery_id, max(at) AS at FROM (SELECT delivery_id, kind, at FROM event INDEXED BY event_message
@@ -99,7 +99,7 @@ export const outcomeRates = read('outcomeRates', 'measured', { search: true }, (
   const domainId = findNameId(db, params.domain);
   if (domainId === null) return { outcomes: 0, bounced: 0, complained: 0 };
   const { window } = params;
-  // Sandbox mail is looked past, but not without end.
+  // Sandbox mail is skipped, up to a limit.
   const newest = (kind: 'delivered' | 'bounced') => `SELECT delivery_id, at FROM
       (SELECT delivery_id, at FROM event INDEXED BY event_kind
        WHERE domain_id = ? AND kind = ${eventKindCode.of(kind)} ORDER BY at DESC LIMIT ${4 * window})`;
@@ -156,7 +156,7 @@ function bounce(
   now: number,
 ): ReturnResult {
   const state = stateCode.word(row.state);
-  // The far side is quicker than our own record of its "250": asked again, the delivery is there.
+  // The remote may report before our own record of its "250": when asked again, the delivery is there.
   if (state === 'sending' && fact.mayWait) return 'under-way';
   if (!isNew(session, fact, fact.class, row.attempts, now)) return 'repeated';
   if (state !== 'delivered') {
@@ -195,7 +195,7 @@ function takeBack(
   );
   if (complaint === undefined) return 'nothing';
   if (!isNew(session, fact, '', 0, now)) return 'repeated';
-  // Only what this message's complaint made: one by hand, or about other mail, stays.
+  // Only the entry of this message's complaint: one made by hand, or by other mail, stays.
   const key = suppressionKey(row.address);
   const { changes } = session.db.run(
     'DELETE FROM suppression WHERE domain_id = ? AND key = ? AND reason = ? AND message_id = ?',

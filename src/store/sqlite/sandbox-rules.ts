@@ -1,6 +1,6 @@
 /**
- * Faults on demand: rules of sender domains, and which recipient each was used for, so that a recipient's next attempt
- * is played by the same rule and a count is never exceeded. All that ends is removed when the next rule comes.
+ * Sandbox rules of sender domains, and which recipient each was used for, so that a recipient's next attempt uses the
+ * same rule and a count is never exceeded. Ended rules are deleted when a new one is added.
  */
 import type { SandboxRule } from '../../model/sandbox-rule.ts';
 import { senderName } from './captures.ts';
@@ -33,7 +33,7 @@ const RULE = record<Omit<SandboxRule, 'domain' | 'reply'>>(
 const COLUMNS = `r.seq, ${RULE.columns}, n.text AS domain, r.reply_code, r.reply_enhanced, r.reply_text`;
 const VIEW = `SELECT ${COLUMNS} FROM sandbox_rule r CROSS JOIN name n ON n.id = r.domain_id`;
 
-/** Ended rules that one new rule clears away: more than it adds. */
+/** Ended rules that one new rule deletes: more than it adds. */
 const ENDED_AT_ONCE = 200;
 const RULES_PER_STEP = 500;
 

@@ -1,4 +1,4 @@
-/** User names and passwords for SMTP submission. A name is given once; a list never shows another domain's. */
+/** User names and passwords for SMTP submission. A name is unique; a list never contains those of another domain. */
 import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import { createFilter } from './engine/filter.ts';
 import { mergedRows, type Ranges } from './engine/merged.ts';
@@ -47,7 +47,7 @@ export const getSmtpCredential = read('getSmtpCredential', 'by key', (db, { user
   return row === undefined ? null : CREDENTIAL.value(row);
 });
 
-/** Above every id: ids are of digits and small letters. */
+/** Greater than every id: ids consist of digits and small letters. */
 const AFTER_ALL_IDS = '~';
 
 /** Those of the given domains, or all, by id, the newest first. */
@@ -67,7 +67,7 @@ export const listSmtpCredentials = read('listSmtpCredentials', 'measured', (db, 
   return mergedRows(db, all, limit).map(CREDENTIAL.value);
 });
 
-/** Removes one of the given domains; false where there is none of that id. */
+/** Removes one of the given domains; false if there is none with this id. */
 export const removeSmtpCredential = write(
   'removeSmtpCredential',
   'by key',

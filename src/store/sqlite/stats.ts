@@ -1,8 +1,7 @@
 /**
- * Counts of events per interval, kind and group, read from the event log itself: one range of the (domain, kind, at)
- * index per sender domain and kind, read piece by piece so that others are answered between. Given a range of time; leaves
- * counts, or says that the range holds more events than it may read, which it finds out by the index alone before it reads
- * anything.
+ * Counts of events per interval, kind and group, read from the event log: one range of the (domain, kind, at) index per
+ * sender domain and kind, in pieces, so that other reads are answered in between. If the range contains more events
+ * than it may read, it says so; it finds that out from the index before it reads anything.
  */
 import type { EventKind } from '../../model/event.ts';
 import { eventKindCode } from '../shared/codes.ts';
@@ -12,7 +11,7 @@ import { type ParamsOf, readInSteps, type Steps } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';
 import { everyDomain } from './events.ts';
 
-/** What names the group of an event, and the joins it takes; `d` is the recipient's row. */
+/** The column that names the group of an event, and the joins for it; `d` is the recipient's row. */
 const GROUPS: Readonly<Record<StatsGroupBy | 'none', { column: string; joins: string }>> = {
   none: { column: "''", joins: '' },
   domain: { column: 'n.text', joins: 'CROSS JOIN name n ON n.id = e.domain_id' },
@@ -20,25 +19,25 @@ const GROUPS: Readonly<Record<StatsGroupBy | 'none', { column: string; joins: st
     column: 'q.recipient_domain',
     joins: 'CROSS JOIN dest_queue q ON q.id = d.queue_id',
   },
-  // A message without tags counts under the empty tag, so that the groups add up to everything.
+  // A message without tags counts under the empty tag, so that the groups add up to the total.
   tag: {
     column: 't.value',
     joins: `CROSS JOIN message m ON m.seq = e.message_seq CROSS JOIN json_each(coalesce(m.tags, '[""]')) t`,
   },
 };
 
-/** Events read in one step; by tag that takes some 10 ms. */
+/** Events read in one step; grouped by tag this takes some 10 ms. */
 const EVENTS_PER_STEP = 5_000;
-/** Events passed over in the index in one step, and ranges of it that are begun. */
+/** Events skipped in the index in one step, and ranges of it that are started. */
 const PLACES_PER_STEP = 20_000;
 const RANGES_PER_STEP = 500;
-/** Groups looked at in one step when the largest are chosen. */
+/** Groups examined in one step when the largest are chosen. */
 const GROUPS_PER_STEP = 20_000;
 
 const BEHIND = `FROM event e INDEXED BY event_kind
   WHERE e.domain_id = ? AND e.kind = ? AND (e.at, e.seq) > (?, ?) AND e.at < ?`;
 
-/** The statement that counts one piece: what stands behind one place, up to another. Tests hold its plan to the index. */
+/** The statement that counts one piece: from one position to another. Tests check that its plan uses the index. */
 export function countPieceSql(groupBy: StatsGroupBy | 'none'): string {
   const { column, joins } = GROUPS[groupBy];
   return `SELECT e.at / CAST(? AS INTEGER) AS bucket, ${column} AS name, count(*) AS n
@@ -48,7 +47,7 @@ export function countPieceSql(groupBy: StatsGroupBy | 'none'): string {
     GROUP BY bucket, name`;
 }
 
-/** Events of one domain and kind between two places of the index, `n` of them. */
+/** Events of one domain and kind between two positions of the index, `n` of them. */
 interface Piece {
   domainId: number;
   kind: EventKind;
@@ -113,7 +112,7 @@ export const stats = readInSteps('stats', function* (db, params) {
     addTo(all, count);
     group.total += count.n;
     const before = group.counts.at(-1);
-    // The next piece of the same range often goes on in the same interval.
+    // The next piece of the same range often continues in the same interval.
     if (before?.at === count.at && before.kind === count.kind) before.n += count.n;
     else {
       group.counts.push(count);
@@ -122,7 +121,7 @@ export const stats = readInSteps('stats', function* (db, params) {
   }
 });
 
-/** The range cut into pieces that one step can read; null where it holds more than it may. By the index alone. */
+/** The range cut into pieces that one step can read; null if it contains too many events. Uses only the index. */
 function* piecesOf(
   db: Connection,
   params: ParamsOf<'stats'>,
@@ -182,7 +181,7 @@ function addTo(sums: Map<string, StatsCount>, count: StatsCount): void {
   else known.n += count.n;
 }
 
-/** One count per interval and kind, by time: several domains may bring their own. */
+/** One count per interval and kind, by time: several domains may have their own. */
 function merged(counts: readonly StatsCount[]): StatsCount[] {
   const sums = new Map<string, StatsCount>();
   for (const count of counts) addTo(sums, count);

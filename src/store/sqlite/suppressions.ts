@@ -1,7 +1,7 @@
 /**
- * Suppressions: whom a sender domain does not send to, and what counts towards that. Given an outcome with a signal,
- * the entry (or the evidence) is written in the outcome's own transaction. Rows past their end do not count anywhere;
- * they stay until `purgeSuppressions` or a new entry takes their place.
+ * Suppressions and the evidence that leads to them. The entry (or evidence) of an outcome with a signal is written in
+ * the outcome's own transaction. Ended rows are ignored; they stay until `purgeSuppressions` or a new entry replaces
+ * them.
  */
 import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
@@ -34,7 +34,7 @@ const ENTRY = record<Omit<Suppression, 'domain' | 'source'>>(
 const COLUMNS = `${ENTRY.columns}, n.text AS domain, s.message_id, s.reply, s.rule`;
 const JOINS = 'CROSS JOIN name n ON n.id = s.domain_id';
 
-/** Entries in force of some addresses. The plus keeps the order from choosing the index. Tests hold its plan. */
+/** Entries in force of some addresses. The plus prevents that the order chooses the index. Tests check its plan. */
 export const AMONG_SQL = `SELECT s.key, ${COLUMNS} FROM suppression s ${JOINS}
   WHERE s.domain_id = ? AND s.key IN (SELECT value FROM json_each(?)) AND (s.expires_at IS NULL OR s.expires_at > ?)
   ORDER BY +s.id`;
@@ -66,7 +66,7 @@ export const suppressedAmong = read('suppressedAmong', 'measured', (db, params) 
 
 export const suppressedDomains = readInSteps('suppressedDomains', (db) => namesIn(db, 'suppression'));
 
-/** Reasons in force for a recipient that is being claimed; costs nothing where the domain has no entries. */
+/** Reasons in force for a recipient that is being claimed; costs nothing if the domain has no entries. */
 export function reasonsFor(
   session: Session,
   domainId: number,
@@ -180,7 +180,7 @@ export const removeSuppressions = write(
       reason,
       reason,
     );
-    // Lifted means a fresh start: what was counted before must not bring it back at the next bounce.
+    // After a removal, counting starts again: old evidence must not suppress at the next bounce.
     db.run(
       'DELETE FROM suppression_evidence WHERE domain_id = ? AND key = ? AND (? IS NULL OR reason = ?)',
       domainId,
@@ -205,7 +205,7 @@ interface LiftedRow {
   message_id: Uint8Array | null;
 }
 
-/** The timeline of the message that brought an entry says that it is gone; an entry by hand has none. */
+/** Adds to the timeline of the message that caused an entry that it was removed; an entry made by hand has none. */
 function tellLifted(
   session: Session,
   domainId: number,
@@ -248,7 +248,7 @@ export const purgeSuppressions = write(
   },
 );
 
-/** What an outcome says about its recipient, written with the outcome. */
+/** The meaning of an outcome for its recipient, written with the outcome. */
 export function applySignal(
   session: Session,
   signal: SuppressionSignal,
@@ -276,7 +276,7 @@ export function applySignal(
   if (insertSuppression(session, subject.domainId, entry, now)) appendEvent(session, signal.event, subject);
 }
 
-/** A delivery proves that the mailbox works: what was counted against it is forgotten. */
+/** A delivery proves that the mailbox works: the evidence against it is deleted. */
 export function forgetEvidence(session: Session, domainId: number, address: string): void {
   if (!session.suppressing().evidence.has(domainId)) return;
   session.db.run(
@@ -286,7 +286,7 @@ export function forgetEvidence(session: Session, domainId: number, address: stri
   );
 }
 
-/** Counts one more bounce; whether that makes enough days over a long enough time. Then the count is used up. */
+/** Counts one more bounce; returns whether there were enough days over a long enough time. Then the count is reset. */
 function isEnough(
   session: Session,
   { reason, needs }: SuppressionSignal,
@@ -319,7 +319,7 @@ function isEnough(
   return true;
 }
 
-/** false where an entry for the reason is in force; one past its end is replaced. */
+/** false if an entry for the reason is in force; an ended one is replaced. */
 export function insertSuppression(
   session: Session,
   domainId: number,
@@ -359,7 +359,7 @@ export function insertSuppression(
   return true;
 }
 
-/** Has a change of the list told after the commit: mail that waits in memory was looked up before it. */
+/** Has a change of the list reported after the commit, because mail that waits in memory was checked before it. */
 export function tellChange(
   session: Session,
   domainId: number,

@@ -1,4 +1,4 @@
-/** Templates: a row for each, and one for each version of its texts. A list never shows another domain's. */
+/** Templates: a row for each, and one for each version of its texts. A list never contains those of another domain. */
 import type { TemplateHead, TemplateTexts, TemplateVersion } from '../../model/template.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
@@ -55,7 +55,7 @@ export const removeTemplate = write('removeTemplate', 'by key', { synced: true }
   return true;
 });
 
-/** Those of a domain that goes. */
+/** Removes those of a removed domain. */
 export function removeTemplatesOf(db: Connection, domain: string): void {
   const gone = db.all<{ seq: number }>('DELETE FROM template WHERE domain = ? RETURNING seq', domain);
   for (const { seq } of gone) leaveRows(db, 'template', seq);
@@ -87,7 +87,7 @@ export const listTemplateVersions = read('listTemplateVersions', 'as asked', (db
 
 export const listTemplates = read('listTemplates', 'measured', (db, params) => {
   const { domains, name, beforeId, limit } = params;
-  // A template that is gone has nothing behind it.
+  // After a template that was removed, the list is empty.
   const before =
     beforeId === undefined
       ? Number.MAX_SAFE_INTEGER

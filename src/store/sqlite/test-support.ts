@@ -1,4 +1,4 @@
-/** What the tests of this engine share: a folder for database files, stores over it, and a clock that moves when told. */
+/** Shared by the tests of this engine: a folder for database files, stores over it, and a clock that is set by hand. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,10 @@ export function temporaryFolder(): { file(name: string): string; remove(): void 
   };
 }
 
-/** A folder with stores over its files, which wait for no lock; `close` ends whatever was opened and deletes everything. */
+/**
+ * A folder with stores over its files, without waiting for locks; `close` closes everything that was opened and deletes
+ * it.
+ */
 export function storeFolder() {
   const folder = temporaryFolder();
   const opened: Store[] = [];
@@ -38,7 +41,7 @@ export function storeFolder() {
   };
 }
 
-/** A new database, unlocked, that holds these messages; they came in one transaction. */
+/** A new database, unlocked, that contains these messages, committed in one transaction. */
 export function filledDatabase(
   path: string,
   messages: Iterable<NewMessage>,
@@ -53,7 +56,7 @@ export function filledDatabase(
   return { db, session };
 }
 
-/** A clock that stands still until `advance`, which fires what is due on the way, in order. */
+/** A clock that stands still until `advance`, which fires due timers in order. */
 export function createManualClock(): Clock & { advance(ms: number): void } {
   let now = 1_790_000_000_000;
   let timers: { at: number; fire: () => void }[] = [];

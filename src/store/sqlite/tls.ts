@@ -1,4 +1,4 @@
-/** MTA-STS policies and the days' TLS counters (`../topics/tls.ts`). Nothing here belongs to a sender domain. */
+/** MTA-STS policies and daily TLS counters (`../topics/tls.ts`), which belong to no sender domain. */
 import type { StoredMtaSts, TlsCount } from '../topics/tls.ts';
 import { read, write } from './engine/operation.ts';
 import { record } from './engine/record.ts';

@@ -1,6 +1,6 @@
 /**
- * API tokens (the row is the authority, the JWT only proves possession) and the keys that sign them.
- * Revoking happens once and keeps its first time; a list for some domains never shows a token that reaches others.
+ * API tokens (the row decides, the JWT only proves possession) and the keys that sign them. Revoking is done once and
+ * keeps its first time; a list for some domains never contains a token that can use others.
  */
 import type { Token } from '../../model/token.ts';
 import type { Connection } from './engine/connection.ts';
@@ -35,8 +35,8 @@ const SIGNING_KEY = record<ResultOf<'signingKeys'>[number]>({
 });
 
 /**
- * Whether the maker of what is to be stored was revoked while the request was under way: revoking with children has passed
- * over it already.
+ * Whether the creator of what is to be stored was revoked while the request was running: revoking with children has
+ * already passed it.
  */
 export function isMakerRevoked(db: Connection, createdBy: string | null): boolean {
   if (createdBy === null) return false;
@@ -55,10 +55,10 @@ export const getToken = read('getToken', 'by key', (db, params) => {
   return row === undefined ? null : TOKEN.value(row);
 });
 
-/** Above every id: ids are of digits and small letters. */
+/** Greater than every id: ids consist of digits and small letters. */
 const AFTER_ALL_IDS = '~';
 
-/** Tokens whose every domain is among the given ones, newest first. */
+/** Tokens all of whose domains are among the given ones, newest first. */
 export const listTokens = read('listTokens', 'measured', (db, params) => {
   const { domains, beforeId = AFTER_ALL_IDS, limit, look } = params;
   const end =
@@ -84,13 +84,13 @@ export const listTokens = read('listTokens', 'measured', (db, params) => {
   return { tokens: rows.map(TOKEN.value), nextId: (rows.length === limit ? rows.at(-1)?.id : end) ?? null };
 });
 
-/** Sets revokedAt once; false where there is no such token. */
+/** Sets revokedAt once; false if there is no such token. */
 export const revokeToken = write('revokeToken', 'by key', { synced: true }, ({ db }, { id, now }) => {
   const sql = 'UPDATE token SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?';
   return db.run(sql, now, id).changes > 0;
 });
 
-/** Ends a portion of what was made with a token. */
+/** Ends a portion of what was created with a token. */
 export const endMadeWith = write('endMadeWith', 'measured', { synced: true }, (session, params) => {
   const { db } = session;
   const { id, now, afterId, limit } = params;
@@ -117,7 +117,7 @@ export const endMadeWith = write('endMadeWith', 'measured', { synced: true }, (s
   return { tokens, revoked, credentials, webhooks, next: isAll ? null : (tokens.at(-1) ?? afterId) };
 });
 
-/** Replaces a token that is still good by a new one, with an overlap. */
+/** Replaces a valid token by a new one, with an overlap. */
 export const rotateToken = write('rotateToken', 'by key', { synced: true }, (session, params) => {
   const { now, oldEndsAt, token } = params;
   if (getToken(session.db, token) !== null) return true;

@@ -1,7 +1,7 @@
 /**
- * What waits, queue by queue, for a person who asks why: how many, since when, until when, for which reasons. Steps
- * through the queues by the due index and looks at a bounded number of rows of each, so that the answer costs the same
- * over a queue of millions.
+ * Waiting mail, queue by queue, for a person who asks why: how many, since when, until when, for which reasons. Steps
+ * through the queues by the due index and reads a limited number of rows of each, so the cost is the same for a queue
+ * of millions.
  */
 
 import { queueLaneCode } from '../shared/codes.ts';
@@ -11,12 +11,12 @@ import { mergedRows, type Ranges } from './engine/merged.ts';
 import { type ParamsOf, readInSteps, type Steps } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';
 
-/** The rows of one queue, earliest due first. Tests hold its plan to the index. */
+/** The rows of one queue, earliest due first. Tests check that its plan uses the index. */
 export const WAITING_ROWS_SQL = `SELECT m.created_at, d.due_at, d.wait_reason
   FROM delivery d INDEXED BY delivery_due CROSS JOIN message m ON m.seq = d.message_seq
   WHERE d.state = 0 AND d.queue_id = ? ORDER BY d.due_at LIMIT ?`;
 
-/** Queues looked at, and rows of queues, in one step. */
+/** Queues, and rows of queues, read in one step. */
 const QUEUES_PER_STEP = 1000;
 const ROWS_PER_STEP = 2000;
 
@@ -27,7 +27,7 @@ export const waitingQueues = readInSteps('waitingQueues', function* (db, params)
   let looked = 0;
   for (const queue of found.slice(0, limit)) {
     const rows = db.all<WaitingRow>(WAITING_ROWS_SQL, queue.id, rowsPerQueue + 1);
-    // Its last row has gone between two steps.
+    // Its last row was removed between two steps.
     if (rows.length === 0) continue;
     queues.push({
       ...queueLaneCode.word(queue.lane),
@@ -45,7 +45,7 @@ export const waitingQueues = readInSteps('waitingQueues', function* (db, params)
   return { more: found.length > limit, queues };
 });
 
-/** Along the same index, by the figures of `waiting_queue` alone. */
+/** Along the same index, using only the counts in `waiting_queue`. */
 export const waitingCounts = readInSteps('waitingCounts', function* (db, params) {
   const found = yield* matchingQueues(db, params);
   return {
@@ -68,7 +68,7 @@ interface QueueRow {
   waiting: number;
 }
 
-/** Those with rows that wait, earliest due first, and one more than are asked for. */
+/** Queues with waiting rows, earliest due first, one more than requested. */
 function* matchingQueues(
   db: Connection,
   params: Pick<ParamsOf<'waitingQueues'>, 'domains' | 'recipientDomains' | 'limit'>,
@@ -93,7 +93,7 @@ function* matchingQueues(
   }
 }
 
-/** Queues behind a place, of one sender domain or of all. Tests hold its plan to the index. */
+/** Queues after a position, of one sender domain or of all. Tests check that its plan uses the index. */
 export function waitingQueuesSql(ofDomain: boolean): string {
   const index = ofDomain ? 'waiting_queue_domain' : 'waiting_queue_due';
   return `SELECT w.queue_id AS id, w.due_at AS dueAt, q.lane AS lane, n.text AS senderDomain,

@@ -1,7 +1,7 @@
 /**
- * Changing a webhook: what it listens to, where it calls, its secret, whether it is on. Switching on starts its failure counters
- * anew, resumes the calls that waited for less than the given age and gives up the older ones, which can still be
- * replayed. What is being called at that moment ends as it began.
+ * Changing a webhook: its events, its URL, its secret, whether it is on. Switching it on resets its failure counters,
+ * resumes calls that waited for less than the given age, and gives up the older ones, which can still be replayed. A
+ * running call ends as it began.
  */
 
 import { webhookEvents } from '../shared/codes.ts';
@@ -49,7 +49,7 @@ function enable(db: Connection, params: ParamsOf<'updateWebhook'>): void {
   beginResume(db, { id: params.id, since: params.resumeSince, now: params.now });
 }
 
-/** Gives a webhook a new secret and keeps the one before for a while. */
+/** Gives a webhook a new secret and keeps the old one for a while. */
 export const rotateWebhookSecret = write(
   'rotateWebhookSecret',
   'by key',
@@ -70,7 +70,7 @@ export const rotateWebhookSecret = write(
   },
 );
 
-/** Calls of a webhook that wait, are on their way or are owed, counted up to a bound. */
+/** Calls of a webhook that are pending, running or only recorded, counted up to a limit. */
 export const countPendingCalls = read('countPendingCalls', 'measured', { search: true }, (db, params) => {
   const { webhookId, countUpTo } = params;
   const count = (sql: string, ...values: readonly (string | number)[]) =>

@@ -1,7 +1,7 @@
 /**
- * Webhooks and their calls. A call is pending, leased to an epoch (`sending`), succeeded or failed; calls of a
- * disabled webhook stay pending and are not claimed. Settling a call moves LastResponse* as one: they always
- * describe the same last try, and the counters that decide whether the webhook is switched off.
+ * Webhooks and their calls. A call is pending, leased to an epoch (`sending`), succeeded or failed; calls of a disabled
+ * webhook stay pending and are not claimed. Settling a call updates LastResponse* together, so they always describe the
+ * same try, and the counters that decide whether the webhook is switched off.
  */
 import { uuidText } from '../../lib/ids.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
@@ -53,7 +53,7 @@ const WEBHOOK = record<Omit<Webhook, 'id' | 'domain' | 'events' | 'status'>>(
 );
 const COLUMNS = `w.id AS webhook_id, wn.text AS webhook_domain, w.event, w.enabled, ${WEBHOOK.columns}`;
 
-/** Creates an enabled webhook, unless its domain has as many as it may have. */
+/** Creates an enabled webhook, unless its domain has the maximum. */
 export const createWebhook = write('createWebhook', 'by key', { synced: true }, (session, params) => {
   const domainId = session.nameId(params.domain);
   const { n } = session.db.get<{ n: number }>(
@@ -136,7 +136,10 @@ export const getWebhook = read('getWebhook', 'by key', (db, params) => {
   return toWebhook(row);
 });
 
-/** Deletes a webhook; its calls, which nothing finds any more, go in portions. false where those domains have no such webhook. */
+/**
+ * Deletes a webhook; its calls can no longer be found and are deleted in portions. false if those domains have no such
+ * webhook.
+ */
 export const deleteWebhook = write('deleteWebhook', 'measured', { synced: true }, (session, params) => {
   const filter = createFilter();
   filter.when('id = ?', params.id);
@@ -159,7 +162,7 @@ export function deleteWebhooksOf(session: Session, domainId: number): void {
   session.hooksChanged();
 }
 
-/** Deletes webhooks that were made with a token, at most `limit`; how many. */
+/** Deletes webhooks created with a token, at most `limit`; returns how many. */
 export function deleteWebhooksMadeWith(session: Session, tokenId: string, limit: number): number {
   const rows = session.db.all<{ id: number }>(
     `DELETE FROM webhook WHERE id IN
@@ -177,18 +180,18 @@ function leaveCalls(db: Connection, id: number): void {
   leaveRows(db, 'webhook', id);
 }
 
-/** More webhooks than a claim has rows for, and than the few domains that fill their share can have. */
+/** More than a claim has rows for, and than the few domains that use up their share can have. */
 const HOOKS_PER_CLAIM = 1000;
 
-/** Webhooks with due calls that are not left out, longest due first. Tests hold its plan to the index. */
+/** Webhooks with due calls that are not excluded, longest due first. Tests check that its plan uses the index. */
 export const DUE_HOOKS_SQL = `SELECT h.webhook_id AS id, n.text AS domain
   FROM waiting_hook h INDEXED BY waiting_hook_due CROSS JOIN webhook w ON w.id = h.webhook_id CROSS JOIN name n ON n.id = w.domain_id
   WHERE h.ready = 1 AND h.due_at <= ? AND h.webhook_id NOT IN (SELECT value FROM json_each(?))
     AND n.text NOT IN (SELECT value FROM json_each(?)) ORDER BY h.due_at, h.webhook_id LIMIT ?`;
 
 /**
- * Leases due calls of enabled webhooks, at most `limit`. Where several webhooks have due calls each first gets an
- * even share, so that neither one with a long backlog nor a domain with many crowds out the rest.
+ * Leases due calls of enabled webhooks, at most `limit`. If several webhooks have due calls, each first gets an equal
+ * share, so that neither a webhook with a long backlog nor a domain with many webhooks blocks the others.
  */
 export const claimCalls = write('claimCalls', 'measured', { rows: 'limit' }, (session, params) => {
   const { db } = session;
@@ -261,7 +264,7 @@ function claimOf(
   });
 }
 
-/** Records tries under their leases; calls that are leased to nobody, or to another epoch, are left alone. */
+/** Records tries for leased calls; calls leased to no epoch or to another are left unchanged. */
 export const settleCalls = write('settleCalls', 'by key', { patient: 'settlements' }, (session, params) => {
   for (const settlement of params.settlements) settleCall(session, settlement);
 });
@@ -316,7 +319,7 @@ function recordTry(db: Connection, settlement: CallSettlement): void {
   );
 }
 
-/** Switches an enabled webhook off; the event that says so goes to the domain's other webhooks. */
+/** Switches an enabled webhook off; the event about it goes to the domain's other webhooks. */
 function disable(
   session: Session,
   settlement: CallSettlement,
@@ -371,11 +374,11 @@ export const listCalls = read('listCalls', 'measured', { search: true }, (db, pa
   }));
 });
 
-/** Events of one kind behind a place, oldest first: a range of the index. Tests hold its plan. */
+/** Events of one kind after a position, oldest first: a range of the index. Tests check its plan. */
 export const REPLAYED_SQL = `SELECT e.seq, e.at FROM event e INDEXED BY event_kind
   WHERE e.domain_id = ? AND e.kind = ? AND e.at >= ? AND e.at < ? AND (e.at > ? OR e.seq > ?) ORDER BY e.at, e.seq LIMIT ?`;
 
-/** Makes the calls for past events again, oldest event first. */
+/** Repeats the calls for past events, oldest event first. */
 export const replayCalls = write('replayCalls', 'measured', { portion: true }, ({ db }, params) => {
   const { webhookId, callIds, since, until, onlyFailed, now, limit } = params;
   const after = params.after ?? { at: since, seq: 0 };
@@ -390,7 +393,7 @@ export const replayCalls = write('replayCalls', 'measured', { portion: true }, (
     const { token, payloadType } = EVENT_KINDS[kind];
     return payloadType !== null && listensTo(tokens, token);
   });
-  // Each kind is in order already: their heads together hold the first of all, without sorting the whole range.
+  // Each kind is sorted already: their first rows contain the first of all, without sorting the whole range.
   const heads = kinds.map((kind) =>
     db.all<EventPlace>(
       REPLAYED_SQL,
@@ -419,11 +422,11 @@ export const replayCalls = write('replayCalls', 'measured', { portion: true }, (
   return { made, next: more ? (events.at(-1) ?? null) : null };
 });
 
-/** States of a call: waiting and being made come before what is over. */
+/** States of a call: pending and running ones come before finished ones. */
 const SENDING = 1;
 const FAILED = 3;
 
-/** Those of the named calls that are the webhook's own and finished. */
+/** Those of the given calls that belong to the webhook and are finished. */
 function replayThese(db: Connection, params: ParamsOf<'replayCalls'>, ids: readonly number[]): number {
   const calls = db.all<{ event_seq: number }>(
     `SELECT event_seq FROM webhook_call WHERE webhook_id = ? AND id IN (SELECT value FROM json_each(?))

@@ -14,7 +14,7 @@ export interface NewRecipient {
   /** Lower-case A-label. */
   domain: string;
   kind: RecipientKind;
-  /** `queued` rows wait for `dueAt`; `sending` rows are born leased to `epoch` (the fresh path). */
+  /** `queued` rows wait for `dueAt`; `sending` rows are inserted as leased to `epoch` (the fresh path). */
   state: 'queued' | 'sending' | 'suppressed';
   dueAt: number;
   waitReason: string | null;
@@ -22,7 +22,7 @@ export interface NewRecipient {
   /** Part of its queue's key (model/route-key.ts); absent = ''. */
   routeKey?: string;
   events: readonly NewEvent[];
-  /** What the sender wants to be told of it; absent or empty = nothing. */
+  /** Notices that the sender requested for it; absent or empty = none. */
   notify?: readonly NoticeKind[];
   /** `type;address` as the sender gave it, decoded. */
   orcpt?: string;
@@ -35,11 +35,11 @@ export interface NewMessage extends KeptFields {
   tokenId: string;
   lists: AddressLists;
   sandbox: boolean;
-  /** false: the content goes when the last recipient is final. Left out: true. */
+  /** false: the content is deleted when the last recipient is final. Default: true. */
   keepContent?: boolean;
   /** The composed message, unsigned. */
   content: Uint8Array;
-  /** Where its copies differ; absent = nowhere. */
+  /** Its token slots; absent = all copies are the same. */
   places?: TokenSlots;
   bodyOffset: number;
   needsSmtpUtf8: boolean;
@@ -47,20 +47,20 @@ export interface NewMessage extends KeptFields {
   eightBit: boolean;
   createdAt: number;
   expiresAt: number;
-  /** The sender named the expiry; else it follows from when the message goes. */
+  /** The sender set the expiry; otherwise it depends on when the message is sent. */
   expiryGiven: boolean;
-  /** Where the 31 octets of a Date of ours stand in the content; null = the date is the sender's. */
+  /** Offset of the 31 octets of our Date in the content; null = the sender set the date. */
   dateOffset: number | null;
   recipients: readonly NewRecipient[];
-  /** The capture that it releases: marked in the same transaction. */
+  /** The capture that it releases, which is marked in the same transaction. */
   releases?: string;
-  /** It travels as MAIL FROM:<>, and nobody is told of it. */
+  /** Sent with MAIL FROM:<>; nobody gets notices about it. */
   nullSender?: boolean;
-  /** To whom its notices go; absent = there are none. */
+  /** Where its notices go; absent = none. */
   notice?: NoticeWish;
 }
 
-/** What a notice tells of: the facts of a message up to one, to this sender. */
+/** The facts that a notice reports: those of a message up to one. */
 export interface ToldNotice {
   messageSeq: number;
   upToId: number;
@@ -68,7 +68,7 @@ export interface ToldNotice {
   now: number;
 }
 
-/** What messages use up of the quota of their sender domain. */
+/** Quota charged to the sender domain of messages. */
 export interface QuotaCharge {
   domain: string;
   /** Recipients. */
@@ -84,15 +84,15 @@ export interface IdempotencyEntry {
   key: string;
   /** SHA-256 of the raw body. */
   fingerprint: Uint8Array;
-  /** The answer that a replay repeats. */
+  /** The answer that a repetition gets. */
   status: number;
   body: string;
   createdAt: number;
-  /** Rows older than this count as free. */
+  /** Older rows count as free. */
   expiresBefore: number;
 }
 
-/** An idempotency key that is taken: what its holder answered, or that it stands for another request. */
+/** An idempotency key that is taken: the stored answer, or that it belongs to another request. */
 export type KeyHeld = { kind: 'replay'; status: number; body: string } | { kind: 'key-reused' };
 
 export type CommitResult =
@@ -104,7 +104,7 @@ export type CommitResult =
   | KeyHeld
   /** Nothing was stored: rows were to be leased to an epoch that has ended. */
   | { kind: 'epoch-ended' }
-  /** The facts it was to tell are told already, or gone. */
+  /** The facts were already reported, or deleted. */
   | { kind: 'told' }
   /** `left` of `max` recipients until `resetAt`: fewer than were to be charged. */
   | {
@@ -118,19 +118,19 @@ export type CommitResult =
 
 export interface AcceptanceStore {
   /**
-   * All messages or none, with the idempotency row and the charges of quotas; events' webhook calls are due at the
-   * event's time. Synced.
+   * Stores all messages or none, with the idempotency row and the quota charges; webhook calls of the events are due at
+   * the event's time. Synced.
    */
   commitAccepted(params: {
     messages: readonly NewMessage[];
     epoch: number;
     idempotency: IdempotencyEntry | null;
-    /** Absent where no domain has a quota; one a domain. */
+    /** Absent if no domain has a quota; one per domain. */
     quotas?: readonly QuotaCharge[];
-    /** These messages are a notice: what it tells is told with this commit, and never twice. */
+    /** These messages are a notice: its facts are reported with this commit, and never twice. */
     tells?: ToldNotice;
   }): Promise<CommitResult>;
-  /** What a domain has used up of the windows that `now` is in; windows of which nothing was used are there too. */
+  /** What a domain has used of the current windows; unused windows are included. */
   quotaUse(params: { domain: string; now: number }): Promise<readonly QuotaUse[]>;
   /** The same of several domains, in their order. */
   quotaUses(params: { domains: readonly string[]; now: number }): Promise<readonly (readonly QuotaUse[])[]>;
@@ -142,6 +142,6 @@ export interface AcceptanceStore {
     expiresBefore: number;
   }): Promise<{ fingerprint: Uint8Array; status: number; body: string } | null>;
 
-  /** Forgets idempotency rows older than `before`, at most `limit`. */
+  /** Deletes idempotency rows older than `before`, at most `limit`. */
   purgeIdempotency(params: { before: number; limit: number }): Promise<number>;
 }

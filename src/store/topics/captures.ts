@@ -1,4 +1,4 @@
-/** What the sandbox captured. Part of the Store (`../store.ts` says what all its operations promise). */
+/** What the sandbox captured. Part of the Store (`../store.ts` has the promises of all its operations). */
 import type { AddressLists, MessageId } from '../../model/message.ts';
 
 export interface NewCapture {
@@ -7,16 +7,16 @@ export interface NewCapture {
   envelopeFrom: string;
   /** null: named after the token or SMTP credential that sent the message. Stored in lower case. */
   inbox: string | null;
-  /** Header lines that delivery put in front of the content (signature, trace). */
+  /** Header lines that delivery put before the content (signature, trace). */
   prefix: Uint8Array;
-  /** What stood in the places of this copy, in order; absent = it has none. */
+  /** The texts in the token slots of this copy, in order; absent = it has none. */
   fill?: readonly string[];
-  /** The copy's octets behind `prefix`, where they are in memory: for whoever is told of the capture. Nobody changes them. */
+  /** The copy's octets after `prefix`, if they are in memory, for listeners of the capture. Must not be changed. */
   content?: Uint8Array;
 }
 
 export interface CaptureView {
-  /** Order of capturing: where a stream goes on. */
+  /** Order of capturing, at which a stream continues. */
   seq: number;
   id: string;
   messageId: MessageId;
@@ -33,11 +33,11 @@ export interface CaptureView {
   prefix: Uint8Array;
   /** null: the copy is its message's content as it is. */
   fill: readonly string[] | null;
-  /** When it was last sent for real, and as which message; null = never. */
+  /** When it was last really sent, and as which message; null = never. */
   released: { at: number; messageId: string } | null;
   /** When somebody marked it as seen; null = not yet. */
   seenAt: number | null;
-  /** Only where `onCaptured` tells it, and it was given: see NewCapture. */
+  /** Only if `onCaptured` reports it and it was given: see NewCapture. */
   content?: Uint8Array;
 }
 
@@ -46,13 +46,13 @@ export interface InboxView {
   domain: string;
   inbox: string;
   count: number;
-  /** Of those nobody has seen. */
+  /** Those that nobody has seen. */
   unseen: number;
   /** Its newest capture. */
   latest: { id: string; at: number; subject: string };
 }
 
-/** What a new message with a captured one's content has to know of it. */
+/** The parts of a captured message that a new message with its content needs. */
 export interface ReleaseFacts {
   keepContent: boolean;
   bodyOffset: number;
@@ -61,14 +61,14 @@ export interface ReleaseFacts {
   dateOffset: number | null;
 }
 
-/** What the store itself can tell of a capture. */
+/** Conditions on stored columns of a capture. */
 export interface CaptureFilter {
   domains?: readonly string[];
   /** In lower case. */
   inbox?: string;
   to?: string;
   from?: string;
-  /** Held by the subject, folded (model/search-text.ts). */
+  /** A part of the subject, folded (model/search-text.ts). */
   subject?: string;
   tag?: string;
   since?: number;
@@ -76,28 +76,31 @@ export interface CaptureFilter {
   seen?: boolean;
 }
 
-/** The same, and what only those messages can tell that were read. */
+/** The same, and conditions on messages whose text was indexed. */
 export interface CaptureQuestion extends CaptureFilter {
-  /** Held by the subject or the text, folded. */
+  /** A part of the subject or the text, folded. */
   text?: string;
   hasFiles?: boolean;
-  /** Only what was captured before that seq. */
+  /** Only captures before this seq. */
   beforeSeq?: number;
   limit: number;
-  /** Captures that are looked at, at the most. */
+  /** The most captures that are examined. */
   look: number;
 }
 
 export interface CapturePage {
   /** Newest first. */
   captures: readonly CaptureView[];
-  /** Seqs of those among them whose message was not read yet: they match but for `text` and `hasFiles`, of which nobody knows. */
+  /**
+   * Seqs of those whose message was not indexed yet: `text` and `hasFiles` are unknown for them, the other conditions
+   * match.
+   */
   unread: readonly number[];
   /** `beforeSeq` of the next page; null = there is none. */
   nextSeq: number | null;
 }
 
-/** What can be read in a captured message. */
+/** The searchable text of a captured message. */
 export interface CaptureText {
   messageSeq: number;
   hasFiles: boolean;
@@ -106,37 +109,37 @@ export interface CaptureText {
 }
 
 export interface CaptureStore {
-  /** One page of what matches. It may hold nothing and still have a next one, where `look` came first. */
+  /** One page of matches. It may be empty and still have a next page, if `look` was reached first. */
   findCaptures(question: CaptureQuestion): Promise<CapturePage>;
   /**
-   * Tells what this process captures, once it is committed, in order of capturing, before the call that captured it resolves.
-   * Gives back how to end it. Not told: what another process captures, and what was committed while the answer was lost;
-   * `capturesSince` knows both. The listener must neither throw nor block.
+   * Calls the listener with captures of this process after their commit, in order of capturing, before the call that
+   * captured them resolves. Returns the function that ends this. Not reported: captures of other processes, and those
+   * whose commit's answer was lost; `capturesSince` finds both. The listener must neither throw nor block.
    */
   onCaptured(listener: (captures: readonly CaptureView[]) => void): () => void;
-  /** Messages with captures that nobody has read yet, newest first. */
+  /** Captured messages that were not indexed yet, newest first. */
   unreadCaptures(params: { limit: number }): Promise<readonly number[]>;
-  /** What was read in them; nothing is kept of messages without captures. May wait for company. */
+  /** Stores their texts, only for messages that have captures. May wait for other operations. */
   putCaptureTexts(params: { texts: readonly CaptureText[] }): Promise<void>;
   /**
-   * What was captured after `afterSeq` and matches, oldest first, at most `limit`, and up to which seq that is known:
-   * the next call goes on from there; `look` are looked at. Where there is no `more` that is the newest capture of all.
+   * Matching captures after `afterSeq`, oldest first, at most `limit`, and the seq from which the next call continues;
+   * at most `look` are examined. Without `more`, that is the newest capture of all.
    */
   capturesSince(
     params: CaptureFilter & { afterSeq: number; limit: number; look: number },
   ): Promise<{ captures: readonly CaptureView[]; lastSeq: number; more: boolean }>;
   getCapture(params: { id: string; domains?: readonly string[] }): Promise<CaptureView | null>;
-  /** Facts of a message with captures; null where it is gone. */
+  /** Facts of a captured message; null if it was deleted. */
   releaseFacts(params: { messageSeq: number }): Promise<ReleaseFacts | null>;
-  /** Inboxes that hold something, by name and then domain, behind `after`; at most `limit`. */
+  /** Inboxes that contain something, by name and then domain, after `after`; at most `limit`. */
   listInboxes(params: {
     domains?: readonly string[];
     after?: { inbox: string; domain: string };
     limit: number;
   }): Promise<readonly InboxView[]>;
   /**
-   * Marks as seen (`seenAt` null: as not seen) those that match every given condition, as `deleteCaptures` takes them.
-   * `changed` counts those whose mark was another; the time of the first look stays.
+   * Marks as seen (`seenAt` null: as not seen) those that match every given condition, as for `deleteCaptures`.
+   * `changed` counts those whose mark changed; an existing time of seeing stays.
    */
   markCaptures(params: {
     ids?: readonly string[];
@@ -147,8 +150,8 @@ export interface CaptureStore {
     limit: number;
   }): Promise<{ changed: number; next: number | null }>;
   /**
-   * Those that match every given condition (with none, all), the newest first, at most `limit` of them. `next`
-   * is `beforeSeq` of the next portion, null = there is none.
+   * Deletes those that match every given condition (without any, all), newest first, at most `limit`. `next` is
+   * `beforeSeq` of the next portion, null = there is none.
    */
   deleteCaptures(params: {
     ids?: readonly string[];

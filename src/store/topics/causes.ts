@@ -6,17 +6,17 @@ import type { BounceScope } from '../../model/bounce.ts';
 import type { DeliveryState } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 
-/** Which cause an outcome belongs to: equal in everything but `reply` is the same cause. */
+/** The cause of an outcome: two are the same cause if everything except `reply` is equal. */
 export interface NewCause {
   category: string;
   scope: BounceScope;
-  /** Where it happened: a site. */
+  /** The site where it occurred. */
   site: string;
-  /** '' where the fault is the path's and all senders meet it. */
+  /** '' if the fault is the path's and concerns all senders. */
   senderDomain: string;
-  /** The reply without what differs from recipient to recipient; at most 200 characters. */
+  /** The reply without what differs between recipients; at most 200 characters. */
   shape: string;
-  /** As it was said, the first time; at most 512 characters. */
+  /** The first reply; at most 512 characters. */
   reply: string;
 }
 
@@ -40,25 +40,25 @@ export interface CauseMember {
   lane: Lane;
   sandbox: boolean;
   address: string;
-  /** Of its queue (model/route-key.ts); '' = none. */
+  /** The route key of its queue (model/route-key.ts); '' = none. */
   routeKey: string;
   state: DeliveryState;
 }
 
 export interface CauseStore {
   /**
-   * Causes that still have recipients, the latest seen first, then by id; behind `before` where it is given. Fewer than
-   * `limit` where they have very many; none = there are no more.
+   * Causes with recipients, the latest seen first, then by id; after `before` if given. May be fewer than `limit` if
+   * they have very many recipients; an empty list = there are no more.
    */
   listCauses(params: {
     before?: { lastSeen: number; id: number };
     limit: number;
     countUpTo: number;
   }): Promise<readonly CauseView[]>;
-  /** null where there is no such cause, or nobody is left in it. */
+  /** null if there is no such cause, or no recipient is left in it. */
   getCause(params: { id: number; countUpTo: number }): Promise<CauseView | null>;
   /** Its recipients that wait, bounced or were given up, by delivery id, after `afterId`. */
   causeMembers(params: { id: number; afterId: number; limit: number }): Promise<readonly CauseMember[]>;
-  /** Forgets causes without recipients that were last seen before `before`; how many. */
+  /** Deletes causes without recipients that were last seen before `before`; returns how many. */
   purgeCauses(params: { before: number; limit: number }): Promise<number>;
 }

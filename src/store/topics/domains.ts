@@ -1,4 +1,4 @@
-/** Sender domains and their DKIM keys. Part of the Store (`../store.ts` says what all its operations promise). */
+/** Sender domains and their DKIM keys. Part of the Store (`../store.ts` has the promises of all its operations). */
 import type { DkimKey, Domain, DomainSettingsPatch, DomainStatus } from '../../model/domain.ts';
 import type { IdempotencyEntry } from './acceptance.ts';
 import type { NewEvent } from './events.ts';
@@ -15,11 +15,11 @@ export interface DomainStore {
     status: DomainStatus;
     verifiedBy: 'dns' | 'operator' | null;
     verifyToken: string;
-    /** Over the defaults. */
+    /** Changes to the defaults. */
     settings: DomainSettingsPatch;
     keys: readonly DkimKey[];
     now: number;
-    /** Taken in the same transaction where something is made; rejects with KeyTaken where it is taken already. */
+    /** Stored in the same transaction if something is created; rejects with KeyTaken if it is taken. */
     idempotency?: IdempotencyEntry;
   }): Promise<{ kind: 'added'; domain: Domain } | { kind: 'exists' }>;
   getDomain(params: { name: string }): Promise<Domain | null>;
@@ -35,32 +35,33 @@ export interface DomainStore {
   /** Whether a domain names this host as its return-path host. */
   isReturnHost(params: { host: string }): Promise<boolean>;
   /**
-   * null where the domain is gone, or is another one of that name by its token (then no event is stored either). `checks` null keeps the last ones and the time of
-   * them; the first Verified sets verifiedAt; updatedAt moves with the status only.
+   * null if the domain was removed, or the current domain with this name has another token (then no event is stored).
+   * `checks` null keeps the last ones and their time; the first Verified sets verifiedAt; updatedAt changes only with
+   * the status.
    */
   setDomainStatus(params: {
     name: string;
-    /** Of the domain that was looked at: it may have been removed and added again meanwhile. */
+    /** Of the domain that was checked: it may have been removed and added again meanwhile. */
     verifyToken: string;
     status: DomainStatus;
     verifiedBy: 'dns' | 'operator' | null;
     failingSince: number | null;
     checks: string | null;
-    /** Replaces those kept; null or left out keeps them. */
+    /** Replaces the stored ones; null or absent keeps them. */
     changes?: string | null;
     now: number;
     events: readonly NewEvent[];
   }): Promise<Domain | null>;
-  /** Changes the settings that are named and moves updatedAt; null where the domain is gone. */
+  /** Changes the given settings and updates updatedAt; null if the domain was removed. */
   updateDomain(params: { name: string; settings: DomainSettingsPatch; now: number }): Promise<Domain | null>;
   /**
-   * Lets the standby key `selector` sign from now on; the active one is retired. Moves updatedAt. null, and nothing
-   * changes, where the domain has no standby key of that name.
+   * Makes the standby key `selector` sign from now on; the active one is retired. Updates updatedAt. null, without a
+   * change, if the domain has no standby key of this name.
    */
   rotateDomainKey(params: { name: string; selector: string; now: number }): Promise<Domain | null>;
   /**
-   * Replaces a key that retired at or before `retiredBefore` by a new standby. Moves updatedAt. null, and nothing
-   * changes, where there is no such key, or a standby already.
+   * Replaces a key that retired at or before `retiredBefore` by a new standby key. Updates updatedAt. null, without a
+   * change, if there is no such key, or already a standby key.
    */
   replaceRetiredKey(params: {
     name: string;
@@ -69,8 +70,8 @@ export interface DomainStore {
     now: number;
   }): Promise<Domain | null>;
   /**
-   * Takes its keys, webhooks and templates with it, so that whoever adds the name later inherits nothing; mail and events
-   * stay.
+   * Also removes its keys, webhooks and templates, so that somebody who adds the name later inherits nothing; mail and
+   * events stay.
    */
   removeDomain(params: { name: string }): Promise<boolean>;
 }

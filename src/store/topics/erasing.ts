@@ -1,15 +1,15 @@
 /**
- * A person's data removed: found page by page by reading, removed message by message; whoever is interrupted begins
- * again. Part of the Store (`../store.ts` says what all its operations promise).
+ * Erasing a person's data: found page by page by reading, deleted message by message; an interrupted run starts again.
+ * Part of the Store (`../store.ts` has the promises of all its operations).
  */
 
-/** Where an event of no message stands among them. */
+/** The position of an event without a message. */
 export interface LooseEventPlace {
   at: number;
   seq: number;
 }
 
-/** A place among the rows outside of messages and events. */
+/** A position among the rows outside of messages and events. */
 export interface ElsewherePlace {
   table: number;
   after: string | number;
@@ -17,9 +17,8 @@ export interface ElsewherePlace {
 
 export interface ErasingStore {
   /**
-   * Messages behind `afterSeq` in which an address may stand; `limit` are looked at, or fewer where they have many recipients
-   * and events. `nextSeq` null = no more. `waiting`: recipients among them that are this
-   * address and queued or leased.
+   * Messages after `afterSeq` that may mention an address; `limit` are examined, or fewer if they have many recipients
+   * and events. `nextSeq` null = no more. `waiting`: recipients with this address that are queued or leased.
    */
   findMentions(params: { address: string; afterSeq: number; limit: number }): Promise<{
     seqs: readonly number[];
@@ -29,10 +28,10 @@ export interface ErasingStore {
     lastSeq: number;
   }>;
   /**
-   * Masks the address in the given messages, their recipients and events, and removes their captures and contents.
-   * `pending`: messages of which something must wait, because somebody's copy is not final; their content goes then.
-   * A call goes through some hundred rows: `done` of the given messages are over, and of the one behind them the events up to
-   * `afterEvent`, which the next call is given beside the messages from that one on.
+   * Masks the address in the given messages, their recipients and events, and deletes their captures and contents.
+   * `pending`: messages that must wait because some recipient is not final; their content is deleted then. A call
+   * processes some hundred rows: `done` of the given messages are finished, and of the next one the events up to
+   * `afterEvent`, which the next call gets together with the messages from that one on.
    */
   eraseMessages(params: { address: string; seqs: readonly number[]; afterEvent?: number }): Promise<{
     messages: number;
@@ -42,9 +41,9 @@ export interface ErasingStore {
     afterEvent: number | null;
   }>;
   /**
-   * The same outside of messages and events: suppressions become a keyed hash that goes on stopping mail. `proposedKey` becomes the
-   * key of this database where it has none. A call looks at about `limit` rows behind `from` (null = from the first). How many
-   * suppressions changed, and where to go on; null = that was all.
+   * The same outside of messages and events: suppressions become a keyed hash that still stops mail. `proposedKey`
+   * becomes the key of this database if it has none. A call examines about `limit` rows after `from` (null = from the
+   * first). Returns how many suppressions changed, and where to continue; null = that was all.
    */
   eraseElsewhere(params: {
     address: string;
@@ -53,14 +52,14 @@ export interface ErasingStore {
     limit: number;
   }): Promise<{ suppressions: number; next: ElsewherePlace | null }>;
   /**
-   * Masks the address in events that belong to no message, oldest first: `limit` behind `after` are looked at (null = from
-   * the first). How many changed; `next` null = no more.
+   * Masks the address in events without a message, oldest first: `limit` after `after` are examined (null = from the
+   * first). Returns how many changed; `next` null = no more.
    */
   eraseLooseEvents(params: {
     address: string;
     after: LooseEventPlace | null;
     limit: number;
   }): Promise<{ events: number; next: LooseEventPlace | null }>;
-  /** Overwrites free pages, about `bytes` of them; true while there may be more. */
+  /** Overwrites about `bytes` of free pages; true while there may be more. */
   scrub(params: { bytes: number }): Promise<boolean>;
 }

@@ -13,18 +13,18 @@ export interface NewEvent {
   kind: EventKind;
   at: number;
   detail: EventDetail | null;
-  /** false: a timeline entry only, no webhook call is made for it (the hourly cap on `deferred`). Default true. */
+  /** false: only a timeline entry without webhook calls (the hourly limit of `deferred`). Default true. */
   notify?: boolean;
 }
 
 export interface EventDetail {
   attempt?: number;
   bounce?: Bounce;
-  /** Of a scheduled one: when it is to go. */
+  /** For a scheduled one: when it will be sent. */
   nextAttemptAt?: number;
   route?: RouteKind;
   possibleDuplicate?: boolean;
-  /** A sentence in plain words. */
+  /** A sentence. */
   reason?: string;
   remoteMta?: string;
   /** The remote's final reply, ≤ 512 characters. */
@@ -38,7 +38,7 @@ export interface EventDetail {
   url?: string;
   bot?: boolean;
   webhookId?: number;
-  /** Whom it is about, where the message is no longer kept. */
+  /** The recipient, if the message was deleted. */
   recipient?: string;
 }
 
@@ -57,7 +57,7 @@ export interface EventView {
     size: number;
     tags: readonly string[];
     metadata: Readonly<Record<string, string>>;
-    /** The message, or the recipient that the event is about, was played by the sandbox. */
+    /** The result of the message, or of the recipient of the event, was simulated. */
     sandbox: boolean;
   } | null;
   recipient: string | null;
@@ -81,15 +81,15 @@ export interface EventFilter {
   newestFirst: boolean;
 }
 
-/** A filter, and how far one call goes. */
+/** A filter, and the limits of one call. */
 export interface EventLook extends EventFilter {
-  /** Behind this place in the order asked for: `next` of the look before. */
+  /** After this position in the requested order: `next` of the previous look. */
   from?: EventPlace;
-  /** Events that are looked at, at the most. */
+  /** The most events that are examined. */
   look: number;
 }
 
-/** A place in the order of events. */
+/** A position in the order of events. */
 export interface EventPlace {
   at: number;
   seq: number;
@@ -107,29 +107,30 @@ export interface StatsCount {
 export interface EventStore {
   /**
    * Appends facts about a delivery (opened, complained, …) or a domain, with the webhook calls they cause. Synced
-   * (nobody repeats them), though they may wait some milliseconds for company. An unknown delivery id counts as null.
+   * (nobody repeats them), but they may wait some milliseconds for other operations. An unknown delivery id counts as
+   * null.
    */
   appendEvents(params: {
     events: readonly (NewEvent & { domain: string; deliveryId: number | null })[];
   }): Promise<void>;
   /**
-   * At most `limit` matches and where to go on, null = that was all; it may hold nothing and still go on, where `look` came
-   * first. Ordered by time, then seq; those of one message, and with `afterSeq` and oldest first, by seq alone, so that a
-   * reader that goes on from the last seq it saw misses nothing. Over very many domains the order is that of arrival.
+   * At most `limit` matches and where to continue, null = that was all; it may be empty and still continue, if `look`
+   * was reached first. Sorted by time, then seq; those of one message, and with `afterSeq` and oldest first, only by
+   * seq, so that a reader that continues from the last seq it saw misses nothing. For very many domains the order is
+   * that of arrival.
    */
   findEvents(
     filter: EventLook & { limit: number },
   ): Promise<{ events: readonly EventView[]; next: EventPlace | null }>;
-  /** How many match in one look, counted up to `upTo`, and where the next look goes on. */
+  /** How many match in one look, counted up to `upTo`, and where the next look continues. */
   countEvents(filter: EventLook & { upTo: number }): Promise<{ count: number; next: EventPlace | null }>;
 
-  /** Seq of the newest event, 0 = there is none; everything up to it can be read. */
+  /** Seq of the newest event, 0 = there is none; all events up to it can be read. */
   lastEventSeq(): Promise<number>;
   /**
-   * Counts of events about recipients per interval, kind and group; intervals without any are left out. At most
-   * `maxGroups` groups, the largest first, the others together in `rest`. `too-many` where the range holds more than
-   * `maxEvents`, or more than `maxCountedGroups` different groups or `maxEvents` counts of them, which are in memory
-   * together.
+   * Counts of events about recipients per interval, kind and group; empty intervals are left out. At most `maxGroups`
+   * groups, the largest first, the others together in `rest`. `too-many` if the range contains more than `maxEvents`,
+   * or more than `maxCountedGroups` different groups or `maxEvents` counts of them, which are in memory together.
    */
   stats(params: {
     domains?: readonly string[];
@@ -141,7 +142,7 @@ export interface EventStore {
     intervalMs: number;
     /** null: one group with the empty name. */
     groupBy: StatsGroupBy | null;
-    /** Count recipients that never leave the machine, too. */
+    /** Also count recipients of the sandbox. */
     includeSandbox: boolean;
     maxEvents: number;
     maxGroups: number;

@@ -1,4 +1,4 @@
-/** The instance's own identity. Part of the Store (`../store.ts` says what all its operations promise). */
+/** The identity of the instance. Part of the Store (`../store.ts` has the promises of all its operations). */
 
 export interface InstanceStore {
   /** The instance's id (`urn:postrider:<uuid>` without the prefix); stored from `proposedId` at the first call. */

@@ -1,6 +1,6 @@
 /**
- * What slows, stops or keeps back delivery: overrides, the state of paths, holds. Part of the Store (`../store.ts` says
- * what all its operations promise).
+ * Overrides, the states of paths, holds, and what delivery has observed. Part of the Store (`../store.ts` has the
+ * promises of all its operations).
  */
 
 import type { Lane } from '../../model/message.ts';
@@ -23,19 +23,19 @@ export interface StoredPathState {
   key: string;
   source: string;
   site: string;
-  /** Nothing goes out before; null = it may go. */
+  /** Nothing is sent before; null = not blocked. */
   blockedUntil: number | null;
   /** Why it is blocked, or ''. */
   reason: string;
   /** The receiver named the time; otherwise the pause is our own. */
   asked: boolean;
-  /** Of the way it goes (source, targets, logins): what it came to holds for this way alone. '' = not known. */
+  /** Of its route (source, targets, logins): the state applies only to this route. '' = unknown. */
   fingerprint: string;
-  /** Failed openings in a row. */
+  /** Consecutive failed openings. */
   failures: number;
-  /** Connections that experience allows. */
+  /** Connections that have proved possible. */
   concurrency: number;
-  /** Days since the epoch (UTC) that `sent` counts; 0 = nothing was counted. */
+  /** Day of `sent`, in days since the epoch (UTC); 0 = nothing was counted. */
   day: number;
   /** Messages of that day, and of the day before it. */
   sent: number;
@@ -54,7 +54,7 @@ export interface StoredPathChange {
   reason: string | null;
 }
 
-/** Something that delivery has learned and goes by until then. */
+/** A fact that delivery has observed and uses until then. */
 export interface StoredEgressFact {
   kind: string;
   /** Unique within its kind. */
@@ -64,7 +64,7 @@ export interface StoredEgressFact {
   until: number;
 }
 
-/** Keeps back what fits every member that is not null. */
+/** Holds mail that matches every member that is not null. */
 export interface StoredHold {
   id: string;
   senderDomain: string | null;
@@ -75,33 +75,33 @@ export interface StoredHold {
   /** Ends by itself then; null = when it is released. */
   until: number | null;
   createdAt: number;
-  /** Token that asked for it. */
+  /** Id of the token that created it. */
   createdBy: string;
 }
 
-/** A hold that may be over. */
+/** A hold that may have ended. */
 export interface StoredHoldTime extends StoredHold {
   /** When it was released; null = it is in force, or ends or ended by itself at `until`. */
   releasedAt: number | null;
 }
 
 export interface LimitStore {
-  /** Stores overrides; one of the same scope, key, param and rule is replaced, its id included. Not synced. */
+  /** Stores overrides; one with the same scope, key, param and rule is replaced, including its id. Not synced. */
   putOverrides(params: { overrides: readonly StoredOverride[] }): Promise<void>;
   /** Newest first. */
   listOverrides(params: { now: number }): Promise<readonly StoredOverride[]>;
-  /** Synced; false where there is none of that id. */
+  /** Synced; false if there is none with this id. */
   removeOverride(params: { id: string }): Promise<boolean>;
   /**
-   * Stores the state of paths by their keys. Not synced. What was observed under an epoch that has ended is passed over: what
-   * its successor stored since is newer.
+   * Stores the states of paths by their keys. Not synced. A state observed in an epoch that has ended is ignored,
+   * because its successor has stored a newer one.
    */
   putPathStates(params: { states: readonly (StoredPathState & { epoch: number })[] }): Promise<void>;
   /** Last changed first, at most `limit`. */
   listPathStates(params: { limit: number }): Promise<readonly StoredPathState[]>;
   /** Appends. Not synced. */
   addPathChanges(params: { changes: readonly StoredPathChange[] }): Promise<void>;
-  /** Of paths towards one of these sites, newest first, at most `limit`. */
+  /** Of paths to one of these sites, newest first, at most `limit`. */
   listPathChanges(params: {
     sites: readonly string[];
     since: number;
@@ -110,15 +110,15 @@ export interface LimitStore {
   }): Promise<readonly StoredPathChange[]>;
   /** Stores facts by kind and key. Not synced. */
   putEgressFacts(params: { facts: readonly StoredEgressFact[] }): Promise<void>;
-  /** Those that have not ended, those that last longest first, at most so many of each kind. */
+  /** Those that have not ended, with the latest end first, limited per kind. */
   listEgressFacts(params: { now: number; perKind: number }): Promise<readonly StoredEgressFact[]>;
   /** Synced. */
   addHold(params: { hold: StoredHold; idempotency?: IdempotencyEntry }): Promise<void>;
   /** Those that have not ended, oldest first. */
   listHolds(params: { now: number }): Promise<readonly StoredHold[]>;
-  /** Ends holds. Synced; how many of the ids were in force. */
+  /** Ends holds. Synced; returns how many of the ids were in force. */
   releaseHolds(params: { ids: readonly string[]; now: number }): Promise<number>;
-  /** In force at some time from `since` on and before `until` for mail of that sender domain and lane, newest first. */
+  /** In force at some time between `since` and `until` for mail of this sender domain and lane, newest first. */
   listPastHolds(params: {
     senderDomain: string;
     lane: Lane;
@@ -127,9 +127,9 @@ export interface LimitStore {
     limit: number;
   }): Promise<readonly StoredHoldTime[]>;
   /**
-   * Forgets what is over, at most `limit` of each kind: overrides and facts that ended by `now`, states of paths last changed
-   * before `unusedSince` that block nothing, changes of paths and holds from before `before`. How many of the kind of which
-   * most went.
+   * Deletes what has ended, at most `limit` of each kind: overrides and facts that ended by `now`, states of paths last
+   * changed before `unusedSince` that block nothing, changes of paths and holds from before `before`. Returns the
+   * largest number deleted of one kind.
    */
   purgeLimits(params: { now: number; before: number; unusedSince: number; limit: number }): Promise<number>;
 }

@@ -1,4 +1,4 @@
-/** Messages as their senders look at them. Part of the Store (`../store.ts` says what all its operations promise). */
+/** Messages, as shown to their senders. Part of the Store (`../store.ts` has the promises of all its operations). */
 import type { DeliveryState, RouteKind } from '../../model/delivery.ts';
 import type { AddressLists, Lane, MessageId, RecipientKind } from '../../model/message.ts';
 
@@ -36,10 +36,10 @@ export interface MessageView {
   listUnsubscribe: boolean;
   size: number;
   createdAt: number;
-  /** When it was asked to go; null = at once. */
+  /** Requested time of sending; null = at once. */
   sendAt: number | null;
   expiresAt: number;
-  /** The sender named the expiry; else it follows from when the message goes. */
+  /** The sender set the expiry; otherwise it depends on when the message is sent. */
   expiryGiven: boolean;
   recipients: readonly RecipientView[];
 }
@@ -54,30 +54,30 @@ export interface MessageFilter {
   /** Substring, case-insensitive. */
   subject?: string;
   tag?: string;
-  /** Pairs that its metadata holds, all of them. */
+  /** Pairs that its metadata must contain. */
   metadata?: readonly (readonly [name: string, value: string])[];
   /** Messages with at least one recipient in one of these states. */
   states?: readonly DeliveryState[];
   /** With `states`: that recipient is scheduled, or was tried before. */
   waiting?: 'scheduled' | 'tried';
-  /** With `states`: that recipient was reached this way. */
+  /** With `states`: that recipient was reached by this route. */
   route?: RouteKind;
-  /** With `states`: and at least one recipient in another state. */
+  /** With `states`: and at least one recipient has another state. */
   mixed?: true;
   since?: number;
   until?: number;
   /** Only messages with a smaller seq (newest first paging). */
   beforeSeq?: number;
   limit: number;
-  /** Messages that are looked at, at the most. */
+  /** The most messages that are examined. */
   look: number;
 }
 
 export interface MessageStore {
   getMessage(params: { id: string; domains?: readonly string[] }): Promise<MessageView | null>;
   /**
-   * At most `limit` matches, newest first, and `beforeSeq` of the next look, null = that was all. It may hold nothing and
-   * still go on, where `look` came first.
+   * At most `limit` matches, newest first, and `beforeSeq` of the next look, null = that was all. It may be empty and
+   * still continue, if `look` was reached first.
    */
   listMessages(filter: MessageFilter): Promise<{ messages: readonly MessageView[]; nextSeq: number | null }>;
 }

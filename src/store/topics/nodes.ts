@@ -1,41 +1,42 @@
 /**
- * Nodes of one instance: processes that share a store, what each holds, and how one takes over from another. Part of the
- * Store (`../store.ts` says what all its operations promise).
+ * Nodes of one instance: processes that share a store, what each has leased, and how one takes over from another. Part
+ * of the Store (`../store.ts` has the promises of all its operations).
  *
- * A node is known by its epoch, unique per start. It says that it lives by counting its beat up; nobody's clock is
- * compared with another's. Whoever saw a beat stand still for long enough may end that epoch, or take its leases, but
- * only while the beat is still the one that was seen: both are one transaction, so a node that was merely slow wins.
- * An epoch that has ended claims nothing more; what it still holds can be settled until somebody has taken it back.
+ * A node is identified by its epoch, unique per start. It shows that it is alive by incrementing its heartbeat; no
+ * clocks are compared. A node that saw a heartbeat unchanged for long enough may end that epoch, or take its leases,
+ * but only while the heartbeat is still the one it saw: both are transactions on the same row, so a node that was
+ * merely slow keeps its rights. An epoch that has ended claims nothing more; what it still has leased can be settled
+ * until another node reclaims it.
  */
 
-/** What people are told of a node. */
+/** What is shown of a node. */
 export interface NodeAbout {
   host: string;
   pid: number;
   roles: readonly string[];
-  /** Ids of the egress sources it serves. */
+  /** Ids of the sources that it uses. */
   sources: readonly string[];
 }
 
-/** A node and how often it has said that it lives. */
+/** A node and its heartbeat. */
 export interface NodeBeat {
   epoch: number;
   beat: number;
 }
 
-/** A node whose epoch nobody has ended. */
+/** A node whose epoch has not been ended. */
 export interface LivingNode extends NodeBeat {
   nodeId: string;
   sources: readonly string[];
 }
 
-/** A node as the operator is shown it. */
+/** A node as shown to the operator. */
 export interface NodeRow extends NodeAbout, NodeBeat {
   nodeId: string;
   startedAt: number;
   /** By its own clock. */
   heartbeatAt: number;
-  /** null = it lives, or nobody has noticed yet. */
+  /** null = it is alive, or nobody has noticed yet. */
   endedAt: number | null;
   /** Recipients under its lease. */
   sending: number;
@@ -43,36 +44,36 @@ export interface NodeRow extends NodeAbout, NodeBeat {
   leases: readonly string[];
 }
 
-/** What a node hears when it says that it lives. */
+/** The answer to a heartbeat. */
 export type Heartbeat =
-  /** `leases`: those it holds now. */
+  /** `leases`: those it has now. */
   | { kind: 'alive'; others: readonly LivingNode[]; leases: readonly string[] }
-  /** Others hold it for dead: what it had is theirs. It needs a new epoch. */
+  /** Others ended its epoch and own what it had. It needs a new epoch. */
   | { kind: 'ended' };
 
 /** Operations on nodes and leases. */
 export interface NodeStore {
   /**
-   * Starts a node: a new epoch greater than all before. Epochs that cannot live any more end: all others where the caller
-   * is `alone` with the store, else earlier ones of the same `nodeId`. Synced.
+   * Starts a node: a new epoch greater than all before. Epochs that cannot be alive any more end: all others if the
+   * caller is `alone` with the store, otherwise earlier ones of the same `nodeId`. Synced.
    */
   beginEpoch(params: { nodeId: string; now: number; alone?: boolean; about?: NodeAbout }): Promise<number>;
-  /** Counts the beat of an epoch up, which renews all its leases. */
+  /** Increments the heartbeat of an epoch, which renews all its leases. */
   heartbeat(params: { epoch: number; now: number }): Promise<Heartbeat>;
   /**
-   * Ends an epoch, with its leases; where `beat` is given only if that is still its beat. false: it lives on, or had
-   * ended before. Synced.
+   * Ends an epoch, with its leases; if `beat` is given, only if that is still its heartbeat. false: it is still alive,
+   * or had ended before. Synced.
    */
   endEpoch(params: { epoch: number; beat?: number; now: number }): Promise<boolean>;
   /**
-   * Gives every row and call leased under an epoch that has ended back to the queue, due at `now`; reclaimed deliveries
-   * are marked mayBeDuplicate. At most `limit` rows a call; returns how many were reclaimed.
+   * Releases every row and call leased under an ended epoch, due at `now`; reclaimed deliveries are marked
+   * mayBeDuplicate. At most `limit` rows per call; returns how many were reclaimed.
    */
   reclaim(params: { now: number; limit: number }): Promise<number>;
   /**
-   * Takes those of the named leases that nobody holds, that a dead epoch held, or whose holder is one of `quiet` with
-   * the beat given there; says which of the names the epoch holds afterwards, in the order asked. An epoch that has
-   * ended gets none.
+   * Takes those of the named leases that nobody has, that an ended epoch had, or whose holder is one of `quiet` with
+   * the heartbeat given there; returns which of the names the epoch has afterwards, in the given order. An ended epoch
+   * gets none.
    */
   takeLeases(params: {
     epoch: number;
@@ -80,7 +81,7 @@ export interface NodeStore {
     quiet: readonly NodeBeat[];
     now: number;
   }): Promise<readonly string[]>;
-  /** Gives leases of an epoch up, all where no names are given. Others' are left alone. */
+  /** Releases leases of an epoch, all if no names are given. Those of others are left alone. */
   giveLeases(params: { epoch: number; names?: readonly string[] }): Promise<void>;
   /** Living nodes, then the last ones that ended, newest first; at most `limit`. */
   listNodes(params: { limit: number }): Promise<readonly NodeRow[]>;

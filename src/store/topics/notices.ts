@@ -1,13 +1,13 @@
 /**
- * Notices to senders of SMTP mail that are still to be written. Part of the Store (`../store.ts` says what all its
- * operations promise).
+ * Notices to senders of SMTP mail that are still to be written. Part of the Store (`../store.ts` has the promises of
+ * all its operations).
  */
 import type { DeliveryState, RouteKind } from '../../model/delivery.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { NoticeKind, NoticeWish } from '../../model/notice.ts';
 import type { EventDetail } from './events.ts';
 
-/** One recipient that a notice tells of: the newest fact about it. */
+/** One recipient that a notice reports: the newest fact about it. */
 export interface DueRecipient {
   address: string;
   /** `type;address` as the sender gave it, decoded; null = not given. */
@@ -19,11 +19,11 @@ export interface DueRecipient {
   route: RouteKind | null;
   expiresAt: number;
   lastReply: string | null;
-  /** Of its event; null where that is gone or there was none. */
+  /** Of its event; null if that was deleted or there was none. */
   detail: EventDetail | null;
 }
 
-/** Everything that is to be told about one message. */
+/** Everything to be reported about one message. */
 export interface DueNotice extends NoticeWish {
   messageSeq: number;
   messageId: MessageId;
@@ -33,15 +33,15 @@ export interface DueNotice extends NoticeWish {
   createdAt: number;
   bodyOffset: number;
   size: number;
-  /** It never left the sandbox. */
+  /** It stayed in the sandbox. */
   sandbox: boolean;
-  /** The facts up to here are what is told. */
+  /** The facts up to here are reported. */
   upToId: number;
   /** When the oldest of them happened. */
   oldestAt: number;
-  /** Failures first; bounded. */
+  /** Failures first; limited. */
   recipients: readonly DueRecipient[];
-  /** Recipients that found no room in `recipients`. */
+  /** Recipients that do not fit into `recipients`. */
   more: number;
   /** Notices written to this sender in the hour of `now`. */
   toldThisHour: number;
@@ -49,8 +49,8 @@ export interface DueNotice extends NoticeWish {
 
 export interface NoticeStore {
   /**
-   * Messages of which some fact is due at or before `dueBefore`, longest due first, with all facts about them, at most
-   * `limit` messages. A delay that is over by now, or a fact that a later one of the same recipient replaces, is left out;
+   * Messages with a fact due at or before `dueBefore`, longest due first, with all facts about them, at most `limit`
+   * messages. A delay that has ended, or a fact replaced by a later one of the same recipient, is left out;
    * `recipients` may be empty then.
    */
   dueNotices(params: {
@@ -59,6 +59,8 @@ export interface NoticeStore {
     limit: number;
     maxRecipients: number;
   }): Promise<readonly DueNotice[]>;
-  /** Facts of a message up to one: due from `dueFrom` on, or (null) not to be told at all. How many there were. */
+  /**
+   * Facts of a message up to one: due from `dueFrom` on, or (null) never to be reported. Returns how many there were.
+   */
   putOffNotices(params: { messageSeq: number; upToId: number; dueFrom: number | null }): Promise<number>;
 }

@@ -1,6 +1,6 @@
 /**
- * The queue: claims under a lease, outcomes, and what waits. Part of the Store (`../store.ts` says what all its
- * operations promise).
+ * The queue: claims with leases, outcomes, and waiting mail. Part of the Store (`../store.ts` has the promises of all
+ * its operations).
  */
 import type { ClaimedDelivery, DeliveryState, RouteKind } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
@@ -14,9 +14,9 @@ export interface QueueHint {
   lane: Lane;
   senderDomain: string;
   recipientDomain: string;
-  /** The sandbox plays its rows: they wait for no site. */
+  /** The results of its rows are simulated: they wait for no site. */
   sandbox: boolean;
-  /** What else its rows' way goes by (model/route-key.ts); absent = ''. */
+  /** Its route key (model/route-key.ts); absent = ''. */
   routeKey?: string;
   /** Earliest due time of its queued rows. */
   nextDueAt: number;
@@ -25,7 +25,7 @@ export interface QueueHint {
 export interface Settlement {
   deliveryId: number;
   epoch: number;
-  /** `queued` puts it back to wait until `dueAt`. */
+  /** `queued` lets it wait until `dueAt`. */
   state: DeliveryState;
   dueAt?: number;
   /** Shown while it waits: `deferred`, `held: …`, `scheduled`, a path reason; null = none. */
@@ -41,9 +41,9 @@ export interface Settlement {
   events: readonly NewEvent[];
   /** The sandbox's capture of this copy, stored with the outcome. */
   capture?: NewCapture;
-  /** What the outcome says about writing to this recipient again. */
+  /** What the outcome means for writing to this recipient again. */
   suppress?: SuppressionSignal;
-  /** What it failed or waits for; left out: its last one stays. A delivery ends it. */
+  /** Why it failed or waits; absent: the last one stays. A delivery ends it. */
   cause?: NewCause;
 }
 
@@ -53,7 +53,7 @@ export interface WaitingQueue {
   recipientDomain: string;
   sandbox: boolean;
   routeKey: string;
-  /** Rows looked at; `complete`: all there are. The other figures are about these. */
+  /** Rows examined; `complete`: these are all. The other counts are about these rows. */
   waiting: number;
   complete: boolean;
   /** Of them due already. */
@@ -80,31 +80,31 @@ export interface QueueCounts {
   pendingCalls: number;
 }
 
-/** A recipient that is to be changed while it waits. */
+/** A waiting recipient to be changed. */
 export interface ChangedRecipient {
   deliveryId: number;
   event: NewEvent;
-  /** It is leased under this epoch, and whoever holds it has given it up for this change. */
+  /** It is leased under this epoch, and the node has released it for this change. */
   epoch?: number;
 }
 
 export interface QueueStore {
   /**
-   * Puts queued rows into the queues that follow from their messages' tags and those that routes name now, at most
-   * `limit` rows a call; to be called until it is done. Costs nothing where the tags are those of the last time.
+   * Moves queued rows to the queues that follow from their messages' tags and the tags that routes name now, at most
+   * `limit` rows per call; to be called until it is done. Costs nothing if the tags are unchanged.
    */
   refile(params: { tags: readonly string[]; limit: number }): Promise<{ done: boolean; moved: number }>;
-  /** Queues that have a queued row due at or before `dueBefore`, earliest first, behind the last one of the page before. */
+  /** Queues with a queued row due at or before `dueBefore`, earliest first, after the last one of the previous page. */
   dueQueues(params: {
     dueBefore: number;
     limit: number;
     after?: Pick<QueueHint, 'nextDueAt' | 'queueId'>;
   }): Promise<readonly QueueHint[]>;
   /**
-   * Leases the earliest due rows of one queue whose expiry is still ahead; bounded in rows and content bytes, but never
-   * empty because the first is large. A row whose scheduled time came gets its `accepted` event now, under `eventId` or,
-   * for the second and later ones, an id that counts on from it. Synced: a claim that vanished with the power would
-   * hide a possible duplicate.
+   * Leases the earliest due rows of one queue that have not expired; limited in rows and content bytes, but never empty
+   * because the first is large. A scheduled row whose time came gets its `accepted` event now, with the id `eventId`
+   * or, for the second and later ones, an id that counts up from it. Synced: if a power failure removed a claim, a
+   * possible duplicate would not be marked.
    */
   claimDue(params: {
     queueId: number;
@@ -121,20 +121,20 @@ export interface QueueStore {
     limit: number;
     eventId: string;
   }): Promise<readonly ClaimedDelivery[]>;
-  /** Composed bytes of a message; null where they are no longer kept. */
+  /** Composed bytes of a message; null if they were deleted. */
   readContent(params: { messageSeq: number }): Promise<Uint8Array | null>;
   /**
-   * Records outcomes with their events. Not synced on its own account; may wait some milliseconds for company, so do
-   * not hold anything scarce while awaiting it. What a settlement leaves out keeps its value; a `deferred` event sets
-   * firstDeferredAt once, and lastDeferredEventAt unless `notify` is false. Per item: 'settled', or 'fenced' where the
-   * lease was lost: then one `late_outcome` is stored under the id, time and detail of its first event (none without
+   * Records outcomes with their events. Does not start a sync itself and may wait some milliseconds for other
+   * operations, so do not hold anything scarce while awaiting it. Absent members keep their value; a `deferred` event
+   * sets firstDeferredAt once, and lastDeferredEventAt unless `notify` is false. Per item: 'settled', or 'fenced' if
+   * the lease was lost: then one `late_outcome` is stored with the id, time and detail of its first event (none without
    * events), and nothing else changes.
    */
   settle(params: {
     settlements: readonly Settlement[];
     now: number;
   }): Promise<readonly ('settled' | 'fenced')[]>;
-  /** Gives leases back unchanged (shutdown, window full): due again at `dueAt`, no attempt counted. */
+  /** Releases leases unchanged (shutdown, window full): due again at `dueAt`, no attempt is counted. */
   release(params: {
     deliveryIds: readonly number[];
     epoch: number;
@@ -143,8 +143,8 @@ export interface QueueStore {
   }): Promise<void>;
   queueCounts(params: { now: number }): Promise<QueueCounts>;
   /**
-   * Queues with rows that wait, earliest due first, at most `limit` (`more`: there are others); of each at most
-   * `rowsPerQueue` rows are looked at, the earliest due.
+   * Queues with waiting rows, earliest due first, at most `limit` (`more`: there are others); of each at most
+   * `rowsPerQueue` rows are examined, the earliest due.
    */
   waitingQueues(params: {
     domains?: readonly string[];
@@ -152,28 +152,28 @@ export interface QueueStore {
     now: number;
     limit: number;
     rowsPerQueue: number;
-    /** Ascending; a recipient counts under the first that its message's age is below, or last of all. */
+    /** Ascending; a recipient counts under the first limit that its message's age is below, or at the end. */
     ageLimitsMs: readonly number[];
   }): Promise<{ queues: readonly WaitingQueue[]; more: boolean }>;
   /**
-   * How many recipients wait in each queue, earliest due first; at most `limit` queues (`more`: there are others). From
-   * figures that are kept: no recipient is looked at.
+   * How many recipients wait in each queue, earliest due first; at most `limit` queues (`more`: there are others). Uses
+   * stored counts; no recipient is read.
    */
   waitingCounts(params: {
     domains?: readonly string[];
     limit: number;
   }): Promise<{ queues: readonly WaitingCount[]; more: boolean }>;
   /**
-   * Makes rows due now that wait for their path (`wait_reason` 'path: …'); of each queue the earliest 500 that are due
-   * later are looked at. How many were changed.
+   * Makes rows due now that wait for their path (`wait_reason` 'path: …'); of each queue the earliest 500 later rows
+   * are examined. Returns how many were changed.
    */
   hurry(params: { queueIds: readonly number[]; now: number }): Promise<number>;
   /** Earliest due time over all queued rows, or null. */
   nextDueAt(): Promise<number | null>;
   /**
-   * Cancels those of the given recipients of one message that are queued at this moment or given up for it, each with
-   * its event (`changed`), and says how many of the whole message are past that (being sent, delivered). Synced. Throws
-   * for an unknown message.
+   * Cancels those of the given recipients of one message that are queued or were released for it, each with its event
+   * (`changed`), and returns how many of the whole message can no longer be canceled (being sent, delivered). Synced.
+   * Throws for an unknown message.
    */
   cancelQueued(params: {
     messageSeq: number;
@@ -181,10 +181,9 @@ export interface QueueStore {
     recipients: readonly ChangedRecipient[];
   }): Promise<{ changed: readonly number[]; tooLate: number }>;
   /**
-   * Gives a message that is scheduled another time: its recipients that wait for it, its expiry, and the Date in its
-   * content where that is ours (`date`: as many octets as the old one), with an event each. Nothing happens where some
-   * recipient was tried or is being sent, none waits, or the content is no longer kept. Synced. Throws for an unknown
-   * message.
+   * Reschedules a scheduled message: its waiting recipients, its expiry, and the Date in its content if that is ours
+   * (`date`: as many octets as the old one), with an event each. Nothing happens if some recipient was tried or is
+   * being sent, none waits, or the content was deleted. Synced. Throws for an unknown message.
    */
   reschedule(params: {
     messageSeq: number;
@@ -198,8 +197,8 @@ export interface QueueStore {
   >;
   /**
    * Makes those of the given recipients of one message that are failed, bounced or deferred (not held) due now, each
-   * with its event; attempts stay counted, the expiry moves to `expiresAt` where that is later. Nothing happens where
-   * the content is no longer kept. Synced. Throws for an unknown message.
+   * with its event; attempts stay counted, the expiry moves to `expiresAt` if that is later. Nothing happens if the
+   * content was deleted. Synced. Throws for an unknown message.
    */
   requeue(params: {
     messageSeq: number;

@@ -1,4 +1,7 @@
-/** What readers' programs tell through personal links. Part of the Store (`../store.ts` says what all its operations promise). */
+/**
+ * Opens, clicks and unsubscribes by personal links. Part of the Store (`../store.ts` has the promises of all its
+ * operations).
+ */
 import type { TokenSlots } from '../../model/personal.ts';
 import type { NewEvent } from './events.ts';
 
@@ -7,25 +10,25 @@ export interface ReaderFact extends NewEvent {
 }
 
 export interface ReaderStore {
-  /** Where a message's tokens go; null where it has no places, or its content is no longer kept. */
+  /** A message's token slots; null if it has none, or its content was deleted. */
   readPlaces(params: { messageSeq: number }): Promise<TokenSlots | null>;
-  /** Whether `unsubscribe` of that delivery would be understood: it is kept, or what its link needs is. */
+  /** Whether `unsubscribe` of that delivery would work: the delivery, or what its link needs, is stored. */
   knowsOptOut(params: { deliveryId: number }): Promise<boolean>;
   /**
-   * Stores opens and clicks with the webhook calls they cause. A click at less than `quickMs` after its delivery is
-   * marked as automatic; facts about deliveries that are no longer kept are dropped. How many were stored. Synced, as
-   * `appendEvents`.
+   * Stores opens and clicks with the webhook calls they cause. A click less than `quickMs` after its delivery is marked
+   * as automatic; facts about deleted deliveries are dropped. Returns how many were stored. Synced, as `appendEvents`.
    */
   appendReaderFacts(params: { facts: readonly ReaderFact[]; quickMs: number }): Promise<number>;
   /**
-   * Puts the recipient of a delivery on its sender domain's list with the reason Unsubscribe, with the event. Repeated,
-   * it changes nothing while the entry is in force; a recipient of the sandbox gets the event only, once. Where
-   * the message is gone, the event names the recipient itself. `unknown` where nothing is kept of the delivery. Synced.
+   * Puts the recipient of a delivery on its sender domain's list with the reason Unsubscribe, with the event. Repeating
+   * it changes nothing while the entry is in force; a recipient of the sandbox only gets the event, once. If the
+   * message was deleted, the event names the recipient itself. `unknown` if nothing is stored about the delivery.
+   * Synced.
    */
   unsubscribe(params: {
     deliveryId: number;
     event: NewEvent;
-    /** How it was asked for; kept with the entry. */
+    /** How it was requested; stored with the entry. */
     rule: string;
     now: number;
   }): Promise<{ kind: 'unsubscribed' | 'repeated'; domain: string } | { kind: 'unknown' }>;

@@ -1,16 +1,16 @@
 /**
-Forgetting by age and size, in small steps. What may go is found by reading, beside the writer; each step then looks
-again at what it was given and removes only that, so a crash between two steps leaves nothing half done.
-Part of the Store (`../store.ts` says what all its operations promise).
+ * Deleting data by age and size, in small steps. Candidates are found by reading, outside the writer; each step then
+ * checks the given ones again and deletes only those, so a crash between two steps leaves nothing half done. Part of
+ * the Store (`../store.ts` has the promises of all its operations).
  */
 
-/** A page of candidates; `nextSeq` is where the search goes on, null = there is nothing more. */
+/** A page of candidates; `nextSeq` is where the search continues, null = there is nothing more. */
 export interface ExpiredPage {
   seqs: readonly number[];
   nextSeq: number | null;
 }
 
-/** What a sender domain has. */
+/** What a sender domain uses. */
 export interface DomainUse {
   domain: string;
   /** Of contents and captured copies. */
@@ -23,9 +23,9 @@ export interface RetentionStore {
   /** Sender domains that have messages. */
   domainsWithMail(): Promise<readonly string[]>;
   /**
-  Messages of a domain behind `afterSeq`, oldest first, accepted before `before`, whose recipients are all final:
-  with `contents` those whose content is kept and that no capture shows, with `messages` all. At most `limit` are
-  looked at.
+   * Messages of a domain after `afterSeq`, oldest first, accepted before `before`, whose recipients are all final: with
+   * `contents` those whose content is stored and shown by no capture, with `messages` all. At most `limit` are
+   * examined.
    */
   findExpired(params: {
     what: 'contents' | 'messages';
@@ -37,42 +37,45 @@ export interface RetentionStore {
   /** Octets of all contents that are kept. */
   contentBytes(): Promise<number>;
   /**
-  Octets that each of the domains has stored: contents that wait or are kept, and heads of captured copies. One item a
-  domain, in the order given.
+   * Octets stored by each of the domains: contents, and headers of captured copies. One item per domain, in the given
+   * order.
    */
   domainUse(params: { domains: readonly string[] }): Promise<readonly DomainUse[]>;
-  /** The oldest contents of all domains behind `afterSeq` that may go, of `atLeastBytes` together; at most `limit` looked at. */
+  /**
+   * The oldest contents of all domains after `afterSeq` that may be deleted, of `atLeastBytes` together; at most
+   * `limit` are examined.
+   */
   findOldestContents(params: {
     afterSeq: number;
     atLeastBytes: number;
     limit: number;
   }): Promise<ExpiredPage & { bytes: number }>;
   /**
-  Removes the contents of those given whose recipients are all final and that no capture shows, in the order given, until
-  `maxBytes` are gone. `done`: how many of the given were dealt with, `removed`: how many contents went.
+   * Deletes the contents of the given messages whose recipients are all final and that no capture shows, in the given
+   * order, up to `maxBytes`. `done`: how many of the given were processed, `removed`: how many contents were deleted.
    */
   purgeContents(params: {
     seqs: readonly number[];
     maxBytes: number;
   }): Promise<{ done: number; removed: number }>;
   /**
-  Removes messages with recipients, events, finished calls and captures, in the order given, until `maxRows` rows are
-  gone; what their unsubscribe links mean stays. Left alone: those with a recipient that is not final, or a call that
-  an enabled webhook still waits for. `done`: how many of the given were dealt with; the one behind them may have lost
-  some hundred of its oldest events and calls, where it has more, and goes on losing them at the next call.
+   * Deletes messages with recipients, events, finished calls and captures, in the given order, up to `maxRows` rows;
+   * the meaning of their unsubscribe links stays. Not deleted: those with a recipient that is not final, or a call that
+   * an enabled webhook still needs. `done`: how many of the given were processed; the next one may have lost some
+   * hundred of its oldest events and calls, if it has more, and continues with the next call.
    */
   purgeMessages(params: {
     seqs: readonly number[];
     maxRows: number;
   }): Promise<{ done: number; messages: number }>;
   /**
-  Removes at most `limit` captures made before `before`, oldest first, fewer where contents that were kept for them alone
-  and go with them are large; 0 = there is none.
+   * Deletes at most `limit` captures made before `before`, oldest first, fewer if the contents kept only for them are
+   * large; 0 = there is none.
    */
   purgeCaptures(params: { before: number; limit: number }): Promise<number>;
   /**
-  Removes calls that ended before `before`, and as old ones of webhooks that are off or gone, among the `limit`
-  oldest behind `afterId`. `nextId`: where to go on, null = the rest is younger.
+   * Deletes calls that ended before `before`, and equally old ones of webhooks that are off or deleted, among the
+   * `limit` oldest after `afterId`. `nextId`: where to continue, null = the rest is younger.
    */
   purgeCalls(params: {
     before: number;
@@ -80,12 +83,14 @@ export interface RetentionStore {
     limit: number;
   }): Promise<{ removed: number; nextId: number | null }>;
   /**
-  Removes what is kept of unsubscribe links whose messages were accepted before `before` and are gone, oldest first; how
-  many rows.
+   * Deletes what is stored of unsubscribe links whose messages were accepted before `before` and are deleted, oldest
+   * first; returns how many rows.
    */
   purgeOptOuts(params: { before: number; limit: number }): Promise<number>;
-  /** Removes about `limit` rows of webhooks, templates and sandbox rules that are gone; true while there are more. */
+  /**
+   * Deletes about `limit` rows of webhooks, templates and sandbox rules that were removed; true while there are more.
+   */
   purgeLeftovers(params: { limit: number }): Promise<boolean>;
-  /** Removes events that belong to no message and happened before `before`. */
+  /** Deletes events without a message that happened before `before`. */
   purgeLooseEvents(params: { before: number; limit: number }): Promise<number>;
 }

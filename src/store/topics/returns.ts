@@ -1,13 +1,13 @@
 /**
- * What comes back after delivery: bounces, complaints, opt-outs, notes. Part of the Store (`../store.ts` says what all
- * its operations promise).
+ * Returned mail: bounces, complaints, unsubscribes, notes. Part of the Store (`../store.ts` has the promises of all its
+ * operations).
  */
 import type { DeliveryState, RouteKind } from '../../model/delivery.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { NewEvent } from './events.ts';
 import type { SuppressionSignal } from './suppressions.ts';
 
-/** The recipient that something which came back is about. */
+/** The recipient that returned mail is about. */
 export interface ReturnSubject {
   deliveryId: number;
   messageId: MessageId;
@@ -16,9 +16,9 @@ export interface ReturnSubject {
   address: string;
   state: DeliveryState;
   route: RouteKind | null;
-  /** It never left the machine. */
+  /** It stayed in the sandbox. */
   sandbox: boolean;
-  /** When it was last delivered; where it never was, its last change. */
+  /** When it was last delivered; if never, its last change. */
   sentAt: number;
 }
 
@@ -26,52 +26,52 @@ export type ReturnFact =
   | {
       kind: 'bounce';
       deliveryId: number;
-      /** The category: one bounce of each is told. */
+      /** The category: there is one bounce event for each. */
       class: string;
-      /** Stored where it turns `delivered` into `bounced`, with its webhook calls … */
+      /** Stored if it changes `delivered` to `bounced`, with its webhook calls … */
       event: NewEvent;
-      /** … and where it changes nothing, this. */
+      /** … and this if it changes nothing. */
       note: NewEvent;
       /** ≤ 512 characters. */
       lastReply: string;
       lastCode: number;
       suppress: SuppressionSignal | null;
-      /** false: the outcome of a delivery under way is not waited for. */
+      /** false: the outcome of a running delivery is not waited for. */
       mayWait: boolean;
     }
   | { kind: 'complaint'; deliveryId: number; event: NewEvent; suppress: SuppressionSignal | null }
-  /** Takes back the complaint about this very delivery, and the suppression it made. */
+  /** Withdraws the complaint about this delivery, and the suppression it caused. */
   | { kind: 'not-spam'; deliveryId: number; event: NewEvent }
   | { kind: 'unsubscribe'; deliveryId: number; event: NewEvent; suppress: SuppressionSignal | null }
   | { kind: 'note'; deliveryId: number; class: string; event: NewEvent };
 
 /**
- * `recorded`: with all it says. `noted`: a bounce of what is not delivered, in the timeline only. `repeated`: known
- * already, nothing changed. `under-way`: the delivery is being made at this moment; ask again. `nothing`: nothing to
- * take back, or no such delivery.
+ * `recorded`: with all effects. `noted`: a bounce of something not delivered, only in the timeline. `repeated`: already
+ * known, nothing changed. `under-way`: the delivery is being made at this moment; ask again. `nothing`: nothing to
+ * withdraw, or no such delivery.
  */
 export type ReturnResult = 'recorded' | 'noted' | 'repeated' | 'under-way' | 'nothing';
 
 export interface OutcomeRates {
-  /** Recipients among the newest that were delivered or bounced, at most the window; none of the sandbox. */
+  /** The newest recipients that were delivered or bounced, up to the window; none of the sandbox. */
   outcomes: number;
   /** Of them bounced, at once or later. */
   bounced: number;
-  /** Complaints since the oldest of them, without those taken back. */
+  /** Complaints since the oldest of them, without withdrawn ones. */
   complained: number;
 }
 
 export interface ReturnStore {
-  /** The recipient of a delivery; those of a message, at most 1000. Empty where there is none. */
+  /** The recipient of a delivery; those of a message, at most 1000. Empty if there is none. */
   returnSubjects(
     params: { deliveryId: number } | { messageSeq: number } | { messageId: string },
   ): Promise<readonly ReturnSubject[]>;
   /**
-   * Records what came back about one delivery, with its event, webhook calls and suppression. The same fact acts once:
+   * Records returned mail about one delivery, with its event, webhook calls and suppression. The same fact counts once:
    * bounces and notes once for each class and number of attempts, the others once for each delivery. Synced.
    */
   recordReturn(params: { fact: ReturnFact; now: number }): Promise<ReturnResult>;
-  /** How mail of a sender domain fared lately. */
+  /** Recent outcomes of a sender domain's mail. */
   outcomeRates(params: { domain: string; window: number }): Promise<OutcomeRates>;
   /** Sender domains with a bounce or complaint among the `look` events after `afterSeq`; `nextSeq` null = no more. */
   returnedDomains(params: {

@@ -1,6 +1,6 @@
 /**
- * What is remembered about TLS at other servers: MTA-STS policies and the days' counters (RFC 8461, RFC 8460). Part of
- * the Store (`../store.ts` says what all its operations promise).
+ * Facts about TLS of other servers: MTA-STS policies and daily counters (RFC 8461, RFC 8460). Part of the Store
+ * (`../store.ts` has the promises of all its operations).
  */
 
 /** An MTA-STS policy as it was fetched. */
@@ -13,11 +13,11 @@ export interface StoredMtaSts {
   mx: readonly string[];
   maxAgeSeconds: number;
   fetchedAt: number;
-  /** fetchedAt and max_age; afterwards it means nothing. */
+  /** fetchedAt plus max_age; after that it is not used. */
   expiresAt: number;
-  /** When it is to be fetched again although nobody asks. */
+  /** When it must be fetched again without a request for it. */
   renewAt: number;
-  /** How often in a row that has failed. */
+  /** Consecutive failures of that. */
   renewFailures: number;
 }
 
@@ -38,30 +38,33 @@ export type TlsResult =
   | 'sts-policy-invalid'
   | 'sts-webpki-invalid';
 
-/** How many sessions of one day (UTC) ended how. */
+/** How many sessions of one day (UTC) had one result. */
 export interface TlsCount {
   /** `2026-05-31`. */
   day: string;
   /** The recipient domain whose policy it was. */
   domain: string;
   policy: TlsPolicyType;
-  /** '' where no server was reached. */
+  /** '' if no server was reached. */
   mxHost: string;
   result: TlsResult;
   sessions: number;
 }
 
 export interface TlsStore {
-  /** Remembers a policy in place of the one before. */
+  /** Stores a policy and replaces the previous one. */
   putMtaSts(params: StoredMtaSts): Promise<void>;
-  /** The policy of a domain, expired or not; null where none is remembered. */
+  /** The policy of a domain, expired or not; null if none is stored. */
   getMtaSts(params: { domain: string }): Promise<StoredMtaSts | null>;
-  /** Policies in force at `now` that are to be renewed by then, the first due first; never those of mode `none`. */
+  /** Policies in force at `now` that are due for renewal, the first due first; never those of mode `none`. */
   staleMtaSts(params: { now: number; limit: number }): Promise<readonly StoredMtaSts[]>;
   /** Adds to the counters of their days. */
   addTlsCounts(params: { counts: readonly TlsCount[] }): Promise<void>;
   /** Counters from a day on, of one domain or of all; by day, domain, policy, host and result. */
   tlsCounts(params: { fromDay: string; domain?: string; limit: number }): Promise<readonly TlsCount[]>;
-  /** Forgets policies that ended before `now` and counters of days before `beforeDay`; how many of both, at most `limit` each. */
+  /**
+   * Deletes policies that ended before `now` and counters of days before `beforeDay`; returns how many of both, at most
+   * `limit` each.
+   */
   purgeTls(params: { now: number; beforeDay: string; limit: number }): Promise<number>;
 }

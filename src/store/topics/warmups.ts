@@ -1,6 +1,6 @@
-/** Warm-up of new sources at each provider. Part of the Store (`../store.ts` says what all its operations promise). */
+/** Warm-up of new sources at each provider. Part of the Store (`../store.ts` has the promises of all its operations). */
 
-/** Written and read as one; the fields' meaning is the warm-up's own (`policy/limits/warmup/budget.ts`). */
+/** Written and read as a whole; `policy/limits/warmup/budget.ts` defines the members. */
 export interface StoredWarmup {
   level: number;
   day: number;
@@ -13,18 +13,18 @@ export interface StoredWarmup {
 }
 
 export interface WarmupRow {
-  /** Id of the egress source. */
+  /** Id of the source. */
   source: string;
   provider: string;
   state: StoredWarmup;
 }
 
 export interface WarmupStore {
-  /** In no promised order. */
+  /** In no order. */
   listWarmups(): Promise<readonly WarmupRow[]>;
   /**
-   * Replaces what is stored for the source and provider. Synced: what it reserves must not be reserved again. false, and
-   * nothing is stored, where the writer's epoch has ended: what its successor stored since is newer.
+   * Replaces the stored state of the source and provider. Synced: what it reserves must not be reserved again. false,
+   * and nothing is stored, if the writer's epoch has ended, because its successor has stored a newer one.
    */
   saveWarmup(params: WarmupRow & { epoch: number }): Promise<boolean>;
 }

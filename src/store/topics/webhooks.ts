@@ -1,4 +1,4 @@
-/** Webhooks and their calls. Part of the Store (`../store.ts` says what all its operations promise). */
+/** Webhooks and their calls. Part of the Store (`../store.ts` has the promises of all its operations). */
 import type { EventKind } from '../../model/event.ts';
 import type { DisabledReason, Webhook, WebhookStatus } from '../../model/webhook.ts';
 import type { IdempotencyEntry } from './acceptance.ts';
@@ -11,18 +11,18 @@ export interface NewWebhook {
   url: string;
   description: string;
   secretSealed: Uint8Array;
-  /** Id of the token that it is made with. */
+  /** Id of the token that creates it. */
   createdBy: string | null;
   createdAt: number;
-  /** Refused with `limit` where the domain has this many. */
+  /** Refused with `limit` if the domain has this many. */
   maxPerDomain: number;
-  /** Taken in the same transaction; `"$id"` in its body becomes the id. Rejects with KeyTaken where it is taken already. */
+  /** Stored in the same transaction; `"$id"` in its body becomes the id. Rejects with KeyTaken if it is taken. */
   idempotency?: IdempotencyEntry;
 }
 
 export interface ClaimedCall {
   id: number;
-  /** The node's epoch that the lease belongs to. */
+  /** The epoch of the node that the lease belongs to. */
   epoch: number;
   webhook: Webhook;
   /** Finished tries so far. */
@@ -37,7 +37,7 @@ export interface CallSettlement {
   /** `pending` waits until `dueAt` for the next try. */
   state: 'pending' | 'succeeded' | 'failed';
   dueAt?: number;
-  /** Number of the try that just ended, 1 = first. 0 = no try was made (lease given back). */
+  /** Number of the try that just ended, 1 = first. 0 = no try was made (the lease was released). */
   tryNumber: number;
   at: number;
   /** HTTP status, 0 = no answer. */
@@ -47,7 +47,7 @@ export interface CallSettlement {
   error: string;
   latencyMs: number;
   blocked: boolean;
-  /** Set where this try switches the webhook off, with the event that says so. */
+  /** Set if this try switches the webhook off, with the event about it. */
   disable?: { reason: DisabledReason; event: NewEvent };
 }
 
@@ -73,22 +73,25 @@ export interface WebhookStore {
     limit: number;
   }): Promise<readonly Webhook[]>;
   /**
-   * Enabled ones whose calls fail, and those that the server switched off, at most `limit`, in no promised order.
-   * `domains` undefined = all. `waiting`: calls that wait.
+   * Enabled webhooks whose calls fail, and those that the server switched off, at most `limit`, in no order. `domains`
+   * undefined = all. `waiting`: pending calls.
    */
   failingWebhooks(params: {
     domains?: readonly string[];
     limit: number;
   }): Promise<readonly (Webhook & { waiting: number })[]>;
-  /** null where no such webhook exists in those domains. */
+  /** null if those domains have no such webhook. */
   getWebhook(params: { id: number; domains?: readonly string[] }): Promise<Webhook | null>;
-  /** false where no such webhook exists in those domains. Its calls are made no more and go in portions (`purgeLeftovers`). */
+  /**
+   * false if those domains have no such webhook. Its calls are no longer made and are deleted in portions
+   * (`purgeLeftovers`).
+   */
   deleteWebhook(params: { id: number; domains?: readonly string[] }): Promise<boolean>;
   /**
-   * Changes what is given of a webhook and moves updatedAt; false where there is none in those domains. Switched off,
-   * its reason is `User`, unless it was off already. Switched on, its failures are forgotten, its pending calls become
-   * due by `now` at the latest, and those made before `resumeSince` are given up as failed: some hundred at once, the
-   * others by `prepareCalls`, and none is claimed before that is over.
+   * Changes the given members of a webhook and updates updatedAt; false if those domains have none with this id. When
+   * switched off, its reason is `User`, unless it was off already. When switched on, its failures are reset, its
+   * pending calls become due by `now` at the latest, and those made before `resumeSince` are given up as failed: some
+   * hundred at once, the others by `prepareCalls`, and none is claimed before that is complete.
    */
   updateWebhook(params: {
     id: number;
@@ -101,8 +104,8 @@ export interface WebhookStore {
     resumeSince: number;
   }): Promise<boolean>;
   /**
-   * Gives a webhook a new secret; the one before signs too until `previousUntil`, the one before that no more. Moves
-   * updatedAt. false where there is no such webhook in those domains.
+   * Gives a webhook a new secret; the previous one is also used until `previousUntil`, the one before that no longer.
+   * Updates updatedAt. false if those domains have no such webhook.
    */
   rotateWebhookSecret(params: {
     id: number;
@@ -110,36 +113,37 @@ export interface WebhookStore {
     secretSealed: Uint8Array;
     previousUntil: number;
     now: number;
-    /** Taken in the same transaction where something is made; rejects with KeyTaken where it is taken already. */
+    /** Stored in the same transaction if something is created; rejects with KeyTaken if it is taken. */
     idempotency?: IdempotencyEntry;
   }): Promise<boolean>;
-  /** Calls of a webhook that wait or are on their way, also while it is off; counted up to `countUpTo`. */
+  /** Calls of a webhook that are pending or running, also while it is off; counted up to `countUpTo`. */
   countPendingCalls(params: { webhookId: number; countUpTo: number }): Promise<number>;
   /**
-   * Leases due calls of enabled webhooks; where several wait, each first gets an even share of `limit`, and one of each
-   * domain comes before the second of any.
+   * Leases due calls of enabled webhooks; if several have some, each first gets an equal share of `limit`, and one of
+   * each domain comes before the second of any.
    */
   claimCalls(params: {
     epoch: number;
     now: number;
     limit: number;
-    /** Webhooks that take no more calls now. */
+    /** Webhooks that can take no more calls now. */
     excludeWebhooks: readonly number[];
-    /** Domains whose webhooks take none. */
+    /** Domains whose webhooks can take none. */
     excludeDomains?: readonly string[];
   }): Promise<readonly ClaimedCall[]>;
   /**
-   * Records tries: the call, the webhook's LastResponse* as one, its failure counters, and a disable with
-   * its event. A call that is no longer leased to the epoch, or gone, changes nothing. Not synced, may wait for company.
+   * Records tries: the call, the webhook's LastResponse* together, its failure counters, and a disabling with its
+   * event. A call that is no longer leased to the epoch, or was deleted, changes nothing. Not synced, may wait for
+   * other operations.
    */
   settleCalls(params: { settlements: readonly CallSettlement[] }): Promise<void>;
   /**
-   * Goes on with about `limit` calls that are owed to webhooks since a commit that would have made too many at once, and
-   * with the waiting calls of webhooks that were switched on; true while there is more. Until then the former are in no
+   * Continues with about `limit` calls that were only recorded because a commit would have created too many, and with
+   * the pending calls of webhooks that were switched on; true while there are more. Until then the former are in no
    * list, and none of the latter are claimed.
    */
   prepareCalls(params: { limit: number }): Promise<boolean>;
-  /** Earliest due time of the pending calls of enabled webhooks, or null; 0 where `prepareCalls` has to do. */
+  /** Earliest due time of the pending calls of enabled webhooks, or null; 0 if `prepareCalls` has work. */
   nextCallDueAt(): Promise<number | null>;
   /** Those of the newest events first. */
   listCalls(params: {
@@ -149,13 +153,13 @@ export interface WebhookStore {
     limit: number;
   }): Promise<readonly CallLogEntry[]>;
   /**
-   * Makes the calls for past events (`since` inclusive, `until` exclusive) of the webhook's domain and kinds again from
-   * their first try, due now, oldest event first; calls still on their way are left alone. At most `limit` events behind
-   * `after` are looked at. `made`: how many calls; `next`: where to go on, null = that was all.
+   * Repeats the calls for past events (`since` inclusive, `until` exclusive) of the webhook's domain and kinds from
+   * their first try, due now, oldest event first; pending calls are left alone. At most `limit` events after `after`
+   * are examined. `made`: how many calls; `next`: where to continue, null = that was all.
    */
   replayCalls(params: {
     webhookId: number;
-    /** Only these calls of the webhook; undefined = by the other conditions alone. */
+    /** Only these calls of the webhook; undefined = only the other conditions. */
     callIds?: readonly number[];
     since: number;
     until: number;

@@ -1,18 +1,18 @@
 /**
- * Packs operations for the writer: contents are copied once into shared memory, everything else is cloned by the
- * port. Valid for one batch at a time; a batch that does not fit carries its contents as transferred copies (the
- * caller goes on using its own bytes for the first delivery, so they cannot be given away).
+ * Packs operations for the writer thread: contents are copied once into shared memory, everything else is cloned by the
+ * port. Used for one batch at a time; contents that do not fit are transferred as copies (the caller still needs its
+ * own bytes for the first delivery).
  */
 import type { WireCall, WireMessage, WriteCall } from './protocol.ts';
 
 export interface Arena {
   /** The memory that the writer thread reads. */
   shared: SharedArrayBuffer;
-  /** The calls as they cross, and the buffers to transfer with them. */
+  /** The calls in the form that is sent, and the buffers to transfer with them. */
   pack(calls: readonly WriteCall[]): { calls: WireCall[]; transfer: ArrayBuffer[] };
 }
 
-/** An arena of `maxBytes`; the system gives it memory only as far as it is used. */
+/** An arena of `maxBytes`; the system provides memory only as far as it is used. */
 export function createArena(maxBytes: number): Arena {
   const shared = new SharedArrayBuffer(maxBytes);
   const view = new Uint8Array(shared);
@@ -44,7 +44,7 @@ export function createArena(maxBytes: number): Arena {
   };
 }
 
-/** Content bytes an operation brings. */
+/** Content bytes of an operation. */
 export function contentBytes(call: WriteCall): number {
   if (call.name !== 'commitAccepted') return 0;
   return call.params.messages.reduce((sum, message) => sum + message.content.length, 0);

@@ -1,7 +1,7 @@
 /**
- * Runs a batch of operations as one transaction. Given the calls of one group commit, gives one answer per call after
- * the commit. Where an operation throws, everything is rolled back and each one runs in a transaction of its own, so
- * that only the culprit fails; where the engine cannot write, all of them fail alike.
+ * Runs a batch of operations as one transaction. Returns one answer per call after the commit. If an operation throws,
+ * everything is rolled back and each operation runs in its own transaction, so that only the faulty one fails; if the
+ * engine cannot write, all fail in the same way.
  */
 
 import { WRITES, type WriteName } from '../operations.ts';
@@ -15,13 +15,13 @@ const PROBE_BYTES = 65_536;
 
 export interface BatchRunner {
   run(calls: readonly WriteCall[], synced: boolean): Answer[];
-  /** Writes and removes some data, synced. */
+  /** Writes and deletes some data, synced. */
   probe(): Answer;
 }
 
 /**
- * A runner over one session. `failStoreWrites` makes chosen transactions fail as on a full disk; `othersWrite`: other
- * processes change the database too, so what the session remembers is checked before every transaction.
+ * A runner over one session. `failStoreWrites` makes chosen transactions fail as with a full disk; `othersWrite`: other
+ * processes change the database too, so the session's cache is checked before every transaction.
  */
 export function createBatchRunner(
   session: Session,
@@ -30,8 +30,8 @@ export function createBatchRunner(
   const { db } = session;
   let syncedNow: boolean | null = null;
   let transactions = 0;
-  // After an I/O error the system may have dropped pages it had not written yet, unsynced commits among them. A later
-  // commit would sync fine behind a hole in the log. Emptying the log into the database first closes the hole.
+  // After an I/O error the system may have dropped pages that were not on disk, including unsynced commits. A later
+  // commit would succeed although the log has a gap before it. Copying the log into the database first closes the gap.
   let logSuspect = false;
   let seenVersion: number | null = null;
 
@@ -62,7 +62,7 @@ export function createBatchRunner(
     if (othersWrite) lookForOthers();
   }
 
-  /** Inside the transaction, so that nothing can change between the look and what follows it. */
+  /** Inside the transaction, so that nothing can change between the check and what follows. */
   function lookForOthers(): void {
     const version = db.get<{ data_version: number }>('PRAGMA data_version')?.data_version ?? null;
     if (version !== seenVersion) session.othersWrote();
@@ -130,7 +130,7 @@ export function createBatchRunner(
   return { run, probe };
 }
 
-/** The table entry of a call applied to it; generic, so that name and parameters stay a pair. */
+/** Calls the operation; generic, so that name and parameters stay a pair. */
 function dispatch(session: Session, call: WriteCall): ResultOf<WriteName> {
   return apply(session, call.name, call.params);
 }

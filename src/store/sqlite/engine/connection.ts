@@ -1,14 +1,14 @@
 /**
- * One SQLite connection with its prepared statements. Given a file and whether it may write, gives three verbs over
- * SQL text with positional values; statements are prepared once per text. Values are only ever numbers, strings,
- * bytes and null (never objects, which node:sqlite would take for named parameters). Errors of SQLite pass through.
+ * One SQLite connection with its prepared statements. Offers `run`, `get` and `all` over SQL text with positional
+ * values; statements are prepared once per text. Values are only numbers, strings, bytes and null (objects would be
+ * read as named parameters). Errors of SQLite are passed on.
  */
 
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Tables } from './tables.ts';
 
-/** More texts than the operations have together, so only generated filters ever overflow it. */
+/** More than all fixed texts together, so only generated filters can exceed it. */
 const MAX_STATEMENTS = 300;
 
 /** Values by column. Columns that no migration makes do not compile (tables.ts is generated). */
@@ -22,9 +22,9 @@ export interface Done {
 
 export interface Connection {
   run(sql: string, ...values: SQLInputValue[]): Done;
-  /** Inserts one row, its values by column. `conflict`: the clause for where there is one already. */
+  /** Inserts one row, its values by column. `conflict`: the clause for an existing row. */
   insert<Table extends keyof Tables>(table: Table, row: Row<Table>, conflict?: `ON CONFLICT ${string}`): Done;
-  /** Inserts a row, or gives the one with the same key (columns, with commas) these values. */
+  /** Inserts a row, or updates the one with the same key (columns, separated by commas). */
   put<Table extends keyof Tables>(table: Table, key: string, row: Row<Table>): Done;
   /** The first row, or undefined. */
   get<Found>(sql: string, ...values: SQLInputValue[]): Found | undefined;
@@ -32,7 +32,7 @@ export interface Connection {
   all<Found>(sql: string, ...values: SQLInputValue[]): Found[];
   /** Runs SQL text without values: pragmas, transactions, schema. */
   exec(sql: string): void;
-  /** Whether a transaction is open (SQLite ends some by itself when the disk is full). */
+  /** Whether a transaction is open (SQLite ends some itself when the disk is full). */
   inTransaction(): boolean;
   close(): void;
 }
@@ -48,7 +48,7 @@ export function openConnection(path: string, options: { readOnly: boolean; busyM
   );
 }
 
-/** The same over a database that is open already; `close` closes it. */
+/** The same over an open database; `close` closes it. */
 export function connectionOver(db: DatabaseSync): Connection {
   db.function('fold', { deterministic: true }, (text) =>
     typeof text === 'string' ? text.toLowerCase() : null,
@@ -64,7 +64,7 @@ export function connectionOver(db: DatabaseSync): Connection {
     return statement;
   }
 
-  /** Insertions by table and conflict: their text is made once, not at every row. */
+  /** Insertions by table and conflict: their text is made once, not for every row. */
   const insertions = new Map<string, { columns: readonly string[]; sql: string }>();
 
   function run(sql: string, ...values: SQLInputValue[]): Done {

@@ -1,7 +1,7 @@
 /**
- * Collects the conditions of a filtered query. Given column conditions with their values, gives one WHERE clause and
- * the values in its order. An undefined value means "no such condition"; lists travel as one JSON value, so that the
- * SQL text (and with it the prepared statement) does not change with their length.
+ * Collects the conditions of a filtered query. Returns one WHERE clause and the values in its order. An undefined value
+ * means "no condition"; a list is one JSON value, so that the SQL text, and with it the prepared statement, does not
+ * depend on its length.
  */
 import type { SQLInputValue } from 'node:sqlite';
 
@@ -10,7 +10,7 @@ export interface Filter {
   when(condition: string, value: string | number | undefined): void;
   /** `column` is one of the values; undefined = any; an empty list matches nothing. */
   oneOf(column: string, values: readonly (string | number)[] | undefined): void;
-  /** `WHERE …`, or '' where nothing was added. */
+  /** `WHERE …`, or '' without conditions. */
   where(): string;
   /** The conditions joined by AND, starting with ` AND `, or ''. */
   and(): string;

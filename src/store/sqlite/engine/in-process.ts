@@ -1,13 +1,13 @@
 /**
- * A store thread's work on the caller's own thread, behind the same interface: for tests on a virtual clock, where a
- * reply must not take real time. The same code runs over the same file; only the crossing is missing. Replies come in
- * the order of the requests, each in a microtask of its own, so that nobody is answered before `ask` has returned.
+ * Runs a store thread's work on the caller's own thread, with the same interface: for tests on a virtual clock, in
+ * which a reply must not take real time. The same code runs over the same file. Replies come in the order of the
+ * requests, each in its own microtask, so that nobody is answered before `ask` has returned.
  */
 import { StoreUnavailable } from '../../store.ts';
 import type { Thread } from './thread.ts';
 import type { Work } from './writer-work.ts';
 
-/** Opens its work at `start` or with the first request; throws by `start` what `open` throws. */
+/** Opens its work at `start` or with the first request; `start` throws what `open` throws. */
 export function createInProcess<Request extends { kind: string }, Reply>(
   open: () => Work<Exclude<Request, { kind: 'close' }>, Reply>,
 ): Thread<Request, Reply> {
@@ -26,7 +26,7 @@ export function createInProcess<Request extends { kind: string }, Reply>(
     },
     async close() {
       closed = true;
-      // What was asked before is answered first.
+      // Earlier requests are answered first.
       await Promise.resolve();
       await Promise.resolve();
       work?.close();

@@ -1,7 +1,7 @@
 /**
- * Idempotency keys of what is created beside mail: webhooks, domains, tokens and the like. Given a call that brings a
- * key, looks the key up before the operation and stores it after, in the transaction of both: a crash leaves the thing
- * with its key, or neither. An operation that creates nothing (a limit, a name that is taken) leaves the key free.
+ * Idempotency keys of created things other than mail: webhooks, domains, tokens and others. Looks the key up before the
+ * operation and stores it afterwards, in the same transaction: after a crash, both the thing and its key exist, or
+ * neither. An operation that creates nothing (a limit, a taken name) leaves the key free.
  */
 import type { IdempotencyEntry } from '../../topics/acceptance.ts';
 import { heldKey, storeKey } from '../acceptance.ts';
@@ -10,7 +10,7 @@ import type { ResultOf } from './operation.ts';
 import type { Answer, WriteCall } from './protocol.ts';
 import type { Session } from './session.ts';
 
-/** Runs one call, under its key where it has one. */
+/** Runs one call, with its key if it has one. */
 export function runKeyed(
   session: Session,
   call: WriteCall,
@@ -25,20 +25,20 @@ export function runKeyed(
   return { kind: 'value', value };
 }
 
-/** A commit of messages looks at its key itself, before it charges a quota. */
+/** A commit of messages checks its key itself, before it charges a quota. */
 function keyOf(call: WriteCall): IdempotencyEntry | undefined {
   if (call.name === 'commitAccepted' || !('idempotency' in call.params)) return undefined;
   return call.params.idempotency;
 }
 
-/** What an operation with a key gives back where nothing was made: `false`, a word, another kind. */
+/** The results that mean that nothing was created: `false`, a word, another kind. */
 function hasCreated(value: ResultOf<WriteName>): boolean {
   if (value === false || value === 'taken' || value === 'ended' || value === 'full') return false;
   if (typeof value !== 'object' || value === null || !('kind' in value)) return true;
   return value.kind === 'created' || value.kind === 'added';
 }
 
-/** `$id`, `$added`, `$existing` in the answer: figures that only the store knows. */
+/** Replaces `$id`, `$added`, `$existing` in the answer, which only the store knows. */
 function filled(body: string, value: ResultOf<WriteName>): string {
   if (typeof value !== 'object' || value === null) return body;
   if ('kind' in value && value.kind === 'created' && 'id' in value)

@@ -1,11 +1,11 @@
 /**
- * Says who may have a database open. The lock is a transaction on a file of its own beside the database, held as long as
- * the store is open: it ends with the process, however that ends, and leaves the database itself free for other threads
- * and processes. The file stays behind, empty.
+ * Which processes may have a database open. The lock is a transaction on a separate file beside the database, held as
+ * long as the store is open: it ends with the process in any case, and leaves the database itself free for other
+ * threads and processes. The empty file stays.
  *
- * Whoever wants the database for itself holds the lock exclusively. Those that share it hold it together; the one that
- * finds nobody there holds it exclusively until it has brought the schema up to date, so that no process ever works on a
- * schema that changes under it.
+ * A process that wants the database for itself holds the lock exclusively. Sharing processes hold it together; the
+ * first of them holds it exclusively until it has migrated the schema, so that no process works on a schema that
+ * changes.
  */
 import { DatabaseSync } from 'node:sqlite';
 import { type Clock, keepProcess, sleep } from '../../../lib/clock.ts';
@@ -13,19 +13,19 @@ import { StoreRefused } from './refusal.ts';
 import { sqliteCode } from './sqlite-errors.ts';
 
 const BUSY = 5;
-/** How long somebody may take to bring the schema up to date. */
+/** The longest time that migrating may take. */
 const UPGRADE_MS = 5_000;
 const RETRY_MS = 20;
 
 export interface StoreLock {
-  /** Nobody else has the database open, now or until `share`. */
+  /** No other process has the database open, now or until `share`. */
   readonly alone: boolean;
-  /** From now on others that share may join. Only after `joinLock`. */
+  /** From now on other sharing processes may join. Only after `joinLock`. */
   share(): Promise<void>;
   release(): void;
 }
 
-/** Takes the lock of `path` for oneself or throws StoreRefused. */
+/** Takes the lock of `path` exclusively, or throws StoreRefused. */
 export function takeLock(path: string): StoreLock {
   const held = tryExclusive(path);
   if (held === null) {
@@ -56,9 +56,9 @@ export async function joinLock(path: string, clock: Clock): Promise<StoreLock> {
     await again(untilMs);
   }
 
-  /** Waiting does not stop this process: the one that is waited for may be in it, under test. */
+  /** Waiting must not block this process: in tests, the process that is waited for is the same one. */
   async function again(endMs: number): Promise<void> {
-    // At the start of a program there is nothing else yet that it would live for.
+    // At the start of a program there is nothing else that keeps it alive.
     if (clock.monotonicMs() < endMs) return sleep(clock, RETRY_MS).finally(keepProcess());
     throw new StoreRefused(
       'locked',
@@ -67,21 +67,24 @@ export async function joinLock(path: string, clock: Clock): Promise<StoreLock> {
   }
 }
 
-/** null where somebody holds it. */
+/** null if another process has it. */
 function tryExclusive(path: string): DatabaseSync | null {
   return open(path, (db) => db.exec('BEGIN EXCLUSIVE'));
 }
 
-/** The lock in one step from exclusive to shared: while nobody held it another process could change the schema. */
+/**
+ * Changes the lock in one step from exclusive to shared: if nobody had it in between, another process could change the
+ * schema.
+ */
 function openToOthers(db: DatabaseSync): Iterator<unknown> {
-  // A commit keeps the shared lock while a read of the same connection has not come to its end.
+  // A commit keeps the shared lock while a read of the same connection is unfinished.
   const unfinished = db.prepare('SELECT count(*) FROM sqlite_schema UNION ALL SELECT 0').iterate();
   unfinished.next();
   db.exec('COMMIT');
   return unfinished;
 }
 
-/** null where somebody holds it exclusively. */
+/** null if another process has it exclusively. */
 function tryShared(path: string): DatabaseSync | null {
   // A read inside a transaction keeps SQLite's shared lock until the transaction ends.
   return open(path, (db) => {

@@ -1,7 +1,7 @@
 /**
- * Several ranges of one index read as one. Given a statement that reads a range in the order of its index, and the values
- * that name each range, leaves the first rows of all of them together: the engine merges, nothing is sorted and no range is
- * read further than it has to be.
+ * Reads several ranges of one index as one. Takes a statement that reads a range in the order of its index, and the
+ * values of each range; returns the first rows of all of them together. SQLite merges the ranges: nothing is sorted,
+ * and no range is read further than necessary.
  */
 import type { SQLInputValue } from 'node:sqlite';
 import type { Connection } from './connection.ts';
@@ -14,13 +14,13 @@ export interface Ranges<Row> {
   sql: string;
   /** The values of `sql`, for each range. */
   values: readonly (readonly SQLInputValue[])[];
-  /** `ORDER BY` of the columns that `sql` gives. */
+  /** `ORDER BY` of the columns of `sql`. */
   order: string;
   /** The same order. */
   compare(a: Row, b: Row): number;
 }
 
-/** The first `limit` rows behind the first `offset`. */
+/** The first `limit` rows after `offset`. */
 export function mergedRows<Row>(db: Connection, ranges: Ranges<Row>, limit: number, offset = 0): Row[] {
   const { sql, values, order, compare } = ranges;
   const fits = values.length <= RANGES_PER_STATEMENT;
@@ -30,7 +30,7 @@ export function mergedRows<Row>(db: Connection, ranges: Ranges<Row>, limit: numb
     const rows = db.all<Row>(
       `${chunk.map(() => sql).join(' UNION ALL ')} ORDER BY ${order} LIMIT ? OFFSET ?`,
       ...chunk.flat(),
-      // In one statement the rows in front never leave the engine.
+      // In one statement the skipped rows never leave SQLite.
       fits ? limit : limit + offset,
       fits ? offset : 0,
     );
@@ -39,7 +39,7 @@ export function mergedRows<Row>(db: Connection, ranges: Ranges<Row>, limit: numb
   return fits ? merged : merged.sort(compare).slice(offset, offset + limit);
 }
 
-/** The row with which a look of `look` rows ends, undefined where they are fewer. */
+/** The last of the `look` rows that are examined, undefined if there are fewer. */
 export function lastOfLook<Row>(db: Connection, ranges: Ranges<Row>, look: number): Row | undefined {
   return mergedRows(db, ranges, 1, look - 1)[0];
 }

@@ -1,7 +1,7 @@
 /**
- * Brings a database file to the schema of this program. Given a connection that may write, applies the numbered
- * files of `migrations/` that it lacks, each in one transaction together with its number, so that a crash in the
- * middle resumes. Refuses files of a newer program, of other programs, and damaged ones; these are left untouched.
+ * Migrates a database file to the schema of this program: applies the missing numbered files of `migrations/`, each in
+ * one transaction together with its number, so that an interrupted migration continues. Refuses files of a newer
+ * version, of other programs, and damaged ones, and leaves them unchanged.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Connection } from './connection.ts';
@@ -22,7 +22,7 @@ export function readMigrations(): Migration[] {
     .map((name) => ({ version: Number(name.slice(0, 4)), sql: readFileSync(new URL(name, folder), 'utf8') }));
 }
 
-/** Applies what is missing; the version reached. Throws StoreRefused for a file that is not ours to change. */
+/** Applies what is missing; returns the version reached. Throws StoreRefused for a file that must not be changed. */
 export function migrate(db: Connection, migrations: readonly Migration[]): number {
   let version = schemaVersion(db);
   const newest = migrations.at(-1)?.version ?? 0;
@@ -52,7 +52,7 @@ export function migrate(db: Connection, migrations: readonly Migration[]): numbe
   return version;
 }
 
-/** Number of the last migration that was applied, 0 for an empty file. Throws StoreRefused for a strange one. */
+/** Number of the last applied migration, 0 for an empty file. Throws StoreRefused for a file of another program. */
 export function schemaVersion(db: Connection): number {
   const tables = db
     .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'")

@@ -1,4 +1,4 @@
-/** The domains that a table has rows of, however many there are. */
+/** The domains that have rows in a table, however many rows there are. */
 import type { Connection } from './connection.ts';
 import type { Steps } from './operation.ts';
 

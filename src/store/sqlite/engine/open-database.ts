@@ -1,6 +1,6 @@
 /**
- * Opens the database file for writing: checks that it is whole and ours, sets how it journals, brings it up to date.
- * A missing file is created only where no journal says that there was one; nothing is ever re-created over damage.
+ * Opens the database file for writing: checks that it is complete and ours, configures the journal, migrates it. A
+ * missing file is created only if no journal shows that there was one; a damaged file is never replaced.
  */
 import { existsSync, statSync } from 'node:fs';
 import { type Connection, openConnection } from './connection.ts';
@@ -9,12 +9,12 @@ import type { Sharing } from './protocol.ts';
 import { StoreRefused } from './refusal.ts';
 import { isCorruption, unavailableReason } from './sqlite-errors.ts';
 
-/** Above this a full check would take the time of a start; then only the schema is read. */
+/** A full check of a larger file would delay the start too much; then only the schema is read. */
 const CHECK_UP_TO_BYTES = 128 * 1024 * 1024;
 
-// A batch holds at most 4 MiB of content: with 8 MiB of cache it is never written out early. 16 MiB were not quicker and
-// stayed in memory, being filled with contents that nobody reads again.
-// The log is folded into the database at 32 MiB: with 8 MiB, contents of 100 KB made that happen every other batch.
+// A batch has at most 4 MiB of content, so with 8 MiB of cache it is never written out early. 16 MiB were not faster
+// and stayed in memory, filled with contents that nobody reads again. The log is copied into the database at 32 MiB:
+// with 8 MiB, contents of 100 KB caused this every other batch.
 const SETTINGS = `
   PRAGMA synchronous = FULL;
   PRAGMA cache_size = -8192;
@@ -26,14 +26,14 @@ const SETTINGS = `
 /** How long a transaction waits for one of another process. */
 const OTHERS_MS = 10_000;
 
-/** A connection that may write, on the current schema. Throws StoreRefused. */
+/** A writing connection with the current schema. Throws StoreRefused. */
 export function openDatabase(path: string, sharing: Sharing = 'none'): Connection {
   refuseLostDatabase(path);
   let db: Connection | undefined;
   try {
     db = openConnection(path, { readOnly: false, busyMs: sharing === 'none' ? 2000 : OTHERS_MS });
     checkWhole(db, path);
-    // Takes effect in an empty file only. Measured with contents of 10 KB: 8 KiB pages cost a quarter less system time
+    // Only effective in an empty file. Measured with contents of 10 KB: 8 KiB pages need a quarter less system time
     // than 4 KiB (fewer writes to the log), 16 KiB no less than 8.
     db.exec('PRAGMA page_size = 8192');
     const mode = db.get<{ journal_mode: string }>('PRAGMA journal_mode = WAL');
@@ -54,7 +54,7 @@ export function openDatabase(path: string, sharing: Sharing = 'none'): Connectio
   }
 }
 
-/** Nothing is changed under processes that were started with an older program. */
+/** The schema is not changed under processes that were started with an older version. */
 function requireCurrent(db: Connection, path: string, migrations: readonly Migration[]): void {
   if (schemaVersion(db) >= (migrations.at(-1)?.version ?? 0)) return;
   throw new StoreRefused(
@@ -63,7 +63,7 @@ function requireCurrent(db: Connection, path: string, migrations: readonly Migra
   );
 }
 
-/** What a failed opening means. */
+/** The meaning of a failed opening. */
 function asRefusal(path: string, error: unknown): unknown {
   if (error instanceof StoreRefused) return error;
   if (isCorruption(error))
@@ -81,7 +81,7 @@ function corrupt(path: string, finding: string, cause?: unknown): StoreRefused {
   );
 }
 
-/** A journal with content beside no database means that the database was lost, not that there never was one. */
+/** A non-empty journal without a database means that the database was lost. */
 function refuseLostDatabase(path: string): void {
   const empty = !existsSync(path) || statSync(path).size === 0;
   const wal = `${path}-wal`;
@@ -100,7 +100,7 @@ function checkWhole(db: Connection, path: string): void {
   if (found !== undefined && found.quick_check !== 'ok') throw corrupt(path, found.quick_check);
 }
 
-/** Without a journal the file holds every page it speaks of. */
+/** Without a journal the file must have all its pages. */
 function checkLength(db: Connection, path: string, size: number): void {
   const wal = `${path}-wal`;
   if (existsSync(wal) && statSync(wal).size > 0) return;

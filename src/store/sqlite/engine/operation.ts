@@ -1,7 +1,7 @@
 /**
- * How an operation of the Store is written down in this engine: its name, what it asks of a commit or a reader, and a
- * synchronous function that the thread runs inside a transaction. What it promises stands in `../../topics/`; parameters
- * and result are typed by the name. `../operations.ts` gathers all of them.
+ * How an operation of the Store is declared in this engine: its name, its options for the commit or reader, and a
+ * synchronous function that the thread runs inside a transaction. Its promises are in `../../topics/`; the name gives
+ * the types of parameters and result. `../operations.ts` collects all operations.
  */
 import type { Store } from '../../store.ts';
 import type { Connection } from './connection.ts';
@@ -13,34 +13,37 @@ export type ParamsOf<Name extends OperationName> = Parameters<Store[Name]>[0];
 export type ResultOf<Name extends OperationName> = Awaited<ReturnType<Store[Name]>>;
 
 /**
- * Why the work of an operation does not grow with what is stored: `by key`, rows that the caller names, or that hang on one
- * it names and have a limit of their own; `as asked`, at most as many as its parameters say, along an index; `small`, a
- * table that only the operator and the number of paths, processes and policies fill; `measured`, by a case in
- * bounded.test.ts, each step of a read in steps.
+ * Why the work of an operation does not grow with the stored data: `by key`: rows that the caller names, or that belong
+ * to one and have a limit of their own; `as asked`: at most as many as its parameters say, along an index; `small`: a
+ * table that only grows with the operator's settings and the number of paths, processes and policies; `measured`: by a
+ * case in bounded.test.ts, for each step of a read in steps.
  */
 export type Bound = 'by key' | 'as asked' | 'small' | 'measured';
 
-/** A parameter, which is a number or a list, or a figure made of all of them. */
+/** The name of a parameter, which is a number or a list, or a function of all parameters. */
 type Count<Params> = (keyof Params & string) | ((params: Params) => number | null);
 
-/** What a write asks of the commit it is part of. */
+/** The options of a write. */
 interface WriteOptions<Params> {
-  /** Answered only after a sync: what a client or a later send relies on. The rest survives the process, not the power. */
+  /**
+   * Answered only after a sync: a client or a later send relies on it. Other writes survive the process, but not a
+   * power failure.
+   */
   synced?: true;
-  /** A portion of longer work, bounded by itself: a commit takes one of them behind everything else. */
+  /** A portion of longer work with its own limit: a commit takes one of them after everything else. */
   portion?: true;
-  /** How many rows it writes, about: a commit is kept short by their sum. Left out: as many as `patient` says, or one. */
+  /** Approximate rows that it writes, whose sum limits a commit. Default: the number of `patient`, or one. */
   rows?: Count<Params>;
-  /** Rows of one that may wait for company; null = not this time. Left out: it is committed at once. */
+  /** Rows of one that may wait for other operations; null = not this time. Default: committed at once. */
   patient?: Count<Params>;
 }
 
 interface ReadOptions {
-  /** May run long: no other read waits behind it. */
+  /** May take long: no other read waits behind it. */
   search?: true;
 }
 
-/** A read that takes long, in steps of a few milliseconds: between two of them others are answered. */
+/** A read that takes long, in steps of a few milliseconds, between which other reads are answered. */
 export type Steps<Result> = Generator<void, Result, void>;
 
 type Run<Name extends OperationName, On> = (on: On, params: ParamsOf<Name>) => ResultOf<Name>;
@@ -49,7 +52,7 @@ type RunInSteps<Name extends OperationName> = (
   params: ParamsOf<Name>,
 ) => Steps<ResultOf<Name>>;
 
-/** An operation that changes something; they run in the writer thread, in the order given. */
+/** An operation that changes something; they run in the writer thread, in order. */
 export interface Write<Name extends OperationName, How extends Bound = Bound> extends Run<Name, Session> {
   operation: Name;
   kind: 'write';
@@ -73,7 +76,7 @@ export interface LongRead<Name extends OperationName, How extends Bound = Bound>
   options: ReadOptions;
 }
 
-/** Takes a name, why its work is bounded, what it asks of a commit where that is anything, and what it does. */
+/** Takes the name, the reason for its limit, options if needed, and the function. */
 export function write<Name extends OperationName, How extends Bound>(
   operation: Name,
   bound: How,
@@ -105,7 +108,7 @@ export function readInSteps<Name extends OperationName>(
   });
 }
 
-/** null where there is none. */
+/** null without an option. */
 export function countOf<Params>(count: Count<Params> | undefined, params: Params): number | null {
   if (count === undefined) return null;
   if (typeof count === 'function') return count(params);

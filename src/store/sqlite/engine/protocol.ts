@@ -1,8 +1,8 @@
 /**
- * What crosses between the main thread and the store's threads. Every request gets exactly one reply, in order, so
- * no request needs a number. Contents of accepted messages do not travel inside a request: the main thread copies
- * them once into memory that both threads see (measured against a structured clone of the bytes: 2 µs less of the
- * writer for a message of 10 KB), which it may fill again after the reply.
+ * Messages between the main thread and the store's threads. Every request gets exactly one reply, in order, so requests
+ * need no number. Contents of accepted messages are not part of a request: the main thread copies them once into shared
+ * memory (measured against a structured clone of the bytes: 2 µs less of the writer for a message of 10 KB), which it
+ * may reuse after the reply.
  */
 
 import type { KeyHeld, NewMessage } from '../../topics/acceptance.ts';
@@ -11,13 +11,13 @@ import type { SuppressionChange } from '../../topics/suppressions.ts';
 import type { ReadName, WriteName } from '../operations.ts';
 import type { ParamsOf, ResultOf } from './operation.ts';
 
-/** Where a content lies in the shared memory. */
+/** The position of a content in the shared memory. */
 export interface Slice {
   offset: number;
   length: number;
 }
 
-/** A message on its way to the writer; a content too large for the shared memory travels as its own bytes. */
+/** A message for the writer; a content too large for the shared memory is sent as its own bytes. */
 export type WireMessage = Omit<NewMessage, 'content'> & { content: Slice | Uint8Array };
 export type WireAccepted = Omit<ParamsOf<'commitAccepted'>, 'messages'> & {
   messages: readonly WireMessage[];
@@ -27,12 +27,12 @@ export type WireAccepted = Omit<ParamsOf<'commitAccepted'>, 'messages'> & {
 export type WriteCall = { [Name in WriteName]: { name: Name; params: ParamsOf<Name> } }[WriteName];
 export type ReadCall = { [Name in ReadName]: { name: Name; params: ParamsOf<Name> } }[ReadName];
 
-/** One operation as it crosses. */
+/** One operation in the form that is sent. */
 export type WireCall =
   | Exclude<WriteCall, { name: 'commitAccepted' }>
   | { name: 'commitAccepted'; params: WireAccepted };
 
-/** How one operation ended. */
+/** The result of one operation. */
 export type Answer =
   | {
       kind: 'value';
@@ -40,17 +40,17 @@ export type Answer =
       captured?: readonly CaptureView[];
       suppressed?: readonly SuppressionChange[];
     }
-  /** The idempotency key that came with it is taken; nothing was done. */
+  /** Its idempotency key is taken; nothing was done. */
   | { kind: 'held'; held: KeyHeld }
   /** The engine cannot work now. */
   | { kind: 'unavailable'; reason: string }
-  /** A bug, or a rule of the database broken by the caller. */
+  /** A bug, or a constraint of the database that the caller violated. */
   | { kind: 'thrown'; error: unknown };
 
 export type WriterRequest =
-  /** `synced`: the commit reaches the disk before the reply. */
+  /** `synced`: the commit is on disk before the reply. */
   | { kind: 'batch'; calls: readonly WireCall[]; synced: boolean }
-  /** Tries whether the disk takes data. */
+  /** Tests whether the disk can be written. */
   | { kind: 'probe' }
   | { kind: 'close' };
 
@@ -81,9 +81,9 @@ export interface WriterData {
 /** Whether other processes have the database open too, or may. */
 export type Sharing =
   | 'none'
-  /** Nobody else has it open while the writer opens it; others may come afterwards. */
+  /** No other process has it open while the writer opens it; others may follow. */
   | 'first'
-  /** Others have it open: the schema must be the one of this program already. */
+  /** Others have it open: it must already have the schema of this program. */
   | 'joined';
 
 export interface ReaderData {
@@ -92,11 +92,11 @@ export interface ReaderData {
 
 /**
  * Failpoint `store-write`: transactions number `from` (1 = the first) to `from + count - 1` fail. Failpoint
- * `store-death`: the thread breaks after batch number `from` is committed and before it is answered.
+ * `store-death`: the thread dies after batch number `from` was committed and before it is answered.
  */
 export interface FailStoreWrites {
   from: number;
   count: number;
-  /** As on a full disk (default), as on a disk with errors, or by a thread that breaks. */
+  /** As with a full disk (default), as with a faulty disk, or the thread dies. */
   as?: 'full' | 'io' | 'death';
 }

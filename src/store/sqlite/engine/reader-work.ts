@@ -1,7 +1,7 @@
 /**
- * What a reader does, wherever it runs: a read-only connection for everything that only looks. Each read starts its own
- * snapshot, so it sees every write that resolved before. A read in steps is answered with `more` until it is done; whoever
- * asked asks again, so that what others asked meanwhile comes between. Each step has a snapshot of its own.
+ * The work of a reader, in a thread or not: a read-only connection. Each read starts its own snapshot, so it sees every
+ * write that resolved before. A read in steps is answered with `more` until it is complete; the caller asks again, so
+ * that other requests are answered in between. Each step has its own snapshot.
  */
 
 import { READS, type ReadName } from '../operations.ts';
@@ -15,8 +15,8 @@ export type ReaderAsk = Exclude<ReaderRequest, { kind: 'close' }>;
 type Result = ResultOf<ReadName>;
 
 /**
- * Opens nothing yet: there may be no database before the writer works. A connection that is given is used as it is and
- * stays open.
+ * Opens nothing yet: there may be no database before the writer works. A given connection is used as it is and stays
+ * open.
  */
 export function openReader(data: ReaderData, given?: Connection): Work<ReaderAsk, ReaderReply> {
   let opened: Connection | null = given ?? null;

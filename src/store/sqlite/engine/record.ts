@@ -1,16 +1,17 @@
 /**
- * How a value of the model stands in a row, told once for both ways. Given each member with how it is stored, gives the
- * columns to select, the row to insert, and the value of a row. A column has the name of its member with underscores.
+ * How a value of the model is stored in a row, declared once for both directions. Takes each member with its form;
+ * returns the columns to select, the row to insert, and the value of a row. A column has the name of its member with
+ * underscores.
  */
 import type { SQLInputValue } from 'node:sqlite';
 
-/** Words that stand as numbers (../codes.ts), and other forms of their own. */
+/** Words stored as numbers (../codes.ts), and other special forms. */
 interface Coded<Value> {
   of(value: Value): SQLInputValue;
   word(stored: never): Value;
 }
 
-/** As it is; true and false as 1 and 0; as JSON text; in a form of its own. null stands as NULL in all of them. */
+/** Unchanged; true and false as 1 and 0; as JSON text; in a special form. null is NULL in all of them. */
 type Stored<Value> =
   | ([Value] extends [boolean]
       ? 'flag'
@@ -24,14 +25,14 @@ export interface Recorded<Value> {
   columns: string;
   /** For `insert` and `put`. */
   row(value: Value): Record<string, SQLInputValue>;
-  /** Of a row that was selected by `columns`; what it has besides is left out. */
+  /** Of a row selected by `columns`; other columns are ignored. */
   value(row: unknown): Value;
 }
 
 type AnyStored = 'plain' | 'flag' | 'json' | Coded<unknown>;
 type Columns<Value> = { readonly [Member in keyof Value]: Stored<Value[Member]> };
 
-/** `from`: the name of the table in the statement, where several are joined. */
+/** `from`: the name of the table in the statement, if several are joined. */
 export function record<Value extends object>(columns: Columns<Value>, from = ''): Recorded<Value> {
   const members = (Object.entries(columns) as [string, AnyStored][]).map(([member, stored]) => ({
     member,

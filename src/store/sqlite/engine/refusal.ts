@@ -1,7 +1,7 @@
-/** Why a database file is not opened: thrown while opening, with a sentence that a person can act on. */
+/** Why a database file was not opened, with a sentence that a person can act on. */
 import type { RefusalReason } from './protocol.ts';
 
-/** Thrown by `openSqliteStore`. Nothing was changed in the file. */
+/** Thrown by `openSqliteStore`. The file was not changed. */
 export class StoreRefused extends Error {
   readonly reason: RefusalReason;
 

@@ -1,9 +1,9 @@
 /**
- * What a write operation works with: the connection and what the writer keeps in memory about small, hot tables:
- * interned names, destination queues, the webhooks that take calls, who suppresses at all, which epochs have ended. All
- * changes to those tables go through the one writer, so the memory is exact; after a rollback `forget` drops it, because
- * it may name rows that never came. Where other processes write too, `othersWrote` is called before each transaction that
- * follows one of theirs.
+ * What a write operation works with: the connection and the writer's caches of small tables: interned names,
+ * destination queues, enabled webhooks, domains with suppressions, ended epochs. All changes to those tables go through
+ * this writer, so the caches are exact; after a rollback `forget` drops them, because they may contain rows that were
+ * never stored. If other processes write too, `othersWrote` is called before each transaction that follows one of
+ * theirs.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Lane } from '../../../model/message.ts';
@@ -12,10 +12,10 @@ import type { CaptureView } from '../../topics/captures.ts';
 import type { SuppressionChange } from '../../topics/suppressions.ts';
 import type { Connection } from './connection.ts';
 
-/** Bounds memory where recipients are spread over very many domains; dropped whole and read again when full. */
+/** Limits memory if there are very many recipient domains; when full, the cache is dropped and read again. */
 const MAX_CACHED = 50_000;
 
-/** A webhook that takes calls, as far as an event needs to know. */
+/** An enabled webhook, as far as an event needs it. */
 export interface HookTarget {
   id: number;
   events: readonly string[];
@@ -23,9 +23,9 @@ export interface HookTarget {
 
 export interface Session {
   db: Connection;
-  /** Number of a sender domain or token id, interned if it is new. */
+  /** Number of a sender domain or token id, created if new. */
   nameId(text: string): number;
-  /** Id of a destination queue, created if it is new. */
+  /** Id of a destination queue, created if new. */
   queueId(
     lane: Lane,
     sandbox: boolean,
@@ -35,23 +35,25 @@ export interface Session {
   ): number;
   /** Enabled webhooks of a domain, by its name id. */
   hooks(domainId: number): readonly HookTarget[];
-  /** To be called by whatever changes a webhook row. */
+  /** To be called after a webhook row changed. */
   hooksChanged(): void;
-  /** Numbers of sender domains with suppressions, and with evidence towards one; may name more, never fewer. */
+  /**
+   * Numbers of sender domains with suppressions, and with evidence towards one; may contain too many, never too few.
+   */
   suppressing(): { entries: Set<number>; evidence: Set<number> };
-  /** Whether an epoch has ended, so that nothing may be leased to it any more. One that was never begun has not. */
+  /** Whether an epoch has ended, so that nothing may be leased to it. An epoch that never began has not. */
   hasEnded(epoch: number): boolean;
   /** To be called whenever an epoch ended. */
   epochsChanged(): void;
-  /** Another process has written: what it may have changed is read again. Names and queues never go away. */
+  /** Another process has written: what it may have changed is read again. Names and queues are never removed. */
   othersWrote(): void;
-  /** What the running operation captured, to be told after the commit; the batch takes it out. */
+  /** Captures of the running operation, reported after the commit; the batch takes them. */
   captured: CaptureView[];
-  /** What it suppressed, in the same way. */
+  /** Its suppressions, in the same way. */
   suppressed: SuppressionChange[];
-  /** Webhook calls that the running transaction has made or owes; the batch sets it back. */
+  /** Webhook calls that the running transaction has created or recorded; the batch resets it. */
   calls: number;
-  /** Octets of contents that it has removed, in the same way. */
+  /** Octets of contents that it has deleted, in the same way. */
   dropped: number;
   /** To be called after every rollback. */
   forget(): void;
@@ -132,7 +134,7 @@ export function createSession(db: Connection): Session {
     if (answer === undefined) {
       answer =
         db.get<{ one: number }>(
-          // One that has been forgotten had ended: a later one has been begun since.
+          // A forgotten epoch had ended, because a later one has begun since.
           `SELECT 1 AS one WHERE EXISTS (SELECT 1 FROM node WHERE epoch = ?1 AND ended_at IS NOT NULL)
              OR (?1 < (SELECT max(epoch) FROM node) AND NOT EXISTS (SELECT 1 FROM node WHERE epoch = ?1))`,
           epoch,
@@ -187,12 +189,12 @@ export function domainIdsIn(
     .map((row) => row.id);
 }
 
-/** Number of a name that is there already, or null; for readers, who never intern. */
+/** Number of an existing name, or null; for readers, which never create one. */
 export function findNameId(db: Connection, text: string): number | null {
   return db.get<{ id: number }>('SELECT id FROM name WHERE text = ?', text)?.id ?? null;
 }
 
-/** Numbers of the given names that exist; undefined in = undefined out (no filter). */
+/** Numbers of those names that exist; undefined in = undefined out (no filter). */
 export function findNameIds(db: Connection, texts: readonly string[] | undefined): number[] | undefined {
   if (texts === undefined) return undefined;
   const ids: number[] = [];

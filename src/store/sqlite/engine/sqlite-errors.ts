@@ -1,6 +1,6 @@
 /**
- * What an error of SQLite means for the caller. Given anything thrown, tells "cannot work now" (disk full, I/O
- * error, read-only, locked by a stranger, damaged) from a bug, and names database files that must not be opened.
+ * What an error of SQLite means for the caller: "cannot work now" (disk full, I/O error, read-only, locked by another
+ * process, damaged), a bug, or a database file that must not be opened.
  */
 
 /** Primary result codes (sqlite.org/rescode.html) after which the same call may succeed later. */
@@ -26,7 +26,7 @@ export function sqliteCode(error: unknown): number | null {
   return error.errcode & 0xff;
 }
 
-/** Why the engine cannot work now, in words, or null where the error says nothing of the kind. */
+/** Why the engine cannot work now, as a text, or null if the error has another meaning. */
 export function unavailableReason(error: unknown): string | null {
   const code = sqliteCode(error);
   const words = code === null ? undefined : UNAVAILABLE[code];
@@ -39,7 +39,7 @@ export function isCorruption(error: unknown): boolean {
   return code === CORRUPT || code === NOT_A_DATABASE;
 }
 
-/** Whether what was written before may be lost from the system's cache too. */
+/** Whether earlier writes may also be lost from the system's cache. */
 export function isIoError(error: unknown): boolean {
   return sqliteCode(error) === IO_ERROR;
 }
@@ -51,7 +51,7 @@ export function simulatedFailure(as: 'full' | 'io'): Error {
     : Object.assign(new Error('disk I/O error'), { errcode: IO_ERROR });
 }
 
-/** An error as SQLite gives it when another connection is in the way. */
+/** The error of SQLite when another connection has the lock. */
 export function busyError(what: string): Error {
   return Object.assign(new Error(what), { errcode: BUSY });
 }

@@ -1,7 +1,6 @@
 /**
- * A worker thread seen as "ask, and get one answer, in order". Given the thread's file and data, starts it at the
- * first need and again after it died; whatever was unanswered then is rejected with StoreUnavailable, because nobody
- * knows whether it happened.
+ * A worker thread that answers each request once, in order. It is started when first needed and again after it died;
+ * requests that were unanswered then are rejected with StoreUnavailable, because it is unknown whether they were done.
  */
 import { Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../store.ts';
@@ -9,9 +8,9 @@ import type { ThreadStart } from './protocol.ts';
 import { StoreRefused } from './refusal.ts';
 
 export interface Thread<Request, Reply> {
-  /** Starts the thread unless it runs; resolves when it works, rejects with StoreRefused where it never will. */
+  /** Starts the thread unless it is running; resolves when it works, rejects with StoreRefused if it never will. */
   start(): Promise<void>;
-  /** Posts a request; resolves with its reply. Rejects with StoreUnavailable where the thread died. */
+  /** Posts a request; resolves with its reply. Rejects with StoreUnavailable if the thread died. */
   ask(request: Request, transfer?: readonly ArrayBuffer[]): Promise<Reply>;
   /** Asks a running thread to close with `request` and waits for its end; afterwards `ask` rejects. */
   close(request: Request): Promise<void>;
@@ -22,7 +21,7 @@ interface Waiting<Reply> {
   reject(error: Error): void;
 }
 
-/** A thread that is not started yet. `died` hears when one that worked ends without having been asked to. */
+/** A thread that is not started yet. `died` is called when a working one ends unexpectedly. */
 export function createThread<Request, Reply>(
   file: URL,
   workerData: object,
@@ -37,9 +36,9 @@ export function createThread<Request, Reply>(
   let closed = false;
 
   function spawn() {
-    // What these threads make of JavaScript lives as long as one batch: a small young generation is enough.
+    // Objects in these threads live only for one batch: a small young generation is enough.
     const resourceLimits = { maxYoungGenerationSizeMb: 8 };
-    // Of the flags of this process only the one that keeps each thread from calling node:sqlite experimental.
+    // Of this process's flags only the one that suppresses the warning about node:sqlite.
     const execArgv = process.execArgv.filter((flag) => flag === '--disable-warning=ExperimentalWarning');
     const worker = new Worker(file, { workerData, execArgv, resourceLimits });
     const waiting: Waiting<Reply>[] = [];
@@ -47,7 +46,7 @@ export function createThread<Request, Reply>(
     let worked = false;
     const ready = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();
-    // Whoever started the thread by asking hears about a refusal through the answer.
+    // If a request started the thread, its answer reports the refusal.
     ready.promise.catch(() => {});
     worker.once('message', (start: ThreadStart) => {
       if (start.kind === 'refused') {
@@ -68,7 +67,7 @@ export function createThread<Request, Reply>(
       const why = cause instanceof Error ? cause.message : 'it ended unexpectedly';
       const error = new StoreUnavailable(`The store's thread is gone: ${why}`, { cause });
       ready.reject(cause instanceof StoreRefused ? cause : error);
-      // Before the unanswered hear of it: what they do next is to know that already.
+      // Before the unanswered requests are rejected: their callers must already know it.
       if (worked && !closed) died(why);
       for (const one of waiting.splice(0)) one.reject(error);
       ended.resolve();

@@ -1,7 +1,7 @@
 /**
- * The writer thread: the only connection that writes. Opens (and migrates) the database, says so, then answers one
- * batch at a time; synchronous SQLite calls never stall the event loop, and one writer means no lock waits. What the
- * main thread sends while a batch runs waits in the port.
+ * The writer thread, with the only connection that writes. Opens (and migrates) the database, reports that, then
+ * answers one batch at a time. Synchronous SQLite calls never block the event loop, and with one writer there are no
+ * lock waits. Messages sent while a batch runs wait in the port.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ThreadStart, WriterData, WriterRequest } from './protocol.ts';

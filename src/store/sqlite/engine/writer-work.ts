@@ -1,7 +1,7 @@
 /**
- * What the writer does, wherever it runs: in a thread of its own (writer-thread.ts) or on the caller's
- * (in-process.ts). Opening it opens (and migrates) the database; then it answers one request at a time with the only
- * connection that writes. Throws StoreRefused where the database must not be touched.
+ * The work of the writer, in its own thread (writer-thread.ts) or on the caller's (in-process.ts). Opening it opens
+ * (and migrates) the database; then it answers one request at a time with the only writing connection. Throws
+ * StoreRefused if the database must not be changed.
  */
 import { createBatchRunner } from './batch.ts';
 import type { Connection } from './connection.ts';
@@ -9,7 +9,7 @@ import { openDatabase } from './open-database.ts';
 import type { WireCall, WriteCall, WriterData, WriterReply, WriterRequest } from './protocol.ts';
 import { createSession } from './session.ts';
 
-/** One side of a thread's work: requests in, replies out, synchronously. */
+/** One side of a thread: requests in, replies out, synchronously. */
 export interface Work<Request, Reply> {
   answer(request: Request): Reply;
   close(): void;
@@ -17,7 +17,7 @@ export interface Work<Request, Reply> {
 
 export type WriterAsk = Exclude<WriterRequest, { kind: 'close' }>;
 
-/** The writer over the database of its path, or over a connection that is given to it and stays open. */
+/** The writer over the database at its path, or over a given connection, which stays open. */
 export function openWriter(data: WriterData, given?: Connection): Work<WriterAsk, WriterReply> {
   const arena = new Uint8Array(data.arena);
   const db = given ?? openDatabase(data.path, data.sharing);
@@ -27,7 +27,7 @@ export function openWriter(data: WriterData, given?: Connection): Work<WriterAsk
     othersWrite: data.sharing !== 'none',
   });
 
-  /** Puts the contents back into calls that crossed without them. */
+  /** Puts the contents back into the calls. */
   function unpack(call: WireCall): WriteCall {
     if (call.name !== 'commitAccepted') return call;
     const messages = call.params.messages.map((message) => ({
