@@ -17,7 +17,7 @@ const parts = [
   'src/listeners/http/{hostile,operations}.test.ts',
   'src/listeners/http/operations/**/*.test.ts',
 ];
-const common = {
+export const common = {
   environment: 'node',
   // For machines that do other things too; nothing here needs more than a few seconds of its own.
   testTimeout: 60_000,

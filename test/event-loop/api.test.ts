@@ -7,7 +7,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAskingThread } from '../fakes/asking-thread.ts';
 import { longestTurnMs } from '../fakes/thread-cpu.ts';
-import { addDomain, email, fileScope, type Instance, startInstance } from './harness.ts';
+import { addDomain, email, fileScope, type Instance, startInstance } from '../scenarios/harness.ts';
 
 const LIMIT_MS = 50;
 const TRIES = 5;

@@ -13,8 +13,8 @@ import { DKIM_RECORDS } from '../fakes/dkim-pair.ts';
 import type { FakeRecords, FakeZones } from '../fakes/fake-dns.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
 import { longestTurnMs } from '../fakes/thread-cpu.ts';
-import { addDomain, fileScope, startInstance, temporaryFolder, until } from './harness.ts';
-import { readMail } from './signed-mail.ts';
+import { addDomain, fileScope, startInstance, temporaryFolder, until } from '../scenarios/harness.ts';
+import { readMail } from '../scenarios/signed-mail.ts';
 
 const LIMIT_MS = 50;
 const TRIES = 5;
