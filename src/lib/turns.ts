@@ -14,16 +14,18 @@ export function afterInput(work: () => void): void {
   setImmediate(() => setImmediate(work));
 }
 
+/** Resolves after all other ready work has had a turn. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 /** For one piece of work; its first turn begins now. */
 export function createTurns(clock: Pick<Clock, 'monotonicMs'>, workMs = 8): Turn {
   let beganMs = clock.monotonicMs();
   return () => {
     if (clock.monotonicMs() - beganMs < workMs) return undefined;
-    return new Promise((resolve) => {
-      setImmediate(() => {
-        beganMs = clock.monotonicMs();
-        resolve();
-      });
+    return nextTurn().then(() => {
+      beganMs = clock.monotonicMs();
     });
   };
 }

@@ -85,6 +85,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'listeners/http/idempotency.ts replayedAnswer',
     'listeners/http/problem.ts problemAnswer',
     'listeners/http/problem.ts toAppError',
+    'listeners/http/json-text.ts jsonText',
     'listeners/http/route.ts json',
     'listeners/http/route.ts invalidParameter',
     'listeners/http/route.ts refuse',

@@ -11,8 +11,9 @@ import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import type { Answer } from './answer-schemas.ts';
 import { readJsonBody } from './body/json-request.ts';
 import type { CreateOnce } from './create-once.ts';
+import { jsonText } from './json-text.ts';
 import { queryReader } from './query.ts';
-import { type ApiAnswer, type ApiRequest, type ApiRoute, json } from './route.ts';
+import type { ApiAnswer, ApiRequest, ApiRoute } from './route.ts';
 import { ownDomains } from './tenancy.ts';
 
 /** `/domains/:name` has the parameter `name`. */
@@ -149,10 +150,10 @@ function callOf<Path extends string, Query, Body>(
   };
 }
 
-function written(answer: unknown, status: number): ApiAnswer {
+async function written(answer: unknown, status: number): Promise<ApiAnswer> {
   if (answer instanceof Uint8Array) return { status, body: answer };
-  if (!hasHeaders(answer)) return json(answer, status);
-  return json(answer.body, status, answer[HEADERS]);
+  if (!hasHeaders(answer)) return { status, body: await jsonText(answer) };
+  return { status, body: await jsonText(answer.body), headers: answer[HEADERS] };
 }
 
 function hasHeaders(answer: unknown): answer is WithHeaders<unknown> {

@@ -40,6 +40,7 @@ import { describeWaiting } from './waiting.ts';
 import { describeWarmups } from './warmups.ts';
 import { describeWebhookChanges } from './webhook-changes.ts';
 import { describeWebhooks } from './webhooks.ts';
+import { describeWidePages } from './wide-pages.ts';
 
 /** A topic of the suite. */
 export type Part = (suite: Suite) => void;
@@ -65,6 +66,7 @@ export const EVERY_PART: readonly Part[] = [
   describeCauses,
   describeStats,
   describeWebhooks,
+  describeWidePages,
   describeWebhookChanges,
   describeCallPortions,
   describeCalls,

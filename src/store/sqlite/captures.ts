@@ -4,7 +4,7 @@
  */
 import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
-import type { AddressLists, MessageId } from '../../model/message.ts';
+import type { MessageId } from '../../model/message.ts';
 import { foldText } from '../../model/search-text.ts';
 import type { CaptureFilter, CaptureQuestion, CaptureView, NewCapture } from '../topics/captures.ts';
 import { dropUnkeptContent, STEP_BYTES } from './contents.ts';
@@ -14,7 +14,7 @@ import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
 import type { ParamsOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
 import { domainIdsIn, findNameIds, type Session } from './engine/session.ts';
-import { listsOf } from './events.ts';
+import { createKnownLists } from './known-lists.ts';
 
 /** Stores a capture together with its outcome, and has it reported after the commit. */
 export function insertCapture(
@@ -92,10 +92,12 @@ export const findCaptures = read('findCaptures', 'measured', { search: true }, (
   filter.when('coalesce(t.has_files = ?, 1)', params.hasFiles === undefined ? undefined : +params.hasFiles);
   const inside = params.text !== undefined || params.hasFiles !== undefined;
   const matches = matching(db, params, before, 'DESC', filter, inside, params.limit);
+  const { views, read } = viewsOf(db, matches);
+  const isWhole = read.length === matches.length;
   return {
-    captures: viewsOf(db, matches),
-    unread: inside ? matches.filter((row) => row.unread === 1).map((row) => row.seq) : [],
-    nextSeq: (matches.length === params.limit ? matches.at(-1)?.seq : last) ?? null,
+    captures: views,
+    unread: inside ? read.filter((row) => row.unread === 1).map((row) => row.seq) : [],
+    nextSeq: (isWhole && matches.length < params.limit ? last : read.at(-1)?.seq) ?? null,
   };
 });
 
@@ -169,12 +171,16 @@ function matching(
   return mergedRows(db, rangesOf(placesOf(db, params), column, order, more, filter.and(), joins), limit);
 }
 
-function viewsOf(db: Connection, keys: readonly Key[]): CaptureView[] {
-  const known = new Map<string, AddressLists>();
-  return keys.flatMap(({ seq }) => {
+/** As many of them as cross to the event loop at once. */
+function viewsOf(db: Connection, keys: readonly Key[]): { views: CaptureView[]; read: readonly Key[] } {
+  const known = createKnownLists();
+  const views: CaptureView[] = [];
+  for (const [i, { seq }] of keys.entries()) {
     const row = db.get<CaptureRow>(`SELECT ${VIEW} FROM capture c ${MESSAGE} WHERE c.seq = ?`, seq);
-    return row === undefined ? [] : [toView(row, known)];
-  });
+    if (row !== undefined) views.push(toView(row, known));
+    if (known.isFull) return { views, read: keys.slice(0, i + 1) };
+  }
+  return { views, read: keys };
 }
 
 /** Whether some rows of a range may not match, so that the wanted ones may be far away. */
@@ -226,9 +232,10 @@ export const capturesSince = read('capturesSince', 'measured', (db, params) => {
   filter.when('c.seq <= ?', upTo);
   narrow(filter, params);
   const matches = matching(db, params, afterSeq, 'ASC', filter, false, limit);
-  const last = matches.length === limit ? matches.at(-1)?.seq : undefined;
+  const { views, read } = viewsOf(db, matches);
+  const last = matches.length === limit || read.length < matches.length ? read.at(-1)?.seq : undefined;
   const lastSeq = last ?? Math.max(upTo, 0);
-  return { captures: viewsOf(db, matches), lastSeq, more: lastSeq < newest && (last ?? end) !== undefined };
+  return { captures: views, lastSeq, more: lastSeq < newest && (last ?? end) !== undefined };
 });
 
 /** One capture, or null if those domains have none with this id. */
@@ -396,8 +403,8 @@ interface CaptureRow {
   domain: string;
 }
 
-/** `known`: address lists by message id, so that those of one message cross between threads once per page. */
-function toView(row: CaptureRow, known: Map<string, AddressLists> = new Map()): CaptureView {
+/** `known`: the lists of its page. */
+function toView(row: CaptureRow, known = createKnownLists()): CaptureView {
   const messageId = uuidText(row.message_id) as MessageId;
   return {
     seq: row.seq,
@@ -409,7 +416,7 @@ function toView(row: CaptureRow, known: Map<string, AddressLists> = new Map()): 
     at: row.at,
     envelopeFrom: row.envelope_from,
     envelopeTo: row.envelope_to,
-    lists: listsOf(row.lists, messageId, known),
+    lists: known.of(row.lists, messageId),
     subject: row.subject,
     size: row.size,
     tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),

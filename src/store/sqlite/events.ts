@@ -7,7 +7,7 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
-import type { AddressLists, MessageId } from '../../model/message.ts';
+import type { MessageId } from '../../model/message.ts';
 import { listensTo } from '../../model/webhook.ts';
 import { eventKindCode, routeCode, uuidBytes } from '../shared/codes.ts';
 import type { EventDetail, EventLook, EventPlace, EventView, NewEvent } from '../topics/events.ts';
@@ -17,6 +17,7 @@ import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, RANGES_PER_STATEMENT, type Ranges } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameIds, type Session } from './engine/session.ts';
+import { createKnownLists } from './known-lists.ts';
 
 /** Index ranges that are read as one: the kinds of all events in a hundred domains. */
 const MAX_RANGES = 2_500;
@@ -164,12 +165,8 @@ export interface EventViewRow {
   sandbox: number | null;
 }
 
-/** A joined row as the event everyone knows. */
-/**
- * `known`: address lists by message id, so that those of one message are read, and cross between threads, once per
- * page.
- */
-export function toEventView(row: EventViewRow, known: Map<string, AddressLists> = new Map()): EventView {
+/** A joined row as the event everyone knows. `known`: the lists of its page. */
+export function toEventView(row: EventViewRow, known = createKnownLists()): EventView {
   const detail = row.detail === null ? null : (JSON.parse(row.detail) as EventDetail);
   return {
     seq: row.seq,
@@ -183,7 +180,7 @@ export function toEventView(row: EventViewRow, known: Map<string, AddressLists> 
         ? null
         : {
             id: uuidText(row.message_id) as MessageId,
-            lists: listsOf(row.lists, uuidText(row.message_id), known),
+            lists: known.of(row.lists, uuidText(row.message_id)),
             subject: row.subject ?? '',
             size: row.size ?? 0,
             tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
@@ -196,24 +193,18 @@ export function toEventView(row: EventViewRow, known: Map<string, AddressLists> 
   };
 }
 
-/** The lists of the message `id`, parsed from `text` once. */
-export function listsOf(text: string, id: string, known: Map<string, AddressLists>): AddressLists {
-  const lists = known.get(id) ?? (JSON.parse(text) as AddressLists);
-  known.set(id, lists);
-  return lists;
-}
-
 /** One query for events. */
 export const findEvents = read('findEvents', 'measured', { search: true }, (db, params) => {
   const { keys, next } = look(db, params, params.limit);
   const events: EventView[] = [];
-  const known = new Map<string, AddressLists>();
-  for (const { seq } of keys) {
+  const known = createKnownLists();
+  for (const key of keys) {
     const row = db.get<EventViewRow>(
       `SELECT ${EVENT_VIEW_COLUMNS} FROM event e ${EVENT_VIEW_JOINS} WHERE e.seq = ?`,
-      seq,
+      key.seq,
     );
     if (row !== undefined) events.push(toEventView(row, known));
+    if (known.isFull) return { events, next: key };
   }
   return { events, next };
 });

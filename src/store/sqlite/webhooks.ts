@@ -5,7 +5,6 @@
  */
 import { uuidText } from '../../lib/ids.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
-import type { AddressLists } from '../../model/message.ts';
 import { listensTo, type Webhook } from '../../model/webhook.ts';
 import { callStateCode, eventKindCode, webhookEvents } from '../shared/codes.ts';
 import type { EventPlace } from '../topics/events.ts';
@@ -26,6 +25,7 @@ import {
   insertCall,
   toEventView,
 } from './events.ts';
+import { createKnownLists } from './known-lists.ts';
 import { leaveRows } from './leftovers.ts';
 
 const WEBHOOK = record<Omit<Webhook, 'id' | 'domain' | 'events' | 'status'>>(
@@ -245,7 +245,7 @@ function claimOf(
     params.now,
     limit,
   );
-  const known = new Map<string, AddressLists>();
+  const known = createKnownLists();
   return rows.map((row) => {
     db.run(
       'UPDATE webhook_call SET state = 1, epoch = ?, updated_at = ? WHERE id = ?',

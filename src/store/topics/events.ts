@@ -114,10 +114,10 @@ export interface EventStore {
     events: readonly (NewEvent & { domain: string; deliveryId: number | null })[];
   }): Promise<void>;
   /**
-   * At most `limit` matches and where to continue, null = that was all; it may be empty and still continue, if `look`
-   * was reached first. Sorted by time, then seq; those of one message, and with `afterSeq` and oldest first, only by
-   * seq, so that a reader that continues from the last seq it saw misses nothing. For very many domains the order is
-   * that of arrival.
+   * At most `limit` matches and where to continue, null = that was all; it may hold fewer and still continue, if `look`
+   * or the size of their address lists was reached first. Sorted by time, then seq; those of one message, and with
+   * `afterSeq` and oldest first, only by seq, so that a reader that continues from the last seq it saw misses nothing.
+   * For very many domains the order is that of arrival.
    */
   findEvents(
     filter: EventLook & { limit: number },

@@ -76,8 +76,8 @@ export interface MessageFilter {
 export interface MessageStore {
   getMessage(params: { id: string; domains?: readonly string[] }): Promise<MessageView | null>;
   /**
-   * At most `limit` matches, newest first, and `beforeSeq` of the next look, null = that was all. It may be empty and
-   * still continue, if `look` was reached first.
+   * At most `limit` matches, newest first, and `beforeSeq` of the next look, null = that was all. It may hold fewer and
+   * still continue, if `look` or the number of their recipients was reached first.
    */
   listMessages(filter: MessageFilter): Promise<{ messages: readonly MessageView[]; nextSeq: number | null }>;
 }

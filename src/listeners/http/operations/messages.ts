@@ -218,12 +218,16 @@ export function messageOperations(deps: {
             const { messages, nextSeq } = await store.listMessages({ ...filter, ...place });
             const shown = messages.map((row) => withReasons(row, traffic, now));
             const fitting = shown.filter((row) => status === undefined || hasStatus(row, status, now));
-            return { rows: fitting, next: nextSeq };
+            // Here, where it is a part of the page: the whole may have a hundred thousand recipients.
+            return {
+              rows: fitting.map((row) => ({ seq: row.seq, item: toSummary(row, now) })),
+              next: nextSeq,
+            };
           },
           ({ seq }) => seq,
         );
         return PAGES.page(
-          rows.map((row) => toSummary(row, now)),
+          rows.map(({ item }) => item),
           next,
         );
       },
