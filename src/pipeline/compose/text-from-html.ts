@@ -54,7 +54,13 @@ function convert(html: string, skipHidden: boolean): { text: string; complete: b
   };
 
   while (at < html.length) {
-    const open = html.indexOf('<', at);
+    let open = html.indexOf('<', at);
+    let tag = open < 0 ? UNENDED : readTag(html, open);
+    // A lone `<` is text like what stands around it.
+    while (open >= 0 && tag === open + 1) {
+      open = html.indexOf('<', tag);
+      tag = open < 0 ? UNENDED : readTag(html, open);
+    }
     const end = open < 0 ? html.length : open;
     if (end > at && hidden === null) {
       const text = decodeEntities(html.slice(at, end)).replace(PADDING, '');
@@ -62,10 +68,8 @@ function convert(html: string, skipHidden: boolean): { text: string; complete: b
       else out.add(text);
     }
     if (open < 0) break;
-    const tag = readTag(html, open);
     if (typeof tag === 'number') {
-      // Not a tag: a comment or declaration was skipped, or a lone `<` is text.
-      if (tag === open + 1 && hidden === null) out.add('<');
+      // A comment or declaration was skipped.
       at = tag === UNENDED ? html.length : tag;
       continue;
     }
