@@ -10,6 +10,7 @@ const parts = [
   'src/pipeline/events/**/*.test.ts',
   'src/policy/domains/domains.test.ts',
   'src/policy/limits/guard-rails.test.ts',
+  'src/pipeline/accept/accept.test.ts',
   'src/pipeline/queue/queue.test.ts',
   'src/pipeline/notices/notices.test.ts',
   'src/pipeline/webhooks/sender.test.ts',

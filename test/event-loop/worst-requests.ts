@@ -432,6 +432,7 @@ async function everyOperation({
       async () => (await made('/sandbox/rules', { Recipient: '*@x.test', Result: 'Defer' })).RuleID,
     ),
     deleteSandboxRules: none,
+    getAttention: [atSending],
     getQueue: [{ ...atSending, query: 'Limit=100' }],
     erasePerson: [{ ...operator, body: { Email: 'reader1@example.net' } }],
     getWarmup: [atSending],
