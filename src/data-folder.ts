@@ -3,9 +3,10 @@
  * line where the running server listens. Files with secrets have mode 0600, the folder 0700.
  */
 import { createHash } from 'node:crypto';
-import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Random } from './lib/random.ts';
+import { writeWhole } from './lib/whole-file.ts';
 
 export interface DataFolder {
   readonly path: string;
@@ -75,12 +76,8 @@ export async function openDataFolder(
     }
   }
 
-  /** Written completely or not at all: a crash must not leave half a secret. */
-  async function writePrivate(name: string, text: string): Promise<void> {
-    const temporary = join(path, `.${name}.new`);
-    await writeFile(temporary, text, { mode: 0o600, flush: true });
-    await chmod(temporary, 0o600);
-    await rename(temporary, join(path, name));
+  function writePrivate(name: string, text: string): Promise<void> {
+    return writeWhole(join(path, name), text, 0o600);
   }
 }
 
