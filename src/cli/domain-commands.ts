@@ -3,8 +3,9 @@ import type { DomainAnswer } from '../listeners/http/operations/domains.ts';
 import { EXISTING, everyItem } from './api-client.ts';
 import { changeLines, checkLines } from './check-text.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { recordsText } from './record-text.ts';
 import { readSettings, settingRows } from './setting-words.ts';
-import { printable, styled, table } from './terminal.ts';
+import { printable, table } from './terminal.ts';
 
 export const domainCommands: CommandGroup = (program, context) => {
   const domain = program.command('domain').description('sender domains');
@@ -32,7 +33,7 @@ export const domainCommands: CommandGroup = (program, context) => {
         warnOfShortName(ctx, added);
         ctx.print(
           added,
-          `${recordsText(ctx, added)}\n\nThen run: ${ctx.command(`domain verify ${added.Domain}`)}`,
+          `${recordsText(ctx.terminal.stdout, added)}\n\nThen run: ${ctx.command(`domain verify ${added.Domain}`)}`,
         );
       });
     });
@@ -64,7 +65,7 @@ export const domainCommands: CommandGroup = (program, context) => {
         warnOfShortName(ctx, found);
         ctx.print(
           found,
-          `${found.Domain}: ${found.Status}\n\n${settingsText(ctx, found)}\n\n${recordsText(ctx, found)}`,
+          `${found.Domain}: ${found.Status}\n\n${settingsText(ctx, found)}\n\n${recordsText(ctx.terminal.stdout, found)}`,
         );
       }, EXISTING);
     });
@@ -164,19 +165,4 @@ function settingsText(ctx: CommandContext, domain: DomainAnswer): string {
     ...settings
   } = domain;
   return `Settings, changed by "${ctx.command(`domain set ${name} NAME=VALUE`)}":\n\n${table(settingRows(settings))}`;
-}
-
-/** Records in a form that can be typed into a DNS panel: long values on lines of their own. */
-function recordsText(ctx: CommandContext, domain: DomainAnswer): string {
-  const { stdout } = ctx.terminal;
-  const blocks = domain.DnsRecords.map((record) => {
-    const need = record.Required ? 'required' : 'recommended';
-    return [
-      `${styled(stdout, 'bold', record.Purpose)} (${need})`,
-      `  Type   ${record.Type}`,
-      `  Host   ${record.Host}`,
-      `  Value  ${record.Value}`,
-    ].join('\n');
-  });
-  return `DNS records of ${domain.Domain}:\n\n${blocks.join('\n\n')}`;
 }

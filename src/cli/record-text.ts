@@ -1,0 +1,17 @@
+/** The DNS records of a sender domain, as a person copies them into a DNS panel. */
+import type { DomainAnswer } from '../listeners/http/operations/domains.ts';
+import { type Screen, styled } from './terminal.ts';
+
+/** Each part of a record has a line of its own and is not wrapped, so that it can be copied as it is. */
+export function recordsText(screen: Screen, domain: DomainAnswer): string {
+  const blocks = domain.DnsRecords.map((record) => {
+    const need = record.Required ? 'required' : 'recommended';
+    return [
+      `${styled(screen, 'bold', record.Purpose)} (${need})`,
+      `  Type   ${record.Type}`,
+      `  Host   ${record.Host}`,
+      `  Value  ${record.Value}`,
+    ].join('\n');
+  });
+  return `DNS records of ${domain.Domain}:\n\n${blocks.join('\n\n')}`;
+}
