@@ -57,7 +57,7 @@ export const AREAS: readonly Area[] = [
   {
     name: 'cli',
     at: 'src/cli/',
-    may: ['server', 'backup', 'config', 'listeners/http', CLASSIFIER, 'policy/limits', ...BASE],
+    may: ['server', 'backup', 'preflight', 'config', 'listeners/http', CLASSIFIER, 'policy/limits', ...BASE],
   },
   {
     name: 'server',
@@ -159,6 +159,11 @@ export const AREAS: readonly Area[] = [
     at: 'src/checkup.ts',
     may: ['config', 'policy/domains', 'pipeline/deliver', 'smtp', 'net', 'lib'],
   },
+  {
+    name: 'preflight',
+    at: 'src/preflight.ts',
+    may: ['checkup', 'network', 'config', 'listeners/http', 'lib'],
+  },
   { name: 'backup', at: 'src/backup.ts', may: ['store/sqlite', 'lib'] },
   { name: 'data-folder', at: 'src/data-folder.ts', may: ['lib'] },
   { name: 'operator-files', at: 'src/operator-files.ts', may: ['lib'] },
@@ -240,6 +245,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'src/pipeline/',
   ],
   commander: ['src/cli/'],
+  '@clack/prompts': ['src/cli/setup/'],
   'node:sqlite': ['src/store/sqlite/'],
 };
 

@@ -73,10 +73,6 @@ export async function everyPage<Answer extends Page<unknown>>(
   }
 }
 
-/**
- * Opens the API of the server that owns the data folder, or a temporary one where none runs. With `existing`, a folder
- * that holds no store is refused: looking must not make one where the name was mistyped.
- */
 /** The API of the server that owns the data folder; null where none runs. */
 export async function runningApi(
   flags: Readonly<Record<string, string | undefined>>,
@@ -88,11 +84,15 @@ export async function runningApi(
   return running === null ? null : client(running.url, running.token, null, command);
 }
 
+/**
+ * Opens the API of the server that owns the data folder, or a temporary one where none runs. With `existing`, a folder
+ * that holds no store is refused: looking must not make one where the name was mistyped. `roles`: what the temporary one does.
+ */
 export async function openApi(
   flags: Readonly<Record<string, string | undefined>>,
   terminal: Terminal,
   version: string,
-  { existing = false }: { existing?: boolean } = {},
+  { existing = false, roles = 'http' }: { existing?: boolean; roles?: string } = {},
 ): Promise<Api> {
   const mode: Mode = 'serve';
   const command = (words: string) => commandLine(terminal, flags, words);
@@ -108,7 +108,7 @@ export async function openApi(
   }
   const loaded = loadConfig(
     mode,
-    { ...flags, http: '127.0.0.1:0', roles: 'http', submission: 'off', returns: 'off' },
+    { ...flags, http: '127.0.0.1:0', roles, submission: 'off', returns: 'off' },
     terminal.environment,
   );
   let server: RunningServer;

@@ -25,6 +25,7 @@ import { queueCommand } from './queue-command.ts';
 import { refusalsCommand } from './refusals-command.ts';
 import { sandboxCommands } from './sandbox-commands.ts';
 import { runServer } from './server-commands.ts';
+import { setupCommand } from './setup/setup-command.ts';
 import { smtpCommands } from './smtp-commands.ts';
 import { statusCommand } from './status-command.ts';
 import { suppressCommands } from './suppress-commands.ts';
@@ -147,7 +148,7 @@ export function createProgram(terminal: Terminal): Program {
         ],
       ],
       ['Recipients:', [suppressCommands, eraseCommand]],
-      ['This installation:', [configCommand, backupCommands, completionCommand]],
+      ['This installation:', [setupCommand, configCommand, backupCommands, completionCommand]],
     ];
   }
 

@@ -1,0 +1,106 @@
+/**
+ * How `setup` gets its answers: from a person at a terminal, by prompts on standard error, or with `--yes` from the defaults.
+ * Ctrl-C at a prompt throws `Stopped`. Without a terminal or a default, the error names the flag that gives the answer.
+ */
+import type { Terminal } from '../terminal.ts';
+import { UsageError } from '../terminal.ts';
+
+/** The user pressed Ctrl-C. */
+export class Stopped extends Error {}
+
+export interface TextQuestion {
+  /** What gives this answer on the command line, e.g. `--hostname`. */
+  flag: string;
+  message: string;
+  /** The answer where nothing is typed. */
+  initial?: string;
+  /** What is wrong with an answer, in one sentence; undefined where nothing is. */
+  check?(text: string): string | undefined;
+}
+
+export interface Choice<Value extends string> {
+  value: Value;
+  label: string;
+  hint?: string;
+}
+
+export interface Ask {
+  /** A person answers. */
+  readonly asks: boolean;
+  text(question: TextQuestion): Promise<string>;
+  /** Not shown while it is typed. */
+  secret(question: Omit<TextQuestion, 'initial'>): Promise<string>;
+  choose<Value extends string>(question: {
+    flag: string;
+    message: string;
+    options: readonly Choice<Value>[];
+    initial?: Value;
+  }): Promise<Value>;
+  agree(question: { message: string; initial: boolean }): Promise<boolean>;
+}
+
+/** Prompts at the terminal. The library is loaded here, for this command alone. */
+export async function askAtTerminal({ stdin, stderr }: Pick<Terminal, 'stdin' | 'stderr'>): Promise<Ask> {
+  if (stdin.isTTY !== true || stderr.isTTY !== true) {
+    throw new UsageError(
+      'There is no terminal to ask on; repeat the command with --yes, and with the answers as flags (see --help)',
+    );
+  }
+  const prompts = await import('@clack/prompts');
+  const at = { input: stdin, output: stderr };
+  const said = <T>(answer: T): Exclude<T, symbol> => {
+    if (prompts.isCancel(answer)) throw new Stopped();
+    return answer as Exclude<T, symbol>;
+  };
+  return {
+    asks: true,
+    async text({ message, initial, check }) {
+      const answer = await prompts.text({
+        ...at,
+        message,
+        ...(initial === undefined ? {} : { placeholder: initial, defaultValue: initial }),
+        validate: (text) => check?.(text === undefined || text === '' ? (initial ?? '') : text.trim()),
+      });
+      return said(answer).trim();
+    },
+    async secret({ message, check }) {
+      return said(await prompts.password({ ...at, message, validate: (text) => check?.(text ?? '') })) ?? '';
+    },
+    async choose({ message, options, initial }) {
+      const answer = await prompts.select<string>({
+        ...at,
+        message,
+        options: [...options],
+        ...(initial === undefined ? {} : { initialValue: initial }),
+      });
+      return said(answer) as (typeof options)[number]['value'];
+    },
+    async agree({ message, initial }) {
+      return said(await prompts.confirm({ ...at, message, initialValue: initial }));
+    },
+  };
+}
+
+/** `--yes`: every answer is its default. */
+export function askNobody(): Ask {
+  const missing = (flag: string, why: string) => new UsageError(`${flag} is needed: ${why}`);
+  return {
+    asks: false,
+    async text({ flag, message, initial = '', check }) {
+      const wrong = check?.(initial);
+      if (wrong === undefined) return initial;
+      throw initial === '' ? missing(flag, message) : new UsageError(`${flag} "${initial}": ${wrong}`);
+    },
+    async secret({ flag, message, check }) {
+      if (check?.('') === undefined) return '';
+      throw missing(flag, message);
+    },
+    async choose({ flag, message, initial }) {
+      if (initial === undefined) throw missing(flag, message);
+      return initial;
+    },
+    async agree({ initial }) {
+      return initial;
+    },
+  };
+}

@@ -1,0 +1,116 @@
+/**
+ * The sender domain: added through the API as `domain add` does, its records shown, and looked up until they are published.
+ * Ctrl-C leaves the wait, and a later `setup` goes on from there.
+ */
+import { writeFile } from 'node:fs/promises';
+import { type Clock, sleep, systemClock } from '../../lib/clock.ts';
+import type { DoctorAnswer } from '../../listeners/http/operations/doctor.ts';
+import type { DomainAnswer } from '../../listeners/http/operations/domains.ts';
+import { type Api, everyItem } from '../api-client.ts';
+import { checkLines } from '../check-text.ts';
+import { whyNot } from '../files.ts';
+import { recordsText } from '../record-text.ts';
+import { CommandError, table } from '../terminal.ts';
+import type { Setup } from './setup.ts';
+
+/** The API looks up a domain at most once in ten seconds. */
+const EVERY_MS = 11_000;
+
+/** The domain as it stands at the end. */
+export async function addDomain(setup: Setup, api: Api, name: string): Promise<DomainAnswer> {
+  const { ask, options, report, terminal } = setup;
+  const there = (await everyItem<DomainAnswer>(api, '/domains')).find(({ Domain }) => Domain === name);
+  const added = there ?? ((await api.call('POST', '/domains', { Domain: name })).body as DomainAnswer);
+  let domain = await setup.during(`Looking up the records of ${name}`, lookUp(api, added));
+  if (domain.Status !== 'Verified') {
+    setup.say(`\n${recordsText(terminal.stderr, domain)}\n`);
+    setup.say(recordTable(domain));
+  }
+  if (options.zoneFile !== undefined) await writeZone(setup, api, name, options.zoneFile);
+  else if (domain.Status !== 'Verified')
+    setup.say(`\nThe same as a zone file: ${setup.command(`doctor ${name} --zone`)}`);
+  const wait =
+    domain.Status !== 'Verified' &&
+    (options.wait ??
+      (await ask.agree({
+        message: 'Publish these records at your DNS provider. Wait here until they are seen?',
+        initial: ask.asks,
+      })));
+  if (wait) {
+    domain = await waitUntilVerified({
+      clock: systemClock,
+      domain,
+      lookUp: () => setup.during('', lookUp(api, added)),
+      show: (text) => setup.say(text),
+      pause: (ms) => setup.during('', sleep(systemClock, ms)),
+    });
+  }
+  // Before the records are published, the table has said all that the checks find.
+  const checks = domain.Status === 'Pending' ? [] : checkLines(terminal.stderr, domain.Checks);
+  setup.say(`\n${[`${name}: ${domain.Status}`, ...checks].join('\n')}`);
+  report.Domain = { Domain: domain.Domain, Status: domain.Status, DnsRecords: domain.DnsRecords };
+  return domain;
+}
+
+/** Checked now, or as found a moment ago where it was checked just then. */
+async function lookUp(api: Api, { Domain }: DomainAnswer): Promise<DomainAnswer> {
+  const path = `/domains/${encodeURIComponent(Domain)}`;
+  try {
+    return (await api.call('POST', `${path}/verify`)).body as DomainAnswer;
+  } catch (cause) {
+    if (!(cause instanceof CommandError)) throw cause;
+    return (await api.call('GET', path)).body as DomainAnswer;
+  }
+}
+
+function recordTable({ DnsRecords }: DomainAnswer): string {
+  return table([
+    ['FOR', 'TYPE', 'HOST', 'NEEDED', 'SEEN'],
+    ...DnsRecords.map(({ Purpose, Type, Host, Required, Status }) => [
+      Purpose,
+      Type,
+      Host,
+      Required ? 'yes' : 'recommended',
+      Status === 'Ok' ? 'yes' : Status === 'Unknown' ? '-' : 'no',
+    ]),
+  ]);
+}
+
+async function writeZone(setup: Setup, api: Api, name: string, file: string): Promise<void> {
+  const query = `?Domain=${encodeURIComponent(name)}`;
+  const answer = (await setup.during('', api.call('GET', `/doctor${query}`))).body as DoctorAnswer;
+  try {
+    await writeFile(file, answer.Domains[0]?.Zone ?? '');
+  } catch (cause) {
+    throw new CommandError(`${file} cannot be written: ${whyNot(cause)}; name another with --zone-file`);
+  }
+  setup.say(`The records as a zone file: ${file}`);
+  setup.report.Written.push(file);
+}
+
+/** Looks again and again, and says each time what is missing where that changed. Ends with the verified domain. */
+export async function waitUntilVerified(params: {
+  clock: Clock;
+  domain: DomainAnswer;
+  lookUp(): Promise<DomainAnswer>;
+  show(text: string): void;
+  pause(ms: number): Promise<void>;
+}): Promise<DomainAnswer> {
+  const { clock, lookUp, show, pause } = params;
+  let { domain } = params;
+  let shown = '';
+  for (;;) {
+    if (domain.Status === 'Verified') return domain;
+    const missing = domain.Checks.filter(({ BlocksSending, Status }) => BlocksSending && Status !== 'Ok');
+    const hosts = [...new Set(missing.map(({ Host }) => Host))].join(', ');
+    if (hosts !== shown) {
+      const time = new Date(clock.now()).toISOString().slice(11, 19);
+      show(
+        `${time}  Waiting for: ${hosts || domain.Domain}  (looked up every ${EVERY_MS / 1000} s; Ctrl-C leaves)`,
+      );
+      shown = hosts;
+    }
+    await pause(EVERY_MS);
+    domain = await lookUp();
+  }
+}

@@ -1,0 +1,68 @@
+/** A test mail to an address of the operator's: sent as every mail is, with what the far end said and what it checks. */
+import { sleep, systemClock } from '../../lib/clock.ts';
+import type { DomainAnswer } from '../../listeners/http/operations/domains.ts';
+import type { MessageDetail } from '../../listeners/http/operations/messages.ts';
+import type { Api } from '../api-client.ts';
+import { checkLines } from '../check-text.ts';
+import { printable } from '../terminal.ts';
+import type { Setup } from './setup.ts';
+
+const POLL_MS = 250;
+const LONGEST_MS = 60_000;
+/** Nothing was said about it yet. */
+const OPEN: readonly string[] = ['Queued', 'Sending', 'Scheduled'];
+/** What the far end looks at: signature, SPF, policy, and whether they belong to the From address. */
+const AUTHENTICATION = /^(?:dkim\d*|spf.*|dmarc|align)$/;
+
+/** The address, or null where no test mail is wanted. */
+export async function chooseRecipient({ ask, options }: Setup): Promise<string | null> {
+  if (options.testTo !== undefined) return options.testTo;
+  const to = await ask.text({
+    flag: '--test-to',
+    message: 'Your own address, for a test mail (- for none)',
+    initial: '-',
+    check: (text) =>
+      text === '-' || /^[^\s@]+@[^\s@]+$/.test(text) ? undefined : 'Use an address, or - for none.',
+  });
+  return to === '-' ? null : to;
+}
+
+/** Whether it was delivered. */
+export async function sendTestMail(
+  setup: Setup,
+  api: Api,
+  domain: DomainAnswer,
+  to: string,
+): Promise<boolean> {
+  const { terminal, report } = setup;
+  const { body } = await api.call('POST', '/email', {
+    From: { email: `postrider@${domain.Domain}`, name: 'postrider' },
+    To: [{ email: to }],
+    Subject: `Test mail from ${domain.Domain}`,
+    ContentType: 'Text',
+    PlainContent: 'This is a test mail of postrider setup. If you can read it, mail leaves your server.\n',
+    Priority: 'critical',
+  });
+  const { MessageID } = body as { MessageID: string };
+  const found = await setup.during(`Sending a test mail to ${printable(to)}`, settled(api, MessageID));
+  const { Status, LastResponse, WaitReason } = found;
+  const reply = LastResponse === '' ? WaitReason : LastResponse;
+  report.TestMail = { To: to, MessageID, Status, Reply: reply };
+  setup.say(`${Status}${reply === '' ? '' : `: ${printable(reply)}`}`);
+  const checks = domain.Checks.filter(({ Name }) => AUTHENTICATION.test(Name));
+  setup.say(`What the receiver checks:\n${checkLines(terminal.stderr, checks).join('\n')}`);
+  if (Status !== 'Delivered') setup.say(`What happens to it next: ${setup.command(`message ${MessageID}`)}`);
+  return Status === 'Delivered';
+}
+
+/** Its only recipient, once something was said about it, or after a minute. */
+async function settled(api: Api, id: string): Promise<MessageDetail['Recipients'][number]> {
+  const endMs = systemClock.monotonicMs() + LONGEST_MS;
+  for (;;) {
+    const { Recipients } = (await api.call('GET', `/email/${id}`)).body as MessageDetail;
+    const [recipient] = Recipients;
+    if (recipient === undefined) throw new Error(`message ${id} has no recipient`);
+    if (!OPEN.includes(recipient.Status) || systemClock.monotonicMs() > endMs) return recipient;
+    await sleep(systemClock, POLL_MS);
+  }
+}

@@ -1,0 +1,62 @@
+/** The data folder: which one, and whether this user can work in it. Looks only; `write-step.ts` makes it. */
+import { constants, existsSync } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { whyNot } from '../files.ts';
+import { UsageError } from '../terminal.ts';
+import type { Ask } from './ask.ts';
+
+/** Where a server that systemd starts keeps its data. */
+const SYSTEM_FOLDER = '/var/lib/postrider';
+const USUAL_FOLDER = './postrider-data';
+
+/** The folder as a full path. `named`: by flag or environment. Throws UsageError where it cannot be used. */
+export async function chooseFolder(ask: Ask, named: string | undefined): Promise<string> {
+  const problem = async (folder: string) => folderProblem(resolve(folder));
+  if (named !== undefined) {
+    const wrong = await problem(named);
+    if (wrong !== null) throw new UsageError(wrong);
+    return resolve(named);
+  }
+  const before = [USUAL_FOLDER, SYSTEM_FOLDER].filter((folder) => existsSync(join(folder, 'postrider.json')));
+  const [only] = before;
+  let initial = process.getuid?.() === 0 ? SYSTEM_FOLDER : USUAL_FOLDER;
+  if (only !== undefined && before.length === 1) initial = only;
+  for (;;) {
+    const folder = await ask.text({
+      flag: '--data',
+      message: 'Folder for the database, keys and settings',
+      initial,
+    });
+    const wrong = await problem(folder);
+    if (wrong === null) return resolve(folder);
+    if (!ask.asks) throw new UsageError(wrong);
+    initial = await ask.choose({
+      flag: '--data',
+      message: `${wrong}.`,
+      options: [{ value: folder, label: 'Choose another folder' }],
+    });
+  }
+}
+
+/** Why this user cannot use a folder, with what to do, or null. One that is missing must be possible to make. */
+export async function folderProblem(folder: string): Promise<string | null> {
+  const fix = 'run setup as its owner or with sudo, or choose another with --data';
+  for (let at = folder; ; at = dirname(at)) {
+    try {
+      if (!(await stat(at)).isDirectory()) return `${at} is not a folder; choose another with --data`;
+      await access(at, constants.R_OK | constants.W_OK | constants.X_OK);
+      return null;
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      if (code === 'ENOTDIR' || (code === 'ENOENT' && at !== '/')) continue;
+      if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+        const why =
+          code === 'EROFS' ? 'its file system is read-only' : `${userInfo().username} may not write to it`;
+        return `${at === folder ? 'The data folder' : `${folder} cannot be made in`} ${at}: ${why}; ${fix}`;
+      }
+      return `${at} cannot be used: ${whyNot(cause)}; ${fix}`;
+    }
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * Where the server listens: the API always, SMTP for programs with a login and for bounces where wanted. Every port is tried,
+ * and one that is taken is named with the program that has it. Then the certificate of the SMTP listeners is looked for.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ListenAddress, parseListen, parseOptionalListen } from '../../config/forms.ts';
+import { CommandError, UsageError } from '../terminal.ts';
+import { certificateProblem, findCertificate } from './certificate.ts';
+import { type PortState, portState } from './port-state.ts';
+import { known, type Setup } from './setup.ts';
+
+type Listener = 'http' | 'submission' | 'submission-tls' | 'returns';
+
+/** Leaves the answers `http`, `submission`, `submission-tls` and `returns`, as far as they are not the defaults. */
+export async function chooseListeners(setup: Setup): Promise<void> {
+  const { ask } = setup;
+  const direct = setup.load().config.route.some(({ kind }) => kind === 'mx');
+  const leaves = setup.load().config.route.some(({ kind }) => kind !== 'sandbox');
+  await settle(setup, 'http', known(setup, 'http')?.text ?? '127.0.0.1:8025');
+  await optional(
+    'submission',
+    '0.0.0.0:587',
+    'Do programs hand mail in by SMTP with a login, at port 587?',
+    false,
+  );
+  if (known(setup, 'submission-tls') !== null) await settle(setup, 'submission-tls', '');
+  if (leaves || known(setup, 'returns') !== null)
+    await optional('returns', '0.0.0.0:25', 'Receive bounces and complaints at port 25?', direct);
+
+  async function optional(key: Listener, usual: string, message: string, initial: boolean): Promise<void> {
+    const now = known(setup, key);
+    // As root every port can be had; others get port 25 only from systemd.
+    const on =
+      now?.given === true
+        ? now.text !== 'off'
+        : await ask.agree({ message, initial: now === null ? initial && ask.asks : now.text !== 'off' });
+    await settle(setup, key, on ? (now === null || now.text === 'off' ? usual : now.text) : 'off');
+  }
+}
+
+/** Makes `text` the answer if it can be had; otherwise asks for another. */
+async function settle(setup: Setup, key: Listener, first: string): Promise<void> {
+  const { ask, answers } = setup;
+  let text = known(setup, key)?.given === true ? (known(setup, key)?.text ?? first) : first;
+  const own = await ownProcess(setup.data);
+  for (;;) {
+    const wrong = text === 'off' ? null : await problem(text, own);
+    if (wrong === null) {
+      answers[key] = text;
+      return;
+    }
+    if (!ask.asks)
+      throw new CommandError(`${text} ${wrong}; choose another with --${key}. Nothing was written`);
+    setup.say(`${text} ${wrong}.`);
+    text = await ask.text({
+      flag: `--${key}`,
+      message: `Another address and port for ${WORDS[key]}`,
+      initial: await freeNear(text),
+      check: (typed) => {
+        const parsed = key === 'http' ? parseListen(typed) : parseOptionalListen(typed);
+        return parsed.ok ? undefined : parsed.fix;
+      },
+    });
+  }
+}
+
+const WORDS: Readonly<Record<Listener, string>> = {
+  http: 'the API and the dashboard',
+  submission: 'SMTP with a login',
+  'submission-tls': 'SMTP with a login and TLS from the start',
+  returns: 'bounces and complaints',
+};
+
+async function problem(text: string, own: number | null): Promise<string | null> {
+  const parsed = parseListen(text);
+  if (!parsed.ok) throw new UsageError(`"${text}": ${parsed.fix}`);
+  const state: PortState = await portState(parsed.value);
+  switch (state.kind) {
+    case 'free':
+    // systemd gives the server the right to low ports.
+    case 'denied':
+      return null;
+    case 'elsewhere':
+      return 'is not an address of this machine';
+    case 'taken':
+      if (state.holder === null) return 'is already in use';
+      if (state.holder.pid === own) return null;
+      return `is already in use by ${state.holder.name} (process ${state.holder.pid})`;
+  }
+}
+
+/** The process of the server that runs on this data folder: its ports are its own. */
+async function ownProcess(data: string): Promise<number | null> {
+  try {
+    const { pid } = JSON.parse(await readFile(join(data, 'server.json'), 'utf8')) as { pid?: unknown };
+    return typeof pid === 'number' ? pid : null;
+  } catch {
+    return null;
+  }
+}
+
+const TRIED = 20;
+
+async function freeNear(text: string): Promise<string> {
+  const parsed = parseListen(text);
+  if (!parsed.ok) return text;
+  const { host, port } = parsed.value;
+  const high = port < 1024 ? port + 2000 : port;
+  for (let next = high + 1; next <= Math.min(high + TRIED, 65_535); next++) {
+    const at: ListenAddress = { host, port: next };
+    if ((await portState(at)).kind === 'free') return `${host.includes(':') ? `[${host}]` : host}:${next}`;
+  }
+  return text;
+}
+
+/** Leaves the answers `tls-cert` and `tls-key` where there is a certificate for the SMTP listeners. */
+export async function chooseCertificate(setup: Setup): Promise<void> {
+  const { answers } = setup;
+  const { config } = setup.load();
+  const smtp = [config.submission, config['submission-tls'], config.returns].some((at) => at !== null);
+  const { 'tls-cert': cert, 'tls-key': key } = config;
+  if (cert !== null && key !== null) {
+    const wrong = await certificateProblem(cert, key, config.hostname);
+    if (wrong !== null && setup.flags['tls-cert'] !== undefined)
+      throw new CommandError(`${wrong}. Nothing was written`);
+    if (wrong !== null) setup.say(`Warning: ${wrong}.`);
+    answers['tls-cert'] = cert;
+    answers['tls-key'] = key;
+    return;
+  }
+  if (!smtp) return;
+  const found = await findCertificate(config.hostname);
+  if (found === null) {
+    setup.say(
+      `No certificate for ${config.hostname} was found where certbot and Caddy keep theirs, so the SMTP listeners use a self-signed one. Get one, then run setup again.`,
+    );
+    return;
+  }
+  const wrong = await certificateProblem(found.cert, found.key, config.hostname);
+  if (wrong !== null) {
+    setup.say(`Warning: ${wrong}, so the SMTP listeners use a self-signed certificate.`);
+    return;
+  }
+  setup.say(`The SMTP listeners use the certificate ${found.cert}.`);
+  answers['tls-cert'] = found.cert;
+  answers['tls-key'] = found.key;
+}

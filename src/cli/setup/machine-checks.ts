@@ -1,0 +1,17 @@
+/** The doctor's checks of this machine with the answers so far. */
+import type { DomainCheckItem } from '../../listeners/http/operations/domain-checks.ts';
+import type { Setup } from './setup.ts';
+
+/** The checks whose names `wanted` takes; they are kept for the report too, instead of earlier ones of the same name. */
+export async function machineChecks(
+  setup: Setup,
+  what: string,
+  wanted: (name: string) => boolean,
+): Promise<readonly DomainCheckItem[]> {
+  const { examineMachine } = await import('../../preflight.ts');
+  const checks = (await setup.during(what, examineMachine(setup.load()))).filter(({ Name }) => wanted(Name));
+  const { Checks } = setup.report;
+  const others = Checks.filter(({ Name }) => !wanted(Name));
+  Checks.splice(0, Checks.length, ...others, ...checks);
+  return checks;
+}

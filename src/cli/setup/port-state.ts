@@ -1,0 +1,60 @@
+/**
+ * Whether a listener can have its address, tried by listening there for a moment, and which program has it if not. Linux
+ * names that program to the user that owns it and to root; elsewhere it stays unknown.
+ */
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { ListenAddress } from '../../config/forms.ts';
+
+export type PortState =
+  | { kind: 'free' }
+  /** `holder`: name and process id; null = not known. */
+  | { kind: 'taken'; holder: { name: string; pid: number } | null }
+  /** This user may not use a port below 1024. */
+  | { kind: 'denied' }
+  /** Not an address of this machine. */
+  | { kind: 'elsewhere' };
+
+/** Ends with nothing listening. Throws for errors that no answer of a user can mend. */
+export async function portState(at: ListenAddress): Promise<PortState> {
+  const code = await tryListening(at);
+  if (code === null) return { kind: 'free' };
+  if (code === 'EADDRINUSE') return { kind: 'taken', holder: await holderOf(at.port) };
+  if (code === 'EACCES') return { kind: 'denied' };
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return { kind: 'elsewhere' };
+  throw new Error(`${at.host}:${at.port}: ${code}`);
+}
+
+function tryListening({ host, port }: ListenAddress): Promise<string | null> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (cause: NodeJS.ErrnoException) => resolve(cause.code ?? cause.message));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)));
+  });
+}
+
+const LISTENING = '0A';
+
+/** The process that listens at a port, by the socket's number in /proc. */
+async function holderOf(port: number): Promise<{ name: string; pid: number } | null> {
+  const inodes = new Set<string>();
+  for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
+    const text = await readFile(file, 'utf8').catch(() => '');
+    for (const line of text.split('\n').slice(1)) {
+      const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/);
+      if (state === LISTENING && Number.parseInt(local.split(':').at(-1) ?? '', 16) === port)
+        inodes.add(inode);
+    }
+  }
+  if (inodes.size === 0) return null;
+  const processes = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
+  for (const pid of processes) {
+    for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
+      const target = await readlink(`/proc/${pid}/fd/${fd}`).catch(() => '');
+      if (!inodes.has(/^socket:\[(\d+)\]$/.exec(target)?.[1] ?? '')) continue;
+      const name = (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim();
+      return { name: name === '' ? 'a program' : name, pid: Number(pid) };
+    }
+  }
+  return null;
+}

@@ -1,0 +1,135 @@
+/**
+ * Where mail leaves: through a relay, directly, or not at all. A relay is tried at once by the doctor's own check, which
+ * connects, makes TLS and logs in as delivery would.
+ */
+import { shownValue } from '../../config/shown.ts';
+import { CONFIG_KEYS } from '../../config/table.ts';
+import { parseRoute } from '../../config-routing.ts';
+import { checkLines } from '../check-text.ts';
+import { readBytes } from '../files.ts';
+import { CommandError, UsageError } from '../terminal.ts';
+import { machineChecks } from './machine-checks.ts';
+import { type RelayAnswers, relayUrl } from './relay-url.ts';
+import { known, type Setup } from './setup.ts';
+
+type Way = 'keep' | 'relay' | 'mx' | 'sandbox';
+
+/** Leaves the answer `route`. Throws CommandError where a relay does not work and nobody can be asked. */
+export async function chooseRoute(setup: Setup): Promise<void> {
+  const { ask, answers } = setup;
+  const now = known(setup, 'route');
+  let way: Way = 'keep';
+  if (now?.given !== true) {
+    way = await ask.choose<Way>({
+      flag: '--route',
+      message: 'How does mail leave this server?',
+      options: [
+        ...(now === null
+          ? []
+          : [{ value: 'keep' as const, label: `As now: ${shownValue('route', now.text)}` }]),
+        { value: 'relay', label: 'Through a relay', hint: 'an SMTP account with a provider' },
+        { value: 'mx', label: 'Directly', hint: 'needs outgoing port 25 and an address with reverse DNS' },
+        { value: 'sandbox', label: 'Not at all', hint: 'mail is captured, to be looked at' },
+      ],
+      initial: now !== null ? 'keep' : ask.asks ? 'relay' : 'mx',
+    });
+  }
+  for (let again = false; ; again = true) {
+    if (way === 'keep') answers.route = await withPassword(setup, now?.text ?? '');
+    else if (way === 'relay')
+      answers.route = relayUrl(await askRelay(setup, again ? answers.route : now?.text));
+    else answers.route = way;
+    const failed = await tryRelays(setup);
+    if (failed === null) return;
+    if (!ask.asks) throw new CommandError(`${failed} Nothing was written`);
+    const next = await ask.choose({
+      flag: '--route',
+      message: 'What now?',
+      options: [
+        { value: 'again', label: 'Enter the relay again' },
+        { value: 'keep', label: 'Keep it as it is', hint: 'mail waits until the relay works' },
+      ],
+      initial: 'again',
+    });
+    if (next === 'keep') return;
+    way = 'relay';
+  }
+}
+
+/** Shows what the doctor finds; gives the sentences about relays that fail, or null. */
+async function tryRelays(setup: Setup): Promise<string | null> {
+  const { config, routing } = setup.load();
+  const targets = [...config.route, ...routing.routes.flatMap((rule) => rule.targets)];
+  if (!targets.some(({ kind }) => kind === 'relay')) return null;
+  const checks = await machineChecks(setup, 'Connecting to the relay', (name) => name.startsWith('relay '));
+  setup.say(checkLines(setup.terminal.stderr, checks).join('\n'));
+  const failed = checks.filter(({ Status }) => Status === 'Failed');
+  return failed.length === 0 ? null : failed.map(({ Message, Fix }) => `${Message} ${Fix}`).join(' ');
+}
+
+/** A route on the command line may name a user without the password, which others could see in the list of processes. */
+async function withPassword(setup: Setup, text: string): Promise<string> {
+  const relay = parseRoute(text);
+  if (relay?.kind !== 'relay' || relay.auth === null || relay.auth.password !== '') return text;
+  const { host, port, implicitTls, auth } = relay;
+  return relayUrl({ host, port, implicitTls, user: auth.user, password: await askPassword(setup, '') });
+}
+
+async function askRelay(setup: Setup, before: string | undefined): Promise<RelayAnswers> {
+  const { ask } = setup;
+  const old = before === undefined ? null : parseRoute(before);
+  const relay = old?.kind === 'relay' ? old : null;
+  const host = await ask.text({
+    flag: '--route',
+    message: 'Host name of the relay, e.g. smtp.example.com',
+    ...(relay === null ? {} : { initial: relay.host }),
+    check: (text) =>
+      /^[a-z0-9.:-]+$/i.test(text) && parseRoute(relayUrl({ ...EMPTY, host: text })) !== null
+        ? undefined
+        : 'Use a host name such as smtp.example.com.',
+  });
+  const port = Number(
+    await ask.text({
+      flag: '--route',
+      message: 'Port of the relay (587, or 465 for TLS from the start)',
+      initial: String(relay?.port ?? 587),
+      check: (text) =>
+        /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535
+          ? undefined
+          : 'Use a number from 1 to 65535.',
+    }),
+  );
+  const oldUser = relay?.auth?.user;
+  const user = await ask.text({
+    flag: '--route',
+    message: 'User name at the relay (- if it needs none)',
+    ...(oldUser === undefined ? {} : { initial: oldUser }),
+    check: (text) => (text === '' ? 'Type the user name, or - for none.' : undefined),
+  });
+  const implicitTls = port === 465 || (relay?.port === port && relay.implicitTls);
+  if (user === '-') return { ...EMPTY, host, port, implicitTls };
+  const kept = relay?.host === host && oldUser === user ? (relay?.auth?.password ?? '') : '';
+  return { host, port, implicitTls, user, password: await askPassword(setup, kept) };
+}
+
+const EMPTY: RelayAnswers = { host: '', port: 587, implicitTls: false, user: '', password: '' };
+
+async function askPassword({ ask, options }: Setup, kept: string): Promise<string> {
+  const file = options.relayPasswordFile;
+  if (file !== undefined) return (await readBytes(file)).toString('utf8').replace(/\r?\n$/, '');
+  const typed = await ask.secret({
+    flag: '--relay-password-file',
+    message:
+      kept === '' ? 'Password at the relay' : 'Password at the relay (Enter keeps the one that is stored)',
+    check: (text) => (text === '' && kept === '' ? 'Type the password.' : undefined),
+  });
+  return typed === '' ? kept : typed;
+}
+
+/** A flag that cannot be read is refused before anything is asked. */
+export function checkFlags(flags: Setup['flags']): void {
+  for (const [name, text] of Object.entries(flags) as [keyof typeof CONFIG_KEYS, string][]) {
+    const parsed = CONFIG_KEYS[name].parse(text);
+    if (!parsed.ok) throw new UsageError(`--${name} "${shownValue(name, text)}": ${parsed.fix}`);
+  }
+}

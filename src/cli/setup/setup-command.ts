@@ -1,0 +1,196 @@
+/**
+ * `setup`: from nothing to the first mail. Asks, shows what it will write, writes it, adds the sender domain, waits for its
+ * records, makes a token and sends a test mail. Every answer is also a flag; what is known or done is not asked or done again,
+ * so it can be stopped at any point and run again.
+ */
+import { Option } from 'commander';
+import { CONFIG_KEYS, type ConfigKey } from '../../config/table.ts';
+import { loadConfig } from '../../config.ts';
+import { keepProcess } from '../../lib/clock.ts';
+import { openApi } from '../api-client.ts';
+import { commandLine } from '../called-as.ts';
+import { type CommandContext, type CommandGroup, example } from '../command.ts';
+import { CommandError } from '../terminal.ts';
+import { askAtTerminal, askNobody, Stopped } from './ask.ts';
+import { addDomain } from './domain-step.ts';
+import { nextSteps } from './end.ts';
+import { chooseRecipient, sendTestMail } from './first-mail-step.ts';
+import { chooseFolder } from './folder-step.ts';
+import { chooseCertificate, chooseListeners } from './listener-step.ts';
+import { chooseDomain, chooseHostname } from './name-step.ts';
+import { checkFlags, chooseRoute } from './route-step.ts';
+import type { Setup, SetupOptions, SetupReport } from './setup.ts';
+import { makeToken } from './token-step.ts';
+import { giveToOwner, showAndWrite, type Written } from './write-step.ts';
+
+/** Keys of `postrider.json` that are flags of this command. */
+const KEYS = [
+  'route',
+  'hostname',
+  'http',
+  'submission',
+  'submission-tls',
+  'returns',
+  'tls-cert',
+  'tls-key',
+  'public-url',
+  'operator-address',
+  'dns',
+] as const satisfies readonly ConfigKey[];
+
+export const setupCommand: CommandGroup = (program, context) => {
+  const command = program
+    .command('setup [domain]')
+    .description('configure this server step by step, up to the first mail; can be stopped and run again')
+    .option('--yes', 'ask nothing: flags, what is known, and defaults')
+    .option(
+      '--relay-password-file <file>',
+      'file with the password for the user in --route; - reads standard input',
+    )
+    .option('--unit <file>', 'write the systemd unit to this file')
+    .option('--no-unit', 'write no systemd unit')
+    .option(
+      '--user <name>',
+      'account that the server runs as (default: the owner of the data folder, or postrider)',
+    )
+    .option('--zone-file <file>', 'write the DNS records to this file')
+    .option('--wait', 'wait until the DNS records are published')
+    .option('--no-wait', 'do not wait for them')
+    .option('--no-token', 'make no token')
+    .option('--test-to <address>', 'send a test mail to this address');
+  for (const name of KEYS) {
+    const { form, meaning } = CONFIG_KEYS[name];
+    command.addOption(new Option(`--${name} <value>`, `${meaning} (${form})`.replaceAll('`', '')));
+  }
+  command
+    .addHelpText(
+      'after',
+      example(
+        'postrider setup example.com',
+        "postrider setup example.com --yes --route 'smtp://user@smtp.example.net:587' --relay-password-file password",
+      ),
+    )
+    .action(async (domain: string | undefined, given: SetupOptions & Record<string, unknown>) => {
+      const flags: Partial<Record<ConfigKey, string>> = {};
+      for (const name of KEYS) {
+        const value = given[name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())];
+        if (typeof value === 'string') flags[name] = value;
+      }
+      await runSetup(context(), domain, given, flags);
+    });
+};
+
+async function runSetup(
+  ctx: CommandContext,
+  domain: string | undefined,
+  options: SetupOptions,
+  flags: Setup['flags'],
+): Promise<void> {
+  const { terminal } = ctx;
+  checkFlags(flags);
+  const ask = options.yes === true ? askNobody() : await askAtTerminal(terminal);
+  const interrupt = new AbortController();
+  const onSignal = () => interrupt.abort();
+  process.on('SIGINT', onSignal);
+  const release = keepProcess();
+  let report: SetupReport | null = null;
+  try {
+    const data = await chooseFolder(ask, ctx.flags.data ?? terminal.environment.POSTRIDER_DATA);
+    const setup = createSetup({ ctx, ask, data, options, flags, signal: interrupt.signal });
+    report = setup.report;
+    await runSteps(setup, domain, () => ctx.fail());
+    ctx.print(report, report.Next.join('\n'));
+  } catch (cause) {
+    const written = report?.Written ?? [];
+    if (ctx.json && report !== null && written.length > 0) ctx.print(report, '');
+    if (!(cause instanceof Stopped)) throw cause;
+    const kept = written.length === 0 ? 'nothing was written' : `${written.join(' and ')} stay as written`;
+    throw new CommandError(
+      `stopped: ${kept}. To go on: ${ctx.command(`setup${domain === undefined ? '' : ` ${domain}`}`)}`,
+    );
+  } finally {
+    process.removeListener('SIGINT', onSignal);
+    release();
+  }
+}
+
+async function runSteps(setup: Setup, given: string | undefined, fail: () => void): Promise<void> {
+  const { report, options } = setup;
+  // A file that is half written or a variable that cannot be read is refused before the first question.
+  setup.load();
+  await chooseRoute(setup);
+  const name = await chooseDomain(setup, given);
+  await chooseHostname(setup, name);
+  await chooseListeners(setup);
+  await chooseCertificate(setup);
+  for (const key of ['public-url', 'operator-address', 'dns'] as const) {
+    const flag = setup.flags[key];
+    if (flag !== undefined) setup.answers[key] = flag;
+  }
+  const written: Written = await showAndWrite(setup);
+  const leaves = setup.load().config.route.some(({ kind }) => kind !== 'sandbox');
+  let verified = false;
+  try {
+    if (name !== null) {
+      await setup.withApi(async (api) => {
+        const domain = await addDomain(setup, api, name);
+        verified = domain.Status === 'Verified';
+        await makeToken(setup, api, name);
+        if (!verified && options.testTo !== undefined) {
+          setup.say('No test mail was sent: mail of the domain waits until its records are published.');
+        }
+        if (!verified) return;
+        const to = leaves || options.testTo !== undefined ? await chooseRecipient(setup) : null;
+        if (to !== null && !(await sendTestMail(setup, api, domain, to))) fail();
+      }, 'http,deliver');
+    }
+  } finally {
+    await giveToOwner(setup.data, written.unit);
+  }
+  report.Next.push(...nextSteps(setup, { written, name, verified }));
+}
+
+function createSetup(params: {
+  ctx: CommandContext;
+  ask: Setup['ask'];
+  data: string;
+  options: SetupOptions;
+  flags: Setup['flags'];
+  signal: AbortSignal;
+}): Setup {
+  const { ctx, ask, data, options, flags, signal } = params;
+  const { terminal, version } = ctx;
+  const answers: Setup['answers'] = {};
+  const stopped = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Stopped()), { once: true });
+  });
+  // Nobody may be waiting when it happens; the next wait sees it.
+  stopped.catch(() => undefined);
+  const say = (text: string) => void terminal.stderr.write(`${text}\n`);
+  return {
+    ...{ ask, data, options, terminal, flags, answers, signal, say },
+    report: {
+      DataFolder: data,
+      Written: [],
+      Checks: [],
+      Domain: null,
+      Token: null,
+      TestMail: null,
+      Next: [],
+    },
+    load: () => loadConfig('serve', { ...flags, ...answers, data }, terminal.environment),
+    async during(what, work) {
+      if (what !== '') say(`${what} …`);
+      return Promise.race([work, stopped]);
+    },
+    async withApi(work, roles) {
+      const api = await openApi({ data }, terminal, version, roles === undefined ? {} : { roles });
+      try {
+        return await work(api);
+      } finally {
+        await api.close();
+      }
+    },
+    command: (words) => commandLine(terminal, { data }, words),
+  };
+}

@@ -1,0 +1,65 @@
+/** What every step of `setup` is given, and what the steps leave for each other. */
+import type { ConfigKey } from '../../config/table.ts';
+import type { LoadedConfig } from '../../config.ts';
+import type { DomainCheckItem } from '../../listeners/http/operations/domain-checks.ts';
+import type { Api } from '../api-client.ts';
+import type { Terminal } from '../terminal.ts';
+import type { Ask } from './ask.ts';
+import type { Answers } from './config-file.ts';
+
+/** Flags of the command that are not configuration keys. */
+export interface SetupOptions {
+  yes?: boolean;
+  relayPasswordFile?: string;
+  /** A file, or false for none. */
+  unit?: string | false;
+  user?: string;
+  zoneFile?: string;
+  wait?: boolean;
+  token?: boolean;
+  testTo?: string;
+}
+
+/** What was done, for `--json`. */
+export interface SetupReport {
+  DataFolder: string;
+  /** Files that were written, with their full paths. */
+  Written: string[];
+  Checks: DomainCheckItem[];
+  Domain: { Domain: string; Status: string; DnsRecords: readonly object[] } | null;
+  Token: string | null;
+  TestMail: { To: string; MessageID: string; Status: string; Reply: string } | null;
+  Next: string[];
+}
+
+export interface Setup {
+  readonly ask: Ask;
+  readonly options: SetupOptions;
+  readonly terminal: Terminal;
+  /** The data folder, as a full path. */
+  readonly data: string;
+  /** Keys given on the command line. */
+  readonly flags: Readonly<Partial<Record<ConfigKey, string>>>;
+  /** What `postrider.json` is to say. Steps add to it; nothing is written before the step that writes. */
+  readonly answers: Answers;
+  readonly report: SetupReport;
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal;
+  /** The configuration as it would be with the answers so far. */
+  load(): LoadedConfig;
+  /** Shows a text to the person. */
+  say(text: string): void;
+  /** Waits for work that Ctrl-C may end: throws Stopped then. `what` is shown first. */
+  during<T>(what: string, work: Promise<T>): Promise<T>;
+  /** Works with the server of the data folder, or with a temporary one that has `roles`. */
+  withApi<T>(work: (api: Api) => Promise<T>, roles?: string): Promise<T>;
+  /** `words` as a command for this data folder that can be pasted. */
+  command(words: string): string;
+}
+
+/** Where a value that is not the default comes from: flags are not asked again, the rest is offered as the default. */
+export function known(setup: Setup, key: ConfigKey): { text: string; given: boolean } | null {
+  const { text, source } = setup.load().origins[key];
+  if (text === null || source === 'default') return null;
+  return { text, given: setup.flags[key] !== undefined };
+}

@@ -1,0 +1,31 @@
+/** The first token of an application, which may send for the domain. It is shown once; where there is one, it is left alone. */
+import type { NewTokenAnswer, TokenAnswer } from '../../listeners/http/operations/tokens.ts';
+import { type Api, everyItem } from '../api-client.ts';
+import type { Setup } from './setup.ts';
+
+const NAME = 'setup';
+
+export async function makeToken(setup: Setup, api: Api, domain: string): Promise<void> {
+  const { ask, options, report } = setup;
+  if (options.token === false) return;
+  const there = (await everyItem<TokenAnswer>(api, '/tokens')).some(
+    ({ Domains, RevokedAt }) => RevokedAt === null && Domains.includes(domain),
+  );
+  if (there) {
+    setup.say(
+      `There is a token for ${domain} already; another: ${setup.command(`token create --domain ${domain} --preset Send`)}`,
+    );
+    return;
+  }
+  if (
+    !(await ask.agree({
+      message: `Make a token with which your application can send for ${domain}?`,
+      initial: true,
+    }))
+  )
+    return;
+  const { body } = await api.call('POST', '/tokens', { Name: NAME, Domains: [domain], Preset: 'Send' });
+  const { Token } = body as NewTokenAnswer;
+  report.Token = Token;
+  setup.say(`Token for ${domain} (it is not shown again):\n\n${Token}\n`);
+}

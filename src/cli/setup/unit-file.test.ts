@@ -1,0 +1,53 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type UnitFacts, unitText } from './unit-file.ts';
+
+const FACTS: UnitFacts = {
+  program: [process.execPath, '/opt/postrider/bin/postrider'],
+  data: '/var/lib/postrider',
+  user: 'postrider',
+  lowPorts: false,
+  credentials: null,
+};
+const ODD: UnitFacts = {
+  ...FACTS,
+  data: '/srv/50% "mail" $HOME',
+  lowPorts: true,
+  credentials: { cert: '/etc/tls/a.pem', key: '/etc/tls/a.key' },
+};
+
+describe('unitText', () => {
+  it('starts the server as its account, and gives it nothing that it does not need', () => {
+    const text = unitText(FACTS);
+    expect(text).toContain(
+      `ExecStart=${process.execPath} /opt/postrider/bin/postrider serve --data /var/lib/postrider\n`,
+    );
+    expect(text).toContain('User=postrider\n');
+    expect(text).not.toMatch(/AmbientCapabilities|LoadCredential/);
+  });
+
+  it('gives low ports and certificate files where they are needed, and escapes what systemd would replace', () => {
+    const text = unitText(ODD);
+    expect(text).toContain('AmbientCapabilities=CAP_NET_BIND_SERVICE\n');
+    expect(text).toContain('LoadCredential=tls-key:/etc/tls/a.key\n');
+    expect(text).toContain('--data "/srv/50%% \\"mail\\" $$HOME"\n');
+  });
+
+  it('is what systemd takes', () => {
+    if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
+      process.stderr.write('SKIPPED: the unit that setup writes: there is no systemd-analyze\n');
+      return;
+    }
+    const folder = mkdtempSync(join(tmpdir(), 'postrider-unit-'));
+    const file = join(folder, 'postrider.service');
+    for (const facts of [FACTS, ODD]) {
+      writeFileSync(file, unitText(facts));
+      const { status, stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' });
+      expect([status, stderr]).toEqual([0, '']);
+    }
+    rmSync(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,62 @@
+/** The systemd unit that `setup` writes. Pure: facts in, text out. */
+
+export interface UnitFacts {
+  /** Node and the launcher, as absolute paths. */
+  program: readonly [string, string];
+  data: string;
+  /** The account that the server runs as. */
+  user: string;
+  /** A listener has a port below 1024. */
+  lowPorts: boolean;
+  /** Certificate files that this account may not read: systemd hands them over. null = none. */
+  credentials: { cert: string; key: string } | null;
+}
+
+/** The whole file. */
+export function unitText({ program, data, user, lowPorts, credentials }: UnitFacts): string {
+  const lines = [
+    '# Written by postrider setup. Changes belong into a file of /etc/systemd/system/postrider.service.d/.',
+    '[Unit]',
+    'Description=Postrider',
+    'After=network-online.target',
+    'Wants=network-online.target',
+    '',
+    '[Service]',
+    'Type=exec',
+    `User=${user}`,
+    `ExecStart=${[...program, 'serve', '--data', data].map(unitWord).join(' ')}`,
+    'ExecReload=/bin/kill -HUP $MAINPID',
+    ...(credentials === null
+      ? []
+      : [
+          `LoadCredential=tls-cert:${unitPath(credentials.cert)}`,
+          `LoadCredential=tls-key:${unitPath(credentials.key)}`,
+          'Environment=POSTRIDER_TLS_CERT=%d/tls-cert POSTRIDER_TLS_KEY=%d/tls-key',
+        ]),
+    ...(lowPorts ? ['AmbientCapabilities=CAP_NET_BIND_SERVICE'] : []),
+    'Restart=on-failure',
+    'KillMode=mixed',
+    'TimeoutStopSec=45',
+    'LimitNOFILE=65536',
+    'UMask=0077',
+    'NoNewPrivileges=yes',
+    'PrivateTmp=yes',
+    'ProtectSystem=strict',
+    `ReadWritePaths=${unitWord(data)}`,
+    '',
+    '[Install]',
+    'WantedBy=multi-user.target',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** `text` as one word of a unit file (systemd.syntax(7)): `%` and `$` would be replaced, quotes and spaces would end it. */
+function unitWord(text: string): string {
+  const escaped = unitPath(text).replace(/[\\"]/g, '\\$&').replaceAll('$', '$$$$');
+  return /^[\w@%+=:,./-]+$/.test(escaped) ? escaped : `"${escaped}"`;
+}
+
+/** A path that is the whole rest of its line. */
+function unitPath(text: string): string {
+  return text.replaceAll('%', '%%');
+}

@@ -1,0 +1,302 @@
+/** `postrider setup`: from an empty folder to the first delivered mail, wrong answers, stops, and going on afterwards. */
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
+import { startSmtpSink } from '../fakes/smtp-sink.ts';
+import { fileScope, temporaryFolder } from './harness.ts';
+import { KEYS, runAtTerminal } from './scripted-terminal.ts';
+
+const scope = fileScope();
+
+interface Report {
+  Written: string[];
+  Domain: { Status: string; DnsRecords: { Type: string; Host: string; Value: string }[] };
+  Token: string | null;
+  TestMail: { Status: string; Reply: string } | null;
+  Next: string[];
+}
+
+/** A folder that is not there yet, a relay with a login, and a DNS without the domain's records. */
+async function fresh() {
+  const folder = join(await temporaryFolder(scope), 'data');
+  const dns = await createFakeDns({ 'example.com': { A: ['192.0.2.1'] } });
+  const relay = await startSmtpSink({ auth: { user: 'me@x', pass: 'p:w' } });
+  scope.defer(() => relay.close());
+  scope.defer(() => dns.close());
+  const fixed = ['--data', folder, '--dns', dns.text, '--no-unit', '--http', '127.0.0.1:0'];
+  return { folder, dns, relay, fixed, route: `smtp://me%40x:p%3Aw@127.0.0.1:${relay.port}` };
+}
+
+/** As `runAtTerminal`, but asks nobody and prints JSON. */
+async function withoutQuestions(args: readonly string[]) {
+  const terminal = runAtTerminal(['setup', '--yes', '--json', ...args]);
+  const code = await terminal.ended;
+  return {
+    code,
+    said: terminal.screen(),
+    out: terminal.stdout(),
+    report: () => JSON.parse(terminal.stdout()) as Report,
+  };
+}
+
+/** `args` without the options that `others` give too. */
+function unless(args: readonly string[], others: readonly string[]): readonly string[] {
+  const isGiven = (word: string | undefined) => word?.startsWith('--') === true && others.includes(word);
+  return args.filter((word, i) => !isGiven(word) && !isGiven(args[i - 1]));
+}
+
+function publish(dns: FakeDns, { Domain }: Report): void {
+  for (const { Type, Host, Value } of Domain.DnsRecords) if (Type === 'TXT') dns.set(Host, { TXT: [Value] });
+}
+
+async function modeOf(path: string): Promise<number> {
+  return (await stat(path)).mode & 0o777;
+}
+
+describe('setup --yes', () => {
+  it('makes the folder, the settings, the domain and a token, and the next run sends the first mail', async () => {
+    const { folder, dns, relay, fixed, route } = await fresh();
+    const args = ['example.com', ...fixed, '--route', route, '--hostname', 'mail.example.com'];
+    const first = await withoutQuestions(args);
+    expect(first.code, first.said).toBe(0);
+    expect(first.report()).toMatchObject({ Domain: { Status: 'Pending' }, TestMail: null });
+    expect(first.report().Token).toMatch(/^ey/);
+    expect([await modeOf(folder), await modeOf(join(folder, 'postrider.json'))]).toEqual([0o700, 0o600]);
+    expect(first.said).not.toContain('p%3Aw');
+    expect(JSON.parse(await readFile(join(folder, 'postrider.json'), 'utf8'))).toEqual({
+      route,
+      hostname: 'mail.example.com',
+      http: '127.0.0.1:0',
+      dns: dns.text,
+    });
+
+    publish(dns, first.report());
+    const zone = join(folder, '..', 'zone');
+    const more = ['--test-to', 'me@example.net', '--zone-file', zone];
+    const second = await withoutQuestions(['example.com', '--data', folder, '--no-unit', ...more]);
+    expect(second.code, second.said).toBe(0);
+    expect(second.report()).toMatchObject({
+      Written: [zone],
+      Domain: { Status: 'Verified' },
+      Token: null,
+      TestMail: { Status: 'Delivered' },
+    });
+    expect(second.said).toContain('nothing to write');
+    expect(second.said).toMatch(/align:.*aligns/);
+    expect(relay.messages).toHaveLength(1);
+    expect(relay.messages[0]?.data.toString()).toContain('DKIM-Signature:');
+    expect(await readFile(zone, 'utf8')).toContain('example.com. 3600 IN TXT');
+  });
+
+  it('without a domain asks nothing, and says how to go on', async () => {
+    const { folder, fixed } = await fresh();
+    const result = await withoutQuestions([...fixed, '--route', 'sandbox', '--hostname', 'mail.example.com']);
+    expect(result.code, result.said).toBe(0);
+    expect(result.report().Next.join('\n')).toContain('Add a sender domain');
+    expect(await readdir(folder)).toEqual(['postrider.json']);
+  });
+
+  it('keeps every key that it does not ask for', async () => {
+    const { folder, fixed } = await fresh();
+    await mkdir(folder);
+    const before = { 'max-recipients': 10, retry: ['1s', '2s'], routes: [{ tag: 'a', route: 'sandbox' }] };
+    await writeFile(
+      join(folder, 'postrider.json'),
+      JSON.stringify({ ...before, hostname: 'old.example.com' }),
+    );
+    const result = await withoutQuestions([...fixed, '--route', 'sandbox', '--hostname', 'new.example.com']);
+    expect(result.code, result.said).toBe(0);
+    expect(result.said).toMatch(/- +"hostname": "old\.example\.com",\n\+ +"hostname": "new\.example\.com"/);
+    const after = JSON.parse(await readFile(join(folder, 'postrider.json'), 'utf8'));
+    expect(after).toMatchObject({ ...before, hostname: 'new.example.com', route: 'sandbox' });
+  });
+});
+
+describe('what cannot be done is one sentence, and nothing is written', () => {
+  it.each([
+    [
+      'a relay that is not there',
+      ['--route', 'smtp://127.0.0.1:9'],
+      /cannot be reached.*Check host and port/,
+    ],
+    [
+      'a relay without a name',
+      ['--route', 'smtp://relay.nowhere.test:587'],
+      /leads to no address.*Correct the host/,
+    ],
+    ['a route that is none', ['--route', 'pigeon'], /--route .*pigeon.*: use sandbox/],
+    ['a host name that is none', ['--hostname', 'mail_'], /--hostname .*mail_.*: use a host or domain name/],
+    ['a port that is none', ['--http', '127.0.0.1:99999'], /--http .*use host:port/],
+    [
+      'a certificate that is not there',
+      ['--tls-cert', '/no/cert', '--tls-key', '/no/key'],
+      /\/no\/cert cannot be read/,
+    ],
+    ['a user without a password', ['--route', 'smtp://me@127.0.0.1:9'], /--relay-password-file is needed/],
+  ])('%s', async (_what, args, sentence) => {
+    const { folder, fixed } = await fresh();
+    const usual = [...fixed, '--route', 'sandbox', '--hostname', 'mail.example.com'];
+    const result = await withoutQuestions(['example.com', ...unless(usual, args), ...args]);
+    expect([result.code === 0, result.said]).toEqual([false, expect.stringMatching(sentence)]);
+    await expect(stat(folder)).rejects.toThrow('ENOENT');
+  });
+
+  it('a wrong password, a wrong domain, a port in use', async () => {
+    const { folder, fixed, relay } = await fresh();
+    const wrong = await withoutQuestions([
+      'example.com',
+      ...fixed,
+      '--hostname',
+      'mail.example.com',
+      '--route',
+      `smtp://me%40x:secret-typo@127.0.0.1:${relay.port}`,
+    ]);
+    expect([wrong.code, wrong.said]).toEqual([
+      1,
+      expect.stringMatching(/refuses the login.*Correct user name and password/),
+    ]);
+    expect(wrong.said + wrong.out).not.toContain('secret-typo');
+    const domain = await withoutQuestions(['exa mple', ...fixed, '--route', 'sandbox']);
+    expect([domain.code, domain.said]).toEqual([
+      2,
+      expect.stringContaining('Use a domain such as example.com'),
+    ]);
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const busy = ['--http', `127.0.0.1:${port}`, '--route', 'sandbox', '--hostname', 'mail.example.com'];
+    const taken = await withoutQuestions(['example.com', ...unless(fixed, busy), ...busy]);
+    server.close();
+    expect(taken.code).toBe(1);
+    if (process.platform === 'linux') expect(taken.said).toContain(`(process ${process.pid})`);
+    expect(taken.said).toContain('choose another with --http');
+    await expect(stat(folder)).rejects.toThrow('ENOENT');
+  });
+
+  it('a file that is half written, and a folder without rights', async () => {
+    const { folder, fixed } = await fresh();
+    await mkdir(folder);
+    await writeFile(join(folder, 'postrider.json'), '{"route": "mx",');
+    const half = await withoutQuestions(['example.com', ...fixed]);
+    expect([half.code, half.said]).toEqual([
+      2,
+      expect.stringMatching(/postrider\.json: is not JSON \(line 1/),
+    ]);
+    expect(await readFile(join(folder, 'postrider.json'), 'utf8')).toBe('{"route": "mx",');
+    const below = await withoutQuestions(['example.com', '--data', join(folder, 'postrider.json', 'below')]);
+    expect([below.code, below.said]).toEqual([2, expect.stringContaining('is not a folder')]);
+    await chmod(folder, 0o500);
+    // Root may write anywhere.
+    if (process.getuid?.() !== 0) {
+      const closed = await withoutQuestions(['example.com', '--data', folder]);
+      expect([closed.code, closed.said]).toEqual([
+        2,
+        expect.stringMatching(/may not write to it; run setup as its owner/),
+      ]);
+    }
+    await chmod(folder, 0o700);
+  });
+});
+
+/** The questions of a run with a relay, in their order, and an answer to each. */
+function answers(port: number): readonly (readonly [string, string])[] {
+  const { enter } = KEYS;
+  return [
+    ['How does mail leave', enter],
+    ['Host name of the relay', `127.0.0.1${enter}`],
+    ['Port of the relay', `${port}${enter}`],
+    ['User name at the relay', `me@x${enter}`],
+    ['Password at the relay', `p:w${enter}`],
+    ['Full host name', enter],
+    ['at port 587?', enter],
+    ['at port 25?', enter],
+    ['Write this?', enter],
+    ['Wait here until they are seen?', `n`],
+    ['Make a token', enter],
+  ];
+}
+
+/** The same in a folder that was written before: the relay is known, and nothing remains to be written. */
+function onceWritten(script: readonly (readonly [string, string])[]) {
+  return script.filter(([question]) => !/relay|Write this/.test(question));
+}
+
+describe('setup at a terminal', () => {
+  it('takes an answer to each question, and a second one where the first was wrong', async () => {
+    const { folder, relay, fixed, dns } = await fresh();
+    const { enter, clear } = KEYS;
+    const first = runAtTerminal(['setup', ...fixed]);
+    await first.answer('How does mail leave', enter);
+    await first.answer('Host name of the relay', `no host${enter}`);
+    await first.answer('Use a host name such as', `${clear}127.0.0.1${enter}`);
+    await first.answer('Port of the relay', `70000${enter}`);
+    await first.answer('Use a number from 1', `${clear}${relay.port}${enter}`);
+    await first.answer('User name at the relay', `me@x${enter}`);
+    await first.answer('Password at the relay', `wrong${enter}`);
+    await first.sees('refuses the login');
+    await first.answer('What now?', enter);
+    await first.answer('Host name of the relay', enter);
+    await first.answer('Port of the relay', enter);
+    await first.answer('User name at the relay', enter);
+    await first.answer('Password at the relay', `p:w${enter}`);
+    await first.sees('takes the login');
+    await first.answer('Domain of the addresses', `nonsense${enter}`);
+    await first.answer('Use a domain such as', `${clear}example.com${enter}`);
+    await first.answer('Full host name', `short${enter}`);
+    await first.answer('Use a full host name', `${clear}${enter}`);
+    await first.answer('at port 587?', enter);
+    await first.answer('at port 25?', enter);
+    await first.sees('"hostname": ');
+    await first.answer('Write this?', enter);
+    await first.answer('Wait here until they are seen?', 'n');
+    await first.answer('Make a token', 'n');
+    expect(await first.ended, first.screen()).toBe(0);
+    expect(first.screen()).not.toContain('p:w');
+    expect(JSON.parse(await readFile(join(folder, 'postrider.json'), 'utf8'))).toMatchObject({
+      route: `smtp://me%40x:p%3Aw@127.0.0.1:${relay.port}`,
+    });
+
+    const records = /Type {3}TXT\s+Host {3}(\S+)\s+Value {2}(.+)/g;
+    for (const [, host = '', value = ''] of first.screen().matchAll(records)) dns.set(host, { TXT: [value] });
+    const second = runAtTerminal(['setup', '--data', folder, '--no-unit']);
+    await second.answer('As now: smtp://(secret)@', enter);
+    await second.answer('Domain of the addresses', enter);
+    await second.answer('Full host name', enter);
+    await second.answer('at port 587?', enter);
+    await second.answer('at port 25?', enter);
+    await second.sees('nothing to write');
+    await second.answer('Make a token', enter);
+    await second.answer('Your own address', `nobody${enter}`);
+    await second.answer('Use an address', `${clear}me@example.net${enter}`);
+    expect(await second.ended, second.screen()).toBe(0);
+    expect(relay.messages).toHaveLength(1);
+  });
+
+  it('can be stopped at each question, and goes on with what is known', async () => {
+    const { folder, relay, fixed } = await fresh();
+    const script = answers(relay.port);
+    const written = script.findIndex(([question]) => question === 'Write this?');
+    for (let stopAt = 0; stopAt < script.length; stopAt++) {
+      const terminal = runAtTerminal(['setup', 'example.com', ...fixed]);
+      const before = stopAt <= written + 1;
+      const answered = before ? script.slice(0, stopAt) : onceWritten(script.slice(0, stopAt));
+      for (const [question, typed] of answered) await terminal.answer(question, typed);
+      await terminal.answer(script[stopAt]?.[0] ?? '', KEYS.ctrlC);
+      expect(await terminal.ended, terminal.screen()).toBe(1);
+      expect(terminal.screen()).toMatch(/stopped: .*To go on: postrider setup example\.com --data/);
+      if (stopAt <= written) await expect(stat(folder)).rejects.toThrow('ENOENT');
+      else expect(JSON.parse(await readFile(join(folder, 'postrider.json'), 'utf8'))).toHaveProperty('route');
+    }
+  });
+
+  it('is not there for a program without a terminal', async () => {
+    const { command } = await import('./commands.ts');
+    const result = await command(scope, ['setup', 'example.com']);
+    expect([result.code, result.stderr]).toEqual([
+      2,
+      expect.stringContaining('repeat the command with --yes'),
+    ]);
+  });
+});
