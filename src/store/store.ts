@@ -26,6 +26,7 @@ import type { LimitStore } from './topics/limits.ts';
 import type { MessageStore } from './topics/messages.ts';
 import type { NodeStore } from './topics/nodes.ts';
 import type { NoticeStore } from './topics/notices.ts';
+import type { PeopleStore } from './topics/people.ts';
 import type { QueueStore } from './topics/queue.ts';
 import type { ReaderStore } from './topics/readers.ts';
 import type { RetentionStore } from './topics/retention.ts';
@@ -69,6 +70,7 @@ export interface Store
     WebhookStore,
     DomainStore,
     CredentialStore,
+    PeopleStore,
     TemplateStore,
     MessageStore,
     RetentionStore,

@@ -21,6 +21,7 @@ import { describeLimits } from './limits.ts';
 import { describeMessages } from './messages.ts';
 import { describeNodes } from './nodes.ts';
 import { describeNotices } from './notices.ts';
+import { describePeople } from './people.ts';
 import { describeReaders } from './readers.ts';
 import { describeRepeats } from './repeats.ts';
 import { describeRetention } from './retention.ts';
@@ -73,6 +74,7 @@ export const EVERY_PART: readonly Part[] = [
   describeDomains,
   describeTokens,
   describeSmtpCredentials,
+  describePeople,
   describeTemplates,
   describeMessages,
   describeCaptures,

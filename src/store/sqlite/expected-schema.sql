@@ -28,6 +28,9 @@ CREATE INDEX override_end ON override (until);
 CREATE INDEX path_change_age ON path_change (at);
 CREATE INDEX path_change_site ON path_change (site, at);
 CREATE INDEX path_state_age ON path_state (updated_at);
+CREATE INDEX person_session_end ON person_session (ends_at);
+CREATE INDEX person_session_person ON person_session (person_id, id);
+CREATE INDEX person_session_use ON person_session (last_used_at);
 CREATE INDEX sandbox_rule_domain ON sandbox_rule (domain_id);
 CREATE INDEX sandbox_rule_end ON sandbox_rule (expires_at);
 CREATE INDEX sandbox_rule_use_rule ON sandbox_rule_use (rule_seq);
@@ -79,6 +82,8 @@ CREATE TABLE opt_out_reader ( id INTEGER PRIMARY KEY AUTOINCREMENT, domain_id IN
 CREATE TABLE override ( id TEXT NOT NULL UNIQUE, scope TEXT NOT NULL, key TEXT NOT NULL, param TEXT NOT NULL, rule TEXT NOT NULL, value ANY NOT NULL, until INTEGER NOT NULL, why TEXT NOT NULL, created_at INTEGER NOT NULL, UNIQUE (scope, key, param, rule) ) STRICT;
 CREATE TABLE path_change ( id INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL, site TEXT NOT NULL, at INTEGER NOT NULL, until INTEGER, reason TEXT ) STRICT;
 CREATE TABLE path_state ( key TEXT NOT NULL PRIMARY KEY, source TEXT NOT NULL, site TEXT NOT NULL, blocked_until INTEGER, reason TEXT NOT NULL, failures INTEGER NOT NULL, concurrency INTEGER NOT NULL, updated_at INTEGER NOT NULL , day INTEGER NOT NULL DEFAULT 0, sent INTEGER NOT NULL DEFAULT 0, sent_before INTEGER NOT NULL DEFAULT 0, asked INTEGER NOT NULL DEFAULT 0, fingerprint TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID;
+CREATE TABLE person ( id TEXT NOT NULL UNIQUE, email TEXT NOT NULL UNIQUE, password_hash TEXT NOT NULL, role TEXT NOT NULL, domains TEXT NOT NULL, preset TEXT, created_at INTEGER NOT NULL, last_sign_in_at INTEGER, disabled_at INTEGER ) STRICT;
+CREATE TABLE person_session ( id TEXT NOT NULL UNIQUE, secret_hash BLOB NOT NULL UNIQUE, person_id TEXT NOT NULL, created_at INTEGER NOT NULL, last_used_at INTEGER NOT NULL, ends_at INTEGER NOT NULL, user_agent TEXT NOT NULL, ip TEXT NOT NULL ) STRICT;
 CREATE TABLE probe ( id INTEGER PRIMARY KEY, filler BLOB NOT NULL ) STRICT;
 CREATE TABLE quota_use ( domain_id INTEGER NOT NULL, period INTEGER NOT NULL, started_at INTEGER NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (domain_id, period) ) STRICT, WITHOUT ROWID;
 CREATE TABLE return_fact ( delivery_id INTEGER NOT NULL, kind INTEGER NOT NULL, class TEXT NOT NULL, attempts INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (delivery_id, kind, class, attempts) ) STRICT, WITHOUT ROWID;

@@ -18,6 +18,7 @@ import * as messages from './messages.ts';
 import * as nodes from './nodes.ts';
 import * as notices from './notices.ts';
 import * as optOuts from './opt-outs.ts';
+import * as people from './people.ts';
 import * as queue from './queue.ts';
 import * as quota from './quota.ts';
 import * as readers from './readers.ts';
@@ -51,6 +52,7 @@ const GATHERED = {
   ...nodes,
   ...notices,
   ...optOuts,
+  ...people,
   ...queue,
   ...quota,
   ...readers,

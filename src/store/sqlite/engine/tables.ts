@@ -164,6 +164,25 @@ export interface Tables {
     | 'sent_before'
     | 'asked'
     | 'fingerprint';
+  person:
+    | 'id'
+    | 'email'
+    | 'password_hash'
+    | 'role'
+    | 'domains'
+    | 'preset'
+    | 'created_at'
+    | 'last_sign_in_at'
+    | 'disabled_at';
+  person_session:
+    | 'id'
+    | 'secret_hash'
+    | 'person_id'
+    | 'created_at'
+    | 'last_used_at'
+    | 'ends_at'
+    | 'user_agent'
+    | 'ip';
   probe: 'id' | 'filler';
   quota_use: 'domain_id' | 'period' | 'started_at' | 'used';
   return_fact: 'delivery_id' | 'kind' | 'class' | 'attempts' | 'at';

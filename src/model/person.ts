@@ -1,0 +1,55 @@
+/** People who sign in to the dashboard, and their sessions, as stored. What a role may do is told here once. */
+import { PRESETS, SCOPES, type Preset, type Scope } from './token.ts';
+
+/** operator: everything. member: what a preset of tokens may, for named domains. viewer: reads, and changes nothing. */
+export const ROLES = ['operator', 'member', 'viewer'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** What a member may be given; Admin is the operator's. */
+export const MEMBER_PRESETS = ['Default', 'Send', 'Full'] as const satisfies readonly Preset[];
+export type MemberPreset = (typeof MEMBER_PRESETS)[number];
+
+/** What decides over rights. */
+export interface Standing {
+  role: Role;
+  /** Lower-case A-labels, or ['*'] for every domain: always so for operators, never for members. */
+  domains: readonly string[];
+  /** Of a member; null for the other roles. */
+  preset: MemberPreset | null;
+}
+
+export interface Person extends Standing {
+  /** UUIDv7. */
+  id: string;
+  /** Lower case, unique among the people of this server. */
+  email: string;
+  /** scrypt with its parameters and salt, as `password-hash.ts` writes it. */
+  passwordHash: string;
+  createdAt: number;
+  lastSignInAt: number | null;
+  /** null = may sign in. */
+  disabledAt: number | null;
+}
+
+export interface PersonSession {
+  /** UUIDv7; names it in lists and proves nothing. */
+  id: string;
+  /** SHA-256 of the text in the cookie, which is kept nowhere. */
+  secretHash: Uint8Array;
+  personId: string;
+  createdAt: number;
+  /** Exact to a minute. */
+  lastUsedAt: number;
+  /** When it ends however often it is used. */
+  endsAt: number;
+  /** Of the request that signed in; cut to 200 characters. */
+  userAgent: string;
+  ip: string;
+}
+
+/** The scopes of a person. */
+export function scopesOf({ role, preset }: Pick<Standing, 'role' | 'preset'>): readonly Scope[] {
+  if (role === 'operator') return PRESETS.Admin;
+  if (role === 'member') return preset === null ? [] : PRESETS[preset];
+  return SCOPES.filter((scope) => scope.endsWith(':read'));
+}

@@ -1,0 +1,159 @@
+/** Conformance: people who sign in, and their sessions. */
+import { describe, expect, it } from 'vitest';
+import type { Person, PersonSession } from '../../model/person.ts';
+import { HOUR, newId, type Suite, T0 } from './fixtures.ts';
+
+/** A member for example.com. */
+export function person(more: Partial<Person> = {}): Person {
+  const id = newId();
+  return {
+    id,
+    email: `${id}@example.com`,
+    passwordHash: '$scrypt$first',
+    role: 'member',
+    domains: ['example.com'],
+    preset: 'Default',
+    createdAt: T0,
+    lastSignInAt: null,
+    disabledAt: null,
+    ...more,
+  };
+}
+
+function session(personId: string, more: Partial<PersonSession> = {}): PersonSession {
+  const id = newId();
+  return {
+    id,
+    secretHash: new TextEncoder().encode(id),
+    personId,
+    createdAt: T0 + 1,
+    lastUsedAt: T0 + 1,
+    endsAt: T0 + HOUR,
+    userAgent: 'Firefox',
+    ip: '192.0.2.1',
+    ...more,
+  };
+}
+
+/** Tests of the operations of people and their sessions. */
+export function describePeople(suite: Suite): void {
+  const add = (one: Person, maxPeople = 100) => suite.store().addPerson({ person: one, maxPeople });
+  const begin = (one: PersonSession, replaces: Uint8Array | null = null, maxPerPerson = 10) =>
+    suite.store().addSession({ session: one, passwordHash: '$scrypt$first', replaces, maxPerPerson });
+  const idsOf = async (personId: string) =>
+    (await suite.store().listSessions({ personId, limit: 100 })).map(({ id }) => id);
+
+  describe('people', () => {
+    it('come back by id and by address as they were stored, each address once', async () => {
+      const one = person({ disabledAt: T0 + 5, preset: null, role: 'viewer', domains: ['*'] });
+      expect(await add(one)).toBe('added');
+      expect(await add(one)).toBe('added');
+      expect(await suite.store().getPerson({ id: one.id })).toEqual(one);
+      expect(await suite.store().getPerson({ email: one.email })).toEqual(one);
+      expect(await suite.store().getPerson({ email: 'nobody@example.com' })).toBeNull();
+      expect(await add(person({ email: one.email }))).toBe('exists');
+      expect(await add(person(), 1)).toBe('limit');
+    });
+
+    it('are listed newest first, a page at a time', async () => {
+      const all = [person(), person(), person()];
+      for (const one of all) await add(one);
+      const [first, second, third] = all;
+      const page = await suite.store().listPeople({ limit: 2 });
+      expect(page).toEqual([third, second]);
+      expect(await suite.store().listPeople({ limit: 2, beforeId: second?.id ?? '' })).toEqual([first]);
+    });
+
+    it('change what is told and lose their sessions but one', async () => {
+      const one = person();
+      const other = person();
+      for (const each of [one, other]) await add(each);
+      const [kept, ended, foreign] = [session(one.id), session(one.id), session(other.id)];
+      for (const each of [kept, ended, foreign]) expect(await begin(each)).toBe(true);
+      const change = { role: 'viewer', preset: null, domains: ['a.example', 'b.example'] } as const;
+      const changed = await suite.store().updatePerson({ id: one.id, change, keepSession: kept.id });
+      expect(changed).toEqual({ ...one, ...change, lastSignInAt: T0 + 1 });
+      expect(await suite.store().getPerson({ id: one.id })).toEqual(changed);
+      expect(await idsOf(one.id)).toEqual([kept.id]);
+      expect(await idsOf(other.id)).toEqual([foreign.id]);
+      const off = { change: { passwordHash: '$scrypt$second', disabledAt: T0 + 9 }, keepSession: null };
+      expect(await suite.store().updatePerson({ id: one.id, ...off })).toEqual({ ...changed, ...off.change });
+      expect(await idsOf(one.id)).toEqual([]);
+      expect(await suite.store().updatePerson({ id: newId(), ...off })).toBeNull();
+    });
+
+    it('are removed with their sessions', async () => {
+      const one = person();
+      await add(one);
+      const open = session(one.id);
+      await begin(open);
+      expect(await suite.store().removePerson({ id: one.id })).toBe(true);
+      expect(await suite.store().removePerson({ id: one.id })).toBe(false);
+      expect(await suite.store().getSession(open)).toBeNull();
+      expect(await idsOf(one.id)).toEqual([]);
+    });
+  });
+
+  describe('sessions', () => {
+    it('are found by their secret’s hash and by id, with whom they are of', async () => {
+      const one = person();
+      await add(one);
+      const begun = session(one.id);
+      expect(await begin(begun)).toBe(true);
+      expect(await begin(begun)).toBe(true);
+      const found = { session: begun, person: { ...one, lastSignInAt: T0 + 1 } };
+      expect(await suite.store().getSession({ secretHash: begun.secretHash })).toEqual(found);
+      expect(await suite.store().getSession({ id: begun.id })).toEqual(found);
+      expect(await suite.store().getSession({ secretHash: new Uint8Array(3) })).toBeNull();
+    });
+
+    it('begin only for people who may sign in with that very password', async () => {
+      const off = person({ disabledAt: T0 });
+      const changed = person({ passwordHash: '$scrypt$second' });
+      for (const one of [off, changed]) await add(one);
+      for (const id of [off.id, changed.id, newId()]) expect(await begin(session(id))).toBe(false);
+    });
+
+    it('take the place of the one before, and of the oldest where there are many', async () => {
+      const one = person();
+      await add(one);
+      const [first, second, third] = [session(one.id), session(one.id), session(one.id)];
+      await begin(first);
+      await begin(second, first.secretHash);
+      expect(await idsOf(one.id)).toEqual([second.id]);
+      await begin(third, null, 2);
+      expect(await idsOf(one.id)).toEqual([third.id, second.id]);
+      const fourth = session(one.id);
+      await begin(fourth, null, 2);
+      expect(await idsOf(one.id)).toEqual([fourth.id, third.id]);
+    });
+
+    it('end one by one, by whom they are of', async () => {
+      const one = person();
+      await add(one);
+      const begun = session(one.id);
+      await begin(begun);
+      expect(await suite.store().endSession({ id: begun.id, personId: newId() })).toBe(false);
+      expect(await suite.store().endSession({ id: begun.id, personId: one.id })).toBe(true);
+      expect(await suite.store().getSession(begun)).toBeNull();
+    });
+
+    it('are removed when nobody used them for long or their time is over', async () => {
+      const one = person();
+      await add(one);
+      const [used, unused, over] = [
+        session(one.id),
+        session(one.id),
+        session(one.id, { endsAt: T0 + 50, lastUsedAt: T0 + 40 }),
+      ];
+      for (const each of [used, unused, over]) await begin(each);
+      await suite.store().touchSession({ id: used.id, usedAt: T0 + 30, ip: '192.0.2.2' });
+      const step = { now: T0 + 50, unusedSince: T0 + 20 };
+      expect(await suite.store().purgeSessions({ ...step, limit: 1 })).toBe(1);
+      expect(await suite.store().purgeSessions({ ...step, limit: 9 })).toBe(1);
+      expect(await suite.store().purgeSessions({ ...step, limit: 9 })).toBe(0);
+      const left = { ...used, lastUsedAt: T0 + 30, ip: '192.0.2.2' };
+      expect(await suite.store().listSessions({ personId: one.id, limit: 9 })).toEqual([left]);
+    });
+  });
+}
