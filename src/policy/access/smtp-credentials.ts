@@ -7,7 +7,7 @@
  * at once.
  */
 
-import { hash, scrypt, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
@@ -21,6 +21,7 @@ import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import { addressKey, createFailedLogins } from './failed-logins.ts';
 import { createIpMatcher } from './ip-allow-list.ts';
 import type { Grant } from './may-mint.ts';
+import { createHashTurns, type HashTurns, scryptOf } from './password-hash.ts';
 
 export interface SmtpCredentials {
   /**
@@ -48,17 +49,11 @@ export interface SmtpCredentials {
 
 /** 16 MiB and about 40 ms per hash; a change applies to new rows only. */
 const COST_LOG2 = 14;
-const BLOCK_SIZE = 8;
-const HASH_BYTES = 32;
 const SALT_BYTES = 16;
 const PASSWORD_BYTES = 18;
 const USERNAME_BYTES = 6;
 const MAX_USERNAME_CHARS = 128;
 const MAX_PASSWORD_CHARS = 256;
-const MAX_RUNNING = 2;
-const MAX_WAITING = 64;
-/** Per address, or per domain. */
-const MAX_WAITING_EACH = 8;
 const BELIEVED_MS = 5_000;
 const MAX_BELIEVED = 1_000;
 const MAX_PROVEN = 10_000;
@@ -69,6 +64,8 @@ export function createSmtpCredentials(
     clock: Clock;
     random: Random;
     log: Logger;
+    /** Shared with other logins by password; its own where left out. */
+    hashTurns?: HashTurns;
   },
   options: { costLog2?: number; failuresPerMinute?: number; failurePauseMs?: number } = {},
 ): SmtpCredentials {
@@ -90,9 +87,7 @@ export function createSmtpCredentials(
    * in often, or from an address that is paused because of another's guesses, can therefore still log in.
    */
   const proven = new BoundedMap<string, string>(MAX_PROVEN);
-  const queue: (() => void)[] = [];
-  const asking = new Map<string, number>();
-  let running = 0;
+  const inTurn = (deps.hashTurns ?? createHashTurns()).lane({ maxRunning: 2 });
   /** Counts removals: a row that was read before one must not be cached after it. */
   let removals = 0;
 
@@ -106,7 +101,7 @@ export function createSmtpCredentials(
       const pauseSeconds = failures.pausedFor(ip);
       if (pauseSeconds !== null) throw tooManyFailures(pauseSeconds);
       const derived = await inTurn(addressKey(ip), () =>
-        scryptOf(fits ? password : '', row?.salt ?? nobodysSalt, row?.costLog2 ?? costLog2),
+        hashOf(fits ? password : '', row?.salt ?? nobodysSalt, row?.costLog2 ?? costLog2),
       );
       if (row === null || derived.length !== row.hash.length || !timingSafeEqual(derived, row.hash)) {
         return refuse(ip, row?.id ?? null);
@@ -134,7 +129,7 @@ export function createSmtpCredentials(
           sandbox,
           notices,
           salt,
-          hash: await inTurn(domain, () => scryptOf(password, salt, costLog2)),
+          hash: await inTurn(domain, () => hashOf(password, salt, costLog2)),
           costLog2,
           ...grant,
           createdAt: clock.now(),
@@ -187,28 +182,6 @@ export function createSmtpCredentials(
     }
     throw tooManyFailures(verdict.retryAfterSeconds);
   }
-
-  async function inTurn<Result>(asker: string, work: () => Promise<Result>): Promise<Result> {
-    const own = asking.get(asker) ?? 0;
-    if (own >= MAX_WAITING_EACH) throw new AppError('unavailable', { retryAfterSeconds: 5 });
-    if (running >= MAX_RUNNING && queue.length >= MAX_WAITING) {
-      throw new AppError('unavailable', { retryAfterSeconds: 5 });
-    }
-    asking.set(asker, own + 1);
-    // The one that finishes passes its place on.
-    if (running >= MAX_RUNNING) await new Promise<void>((resolve) => queue.push(resolve));
-    else running += 1;
-    try {
-      return await work();
-    } finally {
-      const left = (asking.get(asker) ?? 1) - 1;
-      if (left === 0) asking.delete(asker);
-      else asking.set(asker, left);
-      const next = queue.shift();
-      if (next === undefined) running -= 1;
-      else next();
-    }
-  }
 }
 
 function tooManyFailures(retryAfterSeconds: number): AppError {
@@ -218,17 +191,8 @@ function tooManyFailures(retryAfterSeconds: number): AppError {
   });
 }
 
-function scryptOf(password: string, salt: Uint8Array, costLog2: number): Promise<Uint8Array> {
-  const cost = 2 ** costLog2;
-  return new Promise((resolve, reject) => {
-    scrypt(
-      password.normalize('NFC'),
-      salt,
-      HASH_BYTES,
-      { N: cost, r: BLOCK_SIZE, p: 1, maxmem: 256 * cost * BLOCK_SIZE },
-      (error, key) => (error === null ? resolve(key) : reject(error)),
-    );
-  });
+function hashOf(password: string, salt: Uint8Array, log2: number): Promise<Uint8Array> {
+  return scryptOf(password, salt, { log2, r: 8, p: 1 });
 }
 
 function callerOf(row: SmtpCredential): Caller {

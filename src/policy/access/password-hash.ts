@@ -1,0 +1,147 @@
+/**
+ * Hashes of passwords, by scrypt, in turns. A hash takes memory and a thread of the pool that also signs mail, so few run at
+ * once, whoever asks: each kind of login has a lane with a part of them, a bounded queue, and few places for one asker. A
+ * flood of guesses at one door leaves the other door and the signatures their threads.
+ */
+import { scrypt, timingSafeEqual } from 'node:crypto';
+import { AppError } from '../../lib/errors.ts';
+import type { Random } from '../../lib/random.ts';
+
+/** Runs `work` when it is the turn of `asker`. Throws AppError `unavailable` where too many wait. */
+export type InTurn = <Result>(asker: string, work: () => Promise<Result>) => Promise<Result>;
+
+export interface HashTurns {
+  /** A door of its own; at most `maxRunning` of its hashes run at once. */
+  lane(options: { maxRunning: number }): InTurn;
+}
+
+interface Lane {
+  running: number;
+  maxRunning: number;
+  queue: (() => void)[];
+}
+
+const MAX_RUNNING = 2;
+const MAX_WAITING = 64;
+/** Of one address, or made for one domain. */
+const MAX_WAITING_EACH = 8;
+
+export function createHashTurns(): HashTurns {
+  const lanes: Lane[] = [];
+  let running = 0;
+
+  return {
+    lane({ maxRunning }) {
+      const lane: Lane = { running: 0, maxRunning, queue: [] };
+      lanes.push(lane);
+      const asking = new Map<string, number>();
+      return async (asker, work) => {
+        const own = asking.get(asker) ?? 0;
+        const isFree = mayBegin(lane);
+        if (own >= MAX_WAITING_EACH || (!isFree && lane.queue.length >= MAX_WAITING)) {
+          throw new AppError('unavailable', { retryAfterSeconds: 5 });
+        }
+        asking.set(asker, own + 1);
+        if (isFree) begin(lane);
+        else await new Promise<void>((resolve) => lane.queue.push(resolve));
+        try {
+          return await work();
+        } finally {
+          const left = (asking.get(asker) ?? 1) - 1;
+          if (left === 0) asking.delete(asker);
+          else asking.set(asker, left);
+          lane.running -= 1;
+          running -= 1;
+          beginNext();
+        }
+      };
+    },
+  };
+
+  function mayBegin(lane: Lane): boolean {
+    return running < MAX_RUNNING && lane.running < lane.maxRunning;
+  }
+
+  function begin(lane: Lane): void {
+    running += 1;
+    lane.running += 1;
+  }
+
+  /** The lane that has the fewest running goes first. */
+  function beginNext(): void {
+    for (const lane of lanes.toSorted((a, b) => a.running - b.running)) {
+      if (!mayBegin(lane)) continue;
+      const next = lane.queue.shift();
+      if (next === undefined) continue;
+      begin(lane);
+      next();
+    }
+  }
+}
+
+/** `log2`: N as a power of two; 2^log2 × r × 128 octets of memory. */
+export interface HashCost {
+  log2: number;
+  r: number;
+  p: number;
+}
+
+const HASH_BYTES = 32;
+const SALT_BYTES = 16;
+/** For passwords that people choose: 32 MiB and some 250 ms. */
+const PERSON_COST: HashCost = { log2: 15, r: 8, p: 3 };
+
+export function scryptOf(password: string, salt: Uint8Array, { log2, r, p }: HashCost): Promise<Uint8Array> {
+  const N = 2 ** log2;
+  return new Promise((resolve, reject) => {
+    scrypt(
+      password.normalize('NFC'),
+      salt,
+      HASH_BYTES,
+      { N, r, p, maxmem: 256 * r * (N + 2 * p) },
+      (error, key) => (error === null ? resolve(key) : reject(error)),
+    );
+  });
+}
+
+/** Hashes of passwords that people choose. `asker` waits its turn: throws AppError `unavailable` where too many wait. */
+export interface Passwords {
+  /** A new hash with all that checking it takes: `$scrypt$ln=15,r=8,p=3$salt$hash`. */
+  hash(password: string, asker: string): Promise<string>;
+  /** Whether `password` is the one of `stored`. Without a hash the same work is done, and it is not. */
+  isRight(password: string, stored: string | null, asker: string): Promise<boolean>;
+}
+
+/** At most one hash of these runs at once: the other places are for programs that log in. */
+export function createPasswords(
+  { random, hashTurns }: { random: Random; hashTurns: HashTurns },
+  cost = PERSON_COST,
+): Passwords {
+  const inTurn = hashTurns.lane({ maxRunning: 1 });
+  return {
+    async hash(password, asker) {
+      const salt = random.bytes(SALT_BYTES);
+      const derived = await inTurn(asker, () => scryptOf(password, salt, cost));
+      const parts = [salt, derived].map((bytes) => Buffer.from(bytes).toString('base64url'));
+      return `$scrypt$ln=${cost.log2},r=${cost.r},p=${cost.p}$${parts.join('$')}`;
+    },
+    async isRight(password, stored, asker) {
+      const known = stored === null ? null : readHash(stored);
+      const salt = known?.salt ?? random.bytes(SALT_BYTES);
+      const derived = await inTurn(asker, () => scryptOf(password, salt, known?.cost ?? cost));
+      return known !== null && derived.length === known.hash.length && timingSafeEqual(derived, known.hash);
+    },
+  };
+}
+
+/** Throws TypeError for what `hash` never wrote. */
+function readHash(stored: string): { cost: HashCost; salt: Uint8Array; hash: Uint8Array } {
+  const [, ln, r, p, salt, hash] =
+    /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([\w-]{22})\$([\w-]{43})$/.exec(stored) ?? [];
+  if (salt === undefined || hash === undefined) throw new TypeError('a stored password hash cannot be read');
+  return {
+    cost: { log2: Number(ln), r: Number(r), p: Number(p) },
+    salt: Buffer.from(salt, 'base64url'),
+    hash: Buffer.from(hash, 'base64url'),
+  };
+}
