@@ -1,6 +1,6 @@
 /**
- * Builds access control: tokens, SMTP logins, the send rate of each, and the administrator's own token, which is
- * created at the first start and again when it is no longer valid.
+ * Builds access control: tokens, SMTP logins, people and their sessions, the send rate of each, and the administrator's own
+ * token, which is created at the first start and again when it is no longer valid.
  */
 import type { DataFolder } from './data-folder.ts';
 import type { Clock } from './lib/clock.ts';
@@ -8,7 +8,10 @@ import type { Logger } from './lib/log.ts';
 import type { Random } from './lib/random.ts';
 import type { Sealer } from './lib/seal.ts';
 import { type Access, createAccess } from './policy/access/access.ts';
+import { createHashTurns, createPasswords } from './policy/access/password-hash.ts';
+import { createPeople, type People } from './policy/access/people.ts';
 import { createRefusals, type Refusals } from './policy/access/refusals.ts';
+import { createSessions, type Sessions, withSessions } from './policy/access/sessions.ts';
 import { createSmtpCredentials } from './policy/access/smtp-credentials.ts';
 import { createSendRate, type SendRate } from './policy/limits/send-rate.ts';
 import type { Store } from './store/store.ts';
@@ -17,6 +20,8 @@ import type { Store } from './store/store.ts';
 export interface Accounts {
   access: Access;
   smtpCredentials: ReturnType<typeof createSmtpCredentials>;
+  people: People;
+  sessions: Sessions;
   sendRate: SendRate;
   /** Recent refusals of all listeners. */
   refusals: Refusals;
@@ -39,7 +44,10 @@ export async function openAccounts(
   folder: Pick<DataFolder, 'adminToken'>,
   { perSecond }: Parameters<typeof createSendRate>[1],
 ): Promise<Accounts> {
-  const access = createAccess(deps);
+  const hashTurns = createHashTurns();
+  const passwords = createPasswords({ ...deps, hashTurns });
+  const sessions = createSessions({ ...deps, passwords });
+  const access = withSessions(createAccess(deps), sessions);
   const isUsable = (jwt: string): Promise<boolean> =>
     access.authenticate(`Bearer ${jwt}`, '127.0.0.1').then(
       () => true,
@@ -60,7 +68,9 @@ export async function openAccounts(
   });
   return {
     access,
-    smtpCredentials: createSmtpCredentials(deps),
+    smtpCredentials: createSmtpCredentials({ ...deps, hashTurns }),
+    people: createPeople({ ...deps, passwords, sessions }),
+    sessions,
     refusals: createRefusals({ ...deps, log: deps.mailLog, count: deps.countRefusal }),
     sendRate: createSendRate(deps.clock, { perSecond }),
     adminToken,

@@ -61,7 +61,7 @@ interface Parts {
 const DASHBOARD = fileURLToPath(new URL('../dist/ui', import.meta.url));
 /** Where somebody looks at what needs attention, this server is examined again after so long. */
 const EXAMINED_EVERY_MS = 6 * 3_600_000;
-/** The scopes of the dashboard without a token. */
+/** The scopes of the dashboard without a session. */
 const PAGE_SCOPES: readonly Scope[] = [
   'email:read',
   'email:send',
@@ -135,6 +135,8 @@ export function createHttpApi(
       ...(mode === 'dev' && !config.expose && config['public-url'] === null ? { ownPage } : {}),
       storage: parts.storage,
       smtpCredentials: accounts.smtpCredentials,
+      people: accounts.people,
+      sessions: accounts.sessions,
       sendRate: accounts.sendRate,
       refusals: accounts.refusals,
       acceptance: engine.acceptance,

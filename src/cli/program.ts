@@ -34,6 +34,7 @@ import { templateCommands } from './template-commands.ts';
 import type { Terminal } from './terminal.ts';
 import { tokenCommands } from './token-commands.ts';
 import { overrideCommands } from './traffic-commands.ts';
+import { userCommands } from './user-commands.ts';
 import { warmupCommands } from './warmup-commands.ts';
 import { webhookCommands } from './webhook-commands.ts';
 
@@ -133,7 +134,10 @@ export function createProgram(terminal: Terminal): Program {
   function groupsOfCommands(): readonly (readonly [string, readonly CommandGroup[]])[] {
     return [
       ['Start a server:', [serverCommands]],
-      ['Domains and access:', [domainCommands, doctorCommand, tokenCommands, smtpCommands, webhookCommands]],
+      [
+        'Domains and access:',
+        [domainCommands, doctorCommand, tokenCommands, smtpCommands, userCommands, webhookCommands],
+      ],
       ['Messages:', [messageCommands, tailCommand, refusalsCommand, templateCommands, sandboxCommands]],
       [
         'Delivery:',

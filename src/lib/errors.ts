@@ -114,6 +114,13 @@ export const ERRORS = {
   'template-not-fillable': e(2103, 422, 'The template cannot be filled in with these variables'),
   'template-variable-missing': e(2104, 422, 'A variable that the template needs is missing'),
   'template-limit': e(2105, 409, 'The domain has as many templates as it may have'),
+  'sign-in-failed': e(2201, 401, 'The email address or the password is not right'),
+  'session-ended': e(2202, 401, 'The session has ended: sign in again'),
+  'session-required': e(2203, 403, 'Only a person who has signed in can do this'),
+  'origin-not-allowed': e(2204, 403, 'The request does not come from the dashboard of this server'),
+  'person-exists': e(2205, 409, 'A person with this email address exists already'),
+  'person-limit': e(2206, 409, 'There are as many people as there may be'),
+  'password-refused': e(2207, 422, 'The password is too easy to guess'),
   'key-not-published': e(2004, 409, 'The standby DKIM key is not published yet'),
 } as const satisfies Record<string, ErrorFacts>;
 

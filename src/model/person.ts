@@ -1,5 +1,5 @@
 /** People who sign in to the dashboard, and their sessions, as stored. What a role may do is told here once. */
-import { PRESETS, SCOPES, type Preset, type Scope } from './token.ts';
+import { PRESETS, type Preset, SCOPES, type Scope } from './token.ts';
 
 /** operator: everything. member: what a preset of tokens may, for named domains. viewer: reads, and changes nothing. */
 export const ROLES = ['operator', 'member', 'viewer'] as const;

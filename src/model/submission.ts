@@ -106,6 +106,8 @@ export interface Caller {
   bounds?: Bounds;
   /** Ids of API operations that it may call without their scope; absent: none. */
   operations?: ReadonlySet<string>;
+  /** Id of the session of a person, whose id is `tokenId`; absent: a token or credential. */
+  session?: string;
   /** false: mail submitted by SMTP gets no notices. Absent: true. */
   notices?: boolean;
 }

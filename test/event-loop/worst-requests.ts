@@ -3,6 +3,7 @@
  * is really done. A request that is refused is here only where refusing is the most work; it says why.
  */
 
+import { randomUUID } from 'node:crypto';
 import { createFakeDns } from '../fakes/fake-dns.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
 import { addDomain, email, type Instance, type Scope, startInstance, until } from '../scenarios/harness.ts';
@@ -211,6 +212,9 @@ async function everyOperation({
   const refused = (status: number, because: string) => ({ refused: { status, because } });
   const operator = { as: 'operator' } as const;
   const atSending = { at: 'sending' } as const;
+  const noSession = refused(403, 'it is for sessions, and reads or removes some rows by key');
+  const Password = text(256, 'correct horse battery ');
+  const manyDomains = many(100, (i) => `d${i}.example`);
 
   const html = (unit: string) => email({ HTMLContent: text(LOOP_BODY - 5_000, unit) });
   const ofTemplate = (TemplateID: string, Variables: object) => ({
@@ -403,6 +407,22 @@ async function everyOperation({
     rotateToken: fresh(newToken, { body: { Overlap: 1 } }),
     revokeToken: fresh(newToken),
     getMe: none,
+    getSession: none,
+    listSessions: [noSession],
+    signOut: [noSession],
+    endSession: [{ ...noSession, params: { id: randomUUID() } }],
+    changePassword: [{ ...noSession, body: { Password: text(1_024), NewPassword: text(1_024) } }],
+    listPeople: [{ ...operator, query: 'Limit=100' }],
+    createPerson: [
+      async () => ({
+        ...operator,
+        body: { Email: `p${n++}@example.com`, Password, Role: 'member', Domains: manyDomains },
+      }),
+    ],
+    getPerson: fresh(newPerson, operator),
+    updatePerson: fresh(newPerson, { ...operator, body: { Role: 'member', Domains: manyDomains } }),
+    setPassword: fresh(newPerson, { ...operator, body: { Password } }),
+    deletePerson: fresh(newPerson, { ...operator, query: 'Children=true' }),
     listSmtpCredentials: list(),
     createSmtpCredential: [{ body: { Name: text(100) } }],
     deleteSmtpCredential: fresh(
@@ -460,6 +480,11 @@ async function everyOperation({
     getCause: id(cause, atSending),
     resendCause: id(cause, { ...atSending, body: {} }),
   };
+
+  async function newPerson(): Promise<string> {
+    const person = { Email: `p${n++}@example.com`, Password, Role: 'operator' };
+    return (await made('/people', person, capturing.token)).PersonID;
+  }
 
   async function newToken(): Promise<string> {
     return (await made('/tokens', { Name: 'child' })).TokenID;

@@ -110,6 +110,8 @@ import { returnTarget } from '../../src/pipeline/events/return-target.ts';
 import { keptBody } from '../../src/pipeline/webhooks/call.ts';
 import { retryAfterMs } from '../../src/pipeline/webhooks/retry-schedule.ts';
 import { isCidr, isWithin } from '../../src/policy/access/ip-allow-list.ts';
+import { isSessionRequest, sessionSecret } from '../../src/policy/access/session-page.ts';
+import { emailOf } from '../../src/policy/access/sessions.ts';
 import { checkToken } from '../../src/policy/access/tokens.ts';
 import { rsaBits } from '../../src/policy/domains/dkim-keys.ts';
 import { compareKey, parseDkimRecord } from '../../src/policy/domains/dkim-record.ts';
@@ -495,6 +497,11 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'pipeline/webhooks/retry-schedule.ts retryAfterMs': (text) => retryAfterMs(503, text, 0),
   'policy/access/ip-allow-list.ts isWithin': (text) => isWithin([text], [text]),
   'policy/access/ip-allow-list.ts isCidr': isCidr,
+  'policy/access/session-page.ts isSessionRequest': (text) => {
+    const request = { method: 'POST', header: () => text };
+    return [sessionSecret(request), isSessionRequest(request, 'https://mail.example.com')];
+  },
+  'policy/access/sessions.ts emailOf': emailOf,
   'policy/access/tokens.ts checkToken': (text) =>
     checkToken({ keys: NOTHING as never, clock: { now: () => 0 } as never, instance: 'x' }, text).catch(
       () => null,

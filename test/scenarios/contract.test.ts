@@ -45,6 +45,8 @@ interface Call {
   body?: Record<string, unknown>;
   headers?: Record<string, string>;
   at?: { url: string; token: string };
+  /** In place of a token: the session of a person. */
+  cookie?: string;
 }
 
 const scope = fileScope();
@@ -135,8 +137,33 @@ beforeAll(async () => {
   const atWorld = { url: world.at.url, token: world.tokens.admin };
   const [override] = (await request('GET', `${atWorld.url}/api/v1/overrides`, atWorld)).json.Items;
 
+  const page = { origin: server.server.localUrl, 'x-postrider-dashboard': '1' };
+  const ada = { Email: 'ada@example.org', Password: 'correct horse battery' };
+  const bob = { ...ada, Email: 'bob@example.org' };
+  // The last one is changed by operations, which ends the sessions.
+  for (const one of [ada, bob, { ...ada, Email: 'eve@example.org' }]) {
+    await server.call('POST', '/people', { body: { ...one, Role: 'operator' } });
+  }
+  const cookieOf = async (body: object) => {
+    const answer = await server.call('POST', '/session', { body, headers: page, token: null });
+    return answer.headers.getSetCookie().join().split(';')[0] ?? '';
+  };
+  const cookie = await cookieOf(ada);
+  const other = { headers: { cookie: await cookieOf(ada) }, token: null };
+  const ended = (await server.call('GET', '/session', other)).json.SessionID;
+  const person = (await server.call('GET', '/people')).json.Items[0].PersonID;
+
   const domain = 'Domain=example.com';
   good = {
+    signIn: { body: ada, headers: page },
+    signOut: { cookie: await cookieOf(ada), headers: page },
+    listSessions: { cookie },
+    endSession: { cookie, headers: page, params: { id: ended } },
+    changePassword: {
+      cookie: await cookieOf(bob),
+      headers: page,
+      body: { Password: bob.Password, NewPassword: 'a longer and better one' },
+    },
     sendEmail: { headers: { 'idempotency-key': 'contract-1' } },
     createWebhook: { body: { Event: 'bounce', WebhookURL: `${receiver.url}/two`, Domain: 'example.com' } },
     createTemplate: { body: { Name: 'second', Domain: 'example.com', ...texts } },
@@ -183,6 +210,7 @@ beforeAll(async () => {
     tokens: token,
     'smtp-credentials': credential,
     sandbox: capture,
+    people: person,
   };
   for (const { id, path } of operations) {
     const [, first = '', given] = path.split('/');
@@ -229,7 +257,13 @@ describe('the contract', () => {
       if (call.at === undefined) {
         // GET /me and the credentials of its own domain are all that this token may ask for.
         const { status } = await send(operation, call, { token: narrow });
-        const may = ['getMe', 'listSmtpCredentials', 'createSmtpCredential', 'deleteSmtpCredential'];
+        const may = [
+          'getMe',
+          'getSession',
+          'listSmtpCredentials',
+          'createSmtpCredential',
+          'deleteSmtpCredential',
+        ];
         if (!may.includes(operation.id)) expect(status, operation.id).toBe(403);
       }
       const takesBody = operation.example !== undefined;
@@ -310,11 +344,13 @@ async function send(
   });
   const url = `${at.url}${operation.root ? '' : '/api/v1'}${path}${call.query === undefined ? '' : `?${call.query}`}`;
   const body = given.raw ?? call.body ?? operation.example;
-  const token = given.token === undefined ? (operation.open ? null : at.token) : given.token;
+  const usual = operation.open || call.cookie !== undefined ? null : at.token;
+  const token = given.token === undefined ? usual : given.token;
+  const session = given.token === undefined && call.cookie !== undefined ? { cookie: call.cookie } : {};
   const answer = await (isStream(operation) ? firstEvent : request)(operation.method, url, {
     token,
     ...(body === undefined ? {} : { body }),
-    ...(call.headers === undefined ? {} : { headers: call.headers }),
+    headers: { ...call.headers, ...session },
   });
   hold(operation, answer);
   called.set(operation.id, new Set([...(called.get(operation.id) ?? []), String(answer.status)]));

@@ -25,6 +25,7 @@ const WIDEST: Readonly<Record<string, readonly unknown[]>> = {
   RateLimit: [1_000_000],
   Verified: [true],
   Quota: [{ PerMinute: null, PerHour: null, PerDay: null }, { PerDay: 1_000_000_000 }],
+  Role: ['operator', 'member', 'viewer'],
   // Not 0, which would end the caller.
   Overlap: [604_800],
 };
@@ -36,7 +37,7 @@ const HARMLESS = new Set(
    WebhookURL Description Status DeliveryIDs Since Until OnlyFailed After Email Limit DkimSelector Subdomains Retention
    RequireTls AtMostOnce ReturnPathHost TrackingHost Items Name Version Strict Notices Inbox Recipient Tag Result Defers
    DelayMs Code Enhanced Text Probability Times SenderDomain RecipientDomain Site All Reason HoldID
-   Seen IDs`.split(/\s+/),
+   Seen IDs Password NewPassword Disabled`.split(/\s+/),
 );
 
 interface Operation {

@@ -9,6 +9,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import {
   type Answer,
   addDomain,
+  type CallOptions,
   email,
   fileScope,
   type Instance,
@@ -30,6 +31,8 @@ type Case =
   | { by: 'list'; query?: string; unfiltered?: true; body?: object }
   /** By what it asks for: a body for the other domain. */
   | { by: 'body'; body: object; status: number; code: number }
+  /** Of the person who asks, by the session alone. */
+  | { by: 'session'; params?: Record<string, string | number>; body?: object }
   /** An endless answer. */
   | { by: 'stream' }
   /** About the whole server: for tokens of all domains. */
@@ -46,21 +49,23 @@ interface Operation {
 const scope = fileScope();
 /** In everything that the other tenant has, and in nothing else. */
 const MARK = /theirs/i;
+const PASSWORD = 'correct horse battery';
 const FROM = { From: { email: 'a@theirs.example' } };
 let server: Instance;
 let operations: Operation[];
 let cases: Record<string, Case>;
 let theirs: string;
-/** Tokens that may do everything for a domain of their own. */
-let strangers: { what: string; token: string }[];
+/** Tokens and people that may do everything for a domain of their own. */
+let strangers: { what: string; as: CallOptions }[];
 
 beforeAll(async () => {
   server = await startInstance(scope);
   const mine = await addDomain(server, 'mine.example', { Preset: 'Full' });
   const all = await makeToken(server, { Domains: ['mine.example'], Preset: 'Admin' });
   strangers = [
-    { what: 'Full', token: mine },
-    { what: 'Admin of one domain', token: all },
+    { what: 'Full', as: { token: mine } },
+    { what: 'Admin of one domain', as: { token: all } },
+    { what: 'Full member', as: await signedIn('member@mine.example') },
   ];
   theirs = await addDomain(server, 'theirs.example', { Preset: 'Full' });
   operations = await documented();
@@ -100,11 +105,11 @@ describe('a token of another domain', () => {
     for (const { operation, at } of of('id')) {
       const name = Object.keys(at.params)[0] ?? '';
       const nobody = { ...at.params, [name]: at.none ?? randomUUID() };
-      for (const { what, token } of strangers) {
+      for (const { what, as } of strangers) {
         const where = `${operation.id} as ${what}`;
-        const answer = await ask(operation, token, at);
+        const answer = await ask(operation, as, at);
         expect([answer.status, answer.json.Errors[0].Code], `${where}: ${answer.text}`).toEqual([404, 404]);
-        const none = await ask(operation, token, { ...at, params: nobody });
+        const none = await ask(operation, as, { ...at, params: nobody });
         expect(refusal(answer), where).toEqual(refusal(none));
         expect(answer.text.replaceAll(answer.json.instance ?? '\0', ''), where).not.toMatch(MARK);
       }
@@ -113,16 +118,16 @@ describe('a token of another domain', () => {
 
   it('sees nothing of somebody else in a list, and no domain but its own to narrow it by', async () => {
     for (const { operation, at } of of('list')) {
-      for (const { what, token } of strangers) {
+      for (const { what, as } of strangers) {
         const where = `${operation.id} as ${what}`;
-        const answer = await ask(operation, token, at);
+        const answer = await ask(operation, as, at);
         expect(answer.status, `${where}: ${answer.text}`).toBeOneOf(
-          // An ordinary token does not look at queues at all; nothing came that could be waited for.
-          operation.id === 'getQueue' && what === 'Full' ? [403] : [200, 408],
+          // Only with the scope admin are queues looked at; nothing came that could be waited for.
+          operation.id === 'getQueue' && what.startsWith('Full') ? [403] : [200, 408],
         );
         expect(answer.text, where).not.toMatch(MARK);
         if (at.unfiltered === true || answer.status === 403) continue;
-        const narrowed = await ask(operation, token, { ...at, ...narrow(at) });
+        const narrowed = await ask(operation, as, { ...at, ...narrow(at) });
         expect([narrowed.status, narrowed.json.Errors[0].Code], `${where}: ${narrowed.text}`).toEqual([
           404, 404,
         ]);
@@ -132,8 +137,8 @@ describe('a token of another domain', () => {
 
   it('does nothing in the name of the other domain', async () => {
     for (const { operation, at } of of('body')) {
-      for (const { what, token } of strangers) {
-        const answer = await ask(operation, token, at);
+      for (const { what, as } of strangers) {
+        const answer = await ask(operation, as, at);
         const { status } = answer;
         const [problem] = (status === 200 ? answer.json.Results[0] : answer.json).Errors;
         expect([status, problem.Code], `${operation.id} as ${what}: ${answer.text}`).toEqual([
@@ -146,10 +151,23 @@ describe('a token of another domain', () => {
 
   it('is refused whatever is about the whole server', async () => {
     for (const { operation, at } of of('operator')) {
-      for (const { what, token } of strangers) {
-        const answer = await ask(operation, token, at);
+      for (const { what, as } of strangers) {
+        const answer = await ask(operation, as, at);
         expect(answer.status, `${operation.id} as ${what}: ${answer.text}`).toBe(403);
         expect(answer.text, operation.id).not.toMatch(MARK);
+      }
+    }
+  });
+
+  it('has nothing of a person, and a person has nothing of another', async () => {
+    for (const { operation, at } of of('session')) {
+      for (const { what, as } of strangers) {
+        // One's own sessions are listed, and signing out would end the tests that follow.
+        if (as.token === null && ['listSessions', 'signOut'].includes(operation.id)) continue;
+        const { status, text } = await ask(operation, as, at);
+        const expected = as.token === null ? { endSession: 404, changePassword: 200 }[operation.id] : 403;
+        expect(status, `${operation.id} as ${what}: ${text}`).toBe(expected);
+        expect(text, operation.id).not.toMatch(MARK);
       }
     }
   });
@@ -157,18 +175,18 @@ describe('a token of another domain', () => {
   it('hears nothing of somebody else on a stream', async () => {
     for (const { operation } of of('stream')) {
       const url = `${server.server.localUrl}/api/v1${operation.path}`;
-      for (const { what, token } of strangers) {
-        const authorization = `Bearer ${token}`;
-        const foreign = await fetch(`${url}?Domain=theirs.example`, { headers: { authorization } });
+      for (const { what, as } of strangers) {
+        const headers = { ...as.headers, ...(as.token && { authorization: `Bearer ${as.token}` }) };
+        const foreign = await fetch(`${url}?Domain=theirs.example`, { headers });
         expect(foreign.status, operation.id).toBe(404);
         await foreign.body?.cancel();
         const stop = new AbortController();
-        const stream = await fetch(`${url}?After=0`, { headers: { authorization }, signal: stop.signal });
+        const stream = await fetch(`${url}?After=0`, { headers, signal: stop.signal });
         expect(stream.status).toBe(200);
         await server.settled(await server.send(FROM, { token: theirs }));
         const subject = `last ${randomUUID()}`;
         const own = { From: { email: 'a@mine.example' }, Subject: subject };
-        await server.settled(await server.send(own, { token }));
+        await server.settled(await server.send(own, as));
         // In order: once its own is there, whatever came before it was there too.
         let text = '';
         for await (const part of stream.body ?? []) {
@@ -195,7 +213,7 @@ describe('a token of another domain', () => {
       const first = await server.call('POST', path, { token: theirs, body, ...key });
       expect(first.status, `${path} ${first.text}`).toBeLessThan(300);
       const [stranger] = strangers;
-      const answer = await server.call('POST', path, { token: stranger?.token ?? '', body, ...key });
+      const answer = await server.call('POST', path, { ...stranger?.as, body, ...key });
       expect(answer.headers.get('idempotency-replayed'), path).toBeNull();
       expect(answer.status, `${path} ${answer.text}`).toBe(first.status);
     }
@@ -209,16 +227,16 @@ describe('a token of another domain', () => {
       Subject: undefined,
       HTMLContent: undefined,
     });
-    for (const { token } of strangers) {
-      const answer = await server.call('POST', '/email', { token, body });
+    for (const { as } of strangers) {
+      const answer = await server.call('POST', '/email', { ...as, body });
       expect([answer.status, answer.json.Errors[0].Code]).toEqual([422, 15]);
     }
   });
 
   it('takes nothing away by deleting all that it sees', async () => {
-    for (const { token } of strangers) {
-      await server.call('DELETE', '/sandbox/messages', { token });
-      await server.call('DELETE', '/sandbox/rules', { token });
+    for (const { as } of strangers) {
+      await server.call('DELETE', '/sandbox/messages', as);
+      await server.call('DELETE', '/sandbox/rules', as);
     }
     for (const path of ['/sandbox/messages', '/sandbox/rules']) {
       expect((await server.call('GET', path, { token: theirs })).text, path).toMatch(MARK);
@@ -232,7 +250,7 @@ describe('the owner', () => {
       if (operation.method !== 'GET') continue;
       // Queues are looked at with the scope admin, and nothing waits here; statistics name no domain.
       if (['getQueue', 'getStats'].includes(operation.id)) continue;
-      const answer = await ask(operation, theirs, at);
+      const answer = await ask(operation, { token: theirs }, at);
       expect(answer.status, `${operation.id} ${answer.text}`).toBe(200);
       expect(answer.text, operation.id).toMatch(MARK);
     }
@@ -245,7 +263,7 @@ describe('the owner', () => {
       id === 'deleteDomain' ? order.length : order.indexOf(method);
     const sorted = of('id').sort((a, b) => place(a) - place(b));
     for (const { operation, at } of sorted) {
-      const answer = await ask(operation, theirs, at);
+      const answer = await ask(operation, { token: theirs }, at);
       expect(answer.status, `${operation.id} ${answer.text.slice(0, 300)}`).toBeOneOf([at.owner].flat());
     }
   });
@@ -254,11 +272,27 @@ describe('the owner', () => {
 describe('the operator', () => {
   it('may what is about the whole server', async () => {
     for (const { operation, at } of of('operator')) {
-      const answer = await ask(operation, server.token, at);
+      const answer = await ask(operation, {}, at);
       expect(answer.status, `${operation.id} ${answer.text.slice(0, 300)}`).toBe(at.operator);
     }
   });
 });
+
+/** A member of one domain, named by the address, who may there what a preset Full may. */
+async function signedIn(Email: string): Promise<CallOptions> {
+  const headers = { origin: server.server.localUrl, 'x-postrider-dashboard': '1' };
+  const Domains = [Email.slice(Email.indexOf('@') + 1)];
+  const body = { Email, Password: PASSWORD, Role: 'member', Domains, Preset: 'Full' };
+  const added = await server.call('POST', '/people', { body });
+  expect(added.status, added.text).toBe(201);
+  const answer = await server.call('POST', '/session', {
+    token: null,
+    headers,
+    body: { Email, Password: PASSWORD },
+  });
+  const cookie = answer.headers.getSetCookie().join().split(';')[0] ?? '';
+  return { token: null, headers: { ...headers, cookie } };
+}
 
 /** Something of every kind that the other tenant has, and how each operation is asked for it. */
 async function everyCase(): Promise<Record<string, Case>> {
@@ -288,6 +322,10 @@ async function everyCase(): Promise<Record<string, Case>> {
   await make('/suppressions', { Items: [{ Email: 'gone@theirs.example' }] });
   const rule = (await make('/sandbox/rules', { Recipient: '*@theirs.test', Result: 'Defer' })).RuleID;
   const erased = { Email: 'nobody@example.net' };
+  const session = (await server.call('GET', '/session', await signedIn('member@theirs.example'))).json
+    .SessionID;
+  const people = (await server.call('GET', '/people')).json.Items;
+  const person = people.find(({ Email }: { Email: string }) => Email === 'member@theirs.example').PersonID;
   const held = { SenderDomain: 'nobody.example' };
 
   const id = (value: string | number, owner = 200, body?: object, none?: string | number): Case => ({
@@ -371,6 +409,22 @@ async function everyCase(): Promise<Record<string, Case>> {
     revokeToken: id(token),
     rotateToken: id(token, 201, { Overlap: 1 }),
     getMe: { by: 'list', unfiltered: true },
+    getSession: { by: 'list', unfiltered: true },
+    listSessions: { by: 'session' },
+    signOut: { by: 'session' },
+    endSession: { by: 'session', params: { id: session } },
+    changePassword: {
+      by: 'session',
+      body: { Password: PASSWORD, NewPassword: 'a longer and better one' },
+    },
+    listPeople: whole(),
+    createPerson: whole(201, {
+      body: { Email: 'new@theirs.example', Password: PASSWORD, Role: 'operator' },
+    }),
+    getPerson: whole(200, { params: { id: person } }),
+    updatePerson: whole(200, { params: { id: person }, body: {} }),
+    setPassword: whole(200, { params: { id: person }, body: { Password: PASSWORD } }),
+    deletePerson: whole(404, { params: { id: randomUUID() } }),
     listSmtpCredentials: list,
     createSmtpCredential: forTheirs({ Name: 'n' }),
     deleteSmtpCredential: id(credential),
@@ -439,12 +493,12 @@ function of<By extends Case['by']>(by: By): { operation: Operation; at: Extract<
 
 function ask(
   { method, path }: Operation,
-  token: string,
+  as: CallOptions,
   at: { params?: Record<string, string | number>; query?: string; body?: object },
 ): Promise<Answer> {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(at.params?.[name] ?? ''));
   const url = at.query === undefined ? filled : `${filled}?${at.query}`;
-  return server.call(method, url, { token, ...(at.body === undefined ? {} : { body: at.body }) });
+  return server.call(method, url, { ...as, ...(at.body === undefined ? {} : { body: at.body }) });
 }
 
 /** The query of a list, narrowed to the other domain. */

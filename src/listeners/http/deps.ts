@@ -14,7 +14,9 @@ import type { PersonalTexts } from '../../pipeline/deliver/prepare/personal-text
 import type { Queue } from '../../pipeline/queue/queue.ts';
 import type { WebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import type { Access } from '../../policy/access/access.ts';
+import type { People } from '../../policy/access/people.ts';
 import type { Refusals } from '../../policy/access/refusals.ts';
+import type { Sessions } from '../../policy/access/sessions.ts';
 import type { SmtpCredentials } from '../../policy/access/smtp-credentials.ts';
 import type { DomainCheck } from '../../policy/domains/doctor/check.ts';
 import type { DomainService } from '../../policy/domains/domains.ts';
@@ -33,7 +35,10 @@ import { DEFAULT_EMAIL_LIMITS, type EmailLimits } from './send/limits.ts';
 export interface HttpDeps {
   store: Store;
   access: Access;
-  /** Who the dashboard acts as without a token; left out: it needs one like everybody. */
+  /** People who sign in to the dashboard. */
+  people: People;
+  sessions: Sessions;
+  /** Who the dashboard acts as without a session; left out: somebody has to sign in. */
   ownPage?(): Promise<Caller>;
   /** Told of every request that is refused. */
   refusals: Refusals;

@@ -24,6 +24,8 @@ export interface ApiRequest {
   body: Uint8Array;
   /** Tells of a part of the request that was refused while the whole was answered. */
   refused(problem: Problem, domain: string | null): void;
+  /** Where it comes from; forwarded addresses are resolved. */
+  ip: string;
   /** For answers that wait: aborted when the client has gone or the listener stops, with which of the two. */
   ended(): AbortSignal;
 }
@@ -52,6 +54,8 @@ export interface ApiRoute {
    * the whole server, and only tokens of all domains may.
    */
   limitedTokens?: true;
+  /** Needs no token and no session, but comes from the dashboard of this server: signing in. `caller` may do nothing. */
+  open?: true;
   /** `operationId`: what a generated client calls it. */
   id: string;
   /** A few words, for lists. */

@@ -14,10 +14,10 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Caller } from '../../model/submission.ts';
 import { requireAllDomains, requireScope } from '../../policy/access/access.ts';
-import { isOwnPage } from '../../policy/access/own-page.ts';
 import { createSendRate } from '../../policy/limits/send-rate.ts';
 import { type BodyShare, createBodyBudget } from './body/body-budget.ts';
 import { readBody } from './body/body-reader.ts';
+import { type Asking, createCallers, NOBODY } from './callers.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps, type HttpOptions } from './deps.ts';
 import { createIdempotency } from './idempotency.ts';
 import { problemPage } from './operations/problem-pages.ts';
@@ -58,6 +58,8 @@ const BASE = '/api/v1';
 const MAX_SHOWN_PATH = 200;
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const NO_BODY = new Uint8Array(0);
+/** Of a request that anybody may send. */
+const OPEN_BODY_BYTES = 8 * 1024;
 
 /** Nothing listens before `start()`. A port that is taken rejects `start()`. */
 export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> = {}): HttpListener {
@@ -90,6 +92,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     },
     ...(deps.routes ?? []),
   ];
+  const callers = createCallers(deps, options.publicUrl);
   const bodies = createBodyBudget(options.maxHeldBodyBytes);
   const app = createApp();
   const methodsOf = createMethodTable([
@@ -219,13 +222,14 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       url: BASE + route.path,
       exposeHeadRoute: route.endless !== true,
       config: {
-        maxBodyBytes: Math.min(
-          options.maxBodyBytes,
-          route.takesLargeBody === true ? Infinity : SMALL_BODY_BYTES,
-        ),
+        maxBodyBytes: Math.min(options.maxBodyBytes, mostBodyBytes(route)),
       },
       onRequest: async (request, reply) => {
-        const caller = await callerOf(request);
+        if (route.open === true) {
+          callers.requireDashboard(askingOf(request));
+          return;
+        }
+        const caller = await callers.callerOf(askingOf(request));
         request.caller = caller;
         if (route.scope !== null && caller.operations?.has(route.id) !== true)
           requireScope(caller, route.scope);
@@ -233,22 +237,18 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
         takeSend(caller, reply, route.countsAsSend);
       },
       handler: async (request, reply) => {
-        const { caller } = request;
+        const caller = route.open === true ? NOBODY : request.caller;
         if (caller === null) throw new AppError('token-missing');
         const given = {
           caller,
           ...contextOf(request),
+          ip: clientIp(request),
           ended: () => endOf(reply),
           refused: (problem: Problem, domain: string | null) => tellRefused(request, [problem], domain),
         };
         // A body that took its time must not outlive the token it came with.
-        if (
-          request.body !== undefined &&
-          request.body !== null &&
-          (await deps.access.renew(caller)) === null
-        ) {
-          throw new AppError('token-invalid');
-        }
+        const mustRenew = route.open !== true && request.body !== undefined && request.body !== null;
+        if (mustRenew) await callers.requireStill(caller);
         // The operation alone has the body from here on, and may let go of it.
         request.body = undefined;
         return sendAnswer(reply, await route.handle(given));
@@ -256,15 +256,10 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     });
   }
 
-  /** By its token; in development also the dashboard of this very server, which has none. */
-  async function callerOf(request: FastifyRequest): Promise<Caller> {
-    const { authorization } = request.headers;
-    if (authorization === undefined && deps.ownPage !== undefined) {
-      const { header } = contextOf(request);
-      const peer = request.socket.remoteAddress ?? '';
-      if (isOwnPage({ method: request.method, peer, header })) return deps.ownPage();
-    }
-    return deps.access.authenticate(authorization, clientIp(request));
+  function askingOf(request: FastifyRequest): Asking {
+    const { header } = contextOf(request);
+    const peer = request.socket.remoteAddress ?? '';
+    return { method: request.method, header, peer, ip: clientIp(request) };
   }
 
   function mountPlain(instance: FastifyInstance, route: PlainRoute): void {
@@ -396,6 +391,12 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       };
     });
   }
+}
+
+/** Octets of a body that a route reads at the most. */
+function mostBodyBytes({ takesLargeBody, open }: ApiRoute): number {
+  if (open === true) return OPEN_BODY_BYTES;
+  return takesLargeBody === true ? Number.POSITIVE_INFINITY : SMALL_BODY_BYTES;
 }
 
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {

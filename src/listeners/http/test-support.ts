@@ -11,7 +11,10 @@ import type { MessageId } from '../../model/message.ts';
 import { PRESETS, type Token } from '../../model/token.ts';
 import type { AcceptRequest, AcceptResult } from '../../pipeline/accept/accept.ts';
 import { createAccess, type MintRequest } from '../../policy/access/access.ts';
+import { createHashTurns, createPasswords } from '../../policy/access/password-hash.ts';
+import { createPeople } from '../../policy/access/people.ts';
 import { createRefusals } from '../../policy/access/refusals.ts';
+import { createSessions, withSessions } from '../../policy/access/sessions.ts';
 import type { HttpDeps, HttpOptions } from './deps.ts';
 import { createHttpListener } from './server.ts';
 
@@ -112,25 +115,34 @@ export async function startListener(
   clock: Clock = systemClock,
 ) {
   const random = createSystemRandom();
-  const access =
-    parts.access ??
-    createAccess({
-      store: parts.store,
-      clock,
-      random,
-      sealer: testSealer,
-      instanceId: '0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b',
-      log: quietLog,
-    });
+  const shared = { store: parts.store, clock, random, log: quietLog };
+  // The cheapest cost: no test depends on it.
+  const passwords = createPasswords({ random, hashTurns: createHashTurns() }, { log2: 4, r: 1, p: 1 });
+  const sessions = createSessions({ ...shared, passwords });
+  const people = createPeople({ ...shared, passwords, sessions });
+  const instanceId = '0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b';
+  const own = createAccess({ ...shared, sealer: testSealer, instanceId });
+  const access = parts.access ?? withSessions(own, sessions);
   const guard = { standing: () => null, warned: () => [] };
   const refusals = createRefusals({ clock, random, log: quietLog, count: silent });
-  const deps = { access, clock, random, guard, refusals, log: quietLog, ...parts } as HttpDeps;
+  const deps = {
+    access,
+    people,
+    sessions,
+    clock,
+    random,
+    guard,
+    refusals,
+    log: quietLog,
+    ...parts,
+  } as HttpDeps;
   const listener = createHttpListener(deps, options);
   await listener.start();
   const { url, port } = listener.address();
   return {
     listener,
     access,
+    people,
     url,
     port,
     async token(given: Partial<MintRequest> = {}): Promise<string> {

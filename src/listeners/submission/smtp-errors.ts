@@ -116,6 +116,13 @@ export const SMTP_ERRORS: { readonly [Name in ErrorName]: readonly [code: number
   'template-not-fillable': CONTENT,
   'template-variable-missing': CONTENT,
   'template-limit': [550, '5.3.0'],
+  'sign-in-failed': LOGIN,
+  'session-ended': LOGIN,
+  'session-required': POLICY,
+  'origin-not-allowed': POLICY,
+  'person-exists': SYNTAX,
+  'person-limit': SYNTAX,
+  'password-refused': SYNTAX,
   'key-not-published': [550, '5.3.0'],
 };
 

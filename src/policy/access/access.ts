@@ -86,6 +86,8 @@ export interface Access {
    * continues.
    */
   revoke(id: string, children?: boolean): Promise<Revoked | null>;
+  /** Ends what was made with a token or by a person, and with that, as `revoke` with children does. */
+  endMadeWith(id: string): Promise<Revoked>;
   /** The public keys for `/.well-known/jwks.json`. */
   jwks(): Promise<{ keys: PublicJwk[] }>;
 }
@@ -276,6 +278,29 @@ export function createAccess(
     }
   }
 
+  async function endMadeWith(id: string): Promise<Revoked> {
+    const ended = { tokens: 0, credentials: 0, webhooks: 0 };
+    const makers = [id];
+    // Each token is ended before its children are searched for, so that none is created after the search.
+    for (let maker = makers.pop(); maker !== undefined; maker = makers.pop()) {
+      for (let afterId: string | null = ''; afterId !== null; ) {
+        const portion: Awaited<ReturnType<Store['endMadeWith']>> = await store.endMadeWith({
+          id: maker,
+          now: clock.now(),
+          afterId,
+          limit: PORTION,
+        });
+        for (const token of portion.revoked) forget(token);
+        makers.push(...portion.tokens);
+        ended.tokens += portion.revoked.length;
+        ended.credentials += portion.credentials;
+        ended.webhooks += portion.webhooks;
+        afterId = portion.next;
+      }
+    }
+    return ended;
+  }
+
   return {
     authenticate,
     renew,
@@ -336,27 +361,9 @@ export function createAccess(
       const found = await store.revokeToken({ id, now: clock.now() });
       forget(id);
       if (!found) return null;
-      const ended = { tokens: 0, credentials: 0, webhooks: 0 };
-      const makers = children ? [id] : [];
-      // Each token is ended before its children are searched for, so that none is created after the search.
-      for (let maker = makers.pop(); maker !== undefined; maker = makers.pop()) {
-        for (let afterId: string | null = ''; afterId !== null; ) {
-          const portion: Awaited<ReturnType<Store['endMadeWith']>> = await store.endMadeWith({
-            id: maker,
-            now: clock.now(),
-            afterId,
-            limit: PORTION,
-          });
-          for (const token of portion.revoked) forget(token);
-          makers.push(...portion.tokens);
-          ended.tokens += portion.revoked.length;
-          ended.credentials += portion.credentials;
-          ended.webhooks += portion.webhooks;
-          afterId = portion.next;
-        }
-      }
-      return ended;
+      return children ? endMadeWith(id) : { tokens: 0, credentials: 0, webhooks: 0 };
     },
+    endMadeWith,
     jwks: () => keys.jwks(),
   };
 }

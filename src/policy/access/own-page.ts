@@ -22,7 +22,8 @@ const PROXY_HEADERS = [
   ...['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-forwarded-port'],
   ...['x-forwarded-server', 'x-real-ip', 'true-client-ip', 'cf-connecting-ip', 'via'],
 ];
-const OWN_HOST = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]{1,5})?$/i;
+/** Names and addresses of this machine, perhaps with a port. */
+export const OWN_HOST = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])(?::[0-9]{1,5})?$/i;
 
 /** Whether the request may act without a token. */
 export function isOwnPage({ method, peer, header }: PageRequest): boolean {

@@ -40,7 +40,9 @@ const SIGNING_KEY = record<ResultOf<'signingKeys'>[number]>({
  */
 export function isMakerRevoked(db: Connection, createdBy: string | null): boolean {
   if (createdBy === null) return false;
-  return db.get('SELECT 1 FROM token WHERE id = ? AND revoked_at IS NOT NULL', createdBy) !== undefined;
+  const sql = `SELECT 1 FROM token WHERE id = ?1 AND revoked_at IS NOT NULL
+    UNION ALL SELECT 1 FROM person WHERE id = ?1 AND disabled_at IS NOT NULL`;
+  return db.get(sql, createdBy) !== undefined;
 }
 
 /** Stores a token. */

@@ -35,7 +35,7 @@ export function openApiDocument(routes: readonly ApiRoute[], publicUrl = ''): Js
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: `${publicUrl}/api/v1` }],
-    security: [{ bearer: [] }],
+    security: [{ bearer: [] }, { session: [] }],
     tags: TAGS.map(({ name, description }) => ({ name, description })),
     paths: { ...paths, ...openPaths(components, publicUrl) },
     webhooks,
@@ -51,6 +51,13 @@ export function openApiDocument(routes: readonly ApiRoute[], publicUrl = ''): Js
           bearerFormat: 'JWT',
           description: `A token of this server. Its scopes: ${SCOPES.map((scope) => `\`${scope}\``).join(', ')}. \`admin\` implies every other. Operations with \`x-all-domains\` need a token for all domains.`,
         },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: '__Host-postrider',
+          description:
+            'The session of a person, for the dashboard of this server alone. Requests that change something also carry `X-Postrider-Dashboard` and an `Origin` of this server.',
+        },
       },
     },
   };
@@ -65,7 +72,7 @@ function operation(route: ApiRoute, components: Components): Json {
     summary,
     description: withoutLinks(route.description),
     tags: [tagOf(route.path)],
-    security: [{ bearer: scope === null ? [] : [scope] }],
+    security: route.open === true ? [] : [{ bearer: scope === null ? [] : [scope] }, { session: [] }],
     ...(route.limitedTokens === true ? {} : { 'x-all-domains': true }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined

@@ -7,14 +7,19 @@ import type { Json } from './components.ts';
 
 const ALWAYS: readonly ErrorName[] = [
   'http-malformed',
-  'token-missing',
-  'token-invalid',
-  'account-disabled',
-  'scope-missing',
-  'ip-not-allowed',
+  'origin-not-allowed',
   'rate-limited',
   'internal',
   'unavailable',
+];
+/** Of all that need a token or a session. */
+const WITH_CALLER: readonly ErrorName[] = [
+  'token-missing',
+  'token-invalid',
+  'account-disabled',
+  'session-ended',
+  'scope-missing',
+  'ip-not-allowed',
 ];
 const WITH_BODY: readonly ErrorName[] = [
   'json-malformed',
@@ -34,8 +39,8 @@ const WITH_KEY: readonly ErrorName[] = [
 /** Responses that most operations share, by name, as `components.responses` holds them. */
 const SHARED: Readonly<Record<string, readonly ErrorName[]>> = {
   BadRequest: ['http-malformed'],
-  Unauthorized: ['token-missing', 'account-disabled', 'token-invalid'],
-  Forbidden: ['scope-missing', 'ip-not-allowed'],
+  Unauthorized: ['token-missing', 'account-disabled', 'token-invalid', 'session-ended'],
+  Forbidden: ['scope-missing', 'ip-not-allowed', 'origin-not-allowed'],
   NotFound: ['not-found'],
   InvalidParameter: ['invalid-parameter'],
   RateLimited: ['rate-limited'],
@@ -44,8 +49,9 @@ const SHARED: Readonly<Record<string, readonly ErrorName[]>> = {
 };
 
 /** Every refusal of an operation, in the order of the registry. */
-export function errorsOf({ path, query, body, idempotent, errors = [] }: ApiRoute): readonly ErrorName[] {
-  const found = new Set<ErrorName>([...ALWAYS, ...errors]);
+export function errorsOf(route: ApiRoute): readonly ErrorName[] {
+  const { path, query, body, idempotent, open, errors = [] } = route;
+  const found = new Set<ErrorName>([...ALWAYS, ...(open === true ? [] : WITH_CALLER), ...errors]);
   if (path.includes(':')) found.add('not-found');
   if (query !== undefined) found.add('invalid-parameter');
   // Another tenant's domain is as good as none.

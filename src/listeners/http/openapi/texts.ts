@@ -26,7 +26,11 @@ export const TAGS: readonly { name: string; description: string; prefixes: reado
   tag('Suppressions', 'Addresses that get no more mail, and forgetting a person', '/suppressions', '/erase'),
   tag('Templates', 'Stored messages with variables, filled in when they are sent', '/templates'),
   tag('Sandbox', 'Mail that was captured instead of sent, for tests', '/sandbox'),
-  tag('Access', 'Tokens and SMTP credentials', '/tokens', '/smtp-credentials', '/me'),
+  tag(
+    'Access',
+    'Tokens, SMTP credentials, and people who sign in',
+    ...['/tokens', '/smtp-credentials', '/me', '/session', '/people'],
+  ),
   tag('Server', 'For operators: queue, limits, causes of failures, configuration, health', '/'),
 ];
 
@@ -70,6 +74,8 @@ export const PATH_PARAMETERS: Readonly<Record<string, Json>> = {
   'templates/:id': uuid('TemplateID'),
   'tokens/:id': word('TokenID', '019aa3f0-5d7c-7c3e-8f1a-2b3c4d5e6f70'),
   'smtp-credentials/:id': word('CredentialID', '019aa3f0-5d7c-7c3e-8f1a-2b3c4d5e6f70'),
+  'people/:id': uuid('PersonID'),
+  'all/:id': uuid('SessionID'),
   'messages/:id': uuid('ID of the captured message'),
   'rules/:id': uuid('RuleID'),
   'attachments/:place': {

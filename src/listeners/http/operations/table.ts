@@ -36,6 +36,7 @@ import { nodeOperations } from './nodes.ts';
 import { operatorOperations } from './operator.ts';
 import { overrideOperations } from './overrides.ts';
 import { pathOperations } from './paths.ts';
+import { peopleOperations } from './people.ts';
 import { refusalOperations } from './refusals.ts';
 import { rescheduleOperation } from './reschedule.ts';
 import { sandboxOperations } from './sandbox.ts';
@@ -44,6 +45,7 @@ import { sandboxRuleOperations } from './sandbox-rules.ts';
 import { sandboxSeenOperation } from './sandbox-seen.ts';
 import { sandboxStreamOperation } from './sandbox-stream.ts';
 import { sandboxWaitOperation } from './sandbox-wait.ts';
+import { sessionOperations } from './session.ts';
 import { smtpCredentialOperations } from './smtp-credentials.ts';
 import { statsOperations } from './stats.ts';
 import { suppressionOperations } from './suppressions.ts';
@@ -109,6 +111,8 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
       mode: options.mode,
     }),
     ...smtpCredentialOperations({ ...deps, createOnce }),
+    ...sessionOperations(deps),
+    ...peopleOperations(deps),
     ...sandboxOperations({ ...deps, search, captured }),
     ...sandboxRuleOperations({ ...deps, createOnce }),
     sandboxReleaseOperation(

@@ -26,7 +26,7 @@ import { ownDomains } from '../tenancy.ts';
 export const maker = z
   .string()
   .nullable()
-  .describe('TokenID of the token that made it; null = none, or unknown');
+  .describe('TokenID of the token, or PersonID of the person, that made it; null = none, or unknown');
 
 const tokenAnswer = z
   .object({
@@ -54,7 +54,7 @@ const rotatedTokenAnswer = z
   .object({ ...newToken, PreviousValidUntil: time.describe('The old token is good until then') })
   .meta({ id: 'RotatedTokenAnswer' });
 
-const revokedTokenAnswer = z
+export const revokedTokenAnswer = z
   .object({ Tokens: count.optional(), Credentials: count.optional(), Webhooks: count.optional() })
   .meta({ id: 'RevokedTokenAnswer' });
 
@@ -72,7 +72,8 @@ const MAX_DOMAINS = 100;
 const LOOK = 2_000;
 const PAGES = paging('tokens', z.uuid());
 
-const domainName = z
+/** A sender domain as a lower-case A-label, or "*". */
+export const domainName = z
   .string()
   .max(255)
   .transform((text, context) => {

@@ -1,0 +1,151 @@
+/** `user …`: the people who sign in to the dashboard. A password is asked for, read, or made and printed once. */
+import type { PersonAnswer } from '../listeners/http/operations/people.ts';
+import { MEMBER_PRESETS, ROLES } from '../model/person.ts';
+import { type Api, EXISTING, everyItem } from './api-client.ts';
+import { oneOf } from './arguments.ts';
+import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { confirm, YES } from './confirm.ts';
+import { warnOfUnknownDomains } from './known-domain.ts';
+import { generatedPassword, readPassword } from './password.ts';
+import { CommandError, table } from './terminal.ts';
+
+interface AddOptions {
+  role: string;
+  domain?: string[];
+  preset?: string;
+  generate?: boolean;
+}
+
+const GENERATE = ['--generate', 'make a password and print it once, instead of asking for it'] as const;
+
+export const userCommands: CommandGroup = (program, context) => {
+  const user = program.command('user').description('people who sign in to the dashboard');
+
+  user
+    .command('add <email>')
+    .description('add a person; the password is asked for, or read from standard input')
+    .option('--role <role>', `one of ${ROLES.join(', ')}`, oneOf(ROLES), 'operator')
+    .option('--domain <domain...>', 'sender domains of a member or viewer; * = all, for a viewer')
+    .option('--preset <preset>', `rights of a member: ${MEMBER_PRESETS.join(', ')}`, oneOf(MEMBER_PRESETS))
+    .option(...GENERATE)
+    .addHelpText(
+      'after',
+      example(
+        'postrider user add ada@example.com',
+        'postrider user add bob@example.com --role member --domain example.com --preset Full --generate',
+      ),
+    )
+    .action(async (email: string, options: AddOptions) => {
+      const ctx = context();
+      const password = await passwordFor(ctx, options.generate);
+      await ctx.withApi(async (api) => {
+        const { body } = await api.call('POST', '/people', {
+          Email: email,
+          Password: password,
+          Role: options.role,
+          ...(options.domain === undefined ? {} : { Domains: options.domain }),
+          ...(options.preset === undefined ? {} : { Preset: options.preset }),
+        });
+        const person = body as PersonAnswer;
+        ctx.terminal.stderr.write(`Added ${person.Email} as ${person.Role}.\n`);
+        printPassword(ctx, person, options.generate === true ? password : null);
+        await warnOfUnknownDomains(
+          ctx,
+          api,
+          person.Domains.filter((domain) => domain !== '*'),
+        );
+      });
+    });
+
+  user
+    .command('list')
+    .description('list all people')
+    .addHelpText('after', example('postrider user list'))
+    .action(async () => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const items = await everyItem<PersonAnswer>(api, '/people');
+        const rows = items.map((item) => [
+          item.PersonID,
+          item.Email,
+          item.Preset === null ? item.Role : `${item.Role} (${item.Preset})`,
+          item.Domains.join(','),
+          item.DisabledAt === null ? (item.LastSignInAt ?? 'never signed in') : 'disabled',
+        ]);
+        const heading = ['ID', 'EMAIL', 'ROLE', 'DOMAINS', 'LAST SIGN-IN'];
+        ctx.print(items, rows.length === 0 ? 'Nobody can sign in yet.' : table([heading, ...rows]));
+      }, EXISTING);
+    });
+
+  user
+    .command('passwd <email>')
+    .description('set the password of a person; all sessions of the person end')
+    .option(...GENERATE)
+    .addHelpText('after', example('postrider user passwd ada@example.com --generate'))
+    .action(async (email: string, options: { generate?: boolean }) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { PersonID } = await personOf(ctx, api, email);
+        const password = await passwordFor(ctx, options.generate);
+        const { body } = await api.call('PUT', `/people/${PersonID}/password`, { Password: password });
+        ctx.terminal.stderr.write(`The password of ${email} is set.\n`);
+        printPassword(ctx, body as PersonAnswer, options.generate === true ? password : null);
+      }, EXISTING);
+    });
+
+  for (const [name, Disabled, done] of [
+    ['disable', true, 'cannot sign in any more'],
+    ['enable', false, 'can sign in again'],
+  ] as const) {
+    user
+      .command(`${name} <email>`)
+      .description(
+        Disabled ? 'end all sessions of a person and refuse new ones' : 'let a disabled person sign in again',
+      )
+      .addHelpText('after', example(`postrider user ${name} bob@example.com`))
+      .action(async (email: string) => {
+        const ctx = context();
+        await ctx.withApi(async (api) => {
+          const { PersonID } = await personOf(ctx, api, email);
+          const { body } = await api.call('PATCH', `/people/${PersonID}`, { Disabled });
+          ctx.print(body, `${email} ${done}.`);
+        }, EXISTING);
+      });
+  }
+
+  user
+    .command('remove <email>')
+    .description('remove a person, and end all sessions of the person')
+    .option('--children', 'also the tokens, SMTP users and webhooks that the person made')
+    .option(...YES)
+    .addHelpText('after', example('postrider user remove bob@example.com --children'))
+    .action(async (email: string, options: { children?: boolean; yes?: boolean }) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { PersonID } = await personOf(ctx, api, email);
+        const what = options.children ? ` and everything that the person made` : '';
+        await confirm(ctx.terminal, `Remove ${email}${what}`, options.yes);
+        const { body } = await api.call(
+          'DELETE',
+          `/people/${PersonID}${options.children ? '?Children=true' : ''}`,
+        );
+        ctx.print(body, `Removed ${email}.`);
+      }, EXISTING);
+    });
+};
+
+async function personOf(ctx: CommandContext, api: Api, email: string): Promise<PersonAnswer> {
+  const people = await everyItem<PersonAnswer>(api, '/people');
+  const found = people.find(({ Email, PersonID }) => Email === email.toLowerCase() || PersonID === email);
+  if (found !== undefined) return found;
+  throw new CommandError(`there is no person "${email}"; see: ${ctx.command('user list')}`);
+}
+
+async function passwordFor(ctx: CommandContext, isGenerated: boolean | undefined): Promise<string> {
+  return isGenerated === true ? generatedPassword() : readPassword(ctx.terminal);
+}
+
+/** A password that was made here is printed alone, so that it can be captured. */
+function printPassword(ctx: CommandContext, person: PersonAnswer, password: string | null): void {
+  ctx.print(password === null ? person : { ...person, Password: password }, password ?? '');
+}

@@ -1,0 +1,213 @@
+/**
+ * The people who may sign in, for operators: list, add, change, remove, set a password. Whoever is changed has to sign in
+ * again. A token that has limits may not make people, who have none.
+ */
+import { z } from 'zod';
+import { AppError } from '../../../lib/errors.ts';
+import { MEMBER_PRESETS, type Person, ROLES } from '../../../model/person.ts';
+import type { Caller } from '../../../model/submission.ts';
+import { NO_BOUNDS } from '../../../model/token.ts';
+import type { Access } from '../../../policy/access/access.ts';
+import type { People } from '../../../policy/access/people.ts';
+import type { Store } from '../../../store/store.ts';
+import { type Answer, pageOf, time } from '../answer-schemas.ts';
+import { operation, withHeaders, withoutUndefined } from '../operation.ts';
+import { paging } from '../paging.ts';
+import { flag } from '../query.ts';
+import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { domainName, revokedTokenAnswer } from './tokens.ts';
+
+const personAnswer = z
+  .object({
+    PersonID: z.string(),
+    Email: z.string(),
+    Role: z.enum(ROLES),
+    Domains: z.array(z.string()).describe('["*"] = all'),
+    Preset: z.enum(MEMBER_PRESETS).nullable().describe('What a member may do; null for other roles'),
+    CreatedAt: time,
+    LastSignInAt: time.nullable(),
+    DisabledAt: time.nullable().describe('null = may sign in'),
+  })
+  .meta({ id: 'Person' });
+
+export type PersonAnswer = Answer<typeof personAnswer>;
+
+const PAGES = paging('people', z.uuid());
+const MAX_DOMAINS = 100;
+const PASSWORD = z.string({ error: 'a password is required' }).max(1_024).describe('At least 12 characters');
+const RIGHTS = {
+  Domains: z
+    .array(domainName)
+    .min(1)
+    .max(MAX_DOMAINS)
+    .optional()
+    .describe('Of a member or viewer; ["*"] = all, for viewers only'),
+  Preset: z.enum(MEMBER_PRESETS).optional().describe('Of a member; Default where left out'),
+};
+const NEW_PERSON = z.object({
+  Email: z.string({ error: 'an address is required' }).max(320),
+  Password: PASSWORD,
+  Role: z.enum(ROLES),
+  ...RIGHTS,
+});
+const CHANGES = z.object({
+  Role: z.enum(ROLES).optional(),
+  ...RIGHTS,
+  Disabled: z.boolean().optional().describe('true: may not sign in'),
+});
+
+/** The operations of people. */
+export function peopleOperations(deps: {
+  store: Pick<Store, 'getPerson' | 'listPeople'>;
+  people: People;
+  access: Pick<Access, 'endMadeWith'>;
+}): readonly ApiRoute[] {
+  const { store, people, access } = deps;
+  return [
+    operation({
+      id: 'listPeople',
+      method: 'GET',
+      path: '/people',
+      scope: 'admin',
+      summary: 'List people',
+      description: 'The people who may sign in to the dashboard, newest first, a page',
+      query: PAGES.query,
+      answer: pageOf('PersonList', personAnswer),
+      handle: async ({ query }) => {
+        const rows = await store.listPeople({
+          ...withoutUndefined({ beforeId: query.After }),
+          limit: query.Limit + 1,
+        });
+        return PAGES.pageOf(rows, query.Limit, ({ id }) => id, toAnswer);
+      },
+    }),
+    operation({
+      id: 'createPerson',
+      method: 'POST',
+      path: '/people',
+      scope: 'admin',
+      summary: 'Add a person',
+      description:
+        '`{Email, Password, Role, Domains?, Preset?}`: 201 and the person. `operator` may do everything; `member` what the preset may, for `Domains`; `viewer` may read',
+      body: {
+        schema: NEW_PERSON,
+        example: {
+          Email: 'ada@example.com',
+          Password: 'correct horse battery',
+          Role: 'member',
+          Domains: ['example.com'],
+          Preset: 'Full',
+        },
+      },
+      status: 201,
+      answer: personAnswer,
+      headers: { Location: 'Address of the person' },
+      errors: ['domain-invalid', 'person-exists', 'person-limit', 'password-refused'],
+      handle: async ({ caller, body }) => {
+        requireNoBounds(caller);
+        const person = await people.add({
+          email: body.Email,
+          password: body.Password,
+          role: body.Role,
+          domains: body.Domains,
+          preset: body.Preset,
+        });
+        return withHeaders(toAnswer(person), { location: `/api/v1/people/${person.id}` });
+      },
+    }),
+    operation({
+      id: 'getPerson',
+      method: 'GET',
+      path: '/people/:id',
+      scope: 'admin',
+      summary: 'Show a person',
+      description: 'One person; passwords are never shown',
+      answer: personAnswer,
+      handle: async ({ params }) => found(await store.getPerson({ id: params.id })),
+    }),
+    operation({
+      id: 'updatePerson',
+      method: 'PATCH',
+      path: '/people/:id',
+      scope: 'admin',
+      summary: 'Change a person',
+      description: '`{Role?, Domains?, Preset?, Disabled?}`: the person as changed, whose sessions all end',
+      body: { schema: CHANGES, example: { Role: 'viewer', Domains: ['example.com'] } },
+      answer: personAnswer,
+      errors: ['domain-invalid'],
+      handle: async ({ caller, params, body }) => {
+        requireNoBounds(caller);
+        return found(
+          await people.change(params.id, {
+            role: body.Role,
+            domains: body.Domains,
+            preset: body.Preset,
+            disabled: body.Disabled,
+          }),
+        );
+      },
+    }),
+    operation({
+      id: 'setPassword',
+      method: 'PUT',
+      path: '/people/:id/password',
+      scope: 'admin',
+      summary: 'Set the password of a person',
+      description: '`{Password}`: the person, whose sessions all end',
+      body: { schema: z.object({ Password: PASSWORD }), example: { Password: 'a longer and better one' } },
+      answer: personAnswer,
+      errors: ['password-refused'],
+      handle: async ({ caller, params, body }) => {
+        requireNoBounds(caller);
+        return found(await people.setPassword(params.id, body.Password, null));
+      },
+    }),
+    operation({
+      id: 'deletePerson',
+      method: 'DELETE',
+      path: '/people/:id',
+      scope: 'admin',
+      summary: 'Remove a person',
+      description:
+        'Ends all sessions and removes the person: `{}`. `Children=true`: also the tokens, SMTP credentials and webhooks that the person made, and what was made with those; then `{Tokens, Credentials, Webhooks}` says how many',
+      query: { Children: flag().optional().describe('Also what the person made') },
+      answer: revokedTokenAnswer,
+      handle: async ({ params, query }) => {
+        // First, so that nothing is made behind the search for what was made.
+        const person = await people.change(params.id, { disabled: true });
+        if (person === null) throw refuse('not-found');
+        const ended = query.Children === true ? await access.endMadeWith(person.id) : null;
+        await people.remove(person.id);
+        if (ended === null) return {};
+        return { Tokens: ended.tokens, Credentials: ended.credentials, Webhooks: ended.webhooks };
+      },
+    }),
+  ];
+}
+
+/** What a person does has no end and comes from anywhere. Throws AppError `scope-missing`. */
+function requireNoBounds(caller: Caller): void {
+  const { expiresAt, ipAllowList } = caller.bounds ?? NO_BOUNDS;
+  if (expiresAt === null && ipAllowList.length === 0) return;
+  throw new AppError('scope-missing', {
+    message: 'A token that ends, or is limited to addresses, cannot make or change people',
+  });
+}
+
+function found(person: Person | null): PersonAnswer {
+  if (person === null) throw refuse('not-found');
+  return toAnswer(person);
+}
+
+function toAnswer(person: Person): PersonAnswer {
+  return {
+    PersonID: person.id,
+    Email: person.email,
+    Role: person.role,
+    Domains: person.domains,
+    Preset: person.preset,
+    CreatedAt: isoTime(person.createdAt),
+    LastSignInAt: isoTimeOrNull(person.lastSignInAt),
+    DisabledAt: isoTimeOrNull(person.disabledAt),
+  };
+}

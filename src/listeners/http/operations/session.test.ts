@@ -1,0 +1,288 @@
+/**
+ * Sessions through the real listener: what signing in takes and gives, whose requests count, when a session ends, and how
+ * guessing is slowed down.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createManualClock } from '../../../store/sqlite/test-support.ts';
+import { type Reply, send } from '../test-support.ts';
+import { codesOf, openWorld, type World } from '../test-world.ts';
+
+const PASSWORD = 'correct horse battery';
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const ADA = 'ada@example.com';
+let clock: ReturnType<typeof createManualClock>;
+let world: World;
+let own: Record<string, string>;
+
+beforeEach(async () => {
+  clock = createManualClock();
+  world = await openWorld({ clock, options: { publicUrl: 'https://mail.example.com' } });
+  const { host } = new URL(world.at.url);
+  own = { host, origin: `http://${host}`, 'x-postrider-dashboard': '1' };
+});
+afterEach(() => world.close());
+
+const add = (email = ADA, more: object = { role: 'operator' }) =>
+  world.at.people.add({ email, password: PASSWORD, role: 'operator', ...more });
+
+/** One request of a browser; `headers` replace what the dashboard sends, '' leaves one out. */
+function ask(
+  method: string,
+  path: string,
+  given: { cookie?: string; body?: object; headers?: Record<string, string> } = {},
+): Promise<Reply> {
+  const { cookie, body, headers } = given;
+  const all = {
+    ...own,
+    ...(cookie === undefined ? {} : { cookie }),
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...headers,
+  };
+  const sent = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''));
+  const url = `${world.at.url}/api/v1${path}`;
+  return send(url, method, { headers: sent, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+}
+
+const signIn = (email = ADA, password = PASSWORD, headers: Record<string, string> = {}) =>
+  ask('POST', '/session', { body: { Email: email, Password: password }, headers });
+
+/** What the browser sends back: the cookie of a sign-in. */
+async function cookieOf(email = ADA, headers: Record<string, string> = {}): Promise<string> {
+  const reply = await signIn(email, PASSWORD, headers);
+  expect(reply.status, reply.text).toBe(200);
+  return String(reply.headers['set-cookie']).split(';')[0] ?? '';
+}
+
+const statusOf = async (cookie: string) => (await ask('GET', '/session', { cookie })).status;
+
+describe('signing in', () => {
+  it('gives a session that says who one is and what one may', async () => {
+    const person = await add();
+    const reply = await signIn(' ADA@Example.com ');
+    expect(reply.json()).toMatchObject({
+      Person: { PersonID: person.id, Email: ADA, Role: 'operator' },
+      Domains: ['*'],
+    });
+    const [set] = [reply.headers['set-cookie']].flat();
+    expect(set).toMatch(/^postrider-session=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict$/);
+    const cookie = String(set).split(';')[0] ?? '';
+    const me = await ask('GET', '/session', { cookie });
+    expect(me.json()).toEqual(reply.json());
+    expect((await ask('GET', '/tokens', { cookie })).status).toBe(200);
+    expect(reply.text).not.toContain(cookie.slice(20));
+  });
+
+  it('at the public address, over https, gives a cookie for this host alone', async () => {
+    await add();
+    const there = { host: 'mail.example.com', origin: 'https://mail.example.com' };
+    const reply = await signIn(ADA, PASSWORD, there);
+    const [set] = [reply.headers['set-cookie']].flat();
+    expect(set).toMatch(/^__Host-postrider=[\w-]{43}; Secure; Path=\/; /);
+    const cookie = String(set).split(';')[0] ?? '';
+    expect((await ask('GET', '/session', { cookie, headers: there })).status).toBe(200);
+    // The name without the prefix is one that a neighbouring host could set.
+    const tossed = cookie.replace('__Host-postrider', 'postrider-session');
+    expect((await ask('GET', '/session', { cookie: tossed, headers: there })).status).toBe(401);
+  });
+
+  it('is refused alike for a wrong password, nobody and somebody disabled', async () => {
+    const off = await add('off@example.com');
+    await add();
+    await world.at.people.change(off.id, { disabled: true });
+    const texts = await Promise.all(
+      [
+        signIn(ADA, 'wrong'),
+        signIn('nobody@example.com'),
+        signIn('off@example.com'),
+        signIn('no address'),
+      ].map(async (reply) => {
+        const { Errors } = (await reply).json();
+        expect((await reply).status).toBe(401);
+        expect((await reply).headers['set-cookie']).toBeUndefined();
+        return JSON.stringify(Errors);
+      }),
+    );
+    expect(new Set(texts).size).toBe(1);
+  });
+
+  it('gives a new session each time and ends the one before', async () => {
+    await add();
+    const first = await cookieOf();
+    const second = await cookieOf(ADA, { cookie: first });
+    expect(second).not.toBe(first);
+    expect(await statusOf(first)).toBe(401);
+    expect(await statusOf(second)).toBe(200);
+    const planted = `postrider-session=${'A'.repeat(43)}`;
+    expect(await cookieOf(ADA, { cookie: planted })).not.toBe(planted);
+    expect(await statusOf(planted)).toBe(401);
+  });
+
+  it('is refused from another origin, without the own header, and under another name', async () => {
+    await add();
+    const wrong: Record<string, string>[] = [
+      { origin: 'https://evil.example' },
+      { origin: '' },
+      { origin: 'null' },
+      { 'x-postrider-dashboard': '' },
+      { host: 'rebound.example', origin: 'http://rebound.example' },
+      { host: 'mail.example.com', origin: 'http://mail.example.com' },
+    ];
+    for (const headers of wrong) {
+      const reply = await signIn(ADA, PASSWORD, headers);
+      expect(reply.status, JSON.stringify(headers)).toBe(403);
+      expect(codesOf(reply)).toEqual([2204]);
+    }
+  });
+});
+
+describe('a session', () => {
+  it('changes nothing for another site, and shows nothing under another name', async () => {
+    await add();
+    const cookie = await cookieOf();
+    const make = (headers: Record<string, string>) =>
+      ask('POST', '/domains', { cookie, headers, body: { Domain: 'new.example', Verified: true } });
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { origin: '' },
+      { 'x-postrider-dashboard': '' },
+    ])
+      expect((await make(headers)).status, JSON.stringify(headers)).toBe(403);
+    const rebound = { host: 'rebound.example', 'x-postrider-dashboard': '1' };
+    expect((await ask('GET', '/tokens', { cookie, headers: rebound })).status).toBe(401);
+    const secure = cookie.replace('postrider-session', '__Host-postrider');
+    expect((await ask('GET', '/tokens', { cookie: secure, headers: rebound })).status).toBe(403);
+    const changed = { ...rebound, origin: 'http://rebound.example' };
+    expect((await ask('DELETE', '/domains/example.com', { cookie: secure, headers: changed })).status).toBe(
+      403,
+    );
+    expect((await make({})).status).toBe(201);
+  });
+
+  it('ends after 12 hours without use, and after 7 days however it is used', async () => {
+    await add();
+    const cookie = await cookieOf();
+    clock.advance(12 * HOUR - 1);
+    expect(await statusOf(cookie)).toBe(200);
+    clock.advance(12 * HOUR - 1);
+    expect(await statusOf(cookie)).toBe(200);
+    clock.advance(12 * HOUR);
+    expect(await statusOf(cookie)).toBe(401);
+    const used = await cookieOf();
+    for (let hours = 0; hours < 7 * 24; hours += 8) {
+      expect(await statusOf(used), `${hours} h`).toBe(200);
+      clock.advance(8 * HOUR);
+    }
+    expect(await statusOf(used)).toBe(401);
+  });
+
+  it('ends by signing out, and the cookie with it', async () => {
+    await add();
+    const cookie = await cookieOf();
+    const reply = await ask('DELETE', '/session', { cookie });
+    expect(String(reply.headers['set-cookie'])).toMatch(/^postrider-session=; Path=\/; Max-Age=0;/);
+    expect(await statusOf(cookie)).toBe(401);
+  });
+
+  it('can be ended from another one, by its own person only', async () => {
+    await add();
+    await add('bob@example.com');
+    const here = await cookieOf();
+    clock.advance(1);
+    const there = await cookieOf(ADA, { 'user-agent': 'Phone' });
+    const { Items } = (await ask('GET', '/session/all', { cookie: here })).json() as {
+      Items: { SessionID: string; Current: boolean; UserAgent: string }[];
+    };
+    expect(Items.map(({ Current, UserAgent }) => [Current, UserAgent])).toEqual([
+      [false, 'Phone'],
+      [true, ''],
+    ]);
+    const path = `/session/all/${Items[0]?.SessionID}`;
+    expect((await ask('DELETE', path, { cookie: await cookieOf('bob@example.com') })).status).toBe(404);
+    expect((await ask('DELETE', path, { cookie: here })).status).toBe(200);
+    expect([await statusOf(here), await statusOf(there)]).toEqual([200, 401]);
+  });
+
+  it('is the only one that stays when its person changes the password', async () => {
+    await add();
+    const [here, there] = [await cookieOf(), await cookieOf()];
+    const change = (Password: string, NewPassword: string) =>
+      ask('PUT', '/session/password', { cookie: here, body: { Password, NewPassword } });
+    expect((await change('wrong', 'a longer and better one')).status).toBe(401);
+    expect(codesOf(await change(PASSWORD, 'short'))).toEqual([2207]);
+    expect((await change(PASSWORD, 'a longer and better one')).status).toBe(200);
+    expect([await statusOf(here), await statusOf(there)]).toEqual([200, 401]);
+    expect((await signIn()).status).toBe(401);
+    expect((await signIn(ADA, 'a longer and better one')).status).toBe(200);
+  });
+
+  it('ends when an operator changes its person', async () => {
+    await add();
+    const admin = await cookieOf();
+    const bob = await add('bob@example.com');
+    const path = `/people/${bob.id}`;
+    const changes: [string, string, object?][] = [
+      ['PATCH', path, { Role: 'viewer', Domains: ['*'] }],
+      ['PATCH', path, { Disabled: false }],
+      ['PUT', `${path}/password`, { Password: PASSWORD }],
+      ['PATCH', path, { Disabled: true }],
+    ];
+    for (const [method, where, body] of changes) {
+      const cookie = await cookieOf('bob@example.com');
+      expect((await ask(method, where, { cookie: admin, body: body ?? {} })).status).toBe(200);
+      expect(await statusOf(cookie), JSON.stringify(body)).toBe(401);
+    }
+    expect((await signIn('bob@example.com')).status).toBe(401);
+    expect((await ask('DELETE', path, { cookie: admin })).status).toBe(200);
+    expect((await ask('GET', path, { cookie: admin })).status).toBe(404);
+  });
+
+  it('is no token’s: who has none cannot end one or change a password', async () => {
+    const body = { Password: PASSWORD, NewPassword: 'a longer and better one' };
+    for (const [method, path] of [
+      ['DELETE', '/session'],
+      ['GET', '/session/all'],
+      ['PUT', '/session/password'],
+    ] as const) {
+      const reply = await world.call(method, path, {
+        token: world.tokens.admin,
+        ...(method === 'PUT' ? { body, headers: { 'content-type': 'application/json' } } : {}),
+      });
+      expect(codesOf(reply), path).toEqual([2203]);
+    }
+    const me = await world.call('GET', '/session', { token: world.tokens.admin });
+    expect(me.json()).toMatchObject({ Person: null, SessionID: null, Domains: ['*'] });
+  });
+});
+
+describe('guessing', () => {
+  it('is slowed down for an address, also with the right password', async () => {
+    await add();
+    for (let i = 0; i < 10; i += 1) expect((await signIn(`n${i}@example.com`, 'wrong')).status).toBe(401);
+    const paused = await signIn('other@example.com', 'wrong');
+    expect([paused.status, paused.headers['retry-after']]).toEqual([429, '300']);
+    expect((await signIn()).status).toBe(429);
+    clock.advance(5 * MINUTE);
+    expect((await signIn()).status).toBe(200);
+  });
+
+  it('is slowed down for an account, whether it exists or not, but not for who signed in from there', async () => {
+    await world.close();
+    world = await openWorld({ clock, options: { trustedProxies: ['127.0.0.1/32'] } });
+    const { host } = new URL(world.at.url);
+    own = { host, origin: `http://${host}`, 'x-postrider-dashboard': '1' };
+    await add();
+    const from = (ip: string) => ({ 'x-forwarded-for': ip });
+    await cookieOf(ADA, from('192.0.2.200'));
+    for (const email of [ADA, 'nobody@example.com']) {
+      for (let i = 0; i < 11; i += 1) {
+        expect((await signIn(email, 'wrong', from(`192.0.2.${i}`))).status).toBe(401);
+      }
+      expect((await signIn(email, 'wrong', from('192.0.2.100'))).status).toBe(429);
+    }
+    expect((await signIn(ADA, PASSWORD, from('192.0.2.101'))).status).toBe(429);
+    expect((await signIn(ADA, PASSWORD, from('192.0.2.200'))).status).toBe(200);
+    clock.advance(15 * MINUTE);
+    expect((await signIn(ADA, PASSWORD, from('192.0.2.101'))).status).toBe(200);
+  });
+});

@@ -1,0 +1,65 @@
+/**
+ * Whether a request that carries a session comes from the dashboard of this server, and how the session's cookie is written.
+ * Given what the request says of itself and the public address; pure.
+ *
+ * Another site in the same browser is told by `Origin` and by a header of our own, which another origin may not send unasked
+ * (CORS); besides, SameSite=Strict keeps the cookie from it. A name that was made to lead here (DNS rebinding) is told by
+ * `Host`. Passwords and cookies travel only over https or within this machine.
+ */
+import { OWN_HEADER, OWN_HOST } from './own-page.ts';
+
+export interface SessionRequest {
+  method: string;
+  header(name: string): string | undefined;
+}
+
+/** With this prefix a browser takes it only over https, for this very host, and no other host can set it (RFC 6265bis). */
+const SECURE_COOKIE = '__Host-postrider';
+const LOCAL_COOKIE = 'postrider-session';
+const MAX_COOKIE_CHARS = 8_192;
+
+/** The text of the session's cookie; null where there is none. */
+export function sessionSecret({ header }: Pick<SessionRequest, 'header'>): string | null {
+  const cookies = header('cookie');
+  if (cookies === undefined || cookies.length > MAX_COOKIE_CHARS) return null;
+  const isLocal = OWN_HOST.test(header('host') ?? '');
+  const found = new Map<string, string>();
+  for (const pair of cookies.split(';')) {
+    const equals = pair.indexOf('=');
+    if (equals < 0) continue;
+    const name = pair.slice(0, equals).trim();
+    if (!found.has(name)) found.set(name, pair.slice(equals + 1).trim());
+  }
+  return found.get(SECURE_COOKIE) ?? (isLocal ? found.get(LOCAL_COOKIE) : undefined) ?? null;
+}
+
+/** Whether such a request may use its session. `publicUrl` as configured, undefined = none. */
+export function isSessionRequest({ method, header }: SessionRequest, publicUrl: string | undefined): boolean {
+  const host = (header('host') ?? '').toLowerCase();
+  // Proxies pass it on with or without the port.
+  if (!OWN_HOST.test(host) && host.replace(/:[0-9]{1,5}$/, '') !== hostOf(publicUrl)) return false;
+  if (method === 'GET' || method === 'HEAD') return true;
+  return header(OWN_HEADER) !== undefined && originsOf(host, publicUrl).includes(header('origin') ?? '');
+}
+
+/** `Set-Cookie` of a session that lasts so long; 0 takes it away. */
+export function sessionCookie(
+  secret: string,
+  maxAgeSeconds: number,
+  { header }: Pick<SessionRequest, 'header'>,
+): string {
+  const isSecure = header('origin')?.startsWith('https://') === true;
+  const name = isSecure ? `${SECURE_COOKIE}=${secret}; Secure` : `${LOCAL_COOKIE}=${secret}`;
+  return `${name}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
+}
+
+/** Where the dashboard may be looked at: over https at the public address, and without on this machine. */
+function originsOf(host: string, publicUrl: string | undefined): readonly string[] {
+  const origins = OWN_HOST.test(host) ? [`http://${host}`] : [];
+  if (publicUrl?.startsWith('https://') === true) origins.push(new URL(publicUrl).origin);
+  return origins;
+}
+
+function hostOf(publicUrl: string | undefined): string | null {
+  return publicUrl === undefined ? null : new URL(publicUrl).hostname;
+}

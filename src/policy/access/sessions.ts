@@ -1,0 +1,242 @@
+/**
+ * Signing in, and the sessions that follow. Given an address and a password, leaves the text for a cookie; given that text,
+ * a `Caller` with the rights of the person's role. Guessing is slowed down per network address and per account; an unknown account
+ * costs the same work as a wrong password. A session ends after 12 hours without use, after 7 days, or when its person is
+ * changed. A row is believed for 5 s: what this process ends shows at once, what another node ends within that time.
+ */
+import { hash } from 'node:crypto';
+import { BoundedMap } from '../../lib/bounded-map.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Random } from '../../lib/random.ts';
+import { parseAddress } from '../../mail/address.ts';
+import { type Person, type PersonSession, scopesOf } from '../../model/person.ts';
+import type { Caller } from '../../model/submission.ts';
+import type { Store } from '../../store/store.ts';
+import type { SessionOf } from '../../store/topics/people.ts';
+import type { Access } from './access.ts';
+import { addressKey, createFailedLogins } from './failed-logins.ts';
+import type { Passwords } from './password-hash.ts';
+
+export const IDLE_MS = 12 * 3_600_000;
+export const LIFETIME_MS = 7 * 86_400_000;
+export const MAX_SESSIONS = 20;
+export const MAX_PASSWORD_CHARS = 256;
+const BELIEVED_MS = 5_000;
+const MAX_BELIEVED = 1_000;
+/** `lastUsedAt` is exact to this, so that an open page costs one small write a minute. */
+const TOUCH_EVERY_MS = 60_000;
+const SECRET_BYTES = 32;
+const SECRET = /^[A-Za-z0-9_-]{43}$/;
+const MAX_USER_AGENT_CHARS = 200;
+
+export interface SignIn {
+  email: string;
+  password: string;
+  ip: string;
+  userAgent: string;
+  /** What the browser's cookie held: that session ends. */
+  replaces: string | null;
+}
+
+export interface Sessions {
+  /**
+   * Begins a session with a new secret. Throws AppError `sign-in-failed`, `rate-limited` after too many failures of one address
+   * or for one account, `unavailable` where too many wait; rejects with StoreUnavailable.
+   */
+  signIn(given: SignIn): Promise<SessionOf & { secret: string; caller: Caller }>;
+  /** Whether it is this person's password; counts and throws as `signIn` does. */
+  checkPassword(person: Person, password: string, ip: string): Promise<void>;
+  /** The caller behind a cookie's text; null where there is no such session, or it has ended. */
+  authenticate(secret: string, ip: string): Promise<Caller | null>;
+  /** The same caller as it stands now; null where its session has ended. */
+  renew(caller: Caller): Promise<Caller | null>;
+  /** false where the person has no session of that id. */
+  end(params: { id: string; personId: string }): Promise<boolean>;
+  /** Whatever is believed is read again: people or sessions were changed elsewhere in this process. */
+  forget(): void;
+}
+
+export function createSessions(deps: {
+  store: Pick<Store, 'getPerson' | 'addSession' | 'getSession' | 'endSession' | 'touchSession'>;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  passwords: Passwords;
+}): Sessions {
+  const { store, clock, random, log, passwords } = deps;
+  const ofAddress = createFailedLogins(clock, {
+    ...{ perWindow: 10, windowMs: 60_000, pauseMs: 300_000, maxAddresses: 10_000 },
+  });
+  const ofAccount = createFailedLogins(clock, {
+    ...{ perWindow: 10, windowMs: 900_000, pauseMs: 900_000, maxAddresses: 10_000 },
+  });
+  /** Accounts with addresses from which they signed in: somebody else's guesses do not keep those out. */
+  const known = new BoundedMap<string, true>(10_000);
+  const believed = new BoundedMap<string, { found: SessionOf; untilMs: number; touchDue: boolean }>(
+    MAX_BELIEVED,
+  );
+  /** Counts ends: a row that was read before one must not be believed after it. */
+  let ends = 0;
+
+  return {
+    async signIn(given) {
+      const { ip } = given;
+      const email = emailOf(given.email) ?? '';
+      refusePaused(email, ip);
+      const person = await store.getPerson({ email });
+      const active = person?.disabledAt === null ? person : null;
+      await prove(email, given.password, active?.passwordHash ?? null, ip);
+      // `prove` throws where there is nobody.
+      if (active === null) throw new AppError('sign-in-failed');
+      const secret = Buffer.from(random.bytes(SECRET_BYTES)).toString('base64url');
+      const now = clock.now();
+      const session: PersonSession = {
+        id: uuidv7(clock, random),
+        secretHash: hashOf(secret),
+        personId: active.id,
+        createdAt: now,
+        lastUsedAt: now,
+        endsAt: now + LIFETIME_MS,
+        userAgent: given.userAgent.slice(0, MAX_USER_AGENT_CHARS),
+        ip,
+      };
+      const isAdded = await store.addSession({
+        session,
+        passwordHash: active.passwordHash,
+        replaces: given.replaces === null ? null : hashOf(given.replaces),
+        maxPerPerson: MAX_SESSIONS,
+      });
+      if (!isAdded) throw new AppError('sign-in-failed');
+      forget();
+      known.set(`${email}\0${addressKey(ip)}`, true);
+      log.info({ person: active.id, session: session.id, ip }, 'a person signed in');
+      const found = { session, person: { ...active, lastSignInAt: now } };
+      return { ...found, secret, caller: callerOf(found) };
+    },
+
+    async checkPassword(person, password, ip) {
+      refusePaused(person.email, ip);
+      await prove(person.email, password, person.passwordHash, ip);
+    },
+
+    async authenticate(secret, ip) {
+      if (!SECRET.test(secret)) return null;
+      const secretHash = hashOf(secret);
+      const entry = await current(Buffer.from(secretHash).toString('base64url'), { secretHash });
+      if (entry === null) return null;
+      if (entry.touchDue) {
+        entry.touchDue = false;
+        const { id } = entry.found.session;
+        // Not awaited: a note must not slow down or fail the request that it is about.
+        store.touchSession({ id, usedAt: clock.now(), ip }).catch((error: unknown) => {
+          log.warn({ session: id, err: error }, 'could not record the last use of a session');
+        });
+      }
+      return callerOf(entry.found);
+    },
+
+    async renew({ session }) {
+      if (session === undefined) return null;
+      const entry = await current(session, { id: session });
+      return entry === null ? null : callerOf(entry.found);
+    },
+
+    async end(params) {
+      const ended = await store.endSession(params);
+      forget();
+      return ended;
+    },
+
+    forget,
+  };
+
+  function forget(): void {
+    ends += 1;
+    believed.clear();
+  }
+
+  /** What is believed under `key`, else what the store has; null where it has ended. */
+  async function current(key: string, ask: { secretHash: Uint8Array } | { id: string }) {
+    const now = clock.now();
+    const before = believed.get(key);
+    if (before !== undefined && before.untilMs > clock.monotonicMs())
+      return isOpen(before.found, now) ? before : null;
+    const endsBefore = ends;
+    const found = await store.getSession(ask);
+    if (found === null || !isOpen(found, now)) return null;
+    const entry = {
+      found,
+      untilMs: clock.monotonicMs() + BELIEVED_MS,
+      touchDue: now - found.session.lastUsedAt >= TOUCH_EVERY_MS,
+    };
+    if (ends === endsBefore) believed.set(key, entry);
+    return entry;
+  }
+
+  /** Asked before any costly work. The account counts whether it exists or not, so that nobody learns which do. */
+  function refusePaused(email: string, ip: string): void {
+    const isKnown = known.has(`${email}\0${addressKey(ip)}`);
+    const seconds = ofAddress.pausedFor(ip) ?? (isKnown ? null : ofAccount.pausedFor(accountKey(email)));
+    if (seconds !== null) throw tooManyFailures(seconds);
+  }
+
+  async function prove(email: string, password: string, stored: string | null, ip: string): Promise<void> {
+    const fits = password.length <= MAX_PASSWORD_CHARS;
+    const isRight = await passwords.isRight(fits ? password : '', fits ? stored : null, addressKey(ip));
+    if (isRight) return;
+    ofAccount.record(accountKey(email));
+    const verdict = ofAddress.record(ip);
+    log.info({ ip }, 'signing in failed');
+    if (verdict.kind === 'counted') throw new AppError('sign-in-failed');
+    if (verdict.justNow)
+      log.warn({ ip, pauseSeconds: verdict.retryAfterSeconds }, 'too many failed sign-ins');
+    throw tooManyFailures(verdict.retryAfterSeconds);
+  }
+}
+
+/** Access control by tokens whose callers may be people, too: one `renew` for both. */
+export function withSessions(access: Access, sessions: Pick<Sessions, 'renew'>): Access {
+  return {
+    ...access,
+    renew: (caller) => (caller.session === undefined ? access.renew(caller) : sessions.renew(caller)),
+  };
+}
+
+/** The form in which a person's address is stored and compared; null for what is no address. */
+export function emailOf(given: string): string | null {
+  const parsed = parseAddress(given, 1);
+  return parsed.ok ? parsed.address.text.toLowerCase() : null;
+}
+
+function isOpen({ session, person }: SessionOf, now: number): boolean {
+  return person.disabledAt === null && session.endsAt > now && session.lastUsedAt + IDLE_MS > now;
+}
+
+function callerOf({ person, session }: SessionOf): Caller {
+  return {
+    tokenId: person.id,
+    name: person.email,
+    owner: person.id,
+    domains: person.domains,
+    scopes: new Set(scopesOf(person)),
+    sandbox: false,
+    rateLimit: null,
+    session: session.id,
+  };
+}
+
+function hashOf(secret: string): Uint8Array {
+  return hash('sha256', secret, 'buffer');
+}
+
+/** Of a bounded length, and never that of a network address. */
+function accountKey(email: string): string {
+  return `@${hash('sha256', email, 'base64url')}`;
+}
+
+function tooManyFailures(retryAfterSeconds: number): AppError {
+  return new AppError('rate-limited', { message: 'Too many failed sign-ins', retryAfterSeconds });
+}
