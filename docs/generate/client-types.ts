@@ -9,7 +9,7 @@ import { formatted } from './formatted.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 export const CLIENT_TYPES = join(ROOT, 'src', 'client', 'api-types.ts');
 
-/** Operations that the client has a method for. */
+/** Operations that the client has a method for, or whose answers the dashboard reads. */
 const OPERATIONS: ReadonlySet<string> = new Set([
   ...['sendEmail', 'listEmails', 'getEmail', 'listEmailEvents', 'cancelEmail', 'retryEmail'],
   ...['streamEvents', 'getStats', 'getMe'],
@@ -18,6 +18,7 @@ const OPERATIONS: ReadonlySet<string> = new Set([
   ...['listSuppressions', 'addSuppressions', 'getSuppression', 'deleteSuppression'],
   ...['listCaptures', 'getCapture', 'deleteCaptures', 'waitForCapture', 'streamCaptures', 'listInboxes'],
   ...['releaseCapture', 'listSandboxRules', 'createSandboxRule', 'deleteSandboxRules'],
+  ...['getSession', 'listSessions'],
 ]);
 
 interface Schema {

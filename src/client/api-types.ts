@@ -543,6 +543,19 @@ export type NewWebhookAnswer = {
 /** Done */
 export type Nothing = Readonly<Record<string, unknown>>;
 
+export type OpenSession = {
+  SessionID: string;
+  /** The one that asks */
+  Current: boolean;
+  CreatedAt: string;
+  LastUsedAt: string;
+  /** Sooner where it is not used */
+  EndsAt: string;
+  /** Of the browser that signed in */
+  UserAgent: string;
+  IP: string;
+};
+
 export type ProblemItem = {
   /** Stable */
   Code: number;
@@ -646,6 +659,23 @@ export type SandboxRuleList = {
   HasMore: boolean;
   /** `After` of the next page; null on the last one */
   NextCursor: string | null;
+};
+
+export type Session = {
+  /** null: the request came with a token */
+  Person: {
+    PersonID: string;
+    Email: string;
+    Role: 'operator' | 'member' | 'viewer';
+  } | null;
+  SessionID: string | null;
+  /** ["*"] = all; the first 100 */
+  Domains: readonly string[];
+  Scopes: readonly string[];
+};
+
+export type SessionList = {
+  Items: readonly OpenSession[];
 };
 
 export type StatsAnswer = {

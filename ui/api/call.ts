@@ -1,7 +1,7 @@
 /**
  * Calls of the API from this page. Given a method and a path below /api/v1; leaves the parsed answer or throws `ApiError`
  * with the sentence that the server gave, or `Unreachable` where nobody answered. Every request carries the header by which
- * a development server knows its own page.
+ * the server knows its own page.
  */
 
 /** An answer that refuses: what the problem body says. */
@@ -37,7 +37,15 @@ export interface CallOptions {
   keepalive?: boolean;
 }
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+
+const unauthorizedListeners = new Set<() => void>();
+
+/** Calls the listener whenever a request is answered with 401, until the function it gives back is called. */
+export function onUnauthorized(listener: () => void): () => void {
+  unauthorizedListeners.add(listener);
+  return () => unauthorizedListeners.delete(listener);
+}
 
 /** A JSON answer. */
 export async function call<Answer>(method: Method, path: string, options: CallOptions = {}): Promise<Answer> {
@@ -64,6 +72,7 @@ export async function open(method: Method, path: string, options: CallOptions = 
     throw new Unreachable(cause);
   });
   if (answer.ok) return answer;
+  if (answer.status === 401) for (const listener of unauthorizedListeners) listener();
   throw await problemOf(answer);
 }
 

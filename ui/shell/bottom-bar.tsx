@@ -4,6 +4,7 @@ import { BookOpen, Ellipsis, Search } from 'lucide-react';
 import { Menu } from '../components/menu.tsx';
 import { NEXT_THEME, THEME_ICON, useTheme } from '../components/theme-button.tsx';
 import { PLACES } from './places.ts';
+import { useSessionMenu } from './session-menu.tsx';
 
 const SHOWN = 4;
 const LOOK =
@@ -11,6 +12,7 @@ const LOOK =
 
 export function BottomBar({ onFind }: { onFind(): void }) {
   const navigate = useNavigate();
+  const session = useSessionMenu();
   const [theme, setTheme] = useTheme();
   const ThemeIcon = THEME_ICON[theme];
   return (
@@ -65,8 +67,10 @@ export function BottomBar({ onFind }: { onFind(): void }) {
             ),
             run: () => location.assign('/api/v1/docs'),
           },
+          ...session.entries,
         ]}
       />
+      {session.dialogs}
     </nav>
   );
 }

@@ -4,6 +4,7 @@ import { BookOpen, Search } from 'lucide-react';
 import { ThemeButton } from '../components/theme-button.tsx';
 import { Mark } from './mark.tsx';
 import { PLACES } from './places.ts';
+import { SessionMenu } from './session-menu.tsx';
 
 const ENTRY =
   'grid justify-items-center gap-1 rounded-md px-0.5 py-2 text-soft text-[0.75rem] leading-4 hover:bg-hover hover:text-ink';
@@ -41,6 +42,7 @@ export function Rail({ onFind }: { onFind(): void }) {
         ))}
       </ul>
       <div className="mt-auto grid justify-items-center gap-1 py-2">
+        <SessionMenu />
         <ThemeButton />
         <a
           href="/api/v1/docs"

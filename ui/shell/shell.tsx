@@ -5,8 +5,20 @@ import { Toasts } from '../components/toasts.tsx';
 import { BottomBar } from './bottom-bar.tsx';
 import { Palette, usePaletteKey } from './palette.tsx';
 import { Rail } from './rail.tsx';
+import { SignedIn } from './signed-in.tsx';
 
 export function Shell() {
+  return (
+    <>
+      <SignedIn>
+        <Frame />
+      </SignedIn>
+      <Toasts />
+    </>
+  );
+}
+
+function Frame() {
   const [finds, setFinds] = useState(false);
   const find = useCallback(() => setFinds(true), []);
   usePaletteKey(find);
@@ -20,7 +32,6 @@ export function Shell() {
         <BottomBar onFind={find} />
       </div>
       {finds && <Palette onClose={() => setFinds(false)} />}
-      <Toasts />
     </div>
   );
 }

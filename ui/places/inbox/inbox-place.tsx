@@ -5,12 +5,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo, useRef, useState } from 'react';
-import { ApiError } from '../../api/call.ts';
 import { captureId, listInboxes } from '../../api/captures.ts';
 import { KeysHelp } from '../../components/keys-help.tsx';
 import { TWO_PANES, useMedia } from '../../components/media.ts';
 import { OfflineBanner } from '../../components/offline-banner.tsx';
-import { TokenNeeded } from '../../components/token-needed.tsx';
 import { useKeys } from '../../components/use-keys.ts';
 import { type RowsHandle, VirtualRows } from '../../components/virtual-rows.tsx';
 import { CaptureRow, ROW_PX } from './capture-row.tsx';
@@ -132,8 +130,6 @@ export function InboxPlace() {
     },
   });
 
-  if (captures.state === 'failed' && captures.error instanceof ApiError && captures.error.status === 401)
-    return <TokenNeeded />;
   return (
     <div className="flex h-full flex-col">
       {captures.offline && <OfflineBanner />}

@@ -5,7 +5,6 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { Keyboard, Mail, SearchX } from 'lucide-react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
-import { ApiError } from '../../api/call.ts';
 import { messageIdOf, messageSource } from '../../api/messages.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { KeysHelp } from '../../components/keys-help.tsx';
@@ -14,7 +13,6 @@ import { useMedia } from '../../components/media.ts';
 import { Notice } from '../../components/notice.tsx';
 import { OfflineBanner } from '../../components/offline-banner.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
-import { TokenNeeded } from '../../components/token-needed.tsx';
 import { useKeys } from '../../components/use-keys.ts';
 import { useLiveList } from '../../components/use-live-list.ts';
 import { type RowsHandle, VirtualRows } from '../../components/virtual-rows.tsx';
@@ -91,8 +89,6 @@ export function MessagesPlace() {
     Escape: () => (openId !== null ? void goTo(null) : q !== '' && setQuery('')),
   });
 
-  if (list.state === 'failed' && list.error instanceof ApiError && list.error.status === 401)
-    return <TokenNeeded />;
   const reload = (): void => live?.reload();
   return (
     <div className="flex h-full flex-col">

@@ -1,0 +1,106 @@
+/** Signing in to the dashboard of a production server, as a person does it, and what ends a session. */
+import type { Browser, Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { fileScope, type Instance, startInstance } from '../scenarios/harness.ts';
+import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
+
+const ADA = { Email: 'ada@example.com', Password: 'correct horse battery' };
+
+describe.skipIf(!hasBrowser)('signing in', () => {
+  const scope = fileScope();
+  let server: Instance;
+  let browser: Browser;
+  let url: string;
+  let personId: string;
+
+  beforeAll(async () => {
+    server = await startInstance(scope);
+    browser = await openBrowser(scope);
+    url = server.server.localUrl;
+    const added = await server.call('POST', '/people', { body: { ...ADA, Role: 'operator' } });
+    personId = added.json.PersonID;
+  });
+
+  async function signIn(page: Page, password = ADA.Password): Promise<void> {
+    await page.getByLabel('Email address').fill(ADA.Email);
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  }
+
+  const menu = (page: Page) => page.getByRole('button', { name: 'Signed in as ada@example.com' });
+
+  it('shows the places after the right password, at the address that was asked for', async () => {
+    const { page, errors, requests } = await openPage(browser);
+    await page.goto(`${url}/inbox?q=hello`);
+    await page.getByRole('heading', { name: 'Sign in to postrider' }).waitFor();
+    expect(await page.getByRole('navigation').count()).toBe(0);
+    await signIn(page, 'a wrong password');
+    await page.getByRole('alert').getByText('The email address or the password is not right').waitFor();
+    expect(await page.getByLabel('Password').inputValue()).toBe('');
+    await signIn(page);
+    await menu(page).waitFor();
+    expect(page.url()).toBe(`${url}/inbox?q=hello`);
+    await page.reload();
+    await menu(page).waitFor();
+    expect(await page.evaluate('document.cookie')).toBe('');
+    // What a browser writes of an answer that refuses.
+    expect(errors.filter((one) => !one.includes('status of 401'))).toEqual([]);
+    expect(requests.filter((one) => !one.startsWith(url))).toEqual([]);
+  });
+
+  it('ends by the menu, by hand on a phone, too', async () => {
+    for (const viewport of [undefined, PHONE]) {
+      const { page } = await openPage(browser, viewport === undefined ? {} : { viewport });
+      await page.goto(url);
+      await signIn(page);
+      const opener =
+        viewport === undefined
+          ? menu(page)
+          : page.getByRole('navigation').getByRole('button', { name: 'More' });
+      await opener.click();
+      await page.getByRole('menuitem', { name: 'Sign out' }).click();
+      await page.getByRole('heading', { name: 'Sign in to postrider' }).waitFor();
+      await page.reload();
+      await page.getByRole('heading', { name: 'Sign in to postrider' }).waitFor();
+    }
+  });
+
+  it('is asked for again when the session was ended in another browser', async () => {
+    const [first, second] = await Promise.all([openPage(browser), openPage(browser)]);
+    for (const { page } of [first, second]) {
+      await page.goto(url);
+      await signIn(page);
+      await menu(page).waitFor();
+    }
+    await first.page.getByRole('button', { name: 'Signed in as' }).click();
+    await first.page.getByRole('menuitem', { name: 'Sessions' }).click();
+    const sessions = first.page.getByRole('dialog', { name: 'Sessions' });
+    await sessions.getByText('This one').waitFor();
+    const ends = sessions.getByRole('button', { name: 'End' });
+    const others = await ends.count();
+    await ends.first().click();
+    await expect.poll(() => ends.count()).toBe(others - 1);
+    await second.page.reload();
+    await second.page.getByRole('heading', { name: 'Sign in to postrider' }).waitFor();
+  });
+
+  it('goes on with a changed password, and ends when an operator disables the person', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    await signIn(page);
+    await menu(page).click();
+    await page.getByRole('menuitem', { name: 'Change password' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Change password' });
+    await dialog.getByLabel('Current password').fill(ADA.Password);
+    await dialog.getByLabel('New password').fill('a longer and better one');
+    await dialog.getByRole('button', { name: 'Change password' }).click();
+    await page.getByText('The password is changed').waitFor();
+    await dialog.waitFor({ state: 'detached' });
+    const disabled = await server.call('PATCH', `/people/${personId}`, { body: { Disabled: true } });
+    expect(disabled.status).toBe(200);
+    // The page asks for something: no reload is needed.
+    await menu(page).click();
+    await page.getByRole('menuitem', { name: 'Sessions' }).click();
+    await page.getByRole('heading', { name: 'Sign in to postrider' }).waitFor();
+  });
+});

@@ -1,0 +1,52 @@
+/** Changing one's password; all other sessions end with it. */
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { changePassword } from '../../api/session.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field, FormError } from '../../components/field.tsx';
+import { toast } from '../../components/toasts.tsx';
+
+export default function PasswordDialog({ onClose }: { onClose(): void }) {
+  const [current, setCurrent] = useState('');
+  const [next, setNext] = useState('');
+  const changing = useMutation({
+    mutationFn: () => changePassword(current, next),
+    onSuccess: () => {
+      toast({ text: 'The password is changed; your other sessions have ended' });
+      onClose();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    changing.mutate();
+  };
+  return (
+    <Dialog title="Change password" onClose={onClose}>
+      <form onSubmit={submit} className="grid gap-4">
+        <FormError error={changing.error} />
+        <Field
+          label="Current password"
+          type="password"
+          autoComplete="current-password"
+          required
+          value={current}
+          onChange={(event) => setCurrent(event.target.value)}
+        />
+        <Field
+          label="New password"
+          type="password"
+          autoComplete="new-password"
+          required
+          minLength={12}
+          hint="At least 12 characters"
+          value={next}
+          onChange={(event) => setNext(event.target.value)}
+        />
+        <Button type="submit" look="main" disabled={changing.isPending} className="justify-self-end">
+          Change password
+        </Button>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,65 @@
+/** The page to sign in, at every address while nobody is signed in; afterwards that address shows what it names. */
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { forgetAnswers, SESSION, signIn } from '../../api/session.ts';
+import { Button } from '../../components/button.tsx';
+import { Field, FormError } from '../../components/field.tsx';
+import { Mark } from '../../shell/mark.tsx';
+
+export default function SignInPage() {
+  const queries = useQueryClient();
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const signing = useMutation({
+    mutationFn: () => signIn(email, password),
+    onSuccess: (session) => {
+      forgetAnswers(queries);
+      queries.setQueryData(SESSION.queryKey, session);
+    },
+    onError: () => setPassword(''),
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    signing.mutate();
+  };
+  return (
+    <main className="grid h-full place-content-center overflow-y-auto p-4">
+      <form onSubmit={submit} className="grid w-80 max-w-full gap-4">
+        <div className="flex items-center gap-3">
+          <Mark />
+          <h1 className="font-semibold text-lg">Sign in to postrider</h1>
+        </div>
+        <FormError error={signing.error} />
+        <Field
+          label="Email address"
+          type="email"
+          name="email"
+          autoComplete="username"
+          required
+          autoFocus
+          value={email}
+          onChange={(event) => setEmail(event.target.value)}
+        />
+        <Field
+          label="Password"
+          type="password"
+          name="password"
+          autoComplete="current-password"
+          required
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+        />
+        <Button type="submit" look="main" disabled={signing.isPending} className="justify-center">
+          {signing.isPending ? 'Signing in…' : 'Sign in'}
+        </Button>
+        <p className="text-soft text-xs">
+          An operator adds people with <code className="font-mono">postrider user add</code>. Programs use the{' '}
+          <a href="/api/v1/docs" className="text-accent underline">
+            API
+          </a>{' '}
+          with a token.
+        </p>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,65 @@
+/** What belongs to the person who is signed in: who it is, the sessions, the password, signing out. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { CircleUser } from 'lucide-react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { forgetAnswers, SESSION, signOut } from '../api/session.ts';
+import { IconButton } from '../components/button.tsx';
+import { Menu, type MenuEntry } from '../components/menu.tsx';
+import { toast } from '../components/toasts.tsx';
+
+const SessionsDialog = lazy(() => import('../places/sign-in/sessions-dialog.tsx'));
+const PasswordDialog = lazy(() => import('../places/sign-in/password-dialog.tsx'));
+
+/** Entries of a menu, and the dialogs that they open; no entries where nobody has signed in (a development server). */
+export function useSessionMenu(): {
+  email: string | null;
+  entries: readonly MenuEntry[];
+  dialogs: ReactNode;
+} {
+  const queries = useQueryClient();
+  const [opened, setOpened] = useState<'sessions' | 'password' | null>(null);
+  const person = useQuery(SESSION).data?.Person ?? null;
+  const leaving = useMutation({
+    mutationFn: signOut,
+    onSuccess: () => {
+      forgetAnswers(queries);
+      void queries.resetQueries({ queryKey: SESSION.queryKey });
+    },
+    onError: (error) => toast({ text: error.message }),
+  });
+  if (person === null) return { email: null, entries: [], dialogs: null };
+  const close = (): void => setOpened(null);
+  return {
+    email: person.Email,
+    entries: [
+      { name: 'Sessions…', label: 'Sessions', run: () => setOpened('sessions') },
+      { name: 'Change password…', label: 'Change password', run: () => setOpened('password') },
+      { name: 'Sign out', run: () => leaving.mutate() },
+    ],
+    dialogs: opened !== null && (
+      <Suspense>
+        {opened === 'sessions' ? <SessionsDialog onClose={close} /> : <PasswordDialog onClose={close} />}
+      </Suspense>
+    ),
+  };
+}
+
+/** A button with the menu, for the foot of the rail. */
+export function SessionMenu() {
+  const { email, entries, dialogs } = useSessionMenu();
+  if (email === null) return null;
+  return (
+    <>
+      <Menu
+        align="start"
+        trigger={
+          <IconButton label={`Signed in as ${email}`}>
+            <CircleUser size={16} aria-hidden />
+          </IconButton>
+        }
+        entries={[{ name: email, run: () => undefined, disabled: true }, ...entries]}
+      />
+      {dialogs}
+    </>
+  );
+}

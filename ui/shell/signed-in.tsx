@@ -1,0 +1,31 @@
+/**
+ * Shows the places to whoever is signed in, and the page to sign in to everybody else. A development server on this machine
+ * asks nobody. Where any request is answered with 401, the session has ended: it is asked for again.
+ */
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { lazy, type ReactNode, Suspense, useEffect } from 'react';
+import { onUnauthorized } from '../api/call.ts';
+import { isSignedOut, SESSION } from '../api/session.ts';
+
+const SignInPage = lazy(() => import('../places/sign-in/sign-in-page.tsx'));
+
+export function SignedIn({ children }: { children: ReactNode }) {
+  const queries = useQueryClient();
+  const session = useQuery(SESSION);
+  useEffect(
+    () =>
+      onUnauthorized(() => {
+        if (queries.getQueryData(SESSION.queryKey) !== undefined) {
+          void queries.resetQueries({ queryKey: SESSION.queryKey });
+        }
+      }),
+    [queries],
+  );
+  if (session.isPending) return null;
+  if (!isSignedOut(session.error)) return children;
+  return (
+    <Suspense>
+      <SignInPage />
+    </Suspense>
+  );
+}
