@@ -76,8 +76,10 @@ describe.skipIf(!hasBrowser)('hostile mail', () => {
     const { page } = await openPage(browser);
     await page.goto(server.server.localUrl);
     await page.getByRole('list', { name: 'Captured mail' }).getByRole('link').first().click();
+    // Asked for while the click is still being done.
+    const pixel = page.waitForRequest(`${evil}/pixel`);
     await page.getByRole('button', { name: 'Show once' }).click();
-    await page.waitForRequest(`${evil}/pixel`);
+    await pixel;
     await page.frameLocator('iframe').getByText('Still readable').waitFor();
     const pictures = ['/pixel', '/background', '/svg', '/poster'];
     expect(asked.filter((one) => !pictures.includes(one))).toEqual([]);
