@@ -75,7 +75,7 @@ describe.skipIf(!hasBrowser)('the messages', () => {
     await page.goto(`${url}/messages/${id}`);
     await delivery(page).getByRole('heading', { name: 'Could not be delivered yet' }).waitFor();
     await delivery(page).getByText('Greylisted').first().waitFor();
-    await delivery(page).getByRole('button', { name: 'Try again now' }).click();
+    await delivery(page).getByRole('button', { name: 'Retry now' }).click();
     await page.getByText('Queued again for 1 recipient').waitFor();
     await delivery(page).getByText('Attempt 2: not delivered yet').waitFor();
     await page.getByRole('button', { name: 'More about later.bob@far.test' }).click();

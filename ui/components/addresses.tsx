@@ -15,7 +15,11 @@ export function Addresses({ list }: { list: readonly NamedAddress[] }) {
   return list.map(({ Name, Email }, index) => (
     <span key={`${Email} ${String(index)}`}>
       {index > 0 && ', '}
-      {Name !== '' && <bdi>{Name} </bdi>}
+      {Name !== '' && (
+        <>
+          <bdi>{Name}</bdi>{' '}
+        </>
+      )}
       <bdi className={Name === '' ? '' : 'text-soft'}>{Name === '' ? Email : `<${Email}>`}</bdi>
     </span>
   ));

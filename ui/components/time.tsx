@@ -5,7 +5,7 @@ const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyl
 const SECOND = new Intl.DateTimeFormat(undefined, {
   month: 'short',
   day: 'numeric',
-  hour: '2-digit',
+  hour: 'numeric',
   minute: '2-digit',
   second: '2-digit',
 });

@@ -52,6 +52,14 @@ export function VirtualRows<Item>(props: {
     return () => watcher.disconnect();
   }, []);
 
+  // Rows of another height: the same one stays on top.
+  const lastPx = useRef(rowPx);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (element !== null) element.scrollTop *= rowPx / lastPx.current;
+    lastPx.current = rowPx;
+  }, [rowPx]);
+
   // What is read stays where it is while more comes in above.
   useLayoutEffect(() => {
     const element = box.current;

@@ -17,7 +17,7 @@ import { useKeys } from '../../components/use-keys.ts';
 import { useLiveList } from '../../components/use-live-list.ts';
 import { type RowsHandle, VirtualRows } from '../../components/virtual-rows.tsx';
 import { FilterChips } from './filter-chips.tsx';
-import { MessageRow, ROW_PX } from './message-row.tsx';
+import { LINES_PX, MessageRow, TABLE_PX } from './message-row.tsx';
 import { MessagePage } from './page/message-page.tsx';
 import { readSearch, SEARCH_HELP } from './search-words.ts';
 
@@ -42,6 +42,8 @@ export function MessagesPlace() {
   const { filters, messageId, problem } = search;
   const [list, live] = useLiveList(() => messageSource(filters), JSON.stringify(filters));
   const { items } = list;
+  const isTable = beside && openId === null;
+  const rowPx = isTable ? TABLE_PX : LINES_PX;
   const [walked, setCursor] = useState<string | null>(null);
   const cursorId = openId ?? walked;
   const rows = useRef<RowsHandle>(null);
@@ -70,6 +72,8 @@ export function MessagesPlace() {
     if (messageId !== null)
       void navigate({ to: '/messages/$id', params: { id: messageId }, search: {}, replace: true });
   }, [messageId, navigate]);
+  const onMore = useCallback(() => live?.loadMore(), [live]);
+  const onSight = useCallback((index: number) => live?.look(index), [live]);
   const step = (by: number): void => {
     const at = items.findIndex((item) => item.MessageID === cursorId);
     const index = at === -1 ? (by > 0 ? 0 : -1) : at + by;
@@ -89,7 +93,6 @@ export function MessagesPlace() {
     Escape: () => (openId !== null ? void goTo(null) : q !== '' && setQuery('')),
   });
 
-  const reload = (): void => live?.reload();
   return (
     <div className="flex h-full flex-col">
       {list.offline && <OfflineBanner />}
@@ -97,7 +100,7 @@ export function MessagesPlace() {
         {(beside || openId === null) && (
           <section
             aria-label="List of messages"
-            className={`@container flex min-w-0 flex-col border-line ${openId === null ? 'flex-1' : 'w-96 shrink-0 border-r'}`}
+            className={`flex min-w-0 flex-col border-line ${openId === null ? 'flex-1' : 'w-96 shrink-0 border-r'}`}
           >
             <header className="shrink-0 border-line border-b">
               <div className="flex h-12 items-center gap-1 px-3">
@@ -122,8 +125,8 @@ export function MessagesPlace() {
               <FilterChips search={search} text={q} onText={setQuery} />
             </header>
             <ListState
-              list={{ ...list, reload }}
-              rowPx={ROW_PX}
+              list={{ ...list, reload: () => live?.reload() }}
+              rowPx={rowPx}
               empty={<Empty isNarrowed={q !== ''} onEverything={() => setQuery('')} />}
             >
               <VirtualRows
@@ -131,10 +134,10 @@ export function MessagesPlace() {
                 label="Messages"
                 items={items}
                 idOf={messageIdOf}
-                rowPx={ROW_PX}
+                rowPx={rowPx}
                 hasMore={list.hasMore && !list.loadingMore}
-                onMore={() => live?.loadMore()}
-                onSight={(index) => live?.look(index)}
+                onMore={onMore}
+                onSight={onSight}
                 row={(item, top) => (
                   <MessageRow
                     key={item.MessageID}
@@ -142,6 +145,7 @@ export function MessagesPlace() {
                     top={top}
                     isOpen={item.MessageID === openId}
                     isCursor={item.MessageID === cursorId}
+                    isTable={isTable}
                   />
                 )}
               />

@@ -5,8 +5,11 @@ import { statusName } from '../../components/status.tsx';
 /** Of several words the one whose colour says most. */
 const WORST_FIRST = ['Bounced', 'Failed', 'Rejected', 'Held', 'Deferred', 'Suppressed'];
 
+/** Where a line is cut, what is well is missing. */
+const rank = (word: string) => (WORST_FIRST.includes(word) ? WORST_FIRST.indexOf(word) : WORST_FIRST.length);
+
 export function statusOf({ Status, RecipientStatuses }: MessageSummary): { status: string; words: string } {
-  const counts = Object.entries(RecipientStatuses);
+  const counts = Object.entries(RecipientStatuses).sort(([a], [b]) => rank(a) - rank(b));
   const [only, ...others] = counts;
   if (only !== undefined && others.length === 0) {
     const [word, count] = only;

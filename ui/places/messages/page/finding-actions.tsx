@@ -11,10 +11,17 @@ import { toast, toastError } from '../../../components/toasts.tsx';
 import type { Finding } from './findings.ts';
 import { retriedText } from './message-tools.tsx';
 
-const TRIED_AGAIN: readonly Finding['status'][] = ['Bounced', 'Failed', 'Deferred', 'Held'];
+/** Where another try may help; for what was refused for good there is the button above the message. */
+const TRIED_AGAIN: readonly Finding['status'][] = ['Failed', 'Deferred', 'Held'];
 
-export function FindingActions(props: { message: MessageWithContents; finding: Finding; onChanged(): void }) {
-  const { message, finding, onChanged } = props;
+export function FindingActions(props: {
+  message: MessageWithContents;
+  finding: Finding;
+  /** All that is to be said: what is done for it is done for no other. */
+  isOnly: boolean;
+  onChanged(): void;
+}) {
+  const { message, finding, isOnly, onChanged } = props;
   const { data: me } = useQuery(ME);
   const retry = () =>
     void retryMessage(message.MessageID).then((answer) => {
@@ -28,9 +35,9 @@ export function FindingActions(props: { message: MessageWithContents; finding: F
     }, toastError);
   return (
     <div className="flex flex-wrap items-center gap-2 empty:hidden">
-      {TRIED_AGAIN.includes(finding.status) && mayDo(me, 'email:send') && (
+      {isOnly && TRIED_AGAIN.includes(finding.status) && mayDo(me, 'email:send') && (
         <Button onClick={retry}>
-          <RotateCw size={14} aria-hidden /> Try again now
+          <RotateCw size={14} aria-hidden /> Retry now
         </Button>
       )}
       {finding.status === 'Suppressed' && mayDo(me, 'suppressions:write') && (
@@ -40,7 +47,7 @@ export function FindingActions(props: { message: MessageWithContents; finding: F
         <Link
           to="/messages"
           search={{ q: `cause:${finding.causeId}` }}
-          className="inline-flex min-h-8 items-center px-1 text-accent underline-offset-2 hover:underline"
+          className="inline-flex min-h-8 items-center text-accent underline-offset-2 hover:underline"
         >
           All mail with the same cause
         </Link>

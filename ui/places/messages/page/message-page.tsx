@@ -13,6 +13,7 @@ import { contentTabs } from './contents.tsx';
 import { FindingActions } from './finding-actions.tsx';
 import { FindingBox } from './finding-box.tsx';
 import { findingsOf } from './findings.ts';
+import { MessageFacts } from './message-facts.tsx';
 import { MessageHead } from './message-head.tsx';
 import { MessageTools } from './message-tools.tsx';
 import { RecipientList } from './recipient-list.tsx';
@@ -111,14 +112,28 @@ function Delivery(props: {
         <FindingBox
           key={`${finding.status} ${finding.recipients[0]}`}
           finding={finding}
-          actions={<FindingActions message={message} finding={finding} onChanged={props.onChanged} />}
+          actions={
+            <FindingActions
+              message={message}
+              finding={finding}
+              isOnly={findings.length === 1}
+              onChanged={props.onChanged}
+            />
+          }
         />
       ))}
       {findings.length === 0 && <AllWell message={message} />}
       {timeline === undefined ? (
         <p className="text-soft">What happened cannot be read: {error?.message}</p>
       ) : (
-        <RecipientList message={message} timeline={timeline} />
+        <>
+          <RecipientList
+            message={message}
+            timeline={timeline}
+            said={new Set(findings.map(({ sentence }) => sentence))}
+          />
+          <MessageFacts message={message} />
+        </>
       )}
     </div>
   );

@@ -16,9 +16,12 @@ const ORDER = ['Bounced', 'Failed', 'Rejected', 'Held', 'Deferred', 'Suppressed'
 export function RecipientList({
   message,
   timeline,
+  said,
 }: {
   message: MessageWithContents;
   timeline: readonly TimelineEntry[];
+  /** Sentences that stand above already. */
+  said: ReadonlySet<string>;
 }) {
   const rank = ({ Status: word }: MessageRecipient) =>
     (ORDER.indexOf(word) + ORDER.length + 1) % (ORDER.length + 1);
@@ -34,6 +37,7 @@ export function RecipientList({
             key={recipient.Email}
             domain={message.Domain}
             recipient={recipient}
+            said={said}
             isOpen={recipients.length <= ALL_OPEN || (place === 0 && rank(recipient) < ORDER.length)}
             entries={timeline.filter(
               (entry) => entry.Recipient === recipient.Email || (isOne && entry.Recipient === null),
@@ -44,7 +48,7 @@ export function RecipientList({
       {!isOne && shared.length > 0 && (
         <>
           <h2 className="mt-2 font-semibold">For several recipients</h2>
-          <Timeline entries={shared} />
+          <Timeline entries={shared} said={said} />
         </>
       )}
     </section>
@@ -55,6 +59,7 @@ function Recipient(props: {
   domain: string;
   recipient: MessageRecipient;
   entries: readonly TimelineEntry[];
+  said: ReadonlySet<string>;
   isOpen: boolean;
 }) {
   const { recipient } = props;
@@ -65,20 +70,22 @@ function Recipient(props: {
       <details open={props.isOpen} className="group">
         <summary className="flex min-h-10 list-none items-center gap-2 rounded-md py-1.5 pr-12 pl-2 -outline-offset-2 hover:bg-hover [&::-webkit-details-marker]:hidden">
           <ChevronRight size={14} aria-hidden className="shrink-0 text-soft group-open:rotate-90" />
-          <span className="flex min-w-0 flex-1 flex-wrap items-baseline gap-x-2">
-            <bdi className="min-w-0 font-semibold">{Email}</bdi>
-            {Type !== 'To' && <span className="text-soft text-xs">{Type}</span>}
-          </span>
-          <span className="shrink-0 text-right">
-            <Status status={word} />
-            {Attempts > 1 && <span className="block text-soft text-xs">{Attempts} attempts</span>}
+          <span className="flex min-w-0 flex-1 flex-wrap items-baseline justify-between gap-x-3">
+            <span className="min-w-0">
+              <bdi className="font-semibold">{Email}</bdi>
+              {Type !== 'To' && <span className="ml-2 text-soft text-xs">{Type}</span>}
+            </span>
+            <span className="flex shrink-0 items-baseline gap-2">
+              {Attempts > 1 && <span className="text-soft text-xs">{Attempts} attempts</span>}
+              <Status status={word} />
+            </span>
           </span>
         </summary>
         <div className="px-3 pt-1 pb-3">
           {props.entries.length === 0 ? (
             <p className="text-soft">Nothing is kept of what happened.</p>
           ) : (
-            <Timeline entries={props.entries} />
+            <Timeline entries={props.entries} said={props.said} />
           )}
         </div>
       </details>

@@ -6,17 +6,24 @@ import { isOwnWord } from './findings.ts';
 
 const DOTS: Readonly<Record<string, string>> = { Info: 'bg-accent', Warn: 'bg-warn', Error: 'bg-bad' };
 
-export function Timeline({ entries }: { entries: readonly TimelineEntry[] }) {
+/** `said`: sentences that stand above and are not repeated. */
+export function Timeline({
+  entries,
+  said,
+}: {
+  entries: readonly TimelineEntry[];
+  said: ReadonlySet<string>;
+}) {
   return (
     <ol className="ml-1.5 border-line border-l">
       {entries.map((entry) => (
-        <Entry key={entry.EventID} entry={entry} />
+        <Entry key={entry.EventID} entry={entry} said={said} />
       ))}
     </ol>
   );
 }
 
-function Entry({ entry }: { entry: TimelineEntry }) {
+function Entry({ entry, said }: { entry: TimelineEntry; said: ReadonlySet<string> }) {
   const { Event, At, LogLevel, Reason, Reply, Explanation, NextAttemptAt, Conversation = '', URL } = entry;
   const facts = entryFacts(entry);
   const reply = isOwnWord(Reply) ? '' : Reply;
@@ -34,12 +41,12 @@ function Entry({ entry }: { entry: TimelineEntry }) {
           {reply}
         </p>
       )}
-      {Reason !== '' && !Reason.includes(Reply === '' ? '\n' : Reply) && (
+      {Reason !== '' && !said.has(Reason) && !Reason.includes(Reply === '' ? '\n' : Reply) && (
         <p dir="auto" className="max-w-prose">
           {Reason}
         </p>
       )}
-      {Explanation !== '' && <p className="max-w-prose">{Explanation}</p>}
+      {Explanation !== '' && !said.has(Explanation) && <p className="max-w-prose">{Explanation}</p>}
       {URL !== '' && (
         <p dir="ltr" className="font-mono text-soft text-xs">
           {URL}
