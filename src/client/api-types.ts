@@ -21,6 +21,54 @@ export type AttachmentFacts = {
   Size: number;
 };
 
+export type Attention = {
+  /** The worst first; at most twenty of a kind */
+  Items: readonly AttentionItem[];
+  /** There are more of some kind */
+  More: boolean;
+  /** Recipients that wait, by priority; without the sandbox */
+  Waiting: {
+    critical: number;
+    normal: number;
+    bulk: number;
+  };
+  /** false: more wait than were counted */
+  Complete: boolean;
+  /** When this server itself was examined last (`GET /doctor`); null: not yet, or not for this token */
+  ExaminedAt: string | null;
+};
+
+/** The operation that mends it, or finds out whether it is mended */
+export type AttentionAction = {
+  /** For a button */
+  Label: string;
+  Method: 'GET' | 'POST' | 'PATCH';
+  /** Below /api/v1 */
+  Path: string;
+  /** Empty where the operation takes none */
+  Body: Readonly<Record<string, string>>;
+};
+
+export type AttentionItem = {
+  Kind: 'server' | 'domain' | 'guard-rail' | 'site' | 'relay' | 'webhook' | 'hold' | 'warm-up';
+  /** Failing: something is not sent, taken or told */
+  Severity: 'Failing' | 'Warning';
+  /** What it is about: a check, domain, site, relay, HoldID, id of a webhook */
+  Subject: string;
+  /** What is wrong */
+  Message: string;
+  /** What to do */
+  Fix: string;
+  Since: string | null;
+  /** When it ends, or is tried again, by itself */
+  Until: string | null;
+  /** Recipients, or calls of a webhook, that wait for it; null = not known */
+  Waiting: number | null;
+  Action: AttentionAction | null;
+  /** The same for a terminal */
+  Command: string | null;
+};
+
 /** Why a delivery did not succeed */
 export type Bounce = {
   Type: 'Permanent' | 'Transient' | 'Undetermined';
@@ -107,6 +155,55 @@ export type CaptureSummary = {
 
 export type CapturesDeleted = {
   Deleted: number;
+};
+
+export type Cause = {
+  CauseID: number;
+  /** As `Class` in bounce objects */
+  Category: string;
+  /** What it concerns */
+  Scope: 'recipient' | 'message' | 'domain' | 'sender_domain' | 'batch' | 'path';
+  /** Where it happened */
+  Site: string;
+  /** null: the fault is the path’s, all senders meet it */
+  SenderDomain: string | null;
+  /** What was said, the first time */
+  Reply: string;
+  /** What it means, whose fault it is, who can mend it */
+  Explanation: string;
+  /** Recipients that wait for another try, counted to 10 000 */
+  Waiting: number;
+  /** Recipients that bounced or were given up, counted to 10 000 */
+  Failed: number;
+  FirstSeen: string;
+  LastSeen: string;
+  Example: {
+    MessageID: string;
+    Recipient: string;
+  } | null;
+};
+
+export type CausesAnswer = {
+  Items: readonly Cause[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
+};
+
+export type ConfigAnswer = {
+  /** How the server runs */
+  Mode: 'dev' | 'serve';
+  Items: readonly ConfigItem[];
+};
+
+export type ConfigItem = {
+  Key: string;
+  /** As it may be shown; null = not set */
+  Value: string | null;
+  Source: 'flag' | 'environment' | 'file' | 'default';
+  Default: string | null;
+  Meaning: string;
 };
 
 export type CreateDomainRequest = {
@@ -375,6 +472,38 @@ export type EmailAttachment = {
   ContentId?: number | string;
 };
 
+export type Hold = {
+  HoldID: string;
+  /** null does not restrict; the same for the next three */
+  SenderDomain: string | null;
+  RecipientDomain: string | null;
+  Site: string | null;
+  Priority: 'critical' | 'normal' | 'bulk' | null;
+  Reason: string;
+  /** null = until it is released */
+  Until: string | null;
+  CreatedAt: string;
+};
+
+export type HoldQueueRequest = {
+  SenderDomain?: string;
+  RecipientDomain?: string;
+  Site?: string;
+  Priority?: 'critical' | 'normal' | 'bulk';
+  /** Said on purpose: everything */
+  All?: boolean;
+  Reason: string;
+  Until?: number | string;
+};
+
+export type HoldsAnswer = {
+  Items: readonly Hold[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
+};
+
 export type Inbox = {
   /** Empty for mail whose sender has no name */
   Inbox: string;
@@ -556,6 +685,71 @@ export type OpenSession = {
   IP: string;
 };
 
+export type Override = {
+  OverrideID: string;
+  Scope: 'path' | 'tenant@site' | 'domain@provider';
+  Key: string;
+  Param: string;
+  Value: number | string;
+  Until: string;
+  Rule: string;
+  Why: string;
+  CreatedAt: string;
+};
+
+/** An egress source towards a site */
+export type Path = {
+  Site: string;
+  /** Empty where no source is configured */
+  Source: string;
+  Provider: string | null;
+  Route: 'mx' | 'relay';
+  /** Recipient domains met on it, the last ones */
+  Domains: readonly string[];
+  /** Of the breaker: open = nothing goes */
+  State: 'closed' | 'open' | 'half-open';
+  /** Why what waits does not go; null where nothing holds it back */
+  Reason: string | null;
+  WaitsFor: string;
+  /** When that ends by itself */
+  WaitsUntil: string | null;
+  Connections: {
+    Open: number;
+    Busy: number;
+    Opening: number;
+  };
+  /** Connections that are allowed at present */
+  Window: number;
+  Limits: readonly PathLimit[];
+  Overrides: readonly Override[];
+  /** Held in memory and not being sent, by priority */
+  Waiting: {
+    critical: number;
+    normal: number;
+    bulk: number;
+  };
+  InFlight: number;
+  LastSuccess: PathWord | null;
+  LastFailure: PathWord | null;
+};
+
+export type PathLimit = {
+  Name: string;
+  /** null = no limit */
+  Value: number | string | null;
+  /** data: a shipped row; user: shaping.json of the operator; config: a key */
+  From: 'data' | 'user' | 'config' | 'override';
+  /** The row, the key, or the rule of the override */
+  Detail: string;
+  /** When an override ends */
+  Until: string | null;
+};
+
+export type PathWord = {
+  At: string;
+  Text: string;
+};
+
 export type ProblemItem = {
   /** Stable */
   Code: number;
@@ -567,6 +761,50 @@ export type ProblemItem = {
   /** Where in a template, from 1 */
   Line?: number;
   Column?: number;
+};
+
+export type Queue = {
+  /** The recipients’ domain */
+  Site: string;
+  SenderDomain: string;
+  Priority: 'critical' | 'normal' | 'bulk';
+  /** Of its messages’ tags, those that routes name */
+  Tags: readonly string[];
+  /** Where it goes by the configuration in force, e.g. `routes[1] smtp://mail.example.net:25` */
+  Route: string;
+  /** At most 1000 are looked at */
+  Waiting: number;
+  /** false: there are more than were looked at */
+  Complete: boolean;
+  /** Of them due already */
+  Due: number;
+  OldestAt: string;
+  /** When the first of them is tried; null: they are held without an end */
+  NextDueAt: string | null;
+  /** By the age of their message */
+  Ages: {
+    Under1m: number;
+    Under10m: number;
+    Under1h: number;
+    Under1d: number;
+    Older: number;
+  };
+  /** At most five, the most frequent first; empty = it waits for its turn */
+  Reasons: readonly {
+    Reason: string;
+    Count: number;
+  }[];
+};
+
+export type QueueAnswer = {
+  /** null for a token of some domains; the same for the next three */
+  Waiting: number | null;
+  Sending: number | null;
+  PendingCalls: number | null;
+  OldestDueAt: string | null;
+  /** Earliest due first */
+  Queues: readonly Queue[];
+  More: boolean;
 };
 
 export type Quota = {
@@ -606,13 +844,54 @@ export type RecipientStatuses = {
   Captured?: number;
 };
 
+/** A relay that failed and is passed over */
+export type Relay = {
+  /** host:port */
+  Relay: string;
+  /** In a row */
+  Failures: number;
+  /** Tried again then; before, only where nothing else is left */
+  Until: string;
+  Why: string;
+};
+
+export type ReleaseAnswer = {
+  /** Holds that were ended */
+  Released: number;
+};
+
 export type ReleaseCaptureRequest = {
   /** Address to send it to; left out: the captured recipient */
   To?: string;
 };
 
+export type ReleaseQueueRequest = {
+  SenderDomain?: string;
+  RecipientDomain?: string;
+  Site?: string;
+  Priority?: 'critical' | 'normal' | 'bulk';
+  /** Said on purpose: everything */
+  All?: boolean;
+  HoldID?: string;
+};
+
 export type Released = {
   MessageID: string;
+};
+
+export type ResendAnswer = {
+  Queued: number;
+  /** Paths of theirs that were closed and are tried now */
+  Opened: number;
+  LeftOut: {
+    Suppressed: number;
+    ContentGone: number;
+    Moved: number;
+  };
+  /** Call again for the rest */
+  More: boolean;
+  /** `After` of the next call; null = there is no rest */
+  NextCursor: string | null;
 };
 
 export type RetryAnswer = {
@@ -676,6 +955,36 @@ export type Session = {
 
 export type SessionList = {
   Items: readonly OpenSession[];
+};
+
+export type Site = {
+  Site: string;
+  /** Where no path is in use: what that means; else empty */
+  Note: string;
+  Paths: readonly Path[];
+  /** Relays of the site that failed */
+  Relays: readonly Relay[];
+  /** Limits where there is no path yet */
+  Limits: readonly PathLimit[];
+  Holds: readonly Hold[];
+  /** Recipients in the store, of the site’s domains */
+  Waiting: number;
+  /** false: more wait than were counted */
+  Complete: boolean;
+  Reasons: readonly {
+    Reason: string;
+    Count: number;
+  }[];
+  /** When its paths closed and opened in the last 14 days, newest first, at most 50 */
+  History: readonly {
+    At: string;
+    /** Empty where no source is configured */
+    Source: string;
+    /** Closed until then; null = it opened */
+    Until: string | null;
+    /** Why it closed; null = it opened */
+    Reason: string | null;
+  }[];
 };
 
 export type StatsAnswer = {
@@ -845,6 +1154,44 @@ export type TimelineEntry = {
   URL: string;
   /** The SMTP conversation; only for tokens that may read mail */
   Conversation?: string;
+};
+
+export type Token = {
+  TokenID: string;
+  Name: string;
+  /** ["*"] = all */
+  Domains: readonly string[];
+  Scopes: readonly string[];
+  /** What it sends never leaves the machine */
+  Sandbox: boolean;
+  /** Empty = from anywhere */
+  IPAllowList: readonly string[];
+  /** Sends per second; null = no limit of its own */
+  RateLimit: number | null;
+  /** TokenID of the token, or PersonID of the person, that made it; null = none, or unknown */
+  CreatedBy: string | null;
+  CreatedAt: string;
+  /** null = never */
+  ExpiresAt: string | null;
+  LastUsedAt: string | null;
+  LastUsedIP: string | null;
+  RevokedAt: string | null;
+};
+
+export type TokenList = {
+  Items: readonly Token[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
+};
+
+export type TryAnswer = {
+  /** Paths and relays that were closed and are tried now */
+  Tried: number;
+  /** As they are now */
+  Paths: readonly Path[];
+  Relays: readonly Relay[];
 };
 
 export type UpdateWebhookRequest = {
@@ -1020,6 +1367,12 @@ export interface Queries {
     /** Only of this sender domain, one of the token’s */
     Domain?: string;
   };
+  listTokens: {
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
+  };
   listCaptures: {
     /** Name of the inbox */
     Inbox?: string;
@@ -1127,5 +1480,27 @@ export interface Queries {
     HasAttachment?: boolean;
     /** `id` of the last copy that was seen; the header Last-Event-ID wins */
     After?: number;
+  };
+  getQueue: {
+    /** Queues of the answer */
+    Limit?: number;
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+  };
+  listHolds: {
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
+  };
+  listCauses: {
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
+  };
+  resendCause: {
+    /** `NextCursor` of the page before */
+    After?: string;
   };
 }

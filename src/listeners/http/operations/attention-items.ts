@@ -335,6 +335,8 @@ function warmupItem({ source, provider, budget, used, blockedToday }: WarmupView
 }
 
 function sentence(text: string): string {
-  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  // The name of a host stays as it is.
+  const isName = /^\S*[.:]\S/.test(text);
+  const begun = isName ? text : text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
 }

@@ -46,7 +46,7 @@ export function createPathView(deps: Deps): PathView {
       return notes.domains();
     },
     get closed() {
-      return state.closed !== null;
+      return state.closed() !== null;
     },
     snapshot() {
       const lanes = queue.waiting(name);
