@@ -26,6 +26,18 @@ export interface MessagesSearch {
   q?: string;
 }
 
+export interface QueueSearch {
+  /** What is shown; left out: the sites. */
+  view?: 'causes' | 'holds';
+  /** What a site is found by. */
+  q?: string;
+}
+
+export interface OverviewSearch {
+  /** How far back the charts go; left out: a day. */
+  range?: '7d' | '30d' | '90d';
+}
+
 /** The routes, with the types of their addresses. `queries`: what the API answered. */
 export function createAppRouter(queries: QueryClient) {
   const root = createRootRouteWithContext<{ queries: QueryClient }>()({
@@ -38,7 +50,7 @@ export function createAppRouter(queries: QueryClient) {
     beforeLoad: async ({ context }) => {
       // Whoever is not let in is told so by any place.
       const me = await context.queries.ensureQueryData(ME).catch(() => null);
-      throw redirect({ to: me?.Mode === 'serve' ? '/messages' : '/inbox', replace: true });
+      throw redirect({ to: me?.Mode === 'serve' ? '/overview' : '/inbox', replace: true });
     },
   });
   const inbox = createRoute({
@@ -59,8 +71,30 @@ export function createAppRouter(queries: QueryClient) {
       q === undefined || q === '' ? {} : { q: String(q) },
   });
   const message = createRoute({ getParentRoute: () => messages, path: '$id' });
+  const overview = createRoute({
+    getParentRoute: () => root,
+    path: '/overview',
+    component: lazyRouteComponent(() => import('./places/overview/overview-place.tsx'), 'OverviewPlace'),
+    validateSearch: ({ range }: Record<string, unknown>): OverviewSearch =>
+      range === '7d' || range === '30d' || range === '90d' ? { range } : {},
+  });
+  const queue = createRoute({
+    getParentRoute: () => root,
+    path: '/queue',
+    component: lazyRouteComponent(() => import('./places/queue/queue-place.tsx'), 'QueuePlace'),
+    validateSearch: ({ view, q }: Record<string, unknown>): QueueSearch => ({
+      ...(view === 'causes' || view === 'holds' ? { view } : {}),
+      ...(q === undefined || q === '' ? {} : { q: String(q) }),
+    }),
+  });
+  const site = createRoute({
+    getParentRoute: () => root,
+    path: '/queue/$site',
+    component: lazyRouteComponent(() => import('./places/queue/site-page.tsx'), 'SitePage'),
+  });
+  const tree = [home, inbox.addChildren([mail]), messages.addChildren([message]), overview, queue, site];
   return createRouter({
-    routeTree: root.addChildren([home, inbox.addChildren([mail]), messages.addChildren([message])]),
+    routeTree: root.addChildren(tree),
     context: { queries },
     defaultPreload: false,
     scrollRestoration: false,

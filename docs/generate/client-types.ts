@@ -10,7 +10,6 @@ const ROOT = join(import.meta.dirname, '..', '..');
 export const CLIENT_TYPES = join(ROOT, 'src', 'client', 'api-types.ts');
 
 /** Operations that the client has a method for, or whose answers the dashboard reads. */
-/** Operations that the client has a method for, and in the last lines those that only the dashboard calls. */
 const OPERATIONS: ReadonlySet<string> = new Set([
   ...['sendEmail', 'listEmails', 'getEmail', 'listEmailEvents', 'cancelEmail', 'retryEmail'],
   ...['streamEvents', 'getStats', 'getMe'],

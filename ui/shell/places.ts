@@ -1,8 +1,8 @@
 /** The places of the dashboard, in the order of the rail: where each is, its word, and its sign. */
-import { Inbox, type LucideIcon, Mails } from 'lucide-react';
+import { Gauge, Hourglass, Inbox, type LucideIcon, Mails } from 'lucide-react';
 
 export interface DashboardPlace {
-  path: '/inbox' | '/messages';
+  path: '/inbox' | '/messages' | '/overview' | '/queue';
   name: string;
   icon: LucideIcon;
 }
@@ -11,4 +11,6 @@ export interface DashboardPlace {
 export const PLACES: readonly DashboardPlace[] = [
   { path: '/inbox', name: 'Inbox', icon: Inbox },
   { path: '/messages', name: 'Messages', icon: Mails },
+  { path: '/overview', name: 'Overview', icon: Gauge },
+  { path: '/queue', name: 'Queue', icon: Hourglass },
 ];

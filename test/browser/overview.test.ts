@@ -1,0 +1,116 @@
+/**
+ * The overview in a browser, before a real server and receivers that refuse: what is wrong comes first, with the button that
+ * helps; the first steps are ticked by facts; the charts follow the address. On a desktop and on a phone.
+ */
+import type { Browser } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { fileScope, until } from '../scenarios/harness.ts';
+import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
+import { type OperatorWorld, openOperatorWorld } from './operator-kit.ts';
+
+describe.skipIf(!hasBrowser)('the overview', () => {
+  const scope = fileScope();
+  let world: OperatorWorld;
+  let browser: Browser;
+  let url: string;
+
+  beforeAll(async () => {
+    world = await openOperatorWorld(scope, '127.83');
+    browser = await openBrowser(scope);
+    url = `${world.server.server.localUrl}/overview`;
+  });
+  const send = (to: string) => world.server.send({ To: [{ email: to }] });
+
+  it('says that nothing is wrong, and what comes next', async () => {
+    const { page, errors, requests } = await openPage(browser);
+    await page.goto(url);
+    await page.getByText('Nothing needs attention').waitFor();
+    const steps = page.getByRole('listitem').filter({ has: page.getByLabel(/^(Done|Not done)$/) });
+    await steps.first().waitFor();
+    const ticked = async (name: string) =>
+      steps.filter({ hasText: name }).getByLabel('Done', { exact: true }).count();
+    expect(await ticked('Its DNS records are verified')).toBe(1);
+    expect(await ticked('The first mail is delivered')).toBe(0);
+    await page.getByText('POSTRIDER_ROUTE').waitFor();
+    await world.server.settled(await send('a@example.net'));
+    await page.reload();
+    await until('the step is ticked', async () => (await ticked('The first mail is delivered')) === 1);
+    expect(errors).toEqual([]);
+    expect(requests.filter((one) => !one.startsWith(world.server.server.localUrl))).toEqual([]);
+  });
+
+  it('shows what was sent over time, in the range of the address', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    await page
+      .getByRole('img', { name: 'Delivered in the last 24 hours: 1' })
+      .hover({ position: { x: 2, y: 20 } });
+    await page.getByRole('rowheader', { name: 'example.net' }).waitFor();
+    await page.getByRole('rowheader', { name: 'example.com' }).waitFor();
+    await page.getByRole('radio', { name: 'Week' }).click();
+    await page.getByRole('img', { name: 'Delivered in the last 7 days: 1' }).waitFor();
+    expect(page.url()).toBe(`${url}?range=7d`);
+    await page.goBack();
+  });
+
+  it('puts a closed site first, with the button that tries it', async () => {
+    await send('a@closed.example');
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    const list = page.getByRole('list', { name: 'What needs attention' });
+    const item = list.getByRole('listitem').filter({ hasText: 'Too many connections' });
+    await item.getByText('1 recipient waiting').waitFor();
+    expect(await item.getByLabel('Failing').count()).toBe(1);
+    world.mend();
+    await item.getByRole('button', { name: 'Try now' }).click();
+    await page.getByText('Try now: done').waitFor();
+    await until('the mail is gone', async () => {
+      const { Items } = (await world.server.call('GET', '/attention')).json;
+      return Items.length === 0;
+    });
+  });
+
+  it('releases a hold after ten seconds of doubt, and shows it again where that was undone', async () => {
+    await world.server.call('POST', '/queue/hold', {
+      body: { SenderDomain: 'example.com', Reason: 'wrong price' },
+    });
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    const list = page.getByRole('list', { name: 'What needs attention' });
+    await list.getByRole('button', { name: 'Release', exact: true }).click();
+    await page.getByText('Nothing needs attention').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await list.getByText('wrong price').waitFor();
+    expect((await world.server.call('GET', '/queue/holds')).json.Items).toHaveLength(1);
+    await page.goto(`${url}?range=30d`);
+    await list.getByText('wrong price').waitFor();
+  });
+
+  it('is read on a phone without scrolling sideways', async () => {
+    const { page, errors } = await openPage(browser, { viewport: PHONE, hasTouch: true });
+    await page.goto(url);
+    await page.getByText('wrong price').waitFor();
+    await page.getByRole('heading', { name: 'Sender domains' }).waitFor();
+    expect(await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth')).toBe(false);
+    expect(errors).toEqual([]);
+  });
+
+  it('asks nothing while it is hidden', async () => {
+    const { page, requests } = await openPage(browser);
+    await page.clock.install();
+    await page.goto(url);
+    await page.getByText('wrong price').waitFor();
+    const asked = () => requests.filter((one) => one.endsWith('/attention')).length;
+    const hide = (hidden: boolean) =>
+      page.evaluate(
+        `Object.defineProperty(document, 'visibilityState', { value: '${hidden ? 'hidden' : 'visible'}', configurable: true });
+         window.dispatchEvent(new Event('visibilitychange'))`,
+      );
+    await hide(true);
+    const before = asked();
+    await page.clock.fastForward('05:00');
+    expect(asked()).toBe(before);
+    await hide(false);
+    await until('it asks when it is shown', async () => asked() > before);
+  });
+});

@@ -1,0 +1,139 @@
+/**
+ * The queue in a browser, before a real server and receivers that defer mail or take no connection: what waits and why, a
+ * site's page, trying it now, holding and releasing, causes; on a desktop, by keys, and on a phone.
+ */
+import type { Browser, Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { fileScope, until } from '../scenarios/harness.ts';
+import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
+import { type OperatorWorld, openOperatorWorld } from './operator-kit.ts';
+
+describe.skipIf(!hasBrowser)('the queue', () => {
+  const scope = fileScope();
+  let world: OperatorWorld;
+  let browser: Browser;
+  let url: string;
+
+  const send = (to: string, more: object = {}) => world.server.send({ To: [{ email: to }], ...more });
+  const row = (page: Page, site: string) => page.getByRole('row').filter({ hasText: site });
+  const holds = async () => (await world.server.call('GET', '/queue/holds')).json.Items as object[];
+
+  beforeAll(async () => {
+    world = await openOperatorWorld(scope, '127.81');
+    browser = await openBrowser(scope);
+    url = `${world.server.server.localUrl}/queue`;
+  });
+
+  it('says that nothing waits', async () => {
+    const { page, errors } = await openPage(browser);
+    await page.goto(url);
+    await page.getByText('Nothing waits').waitFor();
+    expect(errors).toEqual([]);
+  });
+
+  it('shows what waits, where, why and until when', async () => {
+    await send('a@slow.example');
+    await send('b@slow.example');
+    await send('a@closed.example');
+    await until('all wait', async () => {
+      const { Queues } = (await world.server.call('GET', '/queue')).json;
+      return Queues.length === 2 && Queues.every((one: { Due: number }) => one.Due === 0);
+    });
+    const { page, errors } = await openPage(browser);
+    await page.goto(url);
+    await row(page, 'slow.example').getByText('Deferred by a reply of the receiver').waitFor();
+    expect(await row(page, 'slow.example').getByRole('cell').first().innerText()).toBe('2');
+    await row(page, 'closed.example').getByText('Too many connections').first().waitFor();
+    await row(page, 'closed.example').getByText(/^in /).waitFor();
+    expect(errors).toEqual([]);
+  });
+
+  it('is used by keys: find a site, open it, go back', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    await row(page, 'slow.example').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('greylist');
+    await page.getByText('Nothing found').waitFor();
+    await page.getByRole('searchbox').fill('closed');
+    await until('one site is found', async () => (await page.getByRole('row').count()) === 2);
+    expect(page.url()).toContain('q=closed');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('k');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'closed.example', level: 1 }).waitFor();
+    await page.getByText('Nothing goes').waitFor();
+    await page.getByRole('list', { name: 'Closed and opened' }).getByText('Too many connections').waitFor();
+    await page.keyboard.press('u');
+    await row(page, 'closed.example').waitFor();
+  });
+
+  it('shows the limits of a site and where each comes from, and tries it now', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(`${url}/closed.example`);
+    await page.getByText('Limits now, and where each comes from').click();
+    await page.getByRole('rowheader', { name: 'connections', exact: true }).waitFor();
+    world.mend();
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await page.getByText('is tried now with one message').waitFor();
+    await page.getByText('0 waiting').waitFor();
+    await page.getByText('Mail goes').waitFor();
+  });
+
+  it('holds mail, takes it back, and releases it after ten seconds of doubt', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    await page.getByRole('button', { name: 'More about slow.example' }).click();
+    await page.getByRole('menuitem', { name: 'Hold its mail…' }).click();
+    await page.getByLabel('Reason').fill('their maintenance');
+    await page.getByRole('button', { name: 'Hold', exact: true }).click();
+    await page.getByText('Held: their maintenance').first().waitFor();
+    expect(await holds()).toMatchObject([{ RecipientDomain: 'slow.example' }]);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await until('the hold is gone', async () => (await holds()).length === 0);
+
+    await page.getByRole('button', { name: 'Hold mail…' }).click();
+    await page.getByLabel('From domain').fill('example.com');
+    await page.getByLabel('Reason').fill('wrong price');
+    await page.getByRole('button', { name: 'Hold', exact: true }).click();
+    await page.getByRole('radio', { name: /Holds/ }).click();
+    const list = page.getByRole('list', { name: 'Holds' });
+    await list.getByText('Mail from example.com').waitFor();
+    await list.getByRole('button', { name: 'Release' }).click();
+    await page
+      .getByText('No mail is held')
+      .or(list.getByText('nothing'))
+      .first()
+      .waitFor({ state: 'detached' });
+    expect(await holds()).toHaveLength(1);
+    await page.getByText('is released').waitFor();
+    // Whoever closes the page means it.
+    await page.close({ runBeforeUnload: false });
+    await until('the hold is released', async () => (await holds()).length === 0);
+  });
+
+  it('sends again what failed for one cause, after it asked', async () => {
+    for (const name of ['a', 'b']) await world.server.settled(await send(`${name}@strict.example`));
+    const { page } = await openPage(browser);
+    await page.goto(`${url}?view=causes`);
+    const cause = page.getByRole('listitem').filter({ hasText: 'DMARC policy' });
+    await cause.getByRole('button', { name: 'Resend all…' }).click();
+    await page.getByText('2 recipients are queued again').waitFor();
+    await page.getByRole('button', { name: 'Resend', exact: true }).click();
+    await page.getByText('queued again').last().waitFor();
+  });
+
+  it('is read on a phone without scrolling sideways', async () => {
+    const { page, errors } = await openPage(browser, { viewport: PHONE, hasTouch: true });
+    await page.goto(url);
+    const list = page.getByRole('list', { name: 'Sites' });
+    await list.getByRole('link', { name: 'slow.example' }).waitFor();
+    const wide = () => page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');
+    expect(await wide()).toBe(false);
+    await list.getByRole('link', { name: 'slow.example' }).click();
+    await page.getByRole('heading', { name: 'slow.example', level: 1 }).waitFor();
+    await page.getByText('Deferred by a reply').first().waitFor();
+    expect(await wide()).toBe(false);
+    expect(errors).toEqual([]);
+  });
+});

@@ -1,0 +1,75 @@
+/** What a place of one column stands in: its title, what belongs beside it, and below it whatever scrolls. */
+import type { ReactNode } from 'react';
+import { ApiError, Unreachable } from '../api/call.ts';
+import { Button } from './button.tsx';
+import { Notice } from './notice.tsx';
+import { OfflineBanner } from './offline-banner.tsx';
+
+export function Page({
+  title,
+  tools,
+  error = null,
+  children,
+}: {
+  title: ReactNode;
+  tools?: ReactNode;
+  /** Why the last request failed, while something older is shown. */
+  error?: Error | null;
+  children: ReactNode;
+}) {
+  return (
+    <main className="flex h-full flex-col bg-surface">
+      {error instanceof Unreachable && <OfflineBanner />}
+      <div className="min-h-0 flex-1 overflow-y-auto">
+        <div className="mx-auto grid max-w-6xl gap-5 p-4 min-[44rem]:px-6">
+          <header className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-2">
+            <h1 className="min-w-0 font-semibold text-lg">{title}</h1>
+            {tools}
+          </header>
+          {children}
+        </div>
+      </div>
+    </main>
+  );
+}
+
+/** Grey bars where an answer is on its way, or why none came. */
+export function NotYet({ error, onAgain }: { error: Error | null; onAgain(): void }) {
+  if (error === null)
+    return (
+      <div aria-busy="true" className="grid gap-3">
+        <span className="sr-only">Loading</span>
+        {[60, 85, 40, 70, 55].map((width) => (
+          <div key={width} className="h-5 rounded bg-hover" style={{ width: `${width}%` }} />
+        ))}
+      </div>
+    );
+  const isClosed = error instanceof ApiError && (error.status === 401 || error.status === 403);
+  return (
+    <Notice title={isClosed ? 'This is for operators of the server' : 'This cannot be read now'}>
+      <p className="mb-3">{error.message}</p>
+      <Button onClick={onAgain}>Try again</Button>
+    </Notice>
+  );
+}
+
+/** A part of a page with its heading. */
+export function Section({
+  title,
+  aside,
+  children,
+}: {
+  title: ReactNode;
+  aside?: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <section className="grid gap-2">
+      <div className="flex flex-wrap items-baseline gap-x-3">
+        <h2 className="font-semibold text-base">{title}</h2>
+        {aside !== undefined && <span className="text-soft">{aside}</span>}
+      </div>
+      {children}
+    </section>
+  );
+}

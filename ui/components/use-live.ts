@@ -1,0 +1,29 @@
+/**
+ * An answer of the API that is asked for again while it is looked at: a hidden page asks nothing, and asks at once when it is
+ * shown again. What was known stays in sight while the server is away.
+ */
+import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+
+export interface Live<Answer> {
+  /** Undefined until the first answer. */
+  data: Answer | undefined;
+  /** The last request failed. */
+  error: Error | null;
+  again(): void;
+}
+
+/** `everyMs`: at least ten seconds, so that many open pages cost the server little. */
+export function useLive<Answer>(
+  key: readonly unknown[],
+  ask: (signal: AbortSignal) => Promise<Answer>,
+  everyMs: number | ((last: Answer | undefined) => number),
+): Live<Answer> {
+  const query: UseQueryResult<Answer> = useQuery({
+    queryKey: key,
+    queryFn: ({ signal }) => ask(signal),
+    staleTime: 5_000,
+    refetchInterval: ({ state }) => (typeof everyMs === 'number' ? everyMs : everyMs(state.data)),
+    refetchOnWindowFocus: 'always',
+  });
+  return { data: query.data, error: query.error, again: () => void query.refetch() };
+}

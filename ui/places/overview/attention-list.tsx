@@ -1,0 +1,126 @@
+/** What is wrong, the worst first: a sentence, since when, how much mail it concerns, what to do, and the button for it. */
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react';
+import { useState } from 'react';
+import type { Attention, AttentionItem } from '../../../src/client/api-types.ts';
+import { act } from '../../api/overview.ts';
+import { Button } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy.tsx';
+import { withLocalTimes } from '../../components/local-times.ts';
+import { Time, Until } from '../../components/time.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { messageOf, undoable } from '../../components/undoable.ts';
+
+export function AttentionList({ attention }: { attention: Attention }) {
+  const [leaving, setLeaving] = useState<ReadonlySet<string>>(new Set());
+  const queries = useQueryClient();
+  const items = attention.Items.filter((item) => !leaving.has(keyOf(item)));
+  /** Released mail cannot be called back. */
+  const release = (item: AttentionItem): void => {
+    const { Action, Subject } = item;
+    if (Action === null) return;
+    setLeaving((before) => new Set(before).add(keyOf(item)));
+    undoable({
+      text: 'The hold is released',
+      run: (isLeaving) => act(Action, isLeaving),
+      onBack: () => setLeaving((before) => new Set([...before].filter((key) => !key.endsWith(Subject)))),
+      onDone: () => void queries.invalidateQueries(),
+    });
+  };
+  if (items.length === 0)
+    return (
+      <p className="flex items-center gap-2 rounded-md border border-line px-3 py-2.5">
+        <CircleCheck size={18} aria-hidden className="shrink-0 text-good" />
+        Nothing needs attention.
+      </p>
+    );
+  return (
+    <>
+      <ul aria-label="What needs attention" className="grid rounded-md border border-line">
+        {items.map((item) => (
+          <Item key={keyOf(item)} item={item} onRelease={() => release(item)} />
+        ))}
+      </ul>
+      {attention.More && (
+        <p className="text-soft">There is more of some kind: these are the first twenty of each.</p>
+      )}
+    </>
+  );
+}
+
+function keyOf({ Kind, Subject }: AttentionItem): string {
+  return `${Kind} ${Subject}`;
+}
+
+function Item({ item, onRelease }: { item: AttentionItem; onRelease(): void }) {
+  const { Severity, Message, Fix, Action, Command } = item;
+  const isFailing = Severity === 'Failing';
+  const Icon = isFailing ? CircleAlert : TriangleAlert;
+  return (
+    <li className="flex flex-wrap items-start gap-x-4 gap-y-2 border-line px-3 py-3 not-first:border-t">
+      <div className="flex min-w-0 flex-1 basis-72 gap-2.5">
+        <Icon
+          size={18}
+          aria-label={isFailing ? 'Failing' : 'Warning'}
+          className={`mt-px shrink-0 ${isFailing ? 'text-bad' : 'text-warn'}`}
+        />
+        <div className="grid min-w-0 gap-0.5">
+          <p className="font-medium">{withLocalTimes(Message)}</p>
+          <Facts item={item} />
+          <p className="text-soft">{Fix}</p>
+        </div>
+      </div>
+      <div className="ml-7 flex shrink-0 items-center gap-1 min-[44rem]:ml-0">
+        {Action !== null && <ActionButton item={item} action={Action} onRelease={onRelease} />}
+        {Command !== null && <CopyButton text={Command} label={`Copy the command: ${Command}`} />}
+      </div>
+    </li>
+  );
+}
+
+function Facts({ item: { Kind, Since, Until: until, Waiting } }: { item: AttentionItem }) {
+  const facts = [
+    Waiting === null ? null : (
+      <span key="waiting" className="tabular-nums">
+        {Waiting.toLocaleString()} {Kind === 'webhook' ? 'call' : 'recipient'}
+        {Waiting === 1 ? '' : 's'} waiting
+      </span>
+    ),
+    Since === null ? null : (
+      <span key="since">
+        {Kind === 'server' ? 'found' : 'since'} <Time at={Since} />
+      </span>
+    ),
+    until === null ? null : (
+      <span key="until">
+        {Kind === 'site' || Kind === 'relay' ? 'tried again' : 'ends'} <Until at={until} />
+      </span>
+    ),
+  ].filter((fact) => fact !== null);
+  if (facts.length === 0) return null;
+  return <p className="flex flex-wrap gap-x-3 text-xs">{facts}</p>;
+}
+
+function ActionButton({
+  item,
+  action,
+  onRelease,
+}: {
+  item: AttentionItem;
+  action: NonNullable<AttentionItem['Action']>;
+  onRelease(): void;
+}) {
+  const queries = useQueryClient();
+  const { mutate, isPending } = useMutation({
+    mutationFn: () => act(action),
+    onSuccess: () => toast({ text: `${action.Label}: done` }),
+    onError: (error) => toast({ text: `${action.Label}: ${messageOf(error)}` }),
+    onSettled: () => queries.invalidateQueries(),
+  });
+  const isRelease = item.Kind === 'hold' || item.Kind === 'guard-rail';
+  return (
+    <Button disabled={isPending} onClick={isRelease ? onRelease : () => mutate()}>
+      {isPending ? 'Working…' : action.Label}
+    </Button>
+  );
+}

@@ -1,0 +1,61 @@
+/** Domains by their events, the most first: how many, and how much of it was taken. */
+import type { Measured } from '../../api/overview.ts';
+import { NotYet } from '../../components/page.tsx';
+import type { Live } from '../../components/use-live.ts';
+
+const SHOWN = 8;
+const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
+
+/** `count`: what is counted in the first column. */
+export function Breakdown({ answer, count }: { answer: Live<Measured>; count: 'Accepted' | 'Delivered' }) {
+  if (answer.data === undefined) return <NotYet error={answer.error} onAgain={answer.again} />;
+  const { Items } = answer.data.stats;
+  const rows = Items.filter(({ Group }) => Group !== null).slice(0, SHOWN);
+  if (rows.length === 0) return <p className="text-soft">Nothing was sent in this time.</p>;
+  return (
+    <table className="w-full border-collapse text-left tabular-nums">
+      <thead className="border-line border-b text-soft text-xs">
+        <tr>
+          <th className="py-1.5 pr-3 font-normal">Domain</th>
+          <th className="px-2 py-1.5 text-right font-normal">{count}</th>
+          <th className="w-32 px-2 py-1.5 font-normal">Delivery rate</th>
+          <th className="py-1.5 pl-2 text-right font-normal">Bounced</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ Group, Counts, Rates }) => (
+          <tr key={Group} className="border-line border-b">
+            <th scope="row" className="max-w-0 truncate py-1.5 pr-3 font-normal" title={Group ?? ''}>
+              <bdi>{Group}</bdi>
+            </th>
+            <td className="w-20 px-2 py-1.5 text-right">{(Counts[count] ?? 0).toLocaleString()}</td>
+            <td className="px-2 py-1.5">
+              <Share share={Rates.Delivered} />
+            </td>
+            <td className={`w-18 py-1.5 pl-2 text-right ${(Counts.Bounced ?? 0) > 0 ? '' : 'text-soft'}`}>
+              {(Counts.Bounced ?? 0).toLocaleString()}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Below this it is worth a look. */
+const LOW = 0.9;
+
+function Share({ share }: { share: number | null }) {
+  if (share === null) return <span className="text-soft">none yet</span>;
+  return (
+    <span className="flex items-center gap-2">
+      <span className="w-12 text-right">{PERCENT.format(share)}</span>
+      <span aria-hidden className="h-1.5 min-w-0 flex-1 rounded-full bg-hover">
+        <span
+          className={`block h-full rounded-full ${share < LOW ? 'bg-warn' : 'bg-good'}`}
+          style={{ width: `${share * 100}%` }}
+        />
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,119 @@
+/** What was sent: events over time as small charts over the same hours or days, and who sent and took the most. */
+import { useState } from 'react';
+import type { StatsAnswer } from '../../../src/client/api-types.ts';
+import { getStats, type Measured } from '../../api/overview.ts';
+import { NotYet, Section } from '../../components/page.tsx';
+import { useLive } from '../../components/use-live.ts';
+import { BarChart } from './bar-chart.tsx';
+import { Breakdown } from './breakdown.tsx';
+import { type Bars, barsOf, queryOf, type Range, type RangeName, rangeOf } from './ranges.ts';
+
+/** The server counts events anew: what took it long is asked for more rarely, so that twenty pages stay cheap. */
+const everyMs = (last: Measured | undefined) => Math.max(60_000, (last?.tookMs ?? 0) * 1_200);
+
+const SHOWN = [
+  { kind: 'Accepted', fill: 'fill-accent-fill', wide: true },
+  { kind: 'Delivered', fill: 'fill-good', wide: true },
+  { kind: 'Deferred', fill: 'fill-warn', wide: false },
+  { kind: 'Bounced', fill: 'fill-bad', wide: false },
+  { kind: 'Complained', fill: 'fill-bad', wide: false },
+] as const;
+
+export function Figures({ range: name }: { range: RangeName }) {
+  const range = rangeOf(name);
+  const ask = (more: object) => (signal: AbortSignal) =>
+    getStats({ ...queryOf(range, Date.now()), ...more }, signal);
+  const all = useLive(['stats', name], ask({}), everyMs);
+  const to = useLive(['stats', name, 'to'], ask({ GroupBy: 'RecipientDomain' }), everyMs);
+  const from = useLive(['stats', name, 'from'], ask({ GroupBy: 'Domain' }), everyMs);
+  if (all.data === undefined) return <NotYet error={all.error} onAgain={all.again} />;
+  return (
+    <div className="grid gap-6">
+      <Charts stats={all.data.stats} range={range} />
+      <div className="grid items-start gap-x-8 gap-y-6 min-[64rem]:grid-cols-2">
+        <Section title="Receiving domains">
+          <Breakdown answer={to} count="Delivered" />
+        </Section>
+        <Section title="Sender domains">
+          <Breakdown answer={from} count="Accepted" />
+        </Section>
+      </div>
+    </div>
+  );
+}
+
+function Charts({ stats, range }: { stats: StatsAnswer; range: Range }) {
+  const [pointed, setPointed] = useState<number | null>(null);
+  const bars = barsOf(stats, range);
+  const [all] = stats.Items;
+  return (
+    <div className="grid gap-x-6 gap-y-5 min-[44rem]:grid-cols-6">
+      {SHOWN.map(({ kind, fill, wide }) => (
+        <figure
+          key={kind}
+          className={`grid min-w-0 gap-1 ${wide ? 'min-[44rem]:col-span-3' : 'min-[44rem]:col-span-2'}`}
+        >
+          <Caption
+            kind={kind}
+            total={all?.Counts[kind] ?? 0}
+            rates={all?.Rates}
+            bars={bars}
+            pointed={pointed}
+            range={range}
+          />
+          <BarChart
+            label={`${kind} in ${range.long}: ${all?.Counts[kind] ?? 0}`}
+            counts={bars.counts(kind)}
+            fill={fill}
+            pointed={pointed}
+            onPoint={setPointed}
+          />
+          <div className="flex justify-between text-soft text-xs tabular-nums" aria-hidden>
+            <span>{timeText(bars.at[0] ?? 0, range)}</span>
+            <span>now</span>
+          </div>
+        </figure>
+      ))}
+    </div>
+  );
+}
+
+function Caption(props: {
+  kind: (typeof SHOWN)[number]['kind'];
+  total: number;
+  rates: StatsAnswer['Items'][number]['Rates'] | undefined;
+  bars: Bars;
+  pointed: number | null;
+  range: Range;
+}) {
+  const { kind, total, rates, bars, pointed, range } = props;
+  const rate = kind === 'Accepted' || kind === 'Deferred' ? null : (rates?.[kind] ?? null);
+  return (
+    <figcaption className="flex flex-wrap items-baseline gap-x-2">
+      <span>{kind}</span>
+      {pointed === null ? (
+        <>
+          <span className="font-semibold tabular-nums">{total.toLocaleString()}</span>
+          {rate !== null && <span className="text-soft tabular-nums">{percent(rate)}</span>}
+        </>
+      ) : (
+        <>
+          <span className="font-semibold tabular-nums">
+            {(bars.counts(kind)[pointed] ?? 0).toLocaleString()}
+          </span>
+          <span className="text-soft text-xs tabular-nums">{timeText(bars.at[pointed] ?? 0, range)}</span>
+        </>
+      )}
+    </figcaption>
+  );
+}
+
+const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
+export const percent = (share: number): string => PERCENT.format(share);
+
+const HOURS = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: '2-digit', minute: '2-digit' });
+const DAYS = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
+
+function timeText(at: number, { interval }: Range): string {
+  return (interval === 'hour' ? HOURS : DAYS).format(at);
+}

@@ -1,0 +1,55 @@
+/** The steps to the first delivered mail, while some are not done; once all were, nothing is asked again in this browser. */
+import { useQuery } from '@tanstack/react-query';
+import { Circle, CircleCheck } from 'lucide-react';
+import { getFirstFacts } from '../../api/overview.ts';
+import { CodeBlock } from '../../components/copy.tsx';
+import { Section } from '../../components/page.tsx';
+import { firstSteps } from './first-steps.ts';
+
+const KEY = 'postrider.first-run';
+const EVERY_MS = 30_000;
+
+export function FirstRun() {
+  const wasDone = localStorage.getItem(KEY) === 'done';
+  const { data } = useQuery({
+    queryKey: ['first-run'],
+    queryFn: ({ signal }) => getFirstFacts(signal),
+    enabled: !wasDone,
+    refetchInterval: EVERY_MS,
+  });
+  if (data === undefined || wasDone) return null;
+  const steps = firstSteps(data);
+  const left = steps.filter(({ done }) => !done);
+  if (left.length === 0) {
+    localStorage.setItem(KEY, 'done');
+    return null;
+  }
+  const [next] = left;
+  return (
+    <Section title="First steps" aside={`${steps.length - left.length} of ${steps.length} done`}>
+      <ol className="grid rounded-md border border-line">
+        {steps.map((step) => {
+          const Icon = step.done ? CircleCheck : Circle;
+          return (
+            <li key={step.name} className="flex gap-2.5 border-line px-3 py-2 not-first:border-t">
+              <Icon
+                size={18}
+                aria-label={step.done ? 'Done' : 'Not done'}
+                className={`mt-px shrink-0 ${step.done ? 'text-good' : 'text-soft'}`}
+              />
+              <div className="grid min-w-0 flex-1 gap-1.5">
+                <p className={step.done ? 'text-soft' : 'font-medium'}>{step.name}</p>
+                {step === next && (
+                  <>
+                    <p className="text-soft">{step.hint}</p>
+                    {step.command !== undefined && <CodeBlock text={step.command} label="Copy the command" />}
+                  </>
+                )}
+              </div>
+            </li>
+          );
+        })}
+      </ol>
+    </Section>
+  );
+}

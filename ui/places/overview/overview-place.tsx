@@ -1,0 +1,65 @@
+/** The overview: is anything wrong and what helps, before any figure; then what was sent, and how it was taken. */
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
+import type { Attention } from '../../../src/client/api-types.ts';
+import { getAttention } from '../../api/overview.ts';
+import { NotYet, Page, Section } from '../../components/page.tsx';
+import { Segments } from '../../components/segments.tsx';
+import { useLive } from '../../components/use-live.ts';
+import { AttentionList } from './attention-list.tsx';
+import { FirstRun } from './first-run.tsx';
+import { RANGES } from './ranges.ts';
+
+/** Loaded when what is wrong is on the screen. */
+const Figures = lazy(async () => ({ default: (await import('./figures.tsx')).Figures }));
+const EVERY_MS = 15_000;
+export const ATTENTION = ['attention'] as const;
+
+export function OverviewPlace() {
+  const { range = '24h' } = useSearch({ from: '/overview' });
+  const navigate = useNavigate({ from: '/overview' });
+  const { data, error, again } = useLive(ATTENTION, getAttention, EVERY_MS);
+  return (
+    <Page title="Overview" error={error} tools={data !== undefined && <Waiting attention={data} />}>
+      {data === undefined ? (
+        <NotYet error={error} onAgain={again} />
+      ) : (
+        <>
+          <AttentionList attention={data} />
+          <FirstRun />
+          <Section
+            title="Sent mail"
+            aside={
+              <Segments
+                label="How far back"
+                value={range}
+                onValue={(next) =>
+                  void navigate({ search: next === '24h' ? {} : { range: next }, replace: true })
+                }
+                choices={RANGES.map(({ value, name }) => ({ value, name }))}
+              />
+            }
+          >
+            <Suspense fallback={<div className="h-64" />}>
+              <Figures range={range} />
+            </Suspense>
+          </Section>
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Waiting({ attention: { Waiting: waiting, Complete } }: { attention: Attention }) {
+  const sum = waiting.critical + waiting.normal + waiting.bulk;
+  return (
+    <p className="text-soft tabular-nums">
+      <Link to="/queue" className="text-accent hover:underline">
+        {sum.toLocaleString()}
+        {Complete ? '' : '+'} waiting
+      </Link>
+      {sum > 0 &&
+        ` · ${waiting.critical.toLocaleString()} critical, ${waiting.normal.toLocaleString()} normal, ${waiting.bulk.toLocaleString()} bulk`}
+    </p>
+  );
+}

@@ -1,0 +1,51 @@
+/** How far back the figures go, and the bars that they are drawn in. Pure. */
+import type { StatsAnswer } from '../../../src/client/api-types.ts';
+import type { Query } from '../../api/call.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+export const RANGES = [
+  { value: '24h', name: 'Day', long: 'the last 24 hours', ms: DAY, interval: 'hour', barMs: HOUR },
+  { value: '7d', name: 'Week', long: 'the last 7 days', ms: 7 * DAY, interval: 'hour', barMs: 6 * HOUR },
+  { value: '30d', name: 'Month', long: 'the last 30 days', ms: 30 * DAY, interval: 'day', barMs: DAY },
+  { value: '90d', name: '90 days', long: 'the last 90 days', ms: 90 * DAY, interval: 'day', barMs: DAY },
+] as const;
+
+export type RangeName = (typeof RANGES)[number]['value'];
+export type Range = (typeof RANGES)[number];
+
+export function rangeOf(name: RangeName): Range {
+  return RANGES.find(({ value }) => value === name) ?? RANGES[0];
+}
+
+/** Whole bars, the last of them under way. */
+export function queryOf({ ms, barMs, interval }: Range, now: number): Query {
+  const to = Math.floor(now / barMs) * barMs + barMs;
+  return { From: new Date(to - ms).toISOString(), To: new Date(to).toISOString(), Interval: interval };
+}
+
+export interface Bars {
+  /** When each begins, epoch milliseconds. */
+  at: readonly number[];
+  /** By kind: a number for each bar. */
+  counts(kind: string): readonly number[];
+}
+
+/** Times without events are 0. */
+export function barsOf({ From, To, Items }: StatsAnswer, { barMs }: Range): Bars {
+  const from = Math.floor(Date.parse(From) / barMs) * barMs;
+  const size = Math.max(1, Math.ceil((Date.parse(To) - from) / barMs));
+  const intervals = Items[0]?.Intervals ?? [];
+  return {
+    at: Array.from({ length: size }, (_, place) => from + place * barMs),
+    counts(kind) {
+      const sums = new Array<number>(size).fill(0);
+      for (const { At, Counts } of intervals) {
+        const place = Math.floor((Date.parse(At) - from) / barMs);
+        sums[place] = (sums[place] ?? 0) + (Counts[kind] ?? 0);
+      }
+      return sums.slice(0, size);
+    },
+  };
+}

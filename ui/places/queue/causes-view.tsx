@@ -1,0 +1,153 @@
+/** What failed, or waits, for one reason that several recipients share: what was said, what to do, and all of it again. */
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { CircleCheck } from 'lucide-react';
+import { useState } from 'react';
+import type { Cause } from '../../../src/client/api-types.ts';
+import { listCauses, resendAll } from '../../api/queue.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { NotYet } from '../../components/page.tsx';
+import { Time } from '../../components/time.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { messageOf } from '../../components/undoable.ts';
+import { countOf } from './reason-words.ts';
+
+export function CausesView() {
+  const causes = useInfiniteQuery({
+    queryKey: ['queue', 'causes'],
+    queryFn: ({ pageParam, signal }) => listCauses(pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.NextCursor ?? undefined,
+    refetchOnWindowFocus: 'always',
+  });
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = causes;
+  if (data === undefined) return <NotYet error={error} onAgain={() => void refetch()} />;
+  const items = data.pages
+    .flatMap((page) => page.Items)
+    .filter(({ Waiting, Failed }) => Waiting + Failed > 0);
+  if (items.length === 0)
+    return (
+      <Notice title="Nothing failed" icon={<CircleCheck aria-hidden />}>
+        What several recipients fail or wait for stands here once, with what to do about it.
+      </Notice>
+    );
+  return (
+    <>
+      <ul aria-label="Causes" className="grid border-line border-t">
+        {items.map((cause) => (
+          <CauseItem key={cause.CauseID} cause={cause} />
+        ))}
+      </ul>
+      {hasNextPage && (
+        <Button
+          className="justify-self-start"
+          disabled={isFetchingNextPage}
+          onClick={() => void fetchNextPage()}
+        >
+          Show older causes
+        </Button>
+      )}
+    </>
+  );
+}
+
+function CauseItem({ cause }: { cause: Cause }) {
+  const [isAsking, setAsking] = useState(false);
+  const { Site, SenderDomain, Reply, Explanation, Waiting, Failed } = cause;
+  return (
+    <li className="flex flex-wrap items-start gap-x-4 gap-y-2 border-line border-b py-3">
+      <div className="grid min-w-0 flex-1 basis-72 gap-1">
+        <p className="flex flex-wrap items-baseline gap-x-3">
+          <span className="font-medium">
+            <bdi>{Site}</bdi>
+          </span>
+          {SenderDomain !== null && (
+            <span className="text-soft">
+              from <bdi>{SenderDomain}</bdi>
+            </span>
+          )}
+          {Failed > 0 && <span className="text-bad tabular-nums">{countUpTo(Failed)} failed</span>}
+          {Waiting > 0 && <span className="text-warn tabular-nums">{countUpTo(Waiting)} waiting</span>}
+        </p>
+        <p>
+          <Sentence text={Explanation} />
+        </p>
+        <p className="line-clamp-3 font-mono text-soft text-xs" title={Reply} dir="ltr">
+          {Reply}
+        </p>
+        <p className="text-soft text-xs">
+          first <Time at={cause.FirstSeen} /> · last <Time at={cause.LastSeen} />
+          {cause.Example !== null && (
+            <>
+              {' '}
+              · for example <bdi>{cause.Example.Recipient}</bdi>
+            </>
+          )}{' '}
+          ·{' '}
+          <Link
+            to="/messages"
+            search={{ q: `cause:${cause.CauseID}` }}
+            className="text-accent hover:underline"
+          >
+            show the messages
+          </Link>
+        </p>
+      </div>
+      <Button onClick={() => setAsking(true)}>Resend all…</Button>
+      {isAsking && <ResendDialog cause={cause} onClose={() => setAsking(false)} />}
+    </li>
+  );
+}
+
+function ResendDialog({ cause, onClose }: { cause: Cause; onClose(): void }) {
+  const queries = useQueryClient();
+  const [queued, setQueued] = useState<number | null>(null);
+  const count = cause.Waiting + cause.Failed;
+  const go = async (): Promise<void> => {
+    setQueued(0);
+    try {
+      const sum = await resendAll(cause, setQueued);
+      toast({ text: `${countOf(sum, 'recipient')} of ${cause.Site} queued again` });
+    } catch (error) {
+      toast({ text: `Not all were queued again: ${messageOf(error)}` });
+    }
+    void queries.invalidateQueries({ queryKey: ['queue'] });
+    onClose();
+  };
+  return (
+    <Dialog title={`Resend to ${cause.Site}`} onClose={onClose}>
+      <p>
+        {countUpTo(count)} {count === 1 ? 'recipient is' : 'recipients are'} queued again and sent within the
+        usual limits. Do this once the cause is mended: what fails again bounces again. Who was suppressed
+        since is left out.
+      </p>
+      <div className="mt-4 flex items-center justify-end gap-2">
+        {queued !== null && <span className="mr-auto text-soft tabular-nums">{queued} queued</span>}
+        <Button onClick={onClose}>Cancel</Button>
+        <Button look="main" disabled={queued !== null} onClick={() => void go()}>
+          Resend
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** A sentence of the server, what stands in backticks as code. */
+function Sentence({ text }: { text: string }) {
+  return text.split('`').map((part, place) =>
+    place % 2 === 0 ? (
+      part
+    ) : (
+      <code key={part} className="font-mono text-xs">
+        {part}
+      </code>
+    ),
+  );
+}
+
+/** The API counts up to 10,000 of each. */
+function countUpTo(count: number): string {
+  return count >= 10_000 ? `${count.toLocaleString()}+` : count.toLocaleString();
+}

@@ -1,0 +1,82 @@
+/** What is held back, by whom it was said or not: what it is, why, since and until when; released with a way back. */
+import { useQueryClient } from '@tanstack/react-query';
+import { CircleCheck } from 'lucide-react';
+import { useState } from 'react';
+import type { Hold, HoldsAnswer } from '../../../src/client/api-types.ts';
+import { releaseHold } from '../../api/queue.ts';
+import { Button } from '../../components/button.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { NotYet } from '../../components/page.tsx';
+import { Time, Until } from '../../components/time.tsx';
+import { undoable } from '../../components/undoable.ts';
+import type { Live } from '../../components/use-live.ts';
+
+export function HoldsView({ holds, onHold }: { holds: Live<HoldsAnswer>; onHold(): void }) {
+  const { data } = holds;
+  if (data === undefined) return <NotYet error={holds.error} onAgain={holds.again} />;
+  if (data.Items.length === 0)
+    return (
+      <Notice title="No mail is held" icon={<CircleCheck aria-hidden />}>
+        <p className="mb-3">A hold keeps mail back until you release it: of a domain, to a site, or all.</p>
+        <Button onClick={onHold}>Hold mail…</Button>
+      </Notice>
+    );
+  return (
+    <>
+      <HoldList holds={data.Items} />
+      {data.HasMore && <p className="text-soft">There are more: postrider queue holds lists all.</p>}
+    </>
+  );
+}
+
+export function HoldList({ holds }: { holds: readonly Hold[] }) {
+  const queries = useQueryClient();
+  const [leaving, setLeaving] = useState<ReadonlySet<string>>(new Set());
+  const release = (hold: Hold): void => {
+    setLeaving((before) => new Set(before).add(hold.HoldID));
+    undoable({
+      text: `${wordsOf(hold)} is released`,
+      run: (isLeaving) => releaseHold(hold.HoldID, isLeaving),
+      onBack: () => setLeaving((before) => new Set([...before].filter((id) => id !== hold.HoldID))),
+      onDone: () => void queries.invalidateQueries({ queryKey: ['queue'] }),
+    });
+  };
+  return (
+    <ul aria-label="Holds" className="grid border-line border-t">
+      {holds
+        .filter(({ HoldID }) => !leaving.has(HoldID))
+        .map((hold) => (
+          <li
+            key={hold.HoldID}
+            className="flex flex-wrap items-center gap-x-4 gap-y-1 border-line border-b py-2.5"
+          >
+            <div className="grid min-w-0 flex-1 basis-60 gap-0.5">
+              <p className="font-medium">{wordsOf(hold)}</p>
+              <p>{hold.Reason}</p>
+              <p className="text-soft text-xs">
+                since <Time at={hold.CreatedAt} /> ·{' '}
+                {hold.Until === null ? (
+                  'until it is released'
+                ) : (
+                  <>
+                    ends <Until at={hold.Until} />
+                  </>
+                )}
+              </p>
+            </div>
+            <Button onClick={() => release(hold)}>Release</Button>
+          </li>
+        ))}
+    </ul>
+  );
+}
+
+function wordsOf({ SenderDomain, RecipientDomain, Site, Priority }: Hold): string {
+  const parts = [
+    ...(Priority === null ? [] : [`of priority ${Priority}`]),
+    ...(SenderDomain === null ? [] : [`from ${SenderDomain}`]),
+    ...(RecipientDomain === null ? [] : [`to ${RecipientDomain}`]),
+    ...(Site === null ? [] : [`to the site ${Site}`]),
+  ];
+  return parts.length === 0 ? 'All mail' : `Mail ${parts.join(' ')}`;
+}

@@ -1,0 +1,113 @@
+/**
+ * One site: why its mail waits and until when, what may be done, its paths with their limits, and when it was closed. Found
+ * by any of its names: a recipient domain, a provider, a relay.
+ */
+import { Link, useParams } from '@tanstack/react-router';
+import { ArrowLeft, Pause, Zap } from 'lucide-react';
+import { useState } from 'react';
+import type { QueueAnswer, Site } from '../../../src/client/api-types.ts';
+import { getQueue, getSite } from '../../api/queue.ts';
+import { Button } from '../../components/button.tsx';
+import { NotYet, Page, Section } from '../../components/page.tsx';
+import { useKeys } from '../../components/use-keys.ts';
+import { useLive } from '../../components/use-live.ts';
+import { HoldDialog } from './hold-dialog.tsx';
+import { HoldList } from './holds-view.tsx';
+import { LimitsTable } from './limits-table.tsx';
+import { PathSection } from './path-section.tsx';
+import { countOf, countText, reasonText } from './reason-words.ts';
+import { SiteHistory } from './site-history.tsx';
+import { SiteQueues } from './site-queues.tsx';
+import { useTry } from './use-try.ts';
+
+const EVERY_MS = 10_000;
+
+export function SitePage() {
+  const { site } = useParams({ from: '/queue/$site' });
+  const { data, error, again } = useLive(
+    ['queue', 'site', site],
+    (signal) => getSite(site, signal),
+    EVERY_MS,
+  );
+  const queue = useLive(['queue', 'list'], getQueue, EVERY_MS);
+  const [isHolding, setHolding] = useState(false);
+  const { tryNow, isTrying } = useTry(site);
+  useKeys({ u: () => history.back() });
+  return (
+    <Page
+      error={error}
+      title={
+        <span className="flex items-center gap-2">
+          <Link
+            to="/queue"
+            aria-label="Back to the queue"
+            title="Back to the queue (u)"
+            className="grid size-8 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink"
+          >
+            <ArrowLeft size={16} aria-hidden />
+          </Link>
+          <bdi>{site}</bdi>
+        </span>
+      }
+      tools={
+        <div className="ml-auto flex gap-2">
+          <Button onClick={() => setHolding(true)}>
+            <Pause size={14} aria-hidden /> Hold…
+          </Button>
+          <Button look="main" onClick={tryNow} disabled={isTrying}>
+            <Zap size={14} aria-hidden /> Try now
+          </Button>
+        </div>
+      }
+    >
+      {data === undefined ? (
+        <NotYet error={error} onAgain={again} />
+      ) : (
+        <SiteFacts site={data} queue={queue.data} />
+      )}
+      {isHolding && <HoldDialog site={site} onClose={() => setHolding(false)} />}
+    </Page>
+  );
+}
+
+function SiteFacts({ site, queue }: { site: Site; queue: QueueAnswer | undefined }) {
+  const queues = queue?.Queues.filter((one) => one.Site === site.Site) ?? [];
+  return (
+    <>
+      <Section title={`${countText(site.Waiting, site.Complete)} waiting`}>
+        {site.Note !== '' && <p className="text-soft">{site.Note}.</p>}
+        {site.Reasons.length > 0 && (
+          <ul aria-label="Why it waits" className="grid gap-1">
+            {site.Reasons.map(({ Reason, Count }) => (
+              <li key={Reason}>
+                {reasonText(Reason)} <span className="text-soft tabular-nums">({countText(Count)})</span>
+              </li>
+            ))}
+          </ul>
+        )}
+        {queues.length > 0 && <SiteQueues queues={queues} />}
+      </Section>
+      {site.Holds.length > 0 && (
+        <Section title={countOf(site.Holds.length, 'hold')}>
+          <HoldList holds={site.Holds} />
+        </Section>
+      )}
+      {site.Relays.map(({ Relay, Failures, Why }) => (
+        <Section key={Relay} title={`Relay ${Relay}`}>
+          <p className="text-bad">
+            Failed {countOf(Failures, 'time')} in a row: {Why}
+          </p>
+        </Section>
+      ))}
+      {site.Paths.map((path) => (
+        <PathSection key={`${path.Source}>${path.Site}`} path={path} isOnly={site.Paths.length === 1} />
+      ))}
+      {site.Paths.length === 0 && site.Limits.length > 0 && (
+        <Section title="Limits it would begin with">
+          <LimitsTable limits={site.Limits} />
+        </Section>
+      )}
+      <SiteHistory history={site.History} />
+    </>
+  );
+}

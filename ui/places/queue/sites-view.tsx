@@ -1,0 +1,106 @@
+/** Sites by age, the most waiting first: a table, on a phone a list. */
+import { CheckCheck, Search, SearchX } from 'lucide-react';
+import { useRef } from 'react';
+import type { QueueAnswer } from '../../../src/client/api-types.ts';
+import { Button } from '../../components/button.tsx';
+import { useMedia } from '../../components/media.ts';
+import { Notice } from '../../components/notice.tsx';
+import { useKeys } from '../../components/use-keys.ts';
+import { SiteItem, SiteTableRow } from './site-row.tsx';
+import { AGES, fits, sitesOf } from './sites.ts';
+
+/** The table has room for its columns. */
+const TABLE = '(min-width: 58rem)';
+
+export function SitesView({
+  answer,
+  text,
+  onText,
+}: {
+  answer: QueueAnswer;
+  text: string;
+  onText(text: string): void;
+}) {
+  const box = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const isTable = useMedia(TABLE);
+  const all = sitesOf(answer.Queues);
+  const rows = all.filter((row) => fits(row, text));
+  useKeys({
+    '/': () => box.current?.focus(),
+    j: () => step(list.current, 1),
+    k: () => step(list.current, -1),
+  });
+  if (all.length === 0)
+    return (
+      <Notice title="Nothing waits" icon={<CheckCheck aria-hidden />}>
+        Mail that cannot be sent at once stands here, with the reason and the time of the next try.
+      </Notice>
+    );
+  return (
+    <div ref={list} className="grid gap-2">
+      <label className="flex min-h-8 max-w-md items-center gap-2 rounded-md border border-line-strong px-2.5 focus-within:outline-2 focus-within:outline-accent">
+        <Search size={14} aria-hidden className="text-soft" />
+        <input
+          ref={box}
+          type="search"
+          value={text}
+          onChange={(event) => onText(event.target.value)}
+          onKeyDown={({ key, currentTarget }) => {
+            if (key === 'Escape') currentTarget.blur();
+            if (key === 'Enter') step(list.current, 1);
+          }}
+          placeholder="Site, sender domain or reason"
+          aria-label="Find a site"
+          aria-keyshortcuts="/"
+          className="min-w-0 flex-1 bg-transparent outline-none"
+        />
+      </label>
+      {rows.length === 0 ? (
+        <Notice title="Nothing found" icon={<SearchX aria-hidden />}>
+          <Button onClick={() => onText('')}>Show all sites</Button>
+        </Notice>
+      ) : isTable ? (
+        <table className="w-full table-fixed border-collapse text-left tabular-nums">
+          <thead className="border-line border-b text-soft text-xs">
+            <tr>
+              <th className="w-3/12 py-1.5 pr-3 font-normal">Site</th>
+              <th className="w-20 px-2 py-1.5 text-right font-normal">Waiting</th>
+              {AGES.map((name) => (
+                <th key={name} className="w-17 whitespace-nowrap px-1.5 py-1.5 text-right font-normal">
+                  {name}
+                </th>
+              ))}
+              <th className="px-3 py-1.5 font-normal">Why</th>
+              <th className="w-24 px-2 py-1.5 font-normal">Next try</th>
+              <th className="w-18 py-1.5">
+                <span className="sr-only">Actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <SiteTableRow key={row.site} row={row} />
+            ))}
+          </tbody>
+        </table>
+      ) : (
+        <ul aria-label="Sites" className="grid border-line border-t">
+          {rows.map((row) => (
+            <SiteItem key={row.site} row={row} />
+          ))}
+        </ul>
+      )}
+      {answer.More && (
+        <p className="text-soft">More sites wait. These are the hundred queues that are due first.</p>
+      )}
+    </div>
+  );
+}
+
+/** The focus goes to the next or the last link of a row. */
+function step(list: HTMLElement | null, by: 1 | -1): void {
+  const links = [...(list?.querySelectorAll<HTMLElement>('a[data-row]') ?? [])];
+  const at = links.indexOf(document.activeElement as HTMLElement);
+  links[at < 0 ? 0 : Math.min(links.length - 1, Math.max(0, at + by))]?.focus();
+}

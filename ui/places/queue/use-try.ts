@@ -1,0 +1,29 @@
+/** Tries a site now, says what came of it, and shows the queue as it is then. */
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { ApiError } from '../../api/call.ts';
+import { trySite } from '../../api/queue.ts';
+import { toast } from '../../components/toasts.tsx';
+import { messageOf } from '../../components/undoable.ts';
+
+export function useTry(site: string): { tryNow(): void; isTrying: boolean } {
+  const queries = useQueryClient();
+  const { mutate, isPending } = useMutation({
+    mutationFn: () => trySite(site),
+    onSuccess: ({ Tried }) =>
+      toast({
+        text:
+          Tried > 0
+            ? `${site} is tried now with one message`
+            : `${site} is open: what waits goes when it is due`,
+      }),
+    onError: (error) =>
+      toast({
+        text:
+          error instanceof ApiError && error.status === 404
+            ? `${site} was not tried since the start: what waits goes when it is due`
+            : `Not tried: ${messageOf(error)}`,
+      }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['queue'] }),
+  });
+  return { tryNow: () => mutate(), isTrying: isPending };
+}
