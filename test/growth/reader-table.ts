@@ -94,7 +94,8 @@ import { positionOf } from '../../src/pipeline/compose/template/template-error.t
 import { afterUrlText, URL_START } from '../../src/pipeline/compose/template/url-position.ts';
 import { textFromHtml } from '../../src/pipeline/compose/text-from-html.ts';
 import { createClassifier } from '../../src/pipeline/deliver/outcome/classifier/classify.ts';
-import { kindsOf, meaningsOf, readingOf } from '../../src/pipeline/deliver/outcome/classifier/meanings.ts';
+import { featuresOf, learnedOf, likelihoods } from '../../src/pipeline/deliver/outcome/classifier/learned.ts';
+import { kindsOf, meaningsOf } from '../../src/pipeline/deliver/outcome/classifier/meanings.ts';
 import {
   enhancedIn,
   readReply,
@@ -477,7 +478,10 @@ export const READERS: Readonly<Record<string, Reader>> = {
     classifier.classify({ stage: 'data', code: 550, enhanced: null, text, origin: 'remote' } as never),
   'pipeline/deliver/outcome/classifier/meanings.ts kindsOf': kindsOf,
   'pipeline/deliver/outcome/classifier/meanings.ts meaningsOf': meaningsOf,
-  'pipeline/deliver/outcome/classifier/meanings.ts readingOf': (text) => readingOf(text, 'rcpt'),
+  'pipeline/deliver/outcome/classifier/learned.ts featuresOf': (text) => featuresOf(text, 'rcpt', null),
+  'pipeline/deliver/outcome/classifier/learned.ts likelihoods': (text) =>
+    likelihoods(featuresOf(text, 'rcpt', null), new Map(), 3),
+  'pipeline/deliver/outcome/classifier/learned.ts learnedOf': (text) => learnedOf(text, 'rcpt', null),
   'pipeline/deliver/outcome/classifier/normalise.ts enhancedIn': enhancedIn,
   'pipeline/deliver/outcome/classifier/normalise.ts readReply': (text) => [
     readReply(text),

@@ -86,7 +86,7 @@ const TIMEOUT_FAILURES = 3;
 const REPUTATION_PAUSE_MS = 60_000;
 /** A far end that ends a connection so soon after the last reply does not do it because the connection was idle. */
 const AT_ONCE_MS = 1_000;
-const MESSAGES_LEARNT_MS = 24 * 3_600_000;
+const MESSAGES_LEARNED_MS = 24 * 3_600_000;
 /** A whole mail address including its domain, in any form. */
 const ADDRESS = /[^\s<>"(),;:]{1,320}@[^\s<>"(),;:]{1,255}/g;
 
@@ -134,7 +134,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     if (most === null) return;
     deps.overrides.note({
       ...{ scope: 'path', key: pathKey(source, site), param: 'messagesPerConnection', value: most },
-      until: clock.now() + MESSAGES_LEARNT_MS,
+      until: clock.now() + MESSAGES_LEARNED_MS,
       rule: 'connection_limited',
       why: `${endpoint.host} ended two connections, each after ${most} ${most === 1 ? 'message' : 'messages'}`,
     });

@@ -1,14 +1,14 @@
 /**
- * The reply classifier: normalises the reply, then tries the rules in order, then the kinds of words in it
- * (meanings.ts), then the table of enhanced codes (RFC 3463), then the stage. The first step that recognises the reply
- * decides. If reply code (RFC 5321 §4.2.1) and enhanced code have different classes, the reply code counts. Texts that
- * we wrote ourselves are never compared with text rules. Unknown failures are temporary, or refused without a
- * consequence for the address.
+ * The reply classifier. Each category gets a score: how likely the weights learned from labelled replies find it
+ * (learned.ts), plus a fixed number if a rule that knows the wording (rules.json) says it, or the codes of the reply
+ * (RFC 3463, RFC 5321 §4.2). The highest score decides. A rule of the operator decides alone. If reply code and enhanced
+ * code have different classes, the reply code counts. For texts that we wrote ourselves only the codes count. Unknown
+ * failures are temporary, or refused without a consequence for the address.
  */
 import { readFileSync } from 'node:fs';
 import type { BounceScope } from '../../../../model/bounce.ts';
 import type { Category } from './categories.ts';
-import { type Reading, readingOf } from './meanings.ts';
+import { learnedOf } from './learned.ts';
 import { enhancedIn, retryHintMs, subjectOf } from './normalise.ts';
 import { namesOtherSubjects } from './other-subjects.ts';
 import { type Prefilter, prefilterOf } from './prefilter.ts';
@@ -66,40 +66,52 @@ export function createClassifier(shipped = shippedRules()): Classifier {
       `reply rules: ${own.errors.map((e) => `#${e.index} ${e.id}: ${e.message}`).join('; ')}`,
     );
   }
-  const shippedOnes: ReadonlySet<Rule> = new Set(own.rules);
-  let rules = own.rules;
+  const shippedOnes = own.rules;
+  let operators: readonly Rule[] = [];
   return {
     classify(question) {
-      const verdict = classifyWith(rules, providers, question);
+      const verdict = classifyWith({ operators, shipped: shippedOnes, providers }, question);
       if (verdict.suppress === 'no' || isPlain(verdict.ruleId, question)) return verdict;
       return { ...verdict, suppress: 'no', confidence: 'medium' };
     },
     useOperatorRules(json) {
       const read = readRules(json, providers.ids);
       if (read.kind === 'refused') return { kind: 'kept', errors: read.errors };
-      rules = [...read.rules, ...own.rules];
+      operators = read.rules;
       return { kind: 'used', count: read.rules.length };
     },
     get ruleCount() {
-      return rules.length;
+      return operators.length + shippedOnes.length;
     },
   };
 
   /** Whether the reply can only be about the recipient. */
   function isPlain(ruleId: string, { code, enhanced, text, mx }: ReplyQuestion): boolean {
-    const rule = rules.find(({ id }) => id === ruleId);
     // A rule of the operator, or of one provider for its own server.
-    if (rule !== undefined && (!shippedOnes.has(rule) || (rule.provider !== undefined && mx !== undefined)))
+    if (operators.some(({ id }) => id === ruleId)) return true;
+    if (mx !== undefined && shippedOnes.some(({ id, provider }) => id === ruleId && provider !== undefined))
       return true;
-    return !namesOtherSubjects(subjectOf(code, enhanced ?? enhancedIn(text), text), mx);
+    // What is wrong with a command is not wrong with a mailbox (RFC 5321 §4.2.2).
+    return (
+      (code < 500 || code > 504) &&
+      !namesOtherSubjects(subjectOf(code, enhanced ?? enhancedIn(text), text), mx)
+    );
   }
 }
 
 /** Codes with only one meaning (RFC 5321 §4.2.2, RFC 4954 §6), whatever the text says. */
 const SPEAKING_CODES: ReadonlySet<number> = new Set([503, 535]);
 
-function classifyWith(rules: readonly Rule[], providers: Providers, question: ReplyQuestion): Verdict {
-  const { stage, code, text } = question;
+interface Knowledge {
+  operators: readonly Rule[];
+  shipped: readonly Rule[];
+  providers: Providers;
+}
+
+function classifyWith(
+  { operators, shipped, providers }: Knowledge,
+  { stage, code, enhanced: given, text, mx, origin }: ReplyQuestion,
+): Verdict {
   const permanent = code >= 500 && code < 600;
   if (code < 400 || code >= 600) {
     return verdictOf({
@@ -111,80 +123,99 @@ function classifyWith(rules: readonly Rule[], providers: Providers, question: Re
     });
   }
   const group = stageGroupOf(stage);
-  const enhanced = question.enhanced ?? enhancedIn(text);
-  const hintMs = retryHintMs(text);
-  let guess: Rule | Reading | null = null;
-  if (question.origin === 'remote' && group !== null) {
-    const subject = subjectOf(code, enhanced, text);
-    const prefilter = prefilterOf(subject);
-    const provider =
-      (question.mx === undefined ? null : providers.ofHost(question.mx)) ?? providers.ofText(subject);
-    const rule =
-      provider === null && question.mx === undefined
-        ? anyProvidersRule(rules, subject, prefilter, group)
-        : rules.find(
-            (one) =>
-              (one.provider === undefined || one.provider === provider) &&
-              ruleMatches(one, subject, prefilter, group),
-          );
-    const mayRead = !SPEAKING_CODES.has(code) && stage !== 'auth';
-    const reading =
-      mayRead && (rule === undefined || rule.confidence === 'low') ? readingOf(subject, group) : null;
-    const known = reading === null || reading.confidence === 'low' ? rule : reading;
-    guess = reading;
-    if (known !== undefined) return ofText(known);
-  }
-  if (code === 421) {
-    return verdictOf({
-      category: 'service_unavailable',
-      permanent,
-      stage,
-      ruleId: 'code:421',
-      hintMs,
-      closing: true,
-    });
-  }
-  // 535 only answers a login (RFC 4954 §6), at any stage.
-  if (stage === 'auth' || code === 535) {
-    return verdictOf({
-      category: 'relay_login_failed',
-      permanent,
-      stage,
-      ruleId: stage === 'auth' ? 'stage:auth' : 'code:535',
-      hintMs,
-    });
-  }
-  if (code === 503) {
-    return verdictOf({ category: 'protocol_error', permanent: false, stage, ruleId: 'code:503', hintMs });
-  }
-  const known = isPathStage(stage) ? null : byEnhanced(enhanced, permanent, stage);
-  // A doubtful code counts less than words that ask to wait.
-  const asksForPatience = guess?.category === 'service_unavailable' && !permanent;
-  if (known !== null && (known.confidence === 'high' || !asksForPatience)) {
-    return verdictOf({ ...known, permanent, stage, ruleId: `code:${known.ruleId}`, hintMs });
-  }
-  return guess === null ? byStage(stage, permanent, hintMs) : ofText(guess);
+  const enhanced = given ?? enhancedIn(text);
+  const said = { permanent, stage, hintMs: retryHintMs(text), closing: code === 421 };
+  const figures = byFigures(code, enhanced, stage);
+  // After a bad sequence of commands a fresh connection may do (RFC 5321 §4.2.2).
+  const byCodes = (confidence = figures.confidence) =>
+    verdictOf({ ...figures, ...said, confidence, permanent: permanent && code !== 503 });
+  if (origin === 'local' || group === null) return byCodes();
 
-  /** The words alone are doubtful, and the enhanced code says the same of the recipient (RFC 3463 §3.2, §3.3). */
-  function isSaidTwice({ category, confidence }: Rule | Reading): boolean {
-    if (confidence !== 'medium' || stage !== 'rcpt' || !permanent) return false;
-    const figures = byEnhanced(enhanced, permanent, stage);
-    return figures?.confidence === 'high' && figures.category === category;
-  }
+  const subject = subjectOf(code, enhanced, text);
+  const prefilter = prefilterOf(subject);
+  const provider = (mx === undefined ? null : providers.ofHost(mx)) ?? providers.ofText(subject);
+  const find = (rules: readonly Rule[]) =>
+    provider === null && mx === undefined
+      ? anyProvidersRule(rules, subject, prefilter, group)
+      : rules.find(
+          (one) =>
+            (one.provider === undefined || one.provider === provider) &&
+            ruleMatches(one, subject, prefilter, group),
+        );
+  const operatorsRule = find(operators);
+  if (operatorsRule !== undefined) return verdictOf({ ...ofRule(operatorsRule), ...said });
+  const rule = find(shipped);
+  if (SPEAKING_CODES.has(code) || stage === 'auth')
+    return rule === undefined ? byCodes() : verdictOf({ ...ofRule(rule), ...said });
 
-  function ofText(found: Rule | Reading): Verdict {
+  const scores = new Map(learnedOf(subject, group, provider));
+  const add = (category: Category, weight: number) =>
+    scores.set(category, (scores.get(category) ?? NEVER_LEARNED) + weight);
+  add(figures.category, CODES_WEIGHT[figures.confidence]);
+  // A rule for this provider's own servers counts twice.
+  if (rule !== undefined)
+    add(rule.category, RULE_WEIGHT[rule.confidence] * (rule.provider === undefined ? 1 : 2));
+  const { category, share } = mostLikely(scores, permanent);
+  if (rule?.category === category) {
+    // Words that are doubtful alone are not when the enhanced code says the same of the recipient (RFC 3463 §3.2, §3.3).
+    const isSaidTwice = stage === 'rcpt' && figures.category === category && figures.confidence === 'high';
     return verdictOf({
-      category: found.category,
-      permanent,
-      stage,
-      ruleId: found.id,
-      scope: found.scope,
-      confidence: isSaidTwice(found) ? 'high' : found.confidence,
-      waitMs: 'waitMs' in found ? found.waitMs : undefined,
-      hintMs,
-      closing: code === 421,
+      ...ofRule(rule),
+      ...said,
+      confidence: isSaidTwice && rule.confidence === 'medium' ? 'high' : rule.confidence,
     });
   }
+  // If a rule says something else, nothing is sure.
+  const doubted = rule === undefined ? undefined : 'medium';
+  if (figures.category === category || share < LEAST)
+    return byCodes(figures.confidence === 'high' ? doubted : undefined);
+  const confidence = share < LIKELY ? 'low' : share < SURE ? 'medium' : (doubted ?? 'high');
+  return verdictOf({ category, confidence, ruleId: 'learned', ...said });
+}
+
+/** What rules and codes add to the learned likelihood, which is a logarithm. */
+const CODES_WEIGHT: Readonly<Record<Confidence, number>> = { high: 2, medium: 1, low: 0.5 };
+const RULE_WEIGHT: Readonly<Record<Confidence, number>> = { high: 3, medium: 1.5, low: 1 };
+/** For a category that no labelled reply has. */
+const NEVER_LEARNED = -6;
+/** The share of all likelihoods from which a category is sure, likely, or more than a guess. */
+const SURE = 0.9;
+const LIKELY = 0.5;
+const LEAST = 0.3;
+
+/** Many servers name both in one reply: unknown or closed. */
+const TAKES_NO_MAIL: ReadonlySet<Category> = new Set(['recipient_invalid', 'mailbox_inactive']);
+
+/** The category with the highest score, and its share of all likelihoods. */
+function mostLikely(
+  scores: ReadonlyMap<Category, number>,
+  permanent: boolean,
+): { category: Category; share: number } {
+  let best: Category = 'unknown_soft';
+  let most = Number.NEGATIVE_INFINITY;
+  for (const [category, count] of scores) if (count > most) [best, most] = [category, count];
+  let all = 0;
+  let same = 0;
+  for (const [category, count] of scores) {
+    const likelihood = Math.exp(count - most);
+    all += likelihood;
+    if (category === best || (TAKES_NO_MAIL.has(category) && TAKES_NO_MAIL.has(best))) same += likelihood;
+  }
+  const isUnknown = best === 'unknown_hard' || best === 'unknown_soft';
+  return {
+    category: isUnknown ? (permanent ? 'unknown_hard' : 'unknown_soft') : best,
+    share: same / all,
+  };
+}
+
+function ofRule({ category, scope, confidence, id, waitMs }: Rule): Known {
+  return {
+    category,
+    confidence,
+    ruleId: id,
+    ...(scope === undefined ? {} : { scope }),
+    ...(waitMs === undefined ? {} : { waitMs }),
+  };
 }
 
 /**
@@ -214,11 +245,41 @@ function anyProvidersRule(
   return ofProvider ?? doubtful;
 }
 
+/** What a rule or the codes of a reply say. */
 interface Known {
   category: Category;
   scope?: BounceScope;
+  waitMs?: number;
   confidence: Confidence;
   ruleId: string;
+}
+
+/** What the codes and the stage say alone. */
+function byFigures(code: number, enhanced: string | null, stage: Stage): Known {
+  const permanent = code >= 500;
+  if (code === 421) return { category: 'service_unavailable', confidence: 'low', ruleId: 'code:421' };
+  // 535 only answers a login (RFC 4954 §6), at any stage.
+  if (stage === 'auth' || code === 535)
+    return {
+      category: 'relay_login_failed',
+      confidence: 'high',
+      ruleId: stage === 'auth' ? 'stage:auth' : 'code:535',
+    };
+  if (code === 503) return { category: 'protocol_error', confidence: 'high', ruleId: 'code:503' };
+  if (isPathStage(stage)) {
+    const ruleId = stage === 'banner' && permanent ? GREETING_REFUSED : `stage:${stage}`;
+    return { category: 'service_unavailable', confidence: 'low', ruleId };
+  }
+  const known = byEnhanced(enhanced, permanent, stage);
+  // 50x speaks of a command (RFC 5321 §4.2.2), and so may its enhanced code.
+  const confidence = code > 504 || known?.confidence !== 'high' ? known?.confidence : 'medium';
+  if (known !== null && confidence !== undefined)
+    return { ...known, confidence, ruleId: `code:${known.ruleId}` };
+  return {
+    category: permanent ? 'unknown_hard' : 'unknown_soft',
+    confidence: 'low',
+    ruleId: `stage:${stage}`,
+  };
 }
 
 /** Enhanced codes without their class digit (RFC 3463, and later additions of the registry). */
@@ -288,26 +349,4 @@ function byEnhanced(enhanced: string | null, permanent: boolean, stage: Stage): 
   }
   if (subject === 5 || subject === 6) return say('protocol_error', 'low');
   return null;
-}
-
-function byStage(stage: Stage, permanent: boolean, hintMs: number | null): Verdict {
-  const ruleId = `stage:${stage}`;
-  if (isPathStage(stage)) {
-    return verdictOf({
-      category: 'service_unavailable',
-      permanent,
-      stage,
-      ruleId: stage === 'banner' && permanent ? GREETING_REFUSED : ruleId,
-      hintMs,
-      confidence: 'low',
-    });
-  }
-  return verdictOf({
-    category: permanent ? 'unknown_hard' : 'unknown_soft',
-    permanent,
-    stage,
-    ruleId,
-    confidence: 'low',
-    hintMs,
-  });
 }

@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isCategory } from './categories.ts';
-import { createClassifier } from './classify.ts';
-import { kindsOf, meaningsOf, READINGS, readingOf } from './meanings.ts';
+import { kindsOf, meaningsOf } from './meanings.ts';
 import { readReply, subjectOf } from './normalise.ts';
-import type { StageGroup } from './rule-set.ts';
 
 function subject(reply: string): string {
   const read = readReply(reply);
@@ -69,56 +66,5 @@ describe('the kinds of words in a reply', () => {
     );
     expect(meaningsOf(subject('550 see 192.0.2.1'))).toContain('ipv4');
     expect(meaningsOf(subject('550 found in rbl.example.org'))).toContain('list');
-  });
-});
-
-describe('a reading', () => {
-  it.each(READINGS.map((reading) => [reading.id, reading] as const))(
-    '%s decides its own example',
-    (id, reading) => {
-      expect(isCategory(reading.category)).toBe(true);
-      expect(
-        readingOf(subject(reading.example), reading.stages?.[0] ?? ('rcpt' satisfies StageGroup))?.id,
-      ).toBe(id);
-    },
-  );
-
-  it('comes after the rules that know a wording, and before the table of codes', () => {
-    const classify = (reply: string) => {
-      const read = readReply(reply);
-      if (read === null) throw new TypeError(reply);
-      return createClassifier().classify({ stage: 'rcpt', ...read, mx: 'mx.example.net', origin: 'remote' });
-    };
-    expect(classify('550 5.7.1 Esta casilla ha caducado')).toMatchObject({
-      category: 'mailbox_inactive',
-      suppress: 'inactive',
-    });
-    expect(classify('550 5.1.1 User unknown').ruleId).not.toMatch(/^W/);
-    // Bad sequence of commands says what its code says.
-    expect(classify('503 Esta casilla ha caducado').category).toBe('protocol_error');
-  });
-
-  it('of words that ask for patience counts more than a code that is doubtful for now', () => {
-    const classify = (text: string, code: number, enhanced: string) =>
-      createClassifier().classify({ stage: 'rcpt', code, enhanced, text, mx: '', origin: 'remote' });
-    expect(classify('Not presently', 450, '4.2.1')).toMatchObject({
-      category: 'service_unavailable',
-      suppress: 'no',
-    });
-    expect(classify('Not presently', 550, '5.2.1').category).toBe('mailbox_inactive');
-  });
-
-  it('suppresses nobody by what may be about somebody else', () => {
-    const classifier = createClassifier();
-    for (const text of [
-      'Your mailbox is caducada',
-      'El buzón del remitente ha caducado',
-      'Host casilla caducada',
-    ])
-      expect(
-        classifier.classify({ stage: 'rcpt', code: 550, enhanced: null, text, mx: '', origin: 'remote' })
-          .suppress,
-        text,
-      ).toBe('no');
   });
 });

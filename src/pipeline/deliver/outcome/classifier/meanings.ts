@@ -1,40 +1,12 @@
 /**
- * Classifies replies that no rule recognises by the kinds of words in them, in any language and order (`recipient` and
- * `absent`, `ip` and `list`): the first matching combination of kinds decides. Words and combinations are data
- * (meanings.json). Linear in the normalised reply, which may contain any characters.
+ * Finds the kinds of words in a reply, in any language and order: `recipient` and `absent`, `ip` and `list`. The words
+ * are data (meanings.json). Linear in the normalised reply, which may contain any characters.
  *
  * A word in the table ends with `*` if it stands for all words with this beginning, and joins adjacent words by `_`.
  * Words of scripts without blanks are found anywhere. The longest match counts. `not` changes words close to it: "not
  * found" is `absent`, "not active" is `closed`, "not accepted" is `blocked`. `ipv4` is an address in digits.
  */
 import { readFileSync } from 'node:fs';
-import type { BounceScope } from '../../../../model/bounce.ts';
-import type { Category } from './categories.ts';
-import type { StageGroup } from './rule-set.ts';
-import type { Confidence } from './verdict.ts';
-
-/** One combination of kinds of words. */
-export interface Reading {
-  id: string;
-  stages?: readonly StageGroup[];
-  when?: '4xx' | '5xx';
-  /** Only with an enhanced code of this subject (its middle number). */
-  enhanced?: string;
-  all?: readonly string[];
-  any?: readonly string[];
-  none?: readonly string[];
-  category: Category;
-  scope?: BounceScope;
-  /** `low`: the table of enhanced codes has precedence. */
-  confidence: Confidence;
-  /** A reply that this combination classifies. */
-  example: string;
-}
-
-interface MeaningData {
-  classes: Readonly<Record<string, readonly string[]>>;
-  readings: readonly Reading[];
-}
 
 /** The most words that an entry of the table joins. */
 const MOST_WORDS_JOINED = 3;
@@ -48,11 +20,9 @@ const NEGATED: ReadonlyMap<string, string> = new Map([
   ['allow', 'blocked'],
 ]);
 
-const { classes, readings } = JSON.parse(
-  readFileSync(new URL('./meanings.json', import.meta.url), 'utf8'),
-) as MeaningData;
-/** In the order in which they are tried. */
-export const READINGS: readonly Reading[] = readings;
+const { classes } = JSON.parse(readFileSync(new URL('./meanings.json', import.meta.url), 'utf8')) as {
+  classes: Readonly<Record<string, readonly string[]>>;
+};
 
 const whole = new Map<string, string[]>();
 const stems = new Map<string, string[]>();
@@ -162,28 +132,4 @@ export function meaningsOf(subject: string): ReadonlySet<string> {
     }
   });
   return said;
-}
-
-/** The first combination that matches a normalised reply, or null. */
-export function readingOf(subject: string, group: StageGroup): Reading | null {
-  const said = meaningsOf(subject);
-  const topic = /^\d{3} \d\.(\d{1,3})\./.exec(subject)?.[1];
-  return READINGS.find((reading) => fits(reading, said, group, subject.charAt(0), topic)) ?? null;
-}
-
-function fits(
-  { stages, when, enhanced, all, any, none }: Reading,
-  said: ReadonlySet<string>,
-  group: StageGroup,
-  digit: string,
-  topic: string | undefined,
-): boolean {
-  return (
-    (stages === undefined || stages.includes(group)) &&
-    (when === undefined || when.charAt(0) === digit) &&
-    (enhanced === undefined || enhanced === topic) &&
-    (all === undefined || all.every((kind) => said.has(kind))) &&
-    (any === undefined || any.some((kind) => said.has(kind))) &&
-    (none === undefined || !none.some((kind) => said.has(kind)))
-  );
 }

@@ -48,6 +48,7 @@ const OTHERS = new RegExp(
     '(?:user|account|usuari\\w|utilisateur|compte|conta|cuenta|utente|benutzer|gebruiker|konto|пользователь) smtp\\b|\\bsmtp[- ]?(?:user|account|konto|gebruiker|usuari|compte|用户|ユーザ|사용자)',
     'ヘッダ|件名|本文|格式|헤더|제목|寄信|来自|登录|登錄|认证|認証|ログイン|인증|로그인|\\b(?:syntax (?:not|invalid)|invalid syntax|verified by|automated|owner|unknown users|directory (?:is|not|could))\\b',
     'postfach(?:speicher|server|dienst|datenbank)|数据|服务|权限|名单|域名|源|发送|データベース|ドメイン|権限|リスト|발송|도메인|데이터',
+    '[a-z]{2}-?doma(?:in|ne|nen|enen?)s?\\b',
     'absender|versand|\\bihr(?:e|em|en|er|es)?\\b|mailserver|\\bserver|speicherdauer|akzeptiert|lehnt',
     "expediteur|emetteur|\\benvois?\\b|\\bvotre\\b|\\bvos\\b|serveur|n'accepte",
     'remitente|\\benvios?\\b|\\bsus?\\b|servidor|no acepta|inverso|registro',

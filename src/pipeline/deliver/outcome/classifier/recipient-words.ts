@@ -19,6 +19,9 @@ export const RECIPIENT_WORDS: ReadonlySet<string> = new Set(
   recipient recipient's recipients someone somebody student subscriber subscribers user useraccount userid username users user's
   virtual
 
+  communigate courier cyrus domino dovecot exchange exim groupwise haraka james kerio mailenable mdaemon postfix qmail sendmail
+  stalwart zimbra
+
   accept accepted accepting accepts accountdisabledexception action active activated activity aborted administratively again
   allocated allocation allowance allowed amount archived assigned associated attempted available avail bad badrcptto bogus bounce bounced
   cannot cancelled canceled ceased checked clear closed company configured correct correctly could deactivated dead defined
