@@ -28,7 +28,7 @@ it('comes back with its tokens, domains and messages, and holds back what waited
   expect(sent.status).toBe(200);
 
   const file = join(await temporaryFolder(scope), 'copy');
-  const made = await command(scope, ['backup', file, '--data', folder, '--json']);
+  const made = await command(['backup', file, '--data', folder, '--json']);
   expect(made).toMatchObject({ code: 0 });
   expect(JSON.parse(made.stdout).Files).toEqual(['secret-key', 'node-id', 'admin-token', 'postrider.db']);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -37,12 +37,12 @@ it('comes back with its tokens, domains and messages, and holds back what waited
     'backup.json',
     ...JSON.parse(made.stdout).Files,
   ]);
-  expect((await command(scope, ['backup', file, '--data', folder])).stderr).toContain('exists already');
+  expect((await command(['backup', file, '--data', folder])).stderr).toContain('exists already');
   await server.stop();
 
   const elsewhere = join(await temporaryFolder(scope), 'data');
-  expect((await command(scope, ['restore', file, '--data', folder])).stderr).toContain('is not empty');
-  const restored = await command(scope, ['restore', file, '--data', elsewhere, '--json']);
+  expect((await command(['restore', file, '--data', folder])).stderr).toContain('is not empty');
+  const restored = await command(['restore', file, '--data', elsewhere, '--json']);
   expect(restored).toMatchObject({ code: 0 });
   expect(JSON.parse(restored.stdout)).toMatchObject({ Waiting: 1, Held: true });
 
@@ -61,13 +61,13 @@ it('works without a server, and refuses what was altered, cut off or is no backu
   const folder = await temporaryFolder(scope);
   await (await startInstance(scope, { folder })).stop();
   const file = join(await temporaryFolder(scope), 'copy');
-  expect(await command(scope, ['backup', file, '--data', folder])).toMatchObject({ code: 0 });
+  expect(await command(['backup', file, '--data', folder])).toMatchObject({ code: 0 });
   const whole = await readFile(file);
   const refusal = async (bytes: Uint8Array) => {
     const bad = join(await temporaryFolder(scope), 'bad');
     await writeFile(bad, bytes);
     const data = await temporaryFolder(scope);
-    const result = await command(scope, ['restore', bad, '--data', data]);
+    const result = await command(['restore', bad, '--data', data]);
     expect(result.code).toBe(1);
     return result.stderr;
   };
@@ -86,7 +86,7 @@ it('reads a backup of version 0.1', async () => {
   const folder = await temporaryFolder(scope);
   await (await startInstance(scope, { folder })).stop();
   const file = join(await temporaryFolder(scope), 'copy');
-  expect(await command(scope, ['backup', file, '--data', folder])).toMatchObject({ code: 0 });
+  expect(await command(['backup', file, '--data', folder])).toMatchObject({ code: 0 });
   const [list, ...files] = entriesOf(await readFile(file));
   const header = JSON.stringify(JSON.parse(list?.content.toString() ?? ''));
   const old = join(await temporaryFolder(scope), 'old');
@@ -95,7 +95,7 @@ it('reads a backup of version 0.1', async () => {
     Buffer.concat([Buffer.from(`postrider backup\n${header}\n`), ...files.map(({ content }) => content)]),
   );
   const data = await temporaryFolder(scope);
-  expect(await command(scope, ['restore', old, '--data', data])).toMatchObject({ code: 0 });
+  expect(await command(['restore', old, '--data', data])).toMatchObject({ code: 0 });
   for (const { name, content } of files) {
     if (name !== 'postrider.db') expect(await readFile(join(data, name))).toEqual(content);
   }
@@ -106,7 +106,7 @@ it.skipIf(!hasTar)('is an archive that tar lists and unpacks', async () => {
   const folder = await temporaryFolder(scope);
   await (await startInstance(scope, { folder })).stop();
   const file = join(await temporaryFolder(scope), 'copy');
-  expect(await command(scope, ['backup', file, '--data', folder])).toMatchObject({ code: 0 });
+  expect(await command(['backup', file, '--data', folder])).toMatchObject({ code: 0 });
   const names = ['backup.json', 'secret-key', 'node-id', 'admin-token', 'postrider.db'];
   expect(spawnSync('tar', ['-tf', file], { encoding: 'utf8' }).stdout.trim().split('\n')).toEqual(names);
   const unpacked = await temporaryFolder(scope);
@@ -117,7 +117,7 @@ it.skipIf(!hasTar)('is an archive that tar lists and unpacks', async () => {
   const again = join(await temporaryFolder(scope), 'again');
   spawnSync('tar', ['--format=ustar', '-cf', again, '-C', unpacked, ...names]);
   const data = await temporaryFolder(scope);
-  expect(await command(scope, ['restore', again, '--data', data])).toMatchObject({ code: 0 });
+  expect(await command(['restore', again, '--data', data])).toMatchObject({ code: 0 });
 });
 
 /** The files of an archive. */

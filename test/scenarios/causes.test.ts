@@ -52,7 +52,7 @@ describe('a cause group', () => {
     await server.call('POST', '/suppressions', {
       body: { Domain: 'example.com', Items: [{ Email: 'grace@far.test' }] },
     });
-    const resent = await command(scope, [
+    const resent = await command([
       ...['causes', 'resend', String(cause.CauseID)],
       ...['--data', server.folder, '--json'],
     ]);
@@ -66,7 +66,7 @@ describe('a cause group', () => {
       expect((await server.settled(id)).Recipients[0]).toMatchObject({ Status: 'Delivered' });
     }
     expect(await server.statusOf(ids[1] ?? '')).toBe('Bounced');
-    const left = await command(scope, ['causes', '--data', server.folder]);
+    const left = await command(['causes', '--data', server.folder]);
     expect(left.stdout).toMatch(/^AuthFailed: .*SPF, DKIM or DMARC/m);
     expect((await server.call('GET', `/causes/${cause.CauseID}`)).json).toMatchObject({ Failed: 1 });
   });

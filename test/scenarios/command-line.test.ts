@@ -22,21 +22,21 @@ describe('usage', () => {
     ['a missing required option', ['webhook', 'create', 'https://hooks.example.org/']],
     ['an unknown sub-command', ['domain', 'fly']],
   ])('%s ends with 2 and help', async (_what, args) => {
-    const result = await command(scope, args);
+    const result = await command(args);
     expect(result.code).toBe(2);
     expect(result.stdout + result.stderr).toMatch(/usage|help/i);
   });
 
   it('--help shows an example for every command, and --version the version', async () => {
-    const help = await command(scope, ['token', 'create', '--help']);
+    const help = await command(['token', 'create', '--help']);
     expect([help.code, help.stdout]).toEqual([0, expect.stringContaining('Example:')]);
     expect(help.stdout).toContain('--data <folder>');
-    const serve = await command(scope, ['serve', '--help']);
+    const serve = await command(['serve', '--help']);
     expect(serve.stdout).toMatch(/host:port; default\s+127\.0\.0\.1:8025/);
     expect(serve.stdout).toContain('POSTRIDER_MX_PORT');
-    const webhook = await command(scope, ['webhook', 'create', '--help']);
+    const webhook = await command(['webhook', 'create', '--help']);
     expect(webhook.stdout).toMatch(/reported\s+\(required\)/);
-    const version = await command(scope, ['--version']);
+    const version = await command(['--version']);
     expect([version.code, version.stdout.trim()]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+/)]);
   });
 });
@@ -44,7 +44,7 @@ describe('usage', () => {
 describe('configuration', () => {
   it('errors name the key, the value and the fix, all at once, with exit code 2', async () => {
     const folder = await temporaryFolder(scope);
-    const result = await command(scope, ['serve', '--data', folder, '--mx-port', '99999'], {
+    const result = await command(['serve', '--data', folder, '--mx-port', '99999'], {
       POSTRIDER_ROUTE: 'pigeon',
       POSTRIDER_RETRY: '1s,soon',
     });
@@ -57,13 +57,13 @@ describe('configuration', () => {
   it('in the file is checked too, unknown keys by name, and a secret is not repeated', async () => {
     const folder = await temporaryFolder(scope);
     await writeFile(join(folder, 'postrider.json'), '{"ruote":"mx","secret-key":"short-secret"}');
-    const result = await command(scope, ['config', '--data', folder]);
+    const result = await command(['config', '--data', folder]);
     expect(result.code).toBe(2);
     expect(result.stderr).toContain('unknown key "ruote"');
     expect(result.stderr).toContain('secret-key');
     expect(result.stderr).not.toContain('short-secret');
     await writeFile(join(folder, 'postrider.json'), '{ not json');
-    expect((await command(scope, ['config', '--data', folder])).stderr).toContain('is not JSON');
+    expect((await command(['config', '--data', folder])).stderr).toContain('is not JSON');
   });
 
   it('is shown with every value and where it came from: flag over environment over file over default', async () => {
@@ -71,7 +71,7 @@ describe('configuration', () => {
     const file = { 'mx-port': 2526, 'max-recipients': 10, retry: ['1s', '2s'], hostname: 'file.example' };
     await writeFile(join(folder, 'postrider.json'), JSON.stringify(file));
     await writeFile(join(folder, 'key'), `${'cd'.repeat(32)}\n`);
-    const result = await command(scope, ['config', '--json', '--data', folder, '--mx-port', '2528'], {
+    const result = await command(['config', '--json', '--data', folder, '--mx-port', '2528'], {
       POSTRIDER_MX_PORT: '2527',
       POSTRIDER_HOSTNAME: 'environment.example',
       POSTRIDER_SECRET_KEY_FILE: join(folder, 'key'),
@@ -94,13 +94,13 @@ describe('configuration', () => {
 
   it('does not show the password of a relay', async () => {
     const folder = await temporaryFolder(scope);
-    const result = await command(scope, ['config', '--data', folder], {
+    const result = await command(['config', '--data', folder], {
       POSTRIDER_ROUTE: 'smtp://user:relay-password@relay.example:587',
     });
     expect(result.code).toBe(0);
     expect(result.stdout).toContain('relay.example');
     expect(result.stdout).not.toContain('relay-password');
-    const wrong = await command(scope, ['config', '--data', folder], {
+    const wrong = await command(['config', '--data', folder], {
       POSTRIDER_ROUTE: 'smtp://user:relay-password@relay.example:587/path',
     });
     expect(wrong.code).toBe(2);
@@ -115,18 +115,16 @@ describe('postrider config beside a running server', () => {
       settings: { 'max-recipients': '7', route: relay },
     });
     const data = ['--data', server.folder];
-    const shown = await command(scope, ['config', ...data]);
+    const shown = await command(['config', ...data]);
     expect(shown.stderr).toContain(`the values of the server at http`);
     expect(shown.stdout).toMatch(/^KEY +VALUE +FROM +DEFAULT +MEANING/);
     expect(shown.stdout).toMatch(/^max-recipients +7 +\S+ +50 /m);
     expect(shown.stdout).toContain('relay.example');
     expect(shown.stdout + shown.stderr).not.toContain('relay-password');
-    const start = await command(scope, ['config', '--mode', 'serve', ...data]);
+    const start = await command(['config', '--mode', 'serve', ...data]);
     expect(start.stderr).toContain('that a start of serve would use');
     await server.stop();
-    expect((await command(scope, ['config', ...data])).stderr).toContain(
-      `no server runs on ${server.folder}`,
-    );
+    expect((await command(['config', ...data])).stderr).toContain(`no server runs on ${server.folder}`);
   });
 });
 
@@ -134,10 +132,8 @@ describe('postrider serve', () => {
   it('logs JSON lines to standard output, sends, and drains on SIGTERM with exit code 0', async () => {
     const folder = await temporaryFolder(scope);
     const data = ['--data', folder];
-    expect((await command(scope, ['domain', 'add', 'example.com', '--verified', ...data])).code).toBe(0);
-    const token = (
-      await command(scope, ['token', 'create', '--domain', 'example.com', ...data])
-    ).stdout.trim();
+    expect((await command(['domain', 'add', 'example.com', '--verified', ...data])).code).toBe(0);
+    const token = (await command(['token', 'create', '--domain', 'example.com', ...data])).stdout.trim();
     const serve = startCommand(scope, ['serve', '--http', '127.0.0.1:0', '--route', 'sandbox', ...data]);
     const url = await until('it listens', () => /listens on (http:\S+)/.exec(serve.stderr())?.[1]);
     // Nobody sits at a terminal: what is told at the start is of the log's form too.
@@ -148,7 +144,7 @@ describe('postrider serve', () => {
       .map((line) => JSON.parse(line));
     expect(told.map(({ stream }) => stream)).toEqual(told.map(() => 'service'));
     expect(told.map(({ msg }) => msg).join('\n')).toContain('Route: the sandbox');
-    const second = await command(scope, ['serve', '--http', '127.0.0.1:0', ...data]);
+    const second = await command(['serve', '--http', '127.0.0.1:0', ...data]);
     expect([second.code, second.stderr]).toEqual([
       1,
       expect.stringMatching(/^postrider: \S+ is in use by another postrider\. Stop that one first\.\n$/),
@@ -183,11 +179,11 @@ describe('commands without a running server', () => {
     await server.settled(id);
     await server.stop();
     const data = ['--data', server.folder];
-    const messages = await command(scope, ['messages', ...data]);
+    const messages = await command(['messages', ...data]);
     expect([messages.code, messages.stderr]).toEqual([0, '']);
     expect(messages.stdout).toContain(id);
-    expect((await command(scope, ['domain', 'list', ...data])).stdout).toContain('example.com');
-    const made = await command(scope, ['token', 'create', '--domain', 'example.com', ...data]);
+    expect((await command(['domain', 'list', ...data])).stdout).toContain('example.com');
+    const made = await command(['token', 'create', '--domain', 'example.com', ...data]);
     expect(made.code).toBe(0);
     const again = await startInstance(scope, { folder: server.folder });
     expect((await again.call('GET', `/email/${id}`, { token: made.stdout.trim() })).status).toBe(200);
@@ -196,7 +192,7 @@ describe('commands without a running server', () => {
 
   it('that only look make no folder where its name was mistyped', async () => {
     const folder = join(await temporaryFolder(scope), 'mistyped');
-    const messages = await command(scope, ['messages', '--data', folder]);
+    const messages = await command(['messages', '--data', folder]);
     expect([messages.code, messages.stdout]).toEqual([1, '']);
     expect(messages.stderr).toContain(`no postrider data in ${folder}`);
     expect(existsSync(folder)).toBe(false);
@@ -210,9 +206,9 @@ describe('commands without a running server', () => {
       ...['send', '--from', from, '--to', 'b@example.net', '--subject', 'Later', '--text', 'README.md'],
       ...['--data', server.folder],
     ];
-    const kept = await command(scope, send('a@example.com'));
+    const kept = await command(send('a@example.com'));
     expect([kept.code, kept.stderr]).toEqual([0, expect.stringContaining('stored and waits')]);
-    const refused = await command(scope, send('a@other.example'));
+    const refused = await command(send('a@other.example'));
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('no server runs on')]);
     const id = kept.stdout.trim();
     const again = await startInstance(scope, { folder: server.folder });
@@ -221,14 +217,14 @@ describe('commands without a running server', () => {
 
   it('name what does not exist, and warn of a token or user for a domain that was never added', async () => {
     const data = ['--data', await temporaryFolder(scope)];
-    const token = await command(scope, ['token', 'create', '--domain', 'exmaple.com', ...data]);
+    const token = await command(['token', 'create', '--domain', 'exmaple.com', ...data]);
     expect([token.code, token.stdout.split('.').length]).toEqual([0, 3]);
     expect(token.stderr).toContain('exmaple.com is not a domain of this server yet');
-    const smtp = await command(scope, ['smtp', 'create', '--domain', 'exmaple.com', ...data]);
+    const smtp = await command(['smtp', 'create', '--domain', 'exmaple.com', ...data]);
     expect([smtp.code, smtp.stderr]).toEqual([0, expect.stringContaining('exmaple.com is not a domain')]);
     const silent = ['smtp', 'create', '--domain', 'example.com', '--no-notices', '--json', ...data];
-    expect(JSON.parse((await command(scope, silent)).stdout)).toMatchObject({ Notices: false });
-    const message = await command(scope, ['message', 'nothing', ...data]);
+    expect(JSON.parse((await command(silent)).stdout)).toMatchObject({ Notices: false });
+    const message = await command(['message', 'nothing', ...data]);
     expect([message.code, message.stderr]).toEqual([
       1,
       expect.stringMatching(/there is no message "nothing"; see: \S*postrider messages/),
@@ -242,10 +238,8 @@ describe('commands without a running server', () => {
 
   it('make a new folder usable: a domain and a token before the first start', async () => {
     const folder = join(await temporaryFolder(scope), 'new');
-    expect(
-      (await command(scope, ['domain', 'add', 'example.com', '--verified', '--data', folder])).code,
-    ).toBe(0);
-    const token = await command(scope, ['token', 'create', '--domain', 'example.com', '--data', folder]);
+    expect((await command(['domain', 'add', 'example.com', '--verified', '--data', folder])).code).toBe(0);
+    const token = await command(['token', 'create', '--domain', 'example.com', '--data', folder]);
     const server = await startInstance(scope, { folder });
     expect(await server.send({}, { token: token.stdout.trim() })).toMatch(/-/);
   });
@@ -259,7 +253,7 @@ describe('a server that ended badly', () => {
     const note = JSON.parse(await readFile(join(folder, 'server.json'), 'utf8'));
     process.kill(note.pid, 'SIGKILL');
     await dev.ended;
-    const list = await command(scope, ['messages', '--data', folder]);
+    const list = await command(['messages', '--data', folder]);
     expect([list.code, list.stdout.trim()]).toEqual([0, 'No messages.']);
     const again = await startInstance(scope, { folder });
     expect((await again.call('GET', '/me')).status).toBe(200);
@@ -272,7 +266,7 @@ describe('a server that ended badly', () => {
     const note = JSON.parse(await readFile(join(folder, 'server.json'), 'utf8'));
     process.kill(note.pid, 'SIGSTOP');
     try {
-      const list = await command(scope, ['messages', '--data', folder]);
+      const list = await command(['messages', '--data', folder]);
       expect(list.code).toBe(1);
       expect(list.stderr).toMatch(/^postrider: .*(another process|in use|held|running)/);
       expect(list.stderr.split('\n').length).toBeLessThan(5);
@@ -283,7 +277,7 @@ describe('a server that ended badly', () => {
 
   it('is not started twice over one folder, nor on a port that is taken', async () => {
     const server = await startInstance(scope);
-    const second = await command(scope, [
+    const second = await command([
       'serve',
       '--http',
       '127.0.0.1:0',
@@ -300,7 +294,7 @@ describe('a server that ended badly', () => {
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
     const folder = await temporaryFolder(scope);
-    const taken = await command(scope, ['dev', '--http', `127.0.0.1:${port}`, '--data', folder]);
+    const taken = await command(['dev', '--http', `127.0.0.1:${port}`, '--data', folder]);
     other.close();
     expect(taken.code).toBe(1);
     expect(taken.stderr).toContain(`127.0.0.1:${port} is already in use`);
@@ -315,14 +309,14 @@ describe('postrider send', () => {
     const folder = await temporaryFolder(scope);
     await writeFile(join(folder, 'body.html'), '<p>From a file</p>');
     await writeFile(join(folder, 'note.txt'), 'a note');
-    const sent = await command(scope, [
+    const sent = await command([
       ...['send', '--from', 'a@example.com', '--to', 'b@example.net', '--subject', 'By hand'],
       ...['--html', join(folder, 'body.html'), '--attach', join(folder, 'note.txt'), '--data', server.folder],
     ]);
     expect(sent.code, sent.stderr).toBe(0);
     const facts = await server.settled(sent.stdout.trim());
     expect(facts.Status).toBe('Delivered');
-    const none = await command(scope, [
+    const none = await command([
       ...['send', '--from', 'a@other.example', '--to', 'b@example.net', '--subject', 'x'],
       ...['--html', join(folder, 'body.html'), '--data', server.folder],
     ]);
@@ -342,9 +336,9 @@ describe('postrider send and messages', () => {
       ...['--header', 'X-Campaign: may', '--header', 'X-Note: a: b', '--text', 'README.md'],
       ...['--idempotency-key', 'once', ...data],
     ];
-    const first = await command(scope, mail);
+    const first = await command(mail);
     expect([first.code, first.stderr]).toEqual([0, '']);
-    expect((await command(scope, mail)).stdout).toBe(first.stdout);
+    expect((await command(mail)).stdout).toBe(first.stdout);
     const facts = await server.settled(first.stdout.trim());
     expect(facts.Recipients.map((each) => [(each as { Type?: string }).Type, each.Email])).toEqual([
       ['To', 'b@example.net'],
@@ -352,15 +346,15 @@ describe('postrider send and messages', () => {
       ['BCC', 'd@example.net'],
       ['BCC', 'e@example.net'],
     ]);
-    const { stdout: raw } = await command(scope, ['message', first.stdout.trim(), '--raw', ...data]);
+    const { stdout: raw } = await command(['message', first.stdout.trim(), '--raw', ...data]);
     expect(raw).toMatch(/^From: Ada <a@example\.com>\r?$/m);
     expect(raw).toMatch(/^Reply-To: <?r@example\.com>?\r?$/m);
     expect(raw).toMatch(/^X-Note: a: b\r?$/m);
-    const found = async (...more: string[]) => (await command(scope, ['messages', ...more, ...data])).stdout;
+    const found = async (...more: string[]) => (await command(['messages', ...more, ...data])).stdout;
     expect(await found('--since', '1h')).toContain('All of it');
     expect(await found('--until', '1h')).toBe('No messages.\n');
-    expect((await command(scope, ['messages', '--since', 'lately', ...data])).code).toBe(2);
-    expect((await command(scope, [...mail, '--header', 'nothing'])).code).toBe(2);
+    expect((await command(['messages', '--since', 'lately', ...data])).code).toBe(2);
+    expect((await command([...mail, '--header', 'nothing'])).code).toBe(2);
   });
 });
 
@@ -370,9 +364,9 @@ describe('hints', () => {
     const data = ['--data', server.folder];
     const here = './bin/postrider';
     const where = `--data ${server.folder}`;
-    const added = await command(scope, ['domain', 'add', 'hints.example', ...data]);
+    const added = await command(['domain', 'add', 'hints.example', ...data]);
     expect(added.stdout).toContain(`Then run: ${here} domain verify hints.example ${where}\n`);
-    const unknown = await command(scope, ['domain', 'show', 'nobody.example', ...data]);
+    const unknown = await command(['domain', 'show', 'nobody.example', ...data]);
     expect(unknown.stderr).toContain(`see: ${here} domain list ${where}\n`);
     const mail = [
       '--from',
@@ -384,14 +378,14 @@ describe('hints', () => {
       '--text',
       'README.md',
     ];
-    const early = await command(scope, ['send', ...mail, ...data]);
+    const early = await command(['send', ...mail, ...data]);
     expect([early.code, early.stderr]).toEqual([
       1,
       expect.stringContaining(`run: ${here} domain verify hints.example ${where}`),
     ]);
-    const held = await command(scope, ['queue', 'hold', '--all', '--reason', 'x', ...data]);
+    const held = await command(['queue', 'hold', '--all', '--reason', 'x', ...data]);
     expect(held.stdout).toMatch(new RegExp(`Release it with: ${here} queue release [0-9a-f-]+ ${where}`));
-    const status = await command(scope, ['status', ...data]);
+    const status = await command(['status', ...data]);
     expect([status.code, status.stdout]).toEqual([0, expect.stringContaining('warn  All mail is held: x.')]);
     expect(status.stdout).toMatch(new RegExp(`${here} queue release [0-9a-f-]+ ${where}`));
     for (const wrong of [
@@ -401,9 +395,9 @@ describe('hints', () => {
       ['webhook', 'replay', '1'],
       ['webhook', 'replay', '1', '--only-failed', '--delivery', '1'],
     ]) {
-      const { code } = await command(scope, [...wrong, ...data]);
+      const { code } = await command([...wrong, ...data]);
       expect([wrong, code]).toEqual([wrong, 2]);
     }
-    expect((await command(scope, ['queue', 'release', '--all', ...data])).stdout).toBe('Released 1 hold.\n');
+    expect((await command(['queue', 'release', '--all', ...data])).stdout).toBe('Released 1 hold.\n');
   });
 });

@@ -302,7 +302,7 @@ describe('development', () => {
     expect(await client.ask(`MAIL FROM:<${FROM}>`)).toMatch(/^5/);
     client.close();
     await own.stop();
-    const serve = await command(scope, ['serve', '--submission-starttls', 'off', '--data', folder]);
+    const serve = await command(['serve', '--submission-starttls', 'off', '--data', folder]);
     expect(serve.code).toBe(2);
     expect(serve.stderr).toContain('in the clear');
   });

@@ -46,7 +46,7 @@ beforeAll(async () => {
   });
 });
 
-const doctor = (...args: string[]) => command(scope, ['doctor', ...args, '--data', server.folder]);
+const doctor = (...args: string[]) => command(['doctor', ...args, '--data', server.folder]);
 const checkOf = (checks: readonly Check[], name: string) => checks.find(({ Name }) => Name === name);
 
 describe('a relay', () => {
@@ -117,14 +117,7 @@ describe('postrider doctor', () => {
       if (name === undefined || text === undefined) continue;
       dns.set(name, { TXT: [[...text.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, piece]) => piece ?? '')] });
     }
-    const after = await command(scope, [
-      'domain',
-      'verify',
-      'two.example',
-      '--data',
-      server.folder,
-      '--json',
-    ]);
+    const after = await command(['domain', 'verify', 'two.example', '--data', server.folder, '--json']);
     expect(JSON.parse(after.stdout).Status).toBe('Verified');
   });
 

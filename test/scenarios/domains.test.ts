@@ -48,18 +48,11 @@ const publish = (records: readonly DnsRecord[]) => {
 
 describe('postrider domain add', () => {
   it('prints records that a DNS panel takes: two DKIM keys of 2048 bits, ownership, return path', async () => {
-    const made = await command(scope, ['domain', 'add', 'panel.example', '--data', server.folder]);
+    const made = await command(['domain', 'add', 'panel.example', '--data', server.folder]);
     expect(made.code).toBe(0);
     expect(made.stdout).toContain('Type   TXT');
     expect(made.stdout).toContain('postrider domain verify panel.example');
-    const shown = await command(scope, [
-      'domain',
-      'show',
-      'panel.example',
-      '--data',
-      server.folder,
-      '--json',
-    ]);
+    const shown = await command(['domain', 'show', 'panel.example', '--data', server.folder, '--json']);
     const facts: DomainFacts = JSON.parse(shown.stdout);
     expect(facts.Status).toBe('Pending');
     const keys = dkimOf(facts);
@@ -73,19 +66,12 @@ describe('postrider domain add', () => {
       expect(made.stdout).toContain(Value);
     }
     expect(new Set(keys.map(({ Value }) => Value)).size).toBe(2);
-    const list = await command(scope, ['domain', 'list', '--data', server.folder]);
+    const list = await command(['domain', 'list', '--data', server.folder]);
     expect(list.stdout).toMatch(/panel\.example\s+Pending/);
   });
 
   it('warns when the operator vouches for a domain, and lets it send', async () => {
-    const made = await command(scope, [
-      'domain',
-      'add',
-      'word.example',
-      '--verified',
-      '--data',
-      server.folder,
-    ]);
+    const made = await command(['domain', 'add', 'word.example', '--verified', '--data', server.folder]);
     expect(made.stderr).toContain('verified because you said so');
     const token = await makeToken(server, { Domains: ['word.example'] });
     const body = email({ From: { email: 'a@word.example' } });
@@ -105,7 +91,7 @@ describe('domain verify', () => {
     expect((await server.call('POST', '/email', { token, body: other })).json.Errors[0].Code).toBe(33);
 
     publish(facts.DnsRecords.filter(({ Type }) => Type === 'TXT'));
-    const result = await command(scope, ['domain', 'verify', facts.Domain, '--data', server.folder]);
+    const result = await command(['domain', 'verify', facts.Domain, '--data', server.folder]);
     expect(result.code, result.stdout + result.stderr).toBe(0);
     expect(result.stdout).toContain(`${facts.Domain}: Verified`);
     expect((await server.call('POST', '/email', { token, body })).status).toBe(200);
@@ -116,7 +102,7 @@ describe('domain verify', () => {
 
   it('says which record is missing, with exit code 1', async () => {
     const facts = await add();
-    const result = await command(scope, ['domain', 'verify', facts.Domain, '--data', server.folder]);
+    const result = await command(['domain', 'verify', facts.Domain, '--data', server.folder]);
     expect(result.code).toBe(1);
     expect(result.stdout).toContain(`${facts.Domain}: Pending`);
     expect(result.stdout).toMatch(/FAIL.*DKIM record is missing/);
@@ -200,11 +186,11 @@ describe('domain verify', () => {
 
 describe('domain remove', () => {
   it('ends sending at once', async () => {
-    await command(scope, ['domain', 'add', 'gone.example', '--verified', '--data', server.folder]);
+    await command(['domain', 'add', 'gone.example', '--verified', '--data', server.folder]);
     const token = await makeToken(server, { Domains: ['gone.example'] });
     const body = email({ From: { email: 'a@gone.example' } });
     expect((await server.call('POST', '/email', { token, body })).status).toBe(200);
-    const removed = await command(scope, ['domain', 'remove', 'gone.example', '--data', server.folder]);
+    const removed = await command(['domain', 'remove', 'gone.example', '--data', server.folder]);
     expect(removed.code).toBe(0);
     const after = await server.call('POST', '/email', { token, body });
     expect(after.status).toBe(403);

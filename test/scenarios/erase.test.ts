@@ -29,7 +29,7 @@ it('leaves no trace of the address in any file, and goes on stopping mail', asyn
   await server.call('POST', '/suppressions', {
     body: { Domain: 'example.com', Items: [{ Email: PERSON, Note: `about ${PERSON}` }] },
   });
-  const erased = await command(scope, ['erase', PERSON, '--yes', '--data', server.folder, '--json']);
+  const erased = await command(['erase', PERSON, '--yes', '--data', server.folder, '--json']);
   expect(erased).toMatchObject({ code: 0 });
   expect(JSON.parse(erased.stdout)).toMatchObject({ Messages: 5, Pending: 0 });
   expect((await server.call('POST', '/erase', { body: { Email: 'nonsense' } })).status).toBe(422);

@@ -12,7 +12,7 @@ import { messageText } from '../../src/cli/message-text.ts';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
 import { type Script, startScriptedMx } from '../fakes/scripted-mx.ts';
 import { createTestCa } from '../fakes/test-certificates.ts';
-import { startCommand } from './commands.ts';
+import { command } from './commands.ts';
 import { FAILURES, type FailureRow } from './failure-table.ts';
 import {
   addDomain,
@@ -265,7 +265,7 @@ describe('who looks from further away', () => {
     const data = ['--data', server.folder];
     const { id } = of(FAILURES.find(({ what }) => what.startsWith('misspelt')) as FailureRow);
     const [message, queue, causes] = await Promise.all(
-      [['message', id], ['queue'], ['causes']].map((args) => startCommand(scope, [...args, ...data]).ended),
+      [['message', id], ['queue'], ['causes']].map((args) => command([...args, ...data])),
     );
     expect(message?.stdout).toContain(
       'the relay relay.misspelt.test cannot be found: the name does not exist in DNS',

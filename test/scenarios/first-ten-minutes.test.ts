@@ -73,17 +73,17 @@ describe.skipIf(!hasCurl('the first ten minutes'))('the first ten minutes', () =
   });
 
   it('shows it through the printed commands, beside the running server', async () => {
-    const messages = await command(scope, ['messages', '--data', folder]);
+    const messages = await command(['messages', '--data', folder]);
     expect(messages.code).toBe(0);
     expect(messages.stdout).toContain(messageId);
     expect(messages.stdout).toContain('Captured');
-    const message = await command(scope, ['message', messageId, '--data', folder]);
+    const message = await command(['message', messageId, '--data', folder]);
     expect(message.code).toBe(0);
     expect(message.stdout).toContain('you@example.net');
     expect(message.stdout).toContain('delivered');
-    const asJson = await command(scope, ['message', messageId, '--data', folder, '--json']);
+    const asJson = await command(['message', messageId, '--data', folder, '--json']);
     expect(JSON.parse(asJson.stdout)).toMatchObject({ MessageID: messageId, Status: 'Delivered' });
-    const raw = await command(scope, ['message', messageId, '--raw', '--data', folder]);
+    const raw = await command(['message', messageId, '--raw', '--data', folder]);
     expect(raw.stdout).toContain('Subject: It works\r\n');
   });
 
@@ -120,7 +120,7 @@ describe.skipIf(!hasCurl('the first ten minutes'))('the first ten minutes', () =
   });
 
   it('refuses to listen beyond loopback', async () => {
-    const dev = await command(scope, ['dev', '--http', '0.0.0.0:0', '--data', await temporaryFolder(scope)]);
+    const dev = await command(['dev', '--http', '0.0.0.0:0', '--data', await temporaryFolder(scope)]);
     expect(dev.code).toBe(2);
     expect(dev.stderr).toMatch(/loopback/);
   });

@@ -53,7 +53,7 @@ function block(first: string, n = 0): string {
   return found;
 }
 
-const cli = (...args: string[]) => command(scope, [...args, '--data', data]);
+const cli = (...args: string[]) => command([...args, '--data', data]);
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');

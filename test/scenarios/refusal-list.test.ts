@@ -171,17 +171,10 @@ describe('a refused SMTP command', () => {
 
 describe('the command', () => {
   it('prints them, and as JSON', async () => {
-    const text = await command(scope, ['refusals', '--data', server.folder]);
+    const text = await command(['refusals', '--data', server.folder]);
     expect(text.code).toBe(0);
     expect(text.stdout).toMatch(/my shop .*SMTP DATA .*550 .*theirs\.example/);
-    const json = await command(scope, [
-      'refusals',
-      '--domain',
-      'mine.example',
-      '--json',
-      '--data',
-      server.folder,
-    ]);
+    const json = await command(['refusals', '--domain', 'mine.example', '--json', '--data', server.folder]);
     const { Items } = JSON.parse(json.stdout);
     expect(Items.length).toBeGreaterThan(5);
     expect(Items.every(({ TokenName }: Row) => TokenName !== null)).toBe(true);

@@ -293,7 +293,7 @@ describe('setup at a terminal', () => {
 
   it('is not there for a program without a terminal', async () => {
     const { command } = await import('./commands.ts');
-    const result = await command(scope, ['setup', 'example.com']);
+    const result = await command(['setup', 'example.com']);
     expect([result.code, result.stderr]).toEqual([
       2,
       expect.stringContaining('repeat the command with --yes'),

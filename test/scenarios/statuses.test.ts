@@ -85,7 +85,7 @@ describe('where mail stands', () => {
 
   it('is printed with the same words by the commands', async () => {
     const run = async (...args: string[]) => {
-      const { code, stdout, stderr } = await command(scope, [...args, '--data', server.folder]);
+      const { code, stdout, stderr } = await command([...args, '--data', server.folder]);
       expect(code, stderr).toBe(0);
       return stdout;
     };

@@ -143,7 +143,7 @@ describe('postrider suppress', () => {
     const server = await startInstance(scope);
     await addDomain(server, 'example.com');
     await addDomain(server, 'other.example');
-    const run = (...args: string[]) => command(scope, [...args, '--data', server.folder]);
+    const run = (...args: string[]) => command([...args, '--data', server.folder]);
     const added = await run(
       'suppress',
       'add',

@@ -66,7 +66,7 @@ describe.skipIf(!hasCurl('the commands of one-time-codes.md'))('docs/howto/one-t
 });
 
 describe('the template commands', () => {
-  const template = (...args: string[]) => command(scope, ['template', ...args, '--data', folder]);
+  const template = (...args: string[]) => command(['template', ...args, '--data', folder]);
 
   it('list, show, change and remove', async () => {
     const list = await template('list', '--json');
@@ -93,7 +93,7 @@ describe('the template commands', () => {
       'cannot be read',
     );
     const from = ['--from', 'a@example.com', '--to', 'b@example.net', '--data', folder];
-    expect((await command(scope, ['send', ...from, '--html', '-'])).stderr).toContain('give a subject');
-    expect((await command(scope, ['send', ...from, '--subject', 'x', '--variables', '-'])).code).toBe(2);
+    expect((await command(['send', ...from, '--html', '-'])).stderr).toContain('give a subject');
+    expect((await command(['send', ...from, '--subject', 'x', '--variables', '-'])).code).toBe(2);
   });
 });

@@ -27,14 +27,7 @@ const statusWith = async (token: string, method: string, path: string, body?: un
 
 describe('postrider token, beside a running server', () => {
   it('prints the token alone on standard output; list shows it without its text; revoke ends it', async () => {
-    const made = await command(scope, [
-      'token',
-      'create',
-      '--domain',
-      'example.com',
-      '--data',
-      server.folder,
-    ]);
+    const made = await command(['token', 'create', '--domain', 'example.com', '--data', server.folder]);
     expect(made.code).toBe(0);
     const jwt = made.stdout.trim();
     expect(made.stdout).toBe(`${jwt}\n`);
@@ -43,11 +36,11 @@ describe('postrider token, beside a running server', () => {
     expect(made.stderr).toContain(id);
     expect(await statusWith(jwt, 'POST', '/email', email())).toBe(200);
 
-    const list = await command(scope, ['token', 'list', '--data', server.folder, '--json']);
+    const list = await command(['token', 'list', '--data', server.folder, '--json']);
     expect(JSON.parse(list.stdout).map(({ TokenID }: { TokenID: string }) => TokenID)).toContain(id);
     expect(list.stdout).not.toContain(jwt.slice(-20));
 
-    const revoked = await command(scope, ['token', 'revoke', id, '--data', server.folder]);
+    const revoked = await command(['token', 'revoke', id, '--data', server.folder]);
     expect(revoked.code).toBe(0);
     await until('the revocation shows', async () => (await statusWith(jwt, 'GET', '/me')) === 401, 5_000);
     const answer = await server.call('GET', '/me', { token: jwt });
@@ -55,8 +48,8 @@ describe('postrider token, beside a running server', () => {
   });
 
   it('refuses wrong usage with exit code 2, and a preset that does not exist', async () => {
-    expect((await command(scope, ['token', 'create', '--data', server.folder])).code).toBe(2);
-    const wrong = await command(scope, [
+    expect((await command(['token', 'create', '--data', server.folder])).code).toBe(2);
+    const wrong = await command([
       ...['token', 'create', '--domain', 'example.com'],
       ...['--preset', 'Everything', '--data', server.folder],
     ]);

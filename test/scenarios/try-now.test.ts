@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { startScriptedMx } from '../fakes/scripted-mx.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
-import { startCommand } from './commands.ts';
+import { command } from './commands.ts';
 import { addDomain, fileScope, type Instance, startInstance, until } from './harness.ts';
 
 const scope = fileScope();
@@ -53,8 +53,8 @@ describe('a path that is closed', () => {
     expect(first.json).toMatchObject({ Tried: 1, Paths: [{ Site: site, Reason: null }] });
     await closedPath(server, site);
     mend();
-    const command = await startCommand(scope, ['queue', 'try', site, '--data', server.folder]).ended;
-    expect(command.stdout).toContain('One message is sent now');
+    const tried = await command(['queue', 'try', site, '--data', server.folder]);
+    expect(tried.stdout).toContain('One message is sent now');
     expect((await server.settled(id)).Status).toBe('Delivered');
     await until('nothing needs attention', async () => (await attention()).length === 0);
     const nothing = await server.call('POST', `/queue/paths/${encodeURIComponent(site)}/try`);

@@ -11,7 +11,7 @@ import type { WaitKind } from '../../src/pipeline/deliver/path/state.ts';
 import { NO_TIME_LEFT } from '../../src/pipeline/queue/retry-schedule.ts';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
 import type { Script } from '../fakes/scripted-mx.ts';
-import { startCommand } from './commands.ts';
+import { command } from './commands.ts';
 import { directKit } from './direct-kit.ts';
 import { addDomain, fileScope, type Instance, type MessageFacts, startInstance, until } from './harness.ts';
 
@@ -319,7 +319,7 @@ describe('mail that waits in memory', () => {
     expect((await server.call('GET', '/queue')).json).toMatchObject({ Waiting: 1, Sending: 1 });
     // A token of another domain sees none of it.
     expect((await server.call('GET', '/queue?Domain=other.example')).json.Queues).toEqual([]);
-    const shown = await startCommand(scope, ['queue', '--data', server.folder]).ended;
+    const shown = await command(['queue', '--data', server.folder]);
     expect(shown.stdout).toContain('all connections to mx.once.test are in use (1)');
     release();
     expect((await server.settled(second)).Recipients[0]).toMatchObject({

@@ -218,7 +218,7 @@ describe('the test operation', () => {
     expect(call?.json.type).toBe('email.bounced');
     expect(await record()).toMatchObject({ LastResponseCode: 0, LastResponseTryCounter: 0 });
     receiver.answer({ status: 500 });
-    const cli = await command(scope, ['webhook', 'test', String(id), '--data', server.folder]);
+    const cli = await command(['webhook', 'test', String(id), '--data', server.folder]);
     expect(cli.code).toBe(1);
     expect(cli.stdout).toContain('500');
   });
@@ -229,23 +229,17 @@ describe('postrider webhook', () => {
     const domain = 'cli-hooks.example';
     await addDomain(server, domain);
     const receiver = await startReceiver(scope);
-    const made = await command(scope, [
+    const made = await command([
       ...['webhook', 'create', receiver.url, '--domain', domain],
       ...['--event', 'bounced', '--data', server.folder, '--json'],
     ]);
     expect(made.code, made.stderr).toBe(0);
     const { NewWebhookID, Secret } = JSON.parse(made.stdout);
     expect(Secret).toMatch(/^whsec_/);
-    const list = await command(scope, ['webhook', 'list', '--data', server.folder]);
+    const list = await command(['webhook', 'list', '--data', server.folder]);
     expect(list.stdout).toContain(receiver.url);
     expect(list.stdout).not.toContain(Secret);
-    const removed = await command(scope, [
-      'webhook',
-      'remove',
-      String(NewWebhookID),
-      '--data',
-      server.folder,
-    ]);
+    const removed = await command(['webhook', 'remove', String(NewWebhookID), '--data', server.folder]);
     expect(removed.code).toBe(0);
   });
 });
@@ -255,7 +249,7 @@ it('tells one webhook of several events, and makes a call again by the number th
   const token = await addDomain(server, domain);
   const receiver = await startReceiver(scope);
   const data = ['--data', server.folder];
-  const made = await command(scope, [
+  const made = await command([
     ...['webhook', 'create', '--domain', domain, '--event', 'bounce', '--event', 'delivery'],
     ...[receiver.url, '--json', ...data],
   ]);
@@ -269,9 +263,9 @@ it('tells one webhook of several events, and makes a call again by the number th
     async () => kinds().includes('bounced') && kinds().includes('delivered'),
   );
   expect(new Set(kinds())).toEqual(new Set(['bounced', 'delivered']));
-  const listed = await command(scope, ['webhook', 'calls', id, ...data]);
+  const listed = await command(['webhook', 'calls', id, ...data]);
   const number = /^(\d+) +bounced +Succeeded/m.exec(listed.stdout)?.[1] ?? '';
-  const replayed = await command(scope, ['webhook', 'replay', id, '--delivery', number, ...data]);
+  const replayed = await command(['webhook', 'replay', id, '--delivery', number, ...data]);
   expect(replayed.stdout, listed.stdout + replayed.stderr).toBe('1 call queued.\n');
   await until('it came again', async () => kinds().filter((kind) => kind === 'bounced').length === 2);
 });
