@@ -190,6 +190,13 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   oneFaultOfTls(),
   {
+    name: 'a new source that is sent from as if it were known',
+    notices: /more mail of the new source .* than its budget allows/,
+    engine: ({ warmup }) => {
+      warmup.take = () => ({ kind: 'go' });
+    },
+  },
+  {
     name: 'rows that are claimed while their path closes and stay leased',
     notices: /(waits while its path is closed|is on its way to the store) and stays in memory/,
     store(store) {

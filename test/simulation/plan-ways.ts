@@ -18,10 +18,12 @@ export interface Ways {
   rules: readonly RouteRule[];
   /** How long the store takes to answer. */
   storeMs: number;
+  /** Its sources have never sent before, and are warmed up. */
+  newSources: boolean;
 }
 
 export const PLAIN_WAYS: Ways = {
-  ...{ signs: false, relays: [], rules: [], storeMs: 0 },
+  ...{ signs: false, relays: [], rules: [], storeMs: 0, newSources: false },
   targets: [{ kind: 'mx', pool: 'default' }],
 };
 
@@ -46,9 +48,11 @@ export function waysOf(dice: Dice, scene: Scene): { ways: Ways; timed: Timed[]; 
   const someTls = dice.chance(0.2);
   const sites = scene.sites.map((site) => (someTls && dice.chance(0.6) ? withTls(dice, site, scene) : site));
   const routes = routesOf(dice, relays, scene.tenants);
+  const timed = happenings(dice, scene, signs, relays.length);
+  const newSources = dice.chance(0.15);
   return {
-    ways: { signs, relays, storeMs, ...routes },
-    timed: happenings(dice, scene, signs, relays.length),
+    ways: { signs, relays, storeMs, newSources, ...routes },
+    timed,
     sites,
   };
 }

@@ -30,6 +30,7 @@ import { createSecondThoughts } from './second-thoughts.ts';
 import { createDice } from './seeded.ts';
 import { createSenderKeys } from './sender-keys.ts';
 import { createTlsWatch } from './tls-watch.ts';
+import { createWarmupWatch } from './warmup-watch.ts';
 import { createWire } from './wire.ts';
 import { createWireRules } from './wire-rules.ts';
 
@@ -137,6 +138,14 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     source,
     provider: providerOf.get(site) ?? null,
   });
+  const warmup = createWarmupWatch(
+    clock,
+    {
+      providerOf: (site) => providerOf.get(site) ?? null,
+      isCritical: (deliveryId) => room.mailOf(deliveryId)?.lane === 'critical',
+    },
+    note,
+  );
   let process = noProcess();
   let processes = 0;
   const rules = createWireRules(
@@ -187,6 +196,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         tls.mail(transaction);
         rules.mail(transaction, connection, relays.has(connection.site) || mixed);
       },
+      taken: ways.newSources ? warmup.taken : () => {},
     },
     beside,
     { keep: true },
@@ -273,6 +283,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         diesAfter,
         mutation,
         ...{ targets: ways.targets, rules: ways.rules, signs: ways.signs, storeMs: ways.storeMs },
+        newSources: ways.newSources,
       },
     );
     diesAfter = null;
@@ -428,6 +439,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         return;
       case 'jump':
         clock.jumpWallTo(now + action.byMs);
+        warmup.clockSet();
         steadySinceMs = nowMs;
         disturb(2 * 60 * MINUTE);
         // Of holds and times that were given it is no longer known on which clock they end.
