@@ -3,7 +3,7 @@
  * and its examples fit its schemas. That answers fit it is held by test/scenarios/contract.test.ts.
  */
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -71,6 +71,28 @@ describe('openapi.json', () => {
     expect(documented.map(({ name }) => name).sort()).toEqual(mounted.sort());
     const ids = operations.map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('has a test for every operation, beside the contract', () => {
+    const tests = ['test/scenarios', 'test/dialogues', 'src/listeners/http'].flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+        .filter(
+          (file) => file.endsWith('.test.ts') && !/contract|event-loop\.test|tenant-operations/.test(file),
+        )
+        .map((file) => readFileSync(join(ROOT, folder, file), 'utf8')),
+    );
+    const untried = operations.filter(({ path, name, operation }) => {
+      if (operation.security.length === 0) return false;
+      const [method = ''] = name.split(' ');
+      const called = path.replace(/\{\w+\}/g, '[^/\'"`?\n]+');
+      // As it is called, or in the title of its tests.
+      const call = new RegExp(`'${method}',\\s*[\`'"][^\n]*?${called}(?![\\w/-])`);
+      return !tests.some((text) => call.test(text) || text.includes(`${name}'`));
+    });
+    expect(
+      untried.map(({ name }) => name),
+      'try these operations in test/scenarios',
+    ).toEqual([]);
   });
 
   it('has references that lead somewhere', () => {

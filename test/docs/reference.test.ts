@@ -16,6 +16,26 @@ import { ERRORS } from '../../src/lib/errors.ts';
 import { EVENT_KINDS, WEBHOOK_TOKENS } from '../../src/model/event.ts';
 import { MESSAGE_STATUSES, RECIPIENT_STATUSES, STATUS_WORDS, wordsOf } from '../../src/model/status.ts';
 
+const ROOT = join(REFERENCE, '..', '..');
+
+/** Keys whose part of the server is tested by the option that it is given. */
+const TRIED_AS_OPTIONS: ReadonlySet<string> = new Set([
+  'shared-store',
+  'dns-trusted',
+  'doctor-probe',
+  'doctor-clock',
+  'quota-per-minute',
+  'quota-per-hour',
+  'simulator-domain',
+  'notices-per-hour',
+  'retain-content',
+  'retain-content-bytes',
+  'retain-events',
+  'retain-calls',
+  'retain-unsubscribe',
+  'retain-captures',
+]);
+
 describe('the reference', () => {
   it('is what `node docs/generate.ts` writes', async () => {
     for (const [name, text] of await referencePages()) {
@@ -44,6 +64,31 @@ describe('the reference', () => {
 
   it('names every configuration key', () => {
     expect(column('config.md', 0)).toEqual(Object.keys(CONFIG_KEYS));
+  });
+
+  it('finds every configuration key in use, and in a test', () => {
+    const code = [...sources()]
+      .filter(([file]) => !file.startsWith('src/config/keys/'))
+      .map(([, text]) => text);
+    const tests = ['src', 'test'].flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.test.ts'))
+        .map((file) => readFileSync(join(ROOT, folder, file), 'utf8')),
+    );
+    const names = Object.keys(CONFIG_KEYS);
+    // `config['a-key']`, or `config.key` where the name is one word.
+    const unused = names.filter((name) => {
+      const use = new RegExp(
+        `\\['${name}'\\]|\\bconfig\\.${name}\\b|\\{[^}]*\\b${name}\\b[^}]*\\} = config\\b`,
+      );
+      return !code.some((text) => use.test(text));
+    });
+    expect(unused, 'read these keys where they are needed').toEqual([]);
+    const untried = names.filter((name) => {
+      const trial = new RegExp(`'${name}'|--${name}\\b|\\b${name}: `);
+      return !TRIED_AS_OPTIONS.has(name) && !tests.some((text) => trial.test(text));
+    });
+    expect(untried, 'set these keys in a test').toEqual([]);
   });
 
   it('names every event and every token', () => {
