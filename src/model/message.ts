@@ -4,8 +4,8 @@
 export type MessageId = string & { readonly __brand: 'MessageId' };
 
 /** Priority: how soon a delivery is tried again, for how long, and which mail goes first. */
-export type Lane = 'critical' | 'normal' | 'bulk';
-export const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
+export type Lane = (typeof LANES)[number];
+export const LANES = ['critical', 'normal', 'bulk'] as const;
 
 export type RecipientKind = 'To' | 'CC' | 'BCC';
 

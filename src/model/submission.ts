@@ -46,7 +46,7 @@ export interface KeptFields {
 
 /** The kept fields alone. */
 export function keptFields({ lane, subject, tags, metadata, sendAt }: KeptFields): KeptFields {
-  return { lane, subject, tags, metadata, sendAt };
+  return { lane, subject, tags, metadata, sendAt } satisfies Record<keyof KeptFields, unknown>;
 }
 
 export interface Submission extends KeptFields {

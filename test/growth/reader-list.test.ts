@@ -11,7 +11,7 @@ const FOLDERS =
   /^(?:mail|model|net|smtp|listeners|pipeline\/(?:compose|deliver\/outcome\/classifier|events|webhooks)|policy\/(?:access|domains))\//;
 /** They take texts of this program: what builds the parts, the routes and the documents of the interface. */
 const BUILDERS =
-  /^listeners\/http\/(?:openapi|reference|answer-schemas\.ts)|\.ts (?:create|open)\w+$|(?:Routes?|Operations?)$/;
+  /^listeners\/http\/(?:openapi|reference|answer-schemas\.ts|send\/reading\.ts)|\.ts (?:create|open)\w+$|(?:Routes?|Operations?)$/;
 /** It reads a field of POST /email: readEmailRequest, which is in the table, gives every field its value. */
 const FIELD_READER = /: Reading\b/;
 const EXPORT =

@@ -4,6 +4,7 @@
  * taken, nothing is stored.
  */
 
+import type { KeptFields } from '../../model/submission.ts';
 import { laneCode, recipientKindCode, sandboxCode, stateCode, uuidBytes } from '../shared/codes.ts';
 import type { IdempotencyEntry, KeyHeld, NewMessage } from '../topics/acceptance.ts';
 import type { Connection } from './engine/connection.ts';
@@ -102,6 +103,13 @@ export function storeKey(db: Connection, entry: IdempotencyEntry): void {
   );
 }
 
+type Underscored<Name extends string> = Name extends `${infer First}${infer Rest}`
+  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Underscored<Rest>}`
+  : Name;
+
+/** A column for each kept field: one that is forgotten does not compile. */
+type KeptColumns = Record<Underscored<keyof KeptFields>, unknown>;
+
 function insertMessage(session: Session, message: NewMessage, epoch: number) {
   const { db } = session;
   const domainId = session.nameId(message.domain);
@@ -130,7 +138,7 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
     keep_content: message.keepContent === false ? 0 : 1,
     personal: personalBits(message.places),
     null_sender: message.nullSender === true ? 1 : 0,
-  }).lastId;
+  } satisfies KeptColumns & Record<string, unknown>).lastId;
   if (hasMetadata) {
     for (const [name, value] of Object.entries(message.metadata)) {
       db.run('INSERT INTO message_metadata VALUES (?, ?, ?, ?)', domainId, name, value, seq);

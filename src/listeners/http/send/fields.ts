@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 import { ERRORS, type ErrorName } from '../../../lib/errors.ts';
-import { LANES, type Lane } from '../../../model/message.ts';
+import { LANES } from '../../../model/message.ts';
 import {
   MAX_METADATA_BYTES,
   MAX_METADATA_KEY_CHARS,
@@ -19,15 +19,13 @@ import { addressSchema, readFrom, readRecipients, readReplyTo } from './addresse
 import { attachmentSchema, readAttachments } from './attachments.ts';
 import { readBody, readSubject } from './contents.ts';
 import type { EmailLimits } from './limits.ts';
-import type { Draft, Reading } from './reading.ts';
+import { type Draft, flagOf, type Reading, wordOf } from './reading.ts';
 import { MAX_TAG_ITEMS, readHeaders, readTags } from './tags-headers.ts';
 import {
   RESULT_WORDS,
   readExpiresAt,
-  readKeepContent,
   readListUnsubscribe,
   readMetadataField,
-  readPriority,
   readSandbox,
   readSendAt,
   readTracking,
@@ -36,9 +34,11 @@ import {
 type Schema = (limits: EmailLimits, address: ReturnType<typeof addressSchema>) => z.ZodType;
 
 interface Field {
+  /** The part of the submission that it fills. */
+  part?: keyof Draft;
   schema: Schema;
   /** Leaves a part of the submission, or a problem. Absent: the reader of another field reads this one too. */
-  read?: (value: unknown, reading: Reading, ...others: unknown[]) => void;
+  read?: (value: unknown, reading: Reading, first: unknown, second: unknown) => void;
   /** Its reader runs also where the request does not have it. */
   always?: true;
   /** The fields that its reader reads too, at most two. */
@@ -108,10 +108,8 @@ const FIELDS = {
   Attachments: part('attachments', readAttachments, ({ maxAttachments }) =>
     z.array(attachmentSchema).max(maxAttachments).describe('Files, also those that the HTML shows by `cid:`'),
   ),
-  Priority: part('lane', readPriority, () =>
-    z
-      .enum(LANES as readonly [Lane, ...Lane[]])
-      .describe('critical: one-time codes; bulk: newsletters; normal where left out'),
+  Priority: part('lane', wordOf('Priority', LANES, 'priority-unknown'), () =>
+    z.enum(LANES).describe('critical: one-time codes; bulk: newsletters; normal where left out'),
   ),
   Sandbox: part('sandbox', readSandbox, () =>
     z
@@ -133,7 +131,7 @@ const FIELDS = {
         `In events and webhooks, never in the mail. At most ${MAX_METADATA_KEYS} keys of at most ${MAX_METADATA_KEY_CHARS} characters, ${MAX_METADATA_BYTES} octets together`,
       ),
   ),
-  KeepContent: part('keepContent', readKeepContent, () =>
+  KeepContent: part('keepContent', flagOf('KeepContent'), () =>
     z.boolean().describe('false: the content is removed when the last recipient is final'),
   ),
   Tracking: part('personal', readTracking, () =>
@@ -163,6 +161,10 @@ const FIELDS = {
     schema: () => z.boolean().optional().describe('Refuses where a variable is missing'),
   },
 } satisfies Record<string, Field>;
+
+// A part of the submission that no row fills does not compile. From fills its domain too.
+type Filled = Extract<(typeof FIELDS)[keyof typeof FIELDS], { part: keyof Draft }>['part'] | 'fromDomain';
+({}) satisfies Record<Exclude<keyof Draft, Filled>, Field>;
 
 /** The members of a request. */
 export const FIELD_NAMES: PropertyTable = propertyTable(Object.keys(FIELDS));
@@ -226,10 +228,11 @@ function part<Part extends keyof Draft>(
   name: Part,
   read: (value: unknown, reading: Reading) => Draft[Part],
   schema: Schema,
-): Field {
+) {
   return {
-    schema: (limits, address) => schema(limits, address).optional(),
-    read(value, reading) {
+    part: name,
+    schema: ((limits, address) => schema(limits, address).optional()) satisfies Schema,
+    read(value: unknown, reading: Reading) {
       reading.draft[name] = read(value, reading);
     },
   };
@@ -241,12 +244,13 @@ function always<Part extends keyof Draft>(
   read: (value: unknown, reading: Reading, first: unknown, second: unknown) => Draft[Part],
   schema: Schema,
   others: readonly string[] = [],
-): Field {
+) {
   return {
+    part: name,
     schema,
     others,
-    always: true,
-    read(value, reading, first, second) {
+    always: true as const,
+    read(value: unknown, reading: Reading, first: unknown, second: unknown) {
       reading.draft[name] = read(value, reading, first, second);
     },
   };

@@ -2,7 +2,7 @@
  * The fields that are one value each: how a message is sent, when, and what is kept of it. They exist beside the
  * contents and addresses, and each is read by itself.
  */
-import { LANES, type Lane, type SandboxResult } from '../../../model/message.ts';
+import type { SandboxResult } from '../../../model/message.ts';
 import { type Metadata, readMetadata } from '../../../model/metadata.ts';
 import type { PersonalWish } from '../../../model/personal.ts';
 import { readExpiryTime, readSendTime } from '../../../model/schedule.ts';
@@ -33,14 +33,6 @@ const RESULTS: ReadonlyMap<string, SandboxResult> = new Map(
     return [result, result];
   }),
 );
-
-/** The lane; `normal` where the word is refused. */
-export function readPriority(value: unknown, { problems }: Reading): Lane {
-  const word = typeof value === 'string' && value.length <= 32 ? value.trim().toLowerCase() : '';
-  const lane = LANES.find((known) => known === word);
-  if (lane === undefined) problems.add('priority-unknown', '/Priority');
-  return lane ?? 'normal';
-}
 
 /** null = real delivery. */
 export function readSandbox(value: unknown, reading: Reading): SandboxResult | null {
@@ -84,13 +76,6 @@ export function readMetadataField(value: unknown, { problems }: Reading): Metada
   const field = found.key === null ? '/Metadata' : `/Metadata/${pointerSegment(found.key)}`;
   problems.add('metadata-invalid', field, found.message);
   return NO_METADATA;
-}
-
-/** Whether the content is kept as long as others. */
-export function readKeepContent(value: unknown, { problems }: Reading): boolean {
-  if (typeof value === 'boolean') return value;
-  problems.add('invalid-parameter', '/KeepContent', 'KeepContent is true or false');
-  return true;
 }
 
 /** Its part of the wish: an object, or one word for both. A member that is left out stays as the domain says. */
