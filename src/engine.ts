@@ -46,7 +46,7 @@ import { createNodeMetrics, createQueueMetrics } from './pipeline/queue/queue-me
 import { createRetrySchedule } from './pipeline/queue/retry-schedule.ts';
 import type { DomainService } from './policy/domains/domains.ts';
 import { type Hold, holdReason, siteNames } from './policy/limits/holds.ts';
-import { createTenantPauses, type TenantPause } from './policy/limits/shaping/tenant-pauses.ts';
+import { createSenderPauses, type SenderPause } from './policy/limits/shaping/sender-pauses.ts';
 import type { Storage } from './policy/limits/storage.ts';
 import { createWarmup, type Warmup } from './policy/limits/warmup/warmup.ts';
 import { createSandboxRules, type SandboxRules } from './policy/sandbox/sandbox-rules.ts';
@@ -135,7 +135,7 @@ export interface Engine extends Service {
   /** The path of such mail, and why it is closed; null: it is open. */
   closedFor(question: SiteQuestion): (KeptBack & { path: string }) | null;
   /** The pause that a receiver requested for this sender; null = none. */
-  pausedBy(question: SiteQuestion): TenantPause | null;
+  pausedBy(question: SiteQuestion): SenderPause | null;
   /** Starts no more transactions; resolves when the running ones have ended, after `deadlineMs` at the latest. */
   drain(deadlineMs: number): Promise<void>;
 }
@@ -180,8 +180,8 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   const heldBy = (question: SiteQuestion): Hold | null =>
     // The names of the site are needed only if there is a hold.
     holds.any() ? holds.heldBy({ ...question, sites: sites.sitesOf(question).flatMap(siteNames) }) : null;
-  const pauses = createTenantPauses(overrides);
-  const pausedBy = (question: SiteQuestion): TenantPause | null => {
+  const pauses = createSenderPauses(overrides);
+  const pausedBy = (question: SiteQuestion): SenderPause | null => {
     const place = pauses.any() ? sites.siteNamed(sites.nameOf(question)) : null;
     return place?.kind === 'path' ? pauses.of(question.senderDomain, place) : null;
   };
@@ -279,7 +279,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       refusing: deps.refusing,
       ...(deps.storage === undefined ? {} : { storage: deps.storage }),
       ...(deps.publicUrl === undefined ? {} : { publicUrl: deps.publicUrl }),
-      faultMayFit: (mail) => sandboxRules.mayPlay(mail) && !routes.leadsOut(mail),
+      ruleMayApply: (mail) => sandboxRules.mayPlay(mail) && !routes.leadsOut(mail),
       routeKeyOf: routes.keyOf,
     },
     options.accept,

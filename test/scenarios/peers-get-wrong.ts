@@ -152,7 +152,7 @@ export const PEER_CASES: readonly PeerCase[] = [
     'a receipt passes another sender’s bulk mail to the same receiver',
     [PATHS, 'let a receipt of one sender pass the bulk of another within a few messages'],
     [
-      'src/pipeline/queue/tenant-rows.test.ts',
+      'src/pipeline/queue/sender-rows.test.ts',
       'let one message of a small tenant pass the thousand of a large one',
     ],
   ),

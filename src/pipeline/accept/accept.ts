@@ -31,7 +31,7 @@ import type { AcceptMetrics } from './accept-metrics.ts';
 import { acceptDrafts, type BatchItem, type ItemOutcome } from './batch.ts';
 import { createCommitter, type Draft, RETRY_AFTER_SECONDS, type RoutedMail } from './commit-messages.ts';
 import { toComposeInput } from './compose-input.ts';
-import { type FaultQuestion, type MessageDeps, newMessage } from './new-message.ts';
+import { type MessageDeps, newMessage, type SimulatedMail } from './new-message.ts';
 import { createPersonalRules, type PersonalSubject } from './personal-rules.ts';
 import { quotaExceeded, requireQuota } from './quota.ts';
 import { fromDomainOf, type ReleaseRequest, releasedMessage } from './release.ts';
@@ -179,7 +179,7 @@ interface Deps {
    * Whether a sandbox rule may apply to this recipient, which goes to the sandbox by the server's route; absent =
    * never.
    */
-  faultMayFit?(mail: FaultQuestion): boolean;
+  ruleMayApply?(mail: SimulatedMail): boolean;
   /** The route key of a recipient's queue; absent = always ''. */
   routeKeyOf?(mail: RoutedMail): string;
   /** Base of personal links of domains without a tracking host; absent = no such links. */
@@ -197,7 +197,7 @@ export function createAcceptance(
     random,
     simulatorDomain: options.simulatorDomain,
     maxAgeMs: options.maxAgeMs,
-    ...(deps.faultMayFit === undefined ? {} : { faultMayFit: deps.faultMayFit }),
+    ...(deps.ruleMayApply === undefined ? {} : { ruleMayApply: deps.ruleMayApply }),
   };
   const personalRules = createPersonalRules({
     publicUrl: deps.publicUrl ?? null,

@@ -20,7 +20,7 @@ import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
 import { magicResult } from './simulator.ts';
 
 /** A recipient that no other reason sends to the sandbox. */
-export interface FaultQuestion {
+export interface SimulatedMail {
   senderDomain: string;
   recipientDomain: string;
   lane: Lane;
@@ -41,7 +41,7 @@ export interface MessageDeps {
    * Whether a sandbox rule may apply to this recipient, which goes to the sandbox by the server's route; absent =
    * never.
    */
-  faultMayFit?(mail: FaultQuestion): boolean;
+  ruleMayApply?(mail: SimulatedMail): boolean;
 }
 
 /** The message of sender domain `domain`, accepted at `now`; suppressions are not applied yet. */
@@ -53,7 +53,7 @@ export function newMessage(
   now: number,
   composed: Composed & { eightBit?: boolean; dateOffset?: number | null },
 ): NewMessage & { recipients: NewRecipient[] } {
-  const { clock, random, simulatorDomain, maxAgeMs, faultMayFit } = deps;
+  const { clock, random, simulatorDomain, maxAgeMs, ruleMayApply } = deps;
   const wholeResult: SandboxResult | null = submission.sandbox ?? (caller.sandbox ? 'deliver' : null);
   const { sendAt } = submission;
   const recipients: NewRecipient[] = [];
@@ -63,7 +63,7 @@ export function newMessage(
       submission.sandbox ??
       magic ??
       wholeResult ??
-      (faultMayFit?.({
+      (ruleMayApply?.({
         senderDomain: domain,
         recipientDomain,
         lane: submission.lane,

@@ -28,7 +28,7 @@ interface Deps {
   preparer: Pick<Preparer, 'prepare'>;
   rules: Pick<SettlementRules, 'settle'>;
   sandbox: SandboxRoute;
-  faults: Pick<SandboxRules, 'faultFor'>;
+  faults: Pick<SandboxRules, 'ruleFor'>;
 }
 
 const AT_ONCE = 32;
@@ -74,7 +74,7 @@ export function createSandboxWorker(deps: Deps): SandboxWorker {
     const { delivery } = item;
     try {
       // A result requested by name or by a simulator address is not changed by a rule.
-      const fault = delivery.sandbox === 'deliver' ? await faults.faultFor(delivery) : null;
+      const fault = delivery.sandbox === 'deliver' ? await faults.ruleFor(delivery) : null;
       const delayedUntil = fault === null ? 0 : fault.since + fault.rule.delayMs;
       if (delayedUntil > clock.now()) {
         queue.giveBack(item, Math.min(delayedUntil, delivery.expiresAt), 'delayed by a sandbox rule');

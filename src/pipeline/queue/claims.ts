@@ -288,7 +288,7 @@ export function createClaims(
     for (const elsewhere of due.regroup(site)) refill(elsewhere);
     if (!running || deps.closed(site) || !isLow(site)) return false;
     const allowed = deps.allowance(site);
-    const room = window.room({ site, lane: 'critical', tenant: '' });
+    const room = window.room({ site, lane: 'critical', senderDomain: '' });
     const reserved = deps.reserved();
     const { critical, normal, bulk } = window.waiting(site);
     const waiting = critical + normal + bulk;
@@ -303,7 +303,7 @@ export function createClaims(
     const placeOf = (queue: DueQueue): RoomRequest => ({
       site,
       lane: queue.lane,
-      tenant: queue.senderDomain,
+      senderDomain: queue.senderDomain,
       siteRows: allowed,
     });
     const chosen = new Set<DueQueue>();

@@ -206,7 +206,7 @@ describe('the window over the store', () => {
       }
       return done === 30 && queue.held().rows === 0;
     }, 50);
-    // One tenant leaves a quarter of the room to others.
+    // One senderDomain leaves a quarter of the room to others.
     expect(most).toBe(4);
     expect(queue.held()).toEqual({ rows: 0, bytes: 0 });
     expect(await states()).toEqual({ delivered: 30 });

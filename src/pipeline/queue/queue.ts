@@ -359,7 +359,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   function fits(recipient: SiteQuestion, site: string, bytes: number): boolean {
     if (!running || settler.isPaused() || !node.valid || keptBack(recipient, site) !== null) return false;
     // Rows of the same queue in the store would always be overtaken; fresh mail goes to its end.
-    const { lane, senderDomain: tenant } = recipient;
+    const { lane, senderDomain } = recipient;
     if (lane !== 'critical' && due.count(site) > 0) {
       // If fresh mail kept the window full, due rows would never be claimed.
       if (!claims.isLow(site) || due.has({ ...recipient, sandbox: recipient.sandbox !== null })) return false;
@@ -370,7 +370,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       bytes: reserved.bytes + promised.bytes,
       siteRows: reserved.at.of(site) + promised.at.of(site),
     };
-    return window.hasRoom({ site, lane, tenant, siteRows: allowance(site) }, taken, bytes);
+    return window.hasRoom({ site, lane, senderDomain, siteRows: allowance(site) }, taken, bytes);
   }
 
   /** The rows that a site should hold, by what it can use soon and what other sites need. */

@@ -9,7 +9,7 @@ import { testItem } from './test-items.ts';
 const LIMITS = { maxRows: 1000, maxBytes: 10_000, maxRowsPerSite: 500 };
 
 const NONE = { rows: 0, bytes: 0, siteRows: 0 };
-const place = (site: string) => ({ site, lane: 'critical' as Lane, tenant: 'example.com' });
+const place = (site: string) => ({ site, lane: 'critical' as Lane, senderDomain: 'example.com' });
 
 function item(
   id: number,
@@ -61,9 +61,10 @@ describe('the window', () => {
     expect(window.room(place('b'))).toEqual({ rows: 2, bytes: 0 });
   });
 
-  it('keeps room for the lanes above, and for other tenants beside the one that fills a lane', () => {
+  it('keeps room for the lanes above, and for other ofThisSender beside the one that fills a lane', () => {
     const window = createReadyWindow({ ...LIMITS, maxRowsPerSite: 64 });
-    const rows = (lane: Lane, tenant: string) => window.room({ ...place('a'), lane, tenant }).rows;
+    const rows = (lane: Lane, senderDomain: string) =>
+      window.room({ ...place('a'), lane, senderDomain }).rows;
     let id = 0;
     while (rows('bulk', 'big.example') > 0) window.add(item(id++, 'bulk', 'a', 10, 'big.example'));
     expect(id).toBe(24);

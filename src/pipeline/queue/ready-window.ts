@@ -7,7 +7,7 @@
 import type { Lane } from '../../model/message.ts';
 import { createLaneTurns, type LaneTurns } from './lane-turns.ts';
 import type { ReadyItem } from './ready-item.ts';
-import { createTenantRows, type TenantRows } from './tenant-rows.ts';
+import { createSenderRows, type SenderRows } from './sender-rows.ts';
 
 export interface WindowLimits {
   maxRows: number;
@@ -63,19 +63,19 @@ export interface ReadyWindow {
 export interface RoomRequest {
   site: string;
   lane: Lane;
-  tenant: string;
+  senderDomain: string;
   siteRows?: number;
 }
 
 interface SiteRows {
   turns: LaneTurns;
-  lanes: Record<Lane, TenantRows>;
+  lanes: Record<Lane, SenderRows>;
   /** Including taken ones. */
   held: number;
   /** Waiting, by lane. */
   heldBy: Record<Lane, number>;
   /** Waiting, by lane and sender domain. */
-  heldByTenant: Map<string, number>;
+  heldBySender: Map<string, number>;
 }
 
 /** Taken items count for the whole window, not for their site's share of it. */
@@ -92,7 +92,7 @@ const BELOW: Readonly<Record<Lane, readonly Lane[]>> = {
 /** Share of a site's rows for a lane and the lanes below it. */
 const LANE_SHARE: Readonly<Record<Lane, number>> = { critical: 1, normal: 7 / 8, bulk: 1 / 2 };
 /** Share of these for one sender domain. */
-const TENANT_SHARE = 3 / 4;
+const SENDER_SHARE = 3 / 4;
 const NOBODY: Readonly<Record<Lane, number>> = { critical: 0, normal: 0, bulk: 0 };
 
 export function createReadyWindow(limits: WindowLimits): ReadyWindow {
@@ -105,11 +105,11 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     let site = sites.get(name);
     if (site === undefined) {
       site = {
-        lanes: { critical: createTenantRows(), normal: createTenantRows(), bulk: createTenantRows() },
+        lanes: { critical: createSenderRows(), normal: createSenderRows(), bulk: createSenderRows() },
         turns: createLaneTurns(),
         held: 0,
         heldBy: { ...NOBODY },
-        heldByTenant: new Map(),
+        heldBySender: new Map(),
       };
       sites.set(name, site);
     }
@@ -117,28 +117,28 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   };
 
   /** Rows that this lane and sender domain may still have at the site. */
-  const siteRoom = ({ site: name, lane, tenant, siteRows }: RoomRequest): number => {
+  const siteRoom = ({ site: name, lane, senderDomain, siteRows }: RoomRequest): number => {
     const most = siteRows ?? limits.maxRowsPerSite;
     const site = sites.get(name);
     const ofLane = Math.max(1, Math.ceil(most * LANE_SHARE[lane]));
-    const ofTenant = Math.max(1, Math.ceil(ofLane * TENANT_SHARE));
-    if (site === undefined) return ofTenant;
+    const ofSender = Math.max(1, Math.ceil(ofLane * SENDER_SHARE));
+    if (site === undefined) return ofSender;
     let inLane = 0;
-    let tenants = 0;
+    let ofThisSender = 0;
     // A lane's share includes the rows of the lanes below it.
     for (const below of BELOW[lane]) {
       inLane += site.heldBy[below];
-      tenants += site.heldByTenant.get(`${below} ${tenant}`) ?? 0;
+      ofThisSender += site.heldBySender.get(`${below} ${senderDomain}`) ?? 0;
     }
-    return Math.min(most - waitingAt(site), ofLane - inLane, ofTenant - tenants);
+    return Math.min(most - waitingAt(site), ofLane - inLane, ofSender - ofThisSender);
   };
 
   const count = (site: SiteRows, { delivery }: ReadyItem, by: 1 | -1): void => {
     site.heldBy[delivery.lane] += by;
     const key = `${delivery.lane} ${delivery.senderDomain}`;
-    const left = (site.heldByTenant.get(key) ?? 0) + by;
-    if (left === 0) site.heldByTenant.delete(key);
-    else site.heldByTenant.set(key, left);
+    const left = (site.heldBySender.get(key) ?? 0) + by;
+    if (left === 0) site.heldBySender.delete(key);
+    else site.heldBySender.set(key, left);
   };
 
   const removeFrom = (site: SiteRows, leaves: (item: ReadyItem) => boolean): ReadyItem[] => {

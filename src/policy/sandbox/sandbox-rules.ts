@@ -42,7 +42,7 @@ export interface SandboxRules {
   /** Whether a rule may apply to this mail, as far as is known when it is accepted. From memory. */
   mayPlay(mail: Omit<RuleQuestion, 'inbox'>): boolean;
   /** The rule for this recipient, the same at each attempt; null = none. */
-  faultFor(delivery: {
+  ruleFor(delivery: {
     id: number;
     messageSeq: number;
     senderDomain: string;
@@ -99,7 +99,7 @@ export function createSandboxRules(deps: {
       const inbox = inboxLabel(mail.address) ?? undefined;
       return own.some((rule) => rule.expiresAt > now && mayFit(rule, { ...mail, inbox }));
     },
-    async faultFor(delivery) {
+    async ruleFor(delivery) {
       // A recipient that was tried before may have a rule that has ended since.
       const before = delivery.attempts > 0;
       const { senderDomain, address } = delivery;

@@ -14,7 +14,7 @@ import {
   domainKey,
   type OverrideNote,
   type Overrides,
-  tenantKey,
+  senderKey,
 } from '../../../policy/limits/shaping/types.ts';
 import type { Category } from './classifier/categories.ts';
 import { effectsOf } from './effects.ts';
@@ -105,7 +105,7 @@ export function createSenderEffects({ clock, log, overrides, authFailing, holdBu
   ): Omit<OverrideNote, 'param' | 'value'> {
     const where =
       provider === null
-        ? ({ scope: 'tenant@site', key: tenantKey(senderDomain, site) } as const)
+        ? ({ scope: 'tenant@site', key: senderKey(senderDomain, site) } as const)
         : ({ scope: 'domain@provider', key: domainKey(senderDomain, provider) } as const);
     return { ...where, until: clock.now() + forMs, rule, why };
   }

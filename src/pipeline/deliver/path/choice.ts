@@ -12,7 +12,7 @@ import type { Connecting } from './connecting.ts';
 import type { Link, Links } from './links.ts';
 import type { PathNotes } from './notes.ts';
 import type { Picker } from './picker.ts';
-import type { PathTenants } from './tenants.ts';
+import type { SenderLimits } from './sender-limits.ts';
 import type { PathWarmup } from './warmup.ts';
 
 export interface Choice {
@@ -29,7 +29,7 @@ interface Deps {
   links: Links;
   capacity: Capacity;
   connecting: Connecting;
-  tenants: PathTenants;
+  senderLimits: SenderLimits;
   warm: PathWarmup;
   connector: Pick<Connector, 'halfOpen'>;
   notes: PathNotes;
@@ -45,7 +45,8 @@ const QUICK_MS = 1_000;
 
 /** `warmupFull`: the source has used its budget, and messages waiting for it could use another route. */
 export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
-  const { name, queue, ready, links, capacity, connecting, tenants, warm, connector, notes, alarm } = deps;
+  const { name, queue, ready, links, capacity, connecting, senderLimits, warm, connector, notes, alarm } =
+    deps;
   return { next, isWarm };
 
   function next(): { link: Link; prepared: Prepared } | null {
@@ -123,7 +124,7 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
   }
 
   function allows(senderDomain: string): boolean {
-    const most = tenants.connections(senderDomain);
+    const most = senderLimits.connections(senderDomain);
     return most === Number.POSITIVE_INFINITY || links.busyOf(senderDomain) < most;
   }
 

@@ -38,7 +38,7 @@ it('is made ready anew when it has waited for its turn: the domain may have been
     clock,
     log: { debug() {}, info() {}, warn() {}, error() {} },
     ready,
-    tenants: { mayTake: () => true, took() {}, refusedForMs: () => null } as never,
+    senderLimits: { mayTake: () => true, took() {}, refusedForMs: () => null } as never,
     warm: { mayGo: () => true } as never,
     notes: { met() {} },
     finish: (item: ReadyItem, outcome: Exclude<Outcome, { kind: 'again' }>) => {

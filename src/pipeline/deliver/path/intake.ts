@@ -17,7 +17,7 @@ import type { Capacity } from './capacity.ts';
 import type { Links } from './links.ts';
 import type { PathNotes } from './notes.ts';
 import type { Picker } from './picker.ts';
-import type { PathTenants } from './tenants.ts';
+import type { SenderLimits } from './sender-limits.ts';
 import type { PathWarmup } from './warmup.ts';
 
 /** The messages that one path has taken and prepares. */
@@ -43,7 +43,7 @@ interface Deps {
   clock: Clock;
   log: Logger;
   ready: Picker;
-  tenants: PathTenants;
+  senderLimits: SenderLimits;
   warm: PathWarmup;
   notes: Pick<PathNotes, 'met'>;
   capacity: Pick<Capacity, 'demand' | 'limitsOf'>;
@@ -60,7 +60,7 @@ const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
 
 /** Takes nothing before `take`. `on.prepared`: one more was prepared, or ended during preparation. */
 export function createPathIntake(deps: Deps, on: { prepared(): void }): PathIntake {
-  const { name, queue, preparer, clock, log, ready, tenants, warm, notes, capacity, links } = deps;
+  const { name, queue, preparer, clock, log, ready, senderLimits, warm, notes, capacity, links } = deps;
   const preparing: Record<Lane, number> = { critical: 0, normal: 0, bulk: 0 };
   /** Messages being prepared whose other recipients share their transaction. */
   const preparingShared = new Set<string>();
@@ -93,14 +93,14 @@ export function createPathIntake(deps: Deps, on: { prepared(): void }): PathInta
         const item = queue.take(
           name,
           lane,
-          ({ delivery }) => !joinsTransaction(delivery) && tenants.mayTake(delivery.senderDomain),
+          ({ delivery }) => !joinsTransaction(delivery) && senderLimits.mayTake(delivery.senderDomain),
         );
         if (item === null) break;
-        tenants.took(item.delivery.senderDomain);
+        senderLimits.took(item.delivery.senderDomain);
         void prepare(item, ready.add);
       }
     }
-    const refusedMs = tenants.refusedForMs();
+    const refusedMs = senderLimits.refusedForMs();
     if (refusedMs !== null) deps.alarm.after(refusedMs);
   }
 
@@ -146,7 +146,7 @@ export function createPathIntake(deps: Deps, on: { prepared(): void }): PathInta
       const next = queue.take(name, lane, fits);
       if (next === null) break;
       warm.went(lane);
-      tenants.took(item.delivery.senderDomain);
+      senderLimits.took(item.delivery.senderDomain);
       sameTransaction.push(next);
     }
     if (sameTransaction.length > 0) preparer.sharedBy(item.delivery);

@@ -25,7 +25,7 @@ export interface Link {
   latencyMs: number;
   /** Lane of its current messages; null = none. */
   lane: Lane | null;
-  tenant: string;
+  senderDomain: string;
   inFlight: number;
   /** The current message takes longer than usual for this far end. */
   hangs: boolean;
@@ -48,7 +48,7 @@ export interface Links {
   busyCount(): number;
   slots(): Pick<Slots, 'busy' | 'criticalOf'>;
   /** Connections used by one sender domain, including those that hang. */
-  busyOf(tenant: string): number;
+  busyOf(senderDomain: string): number;
   /** These accept nothing new and close after their current transactions. */
   leaveThose(which: (link: Link) => boolean): void;
   /** The least recently used one, so that all hosts are used. */
@@ -110,7 +110,7 @@ export function createLinks(deps: {
           if (inFlight > 0 && lane !== null && !hangs) busy[lane] += 1;
       return { busy, criticalOf };
     },
-    busyOf: (tenant) => count((link) => link.inFlight > 0 && link.tenant === tenant),
+    busyOf: (senderDomain) => count((link) => link.inFlight > 0 && link.senderDomain === senderDomain),
     leaveThose(which) {
       for (const link of links) if (which(link)) leave(link);
     },
@@ -139,7 +139,7 @@ export function createLinks(deps: {
         taken: 0,
         latencyMs: Number.POSITIVE_INFINITY,
         lane: null,
-        tenant: '',
+        senderDomain: '',
         inFlight: 0,
         hangs: false,
         behind: null,
@@ -174,7 +174,7 @@ export function createLinks(deps: {
       link.taken += 1;
       link.inFlight += 1;
       link.lane = lane;
-      link.tenant = senderDomain;
+      link.senderDomain = senderDomain;
       // To the end of the order: the next message uses the one that has been idle longest.
       if (links.delete(link)) links.add(link);
     },
@@ -208,9 +208,9 @@ export function createLinks(deps: {
     return found;
   }
 
-  function criticalOf(tenant: string): number {
+  function criticalOf(senderDomain: string): number {
     const isOne = (link: Link) =>
-      link.inFlight > 0 && !link.hangs && link.lane === 'critical' && link.tenant === tenant;
+      link.inFlight > 0 && !link.hangs && link.lane === 'critical' && link.senderDomain === senderDomain;
     return count(isOne);
   }
 

@@ -42,9 +42,9 @@ import type { ProviderGate } from './limits.ts';
 import { createLinks, type Link } from './links.ts';
 import { createPathNotes } from './notes.ts';
 import { createPicker } from './picker.ts';
+import { createSenderLimits } from './sender-limits.ts';
 import type { PathRef } from './state.ts';
 import type { PathStates } from './states.ts';
-import { createPathTenants } from './tenants.ts';
 import { transact } from './transaction.ts';
 import { createPathView } from './view.ts';
 import { createPathWarmup } from './warmup.ts';
@@ -146,13 +146,13 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
     { warmup: deps.warmup, name, now: clock.now, wake: pump },
     { source, provider },
   );
-  const tenants = createPathTenants({ clock, overrides, limits: capacity.limitsOf }, site);
+  const senderLimits = createSenderLimits({ clock, overrides, limits: capacity.limitsOf }, site);
   const intake = createPathIntake(
-    { name, queue, preparer, clock, log, ready, tenants, warm, notes, capacity, links, alarm, finish },
+    { name, queue, preparer, clock, log, ready, senderLimits, warm, notes, capacity, links, alarm, finish },
     { prepared: pump },
   );
   const choice = createChoice(
-    { name, queue, ready, links, capacity, connecting, tenants, warm, connector, notes, alarm },
+    { name, queue, ready, links, capacity, connecting, senderLimits, warm, connector, notes, alarm },
     { warmupFull: leaveToOthers },
   );
   const failures = createPathFailures({
@@ -173,7 +173,7 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
       connector,
       capacity,
     },
-    ...{ tenants, warm, notes, links, failures, ready, finish, life, senderEffects: deps.senderEffects },
+    ...{ senderLimits, warm, notes, links, failures, ready, finish, life, senderEffects: deps.senderEffects },
   };
   const view = createPathView({
     ...{ name, place, route, queue, state, capacity, links, connecting, ready, intake, notes, life },
@@ -186,7 +186,7 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
     demand: capacity.demand,
     throughput: capacity.throughput.perSecond,
     ref: view,
-    waitOf: (item) => waitBehind(item) ?? tenants.waitOf(item.delivery.senderDomain) ?? view.waitNow(),
+    waitOf: (item) => waitBehind(item) ?? senderLimits.waitOf(item.delivery.senderDomain) ?? view.waitNow(),
     reconnect: links.leaveAll,
     stop,
     forget() {

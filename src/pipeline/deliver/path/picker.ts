@@ -16,11 +16,11 @@ export interface Slots {
   usable: number;
   busy: Readonly<Record<Lane, number>>;
   /** Connections that carry critical mail of this sender domain. */
-  criticalOf(tenant: string): number;
+  criticalOf(senderDomain: string): number;
   /** Whether a sender domain may use one more connection, by its own limits. */
-  allows(tenant: string): boolean;
+  allows(senderDomain: string): boolean;
   /** Mail of other lanes, or critical mail of other sender domains, waits for the path. */
-  othersWait(tenant: string): boolean;
+  othersWait(senderDomain: string): boolean;
 }
 
 export interface Picker {

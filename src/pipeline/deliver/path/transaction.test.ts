@@ -48,7 +48,7 @@ async function told(script: Script, messages = 1): Promise<(string | null)[]> {
     },
     senderEffects: { onOutcome: nothing },
     capacity: { answered: nothing, gates: { messageNotSent: nothing } },
-    tenants: { cameBack: nothing },
+    senderLimits: { cameBack: nothing },
     warm: { onOutcome: nothing, cameBack: nothing },
     notes: { succeeded: nothing },
     links: { busyCount: () => 1, leaveThose: nothing },

@@ -27,8 +27,8 @@ import type { Life } from './life.ts';
 import type { Link, Links } from './links.ts';
 import type { PathNotes } from './notes.ts';
 import type { Picker } from './picker.ts';
+import type { SenderLimits } from './sender-limits.ts';
 import type { PathState } from './states.ts';
-import type { PathTenants } from './tenants.ts';
 import type { PathWarmup } from './warmup.ts';
 
 /** What a path sends with. */
@@ -45,7 +45,7 @@ export interface TransactionParts {
   connector: Pick<Connector, 'replied' | 'firstUnderTls'>;
   senderEffects: SenderEffects;
   capacity: Pick<Capacity, 'gates' | 'answered'>;
-  tenants: Pick<PathTenants, 'cameBack'>;
+  senderLimits: Pick<SenderLimits, 'cameBack'>;
   warm: Pick<PathWarmup, 'onOutcome' | 'cameBack'>;
   notes: Pick<PathNotes, 'succeeded'>;
   links: Pick<Links, 'busyCount' | 'leaveThose'>;
@@ -196,7 +196,7 @@ export async function transact(
   /** These were counted as sent and did not reach the far end. `sent`: another part of their transaction did. */
   function cameBack(some: readonly ReadyItem[], sent: boolean): void {
     warm.cameBack(some.length);
-    for (const { delivery } of some) parts.tenants.cameBack(delivery.senderDomain);
+    for (const { delivery } of some) parts.senderLimits.cameBack(delivery.senderDomain);
     if (!sent) parts.capacity.gates.messageNotSent();
   }
 

@@ -22,7 +22,7 @@ import {
   type PathQuery,
   pathKey,
   type Shaping,
-  tenantKey,
+  senderKey,
 } from './types.ts';
 
 /** Shaping whose rows can be replaced while it is in use. */
@@ -117,10 +117,10 @@ export function createShaping(
   function overridesOf({ source, site, provider, senderDomain }: PathQuery): readonly Override[] {
     const path = overrides.of('path', pathKey(source, site));
     if (senderDomain === undefined) return path;
-    const tenant = overrides.of('tenant@site', tenantKey(senderDomain, site));
+    const ofSender = overrides.of('tenant@site', senderKey(senderDomain, site));
     const domain =
       provider === null ? [] : overrides.of('domain@provider', domainKey(senderDomain, provider));
-    return tenant.length + domain.length === 0 ? path : [...path, ...tenant, ...domain];
+    return ofSender.length + domain.length === 0 ? path : [...path, ...ofSender, ...domain];
   }
 
   function baseOf(query: PathQuery): EffectiveLimits {

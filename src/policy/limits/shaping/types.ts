@@ -77,7 +77,7 @@ export type OverrideParam = LimitName | 'suspended' | 'addressFamily';
 
 export interface OverrideNote {
   scope: OverrideScope;
-  /** Made by `pathKey`, `tenantKey` or `domainKey`. */
+  /** Made by `pathKey`, `senderKey` or `domainKey`. */
   key: string;
   param: OverrideParam;
   /** A number for limits; `required` for tls; `yes` for suspended; `v4` or `v6` for addressFamily. */
@@ -113,7 +113,7 @@ export function pathKey(source: string, site: string): string {
 }
 
 /** Key of a `tenant@site` override. */
-export function tenantKey(senderDomain: string, site: string): string {
+export function senderKey(senderDomain: string, site: string): string {
   return `${senderDomain}@${site}`;
 }
 

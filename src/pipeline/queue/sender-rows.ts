@@ -5,7 +5,7 @@
  */
 import type { ReadyItem } from './ready-item.ts';
 
-export interface TenantRows {
+export interface SenderRows {
   size(): number;
   push(item: ReadyItem): void;
   /** As the first of its sender domain's rows. */
@@ -19,7 +19,7 @@ export interface TenantRows {
   remove(leaves: (item: ReadyItem) => boolean): ReadyItem[];
 }
 
-interface Tenant {
+interface Sender {
   rows: ReadyItem[];
   /** Index of the first row: `Array.shift` moves every element once the array is large. */
   head: number;
@@ -35,8 +35,8 @@ export function turnCost(bytes: number): number {
   return 1 + Math.floor(bytes / COST_STEP_BYTES);
 }
 
-export function createTenantRows(): TenantRows {
-  const tenants = new Map<string, Tenant>();
+export function createSenderRows(): SenderRows {
+  const senders = new Map<string, Sender>();
   /** Sender domains with rows, in the order of their turns. */
   const ring: string[] = [];
   let at = 0;
@@ -47,13 +47,13 @@ export function createTenantRows(): TenantRows {
       return size;
     },
     push(item) {
-      tenantOf(item).rows.push(item);
+      senderOf(item).rows.push(item);
       size += 1;
     },
     unshift(item) {
-      const tenant = tenantOf(item);
-      if (tenant.head > 0) tenant.rows[--tenant.head] = item;
-      else tenant.rows.unshift(item);
+      const sender = senderOf(item);
+      if (sender.head > 0) sender.rows[--sender.head] = item;
+      else sender.rows.unshift(item);
       size += 1;
     },
     shift(admits) {
@@ -63,43 +63,43 @@ export function createTenantRows(): TenantRows {
         // One round; a sender domain that cannot pay yet has got its credit for the turn.
         let leastMissing = Number.POSITIVE_INFINITY;
         for (let step = 0; step < ring.length; step++) {
-          const tenant = current();
-          const item = tenant?.rows[tenant.head];
-          if (tenant !== undefined && item !== undefined && admits(item)) {
-            if (!tenant.credited) {
-              tenant.credit += 1;
-              tenant.credited = true;
+          const sender = current();
+          const item = sender?.rows[sender.head];
+          if (sender !== undefined && item !== undefined && admits(item)) {
+            if (!sender.credited) {
+              sender.credit += 1;
+              sender.credited = true;
             }
             const cost = turnCost(item.delivery.size);
-            if (tenant.credit >= cost) {
-              tenant.credit -= cost;
-              if (tenant.credit < 1) turn(tenant);
-              drop(tenant, item);
+            if (sender.credit >= cost) {
+              sender.credit -= cost;
+              if (sender.credit < 1) turn(sender);
+              drop(sender, item);
               return item;
             }
-            leastMissing = Math.min(leastMissing, cost - tenant.credit);
+            leastMissing = Math.min(leastMissing, cost - sender.credit);
           }
-          if (tenant !== undefined) turn(tenant);
+          if (sender !== undefined) turn(sender);
         }
         if (leastMissing === Number.POSITIVE_INFINITY) return null;
         // All that may send lack credit: skip as many turns as the first of them needs.
-        for (const tenant of tenants.values()) {
-          const item = tenant.rows[tenant.head];
-          if (item !== undefined && admits(item)) tenant.credit += leastMissing - 1;
+        for (const sender of senders.values()) {
+          const item = sender.rows[sender.head];
+          if (item !== undefined && admits(item)) sender.credit += leastMissing - 1;
         }
       }
       return null;
     },
     remove(leaves) {
       const gone: ReadyItem[] = [];
-      for (const [name, tenant] of tenants) {
+      for (const [name, sender] of senders) {
         const kept: ReadyItem[] = [];
-        for (let i = tenant.head; i < tenant.rows.length; i++) {
-          const item = tenant.rows[i];
+        for (let i = sender.head; i < sender.rows.length; i++) {
+          const item = sender.rows[i];
           if (item !== undefined) (leaves(item) ? gone : kept).push(item);
         }
-        tenant.rows = kept;
-        tenant.head = 0;
+        sender.rows = kept;
+        sender.head = 0;
         if (kept.length === 0) forget(name);
       }
       size -= gone.length;
@@ -107,52 +107,52 @@ export function createTenantRows(): TenantRows {
     },
   };
 
-  function current(): Tenant | undefined {
+  function current(): Sender | undefined {
     if (at >= ring.length) at = 0;
-    return tenants.get(ring[at] ?? '');
+    return senders.get(ring[at] ?? '');
   }
 
-  function turn(tenant: Tenant): void {
-    tenant.credited = false;
+  function turn(sender: Sender): void {
+    sender.credited = false;
     at += 1;
   }
 
   /** Nobody else waits: turns are not counted. */
   function alone(admits: (item: ReadyItem) => boolean): ReadyItem | null {
-    const tenant = current();
-    const item = tenant?.rows[tenant.head];
-    if (tenant === undefined || item === undefined || !admits(item)) return null;
-    tenant.credit = 0;
-    tenant.credited = false;
-    drop(tenant, item);
+    const sender = current();
+    const item = sender?.rows[sender.head];
+    if (sender === undefined || item === undefined || !admits(item)) return null;
+    sender.credit = 0;
+    sender.credited = false;
+    drop(sender, item);
     return item;
   }
 
-  function drop(tenant: Tenant, item: ReadyItem): void {
+  function drop(sender: Sender, item: ReadyItem): void {
     size -= 1;
-    tenant.head += 1;
-    if (tenant.head === tenant.rows.length) forget(item.delivery.senderDomain);
-    else if (tenant.head > 64 && tenant.head * 2 > tenant.rows.length) {
-      tenant.rows = tenant.rows.slice(tenant.head);
-      tenant.head = 0;
+    sender.head += 1;
+    if (sender.head === sender.rows.length) forget(item.delivery.senderDomain);
+    else if (sender.head > 64 && sender.head * 2 > sender.rows.length) {
+      sender.rows = sender.rows.slice(sender.head);
+      sender.head = 0;
     }
   }
 
   function forget(name: string): void {
-    tenants.delete(name);
+    senders.delete(name);
     const index = ring.indexOf(name);
     ring.splice(index, 1);
     if (index < at) at -= 1;
   }
 
-  function tenantOf(item: ReadyItem): Tenant {
+  function senderOf(item: ReadyItem): Sender {
     const name = item.delivery.senderDomain;
-    let tenant = tenants.get(name);
-    if (tenant === undefined) {
-      tenant = { rows: [], head: 0, credit: 0, credited: false };
-      tenants.set(name, tenant);
+    let sender = senders.get(name);
+    if (sender === undefined) {
+      sender = { rows: [], head: 0, credit: 0, credited: false };
+      senders.set(name, sender);
       ring.push(name);
     }
-    return tenant;
+    return sender;
   }
 }

@@ -4,13 +4,13 @@ import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { createSystemRandom } from '../../../lib/random.ts';
 import { createOverrides } from '../../../policy/limits/shaping/overrides.ts';
+import { createSenderPauses } from '../../../policy/limits/shaping/sender-pauses.ts';
 import { createShaping } from '../../../policy/limits/shaping/shaping.ts';
-import { createTenantPauses } from '../../../policy/limits/shaping/tenant-pauses.ts';
 import { createThreshold } from '../../../policy/limits/shaping/threshold.ts';
 import { verdictOf } from '../outcome/classifier/verdict.ts';
 import { NO_FACTS, type Outcome } from '../outcome/outcome.ts';
 import { createSenderEffects } from '../outcome/sender-effects.ts';
-import { createPathTenants } from './tenants.ts';
+import { createSenderLimits } from './sender-limits.ts';
 
 const quietLog: Logger = { debug() {}, info() {}, warn() {}, error() {} };
 const T0 = 1_790_000_000_000;
@@ -26,7 +26,7 @@ function setting() {
   };
   const overrides = createOverrides({ store, clock, random: createSystemRandom(), log: quietLog });
   const shaping = createShaping(overrides, { maxConnections: null, sourceIds: new Set() });
-  const tenants = createPathTenants(
+  const senderLimits = createSenderLimits(
     {
       clock,
       overrides,
@@ -40,37 +40,37 @@ function setting() {
       ...{ scope: 'domain@provider', key: 'a.example@google', param, value },
       ...{ until: T0 + 30 * MINUTE, rule: 'test', why: 'asked for' },
     });
-  return { clock, overrides, tenants, note };
+  return { clock, overrides, senderLimits, note };
 }
 
 describe('the limits of one sender domain', () => {
   it('let it take one message after the other at its own rate, and others at once', async () => {
-    const { clock, tenants, note } = setting();
-    expect(tenants.mayTake('a.example')).toBe(true);
+    const { clock, senderLimits, note } = setting();
+    expect(senderLimits.mayTake('a.example')).toBe(true);
     note('messagesPerSecond', 1 / 6);
-    expect(tenants.mayTake('a.example')).toBe(true);
-    tenants.took('a.example');
-    expect([tenants.mayTake('a.example'), tenants.mayTake('b.example')]).toEqual([false, true]);
-    expect(tenants.waitOf('a.example')).toEqual({
+    expect(senderLimits.mayTake('a.example')).toBe(true);
+    senderLimits.took('a.example');
+    expect([senderLimits.mayTake('a.example'), senderLimits.mayTake('b.example')]).toEqual([false, true]);
+    expect(senderLimits.waitOf('a.example')).toEqual({
       reason: 'rate limit of a.example at google: 10/min',
       until: clock.now() + 6_000,
     });
-    expect(tenants.waitOf('b.example')).toBeNull();
-    expect(tenants.refusedForMs()).toBe(6_000);
-    expect(tenants.refusedForMs()).toBeNull();
+    expect(senderLimits.waitOf('b.example')).toBeNull();
+    expect(senderLimits.refusedForMs()).toBe(6_000);
+    expect(senderLimits.refusedForMs()).toBeNull();
     await clock.advance(6_000);
-    expect(tenants.mayTake('a.example')).toBe(true);
-    tenants.took('a.example');
+    expect(senderLimits.mayTake('a.example')).toBe(true);
+    senderLimits.took('a.example');
     await clock.advance(30 * MINUTE);
-    tenants.took('a.example');
-    expect(tenants.mayTake('a.example')).toBe(true);
+    senderLimits.took('a.example');
+    expect(senderLimits.mayTake('a.example')).toBe(true);
   });
 
   it('bound its connections', () => {
-    const { tenants, note } = setting();
-    expect(tenants.connections('a.example')).toBe(Number.POSITIVE_INFINITY);
+    const { senderLimits, note } = setting();
+    expect(senderLimits.connections('a.example')).toBe(Number.POSITIVE_INFINITY);
     note('connections', 1);
-    expect([tenants.connections('a.example'), tenants.connections('b.example')]).toEqual([1, 5]);
+    expect([senderLimits.connections('a.example'), senderLimits.connections('b.example')]).toEqual([1, 5]);
   });
 });
 
@@ -112,7 +112,7 @@ describe('what replies teach about a sender domain', () => {
     heard(reply('auth_failed'));
     heard(reply('auth_failed'));
     expect(checked).toEqual(['a.example']);
-    const pauses = createTenantPauses(overrides);
+    const pauses = createSenderPauses(overrides);
     expect(pauses.of('a.example', place)?.until).toBe(clock.now() + 60 * MINUTE);
     expect(pauses.of('b.example', place)).toBeNull();
     expect(pauses.of('a.example', { site: 'other', provider: null })).toBeNull();

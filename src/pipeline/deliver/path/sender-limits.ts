@@ -8,7 +8,7 @@ import { createRateGate, type RateGate } from '../../../lib/rate-gate.ts';
 import type { EffectiveLimits, Overrides } from '../../../policy/limits/shaping/types.ts';
 import type { KeptBack } from '../../queue/gate.ts';
 
-export interface PathTenants {
+export interface SenderLimits {
   /** Whether the sender domain's own rate allows a message to be taken now. */
   mayTake(senderDomain: string): boolean;
   /** One was taken. */
@@ -30,7 +30,7 @@ interface Gate {
 
 const MAX_TENANTS = 10_000;
 
-export function createPathTenants(
+export function createSenderLimits(
   deps: {
     clock: Clock;
     overrides: Pick<Overrides, 'any'>;
@@ -38,7 +38,7 @@ export function createPathTenants(
     limits(senderDomain?: string): EffectiveLimits;
   },
   site: string,
-): PathTenants {
+): SenderLimits {
   const { clock, overrides, limits } = deps;
   const gates = new BoundedMap<string, Gate>(MAX_TENANTS);
   let refusedMs: number | null = null;

@@ -1,15 +1,15 @@
-/** Turns between tenants: everybody gets the same, large mail pays for its size, and nobody saves up. */
+/** Turns between senders: everybody gets the same, large mail pays for its size, and nobody saves up. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createTenantRows, turnCost } from './tenant-rows.ts';
+import { createSenderRows, turnCost } from './sender-rows.ts';
 import { testItem } from './test-items.ts';
 
 const KIB = 1024;
 const any = () => true;
 
 describe('turns', () => {
-  it('let one message of a small tenant pass the thousand of a large one', () => {
-    const rows = createTenantRows();
+  it('let one message of a small sender pass the thousand of a large one', () => {
+    const rows = createSenderRows();
     for (let id = 0; id < 1_000; id++) rows.push(testItem({ id, senderDomain: 'big.example' }));
     rows.shift(any);
     rows.push(testItem({ id: 5_000, senderDomain: 'small.example' }));
@@ -18,7 +18,7 @@ describe('turns', () => {
   });
 
   it('make large messages cost as many turns as they have steps of 64 KiB', () => {
-    const rows = createTenantRows();
+    const rows = createSenderRows();
     for (let id = 0; id < 200; id++) rows.push(testItem({ id, senderDomain: 'small.example', size: KIB }));
     for (let id = 1_000; id < 1_010; id++)
       rows.push(testItem({ id, senderDomain: 'large.example', size: 640 * KIB }));
@@ -29,8 +29,8 @@ describe('turns', () => {
     expect(large).toBeLessThanOrEqual(10);
   });
 
-  it('are not saved up while a tenant has nothing to send', () => {
-    const rows = createTenantRows();
+  it('are not saved up while a sender has nothing to send', () => {
+    const rows = createSenderRows();
     rows.push(testItem({ id: 1, senderDomain: 'a.example' }));
     for (let id = 100; id < 200; id++) rows.push(testItem({ id, senderDomain: 'b.example' }));
     for (let n = 0; n < 51; n++) rows.shift(any);
@@ -40,7 +40,7 @@ describe('turns', () => {
   });
 
   it('pass over a head that may not go now, and come back to it', () => {
-    const rows = createTenantRows();
+    const rows = createSenderRows();
     rows.push(testItem({ id: 1, senderDomain: 'a.example', size: 9_000 * KIB }));
     rows.push(testItem({ id: 2, senderDomain: 'b.example' }));
     const small = (item: { delivery: { size: number } }) => item.delivery.size < 5_000 * KIB;
@@ -50,7 +50,7 @@ describe('turns', () => {
     expect(rows.size()).toBe(0);
   });
 
-  it('lose and double nothing, and keep the order within a tenant', () => {
+  it('lose and double nothing, and keep the order within a sender', () => {
     const step = fc.oneof(
       {
         weight: 3,
@@ -65,7 +65,7 @@ describe('turns', () => {
     );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
-        const rows = createTenantRows();
+        const rows = createSenderRows();
         const model = new Map<string, number[]>();
         let last: ReturnType<typeof testItem> | null = null;
         let id = 0;
@@ -89,9 +89,9 @@ describe('turns', () => {
             const gone = rows.remove(even).map((item) => item.delivery.id);
             const expected = [...model.values()].flat().filter((n) => n % 2 === 0);
             expect(gone.sort()).toEqual(expected.sort());
-            for (const [tenant, ids] of model)
+            for (const [sender, ids] of model)
               model.set(
-                tenant,
+                sender,
                 ids.filter((n) => n % 2 !== 0),
               );
             last = null;
