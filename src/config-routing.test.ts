@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseRoute, type Route, readRouting, routingRows } from './config-routing.ts';
+import { parseRoute, readRouting, routingRows } from './config-routing.ts';
+import type { Route } from './model/route.ts';
 
 function read(file: Record<string, unknown>, final: readonly Route[] = [{ kind: 'mx' }]) {
   const problems: string[] = [];

@@ -4,19 +4,7 @@
  * name the position, the value and the correction.
  */
 import { isIPv4 } from 'node:net';
-
-/** One route: the local sandbox, direct delivery, or a relay. */
-export type Route =
-  | { kind: 'sandbox' }
-  /** `pool`: the pool whose sources it leaves from; absent: the pool `default`, if there is one. */
-  | { kind: 'mx'; pool?: string }
-  | {
-      kind: 'relay';
-      host: string;
-      port: number;
-      implicitTls: boolean;
-      auth: { user: string; password: string } | null;
-    };
+import type { Route } from './model/route.ts';
 
 /** An address that mail leaves from. */
 export interface SourceConfig {

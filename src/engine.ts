@@ -8,7 +8,7 @@
  * stored yet. `createEngine` throws only for a mistake in an operator's file, or an error of the store.
  */
 import type { Registry } from 'prom-client';
-import type { Route, RouteRule, SourceConfig } from './config-routing.ts';
+import type { RouteRule, SourceConfig } from './config-routing.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Failpoints } from './lib/failpoints.ts';
 import type { Loggers } from './lib/log.ts';
@@ -17,6 +17,7 @@ import type { Random } from './lib/random.ts';
 import type { PersonalTokens } from './mail/personal-token.ts';
 import type { ReturnPathTokens } from './mail/verp.ts';
 import type { NodeLease } from './model/node.ts';
+import type { Route } from './model/route.ts';
 import type { AddressCheck } from './net/address-filter.ts';
 import type { GuardedHttp } from './net/guarded-http.ts';
 import type { CachingResolver } from './net/resolver.ts';
@@ -261,7 +262,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
         authFailing: deps.authFailing,
         holdBulk: deps.holdBulk,
       }),
-      faults: sandboxRules,
+      sandboxRules,
       ...(egress === null ? {} : { egress: egress.want }),
       ...(deps.connect === undefined ? {} : { connect: deps.connect }),
     },
@@ -279,7 +280,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       refusing: deps.refusing,
       ...(deps.storage === undefined ? {} : { storage: deps.storage }),
       ...(deps.publicUrl === undefined ? {} : { publicUrl: deps.publicUrl }),
-      ruleMayApply: (mail) => sandboxRules.mayPlay(mail) && !routes.leadsOut(mail),
+      ruleMayApply: (mail) => sandboxRules.mayApply(mail) && !routes.leadsOut(mail),
       routeKeyOf: routes.keyOf,
     },
     options.accept,

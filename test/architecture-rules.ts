@@ -150,14 +150,14 @@ export const AREAS: readonly Area[] = [
   },
   { name: 'webhooks', at: 'src/webhooks.ts', may: ['config', 'pipeline/webhooks', 'store', 'net', ...BASE] },
   { name: 'network', at: 'src/network.ts', may: ['config', 'net', 'lib'] },
-  { name: 'config', at: 'src/config.ts', may: ['lib'] },
-  { name: 'config', at: 'src/config/', may: ['lib'] },
-  { name: 'config', at: 'src/config-routing.ts', may: ['lib'] },
+  { name: 'config', at: 'src/config.ts', may: [...BASE] },
+  { name: 'config', at: 'src/config/', may: [...BASE] },
+  { name: 'config', at: 'src/config-routing.ts', may: [...BASE] },
   // pipeline/deliver: the probe of port 25.
   {
     name: 'checkup',
     at: 'src/checkup.ts',
-    may: ['config', 'policy/domains', 'pipeline/deliver', 'smtp', 'net', 'lib'],
+    may: ['config', 'policy/domains', 'pipeline/deliver', 'smtp', 'net', ...BASE],
   },
   {
     name: 'preflight',

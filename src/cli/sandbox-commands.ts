@@ -1,5 +1,6 @@
 /** `sandbox …`: the inboxes of captured mail, waiting for mail, releasing it, and faults on demand. */
 
+import type { Command } from 'commander';
 import type { InboxItem } from '../listeners/http/operations/sandbox.ts';
 import type { ReleasedAnswer } from '../listeners/http/operations/sandbox-release.ts';
 import type { SandboxRuleItem } from '../listeners/http/operations/sandbox-rules.ts';
@@ -48,15 +49,7 @@ export const sandboxCommands: CommandGroup = (program, context) => {
       });
     });
 
-  sandbox
-    .command('list')
-    .description('list captured mail, newest first')
-    .option('--inbox <name>', 'in this inbox')
-    .option('--to <address>', 'to this address')
-    .option('--from <address>', 'from this address')
-    .option('--subject <text>', 'subject contains this text')
-    .option('--text <text>', 'subject or content contains this text')
-    .option('--tag <tag>', 'with this tag')
+  withFilters(sandbox.command('list').description('list captured mail, newest first'))
     .option('--unseen', 'only mail that nobody has marked as seen')
     .option('--limit <n>', 'maximum number of entries', '25')
     .addHelpText('after', example('postrider sandbox list --inbox run-17'))
@@ -92,15 +85,11 @@ export const sandboxCommands: CommandGroup = (program, context) => {
       }, EXISTING);
     });
 
-  sandbox
-    .command('wait')
-    .description('wait for a mail that matches and show it; mail that is already there counts')
-    .option('--inbox <name>', 'in this inbox')
-    .option('--to <address>', 'to this address')
-    .option('--from <address>', 'from this address')
-    .option('--subject <text>', 'subject contains this text')
-    .option('--text <text>', 'subject or content contains this text')
-    .option('--tag <tag>', 'with this tag')
+  withFilters(
+    sandbox
+      .command('wait')
+      .description('wait for a mail that matches and show it; mail that is already there counts'),
+  )
     .option('--timeout <seconds>', '0 to 60', '30')
     .option('--code', 'print only the most likely code in the mail')
     .option('--link', 'print only the most likely link in the mail')
@@ -225,6 +214,17 @@ export const sandboxCommands: CommandGroup = (program, context) => {
       });
     });
 };
+
+/** The options that both reading commands filter by. */
+function withFilters(command: Command): Command {
+  return command
+    .option('--inbox <name>', 'in this inbox')
+    .option('--to <address>', 'to this address')
+    .option('--from <address>', 'from this address')
+    .option('--subject <text>', 'subject contains this text')
+    .option('--text <text>', 'subject or content contains this text')
+    .option('--tag <tag>', 'with this tag');
+}
 
 function queryOf(options: Options): URLSearchParams {
   const query = new URLSearchParams();

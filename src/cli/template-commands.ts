@@ -1,4 +1,5 @@
 /** `template …`: stored texts with gaps, made from files, filled in to look at. */
+import type { Command } from 'commander';
 import type {
   TemplateDetail,
   TemplateRendering,
@@ -22,13 +23,12 @@ export const templateCommands: CommandGroup = (program, context) => {
     .description('stored messages with variables, filled in when they are sent');
   const path = (id: string) => `/templates/${encodeURIComponent(id)}`;
 
-  template
-    .command('create <name>')
-    .description('store a template; errors are shown with line and column')
-    .option('--domain <domain>', 'sender domain of the template')
-    .option('--subject <text>', 'subject line')
-    .option('--html <file>', 'HTML text; - reads standard input')
-    .option('--text <file>', 'plain text; - reads standard input')
+  withTexts(
+    template
+      .command('create <name>')
+      .description('store a template; errors are shown with line and column')
+      .option('--domain <domain>', 'sender domain of the template'),
+  )
     .addHelpText(
       'after',
       example(
@@ -46,13 +46,12 @@ export const templateCommands: CommandGroup = (program, context) => {
       });
     });
 
-  template
-    .command('update <id>')
-    .description('create a new version that has only the given parts; older versions stay')
-    .option('--name <name>', 'a new name')
-    .option('--subject <text>', 'subject line')
-    .option('--html <file>', 'HTML text; - reads standard input')
-    .option('--text <file>', 'plain text; - reads standard input')
+  withTexts(
+    template
+      .command('update <id>')
+      .description('create a new version that has only the given parts; older versions stay')
+      .option('--name <name>', 'a new name'),
+  )
     .addHelpText(
       'after',
       example(
@@ -156,6 +155,14 @@ export const templateCommands: CommandGroup = (program, context) => {
       }, EXISTING);
     });
 };
+
+/** The options for the texts of a version. */
+function withTexts(command: Command): Command {
+  return command
+    .option('--subject <text>', 'subject line')
+    .option('--html <file>', 'HTML text; - reads standard input')
+    .option('--text <file>', 'plain text; - reads standard input');
+}
 
 async function textsOf(options: TextOptions): Promise<object> {
   if (options.html === '-' && options.text === '-') {

@@ -406,7 +406,7 @@ export type Email = {
   Attachments?: readonly EmailAttachment[];
   /** critical: one-time codes; bulk: newsletters; normal where left out */
   Priority?: 'critical' | 'normal' | 'bulk';
-  /** Never leaves the machine; `Result` is what is played, Deliver where left out */
+  /** Never leaves the machine; `Result` is what is simulated, Deliver where left out */
   Sandbox?:
     | boolean
     | {

@@ -51,7 +51,7 @@ export interface RuleQuestion {
 }
 
 /** Whether the rule can match, given what is known. */
-export function mayFit(rule: SandboxRule, mail: RuleQuestion): boolean {
+export function mayMatch(rule: SandboxRule, mail: RuleQuestion): boolean {
   return (
     rule.domain === mail.senderDomain &&
     (rule.recipient === null || fitsAddress(rule.recipient, mail.address.toLowerCase())) &&

@@ -47,7 +47,7 @@ export function createLineReader(options: { maxLineBytes: number }): LineReader 
   let heldBytes = 0;
   let lineBytes = 0;
 
-  function hold(from: number, to: number): void {
+  function keepRest(from: number, to: number): void {
     const keep = Math.min(to - from, maxLineBytes - held.length);
     // A copy: a slice would keep the socket's whole read buffer in memory.
     if (keep > 0) held = Buffer.concat([held, chunk.subarray(from, from + keep)]);
@@ -63,7 +63,7 @@ export function createLineReader(options: { maxLineBytes: number }): LineReader 
     next() {
       const lf = chunk.indexOf(LF, at);
       if (lf === -1) {
-        if (at < chunk.length) hold(at, chunk.length);
+        if (at < chunk.length) keepRest(at, chunk.length);
         chunk = EMPTY;
         at = 0;
         return null;
@@ -73,7 +73,7 @@ export function createLineReader(options: { maxLineBytes: number }): LineReader 
       let end = lf;
       lineBytes = lf + 1 - at + heldBytes;
       if (heldBytes > 0) {
-        hold(at, lf);
+        keepRest(at, lf);
         source = held;
         start = 0;
         end = held.length;

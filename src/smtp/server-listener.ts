@@ -206,7 +206,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
             socket.write(text, 'latin1');
             if (socket.writableLength > MAX_UNSENT_BYTES) socket.destroy();
           },
-          hold(wait) {
+          pause(wait) {
             if (wait === held) return;
             held = wait;
             if (wait) socket.pause();

@@ -8,7 +8,7 @@
  *               any ─QUIT, too many errors, silence, shutdown()─► closed
  *
  * While the handler works, nothing more is read, so that replies stay in order (RFC 2920). Memory: one command line,
- * one message within its limit, and what arrives in spite of `hold(true)`. Only CRLF ends a line, in commands and in
+ * one message within its limit, and what arrives in spite of `pause(true)`. Only CRLF ends a line, in commands and in
  * messages; invalid input is never repaired into a command. It is one piece because every step changes the state above.
  */
 import type { Clock, Timer } from '../lib/clock.ts';
@@ -38,7 +38,7 @@ import type {
 export interface ServerSession {
   /** Greets the peer, or refuses it. */
   start(refusal?: ServerReply): void;
-  /** The next octets; the session may read from the chunk until it calls `hold(false)`. */
+  /** The next octets; the session may read from the chunk until it calls `pause(false)`. */
   push(chunk: Uint8Array): void;
   /** The handshake that `startTls` requested is complete. */
   secured(tls: TlsFacts): void;
@@ -136,7 +136,7 @@ export function createServerSession(
       }
       if (state === 'greeting') facts = { ...facts, earlyTalker: true };
       pending.push(chunk);
-      if (waiting || state === 'greeting') connection.hold(true);
+      if (waiting || state === 'greeting') connection.pause(true);
       else pump();
     },
     secured(tls) {
@@ -190,7 +190,7 @@ export function createServerSession(
       return;
     }
     if (state !== 'handshake') waitForCommand();
-    connection.hold(waiting && pending.length > 0);
+    connection.pause(waiting && pending.length > 0);
     arm();
   }
 

@@ -102,7 +102,7 @@ export interface ServerConnection {
   /** Whole replies, ready to be written. */
   write(text: string): void;
   /** Stop reading (true), or continue (false). */
-  hold(wait: boolean): void;
+  pause(wait: boolean): void;
   /** Send what was written, then close. Nothing is pushed afterwards. */
   close(): void;
   /** Begin the handshake; `secured` is called when it is complete. Nothing is pushed in between. */

@@ -51,7 +51,7 @@ export function createDriver(options: DriverOptions = {}) {
       clock,
       connection: {
         write: (text) => void written.push(text),
-        hold: (wait) => {
+        pause: (wait) => {
           held = wait;
         },
         close: () => {

@@ -26,6 +26,11 @@ const REPLACED: readonly (readonly [old: RegExp, instead: string])[] = [
   [/\bBent\b/, 'TlsFallback'],
   [/\bsetApart\b/, 'isolate'],
   [/\bways? out\b/i, 'route'],
+  [/\b(?:createTenantRows|createPathTenants|TenantPauses?|tenantKey)\b/, 'sender domain'],
+  [/\b(?:faultFor|faultMayFit|mayPlay|mayFit)\b/, 'sandbox rule, ruleFor, mayApply, mayMatch'],
+  [/\bheld for dead\b/i, 'considered dead'],
+  [/\bfor so long\b(?! (?:that|as))/i, 'for this time'],
+  [/\bis told by\b/, 'is recognised by'],
 ];
 
 const FOLDERS = ['src', 'test', 'bench', 'docs', 'bin', 'ui', 'packages'];

@@ -96,8 +96,8 @@ beforeAll(async () => {
   const rotated = (await make('/tokens', { Name: 'r', Preset: 'Send' })).TokenID;
   const credential = (await make('/smtp-credentials', { Name: 'n' })).CredentialID;
   await make('/suppressions', { Items: [{ Email: 'gone@example.net' }] });
-  const played = { Domain: 'example.com', Recipient: 'nobody@example.net', Result: 'Defer' };
-  const rule = (await make('/sandbox/rules', played)).RuleID;
+  const simulated = { Domain: 'example.com', Recipient: 'nobody@example.net', Result: 'Defer' };
+  const rule = (await make('/sandbox/rules', simulated)).RuleID;
   await receiver.next('a call', ({ json }) => json.type === 'email.delivered');
   for (const { Host, Value, Type } of (await server.call('GET', '/domains/example.com')).json.DnsRecords) {
     if (Type === 'TXT') for (const name of [Host, `${Host}.example.com`]) dns.set(name, { TXT: [Value] });
@@ -191,7 +191,7 @@ beforeAll(async () => {
     deleteOverride: { params: { id: override.OverrideID }, at: atWorld },
     releaseCapture: { params: { id: releasable }, at: atRelaying },
     deleteSandboxRules: { query: 'Domain=other.example' },
-    createSandboxRule: { body: played },
+    createSandboxRule: { body: simulated },
     deleteSandboxRule: { params: { id: rule } },
     getEmailAttachment: { params: { id: sent, place: 0 } },
     getCaptureAttachment: { params: { id: capture, place: 0 } },

@@ -141,7 +141,7 @@ async function noneFor(client: LineClient, id: string): Promise<void> {
 }
 
 describe('a sender by SMTP', () => {
-  it('is told by mail that a recipient was refused, with the null sender, signed, in the form of RFC 3464', async () => {
+  it('gets a mail about a refused recipient, with the null sender, signed, in the form of RFC 3464', async () => {
     const client = await connected();
     const id = await accepted(client, {
       mail: ' RET=HDRS ENVID=QQ+2B17',
@@ -305,7 +305,7 @@ describe('a sender by SMTP', () => {
     await noneFor(await connected(), id);
   });
 
-  it('of what the sandbox played finds the notice in the sandbox', async () => {
+  it('of what the sandbox simulated finds the notice in the sandbox', async () => {
     const data = `X-Postrider-Sandbox: bounce\r\nFrom: <${SENDER}>\r\nSubject: Played\r\n\r\nx\r\n`;
     const id = await accepted(await connected(), { to: ['fine-16@reader.example'], data });
     const [notice] = await until('the notice', async () => {

@@ -136,8 +136,8 @@ describe('a rule of the sandbox', () => {
     const id = await real.send({}, { token: realToken });
     expect((await real.settled(id)).Recipients[0]).toMatchObject({ Status: 'Delivered', Route: 'relay' });
     expect(sink.counts.messages).toBe(before + 1);
-    const played = await real.send({ Sandbox: true }, { token: realToken });
-    expect((await real.settled(played)).Recipients[0]?.Status).toBe('Bounced');
+    const simulated = await real.send({ Sandbox: true }, { token: realToken });
+    expect((await real.settled(simulated)).Recipients[0]?.Status).toBe('Bounced');
     await real.call('DELETE', '/sandbox/rules', { token: realToken });
   });
 

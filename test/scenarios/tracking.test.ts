@@ -282,16 +282,17 @@ describe('unsubscribing', () => {
   });
 
   it('plays in the sandbox without a suppression, with the very bytes of the copy', async () => {
-    const id = await send({ To: [{ email: 'played@example.net' }], Sandbox: true, ListUnsubscribe: true });
+    const id = await send({ To: [{ email: 'simulated@example.net' }], Sandbox: true, ListUnsubscribe: true });
     await server.settled(id);
-    const { Items } = (await server.call('GET', '/sandbox/messages?To=played@example.net', { token })).json;
+    const { Items } = (await server.call('GET', '/sandbox/messages?To=simulated@example.net', { token }))
+      .json;
     const raw = await server.call('GET', `/sandbox/messages/${Items[0].ID}/raw`, { token });
     expect(await dkimVerdict(server, 'example.com', raw.bytes)).toBe('pass');
     expect((await visit(oneClick(raw.bytes), { method: 'POST' })).status).toBe(200);
     expect((await visit(oneClick(raw.bytes), { method: 'POST' })).status).toBe(200);
     expect(await eventsOf(id, 'unsubscribed')).toHaveLength(1);
     expect(
-      (await server.call('GET', '/suppressions?Email=played@example.net', { token })).json.Items,
+      (await server.call('GET', '/suppressions?Email=simulated@example.net', { token })).json.Items,
     ).toEqual([]);
   });
 });

@@ -266,7 +266,7 @@ type Other =
   | 'sandbox';
 
 describe.each(Object.entries(WAITS))('a wait for %s', (_, make) => {
-  it('is told by the message and the queue, by API and command, with a next try that is not past', async () => {
+  it('is shown by the message and the queue, by API and command, with a next try that is not past', async () => {
     const { server, id, reason, shownAs, open } = await make();
     const said = (text: string) => (typeof reason === 'string' ? text.includes(reason) : reason.test(text));
     const looked = async () => {

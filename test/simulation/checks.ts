@@ -37,7 +37,7 @@ interface Row {
 
 /** A millisecond that clocks may be apart. */
 const EARLY_MS = 2;
-/** An outcome is on its way to the store for so long at most, where the store works. */
+/** An outcome is stored within this time, if the store works. */
 const RECORDED_MS = 1_000;
 
 /** After everything has come to an end. */

@@ -6,7 +6,7 @@
 import type { Engine } from '../../src/engine.ts';
 import type { ReadyItem } from '../../src/pipeline/queue/ready-item.ts';
 
-/** A claim or a connection's end may be on its way for so long. */
+/** A claim or a connection's end may take this long to arrive. */
 const CLOSED_MS = 20_000;
 /** The longest that a far end may be silent before what waits behind it is taken back, and a look more. */
 const BOUND_MS = 150_000;

@@ -46,7 +46,7 @@ export interface OneFarEnd {
   takenAt(local: string): readonly number[];
   connections(address?: string): number;
   row(local: string): { id: number; state: string; attempts: number; lastReply: string | null };
-  /** Goes on until it holds, or for so long. */
+  /** Continues until it is true, or for this time. */
   until(holds: () => boolean, mostMs: number): Promise<boolean>;
   /** Those who hang are answered. */
   release(): void;

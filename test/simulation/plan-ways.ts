@@ -3,7 +3,8 @@
  * there, TLS that works, a store that takes its time, and what people do to mail, keys and paths meanwhile. Drawn from
  * dice of its own, so that a world's sites and mail stay as they are. Pure.
  */
-import type { Route, RouteRule } from '../../src/config-routing.ts';
+import type { RouteRule } from '../../src/config-routing.ts';
+import type { Route } from '../../src/model/route.ts';
 import type { SitePlan } from './far-end.ts';
 import type { Action, Timed } from './plan.ts';
 import type { Dice } from './seeded.ts';

@@ -5,7 +5,7 @@
  * reaches the store or the network, and nobody is told.
  */
 import { Registry } from 'prom-client';
-import type { Route, RouteRule } from '../../src/config-routing.ts';
+import type { RouteRule } from '../../src/config-routing.ts';
 import { createEngine, type Engine } from '../../src/engine.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { Failpoints } from '../../src/lib/failpoints.ts';
@@ -15,6 +15,7 @@ import { createSealer } from '../../src/lib/seal.ts';
 import { createPersonalTokens } from '../../src/mail/personal-token.ts';
 import type { ReturnPathTokens } from '../../src/mail/verp.ts';
 import { soleLease } from '../../src/model/node.ts';
+import type { Route } from '../../src/model/route.ts';
 import { createAddressFilter } from '../../src/net/address-filter.ts';
 import { createGuardedHttp } from '../../src/net/guarded-http.ts';
 import { createResolver } from '../../src/net/resolver.ts';

@@ -35,7 +35,7 @@ export interface SenderKeys {
   ): Promise<string[]>;
 }
 
-/** An answer about a domain may be so old, and what was signed stands behind another message for so long at most. */
+/** An answer about a domain may be this old, and a signed message waits behind another one for at most this long. */
 const LATE_MS = 90_000;
 const POOL = 6;
 const SEAL = 'dkim-key';

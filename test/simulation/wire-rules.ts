@@ -24,7 +24,7 @@ export interface RuleQuestions {
   opensAgain(site: string): boolean;
   /** Another process has no memory of the pace of the one before. */
   process(): number;
-  /** Held for so long already; null = not held. */
+  /** How long it has been held; null = not held. */
   heldForMs(transaction: WireTransaction): number | null;
 }
 

@@ -1,6 +1,7 @@
 /** How mail is delivered: the route, DNS, how often and how long delivery is tried. */
 
-import { parseRoute, type Route, withoutPasswords } from '../../config-routing.ts';
+import { parseRoute, withoutPasswords } from '../../config-routing.ts';
+import type { Route } from '../../model/route.ts';
 import {
   bad,
   good,

@@ -134,7 +134,7 @@ export function createReadingLoop(deps: Deps): ReadingLoop {
   function pause(id: string, { about }: Extract<Disposition, { kind: 'later' }>): void {
     const lengthMs = Math.min(MAX_PAUSE_MS, 2 * (pauses.get(id)?.lengthMs ?? RETRY_MS / 2));
     pauses.set(id, { lengthMs, untilMs: clock.monotonicMs() + lengthMs });
-    spool.hold(id, about);
+    spool.postpone(id, about);
   }
 
   async function quarantine(id: string, why: string): Promise<void> {
@@ -142,7 +142,7 @@ export function createReadingLoop(deps: Deps): ReadingLoop {
     if (pauses.delete(id)) again = true;
     await spool.keep(id, 'quarantine', why).catch((err: unknown) => {
       stuck.add(id);
-      spool.hold(id, []);
+      spool.postpone(id, []);
       log.error({ err, id }, 'returned mail could not be put aside and stays in the spool');
     });
   }

@@ -161,7 +161,7 @@ describe('the spool', () => {
     await spool.put(ID(2), mail());
     expect([about(7), about(8)]).toEqual(['delivery', null]);
     await spool.remove(ID(2));
-    spool.hold(ID(1), mail().targets);
+    spool.postpone(ID(1), mail().targets);
     expect([about(7), about(8)]).toEqual(['delivery', null]);
     await spool.put(ID(3), mail());
     expect([spool.isBehind(ID(1)), spool.isBehind(ID(3))]).toEqual([false, true]);

@@ -40,8 +40,8 @@ export interface Spool {
   /** Ids that wait, oldest first. */
   waiting(): readonly string[];
   /** The message waits until these of its targets are there; until it goes nothing more is taken about them. */
-  hold(id: string, about: readonly ReturnTarget[]): void;
-  /** Whether another message is held for one of its targets. */
+  postpone(id: string, about: readonly ReturnTarget[]): void;
+  /** Whether another message is postponed because of one of its targets. */
   isBehind(id: string): boolean;
   /** What was put; null where the file is damaged. Rejects where it cannot be read. */
   read(id: string): Promise<SpooledMail | null>;
@@ -93,8 +93,8 @@ interface Entry {
   sender: string;
   /** Deliveries and messages it is about. */
   subjects: readonly string[];
-  /** Those that it is held for. */
-  heldFor: readonly string[];
+  /** Those because of which it is postponed. */
+  waitsFor: readonly string[];
 }
 
 interface KeptLoad extends Load {
@@ -113,8 +113,8 @@ export async function openSpool(
   const total: Load = { files: 0, bytes: 0 };
   const senders = new Map<string, Load>();
   const subjects = new Map<string, Load>();
-  /** Delivery or message → the message that is held for it. */
-  const held = new Map<string, string>();
+  /** Delivery or message → the message that is postponed because of it. */
+  const waitedFor = new Map<string, string>();
   const kept = {} as Record<KeptFolder, KeptLoad>;
   let counting: Promise<void> | null = null;
   for (const name of (await readdir(path)).sort()) {
@@ -143,7 +143,7 @@ export async function openSpool(
       for (const target of targets) {
         const subject = subjectOf(target);
         if (subject === null) continue;
-        if (held.has(subject) || (subjects.get(subject)?.files ?? 0) >= limits.maxPerDelivery) {
+        if (waitedFor.has(subject) || (subjects.get(subject)?.files ?? 0) >= limits.maxPerDelivery) {
           return 'delivery';
         }
       }
@@ -177,16 +177,16 @@ export async function openSpool(
       entries.set(id, entry);
     },
     waiting: () => [...entries.keys()],
-    hold(id, about) {
+    postpone(id, about) {
       const entry = entries.get(id);
       if (entry === undefined) return;
       release(id, entry);
-      entry.heldFor = about.map(subjectOf).filter((subject) => subject !== null);
-      for (const subject of entry.heldFor) held.set(subject, id);
+      entry.waitsFor = about.map(subjectOf).filter((subject) => subject !== null);
+      for (const subject of entry.waitsFor) waitedFor.set(subject, id);
     },
     isBehind(id) {
       const entry = entries.get(id);
-      return entry?.subjects.some((subject) => (held.get(subject) ?? id) !== id) ?? false;
+      return entry?.subjects.some((subject) => (waitedFor.get(subject) ?? id) !== id) ?? false;
     },
     async read(id) {
       return parseSpooled(await readFile(join(path, `${id}.eml`)));
@@ -269,8 +269,8 @@ export async function openSpool(
   }
 
   function release(id: string, entry: Entry): void {
-    for (const subject of entry.heldFor) if (held.get(subject) === id) held.delete(subject);
-    entry.heldFor = [];
+    for (const subject of entry.waitsFor) if (waitedFor.get(subject) === id) waitedFor.delete(subject);
+    entry.waitsFor = [];
   }
 
   function forget(id: string): void {
@@ -304,7 +304,7 @@ function addFor(loads: Map<string, Load>, key: string, size: number): void {
 
 function entryOf({ ip, targets }: Arrival, size: number): Entry {
   const about = new Set(targets.map(subjectOf).filter((subject) => subject !== null));
-  return { size, sender: addressKey(ip), subjects: [...about], heldFor: [] };
+  return { size, sender: addressKey(ip), subjects: [...about], waitsFor: [] };
 }
 
 /** What the reports to a token's address are about, as a key; null for the other targets. */

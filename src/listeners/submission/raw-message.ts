@@ -41,7 +41,7 @@ export interface RawContext {
   minLabels: number;
   messageId: MessageId;
   nowMs: number;
-  /** The sender is told by mail what became of it. */
+  /** Whether the sender gets notices by mail. */
   notices: boolean;
 }
 

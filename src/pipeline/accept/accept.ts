@@ -76,7 +76,7 @@ export interface Checked {
   /** Addresses on the suppression list, with the reason. */
   suppressed: readonly { address: string; reason: string }[];
   /** Recipients whose result the sandbox would simulate. */
-  played: number;
+  simulated: number;
   /** It would have our one-click unsubscribe header. */
   unsubscribe: boolean;
 }
@@ -297,7 +297,7 @@ export function createAcceptance(
       domain: message.domain,
       size: message.content.length,
       suppressed,
-      played: message.recipients.filter(({ sandbox }) => sandbox !== null).length,
+      simulated: message.recipients.filter(({ sandbox }) => sandbox !== null).length,
       unsubscribe: offersUnsubscribe(message.places),
     };
   }

@@ -67,7 +67,7 @@ export interface DeliverDeps {
   senderEffects: SenderEffects;
   warmup: Warmup;
   /** The sandbox rules. */
-  faults: Pick<SandboxRules, 'ruleFor'>;
+  sandboxRules: Pick<SandboxRules, 'ruleFor'>;
   egress?: WantEgress;
   /** How connections are opened; default: TCP. */
   connect?: Connect;

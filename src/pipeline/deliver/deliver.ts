@@ -38,7 +38,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
   const { clock, random, log, mailLog, metrics, failpoints, queue, sites, states, gate } = deps;
   const { store, senders, signers, tokens, personalTokens, rules, retry, classifier, senderEffects } = deps;
   const { resolver, filter, mtaSts, tlsContexts, tlsCounters, connect, relays, port25, egressMemory } = deps;
-  const { shaping, overrides, memory, warmup, faults } = deps;
+  const { shaping, overrides, memory, warmup, sandboxRules } = deps;
 
   const counters = tlsCounters;
   const endpoints = createEndpoints(
@@ -61,7 +61,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
     options,
   );
   const route = createSandboxRoute({ clock, random, rules, classifier });
-  const playing = { clock, log, mailLog, metrics, queue, preparer, rules, faults };
+  const playing = { clock, log, mailLog, metrics, queue, preparer, rules, sandboxRules };
   const sandbox = createSandboxWorker({ ...playing, sandbox: route });
   let stopping = false;
 

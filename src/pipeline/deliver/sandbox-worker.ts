@@ -28,14 +28,14 @@ interface Deps {
   preparer: Pick<Preparer, 'prepare'>;
   rules: Pick<SettlementRules, 'settle'>;
   sandbox: SandboxRoute;
-  faults: Pick<SandboxRules, 'ruleFor'>;
+  sandboxRules: Pick<SandboxRules, 'ruleFor'>;
 }
 
 const AT_ONCE = 32;
 const STORE_RETRY_MS = 500;
 
 export function createSandboxWorker(deps: Deps): SandboxWorker {
-  const { clock, log, mailLog, metrics, queue, preparer, rules, sandbox, faults } = deps;
+  const { clock, log, mailLog, metrics, queue, preparer, rules, sandbox, sandboxRules } = deps;
   let playing = 0;
   let stopping = false;
   let idle: (() => void) | null = null;
@@ -62,7 +62,7 @@ export function createSandboxWorker(deps: Deps): SandboxWorker {
       if (item === null) break;
       playing += 1;
       item.underWay = true;
-      void play(item).then(() => {
+      void simulate(item).then(() => {
         playing -= 1;
         wake();
         if (playing === 0) idle?.();
@@ -70,12 +70,12 @@ export function createSandboxWorker(deps: Deps): SandboxWorker {
     }
   }
 
-  async function play(item: ReadyItem): Promise<void> {
+  async function simulate(item: ReadyItem): Promise<void> {
     const { delivery } = item;
     try {
       // A result requested by name or by a simulator address is not changed by a rule.
-      const fault = delivery.sandbox === 'deliver' ? await faults.ruleFor(delivery) : null;
-      const delayedUntil = fault === null ? 0 : fault.since + fault.rule.delayMs;
+      const inUse = delivery.sandbox === 'deliver' ? await sandboxRules.ruleFor(delivery) : null;
+      const delayedUntil = inUse === null ? 0 : inUse.since + inUse.rule.delayMs;
       if (delayedUntil > clock.now()) {
         queue.giveBack(item, Math.min(delayedUntil, delivery.expiresAt), 'delayed by a sandbox rule');
         return;
@@ -83,7 +83,7 @@ export function createSandboxWorker(deps: Deps): SandboxWorker {
       const result = await preparer.prepare(item);
       const settlement =
         result.kind === 'ready'
-          ? sandbox.play(delivery, result.prepared, fault?.rule ?? null)
+          ? sandbox.simulate(delivery, result.prepared, inUse?.rule ?? null)
           : rules.settle(delivery, result.outcome);
       const { state } = settlement;
       metrics.attempted(state, 0);

@@ -23,7 +23,7 @@ import type { Prepared } from './prepare/prepared.ts';
 
 export interface SandboxRoute {
   /** `rule`: a sandbox rule, for a recipient that would otherwise be delivered. */
-  play(
+  simulate(
     delivery: ClaimedDelivery,
     copy: Pick<Prepared, 'mailFrom' | 'prefix' | 'content' | 'note' | 'fill'>,
     rule: SandboxRule | null,
@@ -47,7 +47,7 @@ interface Deps {
 
 export function createSandboxRoute({ clock, random, rules, classifier }: Deps): SandboxRoute {
   return {
-    play(delivery, { mailFrom, prefix, content, note, fill }, rule) {
+    simulate(delivery, { mailFrom, prefix, content, note, fill }, rule) {
       const result = rule?.result ?? delivery.sandbox ?? 'deliver';
       if (result === 'bounce' || result === 'softbounce') return refused(delivery, result, rule);
       // Deferred once, delivered at the next attempt, as with greylisting. A rule may ask for more deferrals.

@@ -1,4 +1,4 @@
-/** Nodes on one store, on a virtual clock: who is held for dead when, who may do what alone, and what a pause does. */
+/** Nodes on one store, on a virtual clock: when a node counts as dead, what only one node may do, and what a pause does. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -7,12 +7,12 @@ import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import { inboxLabel } from '../../model/inbox.ts';
-import { mayFit, type RuleQuestion, type SandboxRule } from '../../model/sandbox-rule.ts';
+import { mayMatch, type RuleQuestion, type SandboxRule } from '../../model/sandbox-rule.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import type { SandboxRuleStore } from '../../store/topics/sandbox-rules.ts';
 
 /** A rule that applies. `since`: when it was first used for this recipient. */
-export interface Fault {
+export interface RuleInUse {
   rule: SandboxRule;
   since: number;
 }
@@ -40,7 +40,7 @@ export interface SandboxRules {
   /** How many. */
   remove(which: Which): Promise<number>;
   /** Whether a rule may apply to this mail, as far as is known when it is accepted. From memory. */
-  mayPlay(mail: Omit<RuleQuestion, 'inbox'>): boolean;
+  mayApply(mail: Omit<RuleQuestion, 'inbox'>): boolean;
   /** The rule for this recipient, the same at each attempt; null = none. */
   ruleFor(delivery: {
     id: number;
@@ -48,7 +48,7 @@ export interface SandboxRules {
     senderDomain: string;
     address: string;
     attempts: number;
-  }): Promise<Fault | null>;
+  }): Promise<RuleInUse | null>;
 }
 
 export const MAX_RULES_PER_DOMAIN = 100;
@@ -92,12 +92,12 @@ export function createSandboxRules(deps: {
       forget(which);
       return count;
     },
-    mayPlay(mail) {
+    mayApply(mail) {
       const own = rules.get(mail.senderDomain);
       if (own === undefined) return false;
       const now = clock.now();
       const inbox = inboxLabel(mail.address) ?? undefined;
-      return own.some((rule) => rule.expiresAt > now && mayFit(rule, { ...mail, inbox }));
+      return own.some((rule) => rule.expiresAt > now && mayMatch(rule, { ...mail, inbox }));
     },
     async ruleFor(delivery) {
       // A recipient that was tried before may have a rule that has ended since.
@@ -108,13 +108,13 @@ export function createSandboxRules(deps: {
       const now = clock.now();
       const label = inboxLabel(address) ?? undefined;
       const asked = { senderDomain, address, subject: undefined, tags: undefined, inbox: label };
-      let fitting = own.filter((rule) => rule.expiresAt > now && mayFit(rule, asked));
+      let fitting = own.filter((rule) => rule.expiresAt > now && mayMatch(rule, asked));
       if (fitting.some((rule) => rule.subject !== null || rule.tag !== null || rule.inbox !== null)) {
         const known = await store.ruleSubject({ messageSeq: delivery.messageSeq });
         if (known === null) return null;
         const inbox = label ?? known.sender.toLowerCase();
         const mail = { senderDomain, address, subject: known.subject, tags: known.tags, inbox };
-        fitting = fitting.filter((rule) => mayFit(rule, mail));
+        fitting = fitting.filter((rule) => mayMatch(rule, mail));
       }
       const drawn = fitting.filter(({ probability }) => probability >= 1 || random.float() < probability);
       if (drawn.length === 0 && !before && fitting.length === 0) return null;

@@ -3,10 +3,13 @@
  * recipients again. Each recipient is changed by its own row, so a row that delivery claimed meanwhile, and has not
  * released for this, is left unchanged; the change and its event are one transaction.
  */
+import type { SQLInputValue } from 'node:sqlite';
 import { stateCode } from '../shared/codes.ts';
 import type { NewEvent } from '../topics/events.ts';
+import type { ChangedRecipient } from '../topics/queue.ts';
 import type { Connection } from './engine/connection.ts';
 import { write } from './engine/operation.ts';
+import type { Session } from './engine/session.ts';
 import { appendEvent, storedBeside } from './events.ts';
 import { dropOrLeaveContent } from './leftovers.ts';
 
@@ -21,26 +24,13 @@ export const cancelQueued = write(
   (session, params) => {
     const { db } = session;
     const domainId = domainOf(db, params.messageSeq);
-    const told = toldBefore(db, domainId, params.recipients);
-    const changed: number[] = [];
-    for (const { deliveryId, event, epoch = NO_EPOCH } of params.recipients) {
-      if (told.has(event.id)) {
-        changed.push(deliveryId);
-        continue;
-      }
-      const { changes } = db.run(
-        `UPDATE delivery SET state = ?, epoch = 0, wait_reason = NULL, updated_at = ?
-       WHERE id = ? AND message_seq = ? AND (state = 0 OR state = 1 AND epoch = ?)`,
-        stateCode.of('canceled'),
-        params.now,
-        deliveryId,
-        params.messageSeq,
-        epoch,
-      );
-      if (changes === 0) continue;
-      changed.push(deliveryId);
-      appendEvent(session, event, { domainId, messageSeq: params.messageSeq, deliveryId });
-    }
+    const changed = changeWaiting(
+      session,
+      domainId,
+      params,
+      'state = ?, epoch = 0, wait_reason = NULL, updated_at = ?',
+      [stateCode.of('canceled'), params.now],
+    );
     if (changed.length > 0) dropOrLeaveContent(session, params.messageSeq);
     const late = db.get<{ n: number }>(
       'SELECT count(*) AS n FROM delivery WHERE message_seq = ? AND state IN (?, ?)',
@@ -114,31 +104,40 @@ export const reschedule = write(
     );
     if (scheduled === undefined || rows.length === 0 || !waits) return { kind: 'not-scheduled' };
     if (!rewriteDate(db, messageSeq, params.date)) return { kind: 'content-gone' };
-    const told = toldBefore(db, domainId, params.recipients);
-    const changed: number[] = [];
-    for (const { deliveryId, event, epoch = NO_EPOCH } of params.recipients) {
-      if (told.has(event.id)) {
-        changed.push(deliveryId);
-        continue;
-      }
-      const { changes } = db.run(
-        `UPDATE delivery SET state = 0, epoch = 0, due_at = ?, expires_at = ?, updated_at = ?, wait_reason = 'scheduled'
-       WHERE id = ? AND message_seq = ? AND (state = 0 OR state = 1 AND epoch = ?)`,
-        sendAt,
-        expiresAt,
-        now,
-        deliveryId,
-        messageSeq,
-        epoch,
-      );
-      if (changes === 0) continue;
-      changed.push(deliveryId);
-      appendEvent(session, event, { domainId, messageSeq, deliveryId });
-    }
+    const set = "state = 0, epoch = 0, due_at = ?, expires_at = ?, updated_at = ?, wait_reason = 'scheduled'";
+    const changed = changeWaiting(session, domainId, params, set, [sendAt, expiresAt, now]);
     db.run('UPDATE message SET send_at = ?, expires_at = ? WHERE seq = ?', sendAt, expiresAt, messageSeq);
     return { kind: 'rescheduled', changed };
   },
 );
+
+/**
+ * Changes those recipients that are queued or were released for this, each with its event; returns their ids, with those
+ * of an earlier call whose answer was lost.
+ */
+function changeWaiting(
+  session: Session,
+  domainId: number,
+  { messageSeq, recipients }: { messageSeq: number; recipients: readonly ChangedRecipient[] },
+  set: string,
+  values: readonly SQLInputValue[],
+): number[] {
+  const told = toldBefore(session.db, domainId, recipients);
+  return recipients.flatMap(({ deliveryId, event, epoch = NO_EPOCH }) => {
+    if (told.has(event.id)) return [deliveryId];
+    const where = 'WHERE id = ? AND message_seq = ? AND (state = 0 OR state = 1 AND epoch = ?)';
+    const { changes } = session.db.run(
+      `UPDATE delivery SET ${set} ${where}`,
+      ...values,
+      deliveryId,
+      messageSeq,
+      epoch,
+    );
+    if (changes === 0) return [];
+    appendEvent(session, event, { domainId, messageSeq, deliveryId });
+    return [deliveryId];
+  });
+}
 
 /** Ids of events that are already stored, because the change is repeated after a lost answer. */
 function toldBefore(db: Connection, domainId: number, recipients: readonly { readonly event: NewEvent }[]) {

@@ -184,31 +184,12 @@ function viewsOf(db: Connection, keys: readonly Key[]): { views: CaptureView[]; 
 }
 
 /** Whether some rows of a range may not match, so that the wanted ones may be far away. */
-function isNarrow({
-  inbox,
-  to,
-  since,
-  until,
-  subject,
-  from,
-  tag,
-  seen,
-  text,
-  hasFiles,
-}: CaptureQuestion): boolean {
-  const wishes = [
-    inbox === undefined ? undefined : to,
-    since,
-    until,
-    subject,
-    from,
-    tag,
-    seen,
-    text,
-    hasFiles,
-  ];
-  return wishes.some((wish) => wish !== undefined);
+function isNarrow(params: CaptureQuestion): boolean {
+  if (params.inbox !== undefined && params.to !== undefined) return true;
+  return NARROWING.some((name) => params[name] !== undefined);
 }
+
+const NARROWING = ['since', 'until', 'subject', 'from', 'tag', 'seen', 'text', 'hasFiles'] as const;
 
 /** The conditions of a filter besides its range. */
 function narrow(filter: Filter, params: CaptureFilter): void {

@@ -4,7 +4,7 @@ import { createFilter } from './engine/filter.ts';
 import { mergedRows, type Ranges } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
 import { record } from './engine/record.ts';
-import { isMakerRevoked } from './tokens.ts';
+import { AFTER_ALL_IDS, isMakerRevoked } from './tokens.ts';
 
 const CREDENTIAL = record<SmtpCredential>({
   id: 'plain',
@@ -46,9 +46,6 @@ export const getSmtpCredential = read('getSmtpCredential', 'by key', (db, { user
   );
   return row === undefined ? null : CREDENTIAL.value(row);
 });
-
-/** Greater than every id: ids consist of digits and small letters. */
-const AFTER_ALL_IDS = '~';
 
 /** Those of the given domains, or all, by id, the newest first. */
 export const listSmtpCredentials = read('listSmtpCredentials', 'measured', (db, params) => {

@@ -58,7 +58,7 @@ export const getToken = read('getToken', 'by key', (db, params) => {
 });
 
 /** Greater than every id: ids consist of digits and small letters. */
-const AFTER_ALL_IDS = '~';
+export const AFTER_ALL_IDS = '~';
 
 /** Tokens all of whose domains are among the given ones, newest first. */
 export const listTokens = read('listTokens', 'measured', (db, params) => {

@@ -118,15 +118,22 @@ const DOMAIN_SETTINGS = {
 type Settings = typeof DOMAIN_SETTINGS;
 const NAMES = Object.keys(DOMAIN_SETTINGS) as (keyof Settings)[];
 
+/** One value for each setting, under its name. `Values` are the types of these. */
+function bySetting<Values extends { [Name in keyof Settings]: unknown }>(
+  of: (setting: Settings[keyof Settings]) => Values[keyof Settings],
+): Values {
+  return Object.fromEntries(NAMES.map((name) => [name, of(DOMAIN_SETTINGS[name])])) as Values;
+}
+
 /** The settings as members of a request's schema, all optional; `settingsPatch` joins what they leave. */
-export const SETTINGS_SHAPE = Object.fromEntries(
-  NAMES.map((name) => [name, DOMAIN_SETTINGS[name].read.optional().describe(DOMAIN_SETTINGS[name].meaning)]),
-) as { [Name in keyof Settings]: z.ZodOptional<z.ZodType<DomainSettingsPatch>> };
+export const SETTINGS_SHAPE = bySetting<{
+  [Name in keyof Settings]: z.ZodOptional<z.ZodType<DomainSettingsPatch>>;
+}>(({ read, meaning }) => read.optional().describe(meaning));
 
 /** The settings as members of an answer's schema. */
-export const SHOWN_SETTINGS = Object.fromEntries(
-  NAMES.map((name) => [name, DOMAIN_SETTINGS[name].shown]),
-) as unknown as { [Name in keyof Settings]: Settings[Name]['shown'] };
+export const SHOWN_SETTINGS = bySetting<{ [Name in keyof Settings]: Settings[Name]['shown'] }>(
+  ({ shown }) => shown,
+);
 
 /** The change that a request asks for; null where it names no setting. */
 export function settingsPatch(
@@ -138,9 +145,9 @@ export function settingsPatch(
 
 /** The settings as an answer shows them. */
 export function settingsAnswer(settings: DomainSettings) {
-  return Object.fromEntries(NAMES.map((name) => [name, DOMAIN_SETTINGS[name].show(settings)])) as {
-    [Name in keyof Settings]: z.output<Settings[Name]['shown']>;
-  };
+  return bySetting<{ [Name in keyof Settings]: z.output<Settings[Name]['shown']> }>(({ show }) =>
+    show(settings),
+  );
 }
 
 /** Names and meanings, for the reference. */

@@ -5,6 +5,7 @@
  */
 
 import { z } from 'zod';
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { toALabelDomain } from '../../../mail/address.ts';
@@ -103,7 +104,7 @@ export function domainOperations(deps: {
 }): readonly ApiRoute[] {
   const { domains, guard, clock, createOnce } = deps;
   /** When each domain was checked last, monotonic; the oldest are forgotten first. */
-  const checkedAtMs = new Map<string, number>();
+  const checkedAtMs = new BoundedMap<string, number>(MAX_REMEMBERED);
 
   return [
     operation({
@@ -266,12 +267,7 @@ export function domainOperations(deps: {
         retryAfterSeconds: (VERIFY_EVERY_MS - (now - last)) / 1000,
       });
     }
-    checkedAtMs.delete(name);
     checkedAtMs.set(name, now);
-    if (checkedAtMs.size > MAX_REMEMBERED) {
-      const oldest = checkedAtMs.keys().next();
-      if (!oldest.done) checkedAtMs.delete(oldest.value);
-    }
   }
 
   function toAnswer(domain: Domain): DomainAnswer {

@@ -416,7 +416,7 @@ function toRecipient(row: RecipientView, now: number, showCauses: boolean): Answ
     Attempts: row.attempts,
     LastSmtpCode: row.lastCode,
     LastResponse: row.lastReply ?? '',
-    // What it waited for before is told by its events.
+    // Its events show what it waited for before.
     Class: row.state === 'delivered' ? '' : (row.lastCategory ?? ''),
     WaitReason: reason ?? '',
     // What is due at its end is not tried again.

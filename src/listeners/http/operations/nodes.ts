@@ -19,7 +19,7 @@ const nodeItem = z
     Self: z.boolean().describe('The one that answers'),
     Status: z
       .enum(['Alive', 'Silent', 'Ended'])
-      .describe('Silent: it has not said for a while that it lives, and is about to be held for dead'),
+      .describe('Silent: it has sent no heartbeat for a while, and will soon count as dead'),
     Host: z.string(),
     Pid: count,
     Roles: z.array(z.string()),

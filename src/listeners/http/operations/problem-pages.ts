@@ -2,7 +2,8 @@
  * GET /problems/{name}: the human page behind each `type` link of an error body. A few lines of HTML from the error
  * registry, without scripts, styles from elsewhere or anything a request said.
  */
-import { ERRORS, type ErrorName } from '../../../lib/errors.ts';
+import { ERRORS, isErrorName } from '../../../lib/errors.ts';
+import { escapeHtml } from '../../../pipeline/compose/html-entities.ts';
 import { type ApiAnswer, refuse } from '../route.ts';
 
 const CSP =
@@ -31,18 +32,10 @@ export function problemPage(name: string): ApiAnswer {
   };
 }
 
-function isErrorName(name: string): name is ErrorName {
-  return Object.hasOwn(ERRORS, name);
-}
-
 function advice(status: number): string {
   if (status === 429 || status === 503) return 'Wait as long as the Retry-After header says, then try again.';
   if (status === 401) return 'Send a valid token in the Authorization header.';
   if (status === 403) return 'The token is valid but may not do this.';
   if (status >= 500) return 'The request may be repeated; with an Idempotency-Key nothing is sent twice.';
   return 'Repeating the request unchanged gives the same answer. Each item of Errors names the field to correct.';
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -7,6 +7,7 @@
  */
 
 import { z } from 'zod';
+import { BoundedMap } from '../../../lib/bounded-map.ts';
 import { fillPlaces } from '../../../model/personal.ts';
 import { foldText } from '../../../model/search-text.ts';
 import type { Caller } from '../../../model/submission.ts';
@@ -97,7 +98,7 @@ export function createCaptureSearch(
   store: Pick<Store, 'findCaptures' | 'readContent' | 'readPlaces'>,
   reader: CapturedReader,
 ): CaptureSearch {
-  const keptTexts = new Map<number, Promise<Omit<CaptureText, 'messageSeq'> | null>>();
+  const keptTexts = new BoundedMap<number, Promise<Omit<CaptureText, 'messageSeq'> | null>>(MAX_KEPT_TEXTS);
 
   return {
     filtersOf(query, caller) {
@@ -177,10 +178,6 @@ export function createCaptureSearch(
     const reading = store
       .readContent({ messageSeq })
       .then(async (content) => (content === null ? null : reader.searched(content, tenant)));
-    for (const oldest of keptTexts.keys()) {
-      if (keptTexts.size < MAX_KEPT_TEXTS) break;
-      keptTexts.delete(oldest);
-    }
     keptTexts.set(messageSeq, reading);
     reading.catch(() => keptTexts.delete(messageSeq));
     return reading;

@@ -114,7 +114,7 @@ const FIELDS = {
   Sandbox: part('sandbox', readSandbox, () =>
     z
       .union([z.boolean(), z.object({ Result: z.enum(RESULT_WORDS).optional() })])
-      .describe('Never leaves the machine; `Result` is what is played, Deliver where left out'),
+      .describe('Never leaves the machine; `Result` is what is simulated, Deliver where left out'),
   ),
   SendAt: part('sendAt', readSendAt, () =>
     when.describe(

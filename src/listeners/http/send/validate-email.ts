@@ -97,8 +97,8 @@ function warnings(submission: Submission, checked: Checked): EmailWarning[] {
     const Message = `The message has ${checked.size} octets: many hosts refuse more than 10 MiB`;
     found.push({ Name: 'large-message', Message });
   }
-  if (checked.played > 0) {
-    const Message = `${checked.played} of the recipients would get it in the sandbox only`;
+  if (checked.simulated > 0) {
+    const Message = `${checked.simulated} of the recipients would get it in the sandbox only`;
     found.push({ Name: 'sandbox', Message });
   }
   return found;

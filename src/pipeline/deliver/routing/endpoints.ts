@@ -8,6 +8,7 @@ import { isIP } from 'node:net';
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Random } from '../../../lib/random.ts';
+import type { Route } from '../../../model/route.ts';
 import type { AddressCheck } from '../../../net/address-filter.ts';
 import type { MtaStsPolicy } from '../../../net/mta-sts.ts';
 import { type MxHost, resolveMxHosts } from '../../../net/mx-hosts.ts';
@@ -19,7 +20,6 @@ import type { TlsCounters } from '../tls/counters.ts';
 import type { AttemptBudget, Endpoint } from '../tls/endpoint.ts';
 import { planTls, relayTlsPlan, type TlsPlan } from '../tls/plan.ts';
 import { isThisMachine, relayAddresses, relayTlsMode } from './relay-host.ts';
-import type { Route } from './routes.ts';
 import { type TriedHosts, untriedFirst } from './tried-hosts.ts';
 
 /** Requirements of the mail that asks for endpoints. */

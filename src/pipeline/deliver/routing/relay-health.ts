@@ -11,7 +11,7 @@
  * a repair.
  */
 import type { Clock } from '../../../lib/clock.ts';
-import type { Route } from './routes.ts';
+import type { Route } from '../../../model/route.ts';
 
 export interface RelayState {
   /** `host:port`. */

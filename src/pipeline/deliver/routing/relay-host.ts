@@ -1,8 +1,8 @@
 /** Connections to a configured relay, for delivery and the doctor: its addresses, and its TLS requirement. */
 import { isIP } from 'node:net';
+import type { Route } from '../../../model/route.ts';
 import type { Resolver } from '../../../net/dns-types.ts';
 import type { TlsMode } from '../../../smtp/client-tls.ts';
-import type { Route } from './routes.ts';
 
 type Relay = Extract<Route, { kind: 'relay' }>;
 

@@ -4,21 +4,9 @@
  */
 import { SHARED_FROM_BYTES } from '../../../model/delivery.ts';
 import type { SandboxResult } from '../../../model/message.ts';
+import type { Route } from '../../../model/route.ts';
 import { routeKeyOf, routeKeyParts } from '../../../model/route-key.ts';
 import { firstRule, type RouteMatch, type RouteQuestion, stablePlace, tagsNamed } from './route-rules.ts';
-
-/** Structurally the configuration's route targets. */
-export type Route =
-  | { kind: 'sandbox' }
-  /** `pool`: whose sources it leaves from; absent: the pool `default`. */
-  | { kind: 'mx'; pool?: string }
-  | {
-      kind: 'relay';
-      host: string;
-      port: number;
-      implicitTls: boolean;
-      auth: { user: string; password: string } | null;
-    };
 
 export const SANDBOX_SITE = 'sandbox';
 

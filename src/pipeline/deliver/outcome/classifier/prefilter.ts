@@ -33,7 +33,7 @@ export function prefilterOf(text: string): Prefilter {
   return prefilter;
 }
 
-/** A literal prepared for `holds`. */
+/** A literal prepared for `contains`. */
 export function needleOf(literal: string): Needle {
   const { length } = literal;
   if (length < 3) return { literal, first: -1, last: -1 };
@@ -46,7 +46,7 @@ export function needleOf(literal: string): Needle {
 }
 
 /** Whether `text` contains the literal; `prefilter` is that of `text`. */
-export function holds(text: string, prefilter: Prefilter, { literal, first, last }: Needle): boolean {
+export function contains(text: string, prefilter: Prefilter, { literal, first, last }: Needle): boolean {
   if (first >= 0) {
     if ((((prefilter[first >>> 5] ?? 0) >>> (first & 31)) & 1) === 0) return false;
     if ((((prefilter[last >>> 5] ?? 0) >>> (last & 31)) & 1) === 0) return false;

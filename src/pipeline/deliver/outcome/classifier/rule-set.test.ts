@@ -95,7 +95,7 @@ describe('a list of rules', () => {
 
   it.each([
     ['a*b', 'unbounded'],
-    ['(?:a{0,5}){0,5}', 'holds a repetition'],
+    ['(?:a{0,5}){0,5}', 'contains a repetition'],
     ['a{3,}', 'upper bound'],
     ['(?=a)b', 'groups are allowed'],
     ['(a)\\1', 'back-references'],

@@ -9,7 +9,7 @@
 import type { BounceScope } from '../../../../model/bounce.ts';
 import { type Category, isCategory } from './categories.ts';
 import { type PastedReply, readReply, subjectOf, withoutAccents } from './normalise.ts';
-import { holds, type Needle, needleOf, type Prefilter, prefilterOf } from './prefilter.ts';
+import { contains, type Needle, needleOf, type Prefilter, prefilterOf } from './prefilter.ts';
 import type { Confidence, Stage } from './verdict.ts';
 
 export type StageGroup = 'connection' | 'mail' | 'rcpt' | 'data';
@@ -147,7 +147,7 @@ export function ruleMatches(rule: Rule, subject: string, prefilter: Prefilter, g
   if (rule.when !== 'any' && rule.when.charCodeAt(0) !== subject.charCodeAt(0)) return false;
   if (rule.groups !== null && !rule.groups.has(group)) return false;
   for (const needle of rule.needles)
-    if (holds(subject, prefilter, needle)) return rule.expression.test(subject);
+    if (contains(subject, prefilter, needle)) return rule.expression.test(subject);
   return false;
 }
 
@@ -184,7 +184,7 @@ export function expressionProblem(source: string): string | null {
     else if (char === '{') {
       const bounds = /^\{(\d{1,4})(?:,(\d{1,4}))?\}/.exec(source.slice(at));
       if (bounds === null) return 'a repetition needs an upper bound';
-      if (wasGroupEnd) return 'a repeated group holds a repetition';
+      if (wasGroupEnd) return 'a repeated group contains a repetition';
       product *= Number(bounds[2] ?? bounds[1]) + 1;
       if (product > MAX_GAP_PRODUCT) return `gaps multiply to ${product}, at most ${MAX_GAP_PRODUCT}`;
       if (repeats.length > 0) repeats[repeats.length - 1] = true;

@@ -7,23 +7,8 @@ import type { BounceScope } from '../../../../model/bounce.ts';
 import { type Category, categoryFacts, SUPPRESSING } from './categories.ts';
 import type { Action, CategoryFacts, GiveUp, Suppress } from './handling.ts';
 
-/** The stage of the conversation at which a reply or failure occurred. */
-export type Stage =
-  | 'dns'
-  | 'connect'
-  | 'banner'
-  | 'ehlo'
-  | 'starttls'
-  | 'tls'
-  | 'auth'
-  | 'mail'
-  | 'rcpt'
-  | 'data'
-  | 'body'
-  | 'dot'
-  | 'local';
-
-export const STAGES: readonly Stage[] = [
+/** The stages of a conversation at which a reply or failure can occur, in order; `local`: our own finding. */
+export const STAGES = [
   'dns',
   'connect',
   'banner',
@@ -37,7 +22,8 @@ export const STAGES: readonly Stage[] = [
   'body',
   'dot',
   'local',
-];
+] as const;
+export type Stage = (typeof STAGES)[number];
 
 export type Confidence = 'high' | 'medium' | 'low';
 
@@ -83,15 +69,7 @@ export interface VerdictParts {
 }
 
 /** Stages before a message: every reply there is about the path, and is tried again. */
-const PATH_STAGES: ReadonlySet<Stage> = new Set([
-  'dns',
-  'connect',
-  'banner',
-  'ehlo',
-  'starttls',
-  'tls',
-  'auth',
-]);
+const PATH_STAGES: ReadonlySet<Stage> = new Set(STAGES.slice(0, STAGES.indexOf('mail')));
 /** Stages at which receivers refuse recipients. */
 const RECIPIENT_STAGES: ReadonlySet<Stage> = new Set(['rcpt', 'data', 'body', 'dot']);
 
