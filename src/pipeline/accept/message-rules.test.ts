@@ -6,7 +6,7 @@ import type { PersonalSettings } from '../../model/personal.ts';
 import type { Caller, RawSubmission, Submission } from '../../model/submission.ts';
 import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
 import { chargedRecipients } from './commit-messages.ts';
-import { type FaultQuestion, newMessage } from './new-message.ts';
+import { newMessage, type SimulatedMail } from './new-message.ts';
 import { createPersonalRules } from './personal-rules.ts';
 import { quotaExceeded, requireQuota } from './quota.ts';
 import { releasedMessage } from './release.ts';
@@ -50,12 +50,12 @@ const COMPOSED = { bytes: Buffer.from('Subject: S\r\n\r\nx\r\n'), bodyOffset: 14
 
 function made(
   change: Partial<Submission> | Partial<RawSubmission> = {},
-  more: { caller?: Partial<Caller>; maxAgeMs?: number; faultMayFit?: (mail: FaultQuestion) => boolean } = {},
+  more: { caller?: Partial<Caller>; maxAgeMs?: number; ruleMayApply?: (mail: SimulatedMail) => boolean } = {},
 ) {
-  const { caller, maxAgeMs = null, faultMayFit } = more;
+  const { caller, maxAgeMs = null, ruleMayApply } = more;
   const deps = { clock: createVirtualClock(NOW), random, simulatorDomain: 'simulator.test', maxAgeMs };
   return newMessage(
-    { ...deps, ...(faultMayFit && { faultMayFit }) },
+    { ...deps, ...(ruleMayApply && { ruleMayApply }) },
     { caller: { ...CALLER, ...caller }, submission: { ...SUBMISSION, ...change } as Submission },
     'example.com',
     ID,
@@ -114,8 +114,8 @@ describe('the rows of a new message', () => {
 
   it('ask the rules of the sandbox only about recipients that nothing else sends there', () => {
     const asked: string[] = [];
-    const faultMayFit = ({ address }: FaultQuestion) => asked.push(address) > 0;
-    expect(played(made({}, { faultMayFit }))).toEqual(['deliver', 'bounce', 'suppress']);
+    const ruleMayApply = ({ address }: SimulatedMail) => asked.push(address) > 0;
+    expect(played(made({}, { ruleMayApply }))).toEqual(['deliver', 'bounce', 'suppress']);
     expect(asked).toEqual(['b@example.net']);
   });
 
