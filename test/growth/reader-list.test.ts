@@ -56,7 +56,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'pipeline/compose/template/url-position.ts nextUrlState',
     'pipeline/deliver/outcome/classifier/rule-set.ts ruleMatches',
     'pipeline/deliver/outcome/classifier/prefilter.ts needleOf',
-    'pipeline/deliver/outcome/classifier/prefilter.ts holds',
+    'pipeline/deliver/outcome/classifier/prefilter.ts contains',
   ],
   'the rules of the operator and of this program': [
     'pipeline/deliver/outcome/classifier/categories.ts isCategory',

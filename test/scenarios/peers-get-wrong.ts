@@ -153,7 +153,7 @@ export const PEER_CASES: readonly PeerCase[] = [
     [PATHS, 'let a receipt of one sender pass the bulk of another within a few messages'],
     [
       'src/pipeline/queue/sender-rows.test.ts',
-      'let one message of a small tenant pass the thousand of a large one',
+      'let one message of a small sender pass the thousand of a large one',
     ],
   ),
   shown(20, 'a sender that calls everything critical has half of the connections', [

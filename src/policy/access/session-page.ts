@@ -1,10 +1,9 @@
 /**
- * Whether a request that carries a session comes from the dashboard of this server, and how the session's cookie is written.
- * Given what the request says of itself and the public address; pure.
+ * Whether a request with a session cookie comes from the dashboard of this server, and how that cookie is written.
  *
- * Another site in the same browser is told by `Origin` and by a header of our own, which another origin may not send unasked
- * (CORS); besides, SameSite=Strict keeps the cookie from it. A name that was made to lead here (DNS rebinding) is told by
- * `Host`. Passwords and cookies travel only over https or within this machine.
+ * A page of another site in the same browser is recognised by `Origin` and by our own header, which another origin cannot
+ * send without a CORS preflight; SameSite=Strict also keeps the cookie from it. A DNS name that resolves to this server
+ * (DNS rebinding) is recognised by `Host`. Passwords and cookies are sent only over https or within this machine.
  */
 import { OWN_HEADER, OWN_HOST } from './own-page.ts';
 
