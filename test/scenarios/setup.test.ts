@@ -210,8 +210,8 @@ function answers(port: number): readonly (readonly [string, string])[] {
     ['User name at the relay', `me@x${enter}`],
     ['Password at the relay', `p:w${enter}`],
     ['Full host name', enter],
-    ['at port 587?', enter],
-    ['at port 25?', enter],
+    ['at 0.0.0.0:587?', enter],
+    ['at 0.0.0.0:25?', enter],
     ['Write this?', enter],
     ['Wait here until they are seen?', `n`],
     ['Make a token', enter],
@@ -246,8 +246,8 @@ describe('setup at a terminal', () => {
     await first.answer('Use a domain such as', `${clear}example.com${enter}`);
     await first.answer('Full host name', `short${enter}`);
     await first.answer('Use a full host name', `${clear}${enter}`);
-    await first.answer('at port 587?', enter);
-    await first.answer('at port 25?', enter);
+    await first.answer('at 0.0.0.0:587?', enter);
+    await first.answer('at 0.0.0.0:25?', enter);
     await first.sees('"hostname": ');
     await first.answer('Write this?', enter);
     await first.answer('Wait here until they are seen?', 'n');
@@ -264,8 +264,8 @@ describe('setup at a terminal', () => {
     await second.answer('As now: smtp://(secret)@', enter);
     await second.answer('Domain of the addresses', enter);
     await second.answer('Full host name', enter);
-    await second.answer('at port 587?', enter);
-    await second.answer('at port 25?', enter);
+    await second.answer('at 0.0.0.0:587?', enter);
+    await second.answer('at 0.0.0.0:25?', enter);
     await second.sees('nothing to write');
     await second.answer('Make a token', enter);
     await second.answer('Your own address', `nobody${enter}`);
@@ -289,6 +289,43 @@ describe('setup at a terminal', () => {
       if (stopAt <= written) await expect(stat(folder)).rejects.toThrow('ENOENT');
       else expect(JSON.parse(await readFile(join(folder, 'postrider.json'), 'utf8'))).toHaveProperty('route');
     }
+  });
+
+  it('shows what direct delivery lacks, and asks who reads mail to postmaster where bounces come in', async () => {
+    const { folder, dns, fixed } = await fresh();
+    const { enter } = KEYS;
+    // Otherwise the addresses of the machine that runs this test are looked at.
+    await mkdir(folder, { mode: 0o700 });
+    const sources = [{ id: 'one', address: '9.9.9.9' }];
+    await writeFile(join(folder, 'postrider.json'), JSON.stringify({ sources }));
+    dns.set('mail.example.com', { A: ['9.9.9.9'] });
+    dns.set('9.9.9.9.in-addr.arpa', { PTR: ['host9.example.org'] });
+    dns.set('host9.example.org', { A: ['9.9.9.9'] });
+    // Bounces come in at a port that a test can have.
+    const listen = ['--returns', '127.0.0.1:0', '--submission', 'off'];
+    const terminal = runAtTerminal(['setup', 'example.com', ...fixed, ...listen, '--no-token']);
+    await terminal.answer('How does mail leave', `${KEYS.down}${enter}`);
+    await terminal.answer('Full host name', `mail.example.com${enter}`);
+    await terminal.sees('It is not known whether outgoing port 25 is open');
+    await terminal.answer('is called host9.example.org in DNS. Use that as the host name?', 'y');
+    await terminal.sees('9.9.9.9 is called host9.example.org, and that name leads back to it');
+    await terminal.answer('for mail to postmaster and abuse', `me@example.net${enter}`);
+    await terminal.sees('self-signed');
+    await terminal.answer('Write this?', enter);
+    await terminal.answer('Wait here until they are seen?', 'y');
+    await terminal.sees('Waiting for: ');
+    process.emit('SIGINT');
+    expect(await terminal.ended, terminal.screen()).toBe(1);
+    expect(terminal.screen()).toMatch(
+      /stopped: .*postrider\.json stay as written\. To go on: postrider setup/,
+    );
+    expect(JSON.parse(await readFile(join(folder, 'postrider.json'), 'utf8'))).toMatchObject({
+      sources,
+      route: 'mx',
+      hostname: 'host9.example.org',
+      returns: '127.0.0.1:0',
+      'operator-address': 'me@example.net',
+    });
   });
 
   it('is not there for a program without a terminal', async () => {

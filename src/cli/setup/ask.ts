@@ -39,15 +39,18 @@ export interface Ask {
   agree(question: { message: string; initial: boolean }): Promise<boolean>;
 }
 
-/** Prompts at the terminal. The library is loaded here, for this command alone. */
-export async function askAtTerminal({ stdin, stderr }: Pick<Terminal, 'stdin' | 'stderr'>): Promise<Ask> {
+/** Prompts at the terminal; an aborted `signal` ends them too. The library is loaded here, for this command alone. */
+export async function askAtTerminal(
+  { stdin, stderr }: Pick<Terminal, 'stdin' | 'stderr'>,
+  signal: AbortSignal,
+): Promise<Ask> {
   if (stdin.isTTY !== true || stderr.isTTY !== true) {
     throw new UsageError(
       'There is no terminal to ask on; repeat the command with --yes, and with the answers as flags (see --help)',
     );
   }
   const prompts = await import('@clack/prompts');
-  const at = { input: stdin, output: stderr };
+  const at = { input: stdin, output: stderr, signal };
   const said = <T>(answer: T): Exclude<T, symbol> => {
     if (prompts.isCancel(answer)) throw new Stopped();
     return answer as Exclude<T, symbol>;
@@ -103,4 +106,9 @@ export function askNobody(): Ask {
       return initial;
     },
   };
+}
+
+/** What is wrong with an address of which `-` stands for none. */
+export function addressProblem(text: string): string | undefined {
+  return text === '-' || /^[^\s@]+@[^\s@]+$/.test(text) ? undefined : 'Use an address, or - for none.';
 }

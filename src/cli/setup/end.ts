@@ -5,22 +5,42 @@ import type { Written } from './write-step.ts';
 /** One sentence each, with the command to paste. */
 export function nextSteps(
   setup: Setup,
-  { written, name, verified }: { written: Written; name: string | null; verified: boolean },
+  {
+    written,
+    name,
+    verified,
+    running,
+  }: { written: Written; name: string | null; verified: boolean; running: boolean },
 ): readonly string[] {
-  const start = written.installed
-    ? `${written.changed ? 'Start the server (or again, if it runs)' : 'Start the server'}: systemctl enable postrider && systemctl restart postrider`
-    : `Start the server: ${setup.command('serve')}`;
-  const steps = [start];
+  const steps = [startText(setup, written, running)];
   if (name === null) steps.push(`Add a sender domain: ${setup.command('setup example.com')}`);
   else if (!verified)
     steps.push(`Publish the DNS records, then go on with: ${setup.command(`setup ${name}`)}`);
   else
     steps.push(
-      `Send from your application, or try it: ${setup.command(`send --from you@${name} --to you@example.net --subject Hello --text README.md`)}`,
+      `Send from your application, or try it: echo Hello | ${setup.command(`send --from you@${name} --to you@example.net --subject Hello --text -`)}`,
     );
   steps.push(
     `Be told about bounces: ${setup.command(`webhook create --domain ${name ?? 'example.com'} --event bounce https://app.example.com/hooks/mail`)}`,
     `Check everything, now and later: ${setup.command('doctor')}`,
   );
   return steps;
+}
+
+function startText(setup: Setup, { installed, changed }: Written, running: boolean): string {
+  if (running && !changed) return 'The server runs already, with this configuration.';
+  if (installed)
+    return running
+      ? 'Start the server again, with the new configuration: systemctl restart postrider'
+      : 'Start the server: systemctl enable --now postrider';
+  const { config } = setup.load();
+  const listeners = [config.http, config.submission, config['submission-tls'], config.returns];
+  const low = listeners.some((at) => at !== null && at.port > 0 && at.port < 1024);
+  const right =
+    low && process.getuid?.() !== 0
+      ? ' (as root, or with the capability CAP_NET_BIND_SERVICE, because of its ports below 1024)'
+      : '';
+  return running
+    ? `Stop the server and start it again, with the new configuration${right}: ${setup.command('serve')}`
+    : `Start the server${right}: ${setup.command('serve')}`;
 }

@@ -5,6 +5,7 @@ import type { MessageDetail } from '../../listeners/http/operations/messages.ts'
 import type { Api } from '../api-client.ts';
 import { checkLines } from '../check-text.ts';
 import { printable } from '../terminal.ts';
+import { addressProblem } from './ask.ts';
 import type { Setup } from './setup.ts';
 
 const POLL_MS = 250;
@@ -15,14 +16,15 @@ const OPEN: readonly string[] = ['Queued', 'Sending', 'Scheduled'];
 const AUTHENTICATION = /^(?:dkim\d*|spf.*|dmarc|align)$/;
 
 /** The address, or null where no test mail is wanted. */
-export async function chooseRecipient({ ask, options }: Setup): Promise<string | null> {
+export async function chooseRecipient(setup: Setup): Promise<string | null> {
+  const { ask, options } = setup;
   if (options.testTo !== undefined) return options.testTo;
+  if (!ask.asks) return null;
   const to = await ask.text({
     flag: '--test-to',
     message: 'Your own address, for a test mail (- for none)',
-    initial: '-',
-    check: (text) =>
-      text === '-' || /^[^\s@]+@[^\s@]+$/.test(text) ? undefined : 'Use an address, or - for none.',
+    initial: setup.load().config['operator-address'] ?? '-',
+    check: addressProblem,
   });
   return to === '-' ? null : to;
 }

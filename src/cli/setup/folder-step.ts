@@ -41,11 +41,11 @@ export async function chooseFolder(ask: Ask, named: string | undefined): Promise
 }
 
 /** Why this user cannot use a folder, with what to do, or null. One that is missing must be possible to make. */
-export async function folderProblem(folder: string): Promise<string | null> {
-  const fix = 'run setup as its owner or with sudo, or choose another with --data';
+export async function folderProblem(folder: string, flag = '--data'): Promise<string | null> {
+  const fix = `run setup as its owner or with sudo, or choose another with ${flag}`;
   for (let at = folder; ; at = dirname(at)) {
     try {
-      if (!(await stat(at)).isDirectory()) return `${at} is not a folder; choose another with --data`;
+      if (!(await stat(at)).isDirectory()) return `${at} is not a folder; choose another with ${flag}`;
       await access(at, constants.R_OK | constants.W_OK | constants.X_OK);
       return null;
     } catch (cause) {
@@ -54,7 +54,7 @@ export async function folderProblem(folder: string): Promise<string | null> {
       if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
         const why =
           code === 'EROFS' ? 'its file system is read-only' : `${userInfo().username} may not write to it`;
-        return `${at === folder ? 'The data folder' : `${folder} cannot be made in`} ${at}: ${why}; ${fix}`;
+        return `${at === folder ? 'The folder' : `${folder} cannot be made in`} ${at}: ${why}; ${fix}`;
       }
       return `${at} cannot be used: ${whyNot(cause)}; ${fix}`;
     }

@@ -6,11 +6,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ListenAddress, parseListen, parseOptionalListen } from '../../config/forms.ts';
 import { CommandError, UsageError } from '../terminal.ts';
+import { addressProblem } from './ask.ts';
 import { certificateProblem, findCertificate } from './certificate.ts';
 import { type PortState, portState } from './port-state.ts';
 import { known, type Setup } from './setup.ts';
 
-type Listener = 'http' | 'submission' | 'submission-tls' | 'returns';
+const LISTENERS = ['http', 'submission', 'submission-tls', 'returns'] as const;
+type Listener = (typeof LISTENERS)[number];
 
 /** Leaves the answers `http`, `submission`, `submission-tls` and `returns`, as far as they are not the defaults. */
 export async function chooseListeners(setup: Setup): Promise<void> {
@@ -18,25 +20,38 @@ export async function chooseListeners(setup: Setup): Promise<void> {
   const direct = setup.load().config.route.some(({ kind }) => kind === 'mx');
   const leaves = setup.load().config.route.some(({ kind }) => kind !== 'sandbox');
   await settle(setup, 'http', known(setup, 'http')?.text ?? '127.0.0.1:8025');
-  await optional(
-    'submission',
-    '0.0.0.0:587',
-    'Do programs hand mail in by SMTP with a login, at port 587?',
-    false,
-  );
+  await optional('submission', '0.0.0.0:587', 'Do programs hand mail in by SMTP with a login', false);
   if (known(setup, 'submission-tls') !== null) await settle(setup, 'submission-tls', '');
   if (leaves || known(setup, 'returns') !== null)
-    await optional('returns', '0.0.0.0:25', 'Receive bounces and complaints at port 25?', direct);
+    await optional('returns', '0.0.0.0:25', 'Receive bounces and complaints by SMTP', direct);
+  await chooseOperator(setup);
 
   async function optional(key: Listener, usual: string, message: string, initial: boolean): Promise<void> {
     const now = known(setup, key);
-    // As root every port can be had; others get port 25 only from systemd.
+    const address = now === null || now.text === 'off' ? usual : now.text;
+    // Without a person, port 25 is taken only where a flag says so: another mail server may be meant to have it.
+    const usually = now === null ? initial && ask.asks : now.text !== 'off';
     const on =
       now?.given === true
         ? now.text !== 'off'
-        : await ask.agree({ message, initial: now === null ? initial && ask.asks : now.text !== 'off' });
-    await settle(setup, key, on ? (now === null || now.text === 'off' ? usual : now.text) : 'off');
+        : await ask.agree({ message: `${message}, at ${address}?`, initial: usually });
+    await settle(setup, key, on ? address : 'off');
   }
+}
+
+/** Leaves the answer `operator-address`: asked for where bounces come in, since mail to postmaster comes in there too. */
+async function chooseOperator(setup: Setup): Promise<void> {
+  const { ask, answers } = setup;
+  const now = known(setup, 'operator-address');
+  if (now?.given === true) answers['operator-address'] = now.text;
+  if (now?.given === true || setup.load().config.returns === null) return;
+  const text = await ask.text({
+    flag: '--operator-address',
+    message: 'Your address, for mail to postmaster and abuse (- to keep it in the spool)',
+    initial: now?.text ?? '-',
+    check: addressProblem,
+  });
+  if (text !== '-') answers['operator-address'] = text;
 }
 
 /** Makes `text` the answer if it can be had; otherwise asks for another. */
@@ -45,7 +60,13 @@ async function settle(setup: Setup, key: Listener, first: string): Promise<void>
   let text = known(setup, key)?.given === true ? (known(setup, key)?.text ?? first) : first;
   const own = await ownProcess(setup.data);
   for (;;) {
-    const wrong = text === 'off' ? null : await problem(text, own);
+    const other = LISTENERS.find((one) => one !== key && answers[one] === text && !text.endsWith(':0'));
+    const wrong =
+      text === 'off'
+        ? null
+        : other === undefined
+          ? await problem(text, own)
+          : `is to be ${WORDS[other]} already`;
     if (wrong === null) {
       answers[key] = text;
       return;
@@ -78,7 +99,7 @@ async function problem(text: string, own: number | null): Promise<string | null>
   const state: PortState = await portState(parsed.value);
   switch (state.kind) {
     case 'free':
-    // systemd gives the server the right to low ports.
+    // A unit gives the server this right; without one, the end says what is needed.
     case 'denied':
       return null;
     case 'elsewhere':

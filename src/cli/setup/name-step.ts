@@ -61,7 +61,7 @@ export async function chooseHostname(setup: Setup, domain: string | null): Promi
 }
 
 function hostnameProblem(text: string): string | undefined {
-  return text.includes('.') && domainText(text).ok
+  return text.includes('.') && !/^[\d.]+$/.test(text) && domainText(text).ok
     ? undefined
     : 'Use a full host name such as mail.example.com.';
 }

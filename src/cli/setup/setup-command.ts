@@ -7,7 +7,7 @@ import { Option } from 'commander';
 import { CONFIG_KEYS, type ConfigKey } from '../../config/table.ts';
 import { loadConfig } from '../../config.ts';
 import { keepProcess } from '../../lib/clock.ts';
-import { openApi } from '../api-client.ts';
+import { openApi, runningApi } from '../api-client.ts';
 import { commandLine } from '../called-as.ts';
 import { type CommandContext, type CommandGroup, example } from '../command.ts';
 import { CommandError } from '../terminal.ts';
@@ -88,13 +88,13 @@ async function runSetup(
 ): Promise<void> {
   const { terminal } = ctx;
   checkFlags(flags);
-  const ask = options.yes === true ? askNobody() : await askAtTerminal(terminal);
   const interrupt = new AbortController();
   const onSignal = () => interrupt.abort();
   process.on('SIGINT', onSignal);
   const release = keepProcess();
   let report: SetupReport | null = null;
   try {
+    const ask = options.yes === true ? askNobody() : await askAtTerminal(terminal, interrupt.signal);
     const data = await chooseFolder(ask, ctx.flags.data ?? terminal.environment.POSTRIDER_DATA);
     const setup = createSetup({ ctx, ask, data, options, flags, signal: interrupt.signal });
     report = setup.report;
@@ -123,32 +123,41 @@ async function runSteps(setup: Setup, given: string | undefined, fail: () => voi
   await chooseHostname(setup, name);
   await chooseListeners(setup);
   await chooseCertificate(setup);
-  for (const key of ['public-url', 'operator-address', 'dns'] as const) {
+  for (const key of ['public-url', 'dns'] as const) {
     const flag = setup.flags[key];
     if (flag !== undefined) setup.answers[key] = flag;
   }
-  const written: Written = await showAndWrite(setup);
   const leaves = setup.load().config.route.some(({ kind }) => kind !== 'sandbox');
+  let written: Written | null = null;
   let verified = false;
   try {
+    written = await showAndWrite(setup);
     if (name !== null) {
+      const { changed } = written;
       await setup.withApi(async (api) => {
         const domain = await addDomain(setup, api, name);
         verified = domain.Status === 'Verified';
         await makeToken(setup, api, name);
-        if (!verified && options.testTo !== undefined) {
-          setup.say('No test mail was sent: mail of the domain waits until its records are published.');
-        }
-        if (!verified) return;
-        const to = leaves || options.testTo !== undefined ? await chooseRecipient(setup) : null;
+        const why = verified ? (changed && api.alone === null ? OLD_SETTINGS : null) : NOT_VERIFIED;
+        const asked = why === null && (leaves || options.testTo !== undefined);
+        const to = asked ? await chooseRecipient(setup) : null;
         if (to !== null && !(await sendTestMail(setup, api, domain, to))) fail();
+        if (why !== null && options.testTo !== undefined) {
+          setup.say(`No test mail was sent: ${why}.`);
+          fail();
+        }
       }, 'http,deliver');
     }
   } finally {
-    await giveToOwner(setup.data, written.unit);
+    // What was made before an error too: a server with an account of its own could not read it.
+    await giveToOwner(setup.data, written?.unit ?? null);
   }
-  report.Next.push(...nextSteps(setup, { written, name, verified }));
+  const running = (await runningApi({ data: setup.data }, setup.terminal)) !== null;
+  report.Next.push(...nextSteps(setup, { written, name, verified, running }));
 }
+
+const NOT_VERIFIED = 'mail of the domain waits until its records are published';
+const OLD_SETTINGS = 'the server that runs has its old configuration until it is started again';
 
 function createSetup(params: {
   ctx: CommandContext;
@@ -168,7 +177,7 @@ function createSetup(params: {
   stopped.catch(() => undefined);
   const say = (text: string) => void terminal.stderr.write(`${text}\n`);
   return {
-    ...{ ask, data, options, terminal, flags, answers, signal, say },
+    ...{ ask, data, options, terminal, flags, answers, say },
     report: {
       DataFolder: data,
       Written: [],

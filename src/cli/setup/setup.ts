@@ -43,8 +43,6 @@ export interface Setup {
   /** What `postrider.json` is to say. Steps add to it; nothing is written before the step that writes. */
   readonly answers: Answers;
   readonly report: SetupReport;
-  /** Aborted by Ctrl-C. */
-  readonly signal: AbortSignal;
   /** The configuration as it would be with the answers so far. */
   load(): LoadedConfig;
   /** Shows a text to the person. */

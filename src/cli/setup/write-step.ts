@@ -6,13 +6,14 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, lchown, mkdir, readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { writeWhole } from '../../lib/whole-file.ts';
 import { whyNot } from '../files.ts';
-import { CommandError } from '../terminal.ts';
+import { CommandError, UsageError } from '../terminal.ts';
 import { type ConfigObject, fileText, isSame, mergeAnswers, shownChange } from './config-file.ts';
+import { folderProblem } from './folder-step.ts';
 import type { Setup } from './setup.ts';
 import { unitText } from './unit-file.ts';
 
@@ -131,7 +132,9 @@ async function chooseUnit(setup: Setup): Promise<Unit | null> {
     )
       return null;
   }
-  const path = options.unit ?? UNIT;
+  const path = resolve(options.unit ?? UNIT);
+  const wrong = await folderProblem(dirname(path), '--unit');
+  if (wrong !== null) throw new UsageError(wrong);
   const owner = existsSync(data) ? (await stat(data)).uid : null;
   const user = options.user ?? (root ? await accountFor(owner) : userInfo().username);
   const { config } = setup.load();
