@@ -364,6 +364,31 @@ it('a host whose sessions under TLS end before the first answer is spoken to in 
   expect(await tried.how(mx.port)).toBe('TLSv1.3');
 });
 
+it('a host that answered messages under TLS in the last week gets none in the clear, however its sessions end', async () => {
+  const mx = await startScriptedMx(HEALTHY);
+  open.push(mx);
+  const clock = createVirtualClock();
+  const facts = createEgressFacts(clock);
+  const tried = opener(clock, facts.fresh());
+  const at = endpoint(mx.port, OPPORTUNISTIC);
+  tried.firstUnderTls(at, null);
+  const die = async (attempt: typeof tried) => {
+    for (let times = 0; times < 3; times += 1) {
+      attempt.firstUnderTls(at, 'mail: the server closed the connection');
+      await clock.advance(60_000);
+    }
+  };
+  await die(tried);
+  expect(await tried.how(mx.port)).toBe('TLSv1.3');
+  // Also after a restart, but not for ever: it may have lost its TLS.
+  const restarted = opener(clock, await facts.open());
+  await die(restarted);
+  expect(await restarted.how(mx.port)).toBe('TLSv1.3');
+  await clock.advance(8 * DAY_MS);
+  await die(restarted);
+  expect(await restarted.how(mx.port)).toBe('clear');
+});
+
 it('who looks at a message learns why its connection was in the clear', async () => {
   const mx = await startScriptedMx(FAULTS['a close behind the handshake']);
   open.push(mx);

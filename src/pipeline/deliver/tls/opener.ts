@@ -6,8 +6,8 @@
  * used carefully: a host that did TLS in the last days gets no TLS only if its TLS has failed for a minute or more, and
  * only two consecutive failed handshakes disable TLS for a day. A 421, a reset or a time-out says nothing about what a
  * host can do. A host whose TLS sessions end before the first message is answered, for a minute or more, gets
- * connections without TLS for an hour: opportunistic TLS must not prevent delivery that works without it (RFC 7435 §3;
- * Postfix does the same with `may`). Plaintext after the STARTTLS reply is an attack, not a broken server: there is no
+ * connections without TLS for an hour, unless it answered a message under TLS in the last days: opportunistic TLS must
+ * not prevent delivery that works without it (RFC 7435 §3), and who can break sessions must not get mail in the clear. Plaintext after the STARTTLS reply is an attack, not a broken server: there is no
  * second try, and never one without TLS. Each session is counted for RFC 8460.
  */
 import type { Clock } from '../../../lib/clock.ts';
@@ -60,7 +60,7 @@ export interface OpenerDeps {
 
 const DAY_MS = 24 * 3_600_000;
 const DEMANDED_MS = 7 * DAY_MS;
-/** A host that did TLS is expected to do it for this long. */
+/** A host that did TLS, or answered a message under it, is expected to do so for this long. */
 const DID_TLS_MS = 7 * DAY_MS;
 /** TLS failures of a host that are further apart are separate problems. */
 const TROUBLE_MS = 2 * DAY_MS;
@@ -97,6 +97,8 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
   /** Since when every attempt at TLS with a host has failed (epoch milliseconds). */
   const troubled = deps.egressMemory.facts('tls-trouble', readNumber, TROUBLE_MS);
 
+  /** The last day on which a host answered a message under TLS. */
+  const carried = deps.egressMemory.facts('tls-carried', readNumber, DID_TLS_MS);
   const dying = deps.egressMemory.facts('tls-dying', readDying, DYING_MS);
 
   return {
@@ -106,6 +108,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
       const known = dying.get(key);
       if (why === null) {
         if (known !== null) dying.forget(key);
+        noteToday(carried, key);
         return;
       }
       const now = clock.now();
@@ -154,7 +157,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     const fallback = fallbacks.get(key);
     if (fallback?.to === 'clear') return openInClear(endpoint, wish, fallback);
     const died = dying.get(key);
-    if (died !== null && died.last - died.since >= LASTING_MS)
+    if (died !== null && died.last - died.since >= LASTING_MS && carried.get(key) === null)
       return openInClear(endpoint, wish, { to: 'clear', result: 'validation-failure', why: died.why });
     const small = fallback?.to === 'small';
     const mustDoTls = didTls.get(key) !== null && !lastsAlready(key);
@@ -208,11 +211,16 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
         fallbacks.set(key, { to: 'small', result: 'success', why: '' }, now + DAY_MS);
       } else if (!small && fallback !== null) fallbacks.forget(key);
       if (troubled.get(key) !== null) troubled.forget(key);
-      // Written once per day for a host, not at every connection.
-      const today = Math.floor(now / DAY_MS);
-      if (didTls.get(key) !== today) didTls.set(key, today, now + DID_TLS_MS);
+      noteToday(didTls, key);
     }
     return counted(endpoint, result);
+  }
+
+  /** Written once per day for a host, not at every connection. */
+  function noteToday(days: typeof didTls, key: string): void {
+    const now = clock.now();
+    const today = Math.floor(now / DAY_MS);
+    if (days.get(key) !== today) days.set(key, today, now + DID_TLS_MS);
   }
 
   function modeFor(endpoint: Endpoint, wish: OpenWish): TlsMode {
