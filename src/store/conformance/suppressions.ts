@@ -194,7 +194,11 @@ export function describeSuppressions(suite: Suite): void {
       expect(await among(['ann@example.net', 'bob@example.net'])).toEqual(['bob@example.net Manual']);
     });
 
-    it('past their end are removed in steps', async () => {
+    it('past their end are removed in steps, and that is told for mail that waits in memory', async () => {
+      const told: string[] = [];
+      const stop = suite
+        .store()
+        .onSuppressed((changes) => told.push(...changes.map(({ key, lifted }) => `${key} ${lifted}`)));
       await add(
         Array.from({ length: 5 }, (_, i) =>
           entry(`x${i}@example.net`, { expiresAt: i === 4 ? null : T0 + i }),
@@ -202,8 +206,12 @@ export function describeSuppressions(suite: Suite): void {
       );
       const purge = (now: number) =>
         suite.store().purgeSuppressions({ now, evidenceBefore: T0 - DAY, limit: 3 });
+      told.length = 0;
       expect(await purge(T0 - 1)).toBe(0);
+      expect(told).toEqual([]);
       expect(await purge(T0 + DAY)).toBe(3);
+      expect(told).toEqual(['x0@example.net true', 'x1@example.net true', 'x2@example.net true']);
+      stop();
       expect(await purge(T0 + DAY)).toBe(1);
       expect(await purge(T0 + DAY)).toBe(0);
       expect(only(await list({ now: T0 - 1 })).address).toBe('x4@example.net');

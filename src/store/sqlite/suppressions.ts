@@ -229,14 +229,17 @@ export const purgeSuppressions = write(
   'purgeSuppressions',
   'measured',
   { portion: true },
-  ({ db }, params) => {
-    const entries = db.run(
+  (session, params) => {
+    const { db } = session;
+    const ended = db.all<{ domain_id: number; key: string; reason: number }>(
       `DELETE FROM suppression WHERE id IN
        (SELECT id FROM suppression INDEXED BY suppression_expiry WHERE expires_at IS NOT NULL AND expires_at <= ?
-        ORDER BY expires_at LIMIT ?)`,
+        ORDER BY expires_at LIMIT ?) RETURNING domain_id, key, reason`,
       params.now,
       params.limit,
-    ).changes;
+    );
+    for (const { domain_id: domainId, key, reason } of ended)
+      tellChange(session, domainId, { key, reason: suppressionReasonCode.word(reason), lifted: true });
     const evidence = db.run(
       `DELETE FROM suppression_evidence WHERE (domain_id, key, reason) IN
        (SELECT domain_id, key, reason FROM suppression_evidence INDEXED BY suppression_evidence_age
@@ -244,7 +247,7 @@ export const purgeSuppressions = write(
       params.evidenceBefore,
       params.limit,
     ).changes;
-    return Math.max(entries, evidence);
+    return Math.max(ended.length, evidence);
   },
 );
 

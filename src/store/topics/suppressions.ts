@@ -32,13 +32,13 @@ export interface SuppressionChange {
   /** `suppressionKey` of the address. */
   key: string;
   reason: SuppressionReason;
-  /** The entry was removed; absent = it was added. */
+  /** The entry was removed, or has expired; absent = it was added. */
   lifted?: true;
 }
 
 export interface SuppressionStore {
   /**
-   * Calls the listener with entries that this process added or removed, whatever the cause, in order, after their
+   * Calls the listener with entries that this process added or removed (also expired ones, when they are purged), whatever the cause, in order, after their
    * commit and before the operation resolves, until the returned function is called.
    */
   onSuppressed(listener: (changes: readonly SuppressionChange[]) => void): () => void;
