@@ -30,7 +30,8 @@ export default defineConfig({
   server: {
     host: '127.0.0.1',
     port: 5173,
-    proxy: { '/api': process.env.POSTRIDER_URL ?? 'http://127.0.0.1:8025' },
+    // With the host that the browser asked: the server compares it with the address of the page.
+    proxy: { '/api': { target: process.env.POSTRIDER_URL ?? 'http://127.0.0.1:8025', changeOrigin: false } },
   },
 });
 

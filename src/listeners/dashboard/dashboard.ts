@@ -36,7 +36,8 @@ const POLICY =
 
 const SECURE = {
   'content-security-policy': POLICY,
-  'referrer-policy': 'no-referrer',
+  // The server itself gets it: it shows whether the page came through a proxy (policy/access/own-page.ts).
+  'referrer-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',

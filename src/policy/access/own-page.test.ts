@@ -18,6 +18,7 @@ describe('a request of the dashboard', () => {
       'GET',
       { host: 'localhost', 'x-postrider-dashboard': '1' },
     ],
+    ['a read with its page', 'GET', { ...READ, referer: 'http://127.0.0.1:8025/inbox?x=1' }],
     ['a change', 'POST', CHANGE],
     ['a change by name', 'DELETE', { ...CHANGE, host: 'localhost:8025', origin: 'http://localhost:8025' }],
     ['a change by IPv6', 'PATCH', { ...CHANGE, host: '[::1]:8025', origin: 'http://[::1]:8025' }],
@@ -40,6 +41,12 @@ describe('a request of the dashboard', () => {
     ['another port that claims the header', 'POST', { ...CHANGE, origin: 'http://127.0.0.1:3000' }],
     ['a proxy', 'GET', { ...READ, 'x-forwarded-for': '198.51.100.7' }],
     ['a proxy that says no more than how it was asked', 'GET', { ...READ, 'x-forwarded-proto': 'https' }],
+    ['a proxy that replaced the host', 'GET', { ...READ, referer: 'https://mail.example.com/inbox' }],
+    [
+      'a proxy at the beginning of whose name this host stands',
+      'GET',
+      { ...READ, referer: 'http://127.0.0.1:80255/' },
+    ],
     ['a proxy of RFC 7239', 'GET', { ...READ, forwarded: 'for=198.51.100.7' }],
   ])('is not %s', (_, method, headers) => {
     expect(asked(method, headers)).toBe(false);

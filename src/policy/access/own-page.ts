@@ -4,8 +4,10 @@
  *
  * A page of another site in the same browser is recognised by `Sec-Fetch-Site` and `Origin`, which no script can set,
  * and by our own header, which another origin cannot send without a CORS preflight. A DNS name that resolves to
- * 127.0.0.1 (DNS rebinding) is recognised by `Host`, and a request through a proxy by its headers. Programs on this
- * machine can forge all of these: a development server trusts them, as it does over SMTP.
+ * 127.0.0.1 (DNS rebinding) is recognised by `Host`, and a request through a proxy by its headers, or,
+ * if the proxy replaced `Host` and added none, by the `Referer` of the page that the browser shows. Programs on this
+ * machine can forge all of these, and so can whoever uses such a proxy on purpose: do not put one before a development
+ * server.
  */
 
 /** The script of the dashboard sends it with every request. */
@@ -34,9 +36,15 @@ export function isOwnPage({ method, peer, header }: PageRequest): boolean {
   if (!isLoopbackPeer(peer) || !OWN_HOST.test(host)) return false;
   if (PROXY_HEADERS.some((name) => header(name) !== undefined)) return false;
   if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) return false;
+  if (!isRefererOwn(header('referer'), host)) return false;
   if (site !== undefined && site !== 'same-origin') return false;
   if (method === 'GET' || method === 'HEAD') return site !== undefined || marked;
   return marked && origin !== undefined;
+}
+
+/** A page that came through a proxy has the address of the proxy. Frames and links send no referer. */
+function isRefererOwn(referer: string | undefined, host: string): boolean {
+  return referer === undefined || referer.toLowerCase().startsWith(`http://${host.toLowerCase()}/`);
 }
 
 function isLoopbackPeer(peer: string): boolean {
