@@ -793,6 +793,8 @@ export type Queue = {
   Reasons: readonly {
     Reason: string;
     Count: number;
+    /** What the receiver said to one of them, if a reply deferred them */
+    Reply: string | null;
   }[];
 };
 
@@ -974,6 +976,8 @@ export type Site = {
   Reasons: readonly {
     Reason: string;
     Count: number;
+    /** What the receiver said to one of them, if a reply deferred them */
+    Reply: string | null;
   }[];
   /** When its paths closed and opened in the last 14 days, newest first, at most 50 */
   History: readonly {

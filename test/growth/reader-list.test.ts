@@ -145,6 +145,8 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'policy/domains/doctor/dmarc.ts judgeDmarc',
     'policy/domains/doctor/dmarc.ts judgeAlignment',
     'listeners/http/operations/wait-words.ts waitReason',
+    'listeners/http/operations/wait-words.ts addReason',
+    'listeners/http/operations/wait-words.ts mostFirst',
     'policy/domains/doctor/dmarc.ts isUnder',
     'policy/domains/doctor/hosts.ts judgeReturnPath',
     'policy/domains/doctor/hosts.ts judgeFromMx',

@@ -42,7 +42,7 @@ export function describeWaiting(suite: Suite): void {
             oldestCreatedAt: T0,
             nextDueAt: T0,
             byAge: [0, 1, 0],
-            reasons: [{ reason: '', count: 1 }],
+            reasons: [{ reason: '', count: 1, reply: null }],
             complete: true,
           },
           {
@@ -57,8 +57,8 @@ export function describeWaiting(suite: Suite): void {
             nextDueAt: T0 + 5,
             byAge: [1, 1, 1],
             reasons: [
-              { reason: '', count: 2 },
-              { reason: 'deferred', count: 1 },
+              { reason: '', count: 2, reply: null },
+              { reason: 'deferred', count: 1, reply: null },
             ],
             complete: true,
           },
@@ -85,6 +85,17 @@ export function describeWaiting(suite: Suite): void {
         more: false,
         queues: [{ complete: true }, {}],
       });
+    });
+
+    it('is told with what the receiver said to one of those that a reply deferred', async () => {
+      const { queueId } = await commitOne(suite.store());
+      const row = only(await claim(suite.store(), queueId));
+      const later = { state: 'queued', dueAt: T0 + HOUR, waitReason: 'deferred' } as const;
+      const settlement = { ...delivered(row.id), ...later, lastReply: '451 busy', events: [] };
+      await suite.store().settle({ now: T0, settlements: [settlement] });
+      expect((await ask()).queues).toMatchObject([
+        { reasons: [{ reason: 'deferred', count: 1, reply: '451 busy' }] },
+      ]);
     });
 
     it('is counted queue by queue, for the given sender domains, and up to the given number', async () => {

@@ -12,7 +12,7 @@ import { type ParamsOf, readInSteps, type Steps } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';
 
 /** The rows of one queue, earliest due first. Tests check that its plan uses the index. */
-export const WAITING_ROWS_SQL = `SELECT m.created_at, d.due_at, d.wait_reason
+export const WAITING_ROWS_SQL = `SELECT m.created_at, d.due_at, d.wait_reason, d.last_reply
   FROM delivery d INDEXED BY delivery_due CROSS JOIN message m ON m.seq = d.message_seq
   WHERE d.state = 0 AND d.queue_id = ? ORDER BY d.due_at LIMIT ?`;
 
@@ -107,11 +107,12 @@ interface WaitingRow {
   created_at: number;
   due_at: number;
   wait_reason: string | null;
+  last_reply: string | null;
 }
 
 function summary(rows: readonly WaitingRow[], now: number, ageLimitsMs: readonly number[]) {
   const byAge = new Array<number>(ageLimitsMs.length + 1).fill(0);
-  const reasons = new Map<string, number>();
+  const reasons = new Map<string, { reason: string; count: number; reply: string | null }>();
   let due = 0;
   let oldestCreatedAt = Number.POSITIVE_INFINITY;
   let nextDueAt = Number.POSITIVE_INFINITY;
@@ -123,7 +124,9 @@ function summary(rows: readonly WaitingRow[], now: number, ageLimitsMs: readonly
     oldestCreatedAt = Math.min(oldestCreatedAt, row.created_at);
     nextDueAt = Math.min(nextDueAt, row.due_at);
     const reason = row.wait_reason ?? '';
-    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    const same = reasons.get(reason);
+    if (same !== undefined) same.count += 1;
+    else reasons.set(reason, { reason, count: 1, reply: reason === 'deferred' ? row.last_reply : null });
   }
   return {
     waiting: rows.length,
@@ -131,8 +134,6 @@ function summary(rows: readonly WaitingRow[], now: number, ageLimitsMs: readonly
     oldestCreatedAt,
     nextDueAt,
     byAge,
-    reasons: [...reasons]
-      .map(([reason, count]) => ({ reason, count }))
-      .sort((a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1)),
+    reasons: [...reasons.values()].sort((a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1)),
   };
 }

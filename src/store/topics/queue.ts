@@ -47,6 +47,14 @@ export interface Settlement {
   cause?: NewCause;
 }
 
+export interface WaitingReason {
+  /** '' = none. */
+  reason: string;
+  count: number;
+  /** What the receiver said to the first of them, if a reply deferred them. */
+  reply: string | null;
+}
+
 export interface WaitingQueue {
   lane: Lane;
   senderDomain: string;
@@ -63,7 +71,7 @@ export interface WaitingQueue {
   /** One more than there are age limits. */
   byAge: readonly number[];
   /** Most frequent first; '' = none. */
-  reasons: readonly { reason: string; count: number }[];
+  reasons: readonly WaitingReason[];
 }
 
 export type WaitingCount = Pick<

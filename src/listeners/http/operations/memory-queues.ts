@@ -45,7 +45,9 @@ function added(
     due: queue.due + createdAt.length,
     oldestCreatedAt: Math.min(queue.oldestCreatedAt, ...createdAt),
     nextDueAt: Math.min(queue.nextDueAt, now),
-    reasons: [...others, { reason, count: same + createdAt.length }].sort((a, b) => b.count - a.count),
+    reasons: [...others, { reason, count: same + createdAt.length, reply: null }].sort(
+      (a, b) => b.count - a.count,
+    ),
   };
 }
 

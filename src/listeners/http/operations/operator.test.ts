@@ -39,6 +39,7 @@ describe('GET /queue', () => {
     await world.settle(claimed.get('bob@example.net') ?? 0, 'queued', 'deferred', {
       dueAt: clock.now() + 5 * HOUR,
       waitReason: 'deferred',
+      lastReply: '451 4.7.1 busy',
     });
     clock.advance(2 * HOUR);
     await world.sendMail({ ...MAIL, CC: [] });
@@ -55,7 +56,7 @@ describe('GET /queue', () => {
         Ages: { Under1m: 1, Under1h: 0, Under1d: 1, Older: 0 },
         Reasons: [
           { Reason: 'its turn: mail that came before it goes first', Count: 1 },
-          { Reason: 'deferred', Count: 1 },
+          { Reason: 'deferred', Count: 1, Reply: '451 4.7.1 busy' },
         ],
       },
     ]);

@@ -17,7 +17,7 @@ import { DOMAIN, integer } from '../query.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull } from '../route.ts';
 import { withMemory } from './memory-queues.ts';
 import type { Traffic } from './traffic.ts';
-import { reasons } from './traffic-items.ts';
+import { reasons, toReason } from './traffic-items.ts';
 import { nextTryAt, queueReasons } from './wait-words.ts';
 
 const queueItem = z
@@ -216,8 +216,6 @@ function toItem(
       queue.sandbox ? Math.max(queue.nextDueAt, now) : nextTryAt(queue.nextDueAt, queue, traffic, now),
     ),
     Ages: { Under1m: under1m, Under10m: under10m, Under1h: under1h, Under1d: under1d, Older: older },
-    Reasons: queueReasons(queue, traffic)
-      .slice(0, MAX_REASONS)
-      .map(([Reason, Count]) => ({ Reason, Count })),
+    Reasons: queueReasons(queue, traffic).slice(0, MAX_REASONS).map(toReason),
   };
 }

@@ -9,6 +9,7 @@ import { toALabelDomain } from '../../../mail/address.ts';
 import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
 import { siteNames } from '../../../policy/limits/holds.ts';
 import type { Store } from '../../../store/store.ts';
+import type { WaitingReason } from '../../../store/topics/queue.ts';
 import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
 import { operation } from '../operation.ts';
 import { memoryPage, paging } from '../paging.ts';
@@ -24,9 +25,10 @@ import {
   toHold,
   toLimits,
   toPath,
+  toReason,
   toRelay,
 } from './traffic-items.ts';
-import { queueReasons } from './wait-words.ts';
+import { addReason, mostFirst, queueReasons } from './wait-words.ts';
 
 const pathsAnswer = pageOf('PathsAnswer', pathItem)
   .extend({ Relays: z.array(relayItem).describe('Those that failed, on every page') })
@@ -168,12 +170,10 @@ export function pathOperations({
       rowsPerQueue: ROWS_PER_QUEUE,
       ageLimitsMs: [],
     });
-    const reasons = new Map<string, number>();
+    const reasons = new Map<string, WaitingReason>();
     const inMemory = traffic.waits.queues().filter(({ recipientDomain }) => domains.has(recipientDomain));
     const queues = withMemory(waiting.queues, inMemory, clock.now(), []);
-    for (const queue of queues)
-      for (const [reason, count] of queueReasons(queue, traffic))
-        reasons.set(reason, (reasons.get(reason) ?? 0) + count);
+    for (const queue of queues) for (const reason of queueReasons(queue, traffic)) addReason(reasons, reason);
 
     const isProvider = traffic.isProvider(site);
     const relays = traffic.relays().filter(({ relay }) => goesByAny(paths, site, relay));
@@ -209,10 +209,7 @@ export function pathOperations({
       Holds: holds.map(toHold),
       Waiting: count,
       Complete: !waiting.more && queues.every(({ complete }) => complete),
-      Reasons: [...reasons]
-        .sort((a, b) => b[1] - a[1])
-        .slice(0, MAX_REASONS)
-        .map(([Reason, Count]) => ({ Reason, Count })),
+      Reasons: mostFirst(reasons).slice(0, MAX_REASONS).map(toReason),
       History: changes.map(({ at, source, until, reason }) => ({
         At: isoTime(at),
         Source: source,

@@ -5,6 +5,7 @@ import type { RelayState } from '../../../pipeline/deliver/routing/relay-health.
 import type { Hold } from '../../../policy/limits/holds.ts';
 import { LIMIT_NAMES } from '../../../policy/limits/shaping/limit-values.ts';
 import type { EffectiveLimits, LimitOrigin, Override } from '../../../policy/limits/shaping/types.ts';
+import type { WaitingReason } from '../../../store/topics/queue.ts';
 import { type Answer, count, priority, time } from '../answer-schemas.ts';
 import { isoTime, isoTimeOrNull } from '../route.ts';
 
@@ -84,7 +85,17 @@ export const relayItem = z
   })
   .meta({ id: 'Relay', description: 'A relay that failed and is passed over' });
 
-export const reasons = z.array(z.object({ Reason: z.string(), Count: count }));
+export const reasons = z.array(
+  z.object({
+    Reason: z.string(),
+    Count: count,
+    Reply: z.string().nullable().describe('What the receiver said to one of them, if a reply deferred them'),
+  }),
+);
+
+export function toReason({ reason, count, reply }: WaitingReason): Answer<typeof reasons>[number] {
+  return { Reason: reason, Count: count, Reply: reply };
+}
 
 export type PathLimitItem = Answer<typeof limitItem>;
 export type OverrideItem = Answer<typeof overrideItem>;

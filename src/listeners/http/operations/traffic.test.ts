@@ -53,7 +53,9 @@ describe('holds', () => {
     });
     expect((await call('GET', '/queue/holds')).body.Items).toEqual([made.body]);
     const queues = (await call('GET', '/queue')).body.Queues as { Reasons: unknown[] }[];
-    expect(queues.map(({ Reasons }) => Reasons)).toContainEqual([{ Reason: 'held: wrong price', Count: 1 }]);
+    expect(queues.map(({ Reasons }) => Reasons)).toContainEqual([
+      { Reason: 'held: wrong price', Count: 1, Reply: null },
+    ]);
     const list = (await call('GET', '/email?Status=Held')).body.Items;
     const detail = (await call('GET', `/email/${list[0]?.MessageID}`)).body;
     expect(detail).toMatchObject({

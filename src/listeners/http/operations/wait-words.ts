@@ -1,6 +1,6 @@
 /** Why mail in the store waits, for everything that waits there: what keeps it back now counts more than what was written. */
 import { holdReason } from '../../../policy/limits/holds.ts';
-import type { WaitingQueue } from '../../../store/topics/queue.ts';
+import type { WaitingQueue, WaitingReason } from '../../../store/topics/queue.ts';
 import type { Traffic, WaitingMail } from './traffic.ts';
 
 /** What waits for nothing but those before it. */
@@ -45,11 +45,21 @@ export function nextTryAt(
 export function queueReasons(
   queue: WaitingQueue,
   traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor'>,
-): readonly (readonly [reason: string, count: number])[] {
-  const counts = new Map<string, number>();
-  for (const { reason, count } of queue.reasons) {
+): readonly WaitingReason[] {
+  const found = new Map<string, WaitingReason>();
+  for (const { reason, count, reply } of queue.reasons) {
     const said = queue.sandbox ? reason || ITS_TURN : waitReason(reason, false, queue, traffic);
-    counts.set(said, (counts.get(said) ?? 0) + count);
+    addReason(found, { reason: said, count, reply: said === reason ? reply : null });
   }
-  return [...counts].sort((a, b) => b[1] - a[1]);
+  return mostFirst(found);
+}
+
+/** Adds to those for the same reason; the first reply stays. */
+export function addReason(found: Map<string, WaitingReason>, { reason, count, reply }: WaitingReason): void {
+  const same = found.get(reason);
+  found.set(reason, { reason, count: count + (same?.count ?? 0), reply: same?.reply ?? reply });
+}
+
+export function mostFirst(found: ReadonlyMap<string, WaitingReason>): WaitingReason[] {
+  return [...found.values()].sort((a, b) => b.count - a.count);
 }
