@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)('the queue', () => {
     });
     const { page, errors } = await openPage(browser);
     await page.goto(url);
-    await row(page, 'slow.example').getByText('Deferred by a reply of the receiver').waitFor();
+    await row(page, 'slow.example').getByText('Greylisted').waitFor();
     expect(await row(page, 'slow.example').getByRole('cell').first().innerText()).toBe('2');
     await row(page, 'closed.example').getByText('Too many connections').first().waitFor();
     await row(page, 'closed.example').getByText(/^in /).waitFor();
@@ -53,7 +53,7 @@ describe.skipIf(!hasBrowser)('the queue', () => {
     await page.goto(url);
     await row(page, 'slow.example').waitFor();
     await page.keyboard.press('/');
-    await page.keyboard.type('greylist');
+    await page.keyboard.type('no such word');
     await page.getByText('Nothing found').waitFor();
     await page.getByRole('searchbox').fill('closed');
     await until('one site is found', async () => (await page.getByRole('row').count()) === 2);
@@ -132,7 +132,7 @@ describe.skipIf(!hasBrowser)('the queue', () => {
     expect(await wide()).toBe(false);
     await list.getByRole('link', { name: 'slow.example' }).click();
     await page.getByRole('heading', { name: 'slow.example', level: 1 }).waitFor();
-    await page.getByText('Deferred by a reply').first().waitFor();
+    await page.getByText('451 4.7.1 Greylisted').first().waitFor();
     expect(await wide()).toBe(false);
     expect(errors).toEqual([]);
   });

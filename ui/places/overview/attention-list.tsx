@@ -11,6 +11,8 @@ import { Time, Until } from '../../components/time.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { messageOf, undoable } from '../../components/undoable.ts';
 
+const OUTCOME_MS = 2_000;
+
 export function AttentionList({ attention }: { attention: Attention }) {
   const [leaving, setLeaving] = useState<ReadonlySet<string>>(new Set());
   const queries = useQueryClient();
@@ -115,7 +117,11 @@ function ActionButton({
     mutationFn: () => act(action),
     onSuccess: () => toast({ text: `${action.Label}: done` }),
     onError: (error) => toast({ text: `${action.Label}: ${messageOf(error)}` }),
-    onSettled: () => queries.invalidateQueries(),
+    onSettled() {
+      void queries.invalidateQueries();
+      // By then a message that was tried was taken or not.
+      setTimeout(() => void queries.invalidateQueries({ queryKey: ['attention'] }), OUTCOME_MS);
+    },
   });
   const isRelease = item.Kind === 'hold' || item.Kind === 'guard-rail';
   return (

@@ -4,7 +4,7 @@ import { withLocalTimes } from '../../components/local-times.ts';
 
 export function reasonText(reason: string): string {
   if (reason === '') return 'Its turn';
-  if (reason === 'deferred') return 'Deferred by a reply of the receiver';
+  if (reason === 'deferred') return 'Deferred by a reply';
   if (reason === 'scheduled') return 'Scheduled for later';
   const plain = withLocalTimes(reason.replace(/^path: /, ''));
   // The name of a host stays as it is.

@@ -78,9 +78,14 @@ function SiteFacts({ site, queue }: { site: Site; queue: QueueAnswer | undefined
         {site.Note !== '' && <p className="text-soft">{site.Note}.</p>}
         {site.Reasons.length > 0 && (
           <ul aria-label="Why it waits" className="grid gap-1">
-            {site.Reasons.map(({ Reason, Count }) => (
+            {site.Reasons.map(({ Reason, Count, Reply }) => (
               <li key={Reason}>
                 {reasonText(Reason)} <span className="text-soft tabular-nums">({countText(Count)})</span>
+                {Reply !== null && (
+                  <p className="font-mono text-soft text-xs" dir="ltr">
+                    {Reply}
+                  </p>
+                )}
               </li>
             ))}
           </ul>

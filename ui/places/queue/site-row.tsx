@@ -88,10 +88,11 @@ const SHOWN = 2;
 function Reasons({ row: { reasons } }: { row: SiteRow }) {
   return (
     <ul className="grid gap-0.5">
-      {reasons.slice(0, SHOWN).map(({ text, count }) => (
-        <li key={text} className="line-clamp-2" title={text}>
+      {reasons.slice(0, SHOWN).map(({ text, count, reply }) => (
+        <li key={text} className="line-clamp-2" title={reply ?? text}>
           {text}
           {reasons.length > 1 && <span className="text-soft"> ({countText(count)})</span>}
+          {reply !== null && <span className="text-soft">: {reply}</span>}
         </li>
       ))}
       {reasons.length > SHOWN && (

@@ -16,7 +16,7 @@ const queue = (more: Partial<Queue>): Queue => ({
   OldestAt: '2026-11-22T10:00:00.000Z',
   NextDueAt: '2026-11-22T12:00:00.000Z',
   Ages: { Under1m: 0, Under10m: 1, Under1h: 1, Under1d: 0, Older: 0 },
-  Reasons: [{ Reason: 'deferred', Count: 2 }],
+  Reasons: [{ Reason: 'deferred', Count: 2, Reply: '451 Greylisted' }],
   ...more,
 });
 
@@ -32,14 +32,14 @@ describe('the sites of a queue', () => {
     expect(rows[1]).toMatchObject({
       ...{ waiting: 4, isAll: false, ages: [0, 2, 2, 0, 0], oldestAt: '2026-11-21T10:00:00.000Z' },
       ...{ nextAt: '2026-11-22T12:00:00.000Z', senders: ['example.com'] },
-      reasons: [{ text: 'Deferred by a reply of the receiver', count: 4 }],
+      reasons: [{ text: 'Deferred by a reply', count: 4, reply: '451 Greylisted' }],
     });
   });
 
   it('are found by their name, sender or reason', () => {
     const [row] = sitesOf([queue({})]);
     if (row === undefined) throw new Error('no row');
-    expect(['', 'example.net', 'COM reply', 'gone', 'net gone'].map((text) => fits(row, text))).toEqual([
+    expect(['', 'example.net', 'COM greylist', 'gone', 'net gone'].map((text) => fits(row, text))).toEqual([
       ...[true, true, true, false, false],
     ]);
   });
@@ -48,7 +48,7 @@ describe('the sites of a queue', () => {
 describe('a reason', () => {
   it.each([
     ['', 'Its turn'],
-    ['deferred', 'Deferred by a reply of the receiver'],
+    ['deferred', 'Deferred by a reply'],
     ['path: all connections are busy', 'All connections are busy'],
     ['held: wrong price', 'Held: wrong price'],
   ])('%s', (reason, text) => {

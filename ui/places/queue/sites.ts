@@ -13,7 +13,7 @@ export interface SiteRow {
   /** null = held without an end. */
   nextAt: string | null;
   /** The most frequent first. */
-  reasons: readonly { text: string; count: number }[];
+  reasons: readonly { text: string; count: number; reply: string | null }[];
   senders: readonly string[];
   queues: readonly Queue[];
 }
@@ -28,11 +28,12 @@ export function sitesOf(queues: readonly Queue[]): readonly SiteRow[] {
 }
 
 function rowOf(site: string, queues: readonly Queue[]): SiteRow {
-  const reasons = new Map<string, number>();
+  const reasons = new Map<string, SiteRow['reasons'][number]>();
   for (const { Reasons } of queues)
-    for (const { Reason, Count } of Reasons) {
+    for (const { Reason, Count, Reply } of Reasons) {
       const text = reasonText(Reason);
-      reasons.set(text, (reasons.get(text) ?? 0) + Count);
+      const same = reasons.get(text);
+      reasons.set(text, { text, count: Count + (same?.count ?? 0), reply: same?.reply ?? Reply });
     }
   const next = queues.flatMap(({ NextDueAt }) => NextDueAt ?? []).sort();
   return {
@@ -48,7 +49,7 @@ function rowOf(site: string, queues: readonly Queue[]): SiteRow {
     ),
     oldestAt: queues.map(({ OldestAt }) => OldestAt).sort()[0] ?? '',
     nextAt: next[0] ?? null,
-    reasons: [...reasons].map(([text, count]) => ({ text, count })).sort((a, b) => b.count - a.count),
+    reasons: [...reasons.values()].sort((a, b) => b.count - a.count),
     senders: [...new Set(queues.map(({ SenderDomain }) => SenderDomain))],
     queues,
   };
@@ -56,7 +57,7 @@ function rowOf(site: string, queues: readonly Queue[]): SiteRow {
 
 /** Whether a row has all the words: in its name, its senders or its reasons. */
 export function fits(row: SiteRow, text: string): boolean {
-  const said = [row.site, ...row.senders, ...row.reasons.map((reason) => reason.text)]
+  const said = [row.site, ...row.senders, ...row.reasons.flatMap(({ text, reply }) => [text, reply])]
     .join(' ')
     .toLowerCase();
   return text

@@ -5,6 +5,8 @@ import { trySite } from '../../api/queue.ts';
 import { toast } from '../../components/toasts.tsx';
 import { messageOf } from '../../components/undoable.ts';
 
+const OUTCOME_MS = 2_000;
+
 export function useTry(site: string): { tryNow(): void; isTrying: boolean } {
   const queries = useQueryClient();
   const { mutate, isPending } = useMutation({
@@ -23,7 +25,12 @@ export function useTry(site: string): { tryNow(): void; isTrying: boolean } {
             ? `${site} was not tried since the start: what waits goes when it is due`
             : `Not tried: ${messageOf(error)}`,
       }),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['queue'] }),
+    onSettled() {
+      const look = () => void queries.invalidateQueries({ queryKey: ['queue'] });
+      look();
+      // By then the one message was taken or not.
+      setTimeout(look, OUTCOME_MS);
+    },
   });
   return { tryNow: () => mutate(), isTrying: isPending };
 }
