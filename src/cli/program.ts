@@ -7,6 +7,7 @@ import { Command, CommanderError, Option } from 'commander';
 import type { Mode } from '../config/key-facts.ts';
 import { CONFIG_KEYS, type ConfigKey } from '../config/table.ts';
 import { openApi } from './api-client.ts';
+import { auditCommand } from './audit-command.ts';
 import { backupCommands } from './backup-commands.ts';
 import { commandLine } from './called-as.ts';
 import { causeCommands } from './cause-commands.ts';
@@ -136,7 +137,15 @@ export function createProgram(terminal: Terminal): Program {
       ['Start a server:', [serverCommands]],
       [
         'Domains and access:',
-        [domainCommands, doctorCommand, tokenCommands, smtpCommands, userCommands, webhookCommands],
+        [
+          domainCommands,
+          doctorCommand,
+          tokenCommands,
+          smtpCommands,
+          userCommands,
+          auditCommand,
+          webhookCommands,
+        ],
       ],
       ['Messages:', [messageCommands, tailCommand, refusalsCommand, templateCommands, sandboxCommands]],
       [

@@ -31,6 +31,9 @@ export interface Person extends Standing {
   disabledAt: number | null;
 }
 
+/** A session that is not used for this time ends. */
+export const SESSION_IDLE_MS = 12 * 3_600_000;
+
 export interface PersonSession {
   /** UUIDv7; names it in lists and proves nothing. */
   id: string;

@@ -16,6 +16,7 @@
  * Its operations stand by topic in `topics/`.
  */
 import type { AcceptanceStore, KeyHeld } from './topics/acceptance.ts';
+import type { AuditStore } from './topics/audit.ts';
 import type { CaptureStore } from './topics/captures.ts';
 import type { CauseStore } from './topics/causes.ts';
 import type { DomainStore } from './topics/domains.ts';
@@ -71,6 +72,7 @@ export interface Store
     DomainStore,
     CredentialStore,
     PeopleStore,
+    AuditStore,
     TemplateStore,
     MessageStore,
     RetentionStore,

@@ -412,6 +412,7 @@ async function everyOperation({
     signOut: [noSession],
     endSession: [{ ...noSession, params: { id: randomUUID() } }],
     changePassword: [{ ...noSession, body: { Password: text(1_024), NewPassword: text(1_024) } }],
+    listAudit: [{ ...operator, query: 'Limit=100&Who=none' }],
     listPeople: [{ ...operator, query: 'Limit=100' }],
     createPerson: [
       async () => ({

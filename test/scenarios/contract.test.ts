@@ -4,6 +4,7 @@
  * that is never called fails; so does one that shows something of one tenant to another.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NOT_AUDITED } from '../../src/listeners/http/audit.ts';
 import { openWorld, type World } from '../../src/listeners/http/test-world.ts';
 import { createFakeDns } from '../fakes/fake-dns.ts';
 import { judge, lookUp } from '../fakes/json-schema.ts';
@@ -247,6 +248,22 @@ describe('the contract', () => {
     const replayed = await send(again, good.sendEmail ?? {});
     expect(replayed.headers.get('idempotency-replayed')).toBe('true');
   }, 60_000);
+
+  it('keeps who changed what, for every operation that changes something', async () => {
+    const kept = new Set<string>();
+    for (let after = ''; ; ) {
+      const page = (await server.call('GET', `/audit?Limit=100${after}`)).json;
+      for (const { Operation } of page.Items) kept.add(Operation);
+      if (!page.HasMore) break;
+      after = `&After=${page.NextCursor}`;
+    }
+    const here = operations.filter(({ id, method }) => method !== 'GET' && good[id]?.at === undefined);
+    const expected = here.filter(({ id }) => !NOT_AUDITED.has(id)).map(({ id }) => id);
+    expect(expected.length).toBeGreaterThan(25);
+    expect([...kept].sort()).toEqual(expected.sort());
+    const all = operations.map(({ id }) => id);
+    expect([...NOT_AUDITED].filter((id) => !all.includes(id))).toEqual([]);
+  });
 
   it('refuses every operation as it says', async () => {
     const narrow = await makeToken(server, { Domains: ['other.example'], Scopes: ['smtp:write'] });

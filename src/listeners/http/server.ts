@@ -15,6 +15,7 @@ import type { Service } from '../../lib/loop.ts';
 import type { Caller } from '../../model/submission.ts';
 import { requireAllDomains, requireScope } from '../../policy/access/access.ts';
 import { createSendRate } from '../../policy/limits/send-rate.ts';
+import { createAudit } from './audit.ts';
 import { type BodyShare, createBodyBudget } from './body/body-budget.ts';
 import { readBody } from './body/body-reader.ts';
 import { type Asking, createCallers, NOBODY } from './callers.ts';
@@ -93,6 +94,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     ...(deps.routes ?? []),
   ];
   const callers = createCallers(deps, options.publicUrl);
+  const audit = createAudit(deps);
   const bodies = createBodyBudget(options.maxHeldBodyBytes);
   const app = createApp();
   const methodsOf = createMethodTable([
@@ -251,7 +253,9 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
         if (mustRenew) await callers.requireStill(caller);
         // The operation alone has the body from here on, and may let go of it.
         request.body = undefined;
-        return sendAnswer(reply, await route.handle(given));
+        const answer = await route.handle(given);
+        await audit.record(route, given, answer);
+        return sendAnswer(reply, answer);
       },
     });
   }

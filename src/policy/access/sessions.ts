@@ -12,7 +12,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import { parseAddress } from '../../mail/address.ts';
-import { type Person, type PersonSession, scopesOf } from '../../model/person.ts';
+import { type Person, type PersonSession, SESSION_IDLE_MS, scopesOf } from '../../model/person.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionOf } from '../../store/topics/people.ts';
@@ -20,7 +20,6 @@ import type { Access } from './access.ts';
 import { addressKey, createFailedLogins } from './failed-logins.ts';
 import type { Passwords } from './password-hash.ts';
 
-export const IDLE_MS = 12 * 3_600_000;
 export const LIFETIME_MS = 7 * 86_400_000;
 export const MAX_SESSIONS = 20;
 export const MAX_PASSWORD_CHARS = 256;
@@ -212,7 +211,7 @@ export function emailOf(given: string): string | null {
 }
 
 function isOpen({ session, person }: SessionOf, now: number): boolean {
-  return person.disabledAt === null && session.endsAt > now && session.lastUsedAt + IDLE_MS > now;
+  return person.disabledAt === null && session.endsAt > now && session.lastUsedAt + SESSION_IDLE_MS > now;
 }
 
 function callerOf({ person, session }: SessionOf): Caller {

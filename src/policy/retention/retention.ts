@@ -6,6 +6,7 @@
  */
 import { type Clock, sleep } from '../../lib/clock.ts';
 import type { Domain } from '../../model/domain.ts';
+import { SESSION_IDLE_MS } from '../../model/person.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface RetentionOptions {
@@ -31,6 +32,10 @@ export interface Forgotten {
   events: number;
   /** Unsubscribe links, and readers without any. */
   optOuts: number;
+  /** Of people; ended. */
+  sessions: number;
+  /** Entries of who changed what. */
+  audit: number;
 }
 
 export interface Retention {
@@ -52,9 +57,13 @@ type RetentionNeeds = Pick<
   | 'purgeLooseEvents'
   | 'purgeOptOuts'
   | 'purgeLeftovers'
+  | 'purgeSessions'
+  | 'purgeAudit'
 >;
 
 const DAY_MS = 86_400_000;
+/** How long it is kept who changed what: more than a year, so that yearly changes can be compared. */
+const AUDIT_KEPT_MS = 400 * DAY_MS;
 /** Rows read in one query. */
 const PAGE = 500;
 /** Contents, or small rows, that one step of the writer deletes; measured, see docs/howto/retention.md. */
@@ -84,7 +93,16 @@ export function createRetention(
   return {
     async purge(mayGoOn) {
       const now = clock.now();
-      const forgotten: Forgotten = { contents: 0, messages: 0, captures: 0, calls: 0, events: 0, optOuts: 0 };
+      const forgotten: Forgotten = {
+        contents: 0,
+        messages: 0,
+        captures: 0,
+        calls: 0,
+        events: 0,
+        optOuts: 0,
+        sessions: 0,
+        audit: 0,
+      };
       await leftovers(mayGoOn);
       forgotten.calls = await calls(now - options.callsMs, mayGoOn);
       forgotten.captures = await whole(mayGoOn, (limit) =>
@@ -101,6 +119,12 @@ export function createRetention(
       );
       forgotten.optOuts = await whole(mayGoOn, (limit) =>
         store.purgeOptOuts({ before: now - options.optOutMs, limit }),
+      );
+      forgotten.sessions = await whole(mayGoOn, (limit) =>
+        store.purgeSessions({ now, unusedSince: now - SESSION_IDLE_MS, limit }),
+      );
+      forgotten.audit = await whole(mayGoOn, (limit) =>
+        store.purgeAudit({ before: now - AUDIT_KEPT_MS, limit }),
       );
       forgotten.contents += await bySize(mayGoOn);
       return forgotten;

@@ -4,6 +4,7 @@
  */
 import { afterEach, beforeEach, describe } from 'vitest';
 import { describeAcceptance } from './acceptance.ts';
+import { describeAudit } from './audit.ts';
 import { describeCallPortions } from './call-portions.ts';
 import { describeCalls } from './calls.ts';
 import { describeCancelRetry } from './cancel-retry.ts';
@@ -75,6 +76,7 @@ export const EVERY_PART: readonly Part[] = [
   describeTokens,
   describeSmtpCredentials,
   describePeople,
+  describeAudit,
   describeTemplates,
   describeMessages,
   describeCaptures,

@@ -95,6 +95,10 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
   ],
   capturesSince: [{ afterSeq: 0, subject: 'none', look: LOOK, limit: 100, domains: ['example.com'] }],
   listInboxes: [{ limit: 100 }, { limit: 100, domains: ['other.example'] }],
+  listAudit: [
+    { operation: 'none', look: LOOK, limit: 100 },
+    { who: 'none', since: T0 * 2, look: LOOK, limit: 100 },
+  ],
   listTokens: [{ domains: ['other.example'], look: LOOK, limit: 100 }],
   listSmtpCredentials: [{ domains: ['other.example'], limit: 100 }],
   listDomains: [{ limit: 100 }],
@@ -196,6 +200,8 @@ function filled(path: string, n: number): Connection {
       SELECT 1, 'r' || i || '@example.net', 1, 'r' || i || '@example.net', '', ${T0} FROM n;
     ${rows} INSERT INTO token (id, name, owner, domains, scopes, sandbox, ip_allow_list, created_at)
       SELECT printf('%032x', i), 't', 'o', '["example.com"]', '[]', 0, '[]', ${T0} FROM n;
+    ${rows} INSERT INTO audit (id, at, line, by_person, who_id, who_name, operation, resource, ip)
+      SELECT printf('%032x', i), ${T0}, 'l', 0, 'w', 'n', 'createToken', 'r', '' FROM n;
     ${rows} INSERT INTO smtp_credential (id, username, name, owner, domain, sandbox, salt, hash, cost_log2, created_at)
       SELECT printf('%032x', i), 'u' || i, 'n', 'o', 'example.com', 0, x'00', x'00', 1, ${T0} FROM n;
     ${rows} INSERT INTO domain (name, status, verify_token, created_at, updated_at)

@@ -1,3 +1,5 @@
+CREATE INDEX audit_age ON audit (at);
+CREATE INDEX audit_line ON audit (line, id);
 CREATE INDEX capture_domain ON capture (domain_id);
 CREATE INDEX capture_inbox ON capture (domain_id, inbox, seq, at, subject);
 CREATE INDEX capture_message ON capture (message_seq);
@@ -50,6 +52,8 @@ CREATE INDEX webhook_call_lease ON webhook_call (epoch) WHERE state = 1;
 CREATE INDEX webhook_domain ON webhook (domain_id);
 CREATE INDEX webhook_failing ON webhook (domain_id, id) WHERE CASE enabled WHEN 1 THEN failing_since IS NOT NULL ELSE disabled_reason <> 'User' END;
 CREATE INDEX webhook_maker ON webhook (created_by) WHERE created_by IS NOT NULL;
+CREATE TABLE audit ( id TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, line TEXT NOT NULL, by_person INTEGER NOT NULL, who_id TEXT NOT NULL, who_name TEXT NOT NULL, operation TEXT NOT NULL, resource TEXT NOT NULL, ip TEXT NOT NULL ) STRICT;
+CREATE TABLE audit_count (line TEXT NOT NULL PRIMARY KEY, n INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE capture ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, domain_id INTEGER NOT NULL, message_seq INTEGER NOT NULL, delivery_id INTEGER NOT NULL, at INTEGER NOT NULL, inbox TEXT NOT NULL, envelope_from TEXT NOT NULL, envelope_to TEXT NOT NULL, prefix BLOB NOT NULL , fill TEXT, released_at INTEGER, released_as TEXT, subject TEXT NOT NULL DEFAULT '', seen_at INTEGER) STRICT;
 CREATE TABLE capture_text ( message_seq INTEGER PRIMARY KEY, has_files INTEGER NOT NULL, text TEXT NOT NULL ) STRICT;
 CREATE TABLE capture_unread ( message_seq INTEGER PRIMARY KEY ) STRICT;
@@ -106,6 +110,8 @@ CREATE TABLE warmup ( source TEXT NOT NULL, provider TEXT NOT NULL, state TEXT N
 CREATE TABLE webhook ( id INTEGER PRIMARY KEY AUTOINCREMENT, domain_id INTEGER NOT NULL, event TEXT NOT NULL, url TEXT NOT NULL, description TEXT NOT NULL, enabled INTEGER NOT NULL, disabled_reason TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, last_response_code INTEGER NOT NULL, last_response_body TEXT NOT NULL, last_response_at INTEGER, last_response_try INTEGER NOT NULL, last_error TEXT NOT NULL, last_latency_ms INTEGER, failing_since INTEGER, failed_tries INTEGER NOT NULL, blocked_tries INTEGER NOT NULL, secret_sealed BLOB NOT NULL , previous_secret_sealed BLOB, previous_secret_until INTEGER, created_by TEXT) STRICT;
 CREATE TABLE webhook_call ( id INTEGER PRIMARY KEY AUTOINCREMENT, webhook_id INTEGER NOT NULL, event_seq INTEGER NOT NULL, state INTEGER NOT NULL, epoch INTEGER NOT NULL, due_at INTEGER NOT NULL, tries INTEGER NOT NULL, response_code INTEGER NOT NULL, error TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, UNIQUE (webhook_id, event_seq) ) STRICT;
 CREATE TABLE webhook_resume ( webhook_id INTEGER PRIMARY KEY, since INTEGER NOT NULL, at INTEGER NOT NULL, due_at INTEGER NOT NULL, call_id INTEGER NOT NULL ) STRICT;
+CREATE TRIGGER audit_counted AFTER INSERT ON audit BEGIN INSERT INTO audit_count (line, n) VALUES (NEW.line, 1) ON CONFLICT DO UPDATE SET n = n + 1; END;
+CREATE TRIGGER audit_uncounted AFTER DELETE ON audit BEGIN UPDATE audit_count SET n = n - 1 WHERE line = OLD.line; DELETE FROM audit_count WHERE line = OLD.line AND n <= 0; END;
 CREATE TRIGGER call_begun_again AFTER UPDATE OF state ON webhook_call WHEN NEW.state IN (0, 1) AND OLD.state NOT IN (0, 1) BEGIN UPDATE total SET n = n + 1 WHERE name = 'calls'; END;
 CREATE TRIGGER call_born AFTER INSERT ON webhook_call WHEN NEW.state = 0 BEGIN INSERT INTO waiting_hook (webhook_id, ready, due_at, waiting) VALUES (NEW.webhook_id, EXISTS (SELECT 1 FROM webhook WHERE id = NEW.webhook_id AND enabled = 1) AND NOT EXISTS (SELECT 1 FROM webhook_resume WHERE webhook_id = NEW.webhook_id), NEW.due_at, 1) ON CONFLICT (webhook_id) DO UPDATE SET waiting = waiting + 1, due_at = min(due_at, excluded.due_at); UPDATE total SET n = n + 1 WHERE name = 'calls'; END;
 CREATE TRIGGER call_gone AFTER DELETE ON webhook_call WHEN OLD.state IN (0, 1) BEGIN UPDATE total SET n = n - 1 WHERE name = 'calls'; END;

@@ -3,6 +3,7 @@
  * (engine/operation.ts) with a name of the Store. A missing operation does not compile here; a new file needs its line.
  */
 import * as accept from './acceptance.ts';
+import * as audit from './audit.ts';
 import * as callPortions from './call-portions.ts';
 import * as cancelRetry from './cancel-retry.ts';
 import * as captures from './captures.ts';
@@ -38,6 +39,7 @@ import * as webhooks from './webhooks.ts';
 
 const GATHERED = {
   ...accept,
+  ...audit,
   ...callPortions,
   ...cancelRetry,
   ...captures,

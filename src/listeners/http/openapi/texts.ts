@@ -28,8 +28,8 @@ export const TAGS: readonly { name: string; description: string; prefixes: reado
   tag('Sandbox', 'Mail that was captured instead of sent, for tests', '/sandbox'),
   tag(
     'Access',
-    'Tokens, SMTP credentials, and people who sign in',
-    ...['/tokens', '/smtp-credentials', '/me', '/session', '/people'],
+    'Tokens, SMTP credentials, people who sign in, and who changed what',
+    ...['/tokens', '/smtp-credentials', '/me', '/session', '/people', '/audit'],
   ),
   tag('Server', 'For operators: queue, limits, causes of failures, configuration, health', '/'),
 ];

@@ -21,6 +21,7 @@ import { createStoredTemplates } from '../templates/stored-templates.ts';
 import { createTemplateWork } from '../templates/template-work.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 import { attentionOperation } from './attention.ts';
+import { auditOperation } from './audit.ts';
 import { cancelRetryOperations } from './cancel-retry.ts';
 import { causeOperations } from './causes.ts';
 import { doctorOperations } from './doctor.ts';
@@ -113,6 +114,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...smtpCredentialOperations({ ...deps, createOnce }),
     ...sessionOperations(deps),
     ...peopleOperations(deps),
+    auditOperation(deps),
     ...sandboxOperations({ ...deps, search, captured }),
     ...sandboxRuleOperations({ ...deps, createOnce }),
     sandboxReleaseOperation(

@@ -1,0 +1,51 @@
+/** `audit`: who changed what, through the API, the dashboard or a command. */
+import type { AuditAnswer } from '../listeners/http/operations/audit.ts';
+import type { Page } from '../listeners/http/paging.ts';
+import { EXISTING } from './api-client.ts';
+import { numberFrom } from './arguments.ts';
+import { type CommandGroup, example } from './command.ts';
+import { printable, table } from './terminal.ts';
+
+interface AuditOptions {
+  who?: string;
+  operation?: string;
+  since?: string;
+  until?: string;
+  limit: number;
+}
+
+export const auditCommand: CommandGroup = (program, context) => {
+  program
+    .command('audit')
+    .description('list who changed what: tokens, people, domains, suppressions, holds and the like')
+    .option('--who <who>', 'only changes by this person (email address or id) or token (name or id)')
+    .option('--operation <operation>', 'only this operation of the API, e.g. createToken')
+    .option('--since <time>', 'not before, ISO 8601')
+    .option('--until <time>', 'before, ISO 8601')
+    .option('--limit <n>', 'how many to show', numberFrom(1, 100), 25)
+    .addHelpText('after', example('postrider audit --who ada@example.com'))
+    .action(async ({ who, operation, since, until, limit }: AuditOptions) => {
+      const ctx = context();
+      const query = new URLSearchParams({ Limit: String(limit) });
+      const given = { Who: who, Operation: operation, Since: since, Until: until };
+      for (const [name, value] of Object.entries(given)) if (value !== undefined) query.set(name, value);
+      await ctx.withApi(async (api) => {
+        const page = (await api.call('GET', `/audit?${query}`)).body as Page<AuditAnswer>;
+        ctx.print(page, auditText(page));
+      }, EXISTING);
+    });
+};
+
+function auditText({ Items }: Page<AuditAnswer>): string {
+  if (Items.length === 0) return 'No change is recorded.';
+  return table([
+    ['TIME', 'WHO', 'OPERATION', 'RESOURCE', 'FROM'],
+    ...Items.map((item) => [
+      item.Time,
+      printable(item.WhoName === '' ? item.WhoID : item.WhoName).slice(0, 40),
+      item.Operation,
+      printable(item.Resource),
+      item.IP,
+    ]),
+  ]);
+}

@@ -1,0 +1,79 @@
+/** GET /audit: who changed what, for operators. */
+import { z } from 'zod';
+import type { AuditEntry } from '../../../model/audit.ts';
+import type { Store } from '../../../store/store.ts';
+import { type Answer, pageOf, time } from '../answer-schemas.ts';
+import { gather, looksOf } from '../looks.ts';
+import { operation, withoutUndefined } from '../operation.ts';
+import { paging } from '../paging.ts';
+import { SINCE, text, UNTIL } from '../query.ts';
+import { type ApiRoute, isoTime } from '../route.ts';
+
+const auditEntry = z
+  .object({
+    AuditID: z.string(),
+    Time: time,
+    By: z.enum(['Person', 'Token']),
+    WhoID: z.string().describe('PersonID or TokenID'),
+    WhoName: z.string().describe('Email address of the person or name of the token at that time'),
+    Operation: z.string().describe('`operationId` of this document'),
+    Resource: z
+      .string()
+      .describe('Path below /api/v1 of what was made or changed, without addresses of recipients'),
+    IP: z.string(),
+  })
+  .meta({ id: 'AuditEntry' });
+
+export type AuditAnswer = Answer<typeof auditEntry>;
+
+const PAGES = paging('audit', z.uuid());
+/** Entries that one read looks at. */
+const LOOK = 2_000;
+
+export function auditOperation({ store }: { store: Pick<Store, 'listAudit'> }): ApiRoute {
+  return operation({
+    id: 'listAudit',
+    method: 'GET',
+    path: '/audit',
+    scope: 'admin',
+    summary: 'List who changed what',
+    description:
+      'Requests that changed something, newest first, a page: tokens, people, domains, suppressions, templates, webhooks, holds and the like; not mail. Kept for 400 days, the last 20 000 of each tenant',
+    query: {
+      Who: text('WhoID or WhoName', 320),
+      Operation: text('`operationId`', 64),
+      ...SINCE,
+      ...UNTIL,
+      ...PAGES.query,
+    },
+    answer: pageOf('AuditList', auditEntry),
+    handle: async ({ query, request }) => {
+      const { Who: who, Operation: operation, Since: since, Until: until } = query;
+      const { rows, next } = await gather(
+        looksOf(request),
+        query.Limit,
+        query.After,
+        async (beforeId) => {
+          const asked = withoutUndefined({ who, operation, since, until, beforeId });
+          const { entries, nextId } = await store.listAudit({ ...asked, limit: query.Limit + 1, look: LOOK });
+          return { rows: entries, next: nextId };
+        },
+        ({ id }) => id,
+      );
+      return PAGES.page(rows.map(toAnswer), next);
+    },
+  });
+}
+
+function toAnswer(entry: AuditEntry): AuditAnswer {
+  return {
+    AuditID: entry.id,
+    Time: isoTime(entry.at),
+    By: entry.byPerson ? 'Person' : 'Token',
+    WhoID: entry.whoId,
+    WhoName: entry.whoName,
+    Operation: entry.operation,
+    Resource: entry.resource,
+    IP: entry.ip,
+  };
+}
