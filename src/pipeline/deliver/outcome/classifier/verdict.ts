@@ -37,7 +37,7 @@ export interface Verdict {
   soft: boolean;
   suppress: Suppress;
   confidence: Confidence;
-  /** Id of the rule that decided: from rules.json, `code:x.y.z`, `stage:…`, or `local`. */
+  /** What decided: id of a rule in rules.json, `learned`, `code:x.y.z`, `stage:…`, or `local`. */
   ruleId: string;
   /** Wait that the reply itself asks for, ms; null without one. */
   hintMs: number | null;
