@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
-import { fileScope, temporaryFolder } from './harness.ts';
+import { addDomain, fileScope, startInstance, temporaryFolder } from './harness.ts';
 import { KEYS, runAtTerminal } from './scripted-terminal.ts';
 
 const scope = fileScope();
@@ -14,6 +14,7 @@ interface Report {
   Written: string[];
   Domain: { Status: string; DnsRecords: { Type: string; Host: string; Value: string }[] };
   Token: string | null;
+  Person: { Email: string; Password: string } | null;
   TestMail: { Status: string; Reply: string } | null;
   Next: string[];
 }
@@ -74,14 +75,15 @@ describe('setup --yes', () => {
 
     publish(dns, first.report());
     const zone = join(folder, '..', 'zone');
-    const more = ['--test-to', 'me@example.net', '--zone-file', zone];
+    const more = ['--test-to', 'me@example.net', '--zone-file', zone, '--person', 'me@example.net'];
     const second = await withoutQuestions(['example.com', '--data', folder, '--no-unit', ...more]);
     expect(second.code, second.said).toBe(0);
     expect(second.report()).toMatchObject({
       Written: [zone],
       Domain: { Status: 'Verified' },
       Token: null,
-      TestMail: { Status: 'Delivered' },
+      Person: { Email: 'me@example.net', Password: expect.stringMatching(/^\S{20}$/) },
+      TestMail: { Status: 'Delivered', Reply: expect.stringMatching(/^250 /) },
     });
     expect(second.said).toContain('nothing to write');
     expect(second.said).toMatch(/align:.*aligns/);
@@ -96,6 +98,23 @@ describe('setup --yes', () => {
     expect(result.code, result.said).toBe(0);
     expect(result.report().Next.join('\n')).toContain('Add a sender domain');
     expect(await readdir(folder)).toEqual(['postrider.json']);
+  });
+
+  it('works beside a running server: its ports are its own, and a new configuration needs a new start', async () => {
+    const folder = await temporaryFolder(scope);
+    const server = await startInstance(scope, { folder });
+    await addDomain(server, 'example.com');
+    const { host } = new URL(server.server.localUrl);
+    const given = ['--data', folder, '--no-unit', '--route', 'sandbox', '--hostname', 'mail.example.com'];
+    const args = ['example.com', ...given, '--http', host, '--test-to', 'me@example.net'];
+    const first = await withoutQuestions(args);
+    expect([first.code, first.said]).toEqual([1, expect.stringContaining('has its old configuration')]);
+    expect(first.report()).toMatchObject({ Token: null, TestMail: null });
+    expect(first.report().Next[0]).toMatch(/^Stop the server and start it again/);
+    const second = await withoutQuestions(args);
+    expect(second.code, second.said).toBe(0);
+    expect(second.report()).toMatchObject({ Written: [], TestMail: { To: 'me@example.net' } });
+    expect(second.report().Next[0]).toMatch(/^The server runs already/);
   });
 
   it('keeps every key that it does not ask for', async () => {
@@ -215,6 +234,7 @@ function answers(port: number): readonly (readonly [string, string])[] {
     ['Write this?', enter],
     ['Wait here until they are seen?', `n`],
     ['Make a token', enter],
+    ['to sign in to the dashboard', enter],
   ];
 }
 
@@ -252,6 +272,8 @@ describe('setup at a terminal', () => {
     await first.answer('Write this?', enter);
     await first.answer('Wait here until they are seen?', 'n');
     await first.answer('Make a token', 'n');
+    await first.answer('to sign in to the dashboard', `me@example.net${enter}`);
+    await first.sees('signs in to the dashboard with this password');
     expect(await first.ended, first.screen()).toBe(0);
     expect(first.screen()).not.toContain('p:w');
     expect(JSON.parse(await readFile(join(folder, 'postrider.json'), 'utf8'))).toMatchObject({
@@ -272,6 +294,18 @@ describe('setup at a terminal', () => {
     await second.answer('Use an address', `${clear}me@example.net${enter}`);
     expect(await second.ended, second.screen()).toBe(0);
     expect(relay.messages).toHaveLength(1);
+  });
+
+  it('asks for the data folder where none is named', async () => {
+    const { folder } = await fresh();
+    const { enter, clear, ctrlC } = KEYS;
+    const terminal = runAtTerminal(['setup', '--no-unit']);
+    await terminal.answer('Folder for the database', `${clear}/dev/null/data${enter}`);
+    await terminal.answer('/dev/null is not a folder; choose another', enter);
+    await terminal.answer('Folder for the database', `${clear}${folder}${enter}`);
+    await terminal.answer('How does mail leave', ctrlC);
+    expect(await terminal.ended).toBe(1);
+    await expect(stat(folder)).rejects.toThrow('ENOENT');
   });
 
   it('can be stopped at each question, and goes on with what is known', async () => {

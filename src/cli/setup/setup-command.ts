@@ -18,6 +18,7 @@ import { chooseRecipient, sendTestMail } from './first-mail-step.ts';
 import { chooseFolder } from './folder-step.ts';
 import { chooseCertificate, chooseListeners } from './listener-step.ts';
 import { chooseDomain, chooseHostname } from './name-step.ts';
+import { addPerson } from './person-step.ts';
 import { checkFlags, chooseRoute } from './route-step.ts';
 import type { Setup, SetupOptions, SetupReport } from './setup.ts';
 import { makeToken } from './token-step.ts';
@@ -57,6 +58,7 @@ export const setupCommand: CommandGroup = (program, context) => {
     .option('--wait', 'wait until the DNS records are published')
     .option('--no-wait', 'do not wait for them')
     .option('--no-token', 'make no token')
+    .option('--person <email>', 'add this person, who may sign in to the dashboard as operator')
     .option('--test-to <address>', 'send a test mail to this address');
   for (const name of KEYS) {
     const { form, meaning } = CONFIG_KEYS[name];
@@ -102,7 +104,9 @@ async function runSetup(
     ctx.print(report, report.Next.join('\n'));
   } catch (cause) {
     const written = report?.Written ?? [];
-    if (ctx.json && report !== null && written.length > 0) ctx.print(report, '');
+    // A token or a password is shown only now.
+    const made = [report?.Token, report?.Person].some((one) => one !== null && one !== undefined);
+    if (ctx.json && (made || written.length > 0)) ctx.print(report, '');
     if (!(cause instanceof Stopped)) throw cause;
     const kept = written.length === 0 ? 'nothing was written' : `${written.join(' and ')} stay as written`;
     throw new CommandError(
@@ -132,12 +136,15 @@ async function runSteps(setup: Setup, given: string | undefined, fail: () => voi
   let verified = false;
   try {
     written = await showAndWrite(setup);
-    if (name !== null) {
-      const { changed } = written;
+    const { changed } = written;
+    // Without a domain or a person there is nothing to make, and the database is left to the first start.
+    if (name !== null || setup.ask.asks || options.person !== undefined) {
       await setup.withApi(async (api) => {
-        const domain = await addDomain(setup, api, name);
+        const domain = name === null ? null : await addDomain(setup, api, name);
+        if (domain !== null) await makeToken(setup, api, domain.Domain);
+        await addPerson(setup, api);
+        if (domain === null) return;
         verified = domain.Status === 'Verified';
-        await makeToken(setup, api, name);
         const why = verified ? (changed && api.alone === null ? OLD_SETTINGS : null) : NOT_VERIFIED;
         const asked = why === null && (leaves || options.testTo !== undefined);
         const to = asked ? await chooseRecipient(setup) : null;
@@ -184,6 +191,7 @@ function createSetup(params: {
       Checks: [],
       Domain: null,
       Token: null,
+      Person: null,
       TestMail: null,
       Next: [],
     },

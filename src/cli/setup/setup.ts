@@ -17,6 +17,7 @@ export interface SetupOptions {
   zoneFile?: string;
   wait?: boolean;
   token?: boolean;
+  person?: string;
   testTo?: string;
 }
 
@@ -28,6 +29,7 @@ export interface SetupReport {
   Checks: DomainCheckItem[];
   Domain: { Domain: string; Status: string; DnsRecords: readonly object[] } | null;
   Token: string | null;
+  Person: { Email: string; Password: string } | null;
   TestMail: { To: string; MessageID: string; Status: string; Reply: string } | null;
   Next: string[];
 }

@@ -1,0 +1,36 @@
+/** The first person who signs in to the dashboard, as operator, with a password that is shown once. */
+import type { PersonAnswer } from '../../listeners/http/operations/people.ts';
+import { type Api, everyItem } from '../api-client.ts';
+import { generatedPassword } from '../password.ts';
+import { addressProblem } from './ask.ts';
+import type { Setup } from './setup.ts';
+
+/** Where people can sign in already, nothing is done, unless a flag names somebody else. */
+export async function addPerson(setup: Setup, api: Api): Promise<void> {
+  const { ask, options, report } = setup;
+  const there = await everyItem<PersonAnswer>(api, '/people');
+  const named = options.person?.toLowerCase();
+  if (
+    named === undefined
+      ? there.length > 0 || !ask.asks
+      : there.some(({ Email }) => Email.toLowerCase() === named)
+  )
+    return;
+  const { config } = setup.load();
+  const email =
+    options.person ??
+    (await ask.text({
+      flag: '--person',
+      message: 'Your address, to sign in to the dashboard with (- for nobody)',
+      initial: config['operator-address'] ?? '-',
+      check: addressProblem,
+    }));
+  if (email === '-') return;
+  const password = generatedPassword();
+  const { body } = await api.call('POST', '/people', { Email: email, Password: password, Role: 'operator' });
+  const { Email } = body as PersonAnswer;
+  report.Person = { Email, Password: password };
+  setup.say(
+    `${Email} signs in to the dashboard with this password (it is not shown again):\n\n${password}\n`,
+  );
+}
