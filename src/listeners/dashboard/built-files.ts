@@ -1,6 +1,6 @@
 /**
- * What the build of the dashboard left, in memory: some hundred kilobytes. Given the folder; leaves each file by its path
- * with its type and, where the build made them, its compressed forms. A folder that is missing is an empty table.
+ * The built files of the dashboard, in memory: some hundred kilobytes. Takes the folder; returns each file by its path
+ * with its type and, if the build made them, its compressed forms. A missing folder gives an empty table.
  */
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -8,10 +8,10 @@ import { extname, join } from 'node:path';
 
 export interface BuiltFile {
   type: string;
-  /** Weak: all forms of the file have the same (RFC 9110 §8.8.1). */
+  /** Weak, because all forms of the file have the same (RFC 9110 §8.8.1). */
   etag: string;
   plain: Uint8Array;
-  /** Null: the file is no smaller that way. */
+  /** null: this form is not smaller. */
   br: Uint8Array | null;
   gzip: Uint8Array | null;
 }

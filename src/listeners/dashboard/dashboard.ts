@@ -26,10 +26,10 @@ export interface DashboardRoute {
   }): DashboardAnswer;
 }
 
-/** First segments of the page's own addresses: `router.tsx` of the dashboard has the same. */
+/** First segments of the page's own URLs: `router.tsx` of the dashboard has the same. */
 const PLACES = ['overview', 'inbox', 'messages', 'queue'] as const;
 
-/** Nothing from elsewhere, nothing inline, in no frame. Captured mail is shown in frames with a policy of their own. */
+/** Nothing from other origins, nothing inline, no framing. Captured mail is shown in frames with their own policy. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; font-src 'self'; connect-src 'self'; " +
   "frame-src 'self' blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -48,7 +48,7 @@ const NOT_BUILT =
   '<p>The dashboard is not built: run <code>npm ci</code> or <code>npm run build:ui</code> in the folder of postrider, ' +
   'and start it again. The API works without it: <a href="/api/v1/docs">/api/v1/docs</a>.</p>';
 
-/** The routes. `folder` may be missing; `publicUrl` is asked when a request comes. */
+/** The routes. `folder` may be missing; `publicUrl` is called for each request. */
 export function createDashboardRoutes(folder: string, publicUrl: () => string): readonly DashboardRoute[] {
   const files = openBuiltFiles(folder);
   const index = files.get('index.html');
@@ -94,7 +94,7 @@ export function createDashboardRoutes(folder: string, publicUrl: () => string): 
   }
 }
 
-/** The smallest form of a file that the client reads. */
+/** The smallest form of a file that the client accepts. */
 function sent(
   file: BuiltFile,
   header: (name: string) => string | undefined,
@@ -128,12 +128,12 @@ function missing(): DashboardAnswer {
   };
 }
 
-/** A browser says text/html first; programs say anything, JSON or nothing. */
+/** Browsers ask for text/html first; programs for anything, JSON or nothing. */
 function wantsPage(accept: string | undefined): boolean {
   return accept?.toLowerCase().includes('text/html') === true;
 }
 
-/** Names of an Accept-Encoding (RFC 9110 §12.5.3) but for those with weight 0. */
+/** Names in an Accept-Encoding (RFC 9110 §12.5.3) except those with weight 0. */
 function encodings(header: string | undefined): ReadonlySet<string> {
   const names = (header ?? '').toLowerCase().split(',');
   return new Set(

@@ -1,13 +1,13 @@
 /**
- * Three plain routes: `/healthz` answers while the process runs; `/readyz` answers 503 with the name of a check that
- * fails; `/metrics` answers administrators of all domains, because its figures cover all tenants, and the addresses
- * that the operator allows. Given named checks and the metrics registry.
+ * Three plain routes: `/healthz` answers while the process runs; `/readyz` answers 503 with the name of a failing
+ * check; `/metrics` answers administrators of all domains, because its figures cover all tenants, and the addresses
+ * that the operator allows.
  */
 import { AppError } from '../../lib/errors.ts';
 import { type Access, requireAllDomains, requireScope } from '../../policy/access/access.ts';
 import { createIpMatcher } from '../../policy/access/ip-allow-list.ts';
 
-/** One named condition of readiness; `detail` in plain words, without secrets. */
+/** One named condition of readiness; `detail` is a sentence without secrets. */
 export interface ReadyCheck {
   name: string;
   ok: boolean;
@@ -19,13 +19,13 @@ export interface HealthDeps {
   /** A prom-client registry; absent: /metrics is 404. */
   metrics?: { contentType: string; metrics(): Promise<string> };
   access: Pick<Access, 'authenticate'>;
-  /** Ranges that read the metrics without a token. */
+  /** Address ranges that may read the metrics without a token. */
   metricsFrom: readonly string[];
 }
 
 interface HealthRequest {
   header(name: string): string | undefined;
-  /** The peer's address, forwarded ones resolved. */
+  /** The peer's address, also behind a trusted proxy. */
   ip: string;
 }
 
@@ -45,7 +45,7 @@ export interface HealthRoute {
 
 /** The three routes, from the root. */
 export function createHealthRoutes(deps: HealthDeps): readonly HealthRoute[] {
-  // Of an empty list the matcher makes "from anywhere".
+  // For the matcher, an empty list would mean any address.
   const isNamed = deps.metricsFrom.length === 0 ? () => false : createIpMatcher(deps.metricsFrom);
   return [
     route('/healthz', async () => json(200, { Status: 'ok', Checks: [] })),
@@ -74,7 +74,7 @@ function route(path: string, handle: HealthRoute['handle']): HealthRoute {
   return { method: 'GET', path, whileStopping: true, handle };
 }
 
-/** A check that itself fails is a check that is not met. */
+/** A check that itself fails counts as not met. */
 async function readyChecks(deps: HealthDeps): Promise<readonly ReadyCheck[]> {
   try {
     return await deps.ready();
@@ -90,7 +90,7 @@ async function requireOperator(deps: HealthDeps, request: HealthRequest): Promis
   requireAllDomains(caller);
 }
 
-/** A proxy speaks for strangers, whatever its own address is. */
+/** A proxy forwards requests of others, so its own address does not count. */
 function isForwarded(request: HealthRequest): boolean {
   return (request.header('x-forwarded-for') ?? request.header('forwarded')) !== undefined;
 }

@@ -1,7 +1,7 @@
 /** Schemas that several operations share, and the type of an answer by its schema. */
 import { z } from 'zod';
 
-/** An instant: ISO 8601, UTC, milliseconds. */
+/** A time: ISO 8601, UTC, milliseconds. */
 export const time = z.iso.datetime({ precision: 3 });
 
 /** A count of things. */
@@ -18,7 +18,7 @@ export function pageOf<Item extends z.ZodType>(id: string, items: Item) {
     .meta({ id });
 }
 
-/** What a schema of an answer describes, as handlers give it: lists may be readonly. */
+/** The type of an answer by its schema, as handlers return it: lists may be readonly. */
 export type Answer<Schema extends z.ZodType> = Given<z.output<Schema>>;
 
 type Given<T> = T extends readonly (infer Item)[]
@@ -29,7 +29,7 @@ type Given<T> = T extends readonly (infer Item)[]
     ? { [K in keyof T]: Given<Exclude<T[K], undefined>> }
     : T;
 
-/** `{}`: done, and there is nothing to say. */
+/** `{}`: done, without anything to report. */
 export const nothing = z.strictObject({}).meta({ id: 'Nothing', description: 'Done' });
 
 /** An address of a header. */

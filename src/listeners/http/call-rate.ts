@@ -1,6 +1,7 @@
 /**
- * Calls per second of one token, and of all that it made, to a costly operation: after a rest one second's worth at once.
- * Given a caller it takes one call or throws 429 with how long to wait. Per process, in memory, bounded.
+ * Limits the calls per second of an expensive operation, per token together with all tokens derived from it; after a
+ * pause, one second's worth at once. Takes one call or throws 429 with the time to wait. Per process, in memory,
+ * limited.
  */
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -11,10 +12,10 @@ import { lineOf } from '../../policy/access/access.ts';
 
 const MAX_CALLERS = 10_000;
 
-/** Throws AppError rate-limited where the caller has used up its calls. */
+/** Throws AppError rate-limited if the caller has used up its calls. */
 export type CallRate = (caller: Caller) => void;
 
-/** `what` stands in the sentence: "This token may ask for … 5 times a second". */
+/** `what` is a part of the message: "This token may ask for … 5 times a second". */
 export function createCallRate(clock: Clock, options: { perSecond: number; what: string }): CallRate {
   const { perSecond, what } = options;
   const gates = new BoundedMap<string, RateGate>(MAX_CALLERS);

@@ -1,7 +1,7 @@
 /**
- * Idempotency-Key for the creating operations that are not mail (webhooks, domains, tokens …). The key is
- * stored in the transaction that makes the thing: the operation hands it to the store with the answer to keep. Secrets
- * never enter that answer: the full one is kept in memory for five minutes, after that a replay comes without its secret.
+ * Idempotency-Key for creating operations other than mail (webhooks, domains, tokens …). The key is stored in the
+ * transaction that creates the thing: the operation passes it to the store with the answer to keep. That answer never
+ * contains secrets: the full one is kept in memory for five minutes; later repetitions get it without its secret.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
@@ -13,10 +13,10 @@ import type { ApiAnswer, ApiRequest } from './route.ts';
 const KEEP_SECRETS_MS = 5 * 60_000;
 const MAX_KEPT = 1000;
 
-/** The key of a request, with the answer that a replay repeats: no secret may be in it. */
+/** The key of a request, with the answer for repetitions, which must not contain a secret. */
 export type KeyFor = (status: number, answerWithoutSecrets: object) => IdempotencyEntry;
 
-/** Runs `create` at most once per key, which it must hand to the store; undefined = the request has none. */
+/** Runs `create` at most once per key, which it must pass to the store; undefined = the request has none. */
 export type CreateOnce = (
   request: ApiRequest,
   operation: string,
@@ -49,7 +49,7 @@ export function createCreateOnce(
         keep(id, made, createdAt);
         return made;
       } catch (error) {
-        // Another process was faster: its answer is the answer.
+        // Another process was faster: its answer counts.
         if (!(error instanceof KeyTaken)) throw error;
         if (error.held.kind === 'key-reused') throw new AppError('idempotency-key-reused');
         return replayedAnswer(error.held.status, error.held.body);

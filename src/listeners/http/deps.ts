@@ -1,6 +1,6 @@
 /**
- * What the HTTP listener is given: the parts behind it, and its own limits. Only types, and the defaults of the
- * options; the composition root fills both in.
+ * What the HTTP listener needs, and its limits. Types, and the defaults of the options; the composition root provides
+ * both.
  */
 
 import type { Clock } from '../../lib/clock.ts';
@@ -40,45 +40,45 @@ export interface HttpDeps {
   sessions: Sessions;
   /** Who the dashboard acts as without a session; left out: somebody has to sign in. */
   ownPage?(): Promise<Caller>;
-  /** Told of every request that is refused. */
+  /** Gets every refused request. */
   refusals: Refusals;
   smtpCredentials: SmtpCredentials;
-  /** Shared with other listeners; one of its own where left out. */
+  /** Shared with other listeners; absent = its own. */
   sendRate?: SendRate;
-  /** What sender domains have on the disk; absent = it is not limited. */
+  /** Storage used by sender domains; absent = unlimited. */
   storage?: Pick<Storage, 'use'>;
   acceptance: Acceptance;
   domains: DomainService;
-  /** Examines this server itself. `lastInstance`: what that found last, without looking now; null = nothing yet. */
+  /** Examines this server. `lastInstance`: the last result, without a new examination; null = none yet. */
   doctor: {
     instance(): Promise<readonly DomainCheck[]>;
     lastInstance(): { at: number; checks: readonly DomainCheck[] } | null;
   };
-  /** What keeps this server from its work, as /readyz shows it. */
+  /** What prevents this server from working, as /readyz shows it. */
   problems(): Promise<readonly ServerProblem[]>;
-  /** How sender domains stand with what comes back. */
+  /** The bounce and complaint rates of sender domains. */
   guard: Pick<GuardRails, 'standing' | 'warned'>;
   webhooks: WebhookService;
-  /** Told where recipients are due now. */
+  /** Called when recipients are due now. */
   queue: Pick<Queue, 'wake' | 'changing'>;
-  /** Whether mail to a recipient would leave this server: its route leads out. */
+  /** Whether mail to a recipient would leave this server by its route. */
   leadsOut(mail: {
     senderDomain: string;
     recipientDomain: string;
     lane: Lane;
     tags: readonly string[];
   }): boolean;
-  /** Faults of the sandbox on demand. */
+  /** The sandbox rules. */
   sandboxRules: Pick<SandboxRules, 'list' | 'add' | 'remove'>;
-  /** Told where events with webhook calls were stored. */
+  /** Called when events with webhook calls were stored. */
   eventsStored(): void;
-  /** Calls the listener after anything of this process was stored, until the function it gives back is called. */
+  /** Calls the listener after this process stored anything, until the returned function is called. */
   onStored(listener: () => void): () => void;
   /** This process among the nodes. */
   node: NodeLease;
-  /** New sources as they stand. */
+  /** The warm-up of new sources. */
   warmup: { list(): readonly WarmupView[] };
-  /** What stands in the places of one recipient's copy. */
+  /** The texts for the token slots of one recipient's copy. */
   personalTexts: PersonalTexts;
   /** Paths, overrides, holds. */
   traffic: Traffic;
@@ -88,7 +88,7 @@ export interface HttpDeps {
   random: Random;
   /** The service log. */
   log: Logger;
-  /** Mounted at the root beside the API: health, tracking, dashboard. */
+  /** Mounted at the root of the same port: health, tracking, dashboard. */
   routes?: readonly PlainRoute[];
 }
 
@@ -100,37 +100,39 @@ export interface HttpOptions {
   port: number;
   /** Base of links in answers, without a slash at its end; undefined = from the listening address. */
   publicUrl?: string;
-  /** CIDRs whose X-Forwarded-For is believed. */
+  /** CIDRs whose X-Forwarded-For is trusted. */
   trustedProxies: readonly string[];
-  /** Octets of a request body, also after inflation; more is 413. */
+  /** Octets of a request body, also after inflation; more gives 413. */
   maxBodyBytes: number;
-  /** Octets of bodies held at once, over all requests; what does not fit is answered with 503. */
+  /** Octets of bodies in memory over all requests; what does not fit gets 503. */
   maxHeldBodyBytes: number;
   email: EmailLimits;
-  /** Lower-case file name extensions that are refused, without the dot. */
+  /** Refused file name extensions, lower case, without the dot. */
   blockedExtensions: readonly string[];
   /** Bodies larger than this are read and composed in a worker thread. */
   workerThresholdBytes: number;
-  /** Worker threads that one tenant may hold; there is one more. */
+  /** Worker threads that one tenant may use; there is one more. */
   maxWorkers: number;
-  /** Jobs waiting for a worker; more are answered with 503. */
+  /** Jobs waiting for a worker; further ones get 503. */
   maxWorkerQueue: number;
-  /** How long a worker may work for one request before it is ended. */
+  /** The maximum time of a worker for one request. */
   workerDeadlineMs: number;
-  /** Captured messages larger than this are read in a worker: somebody's MIME takes longer than a body of the same size. */
+  /**
+   * Captured messages larger than this are parsed in a worker: parsing takes longer than for a body of the same size.
+   */
   capturedHereBytes: number;
   headersTimeoutMs: number;
   requestTimeoutMs: number;
   keepAliveTimeoutMs: number;
-  /** Sends per second of a token without an own limit; null = no limit. */
+  /** Sends per second of a token without its own limit; null = no limit. */
   sendsPerSecond: number | null;
-  /** Streams of one kind that one tenant may hold open. */
+  /** Open streams of one kind per tenant. */
   streamsPerTenant: number;
-  /** Give-up age of mail that is queued again; null = that of its lane. */
+  /** Maximum age of mail that is queued again; null = that of its lane. */
   maxAgeMs: number | null;
-  /** Magic recipients are at this domain. */
+  /** Domain of simulator addresses. */
   simulatorDomain: string;
-  /** How long an answer to an Idempotency-Key is repeated. */
+  /** How long the answer to an Idempotency-Key is repeated. */
   idempotencyWindowMs: number;
 }
 

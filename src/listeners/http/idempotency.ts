@@ -1,8 +1,8 @@
 /**
- * Idempotency-Key: the key's syntax, who is still running in this process, and the stored first answer.
- * Given a caller, an operation and the raw body, it either repeats the first answer, refuses (another body under the
- * key, or the first request still running), or holds the key until the caller is done. The row itself is written by
- * acceptance, in the transaction of the message: only that makes "exactly one" true across crashes and nodes.
+ * Idempotency-Key: the key's syntax, running requests of this process, and the stored first answer. Repeats the first
+ * answer, refuses (another body with the same key, or the first request still running), or reserves the key until the
+ * caller is done. Acceptance writes the row in the transaction of the message, because only that guarantees exactly one
+ * message across crashes and nodes.
  */
 import { createHash, subtle, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
@@ -10,7 +10,7 @@ import { AppError } from '../../lib/errors.ts';
 import type { Store } from '../../store/store.ts';
 import type { ApiAnswer, ApiRequest } from './route.ts';
 
-/** Above this a body is hashed off the event loop. */
+/** A larger body is hashed outside of the event loop. */
 const HASH_INLINE_BYTES = 64 * 1024;
 
 /** Visible ASCII and blanks between quotes (RFC 8941 §3.3.3), `\` only before `"` or `\`. */
@@ -19,7 +19,7 @@ const VISIBLE = /^[\x21-\x7e]{1,255}$/;
 
 export type IdempotencyCheck =
   | { kind: 'replay'; status: number; body: string }
-  /** The key is held; `release` must be called when the request is done, whatever became of it. */
+  /** The key is reserved; `release` must be called when the request ends, whatever its result. */
   | { kind: 'proceed'; operation: string; key: string; fingerprint: Uint8Array; release(): void };
 
 export interface Idempotency {
@@ -41,7 +41,7 @@ export function parseIdempotencyKey(header: string): string {
   return key;
 }
 
-/** One per process: it knows which keys are running here. */
+/** One per process: it knows which keys are in use here. */
 export function createIdempotency(
   deps: { store: Pick<Store, 'findIdempotent'>; clock: Clock },
   options: { windowMs: number },
@@ -80,7 +80,7 @@ export function createIdempotency(
   };
 }
 
-/** Runs `run` under the request's Idempotency-Key, if it has one, or repeats the answer of an earlier run. */
+/** Runs `run` with the request's Idempotency-Key, if it has one, or repeats the answer of an earlier run. */
 export async function withKey(
   idempotency: Idempotency,
   request: ApiRequest,
@@ -91,7 +91,7 @@ export async function withKey(
   if (header === undefined) return run(null);
   const key = parseIdempotencyKey(header);
   const { owner } = request.caller;
-  // No name for the body here: it would be kept until the answer, and `run` lets go of it sooner.
+  // The body gets no variable here: it would be kept until the answer, while `run` releases it sooner.
   const check = await idempotency.begin({ owner, operation, key, body: request.body });
   if (check.kind === 'replay') return replayedAnswer(check.status, check.body);
   try {
@@ -101,7 +101,7 @@ export async function withKey(
   }
 }
 
-/** A stored answer, said to be one. */
+/** A stored answer, marked as a repetition. */
 export function replayedAnswer(status: number, body: string): ApiAnswer {
   return { status, headers: { 'idempotency-replayed': 'true' }, body };
 }

@@ -1,32 +1,32 @@
 /**
- * Searches made of bounded looks. Given a look that reads some and says where the next one begins, goes on until enough is
- * found, nothing is left, its looks are used up or the client has gone. Other requests are answered between two looks, and
- * what is found so far is a page whose cursor goes on.
+ * Searches in limited steps. Repeats a step that reads some rows and says where the next one begins, until enough is
+ * found, nothing is left, the steps are used up or the client disconnected. Other requests are answered between two
+ * steps, and what was found is a page whose cursor continues.
  */
 
-/** How far one request may go. */
+/** The limits of one request. */
 export interface Looks {
   left: number;
   ended: AbortSignal;
 }
 
-/** Looks of one request: some hundred thousand rows, and seconds where nobody else asks. */
+/** Steps per request: some hundred thousand rows, and seconds if nobody else asks. */
 const MOST_LOOKS = 50;
 
-/** The looks of a request; those that it shares between a page and a count are one budget. */
+/** The steps of a request; a page and a count share them. */
 export function looksOf(request: { ended(): AbortSignal }): Looks {
   return { left: MOST_LOOKS, ended: request.ended() };
 }
 
-/** Whether another look may follow; counts it. */
+/** Whether another step is allowed; counts it. */
 export function mayLook(looks: Looks): boolean {
   looks.left -= 1;
   return looks.left >= 0 && !looks.ended.aborted;
 }
 
 /**
- * At most `limit` rows, and the place where more may be found, null = there is nothing more. The last look may find more
- * than were missing: what is left over is found again from the place of the last row, which `placeOf` tells.
+ * At most `limit` rows, and the position where more may be found, null = there is nothing more. The last step may find
+ * more than needed: the rest is found again from the position of the last row, which `placeOf` returns.
  */
 export async function gather<Row, Place>(
   looks: Looks,
@@ -41,7 +41,7 @@ export async function gather<Row, Place>(
     const found = await look(place);
     for (const row of found.rows) {
       const last = rows.at(-1);
-      // One more than asked for says that there is a next page, and nothing of it.
+      // One more than requested shows that there is a next page.
       if (rows.length === limit && last !== undefined) return { rows, next: placeOf(last) };
       rows.push(row);
     }

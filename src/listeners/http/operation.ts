@@ -1,7 +1,7 @@
 /**
- * An operation of the API as one value: where it is, who may call it, what it takes and answers as schemas, and its
- * handler. The schemas read the query and the body, type the handler and its answer, and make the document, the reference
- * and the types of the client. Answers are not checked at run time; a test holds every one against its schema.
+ * An operation of the API as one value: its path, who may call it, the schemas of its input and answer, and its
+ * handler. The schemas read the query and the body, give the handler and its answer their types, and make the document,
+ * the reference and the client's types. Answers are not checked at run time; a test checks each against its schema.
  */
 
 import type { z } from 'zod';
@@ -23,19 +23,24 @@ type Params<Path extends string> = Path extends `${string}:${infer Name}/${infer
     ? Readonly<Record<Name, string>>
     : unknown;
 
-/** One request of an operation, read. */
+/** One parsed request of an operation. */
 export interface Call<Path extends string, Query, Body> {
   caller: Caller;
   params: Params<Path>;
   query: Query;
   body: Body;
-  /** For the store: whose rows the caller may see, narrowed by the query's `Domain`. Throws AppError not-found for a foreign one. */
+  /**
+   * For the store: the caller's domains, narrowed by the query's `Domain`. Throws AppError not-found for a domain of
+   * others.
+   */
   visible: { domains?: readonly string[] };
-  /** The sender domain that the query's `Domain` names, else the only one of the token. Throws AppError domain-ambiguous. */
+  /**
+   * The sender domain in the query's `Domain`, otherwise the only one of the token. Throws AppError domain-ambiguous.
+   */
   domain: string;
   /**
-   * Of an operation that makes something once: what the store keeps with it under the Idempotency-Key, for an answer
-   * without secrets. Undefined where the request has no key.
+   * For creating operations: what the store keeps with the created thing under the Idempotency-Key, for an answer
+   * without secrets. Undefined if the request has no key.
    */
   key: ((answerWithoutSecrets: object) => IdempotencyEntry) | undefined;
   request: ApiRequest;
@@ -46,7 +51,7 @@ type Description<Path extends string, Query extends z.ZodRawShape, Schema extend
   'path' | 'query' | 'answer' | 'body' | 'media' | 'idempotent' | 'endless' | 'handle'
 > & { path: Path; query?: Query; answer: Schema };
 
-/** An answer with headers of its own. */
+/** An answer with additional headers. */
 export interface WithHeaders<Body> {
   [HEADERS]: Readonly<Record<string, string>>;
   body: Body;
@@ -58,12 +63,12 @@ export function withHeaders<Body>(body: Body, headers: Readonly<Record<string, s
   return { [HEADERS]: headers, body };
 }
 
-/** An answer, perhaps with headers, or as JSON that is written already. */
+/** An answer, maybe with headers, or as JSON text. */
 type Answered<Schema extends z.ZodType> = Answer<Schema> | WithHeaders<Answer<Schema>> | Uint8Array;
 
 /**
- * An operation that answers with JSON. `once`: takes an Idempotency-Key, and runs at most once for each. `read`: reads the
- * body where its schema alone does not.
+ * An operation that answers with JSON. `once`: accepts an Idempotency-Key, and runs at most once for each. `read`:
+ * reads the body if its schema is not enough.
  */
 export function operation<
   Path extends string,
@@ -103,8 +108,8 @@ export function operation<
 }
 
 /**
- * An operation that reads its own body or writes its own answer: mail on its way in, downloads, streams. Its schemas
- * describe both; only its query is read here.
+ * An operation that reads its own body or writes its own answer: mail, downloads, streams. Its schemas describe both;
+ * only its query is read here.
  */
 export function rawOperation<
   Path extends string,
@@ -162,7 +167,7 @@ function hasHeaders(answer: unknown): answer is WithHeaders<unknown> {
 
 type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
-/** The members that are there: what the store is asked leaves out what the request did. */
+/** The members that are present: the store's filter leaves out what the request left out. */
 export function withoutUndefined<T extends object>(value: T): Defined<T> {
   return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as Defined<T>;
 }

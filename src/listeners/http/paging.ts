@@ -1,7 +1,7 @@
 /**
- * Lists in pages. A cursor is opaque: the name of its list and a place in it, so that one of another list is refused
- * instead of skipping or repeating items. A place is that of the page's last item, not a number of items: what comes or
- * goes meanwhile moves nothing. `paging` makes the parameters of one list, its cursors and its answers.
+ * Pages of lists. A cursor is opaque: the name of its list and a position in it, so that a cursor of another list is
+ * refused instead of skipping or repeating items. The position is that of the page's last item, not a number of items,
+ * so added and removed items change nothing. `paging` makes the parameters, cursors and answers of one list.
  */
 import { z } from 'zod';
 import { integer } from './query.ts';
@@ -19,9 +19,9 @@ export interface Page<Item> {
 export interface Paging<Place> {
   /** `Limit` and `After`. */
   query: { Limit: z.ZodDefault<z.ZodType<number>>; After: z.ZodOptional<z.ZodType<Place, string>> };
-  /** Items that were gathered, and where the next page begins, null = nowhere. */
+  /** Collected items, and where the next page begins, null = nowhere. */
   page<Item>(items: readonly Item[], next: Place | null): Page<Item>;
-  /** `rows` holds one more than `limit` where there is more. */
+  /** `rows` has one more than `limit` if there are more. */
   pageOf<Row, Item>(
     rows: readonly Row[],
     limit: number,
@@ -30,7 +30,7 @@ export interface Paging<Place> {
   ): Page<Item>;
 }
 
-/** The pages of the list `name`. A place is what `place` describes, as JSON. */
+/** The pages of the list `name`. `place` describes a position, as JSON. */
 export function paging<Place>(name: string, place: z.ZodType<Place>): Paging<Place> {
   function page<Item>(items: readonly Item[], next: Place | null): Page<Item> {
     return { Items: items, HasMore: next !== null, NextCursor: cursorText(name, next) };
@@ -49,12 +49,12 @@ export function paging<Place>(name: string, place: z.ZodType<Place>): Paging<Pla
   };
 }
 
-/** The cursor of a place in the list `name`, as an answer names it; null for none. */
+/** The cursor of a position in the list `name`, as an answer shows it; null for none. */
 export function cursorText(name: string, place: unknown): string | null {
   return place === null ? null : Buffer.from(JSON.stringify([name, place])).toString('base64url');
 }
 
-/** A cursor of the list `name` as it comes in; its place comes out. `of` stands in the sentence that refuses another. */
+/** Reads a cursor of the list `name`; returns its position. `of` is part of the message that refuses another. */
 export function cursor<Place>(name: string, place: z.ZodType<Place>, of = 'this list', what = 'NextCursor') {
   const known = z.tuple([z.literal(name), place]);
   return z
@@ -71,9 +71,7 @@ export function cursor<Place>(name: string, place: z.ZodType<Place>, of = 'this 
     });
 }
 
-/**
- * A page of a list that this process holds in memory. `keyOf`: each item's place, unique, and compared as text.
- */
+/** A page of a list in this process's memory. `keyOf`: each item's position, unique, and compared as text. */
 export function memoryPage<Item, Shown>(
   pages: Paging<string>,
   query: { Limit: number; After?: string | undefined },
@@ -94,7 +92,7 @@ export function memoryPage<Item, Shown>(
   );
 }
 
-/** An instant as a text that sorts as it does. */
+/** A time as a text that sorts in the same way. */
 export function inOrder(at: number): string {
   return String(at).padStart(16, '0');
 }

@@ -1,7 +1,7 @@
 /**
- * The one error body: RFC 9457 members, an `Errors` array with stable codes and an `Error` text, for the
- * three kinds of clients there are. Given an `AppError`, or anything that was thrown, it leaves status, headers and
- * text; what is not an expected refusal becomes 500 or 503 and shows nothing of the inside.
+ * The error body: RFC 9457 members, an `Errors` array with stable codes and an `Error` text, for the three kinds of
+ * clients. Takes an `AppError`, or anything that was thrown; returns status, headers and text. What is not an expected
+ * refusal becomes 500 or 503 without internal details.
  */
 
 import { z } from 'zod';
@@ -76,7 +76,7 @@ export function problemAnswer(error: AppError, publicUrl: string, requestId: str
   return { status, headers, body: JSON.stringify(body) };
 }
 
-/** What a thrown thing means to a client. `expected` false: a bug, to be logged as such. */
+/** The meaning of a thrown value for a client. `expected` false: a bug, to be logged as such. */
 export function toAppError(thrown: unknown): { error: AppError; expected: boolean } {
   if (thrown instanceof AppError) return { error: thrown, expected: thrown.status !== 500 };
   if (thrown instanceof StoreUnavailable) {

@@ -1,7 +1,7 @@
 /**
- * Query parameters as schemas. Every value arrives as a text: each schema here reads that text, and the document of the
- * API shows what it must hold. Given a shape of such schemas, `queryReader` reads the query of a request; names match in
- * any case, an empty value counts as absent, and everything that is wrong is refused in one answer.
+ * Query parameters as schemas. Every value arrives as text: each schema here reads that text, and the API's document
+ * shows its format. `queryReader` reads the query of a request by a shape of such schemas; names match in any case, an
+ * empty value counts as absent, and one answer refuses everything that is wrong.
  */
 import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
@@ -17,7 +17,7 @@ type Reader<Shape extends z.ZodRawShape> = (
 export function queryReader<Shape extends z.ZodRawShape>(shape: Shape): Reader<Shape> {
   const schema = z.object(shape);
   const names = Object.keys(shape).map((name) => [name, name.toLowerCase()] as const);
-  // POST /email pays for nothing it does not have.
+  // An operation without parameters costs nothing.
   const nothing = names.length === 0 ? schema.parse({}) : null;
   return (query) => {
     if (nothing !== null) return nothing;
@@ -38,7 +38,7 @@ export function text(description: string, max = 1024) {
   return z.string().max(max, 'is too long').optional().describe(description);
 }
 
-/** An address in its canonical form, or as it is given where it is none: then nothing matches. */
+/** An address in its canonical form, or as given if it is invalid: then nothing matches. */
 export function address(description: string) {
   return z
     .string()
@@ -51,7 +51,7 @@ export function address(description: string) {
     .describe(description);
 }
 
-/** An instant: Unix seconds or ISO 8601, by day or with a time, in UTC where it says no offset; milliseconds come out. */
+/** A time: Unix seconds or ISO 8601, by day or with a time, in UTC without an offset; returned as milliseconds. */
 export function moment(description: string) {
   return z
     .string()
@@ -93,7 +93,7 @@ export function word<const Word extends string>(words: readonly Word[], error?: 
   return z.preprocess(read, z.enum(words, error === undefined ? {} : { error }));
 }
 
-/** Narrows a list to one sender domain; `visible` and `domain` of a call look at it. */
+/** Narrows a list to one sender domain; `visible` and `domain` of a call use it. */
 export const DOMAIN = { Domain: text('Only of this sender domain, one of the token’s', 255) };
 
 export const SINCE = { Since: moment('Not before') };

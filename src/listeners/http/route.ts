@@ -1,7 +1,7 @@
 /**
- * What the server mounts, apart from any HTTP framework: a method, a path, the scope it asks for, what its document says,
- * and a function from a request to an answer. `operation()` makes it from typed values. Refusals are thrown as `AppError`;
- * the server shapes them.
+ * What the server mounts, independent of the HTTP framework: a method, a path, the required scope, its documentation,
+ * and a function from a request to an answer. `operation()` makes it from typed values. Refusals are thrown as
+ * `AppError`; the server turns them into answers.
  */
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
@@ -9,24 +9,24 @@ import { AppError, type ErrorName, type Problem } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Scope } from '../../model/token.ts';
 
-/** Query parameters that carry a key of the caller's own behind this prefix keep the case of that key. */
+/** Query parameters with this prefix contain a key of the caller, whose case is kept. */
 export const METADATA_PREFIX = 'metadata.';
 
 export interface ApiRequest {
   caller: Caller;
   /** Decoded path parameters. */
   params: Readonly<Record<string, string>>;
-  /** Query parameters by lower-case name (but for what follows `METADATA_PREFIX`); the first of a repeated one. */
+  /** Query parameters by lower-case name (except after `METADATA_PREFIX`); the first of a repeated one. */
   query: ReadonlyMap<string, string>;
   /** By lower-case name. */
   header(name: string): string | undefined;
-  /** Inflated bytes; empty where there is none. An operation that waits after it has read them may put nothing here. */
+  /** Inflated bytes; empty if there are none. An operation that waits after reading them may set this to empty. */
   body: Uint8Array;
-  /** Tells of a part of the request that was refused while the whole was answered. */
+  /** Reports a part of the request that was refused although the whole was answered. */
   refused(problem: Problem, domain: string | null): void;
   /** Where it comes from; forwarded addresses are resolved. */
   ip: string;
-  /** For answers that wait: aborted when the client has gone or the listener stops, with which of the two. */
+  /** For answers that wait: aborted when the client disconnects or the listener stops, with the reason. */
   ended(): AbortSignal;
 }
 
@@ -40,7 +40,7 @@ export interface ApiAnswer {
   body: string | Uint8Array | Readable;
 }
 
-/** Octets of JSON that are read on the event loop: nested as deep as can be they take some 25 ms. */
+/** Octets of JSON that are parsed on the event loop: with the deepest nesting this takes some 25 ms. */
 export const SMALL_BODY_BYTES = 512 * 1024;
 
 export interface ApiRoute {
@@ -50,15 +50,15 @@ export interface ApiRoute {
   /** null: any valid token. */
   scope: Scope | null;
   /**
-   * A token that is limited to domains may call it, and meets only what belongs to those. Left out: the operation is about
-   * the whole server, and only tokens of all domains may.
+   * A token limited to domains may call it, and sees only what belongs to those. Absent: the operation is about the
+   * whole server, and only tokens of all domains may call it.
    */
   limitedTokens?: true;
   /** Needs no token and no session, but comes from the dashboard of this server: signing in. `caller` may do nothing. */
   open?: true;
   /** `operationId`: what a generated client calls it. */
   id: string;
-  /** A few words, for lists. */
+  /** A short title, for lists. */
   summary: string;
   /** Sentences in Markdown, as in the reference. */
   description: string;
@@ -66,44 +66,44 @@ export interface ApiRoute {
   query?: z.ZodRawShape;
   body?: {
     schema: z.ZodType;
-    /** A body that is taken as it stands, where what it names exists. */
+    /** A valid body, if what it names exists. */
     example: Readonly<Record<string, unknown>>;
-    /** Nothing at all counts as `{}`. */
+    /** An empty body counts as `{}`. */
     mayBeEmpty?: true;
   };
-  /** 200 where left out. */
+  /** Default 200. */
   status?: 201;
-  /** Of the JSON body; with another `media`, of what it carries. */
+  /** Of the JSON body; with another `media`, of its content. */
   answer: z.ZodType;
   media?: 'message/rfc822' | 'text/event-stream' | 'text/html' | '*/*';
-  /** Headers of the answer beside the common ones, with their meaning. */
+  /** Headers of the answer besides the common ones, with their meaning. */
   headers?: Readonly<Record<string, string>>;
-  /** Takes an Idempotency-Key. */
+  /** Accepts an Idempotency-Key. */
   idempotent?: true;
-  /** Refusals beside those that any operation with such a path, query and body has. */
+  /** Refusals besides those of any operation with such a path, query and body. */
   errors?: readonly ErrorName[];
-  /** Each request takes one send of the token's rate, or is refused where none is left and takes its sends itself. */
+  /** Each request counts towards the token's send rate and is refused if none is left, or counts its sends itself. */
   countsAsSend?: true | 'by-message';
-  /** Its body may be as large as a message, and is read in a worker where it is; all others have `SMALL_BODY_BYTES`. */
+  /** Its body may be as large as a message, and is then read in a worker; all others have `SMALL_BODY_BYTES`. */
   takesLargeBody?: true;
-  /** The answer has no end of its own: HEAD does not exist for it. */
+  /** The answer never ends by itself, so there is no HEAD. */
   endless?: boolean;
   handle(request: ApiRequest): Promise<ApiAnswer> | ApiAnswer;
 }
 
-/** A route without authentication of ours, at the root of the same port (health, keys, tracking). */
+/** A route without our authentication, at the root of the same port (health, keys, tracking). */
 export interface PlainRoute {
   method: 'GET' | 'POST';
   /** From the root, e.g. `/healthz`. */
   path: string;
   /** Answered also while the listener stops (health). */
   whileStopping?: boolean;
-  /** Octets of a request body; the listener's own limit where left out. */
+  /** Octets of a request body; default: the listener's own limit. */
   maxBodyBytes?: number;
   handle(request: {
     /** HEAD is given to the route of GET. */
     method: string;
-    /** Asked for, without the port; forwarded ones resolved. */
+    /** The requested host, without the port, also behind a trusted proxy. */
     host: string;
     params: Readonly<Record<string, string>>;
     query: ReadonlyMap<string, string>;
@@ -120,7 +120,7 @@ export function json(value: unknown, status = 200, headers?: Readonly<Record<str
     : { status, headers, body: JSON.stringify(value) };
 }
 
-/** An instant as the API writes it: ISO 8601, UTC, milliseconds. */
+/** A time as the API writes it: ISO 8601, UTC, milliseconds. */
 export function isoTime(at: number): string {
   return new Date(at).toISOString();
 }

@@ -1,13 +1,13 @@
 /**
- * How many octets of request bodies are held at once, over all requests: each body is bounded by itself, their number
- * is not. Given a bound, each request opens a share, takes what it reads from it, and gives everything back when its
- * answer is through. What does not fit is the caller's to refuse; a lone body always fits.
+ * Limits how many octets of request bodies are in memory over all requests: each body has its own limit, but their
+ * number has none. Each request opens a share, takes what it reads from it, and returns everything when its answer is
+ * sent. The caller refuses what does not fit; a single body always fits.
  */
 
 export interface BodyShare {
-  /** Takes `bytes` more, or nothing and false where they do not fit. */
+  /** Takes `bytes` more; false, without taking any, if they do not fit. */
   take(bytes: number): boolean;
-  /** Gives back all that was taken. Repeating is harmless. */
+  /** Returns everything that was taken. May be repeated. */
   end(): void;
 }
 

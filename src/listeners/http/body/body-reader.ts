@@ -1,7 +1,7 @@
 /**
- * Reads the body of a request: bounded before it is read (Content-Length), while it is read, and after inflation.
- * Given the raw stream, it leaves one buffer. A body that stops coming is given up with 408, so that a slow sender
- * holds nothing for long. Too large a body is refused at once and its rest is thrown away by the server.
+ * Reads the body of a request; its size is checked before reading (Content-Length), while reading, and after inflation.
+ * Returns one buffer. If a body stops arriving, the request gets a 408, so that a slow sender does not occupy memory
+ * for long. A body that is too large is refused at once, and the server drops the rest.
  */
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
@@ -13,13 +13,13 @@ import type { BodyShare } from './body-budget.ts';
 const inflate = promisify(gunzip);
 const EMPTY = new Uint8Array(0);
 
-/** A body must arrive at this pace, measured every `PACE_CHECK_MS`. */
+/** The minimum speed of a body, measured every `PACE_CHECK_MS`. */
 const MIN_BYTES_PER_CHECK = 4096;
 const PACE_CHECK_MS = 10_000;
 
 /**
- * Throws AppError body-too-large, content-encoding, request-timeout, http-malformed (the sender went away) or
- * unavailable (too much is held for other requests). `share` ends with the request, not here.
+ * Throws AppError body-too-large, content-encoding, request-timeout, http-malformed (the client disconnected) or
+ * unavailable (too much is in memory for other requests). `share` ends with the request, not here.
  */
 export async function readBody(
   stream: IncomingMessage,
@@ -28,7 +28,7 @@ export async function readBody(
   const encoding = contentEncoding(stream.headers['content-encoding']);
   const announced = Number(stream.headers['content-length'] ?? 0);
   if (announced > options.maxBytes) throw new AppError('body-too-large');
-  // Node tells of the end one turn after the last octet: what was announced has arrived before.
+  // Node reports the end one turn after the last octet; all announced octets have arrived before.
   const whole = stream.complete || (announced > 0 && stream.readableLength >= announced);
   const raw = whole ? takeWhole(stream, options) : await collect(stream, options);
   if (encoding === 'identity' || raw.length === 0) return raw;
@@ -51,7 +51,7 @@ function contentEncoding(header: string | undefined): 'identity' | 'gzip' {
   throw new AppError('content-encoding', { message: 'Content-Encoding may be gzip or absent' });
 }
 
-/** A small body has arrived with its headers: one read takes all of it, without timers and events. */
+/** A small body arrives with its headers: one read takes all of it, without timers and events. */
 function takeWhole(
   stream: IncomingMessage,
   { maxBytes, share }: { maxBytes: number; share: BodyShare },

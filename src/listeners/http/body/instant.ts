@@ -1,4 +1,4 @@
-/** An instant in a request body: ISO 8601 with an offset, or Unix seconds; milliseconds come out. */
+/** A time in a request body: ISO 8601 with an offset, or Unix seconds; returned as milliseconds. */
 import { z } from 'zod';
 import { parseInstant } from '../../../lib/instant.ts';
 

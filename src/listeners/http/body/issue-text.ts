@@ -1,12 +1,12 @@
 /**
- * What is wrong with one member of a body, as a sentence that begins with its documented name. Given an issue of a schema;
- * its own words stand where it has any, and where it has none, what the schema asks for.
+ * The problem of one member of a body, as a sentence that begins with its documented name. Uses the message of the
+ * schema if it has one, otherwise what the schema requires.
  */
 import type { z } from 'zod';
 import { ERRORS, type ErrorName, type Problem } from '../../../lib/errors.ts';
 import { pointerSegment } from './problem-list.ts';
 
-/** Words of ours that go on from the name of the member; others stand behind a colon. */
+/** Messages that continue after the member's name; others follow a colon. */
 const GOES_ON = /^(?:is|must|may|has|holds|needs|lies|cannot)\b/;
 
 /** An issue as a problem of the request; a custom one may name its error in `params.problem`. */
@@ -21,7 +21,7 @@ function isErrorName(name: string): name is ErrorName {
   return Object.hasOwn(ERRORS, name);
 }
 
-/** `Reason is one of Bounce, Manual`, without a point at its end. */
+/** `Reason is one of Bounce, Manual`, without a full stop. */
 export function issueText(issue: z.core.$ZodIssue): string {
   const last = issue.path.findLast((part) => typeof part === 'string');
   const place = issue.path.at(-1);
@@ -32,7 +32,7 @@ export function issueText(issue: z.core.$ZodIssue): string {
 }
 
 function wordsOf(issue: z.core.$ZodIssue): string {
-  // What the schema itself says is lower case; the library's own texts are not.
+  // Messages of our schemas are in lower case; those of the library are not.
   if (/^[a-z]/.test(issue.message)) return issue.message;
   switch (issue.code) {
     case 'invalid_value':

@@ -1,12 +1,12 @@
 /**
- * Turns the bytes of a request body into a JSON object: UTF-8 with or without a byte order mark, nothing else.
- * Invalid UTF-8, malformed JSON and anything but an object at the top give null. Depth is no danger here: the
- * engine's parser does not recurse, and no reader in this folder does either.
+ * Reads the bytes of a request body as a JSON object: UTF-8 with or without a byte order mark. Invalid UTF-8, malformed
+ * JSON and anything except an object at the top give null. Deep nesting is harmless: neither the parser nor any reader
+ * here is recursive.
  */
 import { isUtf8 } from 'node:buffer';
 import { isJsonObject, type JsonObject } from './json-properties.ts';
 
-/** The text of the body without its byte order mark, or null where it is not UTF-8. */
+/** The text of the body without its byte order mark, or null if it is not UTF-8. */
 export function bodyText(body: Uint8Array): string | null {
   if (!isUtf8(body)) return null;
   const start = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
@@ -24,8 +24,8 @@ export function parseJsonObject(text: string): JsonObject | null {
 }
 
 /**
- * Why `text` gave null above, for whoever wrote it: where the parser stopped, if it tells, and nothing of the text
- * itself. Parses again; asked only for what is refused.
+ * Why `text` gave null above: where the parser stopped, if known, without any part of the text. Parses again; only for
+ * refused bodies.
  */
 export function jsonProblem(text: string): string {
   if (text.trim() === '') return 'The body is empty; it must be a JSON object';

@@ -1,6 +1,6 @@
 /**
- * Whether a request's Content-Type means JSON: `application/json` or any `+json`, with any parameters; absent counts
- * as JSON. Bodies that are empty are not asked.
+ * Whether a request's Content-Type is JSON: `application/json` or any `+json`, with any parameters; absent counts as
+ * JSON. Not called for empty bodies.
  */
 import { AppError } from '../../../lib/errors.ts';
 

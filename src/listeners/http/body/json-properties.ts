@@ -1,15 +1,14 @@
 /**
- * Reads the properties of one JSON object by their documented names.
- * Names match ASCII-case-insensitively; the exact spelling wins; two other spellings of one name are reported;
- * null counts as absent; unknown names are reported only in strict mode. Keys are looked up in tables, never
- * assigned onto an object, so `__proto__` and its like are plain data.
+ * Reads the properties of one JSON object by their documented names. Names match in any ASCII case; the exact spelling
+ * wins; two other spellings of one name are reported; null counts as absent; unknown names are reported only in strict
+ * mode. Keys are looked up in tables, never assigned to an object, so `__proto__` is ordinary data.
  */
 import { pointerSegment } from './problem-list.ts';
 
-/** Unknown names of one object that are worth reporting. */
+/** The most unknown names of one object that are reported. */
 const MAX_UNKNOWN = 25;
 
-/** How a name was given: not at all, as documented, in another spelling, in two others and not as documented. */
+/** How a name was given: absent, as documented, in another spelling, in two others and not as documented. */
 const ABSENT = 0;
 const EXACT = 1;
 const OTHER = 2;
@@ -31,7 +30,7 @@ export type PropertyReport = (
   message: string,
 ) => void;
 
-/** A table for `names`, to be made once and kept. */
+/** A table for `names`, to be created once and kept. */
 export function propertyTable(names: readonly string[]): PropertyTable {
   return {
     names,
@@ -55,7 +54,7 @@ export function readProperties(
 ): unknown[] {
   const count = table.names.length;
   const values: unknown[] = new Array(count).fill(undefined);
-  // How each name was given so far, and whether any came in two other spellings.
+  // How each name was given so far, and whether any had two other spellings.
   const seen = new Uint8Array(count);
   let clashes = false;
   let unknown = 0;
@@ -93,7 +92,7 @@ export function readProperties(
   return values;
 }
 
-/** Only ASCII may be folded: U+212A KELVIN SIGN lower-cases to an ordinary k. */
+/** Only ASCII may be lower-cased: U+212A KELVIN SIGN becomes an ordinary k. */
 function isShortAscii(key: string, longest: number): boolean {
   if (key.length > longest) return false;
   for (let i = 0; i < key.length; i++) if (key.charCodeAt(i) > 127) return false;

@@ -1,7 +1,7 @@
 /**
- * Bodies of the operations beyond POST /email, read with Zod schemas: property names match ASCII-case-insensitively at
- * the top level, null counts as absent, unknown ones are ignored unless the request asks for strict handling. Given a
- * schema it leaves a typed value, or throws one AppError with every problem and its pointer.
+ * Reads bodies of operations other than POST /email with Zod schemas: property names match in any ASCII case at the top
+ * level, null counts as absent, unknown ones are ignored unless the request asks for strict handling. Returns a typed
+ * value, or throws one AppError with every problem and its pointer.
  */
 import type { z } from 'zod';
 import { AppError } from '../../../lib/errors.ts';
@@ -13,7 +13,7 @@ import { type JsonObject, propertyTable, readProperties } from './json-propertie
 import { prefersStrict } from './prefer.ts';
 import { createProblemList, MAX_PROBLEMS } from './problem-list.ts';
 
-/** The body as `schema` says. A custom issue may name its error in `params.problem`. */
+/** The body by `schema`. A custom issue may name its error in `params.problem`. */
 export function readJsonBody<Shape extends z.ZodRawShape>(
   request: ApiRequest,
   schema: z.ZodObject<Shape>,
@@ -23,7 +23,7 @@ export function readJsonBody<Shape extends z.ZodRawShape>(
   return readJsonBytes(request.body, schema, { strict: prefersStrict(request.header('prefer')), mayBeEmpty });
 }
 
-/** The same of bytes alone. */
+/** The same for bytes. */
 export function readJsonBytes<Shape extends z.ZodRawShape>(
   body: Uint8Array,
   schema: z.ZodObject<Shape>,
@@ -39,7 +39,7 @@ export function readJsonBytes<Shape extends z.ZodRawShape>(
   );
   const result = schema.safeParse(given);
   if (!result.success) {
-    // A rule over several members comes last, wherever its member stands.
+    // Rules over several members come last.
     const place = (issue: z.core.$ZodIssue) => table.names.indexOf(String(issue.path[0]));
     const issues = [...result.error.issues].sort((a, b) => place(a) - place(b));
     for (const issue of issues) problems.items.push(problemOf(issue));

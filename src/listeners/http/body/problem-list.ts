@@ -1,14 +1,14 @@
 /**
- * Collects what is wrong with a request while its fields are read, in documented field order.
- * Given problems one by one, it keeps a bounded number of them, so that a hostile body with a million mistakes
- * costs no more than a body with a few. Readers go on after a mistake: the caller sees all of them in one answer.
+ * Collects the problems of a request while its fields are read, in documented order. Keeps a limited number, so that a
+ * hostile body with a million mistakes costs no more than one with a few. Readers continue after a mistake: one answer
+ * reports all of them.
  */
 import type { ErrorName, Problem } from '../../../lib/errors.ts';
 
 /** How many problems one answer lists. */
 export const MAX_PROBLEMS = 25;
 
-/** Kept while reading: a little more than is shown, because late findings are put in order at the end. */
+/** Kept while reading: a few more than are shown, because later ones may sort first. */
 const MAX_KEPT = 100;
 
 export interface ProblemList {
@@ -32,7 +32,7 @@ export function createProblemList(): ProblemList {
   };
 }
 
-/** The first 25, ordered by the place of their first pointer segment in `fieldOrder`; unknown ones last. */
+/** The first 25, sorted by the position of their first pointer segment in `fieldOrder`; unknown ones last. */
 export function inFieldOrder(items: readonly Problem[], fieldOrder: readonly string[]): Problem[] {
   const rank = (problem: Problem) => {
     const name = problem.field?.split('/', 2)[1] ?? '';

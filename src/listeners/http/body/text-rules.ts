@@ -1,6 +1,6 @@
 /**
- * Small facts about texts from outside that several field readers ask for: control characters, lengths in
- * characters and octets. Each is one pass, and cheap for the short texts that real requests hold.
+ * Properties of untrusted texts that several field readers need: control characters, lengths in characters and octets.
+ * One pass each, fast for short texts.
  */
 
 /** C0 controls (CR, LF, NUL, TAB …). With `deleteToo`, DEL counts as well. */

@@ -1,7 +1,6 @@
 /**
- * What needs attention, gathered: each kind of trouble from the part that knows of it, as sentences with what helps.
- * Given those parts and what the caller may see; a bounded number of each kind. How much mail each concerns is counted
- * from figures that are kept, over the queues that are due first.
+ * What needs attention: each kind of problem from the part that knows it, as sentences with what helps; a limited
+ * number of each kind. How much mail each concerns is taken from stored counts, over the queues that are due first.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Webhook } from '../../../model/webhook.ts';
@@ -18,7 +17,7 @@ import { isoTime, isoTimeOrNull } from '../route.ts';
 import type { AttentionAnswer, AttentionItem } from './attention-answer.ts';
 import type { Traffic } from './traffic.ts';
 
-/** Something that keeps this server from its work, or may soon. */
+/** A problem of this server, now or soon. */
 export interface ServerProblem {
   name: string;
   /** false: it does not work now. */
@@ -38,7 +37,7 @@ export interface AttentionDeps {
   clock: Clock;
 }
 
-/** What the caller may be told. */
+/** What the caller may see. */
 export interface AttentionView {
   domains?: readonly string[];
   mayDomains: boolean;
@@ -54,7 +53,7 @@ const MAX_OF_A_KIND = 20;
 /** Queues whose waiting recipients are counted. */
 const MAX_QUEUES = 5_000;
 const MAX_CHANGES = 200;
-/** A call of a webhook fails now and then. */
+/** A single failed call of a webhook is normal. */
 const FAILING_MS = 10 * 60_000;
 const SHOWN_REPLY = 300;
 
@@ -107,7 +106,7 @@ export async function gatherAttention(deps: AttentionDeps, view: AttentionView):
   };
 }
 
-/** What waits in memory is leased in the store, and not counted there. */
+/** Mail in memory is leased in the store, and not counted there. */
 function memoryCounts(traffic: Pick<Traffic, 'waits'>): WaitingCount[] {
   return traffic.waits.queues().map(({ lane, senderDomain, recipientDomain, sandbox, createdAt }) => ({
     ...{ lane, senderDomain, recipientDomain, sandbox, waiting: createdAt.length },

@@ -1,8 +1,7 @@
 /**
- * Second thoughts about accepted mail: POST /email/{MessageID}/cancel stops what still waits, …/retry queues again what
- * failed, bounced or was deferred. Given the caller's domains; leaves changed recipients with their events, and wakes
- * the queue, which would otherwise find what is due at its next sweep only. What is being sent at that moment is never
- * touched; whoever is on the suppression list by now stays out.
+ * POST /email/{MessageID}/cancel stops what still waits, …/retry queues again what failed, bounced or was deferred.
+ * Changed recipients get their events, and the queue is woken, which would otherwise find due rows only at its next
+ * sweep. What is being sent is never changed; recipients that are suppressed meanwhile stay out.
  */
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
@@ -47,14 +46,14 @@ interface Deps {
   store: Store;
   clock: Clock;
   random: Random;
-  /** Told where recipients are due now, and gives up what waits in memory. */
+  /** Called when recipients are due now; releases what waits in memory. */
   queue: Pick<Queue, 'wake' | 'changing'>;
   /** Told where events with webhook calls were stored. */
   eventsStored(): void;
   traffic: Pick<Traffic, 'heldBy' | 'closedFor' | 'tryNow'>;
 }
 
-/** The two operations. `maxAgeMs`: give-up age that replaces the lanes', null = theirs. */
+/** The two operations. `maxAgeMs`: maximum age for all lanes, null = each lane's own. */
 export function cancelRetryOperations(deps: Deps, options: { maxAgeMs: number | null }): readonly ApiRoute[] {
   const { store, clock, random } = deps;
 
@@ -197,7 +196,7 @@ function toClosed({
   return { Site: site, Reason: reason.replace(/^path: /, ''), Until: isoTimeOrNull(until) };
 }
 
-/** With the epoch of its lease, where it was given up for the change. */
+/** With the epoch of its lease, if it was released for the change. */
 export function underLease<One extends { deliveryId: number }>(
   one: One,
   leases: ReadonlyMap<number, number>,
@@ -206,7 +205,7 @@ export function underLease<One extends { deliveryId: number }>(
   return epoch === undefined ? one : { ...one, epoch };
 }
 
-/** The store decides; this only spares it the rows that can never be meant. */
+/** The store decides; this only excludes rows that can never be retried. */
 function isRetryable(row: RecipientView, now: number): boolean {
   const status = recipientStatus(row, now);
   return status === 'Failed' || status === 'Bounced' || status === 'Deferred' || status === 'Held';

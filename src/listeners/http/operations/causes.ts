@@ -66,15 +66,15 @@ interface Deps {
 }
 
 const COUNT_UP_TO = 10_000;
-/** Recipients that one request queues again, or looks at where many are left out: a second's work, or some. */
+/** Recipients that one request queues again, or examines if many are left out: about a second. */
 const MAX_RESENT = 2_000;
 const MAX_LOOKED_AT = 20_000;
 const PORTION = 200;
 const PAGES = paging('causes', z.object({ lastSeen: z.int(), id: z.int() }));
-/** The member behind which resending goes on. */
+/** The member after which resending continues. */
 const MEMBER = 'cause-members';
 
-/** The three operations. `maxAgeMs`: give-up age that replaces the lanes', null = theirs. */
+/** The three operations. `maxAgeMs`: maximum age for all lanes, null = each lane's own. */
 export function causeOperations(deps: Deps, options: { maxAgeMs: number | null }): readonly ApiRoute[] {
   const { store, clock } = deps;
   return [
@@ -147,7 +147,7 @@ export function causeOperations(deps: Deps, options: { maxAgeMs: number | null }
     return cause;
   }
 
-  /** Whoever says that it is mended does not wait for the pause that the fault brought about. */
+  /** A person who says that the cause is fixed does not wait for the pause that it caused. */
   async function endPauses({ category, senderDomain }: CauseView): Promise<void> {
     for (const { id, param, rule, key } of deps.traffic.overrides.list()) {
       const own = senderDomain !== '' && key.startsWith(`${senderDomain}@`);

@@ -1,7 +1,7 @@
 /**
- * GET /doctor: every check again, of this server and of its sender domains, each with its fix, and the
- * records of each domain as a zone file takes them. For admin tokens of all domains, since what it says of the server
- * is everybody's. A domain that was looked at a moment ago is shown as it was found then.
+ * GET /doctor: runs every check of this server and of its sender domains, each with its fix, and shows the records of
+ * each domain as lines of a zone file. For admin tokens of all domains, since the server is shared. A domain that was
+ * checked a moment ago is shown with that result.
  */
 
 import { z } from 'zod';
@@ -38,7 +38,7 @@ const doctorAnswer = z
 export type DoctorDomainItem = Answer<typeof doctorDomain>;
 export type DoctorAnswer = Answer<typeof doctorAnswer>;
 
-/** Looked at in one call; of more the others are shown as they were found last. */
+/** Domains checked per call; others are shown with their last result. */
 const MAX_EXAMINED = 50;
 const AT_ONCE = 4;
 const FRESH_MS = 10_000;

@@ -1,4 +1,4 @@
-/** What the checks of a sender domain found, and what changed between them, in the words of the API. */
+/** The results of the checks of a sender domain, and what changed between them, as the API shows them. */
 import { z } from 'zod';
 import type { Domain } from '../../../model/domain.ts';
 import { readChanges } from '../../../policy/domains/doctor/changes.ts';

@@ -1,6 +1,6 @@
 /**
- * The settings of a sender domain in the API's words: one table says for each how it is read from a request and shown
- * in an answer. A new setting is a member of `DomainSettings` (model/domain.ts) with its default, and a row here; POST and
+ * The settings of a sender domain in the API: one table says for each how it is read from a request and shown in an
+ * answer. A new setting is a member of `DomainSettings` (model/domain.ts) with its default, and a row here; POST and
  * PATCH, GET, the reference and the command line follow.
  */
 import { z } from 'zod';
@@ -10,18 +10,18 @@ import { count } from '../answer-schemas.ts';
 
 /** A row; only its types are checked here. */
 function setting<Shown extends z.ZodType>(row: {
-  /** What a request may say; the outcome is what changes. */
+  /** Reads the value of a request; returns the change. */
   read: z.ZodType<DomainSettingsPatch>;
-  /** What an answer says. */
+  /** The schema of the value in an answer. */
   shown: Shown;
   show(settings: DomainSettings): z.output<Shown>;
-  /** For the reference: what may be given, and what it does. */
+  /** For the reference: possible values, and their effect. */
   meaning: string;
 }) {
   return row;
 }
 
-/** Ten years, the longest anything is kept by age. */
+/** Ten years, the longest retention by age. */
 const MAX_DAYS = 3650;
 
 const days = (least: number) => z.number().int().min(least).max(MAX_DAYS).nullable().optional();
@@ -125,7 +125,7 @@ function bySetting<Values extends { [Name in keyof Settings]: unknown }>(
   return Object.fromEntries(NAMES.map((name) => [name, of(DOMAIN_SETTINGS[name])])) as Values;
 }
 
-/** The settings as members of a request's schema, all optional; `settingsPatch` joins what they leave. */
+/** The settings as members of a request's schema, all optional; `settingsPatch` joins their changes. */
 export const SETTINGS_SHAPE = bySetting<{
   [Name in keyof Settings]: z.ZodOptional<z.ZodType<DomainSettingsPatch>>;
 }>(({ read, meaning }) => read.optional().describe(meaning));
@@ -135,7 +135,7 @@ export const SHOWN_SETTINGS = bySetting<{ [Name in keyof Settings]: Settings[Nam
   ({ shown }) => shown,
 );
 
-/** The change that a request asks for; null where it names no setting. */
+/** The change that a request asks for; null if it names no setting. */
 export function settingsPatch(
   body: { [Name in keyof Settings]?: DomainSettingsPatch | undefined },
 ): DomainSettingsPatch | null {

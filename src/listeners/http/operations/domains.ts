@@ -1,7 +1,7 @@
 /**
- * Sender domains: list, add, show with the DNS records to publish, check now, change, rotate its key, remove.
- * A token acts on its own domains only; only a token for all domains can add one that no token named before. A check asks
- * the DNS of strangers, so each domain may ask once in ten seconds.
+ * Sender domains: list, add, show with the DNS records to publish, check now, change, rotate the key, remove. A token
+ * acts only on its own domains; only a token for all domains can add one that no token names. A check queries the DNS
+ * of others, so each domain may be checked once in ten seconds.
  */
 
 import { z } from 'zod';
@@ -81,7 +81,7 @@ const unavailable = z
   .meta({ deprecated: true, description: 'Not available in this version: refused' })
   .optional();
 
-/** Documented, and not there yet; a row of the table of settings takes the place of its name here. */
+/** Documented, but not supported yet; a row in the table of settings replaces its name here. */
 const UNAVAILABLE = {
   DkimSelector: unavailable,
 };
@@ -152,7 +152,7 @@ export function domainOperations(deps: {
             message: 'This token does not hold that domain',
           });
         }
-        // The operator's own word replaces the DNS proof; nobody else's does.
+        // Only the operator's declaration can replace the DNS proof.
         if (body.Verified === true) requireOperator(caller);
         const domain = await domains.add({
           name,
@@ -226,7 +226,7 @@ export function domainOperations(deps: {
       answer: nothing,
       handle: async ({ caller, params }) => {
         const domain = await ownDomain(caller, params.name);
-        // Added again it would have none.
+        // A domain that is removed and added again would have no quota.
         if (Object.values(domain.settings.quota).some((limit) => limit !== null)) requireOperator(caller);
         if (!(await domains.remove(domain.name))) throw refuse('not-found');
         return {};
@@ -306,13 +306,13 @@ function requireOperator(caller: Caller): void {
   requireAllDomains(caller);
 }
 
-/** A quota is what the operator grants: nobody raises their own. */
+/** The operator grants quotas: nobody can raise their own. */
 function allowedPatch(caller: Caller, domain: string, patch: DomainSettingsPatch): DomainSettingsPatch {
   if (patch.quota !== undefined) requireOperator(caller);
   return ownHosts(domain, patch);
 }
 
-/** A return path under another name would say on behalf of somebody else where bounces go, and align with nothing. */
+/** A return path under another name would claim where bounces of others go, and would not be aligned. */
 function ownHosts(domain: string, patch: DomainSettingsPatch): DomainSettingsPatch {
   const bounces = patch.returnPathHost ?? domain;
   if (bounces !== domain && !bounces.endsWith(`.${domain}`)) {
@@ -321,7 +321,7 @@ function ownHosts(domain: string, patch: DomainSettingsPatch): DomainSettingsPat
       message: `ReturnPathHost: give ${domain} or a host below it, such as bounces.${domain}`,
     });
   }
-  // A CNAME cannot stand beside other records, so the domain itself is none.
+  // A CNAME excludes other records, so the domain itself cannot be one.
   const links = patch.trackingHost ?? null;
   if (links !== null && !links.endsWith(`.${domain}`)) {
     throw new AppError('invalid-parameter', {

@@ -1,8 +1,8 @@
 /**
- * POST /erase: a person's data removed, for administrators of all domains. What still waits for the person
- * is canceled first; then every message that names them is masked, page by page, and events that belong to no message as well, and the
- * free pages of the database are overwritten: all in one request, or in several that each look at so many. Asked again it finds what an interruption left,
- * and what was on its way the last time.
+ * POST /erase: erases a person's data, for administrators of all domains. First what still waits for the person is
+ * canceled; then every message that names them is masked, page by page, and events without a message, and the free
+ * pages of the database are overwritten: in one request, or in several with a limit each. A repetition finds what an
+ * interrupted one left, and what was being sent before.
  */
 
 import { z } from 'zod';
@@ -50,14 +50,14 @@ const ERASE = z.object({
 const PAGE = 500;
 const STEP = 8;
 const SCRUB_STEP_BYTES = 1_048_576;
-/** Free pages that one request of several overwrites, as long as looking at its messages takes. */
+/** Free pages that one of several requests overwrites; takes as long as reading its messages. */
 const SCRUB_PORTION_BYTES = 64 * 1_048_576;
 /** The one operation. */
 export function eraseOperation(deps: {
   store: Store;
   clock: Clock;
   random: Random;
-  /** Gives up what waits in memory. */
+  /** Releases what waits in memory. */
   queue: Pick<Queue, 'changing'>;
 }): ApiRoute {
   const { store, clock, random } = deps;
@@ -112,7 +112,7 @@ export function eraseOperation(deps: {
         return { ...answer, Share, NextCursor: cursorText('erase', { message: afterSeq }) };
       }
     }
-    // Bounded by what the server keeps beside mail, and gone through again by whoever is cut off here.
+    // Limited by what the server stores besides mail; a repetition after an interruption starts again.
     for (let place: ElsewherePlace | null | undefined; place !== null; ) {
       const asked = { address, proposedKey: random.bytes(32), from: place ?? null, limit: PAGE };
       const done: Awaited<ReturnType<Store['eraseElsewhere']>> = await store.eraseElsewhere(asked);
@@ -121,7 +121,7 @@ export function eraseOperation(deps: {
     return eraseLoose(answer, address, null, limit);
   }
 
-  /** Events that belong to no message: a transaction for some hundred, as for messages. */
+  /** Events without a message: one transaction for some hundred, as for messages. */
   async function eraseLoose(
     answer: EraseAnswer,
     address: string,
@@ -142,7 +142,7 @@ export function eraseOperation(deps: {
     }
   }
 
-  /** Free pages keep what stood in them until they are overwritten. */
+  /** Free pages keep their old content until they are overwritten. */
   async function scrubbed(answer: EraseAnswer, limit: number | undefined): Promise<EraseAnswer> {
     for (let bytes = 0; await store.scrub({ bytes: SCRUB_STEP_BYTES }); bytes += SCRUB_STEP_BYTES) {
       if (limit !== undefined && bytes >= SCRUB_PORTION_BYTES) {

@@ -1,6 +1,6 @@
 /**
- * GET /events/stream: events as they happen, as server-sent events. Each carries its seq as `id`, so a client that comes
- * back with `Last-Event-ID` misses nothing; without one it begins with what happens from now on.
+ * GET /events/stream: events as they happen, as server-sent events. Each has its seq as `id`, so a client that
+ * reconnects with `Last-Event-ID` misses nothing; without it, the stream begins now.
  */
 
 import { z } from 'zod';
@@ -83,7 +83,7 @@ export function eventStreamOperation(
         newest: () => store.lastEventSeq(),
         subscribe: deps.onStored,
         async after(seq) {
-          // Read before the events: whatever is not among them up to here does not match.
+          // Read before the events: everything up to here that is not among them does not match.
           const upTo = await store.lastEventSeq();
           const { events, next } =
             upTo > seq

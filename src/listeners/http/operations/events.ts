@@ -1,6 +1,6 @@
 /**
- * GET /events, the core list, in the frozen shape. Given the caller's domains and filters, it answers newest first, or oldest
- * first behind a place; the places to go on from travel in headers.
+ * GET /events, the specified list, in its fixed format. Answers newest first, or oldest first after a position; the
+ * positions to continue from are in headers.
  */
 
 import { z } from 'zod';
@@ -52,25 +52,23 @@ const eventList = z
   .meta({ id: 'EventList' });
 
 const MAX_COUNTED = 10_000;
-/** Events that `StartFrom` passes over; each page walks them anew. */
+/** Events that `StartFrom` skips; each page reads them again. */
 const MAX_OFFSET = 100_000;
 /** Events that one read looks at: some ten milliseconds. */
 const LOOK = 4_000;
 const LIST = 'events';
-/** A place in the order of events. */
+/** A position in the order of events. */
 const PLACE = z.object({ at: z.int(), seq: z.int() });
 const TOO_FAR = `passes over at most ${MAX_OFFSET} events: go on with Before, which X-Next-Before of each page names`;
 const LATEST_SECONDS = 253_402_300_799;
 const NO_PLACE = { City: '', Region: '', Country: '' } as const;
 
-/** Kinds that concern a recipient of a message: only these fit the frozen shape. */
+/** Kinds that concern a recipient of a message: only these fit the fixed format. */
 const MAIL_KINDS = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) =>
   EVENT_KINDS[kind].payloadType?.startsWith('email.'),
 );
 
-/**
- * Kinds by the word of the list, or a webhook's word for them. `failed` covers bounces too, as clients expect.
- */
+/** Kinds by the name in the list, or a webhook's name for them. `failed` includes bounces, as clients expect. */
 const kindsByWord = z
   .string()
   .max(64, 'is too long')
@@ -135,7 +133,7 @@ export function eventListOperation({ store }: { store: Store }): ApiRoute {
           recipient: query.Recipient,
           tag: query.Tag,
           since: StartDate === undefined ? undefined : StartDate * 1000,
-          // The last second belongs to the range; the store's end does not.
+          // The last second belongs to the range; the store's end is exclusive.
           until: EndDate === undefined ? undefined : (EndDate + 1) * 1000,
           afterSeq: After,
         }),
@@ -169,12 +167,12 @@ export function eventListOperation({ store }: { store: Store }): ApiRoute {
         TotalRecords: Math.min(counted + rest, MAX_COUNTED),
         Events: found.rows.map(({ item }) => item),
       };
-      // The body is frozen, so the places to go on from travel beside it.
+      // The body is fixed, so the positions to continue from are in headers.
       return withHeaders(answer, placesOf(found, isOnward));
     },
   });
 
-  /** How many match behind a place, up to `upTo` or as far as the looks go, and the place behind them. */
+  /** How many match after a position, up to `upTo` or as far as the steps go, and the position after them. */
   async function countBehind(
     filter: EventLook,
     upTo: number,
@@ -206,7 +204,7 @@ function placesOf(
   };
 }
 
-/** The frozen shape. */
+/** The fixed format. */
 export function toRecord(event: EventView): Answer<typeof record> {
   const lists = event.message?.lists;
   return {

@@ -1,7 +1,7 @@
 /**
- * When the operator, or a guard-rail, held a message's mail and let it go, as entries of its timeline. A hold keeps
- * back everything it fits, so nothing is written to any recipient: each is kept once, for a time after its end too, and
- * put to a message when somebody looks.
+ * When the operator, or a guard-rail, held a message's mail and released it, as entries of its timeline. A hold applies
+ * to all mail that matches, so nothing is written to recipients: each hold is stored once, also for a time after it
+ * ended, and added to a timeline on request.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import { type HoldMatch, isFor, siteNames } from '../../../policy/limits/holds.ts';
@@ -11,20 +11,20 @@ import { sharedEntry } from './shared-entry.ts';
 import type { TimelineEntry } from './timeline-entry.ts';
 import type { Traffic } from './traffic.ts';
 
-/** Holds that are looked at for one message; the newest. */
+/** Holds examined for one message; the newest. */
 const MAX_HOLDS = 100;
-/** Recipient domains whose site is asked for, for holds that go by it. */
+/** Recipient domains whose site is looked up, for holds with a site. */
 const MAX_SITES = 20;
 
-/** Those of a message that go by one domain and one route. */
+/** The recipients of a message with one domain and one route. */
 interface Group {
   recipientDomain: string;
   routeKey: string;
-  /** When the last of them came to its end; Infinity = one waits. */
+  /** When the last of them became final; Infinity = one waits. */
   endedAt: number;
 }
 
-/** `held` and `released` from `from` on and before `to`, oldest first. Only what some recipient was waiting for. */
+/** `held` and `released` between `from` and `to`, oldest first. Only what applied to a waiting recipient. */
 export async function holdEntries(
   deps: { store: Pick<LimitStore, 'listPastHolds'>; traffic: Pick<Traffic, 'sitesOf'>; clock: Clock },
   message: MessageView,
@@ -86,7 +86,7 @@ function released(hold: StoredHoldTime, at: number): TimelineEntry {
   return sharedEntry('released', hold.id, { at, until: null, reason: `${whose(hold)}${how}${hold.reason}` });
 }
 
-/** Where a hold is not for all of a message. */
+/** Named if a hold does not apply to the whole message. */
 function whose({ recipientDomain, site }: HoldMatch): string {
   const to = recipientDomain ?? site;
   return to === null ? '' : `mail to ${to}: `;

@@ -1,6 +1,6 @@
 /**
- * Mail that a person keeps back: GET /queue/holds, POST /queue/hold and POST /queue/release. What is held waits
- * with the reason it was given and still expires in its time.
+ * Holds of a person: GET /queue/holds, POST /queue/hold and POST /queue/release. Held mail waits with the given reason
+ * and still expires at its time.
  */
 
 import { z } from 'zod';

@@ -1,11 +1,8 @@
-/**
- * The queues of the store with what waits in memory put to them, so that an answer about what waits holds all of it.
- * Pure.
- */
+/** Adds mail that waits in memory to the queues of the store, so that an answer about waiting mail is complete. */
 import type { MemoryQueue } from '../../../pipeline/deliver/memory-waits.ts';
 import type { WaitingQueue } from '../../../store/topics/queue.ts';
 
-/** Earliest due first: what is in memory is due already. `ageLimitsMs` as in `Store.waitingQueues`. */
+/** Earliest due first: mail in memory is due already. `ageLimitsMs` as in `Store.waitingQueues`. */
 export function withMemory(
   stored: readonly WaitingQueue[],
   memory: readonly MemoryQueue[],

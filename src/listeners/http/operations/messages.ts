@@ -1,7 +1,7 @@
 /**
  * Reading accepted mail: GET /email (list), GET /email/{MessageID} (with every recipient) and …/raw (the composed
- * bytes, without Bcc). Given the caller's domains, other people's messages are not found. Statuses are derived from
- * the recipients' rows at the time of asking.
+ * bytes, without Bcc). Messages of other tenants are not found. Statuses are derived from the recipients' rows at the
+ * time of the request.
  */
 
 import { z } from 'zod';
@@ -137,12 +137,12 @@ const messageWithContents = z
 export type MessageSummary = Answer<typeof messageSummary>;
 export type MessageDetail = Answer<typeof messageDetail>;
 
-/** Rows that may lead to a word; the exact word is compared afterwards. */
+/** Rows that may have a status; the exact status is compared afterwards. */
 const ROWS_OF: Readonly<Record<StatusWord, Pick<MessageFilter, 'states' | 'waiting' | 'route' | 'mixed'>>> = {
   Scheduled: { states: ['queued'], waiting: 'scheduled' },
-  // What is leased waits in memory until its transaction begins.
+  // Leased mail waits in memory until its transaction begins.
   Queued: { states: ['queued', 'sending'] },
-  // Holds are in memory: any of them may be held.
+  // Holds are in memory: any of these rows may be held.
   Held: { states: ['queued', 'sending'] },
   Deferred: { states: ['queued'], waiting: 'tried' },
   Sending: { states: ['sending'] },
@@ -280,7 +280,7 @@ export function messageOperations(deps: {
   ];
 }
 
-/** The recipient of that address, null where none is asked for. Throws AppError not-found where there is no such one. */
+/** The recipient with this address, null if none was requested. Throws AppError not-found if there is none. */
 function wantedRecipient({ recipients }: MessageView, address: string | undefined): RecipientView | null {
   if (address === undefined) return null;
   const found =
@@ -291,8 +291,8 @@ function wantedRecipient({ recipients }: MessageView, address: string | undefine
 }
 
 /**
- * The message with what its recipients wait for now: a hold, or what their path says of those in memory. Nothing is
- * written to their rows for it.
+ * The message with what its recipients wait for now: a hold, or the reason of their path for those in memory. Nothing
+ * is written to their rows.
  */
 export function withReasons(
   message: MessageView,
@@ -332,7 +332,7 @@ export function toDetail(message: MessageView, caller: Caller, now: number): Mes
   };
 }
 
-/** Mail is somebody's HTML: a browser must store it, never show it. */
+/** The content is untrusted HTML: a browser must store it, never show it. */
 export function rawHeaders(name: string): Record<string, string> {
   return {
     'content-type': 'message/rfc822',
@@ -346,7 +346,7 @@ export function toNamedAddress(mailbox: Mailbox): NamedAddress {
   return { Name: mailbox.name, Email: mailbox.address };
 }
 
-/** `Metadata.<key>=<value>`, each of them must hold. The server leaves the case of such keys alone. */
+/** `Metadata.<key>=<value>`, all of which must match. The server keeps the case of such keys. */
 function wantedMetadata(query: ReadonlyMap<string, string>): (readonly [string, string])[] {
   const wanted: (readonly [string, string])[] = [];
   for (const [name, value] of query) {
@@ -366,7 +366,7 @@ function wantedMetadata(query: ReadonlyMap<string, string>): (readonly [string, 
   return wanted;
 }
 
-/** Every word that the list shows of it, and that its recipients show, finds it. */
+/** Every status shown for a message or its recipients finds it. */
 function hasStatus(message: MessageView, wanted: StatusWord, now: number): boolean {
   const shown: readonly StatusWord[] = message.recipients.flatMap((row) => {
     const Status = recipientStatus(row, now);
@@ -407,7 +407,7 @@ function toSummary(message: MessageView, now: number): MessageSummary {
 
 function toRecipient(row: RecipientView, now: number, showCauses: boolean): Answer<typeof messageRecipient> {
   const waits = row.state === 'queued';
-  // Of one that is being sent the row still holds what it waited for before.
+  // While it is being sent, its row still has the earlier reason.
   const reason = waits || row.state === 'sending' ? row.waitReason : null;
   return {
     Email: row.address,
@@ -419,7 +419,7 @@ function toRecipient(row: RecipientView, now: number, showCauses: boolean): Answ
     // Its events show what it waited for before.
     Class: row.state === 'delivered' ? '' : (row.lastCategory ?? ''),
     WaitReason: reason ?? '',
-    // What is due at its end is not tried again.
+    // A row that is due at its expiry is not tried again.
     NextAttemptAt: waits && row.dueAt < row.expiresAt ? isoTime(row.dueAt) : null,
     ExpiresAt: isoTime(row.expiresAt),
     Route: row.route,

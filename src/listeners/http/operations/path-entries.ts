@@ -1,7 +1,7 @@
 /**
- * When the ways of a message's recipients closed and opened while it waited, as entries of its timeline. A way that
- * closes concerns everything that waits for it, so nothing is written to any recipient: what happened to the way is kept
- * once, and put to a message when somebody looks.
+ * When the paths of a message's recipients closed and opened while it waited, as entries of its timeline. A closed path
+ * concerns all mail that waits for it, so nothing is written to recipients: each change is stored once, and added to a
+ * timeline on request.
  */
 import type { LimitStore, StoredPathChange } from '../../../store/topics/limits.ts';
 import type { MessageView } from '../../../store/topics/messages.ts';
@@ -9,11 +9,11 @@ import { sharedEntry } from './shared-entry.ts';
 import type { TimelineEntry } from './timeline-entry.ts';
 import type { Traffic } from './traffic.ts';
 
-/** Recipient domains whose ways are looked at for one message. */
+/** Recipient domains whose paths are examined for one message. */
 const MAX_DOMAINS = 20;
 const MAX_ENTRIES = 100;
 
-/** Entries from `from` on and before `to`, oldest first; none from after the last recipient came to its end. */
+/** Entries between `from` and `to`, oldest first; none after the last recipient became final. */
 export async function pathEntries(
   deps: { store: Pick<LimitStore, 'listPathChanges'>; traffic: Pick<Traffic, 'sitesOf'> },
   message: MessageView,

@@ -1,7 +1,7 @@
 /**
- * Paths: GET /queue/paths, every path with its limits and state, GET /queue/paths/{site}, one site by any of its
- * names with what waits for it, and POST /queue/paths/{site}/try, which lets it be tried now. A name that nothing goes by is shown only where mail could go there: a domain
- * or a provider, with the limits it would begin with, and said to be unused.
+ * Paths: GET /queue/paths, every path with its limits and state; GET /queue/paths/{site}, one site by any of its names
+ * with the mail that waits for it; POST /queue/paths/{site}/try, which lets it be tried now. A name without a path is
+ * shown only if mail could go there: a domain or a provider, with its initial limits, marked as unused.
  */
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
@@ -75,7 +75,7 @@ const MAX_QUEUES = 1_000;
 const ROWS_PER_QUEUE = 1_000;
 const MAX_REASONS = 10;
 const MAX_CHANGES = 50;
-/** As long as they are kept. */
+/** As long as changes are stored. */
 const HISTORY_MS = 14 * 86_400_000;
 
 const UNKNOWN = 'No path, provider or relay in use goes by that name, and it is no domain';
@@ -199,7 +199,7 @@ export function pathOperations({
     return {
       Site: site,
       Note: paths.length > 0 ? '' : count > 0 ? NOT_YET : UNUSED,
-      // Those that have a reason to wait first.
+      // Those with a reason to wait first.
       Paths: paths
         .map((path) => path.snapshot())
         .sort((a, b) => Number(a.reason === null) - Number(b.reason === null))

@@ -1,6 +1,6 @@
 /**
- * GET /problems/{name}: the human page behind each `type` link of an error body. A few lines of HTML from the error
- * registry, without scripts, styles from elsewhere or anything a request said.
+ * GET /problems/{name}: the page behind each `type` link of an error body. A few lines of HTML from the error registry,
+ * without scripts, external styles or any content of a request.
  */
 import { ERRORS, isErrorName } from '../../../lib/errors.ts';
 import { escapeHtml } from '../../../pipeline/compose/html-entities.ts';
@@ -9,7 +9,7 @@ import { type ApiAnswer, refuse } from '../route.ts';
 const CSP =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Throws AppError not-found for a name no error has. */
+/** Throws AppError not-found for an unknown name. */
 export function problemPage(name: string): ApiAnswer {
   if (!isErrorName(name)) throw refuse('not-found');
   const facts = ERRORS[name];

@@ -1,6 +1,6 @@
 /**
- * GET /refusals: what this process refused lately, over HTTP and SMTP, and why. A token of some domains sees what tokens
- * of those alone were refused; who was nobody is for tokens of all domains.
+ * GET /refusals: what this process refused recently, over HTTP and SMTP, and why. A token of some domains sees refusals
+ * of tokens limited to these; refusals without a login are shown to tokens of all domains.
  */
 import { z } from 'zod';
 import type { Refusal, Refusals } from '../../../policy/access/refusals.ts';

@@ -1,7 +1,7 @@
 /**
- * PATCH /email/{MessageID}: another time for a scheduled message that nobody was sent yet, also where its time has come and
- * it waits for its turn. Given the caller's domains; leaves every recipient that waits with the new time, the Date of the message rewritten where we wrote it,
- * and a `scheduled` event each, in one transaction. Once a recipient is on its way the answer is 409.
+ * PATCH /email/{MessageID}: another time for a scheduled message that was sent to nobody yet, even if its time has come
+ * and it waits for its turn. In one transaction every waiting recipient gets the new time and a `scheduled` event, and
+ * the Date of the message is rewritten if it is ours. Once a recipient is being sent to, the answer is 409.
  */
 
 import { z } from 'zod';

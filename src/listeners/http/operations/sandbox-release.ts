@@ -1,8 +1,8 @@
 /**
- * POST /sandbox/messages/{ID}/release: captured mail that goes out after all, as a new message with events and links of
- * its own. Given a capture of the caller's and perhaps another recipient; leaves an accepted message, and the capture
- * says so. `To` may be any address: whoever may release may also send that very mail to anybody, and read it. What would
- * only be captured again is refused, so that nobody waits for mail that never left.
+ * POST /sandbox/messages/{ID}/release: really sends captured mail, as a new message with its own events and links.
+ * Takes a capture of the caller and maybe another recipient; the capture shows the release. `To` may be any address:
+ * whoever may release may also send that mail to anybody, and read it. Mail that would only be captured again is
+ * refused, so that nobody waits for it.
  */
 
 import { z } from 'zod';
@@ -77,7 +77,7 @@ export function sandboxReleaseOperation(
   });
 
   async function wanted(request: ApiRequest, id: string) {
-    // Whoever may send but not read would read by sending it to themselves.
+    // A caller that may send but not read could read mail by sending it to itself.
     requireScope(request.caller, 'email:read');
     const body = readJsonBody(request, RELEASE, { mayBeEmpty: true });
     const own = ownDomains(request.caller);

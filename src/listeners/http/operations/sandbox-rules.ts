@@ -1,7 +1,6 @@
 /**
- * Faults on demand (GET, POST, DELETE /sandbox/rules): what the sandbox plays for recipients that fit. Given rules of the
- * caller's sender domains; leaves them stored. Every rule ends by itself: one that a broken run left behind is gone a day
- * later.
+ * Sandbox rules (GET, POST, DELETE /sandbox/rules): the simulated results for matching recipients. Every rule ends by
+ * itself: one left by an interrupted test run is gone a day later.
  */
 
 import { z } from 'zod';
@@ -108,7 +107,7 @@ export function sandboxRuleOperations(deps: {
       query: { ...DOMAIN, ...PAGES.query },
       answer: pageOf('SandboxRuleList', ruleItem),
       handle: async ({ query, visible }) =>
-        // At most 100 a domain, and this process holds them all in memory anyway.
+        // At most 100 per domain, and this process has them all in memory.
         memoryPage(PAGES, query, await rules.list(visible), {
           keyOf: ({ createdAt, id }) => `${inOrder(createdAt)} ${id}`,
           itemOf: toItem,
@@ -196,7 +195,7 @@ export function sandboxRuleOperations(deps: {
   ];
 }
 
-/** In lower case; a star only in front. */
+/** In lower case; a star only at the start. */
 function recipientOf(given: string | undefined): string | null {
   if (given === undefined) return null;
   const wanted = given.trim().toLowerCase();

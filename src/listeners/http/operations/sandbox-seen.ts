@@ -1,6 +1,6 @@
 /**
- * PATCH /sandbox/messages: marks captured copies as seen or not, so that everybody who looks into an inbox, in whatever tab,
- * sees the same. Given ids, or whole inboxes of the caller's domains; leaves how many changed.
+ * PATCH /sandbox/messages: marks captured copies as seen or not, so that everybody who looks into an inbox sees the
+ * same. Takes ids, or whole inboxes of the caller's domains; returns how many changed.
  */
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';

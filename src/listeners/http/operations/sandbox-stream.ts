@@ -1,8 +1,7 @@
 /**
- * GET /sandbox/stream: captured copies as they come, as server-sent events, with the filters of the list. Each carries the
- * capture's seq as `id`, so that a client that comes back with `Last-Event-ID` misses nothing; without one it begins with
- * what is captured from now on. The feed says when something fits, so a stream that nothing fits asks the store nothing but
- * a heartbeat's question.
+ * GET /sandbox/stream: captured copies as they come, as server-sent events, with the filters of the list. Each has the
+ * capture's seq as `id`, so that a client that reconnects with `Last-Event-ID` misses nothing; without it, the stream
+ * begins now. The feed announces matches, so a stream without any only queries the store at each heartbeat.
  */
 
 import type { Clock } from '../../../lib/clock.ts';
@@ -19,7 +18,7 @@ import { eventBlock, HEARTBEAT_MS, resumeAfter } from '../streams/server-sent.ts
 const CAPTURES_AT_ONCE = 100;
 /** Captures that one read looks at. */
 const LOOK = 4_000;
-/** The feed looks by itself for what another process captured. */
+/** The feed itself searches for captures of other processes. */
 const STREAMS = { perToken: 20, total: 200, pauseMs: 25, pollMs: HEARTBEAT_MS };
 
 /** The one operation. */

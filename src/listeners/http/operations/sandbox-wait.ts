@@ -1,8 +1,8 @@
 /**
- * GET /sandbox/wait: the first captured copy that matches, at once where one is there, else as it arrives, for tests that
- * wait for the mail they have just caused. Given the filters of the list and a time; leaves the parsed copy, or 408 with
- * what was nearest. What arrives is handed over by the feed in memory: it is newer than anything that the look into the
- * store can find, so it does not wait for that look.
+ * GET /sandbox/wait: the first captured copy that matches, at once if there is one, otherwise when it arrives, for
+ * tests that wait for mail they have just caused. Returns the parsed copy, or 408 with the closest captures. New
+ * captures come from the feed in memory: they are newer than anything in the store, so they do not wait for that
+ * search.
  */
 
 import type { Clock } from '../../../lib/clock.ts';
@@ -76,7 +76,7 @@ export function sandboxWaitOperation(deps: {
     },
   });
 
-  /** Null where nothing came in time, or the request has ended. */
+  /** null if nothing came in time, or the request has ended. */
   async function firstMatch(
     domains: { domains?: readonly string[] },
     filters: CaptureFilters,
@@ -89,7 +89,7 @@ export function sandboxWaitOperation(deps: {
     const waiter = createChangeWaiter({
       subscribe(listener) {
         tell = listener;
-        // Watching begins before the look, so that nothing falls between the two.
+        // Watching begins before the search, so that nothing is missed between the two.
         return feed.watch({ ...domains, ...filters.stored }, (capture) => {
           arrived.push(capture);
           listener();
@@ -121,7 +121,7 @@ export function sandboxWaitOperation(deps: {
         }
         const leftMs = until - clock.monotonicMs();
         if (look.ended !== null && leftMs <= 0) return null;
-        // What is there already is answered whatever the time is.
+        // A capture that already exists is returned whatever the time limit.
         const patience = look.ended === null ? LONGEST_LOOK_MS : leftMs;
         if ((await waiter.next(patience)) === 'ended') return null;
       }

@@ -1,8 +1,7 @@
 /**
- * The sandbox inbox: captured copies, one per recipient, with the very bytes that would have been sent. Given
- * the caller's domains; lists, shows, hands out raw bytes and deletes. A cursor is a place in the order of capturing.
- * What a browser is given of a captured message is somebody's: files are downloads, and the page may neither run nor load
- * anything (`captured-parts.ts`).
+ * Captured mail: copies, one per recipient, with the exact bytes that would have been sent: listing, showing, raw
+ * bytes, deleting. A cursor is a position in the order of capturing. The content is untrusted: files are downloads, and
+ * the page may neither run nor load anything (`captured-parts.ts`).
  */
 
 import { z } from 'zod';
@@ -86,7 +85,7 @@ export function sandboxOperations({
       query: { Inbox: text('Only this inbox', 320), ...DOMAIN },
       answer: capturesDeleted,
       handle: async ({ query, visible, request }) => {
-        // Whoever asks for one inbox and misspells the parameter would lose them all.
+        // A misspelled parameter would otherwise delete all of them.
         const known = ['inbox', 'domain'];
         const unknown = [...request.query.keys()].find((name) => !known.includes(name));
         if (unknown !== undefined) {
@@ -95,7 +94,7 @@ export function sandboxOperations({
         const wanted = { ...visible, ...withoutUndefined({ inbox: query.Inbox?.toLowerCase() }) };
         const ended = request.ended();
         let deleted = 0;
-        // What comes meanwhile stays. Who is cut off asks again, and goes on with what is left.
+        // Captures that arrive meanwhile stay. After an interruption, a repetition continues with the rest.
         for (let next: number | null = LAST; next !== null && !ended.aborted; ) {
           const done: Awaited<ReturnType<Store['deleteCaptures']>> = await store.deleteCaptures({
             ...wanted,

@@ -1,13 +1,15 @@
 /**
- * An entry of a timeline that is stored with no message: what it tells of concerns everything that waits, is kept once, and is
- * put to a message when somebody looks. It has the shape of all others, without a recipient.
+ * An entry of a timeline that belongs to no single message: it concerns all waiting mail, is stored once, and added to
+ * timelines on request. It has the format of all others, without a recipient.
  */
 import { createHash } from 'node:crypto';
 import { EVENT_KINDS, type EventKind } from '../../../model/event.ts';
 import { isoTime, isoTimeOrNull } from '../route.ts';
 import type { TimelineEntry } from './timeline-entry.ts';
 
-/** `of` names what it happened to: with kind and time it makes the id, the same wherever the entry is shown. */
+/**
+ * `of` names what it happened to: with kind and time it makes the id, which is the same wherever the entry is shown.
+ */
 export function sharedEntry(
   kind: EventKind,
   of: string,

@@ -1,6 +1,6 @@
 /**
- * SMTP credentials: user names and passwords for submission, each for one domain. The password is in the
- * answer that made it and nowhere else; a caller sees and ends only those of its own domains.
+ * SMTP credentials: user names and passwords for submission, each for one domain. The password is only in the answer
+ * that created it; a caller sees and ends only those of its own domains.
  */
 
 import { z } from 'zod';
@@ -96,7 +96,7 @@ export function smtpCredentialOperations(deps: {
       once: createOnce,
       errors: ['domain-ambiguous', 'not-found'],
       handle: async ({ caller, body, key }) => {
-        // Whoever has the password sends with it.
+        // Whoever has the password can send with it.
         requireScope(caller, 'email:send');
         const domain = pickDomain(caller, body.Domain);
         const verdict = grantOf(caller, {}, { now: clock.now(), usualMs: null });
@@ -104,7 +104,7 @@ export function smtpCredentialOperations(deps: {
         const { credential, password } = await smtpCredentials.create({
           name: body.Name ?? domain,
           domain,
-          // What cannot send for real cannot make something that does.
+          // A sandbox token can only create sandbox credentials.
           sandbox: caller.sandbox || body.Sandbox === true,
           notices: body.Notices !== false,
           grant: verdict.grant,

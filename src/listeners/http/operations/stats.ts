@@ -1,7 +1,6 @@
 /**
- * GET /stats: how many events of each kind, per hour or day, by tag, sender domain or recipient domain, and the rates
- * that follow. Given the caller's domains and a bounded range; read from the event log on the reader for searches. Mail
- * of the sandbox is left out unless it is asked for.
+ * GET /stats: how many events of each kind, per hour or day, by tag, sender domain or recipient domain, and the
+ * resulting rates, for a limited range, from the event log. Sandbox mail is left out unless requested.
  */
 
 import { z } from 'zod';
@@ -57,7 +56,7 @@ const statsAnswer = z
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** What is asked for where nothing is said, and the longest range. */
+/** The default range, and the longest one. */
 const INTERVALS = {
   hour: { ms: HOUR_MS, usualMs: DAY_MS, longestMs: 8 * DAY_MS, longest: '8 days' },
   day: { ms: DAY_MS, usualMs: 30 * DAY_MS, longestMs: 92 * DAY_MS, longest: '92 days' },
@@ -66,7 +65,9 @@ const GROUPS = { Tag: 'tag', Domain: 'domain', RecipientDomain: 'recipient-domai
 /** Measured: 0.6 s of the searching reader without groups, 1.5 s by tag. */
 const MAX_EVENTS = 1_000_000;
 const MAX_GROUPS = 100;
-/** The reader holds them until the largest are known, with at most as many counts as events may be read: some 100 MB. */
+/**
+ * The reader keeps them until the largest are known, with at most as many counts as events may be read: some 100 MB.
+ */
 const MAX_COUNTED_GROUPS = 100_000;
 const TOO_MANY = {
   events: `${MAX_EVENTS} events`,
@@ -141,7 +142,7 @@ export function statsOperations({ store, clock }: { store: Store; clock: Clock }
   ];
 }
 
-/** From at the beginning of its interval, so that the first one is whole. Throws AppError invalid-parameter. */
+/** From at the beginning of its interval, so that the first one is complete. Throws AppError invalid-parameter. */
 function range(
   {
     Interval,

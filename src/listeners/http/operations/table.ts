@@ -1,6 +1,6 @@
 /**
- * Every operation of the API in one list, in documented order. The server mounts what stands here and
- * nothing else; the reference pages and the contract are checked against it.
+ * Every operation of the API in one list, in documented order. The server mounts exactly these; the reference pages and
+ * the document are checked against it.
  */
 
 import type { SendRate } from '../../../policy/limits/send-rate.ts';

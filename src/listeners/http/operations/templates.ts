@@ -1,7 +1,7 @@
 /**
- * Templates: texts with variables, stored per sender domain. Every PUT makes a version; older ones stay readable
- * and can be filled in. A template that has a mistake is refused when it is stored, with line and column, so that
- * sending never meets one.
+ * Templates: texts with variables, stored per sender domain. Every PUT creates a version; older ones can still be read
+ * and rendered. A template with a mistake is refused when it is stored, with line and column, so that sending never
+ * finds one.
  */
 
 import { z } from 'zod';
@@ -218,7 +218,7 @@ export function templateOperations(deps: {
       body: { schema: RENDER, example: { Variables: { name: 'Ann' } }, mayBeEmpty: true },
       answer: templateRendering,
       errors: ['template-invalid', 'template-not-fillable', 'template-variable-missing'],
-      // Read together with the texts of the template, by a worker where they are large.
+      // Read together with the texts of the template, by a worker if they are large.
       read: async () => null,
       handle: async ({ caller, params, request }) => {
         const head = await own(caller, params.id);
@@ -250,7 +250,7 @@ export function templateOperations(deps: {
     return shown(head, version, texts, names, versions);
   }
 
-  /** None where the template is refused since it was stored: its texts can be read and mended all the same. */
+  /** None if the template would be refused today: its texts can still be read and corrected. */
   async function namesOf(caller: Caller, texts: TemplateTexts): Promise<readonly string[]> {
     try {
       return await work.names(caller, texts);

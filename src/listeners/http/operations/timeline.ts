@@ -1,7 +1,6 @@
 /**
- * GET /email/{MessageID}/events: what happened to one message. Given the caller's domains; the SMTP conversation is shown
- * only to tokens that may read mail. When its paths closed and opened and when it was held is kept once for all mail, and
- * put to a message here.
+ * GET /email/{MessageID}/events: what happened to one message. The SMTP conversation is shown only to tokens that may
+ * read mail. Changes of its paths and holds are stored once for all mail, and added here.
  */
 
 import { z } from 'zod';
@@ -88,7 +87,7 @@ export function timelineOperation({
   });
 }
 
-/** Whether the SMTP conversation is for this caller's eyes. */
+/** Whether the SMTP conversation may be shown to this caller. */
 export function mayReadMail(caller: Caller): boolean {
   return caller.scopes.has('admin') || caller.scopes.has('email:read');
 }
@@ -127,7 +126,7 @@ function explanation({ kind, detail }: EventView): string {
   return category === null ? '' : outcomeSentence(kind, category);
 }
 
-/** Why, in the words of whoever said it last; '' = nobody did. */
+/** The reason, as last reported; '' = none. */
 export function reasonOf({ detail }: EventView): string {
   return detail?.reason || detail?.bounce?.Diagnostic || detail?.reply || '';
 }

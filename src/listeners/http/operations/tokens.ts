@@ -1,7 +1,7 @@
 /**
- * Tokens: mint, list, show, revoke, and GET /me. A token can give away only what it holds itself, and
- * sees only tokens whose domains are all its own. Who made a token is kept, and revoking one can take those along that were
- * made with it. The text of a token is in the answer that made it and nowhere else.
+ * Tokens: create, list, show, revoke, and GET /me. A token can grant only what it has itself, and sees only tokens
+ * whose domains are all its own. The creator of a token is stored, and revoking one can also revoke what was created
+ * with it. The text of a token is only in the answer that created it.
  */
 
 import { z } from 'zod';
@@ -64,7 +64,7 @@ export type RotatedTokenAnswer = Answer<typeof rotatedTokenAnswer>;
 export type RevokedTokenAnswer = Answer<typeof revokedTokenAnswer>;
 
 const DEFAULT_LIFETIME_MS = 365 * 86_400_000;
-/** How long the old token of a rotation stays good where nothing is said. */
+/** How long the old token of a rotation stays valid by default. */
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 const MAX_OVERLAP_SECONDS = 7 * 86_400;
 const MAX_DOMAINS = 100;
@@ -234,7 +234,7 @@ export function tokenOperations(deps: {
       errors: ['from-domain-not-allowed'],
       handle: async ({ caller, params, body, key }) => {
         const old = await ownToken(caller, params.id);
-        // The new text can do all that the old one could: only who could make such a token may have it.
+        // The new text has all rights of the old one: only a caller that could create such a token may get it.
         const verdict = mayMint(caller, old);
         if (verdict.kind === 'refused') throw new AppError(verdict.problem);
         const { ipAllowList, rateLimit } = old;

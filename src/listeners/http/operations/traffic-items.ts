@@ -1,4 +1,4 @@
-/** Paths, limits, overrides and holds in the words of the API. Pure. */
+/** Paths, limits, overrides and holds as the API shows them. */
 import { z } from 'zod';
 import type { PathSnapshot, PathWord } from '../../../pipeline/deliver/path/state.ts';
 import type { RelayState } from '../../../pipeline/deliver/routing/relay-health.ts';

@@ -1,6 +1,6 @@
 /**
- * What the operations about traffic (paths, holds, overrides) look at and change. They concern everybody's mail: only
- * admin tokens of all domains may call them.
+ * What the operations about traffic (paths, holds, overrides) read and change. They concern the mail of all tenants:
+ * only admin tokens of all domains may call them.
  */
 import type { Lane } from '../../../model/message.ts';
 import type { MemoryWaits } from '../../../pipeline/deliver/memory-waits.ts';
@@ -19,29 +19,29 @@ export interface WaitingMail {
   routeKey: string;
 }
 
-/** What these operations look at and change. */
+/** What these operations read and change. */
 export interface Traffic {
   overrides: Pick<OverrideBook, 'list' | 'remove'>;
   holds: Pick<Holds, 'list' | 'add' | 'release'>;
-  /** The hold that keeps a queue's mail back, or null. */
+  /** The hold that applies to a queue's mail, or null. */
   heldBy(question: WaitingMail): Hold | null;
-  /** Why a sender domain's mail may not go to a site for a time, or null. */
+  /** Why a sender domain's mail is paused at a site, or null. */
   pausedBy(question: WaitingMail): { reason: string; until: number } | null;
   /** The path of such mail and why it is closed, null: it is open. */
   closedFor(question: WaitingMail): { path: string; reason: string; until: number | null } | null;
-  /** Whatever keeps paths (by name) or a relay waiting ends, and one message finds out. */
+  /** Ends everything that makes paths (by name) or a relay wait; one message tests them. */
   tryNow: TryNow;
-  /** The way that mail goes, as the configuration writes it. */
+  /** The route of such mail, as the configuration writes it. */
   routeOf(question: WaitingMail & { sandbox: boolean }): string;
-  /** Every name that the site of such mail goes by; may ask DNS. */
+  /** Every name of the site of such mail; may ask the DNS. */
   sitesOf(question: WaitingMail): Promise<readonly string[]>;
   paths(): readonly PathRef[];
   /** Why mail in memory is not being sent. */
   waits: MemoryWaits;
-  /** Relays that failed last. */
+  /** Failing relays. */
   relays(): readonly RelayState[];
   limitsFor(query: PathQuery): EffectiveLimits;
-  /** Whether the shaping data has a row of that name. */
+  /** Whether the shaping data has a row of this name. */
   isProvider(name: string): boolean;
   /** Looks a recipient domain's provider up. */
   providerOf(recipientDomain: string): Promise<string | null>;

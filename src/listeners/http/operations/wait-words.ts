@@ -1,12 +1,12 @@
-/** Why mail in the store waits, for everything that waits there: what keeps it back now counts more than what was written. */
+/** Why mail in the store waits: the current reason counts more than the stored one. */
 import { holdReason } from '../../../policy/limits/holds.ts';
 import type { WaitingQueue, WaitingReason } from '../../../store/topics/queue.ts';
 import type { Traffic, WaitingMail } from './traffic.ts';
 
-/** What waits for nothing but those before it. */
+/** The reason of mail that only waits for earlier mail. */
 export const ITS_TURN = 'its turn: mail that came before it goes first';
 
-/** Never ''. `stored`: what its row says; null or '' = nothing. `isDue`: its time has come. */
+/** Never ''. `stored`: the reason in its row; null or '' = none. `isDue`: its time has come. */
 export function waitReason(
   stored: string | null,
   isDue: boolean,
@@ -18,7 +18,7 @@ export function waitReason(
   const paused = traffic.pausedBy(mail);
   if (paused !== null) return paused.reason;
   const said = stored ?? '';
-  // A time of its own, a retry or a schedule, comes before anything that its path may say by then.
+  // Its own time, of a retry or a schedule, comes before any reason of its path.
   if (!isDue && said !== '') return said;
   const closed = traffic.closedFor(mail);
   if (closed !== null) return closed.reason;
@@ -26,8 +26,8 @@ export function waitReason(
 }
 
 /**
- * When it is tried next, epoch milliseconds, never before `now`: at its own time, or when what keeps it back ends,
- * whichever is later. null: a person ends that, nobody knows when.
+ * When it is tried next, epoch milliseconds, never before `now`: at its own time, or when the reason ends, whichever is
+ * later. null: a person ends the reason, so the time is unknown.
  */
 export function nextTryAt(
   dueAt: number,
@@ -41,7 +41,7 @@ export function nextTryAt(
   return Math.max(now, dueAt, ...ends);
 }
 
-/** What the rows of one queue wait for, and how many, most first. Never ''. */
+/** What the rows of one queue wait for, and how many, most frequent first. Never ''. */
 export function queueReasons(
   queue: WaitingQueue,
   traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor'>,

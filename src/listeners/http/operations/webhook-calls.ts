@@ -1,6 +1,5 @@
 /**
- * The calls of one webhook : the log of them with their tries, and making them again, those named or those of
- * a range of past events, in portions. Given the webhook of a caller, it leaves calls due in the store.
+ * The calls of one webhook: their log with tries, and repeating them, by id or for a range of past events, in portions.
  */
 
 import { z } from 'zod';
@@ -44,7 +43,7 @@ const replayAnswer = z
 export type WebhookCall = Answer<typeof call>;
 export type ReplayAnswer = Answer<typeof replayAnswer>;
 
-/** Events that one request looks at, and how many of them at a time: the writer does other things in between. */
+/** Events that one request examines, and how many at a time, so that the writer can do other work in between. */
 const MAX_LOOKED = 20_000;
 const PORTION = 500;
 const REPLAY_PLACE = z.object({ at: z.int(), seq: z.int() });
@@ -71,7 +70,9 @@ const CALL_STATES = {
   failed: 'Failed',
 } as const;
 
-/** The two operations below a webhook. `ownWebhook` finds the caller's, and throws AppError not-found where there is none. */
+/**
+ * The two operations below a webhook. `ownWebhook` finds the caller's, and throws AppError not-found if there is none.
+ */
 export function webhookCallOperations(deps: {
   store: Pick<Store, 'replayCalls' | 'listCalls'>;
   clock: Clock;
@@ -100,7 +101,7 @@ export function webhookCallOperations(deps: {
           const message = 'Give DeliveryIDs, or Since, Until and OnlyFailed, not both';
           throw new AppError('invalid-parameter', { message, field: '/DeliveryIDs' });
         }
-        // Without a range everything that failed is meant, but never everything there is.
+        // Without a range, all failed calls are meant, but never all calls.
         if (!named && body.Since === undefined && body.OnlyFailed !== true) {
           const message = 'Give DeliveryIDs, Since, or OnlyFailed: true';
           throw new AppError('invalid-parameter', { message, field: '/Since' });

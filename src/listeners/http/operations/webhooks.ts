@@ -1,7 +1,6 @@
 /**
- * Webhooks: the three core operations, byte-exact, and the ones beside them: detail, changes, secret,
- * test; what concerns their calls is in webhook-calls.ts. Given the caller's domains, it never shows or touches another's
- * webhook.
+ * Webhooks: the three specified operations, byte for byte, and the others: detail, changes, secret, test; their calls
+ * are in webhook-calls.ts. Webhooks of other tenants are never shown or changed.
  */
 
 import { z } from 'zod';
@@ -137,7 +136,7 @@ const NEW_WEBHOOK = z
     message: 'is required, or Events',
     path: ['Event'],
     params: { problem: 'webhook-event-unknown' },
-    // Said beside what is wrong with other members, not after it.
+    // Reported together with problems of other members, not after them.
     when: ({ issues }) => issues.every(({ path }) => !['Event', 'Events'].includes(String(path?.[0]))),
   });
 
@@ -210,7 +209,7 @@ export function webhookOperations(deps: {
         'not-found',
       ],
       handle: async ({ caller, body, key }) => {
-        // What it is called with are events.
+        // Its calls contain events.
         requireScope(caller, 'events:read');
         const wanted = {
           domain: pickDomain(caller, body.Domain),
@@ -322,7 +321,7 @@ export function webhookOperations(deps: {
     ...webhookCallOperations({ store, clock, ownWebhook, eventsStored }),
   ];
 
-  /** Throws AppError not-found, for another's too. */
+  /** Throws AppError not-found, also for a webhook of others. */
   async function ownWebhook(caller: Caller, id: string): Promise<Webhook> {
     const found = await store.getWebhook({ id: webhookId(id), ...ownDomains(caller) });
     if (found === null) throw refuse('not-found');
@@ -346,7 +345,7 @@ export function webhookOperations(deps: {
   }
 }
 
-/** A member read by `read`; null from it is refused under the error's own name. */
+/** A member read by `read`; null from it is refused with the given error. */
 function named<T>(problem: ErrorName, message: string, read: (value: unknown) => T | null) {
   return z.unknown().transform((value, context): T => {
     const found = read(value);
@@ -360,13 +359,13 @@ function named<T>(problem: ErrorName, message: string, read: (value: unknown) =>
   });
 }
 
-/** Throws AppError not-found for what can be no id. */
+/** Throws AppError not-found for an invalid id. */
 function webhookId(text: string): number {
   if (!/^[1-9][0-9]{0,14}$/.test(text)) throw refuse('not-found');
   return Number(text);
 }
 
-/** The events of a request that may name them twice, as one who sends back a detail does; undefined = by neither. */
+/** The events of a request that may name them twice, like a client that sends back a detail; undefined = neither. */
 function oneList(
   event: readonly string[] | undefined,
   events: readonly string[] | undefined,
@@ -393,7 +392,7 @@ export function toRecord(row: Webhook): WebhookRecord {
     UpdatedAt: isoTime(row.updatedAt),
     Status: row.status,
     WebhookURL: row.url,
-    // Of several the list of the specified record has room for one text only; `Events` stands in the detail.
+    // The specified record has only one text; `Events` is in the detail.
     Event: row.events.join(','),
     LastResponseCode: row.lastResponseCode,
     LastResponseBody: row.lastResponseBody,

@@ -1,8 +1,8 @@
 /**
- * New captures, handed to whoever waits for them. The store tells what it has just committed, so that a waiter needs no
- * query and no look at a time of its own; watchers are kept by the inbox or the recipient they ask for, and a capture is held
- * against those alone. A look now and then finds what the store could not tell: what another process captured, or a commit
- * whose answer was lost. Nothing is told twice.
+ * Passes new captures to requests that wait for them. The store announces what it has just committed, so that waiting
+ * needs no query and no polling; watchers are kept by the inbox or recipient that they ask for, and a capture is
+ * compared only with those. A search now and then finds what the store could not announce: captures of other processes,
+ * or a commit whose answer was lost. Nothing is announced twice.
  */
 import type { Clock, Timer } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
@@ -12,8 +12,8 @@ import { fits } from './capture-fits.ts';
 
 export interface CaptureFeed {
   /**
-   * Calls `onCapture` for every capture that is committed from now on and fits, in order of capturing, until the function it
-   * gives back is called. What was committed a moment before may be told too.
+   * Calls `onCapture` for every matching capture committed from now on, in order of capturing, until the returned
+   * function is called. Captures committed just before may be included.
    */
   watch(wish: CaptureFilter, onCapture: (capture: CaptureView) => void): () => void;
 }
@@ -26,7 +26,7 @@ interface Watcher {
   onCapture(capture: CaptureView): void;
 }
 
-/** A feed that nobody watches yet. It looks only while somebody does. */
+/** A feed without watchers. It searches only while there are some. */
 export function createCaptureFeed(deps: {
   store: Pick<Store, 'capturesSince' | 'onCaptured'>;
   clock: Clock;
@@ -35,13 +35,13 @@ export function createCaptureFeed(deps: {
   const { store, clock, log } = deps;
   const watchers = new Map<string, Set<Watcher>>();
   let count = 0;
-  /** Goes up whenever the first watcher comes: a look of an earlier time has nothing to say any more. */
+  /** Incremented whenever the first watcher comes: results of an earlier search no longer count. */
   let era = 0;
-  /** What was captured up to here is told; null: not known yet. */
+  /** Captures up to here were announced; null: not known yet. */
   let known: number | null = null;
-  /** Seqs behind `known` that the store has told: the next look leaves them out. */
+  /** Seqs after `known` that the store has announced: the next search skips them. */
   const told = new Set<number>();
-  /** Seqs that the last look told: a commit may be read before the store hears that it is done. */
+  /** Seqs that the last search announced: a commit may be read before the store reports it. */
   const ahead = new Set<number>();
   let leave: (() => void) | null = null;
   let timer: Timer | null = null;

@@ -1,4 +1,4 @@
-/** Whether a capture in memory is what the store would have found: the same conditions as its query. */
+/** Whether a capture in memory matches, with the same conditions as the store's query. */
 import { foldText } from '../../../model/search-text.ts';
 import type { CaptureFilter, CaptureView } from '../../../store/topics/captures.ts';
 

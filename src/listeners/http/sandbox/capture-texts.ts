@@ -1,8 +1,8 @@
 /**
- * Reads captured messages for the search, behind the captures and never in their way: a few at a time, newest first, and
- * then a rest of several times as long as that took, so that a hundred captures a second cost a few per cent of a core and
- * a backlog (after an update, say) is worked off over minutes. Given messages that the store calls unread; leaves their text
- * and whether files came with them. What cannot be read counts as read, with nothing in it.
+ * Indexes captured messages for the search in the background: a few at a time, newest first, each followed by a pause
+ * several times as long, so that a hundred captures a second cost a few per cent of a core, and a backlog (after an
+ * update, say) is processed over minutes. Stores their text and whether they have files. A message that cannot be
+ * parsed counts as indexed, without text.
  */
 import type { Clock, Timer } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
@@ -12,16 +12,16 @@ import type { CaptureText } from '../../../store/topics/captures.ts';
 import type { CapturedReader } from './captured-reader.ts';
 
 const AT_ONCE = 20;
-/** After a capture, so that those of one moment are read together. */
+/** After a capture, so that those of one moment are indexed together. */
 const SOON_MS = 250;
 const LEAST_REST_MS = 20;
 const REST_FACTOR = 4;
-/** It takes its turn with the tenants, as one of them. */
+/** It takes turns with the tenants as if it were one. */
 const BACKGROUND = 'captured mail';
-/** Where the store could not be asked. */
+/** If the store was unavailable. */
 const AGAIN_MS = 5_000;
 
-/** Reads the texts of what is captured, in the background. */
+/** Indexes captured texts in the background. */
 export interface CaptureTexts {
   start(): void;
   /** Resolves when nothing of it runs any more. */
@@ -39,7 +39,7 @@ export function createCaptureTexts(deps: {
   let leave: (() => void) | null = null;
   let timer: Timer | null = null;
   let running: Promise<void> | null = null;
-  /** Something was captured while a look ran, perhaps too late for it. */
+  /** Something was captured during a search, maybe too late for it. */
   let missed = false;
 
   return {
@@ -94,7 +94,7 @@ export function createCaptureTexts(deps: {
     try {
       return await reader.searched(content, BACKGROUND);
     } catch (cause) {
-      // The workers are busy: later. Anything else would come back with the same message for ever, in front of all others.
+      // The workers are busy: later. Any other error would occur again with the same message and block all others.
       if (cause instanceof AppError && cause.status === 503) throw cause;
       log.warn({ err: cause }, 'a captured message cannot be read for the search; it is left out of it');
       return NOTHING;
