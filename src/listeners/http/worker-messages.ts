@@ -1,4 +1,4 @@
-/** What travels between the main thread and the worker that does what may take long. */
+/** Messages between the main thread and the worker that does what may take long. */
 import type { Problem } from '../../lib/errors.ts';
 import type { PersonalOptions } from '../../model/personal.ts';
 import type { Submission } from '../../model/submission.ts';
@@ -14,7 +14,7 @@ import type { GivenTemplate } from './templates/template-request.ts';
 
 export type Problems = { ok: false; problems: readonly [Problem, ...Problem[]] };
 
-/** A body is transferred: the sender has it no more. */
+/** The body is transferred: the sender no longer has it. */
 export interface EmailJob {
   body: Uint8Array;
   limits: EmailLimits;
@@ -23,18 +23,18 @@ export interface EmailJob {
   blockedExtensions: readonly string[];
   messageId: string;
   dateMs: number;
-  /** What the request's TemplateID stands for; undefined = not looked up yet, null = there is none. */
+  /** The template of the request's TemplateID; undefined = not looked up yet, null = there is none. */
   template?: TemplateForWorker | null;
 }
 
 export type PreparedEmail =
-  /** The submission comes without its contents: they are in `composed`, and copying them would cost twice. */
+  /** The submission comes without its contents: they are in `composed`, and copying them would double the cost. */
   | ({ ok: true; submission: Submission; composed: Composed } & EmailRemarks)
   | Problems
-  /** The request names a template: to be asked again, with it. The bytes come back as they went. */
+  /** The request names a template: it must be sent again, together with it. The bytes are returned. */
   | { ok: 'needs-template'; named: { id: string; version: number | null }; body: Uint8Array };
 
-/** The JSON of each message of a batch; null for what is no object. */
+/** The JSON of each message of a batch; null for an item that is not an object. */
 export type SplitBatch = { ok: true; messages: readonly (Uint8Array | null)[] } | Problems;
 
 /** What a request says of a template, its texts free of mistakes; or what names the texts of a stored one ask for. */
@@ -46,17 +46,17 @@ export interface RenderJob {
   body: Uint8Array;
   strict: boolean;
   template: TemplateForWorker;
-  /** Of `template`; where the body names another one, that is asked for. */
+  /** Version of `template`; if the body names another one, that is requested. */
   version: number;
 }
 
 export type RenderedTemplate =
   | { ok: true; filled: FilledTemplate; version: number }
   | Problems
-  /** The bytes come back as they went. */
+  /** The bytes are returned. */
   | { ok: 'needs-version'; version: number; body: Uint8Array };
 
-/** Kind → what is given and what comes back. */
+/** Kind → input and result. */
 export interface Jobs {
   email: { job: EmailJob; result: PreparedEmail };
   split: { job: { body: Uint8Array; strict: boolean }; result: SplitBatch };
@@ -73,6 +73,6 @@ export type ResultOf<Kind extends JobKind> = Jobs[Kind]['result'];
 export type WorkerJob = { [Kind in JobKind]: { kind: Kind; job: JobOf<Kind> } }[JobKind];
 export type WorkerAnswer = { ok: true; result: ResultOf<JobKind> } | { ok: false; failed: string };
 
-/** Between reading and composing the worker asks once what the sender's domain wants in its mail. */
+/** Between reading and composing, the worker asks once for the settings of the sender's domain. */
 export type PersonalQuestion = { asks: PersonalSubject };
 export type PersonalReply = { personal: PersonalOptions | null };

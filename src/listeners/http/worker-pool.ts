@@ -1,12 +1,12 @@
 /**
- * A few worker threads for everything of a request that may take long: reading and composing large messages, filling large
- * templates in, reading captured mail. Given a job and whose it is, it resolves with what the worker found.
+ * A few worker threads for the parts of requests that may take long: reading and composing large messages, rendering
+ * large templates, parsing captured mail.
  *
- * Nobody can keep the others from their work. Jobs of one tenant are done in order, those of several in turn; one tenant
- * holds at most `maxWorkers` threads, and one thread more is kept for whoever holds none. What works for longer than
- * `deadlineMs` is ended with its thread and answered with `request-too-complex`; time in which the worker waits for an
- * answer of ours does not count. Beyond the queue's length a job is refused with 503, because every waiting body holds
- * megabytes. Threads start with the first job and end with `close()`; a thread that dies takes only its own job with it.
+ * No tenant can block others. Jobs of one tenant are done in order, those of several in turn; one tenant uses at most
+ * `maxWorkers` threads, and one more thread is kept for tenants that use none. A job that takes longer than
+ * `deadlineMs` is ended with its thread and answered with `request-too-complex`; time in which the worker waits for our
+ * answer does not count. If the queue is full, a job is refused with 503, because every waiting body uses megabytes.
+ * Threads start with the first job and end with `close()`; a thread that dies only loses its own job.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../lib/clock.ts';
@@ -22,12 +22,12 @@ import type {
   WorkerAnswer,
 } from './worker-messages.ts';
 
-/** What the domain of a message wants in its mail. */
+/** The settings of a message's domain. */
 export type PersonalLookUp = (subject: PersonalSubject) => Promise<PersonalOptions | null>;
 
 export interface WorkerPool {
   /**
-   * Does a job for `tenant`; its bytes are taken over. Throws AppError unavailable (queue full, closing),
+   * Does a job for `tenant`; its bytes are transferred. Throws AppError unavailable (queue full, closing),
    * request-too-complex (deadline) or internal (the worker failed).
    */
   run<Kind extends JobKind>(
@@ -40,11 +40,11 @@ export interface WorkerPool {
 }
 
 export interface WorkerPoolOptions {
-  /** Threads that one tenant may hold; there is one more. */
+  /** Threads that one tenant may use; there is one more. */
   maxWorkers: number;
-  /** Jobs that wait, over all tenants; one tenant may have three quarters of them. */
+  /** Waiting jobs of all tenants; one tenant may have three quarters of them. */
   maxQueue: number;
-  /** Of one job on its thread. */
+  /** For one job on its thread. */
   deadlineMs: number;
   /** The worker's file. */
   entry?: URL;
@@ -55,7 +55,7 @@ interface Waiting {
   kind: JobKind;
   job: JobOf<JobKind>;
   personal: PersonalLookUp | null;
-  /** Why the look-up failed: then the result is worth nothing. */
+  /** Why the look-up failed: then the result is useless. */
   lookUpFailed: unknown;
   resolve(result: unknown): void;
   reject(error: AppError): void;
@@ -74,7 +74,7 @@ export function createWorkerPool(
 ): WorkerPool {
   const entry = options.entry ?? new URL('./worker.ts', import.meta.url);
   const seats = new Set<Seat>();
-  /** What waits, by tenant, who was served longest ago first. */
+  /** Waiting jobs by tenant; the one served longest ago comes first. */
   const queues = new Map<string, Waiting[]>();
   const maxOfOne = Math.max(1, Math.ceil((options.maxQueue * 3) / 4));
   let closed = false;
@@ -125,14 +125,14 @@ export function createWorkerPool(
       if (tenant === null || seat === null) return;
       const queue = queues.get(tenant) ?? [];
       const next = queue.shift();
-      // Whoever is served goes to the end.
+      // A served tenant goes to the end.
       queues.delete(tenant);
       if (queue.length > 0) queues.set(tenant, queue);
       if (next !== undefined) give(seat, next);
     }
   }
 
-  /** Who is next and may have a thread. */
+  /** The next tenant that may have a thread. */
   function nextTenant(): string | null {
     for (const tenant of queues.keys()) {
       const held = [...seats].filter(({ current }) => current?.tenant === tenant).length;
@@ -152,7 +152,7 @@ export function createWorkerPool(
     restartDeadline(seat);
     const { kind } = waiting;
     const { body } = waiting.job as { body?: Uint8Array };
-    // Moving the buffer instead of copying it needs bytes that are alone in it.
+    // Only bytes that fill their buffer can be transferred instead of copied.
     const own = body === undefined ? null : soleOwner(body);
     const job = own === null ? waiting.job : { ...waiting.job, body: own };
     seat.worker.postMessage({ kind, job }, own === null ? [] : [own.buffer]);

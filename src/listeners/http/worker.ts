@@ -1,7 +1,7 @@
 /**
- * Worker thread: does one job at a time that may take long, so that megabytes of JSON, base64, templates or somebody's MIME
- * never hold up the event loop that answers everybody else. Given a job by message, it posts back what it found; bytes are
- * transferred, not copied. What is thrown is reported, never fatal; a job that does not end is ended with its thread.
+ * Worker thread: does one job at a time that may take long, so that megabytes of JSON, base64, templates or untrusted
+ * MIME do not block the event loop. Posts back the result; bytes are transferred, not copied. Errors are reported,
+ * never fatal; a job that does not end is ended with its thread.
  */
 import { parentPort } from 'node:worker_threads';
 import { AppError, type Problem } from '../../lib/errors.ts';
@@ -90,7 +90,7 @@ function resultOf(message: WorkerJob, ask: Ask): ResultOf<JobKind> | Promise<Res
   }
 }
 
-/** What `work` gives, or the problems that it throws. */
+/** The result of `work`, or the problems that it throws. */
 function orProblems<Result>(work: () => Result): Result | Problems {
   try {
     return work();
@@ -100,7 +100,7 @@ function orProblems<Result>(work: () => Result): Result | Problems {
   }
 }
 
-/** What goes back without being copied. */
+/** The buffers that are returned without copying. */
 function transferable(result: ResultOf<JobKind>): ArrayBuffer[] {
   const given: (Uint8Array | null)[] = [];
   if ('kind' in result) {
@@ -123,7 +123,7 @@ function rendered(job: RenderJob): RenderedTemplate {
   return { ok: true, filled: render(template, wish), version };
 }
 
-/** Takes a batch apart: its messages as JSON texts of their own, with long content ids kept to the digit. */
+/** Divides a batch into its messages as JSON texts, in which long content ids keep all digits. */
 function split(job: JobOf<'split'>): SplitBatch {
   const text = bodyText(job.body);
   if (text === null) {
@@ -203,7 +203,7 @@ function compiledTemplate({ key, texts }: TemplateForWorker): CompiledTemplate |
   }
 }
 
-/** Bytes that fill their buffer, so that transferring the buffer hands over nothing else. */
+/** Bytes that fill their buffer, so that transferring it passes nothing else. */
 function ownBuffer(bytes: Uint8Array): Uint8Array {
   return bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
     ? bytes

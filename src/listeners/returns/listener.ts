@@ -1,5 +1,5 @@
 /**
- * The returns listener: the port where bounces, complaints and opt-outs arrive, and the loop that reads them. Mail is
+ * The returns listener: the port for bounces, complaints and unsubscribes, and the loop that reads them. Mail is
  * written to the spool and acknowledged, then read one by one; what was not read when the process ended is read at the
  * next start.
  */
@@ -14,9 +14,9 @@ import { createReadingLoop } from './reading-loop.ts';
 import { createReturnsHandler, type ReturnsHandlerDeps } from './returns-handler.ts';
 
 export interface ReturnsListener extends Service {
-  /** Where the port really is; null before `start()`. */
+  /** The real address; null before `start()`. */
   address(): ListenAddress | null;
-  /** Resolves when everything that waits now was looked at once. */
+  /** Resolves when all waiting mail was processed once. */
   idle(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export interface ReturnsOptions {
   hostname: string;
   maxConnections: number;
   maxConnectionsPerAddress: number;
-  /** Octets that arriving messages may hold together. */
+  /** Octets that all arriving messages may hold together. */
   maxMemoryBytes: number;
 }
 
@@ -46,10 +46,10 @@ const LIMITS: ServerLimits = {
   ...SERVER_LIMITS,
   maxMessageBytes: 2 * 1024 * 1024,
   maxRecipients: 10,
-  // Other people's mail comes back inside, and not all of it keeps to 998.
+  // Returned mail contains mail of others, and not all of it has lines of at most 998 octets.
   maxLineBytes: 64 * 1024,
 };
-/** Nearly full: whoever is slow makes room for whoever is not (stress shortens timeouts first). */
+/** When nearly full, timeouts are shorter, so that slow peers make room for others. */
 const STRESSED: ServerLimits = {
   ...LIMITS,
   commandMs: 20_000,

@@ -1,6 +1,6 @@
 /**
- * Puts the returns listener together: spool, reader, port. Given the parts of the server and where to listen, leaves a
- * service; the folder `spool/returns` in the data folder is made when it starts.
+ * Builds the returns listener: spool, reader, port. The folder `spool/returns` in the data folder is created at the
+ * start.
  */
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
@@ -24,7 +24,7 @@ export interface ReturnsParts {
   store: Store;
   tokens: ReturnPathTokens;
   classifier: Pick<Classifier, 'classify'>;
-  /** Looks DKIM keys of report senders up. */
+  /** Looks up DKIM keys of senders of reports. */
   keys: KeyLookup;
   certificates: Certificates;
   clock: Clock;
@@ -33,7 +33,7 @@ export interface ReturnsParts {
   metrics: ReturnMetrics;
   acceptance: Pick<Acceptance, 'accept'>;
   senders: SenderDomains;
-  /** Events were stored: webhook calls may be due. */
+  /** Called when events were stored: webhook calls may be due. */
   eventsStored(): void;
 }
 
@@ -41,22 +41,22 @@ export interface ReturnsPlace {
   listen: ListenAddress;
   hostname: string;
   bounceDomain: string;
-  /** Where mail for postmaster and abuse goes; null = it is kept. */
+  /** Where mail for postmaster and abuse is forwarded; null = it is stored. */
   operatorAddress: string | null;
   /** The data folder. */
   data: string;
 }
 
 export interface Returns extends Service {
-  /** Where it really listens; null before `start()`. */
+  /** The real address; null before `start()`. */
   address(): ListenAddress | null;
-  /** Why mail that comes back is not taken now, or null. */
+  /** Why returned mail is not accepted now, or null. */
   refusing(): string | null;
 }
 
 /**
- * Nothing listens before `start()`; a port that is taken, or a folder that cannot be used, rejects it. Throws for an
- * operator's address that is none.
+ * Nothing listens before `start()`, which rejects if the port is in use or the folder cannot be used. Throws for an
+ * invalid operator address.
  */
 export function createReturns(parts: ReturnsParts, place: ReturnsPlace): Returns {
   const { store } = parts;

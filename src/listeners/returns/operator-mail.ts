@@ -1,8 +1,8 @@
 /**
- * Mail for postmaster and abuse, passed on to the operator: as an attachment of a message of our own, through our own
- * acceptance, so that it is signed, tried again and seen like any other. Given what arrived; leaves a message, or says why
- * it stays a file: nobody to send as, something automatic or of our own making (that is how loops begin), or too much of
- * it. The same file is passed on once, also after a crash.
+ * Forwards mail for postmaster and abuse to the operator, as an attachment of our own message, through our own
+ * acceptance, so that it is signed, retried and shown like any other. Returns why it stays a file instead: no domain to
+ * send from, automatic mail or our own (which could loop), or too much of it. Each file is forwarded once, also after a
+ * crash.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
@@ -16,7 +16,7 @@ import { addressKey } from '../../policy/access/failed-logins.ts';
 import type { SpooledMail } from './spool.ts';
 
 export interface OperatorMail {
-  /** Why the message stays a file; null: it is on its way. Rejects where it may work later. */
+  /** Why the message stays a file; null: it is being sent. Rejects if it may work later. */
   passOn(id: string, mail: SpooledMail): Promise<string | null>;
 }
 
@@ -27,9 +27,9 @@ interface Deps {
 }
 
 interface Options {
-  /** Where it goes; null = nowhere. */
+  /** Where it is sent; null = nowhere. */
   operatorAddress: string | null;
-  /** Domains that are ours, in the order in which they are tried as senders. */
+  /** Our own domains, in the order in which they are tried as senders. */
   ownDomains: readonly string[];
 }
 
@@ -42,15 +42,15 @@ const CALLER: Caller = {
   rateLimit: null,
 };
 const OPERATION = 'returned mail';
-/** RFC 5321 §6.3 allows a hundred; mail for a person has come a short way. */
+/** RFC 5321 §6.3 allows a hundred; mail for a person has passed only a few servers. */
 const MAX_RECEIVED = 30;
 const HOUR_MS = 3_600_000;
 const MAX_PER_HOUR = 20;
-/** Of one sender address. */
+/** Per sender address. */
 const MAX_PER_SENDER = 5;
 const MAX_READ_BYTES = 64 * 1024;
 
-/** Throws where the operator's address is none. */
+/** Throws for an invalid operator address. */
 export function createOperatorMail(deps: Deps, options: Options): OperatorMail {
   const { acceptance, senders, clock } = deps;
   const to = options.operatorAddress === null ? null : parseAddress(options.operatorAddress);
@@ -86,7 +86,7 @@ export function createOperatorMail(deps: Deps, options: Options): OperatorMail {
         },
         tags: [],
         headers: [['Auto-Submitted', 'auto-generated']],
-        // Not message/rfc822, which must not travel encoded (RFC 2046 §5.2.1).
+        // Not message/rfc822, which must not be encoded (RFC 2046 §5.2.1).
         attachments: [
           {
             content: mail.bytes,
@@ -111,7 +111,7 @@ export function createOperatorMail(deps: Deps, options: Options): OperatorMail {
           idempotency: { operation: OPERATION, key: id, fingerprint },
         });
       } catch (error) {
-        // What passes soon is waited for; a quota that is used up is not.
+        // Temporary refusals are waited for; a quota that is used up is not.
         if (!(error instanceof AppError) || (error.retryAfterSeconds ?? 3600) <= 60) throw error;
         return `it was not accepted for sending: ${error.message}`;
       }
@@ -121,7 +121,7 @@ export function createOperatorMail(deps: Deps, options: Options): OperatorMail {
     },
   };
 
-  /** What it would be too much of, or null. */
+  /** The limit that it would exceed, or null. */
   function overLimit(sender: string): string | null {
     const now = clock.monotonicMs();
     if (now - hourFrom >= HOUR_MS) {
@@ -145,7 +145,7 @@ export function createOperatorMail(deps: Deps, options: Options): OperatorMail {
   }
 }
 
-/** What shows that passing it on could go in circles, or null. */
+/** A sign that forwarding it could loop, or null. */
 function loopSign(mail: SpooledMail, read: MimePart): string | null {
   if (mail.from === null) return 'its sender is null: a report, not a letter';
   if (fieldOf(read, 'x-postrider-ref') !== null) return 'it went out from here';

@@ -1,8 +1,8 @@
 /**
- * Reads what waits in the spool of returned mail, one by one, oldest first. A message that cannot be read is put aside
- * with the reason, and the next one is read. A report whose delivery is being made at this moment is looked at again
- * after pauses that grow, and others about that delivery stay behind it: a far end that keeps a transaction open costs
- * one look a minute. While the store is away everything waits.
+ * Reads the spool of returned mail, one by one, oldest first. A message that cannot be read is moved away with the
+ * reason, and the next one is read. A report whose delivery is being made at this moment is tried again after
+ * increasing pauses, and other reports about that delivery wait behind it: a far end that keeps a transaction open
+ * costs one try per minute. While the store is unavailable everything waits.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
@@ -16,9 +16,9 @@ import type { Spool, SpooledMail } from './spool.ts';
 export interface ReadingLoop {
   /** There may be something to read. */
   wake(): void;
-  /** Resolves when everything that was due was looked at. */
+  /** Resolves when everything that was due was processed. */
   idle(): Promise<void>;
-  /** Finishes the message in hand. */
+  /** Finishes the current message. */
   stop(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ interface Deps {
   metrics: ReturnMetrics;
 }
 
-/** A store that is away is asked again after this; the first pause of a report whose delivery is under way. */
+/** The pause before an unavailable store is tried again; also the first pause of a report whose delivery is running. */
 const RETRY_MS = 2_000;
 const MAX_PAUSE_MS = 60_000;
 
@@ -47,7 +47,7 @@ export function createReadingLoop(deps: Deps): ReadingLoop {
   let running: Promise<void> | null = null;
   let again = false;
   let stopped = false;
-  /** Those that could not even be put aside: they stay, and are looked at again at the next start. */
+  /** Messages that could not even be moved away: they stay, and are tried again at the next start. */
   const stuck = new Set<string>();
   /** Reports that wait for their delivery. */
   const pauses = new Map<string, Pause>();
@@ -83,7 +83,7 @@ export function createReadingLoop(deps: Deps): ReadingLoop {
     }
     let next = Number.POSITIVE_INFINITY;
     for (const { untilMs } of pauses.values()) next = Math.min(next, untilMs);
-    // A pause that is over waits for a store that is away, which has its own timer.
+    // If a pause is over but the store is unavailable, the store's own timer decides.
     if (next > clock.monotonicMs() && next < Number.POSITIVE_INFINITY) later.arm(next - clock.monotonicMs());
   }
 
@@ -148,14 +148,14 @@ export function createReadingLoop(deps: Deps): ReadingLoop {
   }
 }
 
-/** The store, or acceptance, cannot take anything now. */
+/** The store, or acceptance, is unavailable now. */
 function isAway(error: unknown): boolean {
   return (
     error instanceof StoreUnavailable || (error instanceof AppError && error.retryAfterSeconds !== undefined)
   );
 }
 
-/** `arm` never makes an earlier shot later. */
+/** `arm` never moves an earlier time to a later one. */
 function createRetryTimer(clock: Clock, fire: () => void): { arm(ms: number): void; cancel(): void } {
   let timer: Timer | null = null;
   let atMs = 0;

@@ -1,8 +1,7 @@
 /**
- * What the returns port answers to one connection: nobody logs in, nothing is relayed, and a recipient is either an
- * address of ours that verifies or unknown (550 5.1.1), which makes backscatter cheap. Given the parts behind it and the
- * peer's address, leaves replies; a positive one for a message is given only when it is on the disk. Nobody is ever
- * answered by mail.
+ * The replies of the returns port to one connection: nobody logs in, nothing is relayed, and a recipient is either a
+ * valid address of ours or unknown (550 5.1.1), so backscatter costs little. A positive reply to a message is given
+ * only after it is on the disk. Nobody ever gets mail as an answer.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -29,7 +28,7 @@ export interface ReturnsHandlerDeps {
   random: Random;
   log: Logger;
   metrics: ReturnMetrics;
-  /** Whether `postmaster` and the other names are ours at this domain, a lower-case A-label. */
+  /** Whether `postmaster` and the other names belong to us at this domain, a lower-case A-label. */
   isOwnDomain(domain: string): Promise<boolean>;
   /** A message is in the spool. */
   arrived(id: string): void;
@@ -56,7 +55,7 @@ export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: st
       return refused([]);
     },
     async onRcpt(to, envelope) {
-      // The session forgets recipients at RSET; so do we.
+      // The session drops recipients at RSET; so does this.
       if (envelope.recipients.length === 0) targets = [];
       const target = await targetOf(to);
       if (target === null || !(await isKnown(target))) {
@@ -68,7 +67,7 @@ export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: st
       return full;
     },
     async onMessage(envelope, message) {
-      // Asked again: others may have taken the room while the message came in.
+      // Checked again: others may have used up the space while the message arrived.
       const full = refused(targets);
       if (full !== null) return full;
       const id = uuidv7(clock, random);
@@ -104,14 +103,14 @@ export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: st
     // RFC 5321 §4.5.1: <postmaster> without a domain.
     if (address === null) return { kind: 'operator', name: 'postmaster' };
     const target = returnTarget(address.local, tokens);
-    // A token proves by itself that we made it, whatever our domain was called then.
+    // A token itself proves that we made it, whatever our domain was called then.
     if (target === null || isToken(target)) return target;
     return (await deps.isOwnDomain(address.domain)) ? target : null;
   }
 
   /**
-   * Whether a token's delivery is there and not too long ago; opting out works as long as the link beside it, whether or
-   * not the message is still there. The rejection of a store that is away becomes 451.
+   * Whether a token's delivery is stored and not too old; unsubscribing works as long as its link, even if the message
+   * was deleted. The rejection of an unavailable store becomes 451.
    */
   async function isKnown(target: ReturnTarget): Promise<boolean> {
     if (!isToken(target)) return true;

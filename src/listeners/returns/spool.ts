@@ -1,11 +1,10 @@
 /**
- * The spool of returned mail: a message is in a file and the file on the disk before the peer is told so. Given an
- * envelope and octets, leaves `<id>.eml` whose first line is the envelope as JSON; what a person has to see is moved to
- * a folder beside it with the reason in `<id>.txt`. Bounded in files and octets, each folder by itself, and in each a
- * sender address has a share, so that who floods it is refused alone; about one delivery few reports wait, and no further
- * one is taken while one waits for the delivery itself. What no longer fits is refused, never dropped. A full folder is
- * counted again, because people take files out of it. A write that ends half-way leaves a hidden file, removed at the next
- * start.
+ * The spool of returned mail: a message is in a file, and the file is synced, before the peer is told so. The file is
+ * `<id>.eml`, whose first line is the envelope as JSON; what a person must see is moved to another folder with the
+ * reason in `<id>.txt`. Files and octets are limited for each folder, and for each sender address a share of it, so
+ * that a flood only affects its sender; few reports about one delivery may wait, and no further one while one waits for
+ * the delivery itself. What no longer fits is refused, never dropped. A full folder is counted again, because people
+ * remove files. An interrupted write leaves a hidden file, removed at the next start.
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,40 +23,43 @@ export interface SpooledMail {
 
 export type KeptFolder = 'operator' | 'reports' | 'unattributed' | 'quarantine';
 
-/** Who hands a message in, and what for. */
+/** The sender of a message and its targets. */
 export type Arrival = Pick<SpooledMail, 'ip' | 'targets'>;
 
-/** Why there is no room: `all` is used up, a `sender` address has its share, or a `delivery` has its reports. */
+/**
+ * Why there is no space: it is used up for `all`, a `sender` address has used its share, or a `delivery` has its
+ * maximum of reports.
+ */
 export type NoRoom = 'all' | 'sender' | 'delivery';
 
 export interface Spool {
-  /** Whether there is room for anything at all. */
+  /** Whether there is space for anything. */
   hasRoom(): boolean;
-  /** Why this message is not taken now; null = it is. */
+  /** Why this message is not accepted now; null = it is. */
   refusal(arrival: Arrival): NoRoom | null;
-  /** Writes and syncs the file and the folder. Rejects where the disk refuses. */
+  /** Writes and syncs the file and the folder. Rejects if the disk fails. */
   put(id: string, mail: SpooledMail): Promise<void>;
   /** Ids that wait, oldest first. */
   waiting(): readonly string[];
-  /** The message waits until these of its targets are there; until it goes nothing more is taken about them. */
+  /** The message waits until its targets are stored; until it is removed no more mail about them is accepted. */
   postpone(id: string, about: readonly ReturnTarget[]): void;
   /** Whether another message is postponed because of one of its targets. */
   isBehind(id: string): boolean;
-  /** What was put; null where the file is damaged. Rejects where it cannot be read. */
+  /** The stored message; null if the file is damaged. Rejects if it cannot be read. */
   read(id: string): Promise<SpooledMail | null>;
-  /** It was dealt with. */
+  /** It was processed. */
   remove(id: string): Promise<void>;
-  /** Moves it out of the way, for a person. Rejects where there is no room: then it stays. */
+  /** Moves it to another folder, for a person. Rejects if there is no space: then it stays. */
   keep(id: string, folder: KeptFolder, why: string): Promise<void>;
 }
 
 export interface SpoolLimits {
   maxFiles: number;
   maxBytes: number;
-  /** Of each folder of kept mail. */
+  /** Per folder of stored mail. */
   maxKeptFiles: number;
   maxKeptBytes: number;
-  /** What one sender address (IPv6: its /64) may have of each of these: one part in so many. */
+  /** The share of each limit for one sender address (IPv6: its /64): one divided by this. */
   senderParts: number;
   /** Unread messages about one delivery. */
   maxPerDelivery: number;
@@ -72,13 +74,13 @@ export const SPOOL_LIMITS: SpoolLimits = {
   maxPerDelivery: 4,
 };
 
-/** A full folder is looked at again after this. */
+/** A full folder is counted again after this time. */
 const RECOUNT_MS = 60_000;
 
 const FOLDERS: readonly KeptFolder[] = ['operator', 'reports', 'unattributed', 'quarantine'];
 const NAME = /^[0-9a-f-]{36}\.eml$/;
 const LF = 10;
-/** More than the first line of a file ever has: ten targets and a sender. */
+/** More than the first line of a file can have: ten targets and a sender. */
 const MAX_ENVELOPE_BYTES = 8 * 1024;
 
 /** How many files there are of something, and their octets together. */
@@ -89,7 +91,7 @@ interface Load {
 
 interface Entry {
   size: number;
-  /** The sender, as the loads count it. */
+  /** The sender as the limits count it. */
   sender: string;
   /** Deliveries and messages it is about. */
   subjects: readonly string[];
@@ -102,7 +104,7 @@ interface KeptLoad extends Load {
   countedAtMs: number;
 }
 
-/** Opens the spool below `path`, taking up what is there. Rejects where the folder cannot be used. */
+/** Opens the spool below `path`, with the files that are there. Rejects if the folder cannot be used. */
 export async function openSpool(
   path: string,
   clock: Pick<Clock, 'monotonicMs'>,
@@ -161,7 +163,7 @@ export async function openSpool(
       const content = Buffer.concat([Buffer.from(`${JSON.stringify(envelope)}\n`), message]);
       const temporary = join(path, `.${id}.new`);
       const entry = entryOf(mail, content.length);
-      // Counted before it is written: many may be written at a time.
+      // Counted before it is written, because several may be written at once.
       load(entry);
       try {
         await writeFile(temporary, content, { mode: 0o600, flush: true });
@@ -170,7 +172,7 @@ export async function openSpool(
       } catch (cause) {
         unload(entry);
         await rm(temporary, { force: true }).catch(() => undefined);
-        // Renamed and not known to be on the disk: the peer is told no, and sends it again.
+        // Renamed, but maybe not on the disk: the peer is refused, and sends it again.
         await rm(join(path, `${id}.eml`), { force: true }).catch(() => undefined);
         throw cause;
       }
@@ -219,7 +221,7 @@ export async function openSpool(
     return isOver(kept[folder], limits.maxKeptFiles, limits.maxKeptBytes);
   }
 
-  /** Whether the sender's kept mail, and what it has waiting, leaves it something of the folder. */
+  /** Whether the sender still has a share of the folder, given its stored and waiting mail. */
   function hasShare(folder: KeptFolder, sender: string, waiting: Load): boolean {
     const there = kept[folder].senders.get(sender) ?? NOTHING;
     return !isOver(
@@ -229,10 +231,10 @@ export async function openSpool(
     );
   }
 
-  /** Not more often than once a minute: a stranger's every try would read the folder. */
+  /** At most once a minute, because otherwise every try of a stranger would read the folder. */
   async function countAgain(folder: KeptFolder): Promise<void> {
     if (clock.monotonicMs() - kept[folder].countedAtMs < RECOUNT_MS) return;
-    // A folder that cannot be read stays full.
+    // A folder that cannot be read counts as full.
     counting ??= count(folder)
       .catch(() => undefined)
       .finally(() => {
@@ -246,7 +248,7 @@ export async function openSpool(
     for (const name of await readdir(join(path, folder))) {
       if (!NAME.test(name)) continue;
       const file = join(path, folder, name);
-      // Taken away meanwhile: not counted.
+      // Removed meanwhile: not counted.
       const found = await stat(file).catch(() => null);
       if (found === null) continue;
       const { ip } = (await readEnvelope(file).catch(() => null)) ?? NOBODY;
@@ -289,7 +291,7 @@ function isOver({ files, bytes }: Load, maxFiles: number, maxBytes: number): boo
   return files >= maxFiles || bytes >= maxBytes;
 }
 
-/** One file more, or with a negative size one less. */
+/** Counts one more file, or with a negative size one less. */
 function addTo(load: Load, size: number): void {
   load.files += Math.sign(size);
   load.bytes += size;
@@ -307,20 +309,20 @@ function entryOf({ ip, targets }: Arrival, size: number): Entry {
   return { size, sender: addressKey(ip), subjects: [...about], waitsFor: [] };
 }
 
-/** What the reports to a token's address are about, as a key; null for the other targets. */
+/** The delivery or message of a token's address, as a key; null for other targets. */
 function subjectOf(target: ReturnTarget): string | null {
   if (!isToken(target)) return null;
   return target.kind === 'message' ? `message:${target.messageSeq}` : `${target.kind}:${target.deliveryId}`;
 }
 
-/** Where mail to this target stays for a person; null = what it says is recorded, and it goes. */
+/** The folder for mail to this target; null = its content is recorded, and the file is removed. */
 function keptFolderOf(target: ReturnTarget): KeptFolder | null {
   if (isToken(target)) return null;
   if (target.kind === 'feedback') return 'unattributed';
   return target.kind === 'reports' ? 'reports' : 'operator';
 }
 
-/** Sender and targets of a file; null where its first line is no envelope. */
+/** Sender and targets of a file; null if its first line is not an envelope. */
 async function readEnvelope(file: string): Promise<Arrival | null> {
   const opened = await open(file, 'r');
   try {

@@ -1,8 +1,8 @@
 /**
- * The `X-Postrider-` fields of a submitted message: Tag, Metadata, Send-At, Expires-At, Priority, Sandbox,
- * Track, List-Unsubscribe and Idempotency-Key mean what their JSON twins mean and are checked alike; those that have no
- * effect in this version are refused by name, as the API does. Fields of other names are no wish of the sender and say
- * nothing here; acceptance never sees them, and the message travels without any of them.
+ * The `X-Postrider-` fields of a submitted message: Tag, Metadata, Send-At, Expires-At, Priority, Sandbox, Track,
+ * List-Unsubscribe and Idempotency-Key have the meaning and rules of their JSON counterparts; those without an effect
+ * in this version are refused by name, as the API does. Other names with this prefix are ignored; acceptance never sees
+ * them, and the message is sent without any of them.
  */
 import { AppError, type Problem } from '../../lib/errors.ts';
 import { decodeWords } from '../../mail/decode-words.ts';
@@ -18,7 +18,7 @@ export interface ExtensionFields {
   expiresAt: number | null;
   lane: Lane;
   sandbox: SandboxResult | null;
-  /** false: the content goes when the last recipient is final. */
+  /** false: the content is deleted when the last recipient is final. */
   keepContent: boolean;
   personal: PersonalWish | null;
   idempotencyKey: string | null;
@@ -41,7 +41,9 @@ const NO: ReadonlySet<string> = new Set(['no', 'false', '0']);
 const MAX_TAGS = 10;
 const MAX_TAG_CHARS = 128;
 
-/** `fields`: lower-case names without the prefix and unfolded values, in order. Throws one AppError with every problem. */
+/**
+ * `fields`: lower-case names without the prefix and unfolded values, in order. Throws one AppError with every problem.
+ */
 export function readExtensionFields(
   fields: readonly (readonly [name: string, value: string])[],
   nowMs: number,
@@ -126,7 +128,7 @@ export function readExtensionFields(
       );
     }
   }
-  // Last, whatever the order of the fields: it is measured against the send time.
+  // Last, whatever the order of the fields: it depends on the send time.
   if (expiry !== null && problems.length === 0) {
     const found = readExpiryTime(expiry, nowMs, sendAt, true);
     if (found.ok) expiresAt = found.at;
@@ -138,7 +140,7 @@ export function readExtensionFields(
 
 const NO_WISH: PersonalWish = { opens: null, clicks: null, listUnsubscribe: null };
 
-/** `opens`, `clicks`, both with a comma, or a word for all or nothing; null = none of these. */
+/** `opens`, `clicks`, both with a comma, or a word for all or nothing; null = invalid. */
 function readTrack(value: string): Pick<PersonalWish, 'opens' | 'clicks'> | null {
   const words = value
     .toLowerCase()
@@ -165,7 +167,7 @@ function readSandbox(value: string): SandboxResult | null | undefined {
   return RESULTS.find((each) => each === value);
 }
 
-/** The pairs, or what is wrong. */
+/** The pairs, or the problem. */
 function metadataOf(text: string): Metadata | string {
   let value: unknown;
   try {

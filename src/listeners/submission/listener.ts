@@ -1,7 +1,7 @@
 /**
- * The SMTP submission listener (RFC 6409): up to two ports, one that begins in the clear and offers STARTTLS, one that
- * begins with TLS (RFC 8314). Given the parts behind it and a certificate, leaves a `Service`; each connection gets a
- * handler of its own. Who may speak without a login is decided here, by the peer's address.
+ * The SMTP submission listener (RFC 6409): up to two ports, one without TLS that offers STARTTLS, one that begins with
+ * TLS (RFC 8314). Each connection gets its own handler. Here it is decided, by the peer's address, who may send without
+ * a login.
  */
 import type { Service } from '../../lib/loop.ts';
 import type { Caller } from '../../model/submission.ts';
@@ -12,7 +12,7 @@ import { SERVER_LIMITS, type ServerLimits } from '../../smtp/server-types.ts';
 import { createSubmissionHandler, type HandlerDeps } from './submission-handler.ts';
 
 export interface SubmissionListener extends Service {
-  /** Where the ports really are, after `start()`. */
+  /** The real addresses of the ports, after `start()`. */
   addresses(): { submission: ListenAddress | null; submissionTls: ListenAddress | null };
 }
 
@@ -21,22 +21,22 @@ export interface SubmissionDeps extends HandlerDeps {
 }
 
 export interface SubmissionOptions {
-  /** Port 0 = any free one; null = not this kind. */
+  /** Port 0 = any free one; null = no such port. */
   submission: ListenAddress | null;
   submissionTls: ListenAddress | null;
   hostname: string;
-  /** The plain port offers STARTTLS. */
+  /** The port without TLS offers STARTTLS. */
   startTls: boolean;
-  /** What holds in development only; null = nothing of it. */
+  /** Settings for development only; null = none. */
   development: {
     /** Peers on loopback send without a login, or with any, as this caller. */
     anybody: Caller;
-    /** Mail does not leave this machine: `noreply@localhost` is as good an address as any. */
+    /** Mail does not leave this machine, so `noreply@localhost` is a valid address. */
     anyAddress: boolean;
   } | null;
   maxConnections: number;
   maxConnectionsPerAddress: number;
-  /** Octets that arriving messages may hold together. */
+  /** Octets that all arriving messages may hold together. */
   maxMemoryBytes: number;
   limits: ServerLimits;
 }
@@ -52,7 +52,7 @@ export const DEFAULT_SUBMISSION_OPTIONS: Omit<SubmissionOptions, 'hostname'> = {
   limits: SERVER_LIMITS,
 };
 
-/** Nothing listens before `start()`; a port that is taken rejects it. */
+/** Nothing listens before `start()`, which rejects if a port is in use. */
 export function createSubmissionListener(
   deps: SubmissionDeps,
   given: Partial<SubmissionOptions> & { hostname: string },
@@ -70,7 +70,7 @@ export function createSubmissionListener(
         const minLabels = development?.anyAddress === true ? 1 : 2;
         return {
           handler: createSubmissionHandler(deps, { hostname, ip, anybody, minLabels }),
-          // A development server that is open to a network of containers has no TLS that their clients would believe.
+          // A development server that is open to a container network has no TLS that clients would trust.
           auth: {
             required: anybody === null,
             plainText: anybody !== null || (development !== null && !startTls),

@@ -1,8 +1,8 @@
 /**
- * From a message as it was sent to the message as it will travel, octet for octet but for this: our Received on top,
- * Date and Message-ID where they were missing, Bcc and what only a receiver may say gone, and the `X-Postrider-` fields
- * taken as what they ask for and removed. The envelope alone says who gets it; To and Cc only say who may be shown.
- * Given what the session received; leaves a submission for acceptance and the bytes, or the reply that refuses it.
+ * Turns a submitted message into the message that is sent. It stays the same octet for octet except: our Received field
+ * is added, Date and Message-ID if they are missing, Bcc and fields that only a receiver may write are removed, and the
+ * `X-Postrider-` fields are read and removed. Only the envelope decides who gets it; To and Cc only decide who may be
+ * shown. Returns a submission for acceptance and the bytes, or the reply that refuses it.
  */
 
 import { type Author, parseAuthor } from '../../mail/author-field.ts';
@@ -37,7 +37,7 @@ export interface RawContext {
   /** Of the peer. */
   ip: string;
   hostname: string;
-  /** Labels that a domain has at least. */
+  /** The minimum of labels of a domain. */
   minLabels: number;
   messageId: MessageId;
   nowMs: number;
@@ -53,7 +53,7 @@ export interface RawRefusal {
 export interface RawResult {
   kind: 'message';
   submission: RawSubmission;
-  /** `dateOffset`: where a Date of ours stands; null = the message brought its own. */
+  /** `dateOffset`: the offset of our Date; null = the message had its own. */
   composed: {
     bytes: Uint8Array;
     bodyOffset: number;
@@ -73,7 +73,7 @@ const CRLF = Buffer.from('\r\n');
 
 type Header = Extract<RawHeader, { kind: 'header' }>;
 
-/** Reads and rewrites; a message of no proper form is refused. Throws the AppErrors of the extension fields. */
+/** Reads and rewrites; an invalid message is refused. Throws the AppErrors of the extension fields. */
 export function readRawMessage(context: RawContext): RawResult | RawRefusal {
   const { message, envelope } = context;
   const { bytes } = message;
@@ -125,7 +125,10 @@ export function readRawMessage(context: RawContext): RawResult | RawRefusal {
   };
 }
 
-/** The single author. Two From fields, or two addresses in one, are how a reader is shown another author than we checked. */
+/**
+ * The single author. With two From fields, or two addresses in one, a program could show another author than the
+ * checked one.
+ */
 function readAuthor(context: RawContext, header: Header): Author | string {
   const fields = header.fields.filter(({ name }) => name === 'from');
   const [field] = fields;
@@ -135,7 +138,7 @@ function readAuthor(context: RawContext, header: Header): Author | string {
   return authorIn(context, field, 'From');
 }
 
-/** The domains that Sender and its like claim, and show in names. */
+/** The domains that Sender and similar fields claim, and those shown in names. */
 function readSenders(context: RawContext, header: Header): readonly string[] | string {
   const domains: string[] = [];
   let ofMessage = 0;
@@ -157,7 +160,7 @@ function authorIn({ message, minLabels }: RawContext, field: RawField, title: st
   return parsed.ok ? parsed.author : `The ${title} field ${parsed.problem}`;
 }
 
-/** The envelope's recipients, each once. Who is named in To or Cc is shown there; everybody else stays hidden. */
+/** The envelope's recipients, each once. Those in To or Cc are shown there; all others stay hidden. */
 function recipientsOf(context: RawContext, header: Header): SubmittedRecipient[] {
   const { envelope, notices } = context;
   const tells = notices && envelope.from.address !== null;
@@ -185,13 +188,13 @@ function recipientsOf(context: RawContext, header: Header): SubmittedRecipient[]
   return [...found.values()].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
 }
 
-/** The null sender is never told anything (RFC 5321 §4.5.5). */
+/** The null sender never gets notices (RFC 5321 §4.5.5). */
 function noticeWish({ envelope, notices }: RawContext): RawSubmission['notice'] {
   const { address, ret, envid } = envelope.from;
   return address === null || !notices ? null : { sender: address.text, ret, envid };
 }
 
-/** RFC 3461 §4.1: who says nothing is told of failures. */
+/** RFC 3461 §4.1: the default is a notice of failure. */
 function wishOf({ notify, orcpt }: RcptTo): Pick<SubmittedRecipient, 'notify' | 'orcpt'> {
   const kinds: NoticeKind[] = notify.length === 0 ? ['failure'] : [];
   if (notify.includes('SUCCESS')) kinds.push('success');
@@ -200,7 +203,7 @@ function wishOf({ notify, orcpt }: RcptTo): Pick<SubmittedRecipient, 'notify' | 
   return kinds.length === 0 ? {} : { notify: kinds, ...(orcpt === null ? {} : { orcpt }) };
 }
 
-/** Of every field of that name; one that cannot be read names nobody. */
+/** Of every field with this name; an unreadable one gives none. */
 function mailboxesOf(
   { message, minLabels }: RawContext,
   header: Header,
@@ -228,7 +231,7 @@ function rewrite(context: RawContext, header: Header, fromDomain: string, dateMs
   if (!has('message-id')) added += `Message-ID: <${messageId}@${fromDomain}>\r\n`;
   const parts: Uint8Array[] = [Buffer.from(added, 'latin1'), ...keptParts(bytes, header)];
   const headerBytes = parts.reduce((sum, part) => sum + part.length, 0);
-  // A header that nothing follows is closed: signatures need to know where it ends.
+  // A header without anything after it gets its empty line: signatures need to know where it ends.
   const separator =
     header.bodyOffset === header.headerEnd ? [CRLF] : [bytes.subarray(header.headerEnd, header.bodyOffset)];
   const whole = Buffer.concat([...parts, ...separator, bytes.subarray(header.bodyOffset)]);
@@ -236,13 +239,13 @@ function rewrite(context: RawContext, header: Header, fromDomain: string, dateMs
     bytes: whole,
     dateOffset,
     bodyOffset: headerBytes + 2,
-    // Asked for and needed: a header in raw UTF-8 (RFC 6532). Addresses say for themselves what they need.
+    // Requested and needed: a header in raw UTF-8 (RFC 6532). Addresses are checked separately.
     needsSmtpUtf8: context.envelope.from.smtpUtf8 && header.eightBit,
     eightBit: message.eightBit,
   };
 }
 
-/** The header without the fields that go, as stretches of the original. */
+/** The header without the removed fields, as stretches of the original. */
 function keptParts(bytes: Uint8Array, header: Header): Uint8Array[] {
   const parts: Uint8Array[] = [];
   let from = 0;
@@ -255,7 +258,7 @@ function keptParts(bytes: Uint8Array, header: Header): Uint8Array[] {
   return parts;
 }
 
-/** RFC 5321 §4.4, protocol names by RFC 3848. No `for`: with several recipients it would name one to the others. */
+/** RFC 5321 §4.4, protocol names by RFC 3848. No `for`: with several recipients it would disclose one to the others. */
 function receivedField({ facts, ip, hostname, messageId, nowMs, envelope }: RawContext): string {
   const secure = facts.tls === null ? '' : 'S';
   const known = facts.authenticated ? 'A' : '';

@@ -1,6 +1,6 @@
 /**
- * What every error of the registry means in SMTP: reply code and enhanced code (RFC 3463, RFC 5248). A name without an
- * entry does not compile. 4xx where waiting helps, 5xx where only a change does; the text is the error's own.
+ * The SMTP reply for every error of the registry: reply code and enhanced code (RFC 3463, RFC 5248). A name without an
+ * entry does not compile. 4xx if waiting helps, 5xx if something must change; the text is the error's own.
  */
 import { AppError, ERRORS, type ErrorName } from '../../lib/errors.ts';
 import { reply } from '../../smtp/server-reply.ts';
@@ -134,7 +134,7 @@ export function smtpReply(error: AppError): ServerReply {
   return { ...reply(code, enhanced, sentences), name: first.name };
 }
 
-/** The reply for whatever was thrown: null where it is none of ours and must be reported. */
+/** The reply for anything thrown: null if it is not one of our errors and must be reported. */
 export function replyForThrown(thrown: unknown): ServerReply | null {
   return thrown instanceof AppError ? smtpReply(thrown) : null;
 }

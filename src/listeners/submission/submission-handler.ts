@@ -1,7 +1,7 @@
 /**
- * What SMTP submission answers to one connection: who may log in, from which domains mail is taken, and what becomes of
- * a message. Given the parts behind it and the peer's address, leaves replies; a positive one for a message is given only
- * after acceptance has committed it, and names its MessageID. Without a login nothing is relayed for anybody.
+ * The replies of SMTP submission to one connection: who may log in, from which domains mail is accepted, and the result
+ * for a message. A positive reply to a message is given only after acceptance has committed it, and contains its
+ * MessageID. Nothing is relayed without a login.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
@@ -28,11 +28,11 @@ import type {
 import { type RawResult, readRawMessage } from './raw-message.ts';
 import { replyForThrown, smtpReply } from './smtp-errors.ts';
 
-/** SMTP credentials with passwords of their own, beside API tokens. */
+/** SMTP credentials with their own passwords, in addition to API tokens. */
 export interface Credentials {
-  /** The caller behind a name and password, null where they do not fit. Throws AppError `rate-limited`. */
+  /** The caller of a name and password, null if they do not match. Throws AppError `rate-limited`. */
   verify(username: string, password: string, ip: string): Promise<Caller | null>;
-  /** The same caller as it stands now; null where the credential has ended. */
+  /** The current state of the same caller; null if the credential has ended. */
   renew(username: string, caller: Caller): Promise<Caller | null>;
 }
 
@@ -45,13 +45,13 @@ export interface HandlerDeps {
   random: Random;
   /** Sends per second of each login, shared with the API. */
   sendRate: SendRate;
-  /** Told of every command that is refused. */
+  /** Gets every refused command. */
   refusals: Pick<Refusals, 'record'>;
   /** The service log. */
   log: Logger;
 }
 
-/** Who logged in, and how that is asked again. */
+/** The logged-in caller, and how to check again. */
 interface Login {
   caller: Caller;
   renew(): Promise<Caller | null>;
@@ -60,25 +60,25 @@ interface Login {
 export interface HandlerOptions {
   hostname: string;
   ip: string;
-  /** Who sends without a login, or with one that nobody knows; null = nobody. */
+  /** The caller without a login, or with an unknown one; null = none. */
   anybody: Caller | null;
-  /** Labels that a domain has at least. */
+  /** The minimum of labels of a domain. */
   minLabels: number;
 }
 
 /** Name of the operation for idempotency keys, beside those of the API. */
-/** Octets of a message that are hashed before others are let in again. */
+/** Octets of a message that are hashed before other work gets a turn. */
 const HASHED_AT_ONCE = 4 * 1024 * 1024;
 const OPERATION = 'SMTP submission';
-/** A JWT: three parts of base64url. No password of ours has two dots. */
+/** A JWT: three parts of base64url. Our passwords never contain two dots. */
 const LOOKS_LIKE_TOKEN = /^[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}$/;
-/** The names that credentials are given. */
+/** The form of generated user names. */
 const OWN_USERNAME = /^\s*smtp-[0-9a-f]{12}\s*$/i;
 const WRONG: ServerReply = {
   ...reply(535, '5.7.8', 'Username or password is wrong'),
   name: 'token-invalid',
 };
-/** The connection ends with it: a login cannot be repeated in a session (RFC 4954 §4). */
+/** The connection is closed, because a login cannot be repeated in a session (RFC 4954 §4). */
 const ENDED = lastReply(421, '4.7.0', 'This login has ended: connect and log in again');
 
 /** Answers for one connection. */
@@ -86,9 +86,9 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
   const { access, credentials, acceptance, senders, sendRate, refusals, clock, random, log } = deps;
   const { ip, anybody } = options;
   let caller: Caller | null = anybody;
-  /** Asks again whether the login still holds: a session may outlive it by hours. */
+  /** Checks again whether the login is still valid: a session may outlive it by hours. */
   let renewed: () => Promise<Caller | null> = async () => anybody;
-  /** Of the message that is being decided. */
+  /** Of the message that is being processed. */
   let fromDomain: string | null = null;
 
   return {
@@ -123,7 +123,7 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
     async onMessage(envelope, message, facts) {
       if (caller === null) return reply(530, '5.7.0', 'Authentication required');
       try {
-        // A message may take its time to arrive.
+        // A message may take a while to arrive.
         caller = await renewed();
         if (caller === null) return ENDED;
         return await submit(caller, envelope, message, facts);
@@ -180,9 +180,9 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
     return { caller: found, renew: () => credentials.renew(username, found) };
   }
 
-  /** As itself where the login is one of ours, else as anybody: clients bring whatever their settings hold. */
+  /** As itself if the login is one of ours, otherwise as the default caller: clients send whatever is configured. */
   async function logInAnyhow(attempt: AuthAttempt, as: Caller): Promise<Login> {
-    // Hashing a password that cannot be ours, and counting it as a guess, would be for nothing.
+    // Hashing a password that cannot be ours, and counting it as a guess, would be useless.
     const mayBeOurs = LOOKS_LIKE_TOKEN.test(attempt.password) || OWN_USERNAME.test(attempt.username);
     const found = mayBeOurs
       ? await logIn(attempt).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 /**
- * The few pages that a reader of mail ever sees of this server. Plain words, no scripts, no pictures, no cookies, and
- * nothing from the request in them, so there is nothing to escape.
+ * The pages that a reader of mail can see of this server. Plain text, no scripts, no pictures, no cookies, and nothing
+ * from the request, so there is nothing to escape.
  */
 
 /** A whole document with one heading; `body`: trusted HTML. */
@@ -16,7 +16,7 @@ ${body}
 `;
 }
 
-/** The button posts to the very address of the page, with the field that mail programs send (RFC 8058 §3.1). */
+/** The form posts to the URL of the page itself, with the field that mail programs send (RFC 8058 §3.1). */
 export const ASK_PAGE = page(
   'Unsubscribe',
   `<p>You will get no more newsletters from this sender. Receipts and other mail about what you do there may still come.</p>

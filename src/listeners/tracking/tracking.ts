@@ -18,7 +18,7 @@ import { ASK_PAGE, DONE_PAGE, LATER_PAGE, TOO_OLD_PAGE, UNKNOWN_PAGE } from './p
 
 export interface TrackingRequest {
   method: string;
-  /** As asked for, without the port; forwarded ones resolved. */
+  /** As requested, without the port, also behind a trusted proxy. */
   host: string;
   params: Readonly<Record<string, string>>;
   header(name: string): string | undefined;
@@ -42,7 +42,7 @@ export interface TrackingRoute {
 export interface TrackingDeps {
   tokens: PersonalTokens;
   facts: Pick<ReaderFacts, 'opened' | 'clicked' | 'looked' | 'unsubscribe'>;
-  /** The server's own URL, whose host takes tokens that are bound to no tracking host. */
+  /** The server's own URL, whose host accepts tokens without a tracking host. */
   publicUrl(): string;
 }
 
@@ -122,7 +122,7 @@ export function createTrackingRoutes({ tokens, facts, publicUrl }: TrackingDeps)
     return isOurs(host) ? tokens.parse({ purpose, host: '', digest }, token) : null;
   }
 
-  /** Named by the public URL, or reached by number: no customer's host is that. */
+  /** The host of the public URL, or an IP address: never a customer's host. */
   function isOurs(host: string): boolean {
     if (host === 'localhost' || isIP(host.replace(/^\[|\]$/g, '')) !== 0) return true;
     const own = publicUrl();
@@ -134,11 +134,11 @@ function route(method: 'GET' | 'POST', path: string, handle: TrackingRoute['hand
   return { method, path, maxBodyBytes: MAX_BODY_BYTES, handle };
 }
 
-/** The target that a path carries, or null for anything that compose would not have written there. */
+/** The target in a path, or null for anything that compose would not have written. */
 function targetOf(encoded: string): string | null {
   if (encoded.length > MAX_TARGET_CHARS || !BASE64URL.test(encoded)) return null;
   const target = Buffer.from(encoded, 'base64url').toString('latin1');
-  // Other spellings of the same octets are none of ours.
+  // Other spellings of the same octets are refused.
   if (Buffer.from(target, 'latin1').toString('base64url') !== encoded) return null;
   return VISIBLE_ASCII.test(target) && URL.canParse(target) ? target : null;
 }

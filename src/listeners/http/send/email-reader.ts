@@ -1,7 +1,7 @@
 /**
- * One message of a request, read by the rules of POST /email: on the event loop where it is small, composed by a worker
- * where it is large. Shared by the operations that take such messages (send, validate, batch), so that all of them refuse
- * alike. Given a caller and a message as JSON, leaves what acceptance takes; throws AppError with every problem.
+ * Reads one message of a request by the rules of POST /email: on the event loop if it is small, in a worker that also
+ * composes it if it is large. The operations that accept such messages (send, validate, batch) share it, so that all
+ * refuse alike. Returns the input of acceptance; throws AppError with every problem.
  */
 
 import type { Clock } from '../../../lib/clock.ts';
@@ -39,13 +39,13 @@ export interface ParsedBody {
 
 const NOTHING = new Uint8Array(0);
 
-/** What acceptance takes of a message, and what was noticed beside it. */
+/** The input of acceptance, and remarks about the message. */
 export type ReadEmail = Pick<AcceptRequest, 'submission' | 'prepared'> & EmailRemarks;
 
 export interface EmailWish {
   /** Unknown members are refused. */
   strict: boolean;
-  /** What is likely not meant is looked for. */
+  /** Probable mistakes are searched for. */
   review?: boolean;
 }
 
@@ -53,7 +53,7 @@ export interface EmailReader {
   isLarge(body: Uint8Array): boolean;
   /** A message that is parsed already. */
   read(caller: Caller, parsed: ParsedBody, wish: EmailWish): Promise<ReadEmail>;
-  /** A large one; the bytes are taken over. */
+  /** A large one; the bytes are transferred. */
   readLarge(caller: Caller, body: Uint8Array, wish: EmailWish): Promise<ReadEmail>;
 }
 
@@ -81,7 +81,7 @@ export function createEmailReader(
         const { ok: _, ...email } = found;
         return email;
       } catch (error) {
-        // A small request may name a large template, or go through a list many times.
+        // A small request may name a large template, or loop over a list many times.
         if (error instanceof FillElsewhere) return readLarge(caller, bytes(), wish);
         throw error;
       }
@@ -124,8 +124,8 @@ export function parseBody(body: Uint8Array): ParsedBody {
 }
 
 /**
- * Lets go of a body that was read. Its text is as large as the message, and is still in reach while the request waits for
- * its commit: with fifty of them at once every collection would copy all of it.
+ * Releases a body that was read. Its text is as large as the message, and still referenced while the request waits for
+ * its commit: with fifty of them, every garbage collection would copy all of it.
  */
 export function forgetTexts(parsed: ParsedBody): void {
   parsed.object = {};

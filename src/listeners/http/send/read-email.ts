@@ -31,13 +31,13 @@ export interface EmailReadOptions {
   template?: FoundTemplate | null | undefined;
 }
 
-/** What was noticed of a message that is taken. */
+/** Remarks about an accepted message. */
 export interface EmailRemarks {
   /** About its template. */
   warnings: readonly string[];
   /** Members that mean nothing here. */
   ignored: readonly UnknownMember[];
-  /** What is likely not meant, where that was asked for. */
+  /** Probable mistakes, if requested. */
   review: readonly EmailWarning[];
 }
 
@@ -50,7 +50,7 @@ const ATTACHMENTS = placeOf('Attachments');
 const TEMPLATE = TEMPLATE_FIELDS.map(placeOf);
 const NO_WARNINGS: readonly string[] = [];
 
-/** What is missing may be there under another name; what is not known may be near another one. */
+/** A missing member may be there under another name; an unknown one may resemble a known one. */
 function withHints(problems: readonly Problem[], unknown: readonly UnknownMember[]): readonly Problem[] {
   if (unknown.length === 0) return problems;
   const text = unknown.find(({ meant }) => meant === 'PlainContent');
@@ -130,7 +130,7 @@ export function readEmailObject(
       ? []
       : inFieldOrder(withHints(found, unknownMembers(object, FIELD_NAMES)), FIELD_NAMES.names);
   if (first !== undefined) return { ok: false, problems: [first, ...rest] };
-  // Each reader adds a problem where it gives nothing back; anything else would be a mistake of ours.
+  // Each reader adds a problem if it returns nothing; anything else is a bug.
   if (!isWhole(draft)) return { ok: false, problems: [{ name: 'internal' }] };
   return {
     ok: true,
@@ -163,7 +163,7 @@ function byName(values: unknown[]): Fields {
   };
 }
 
-/** A submission of which nothing is read: what a request leaves out stays like this. */
+/** A submission before reading: absent members stay like this. */
 function newDraft(): Draft {
   return {
     from: null,

@@ -1,6 +1,6 @@
 /**
- * What `POST /email/validate` says of a message that would be taken but is likely not meant so: members that are not
- * known, contents that readers show badly. Runs where the message is read, on the event loop or in a worker.
+ * Warnings of `POST /email/validate` about a message that would be accepted but is probably a mistake: unknown members,
+ * contents that mail programs show badly.
  */
 
 import { z } from 'zod';
@@ -17,7 +17,7 @@ export const warning = z
 
 export type EmailWarning = z.output<typeof warning>;
 
-/** Above this a well-known webmail hides the rest of the HTML. */
+/** A well-known webmail service hides the HTML beyond this. */
 const CLIPPED_HTML_BYTES = 102 * 1024;
 const MAX_PICTURES = 10;
 
@@ -47,7 +47,7 @@ export function contentWarnings({ body, attachments }: Submission): EmailWarning
   return found;
 }
 
-/** Pictures that no reader can show: `cid:` of a file that is not attached, addresses that lead on from nowhere. */
+/** Images that no program can show: `cid:` of a file that is not attached, relative URLs. */
 function pictureWarnings(html: string, attached: ReadonlySet<string>): EmailWarning[] {
   const missing = new Set<string>();
   const relative = new Set<string>();

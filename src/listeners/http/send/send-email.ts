@@ -29,7 +29,7 @@ export interface SendEmailDeps {
 }
 
 const NOTHING = new Uint8Array(0);
-/** Names members of the request that meant nothing, with what was probably meant. */
+/** Lists ignored members of the request, with what was probably meant. */
 const IGNORED = 'x-postrider-ignored';
 
 /** The route of the send operation. */
@@ -59,7 +59,7 @@ export function sendEmailOperation({ acceptance, idempotency, reader, email }: S
 
   async function handle(request: ApiRequest): Promise<ApiAnswer> {
     requireJson(request.header('content-type'));
-    // A body that is no JSON is refused before the key is looked at; a large one is parsed once, in the worker.
+    // An invalid JSON body is refused before the key is checked; a large one is parsed once, in the worker.
     const parsed = reader.isLarge(request.body) ? null : parseBody(request.body);
     return withKey(idempotency, request, 'POST /email', (key) => send(request, parsed, key));
   }
@@ -79,7 +79,7 @@ export function sendEmailOperation({ acceptance, idempotency, reader, email }: S
   }
 
   /**
-   * No `async` here: its frame would keep what was read in reach until the commit, and every collection meanwhile would
+   * Not `async`: its frame would keep the read message in memory until the commit, and every garbage collection would
    * copy it or count it.
    */
   function accept(

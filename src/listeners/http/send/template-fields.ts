@@ -26,17 +26,17 @@ export interface FoundTemplate {
   limits?: TemplateLimits;
 }
 
-/** Thrown where filling in takes more than this thread should give: a worker is to read the whole request. */
+/** Thrown if rendering exceeds the limits of this thread: a worker must read the whole request. */
 export class FillElsewhere extends Error {}
 
-/** What a request must have one of to ask for a template. */
+/** A request with one of these asks for a template. */
 export const TEMPLATE_FIELDS = ['TemplateID', 'TemplateVersion', 'Variables', 'StrictVariables'] as const;
 
 const NAMES = propertyTable(TEMPLATE_FIELDS);
 /** An id, or a name. */
 const MAX_ID_CHARS = 256;
 
-/** Which template to look up before the request is read; null where it names none, or not in a way that can be. */
+/** The template to look up before the request is read; null if it names none, or an invalid one. */
 export function namedTemplate(object: JsonObject): { id: string; version: number | null } | null {
   const [id, version] = readProperties(object, NAMES, false, () => {});
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARS) return null;
@@ -51,8 +51,8 @@ export interface Fields {
 }
 
 /**
- * Fills the texts that the request lacks from the template; what is given stays. `found`: what `namedTemplate` led to, null
- * where there is no such template for this caller. Returns sentences for the sender, not errors.
+ * Fills in the texts that the request lacks from the template; given ones stay. `found`: the template of
+ * `namedTemplate`, null if this caller has none. Returns sentences for the sender, not errors.
  */
 export function applyTemplate(
   fields: Fields,
@@ -80,7 +80,7 @@ export function applyTemplate(
     return [];
   }
   const filled = fill();
-  // What could not be filled in is reported once, not as a missing subject and body besides.
+  // A failure to render is reported once, not also as a missing subject and body.
   add('Subject', filled === null ? '-' : filled.subject);
   add('HTMLContent', filled === null ? '-' : filled.html);
   add('PlainContent', filled === null ? null : filled.text);
@@ -131,7 +131,9 @@ export function applyTemplate(
   }
 }
 
-/** A template is for its own domain and what is below it. An address that is refused anyway is no reason here. */
+/**
+ * A template is for its own domain and its sub-domains. An address that is refused in any case does not matter here.
+ */
 function isFor(domain: string, from: unknown): boolean {
   const email: unknown = isJsonObject(from) ? readProperties(from, FROM, false, () => {})[0] : undefined;
   const parsed = typeof email === 'string' ? parseAddress(email) : null;

@@ -15,7 +15,7 @@ const TRACKING = propertyTable(['Opens', 'Clicks']);
 const NO_METADATA: Metadata = {};
 const NO_WISH: PersonalWish = { opens: null, clicks: null, listUnsubscribe: null };
 
-/** What the sandbox can play, as requests spell it. */
+/** The results that the sandbox can simulate, as requests spell them. */
 export const RESULT_WORDS = [
   'Deliver',
   'Bounce',
@@ -34,7 +34,7 @@ const RESULTS: ReadonlyMap<string, SandboxResult> = new Map(
   }),
 );
 
-/** null = real delivery. */
+/** The lane; `normal` if the value is refused. */
 export function readSandbox(value: unknown, reading: Reading): SandboxResult | null {
   if (value === false) return null;
   if (value === true) return 'deliver';
@@ -60,7 +60,7 @@ export function readSendAt(value: unknown, { nowMs, problems }: Reading): number
   return null;
 }
 
-/** null where it is refused. Measured against a time that is refused, a good expiry would look wrong: it is not judged. */
+/** null if it means now or is refused. */
 export function readExpiresAt(value: unknown, { nowMs, draft, problems }: Reading): number | null {
   if (problems.items.some(({ name }) => name === 'send-at-invalid')) return null;
   const found = readExpiryTime(value, nowMs, draft.sendAt);

@@ -1,12 +1,11 @@
 /**
- * Waiting for news inside a request: until something was stored, until a time is up, or until nobody wants the answer
- * any more (the client went, the listener stops). Given a signal, a clock and what ends the request; leaves nothing
- * behind once closed. News that come between two waits are not lost: the next wait ends at once.
+ * Waits for changes inside a request: until something was stored, a time has passed, or the answer is no longer wanted
+ * (the client disconnected, the listener stops). A change between two waits is not lost: the next wait ends at once.
  */
 import type { Clock } from '../../../lib/clock.ts';
 
 export interface ChangeWaiter {
-  /** Resolves at the first of: news, `maxMs` over, the end. Called one at a time. */
+  /** Resolves at the first of: a change, `maxMs`, the end. One call at a time. */
   next(maxMs: number): Promise<'changed' | 'time' | 'ended'>;
   close(): void;
 }

@@ -1,7 +1,7 @@
 /**
- * A stream of server-sent events over anything that is stored in order of a seq (WHATWG HTML §9.2): where it begins, what
- * it looks for and when, its heartbeat, its end. Given a source, leaves an answer that goes on until the client goes, the
- * token ends or the listener stops. A slow client slows only itself; each open stream takes a place of its token.
+ * A stream of server-sent events over anything that is stored in order of a seq (WHATWG HTML §9.2): where it begins,
+ * what it reads and when, its heartbeat, its end. It continues until the client disconnects, the token ends or the
+ * listener stops. A slow client only slows itself; each open stream uses a place of its token.
  */
 import { Readable } from 'node:stream';
 import { type Clock, sleep } from '../../../lib/clock.ts';
@@ -14,11 +14,11 @@ import { createSlots } from './slots.ts';
 
 /** What a stream reads. */
 export interface StreamSource {
-  /** The newest seq of all: where a client begins that names no place. */
+  /** The newest seq: where a client without a position begins. */
   newest(): Promise<number>;
   /**
-   * What stands behind `seq`, oldest first: how to write what is to be sent, null for what is passed over. `upTo`: nothing
-   * else up to there; `more`: the next look will find something.
+   * Entries after `seq`, oldest first: a function that writes each, null for skipped ones. `upTo`: there are no others
+   * up to there; `more`: the next read will find something.
    */
   after(seq: number): Promise<{
     items: readonly { seq: number; block: (() => string) | null }[];
@@ -29,7 +29,7 @@ export interface StreamSource {
   subscribe(listener: () => void): () => void;
 }
 
-/** Opens a stream behind `after`, or from now on. Throws AppError rate-limited, invalid-parameter. */
+/** Opens a stream after `after`, or from now on. Throws AppError rate-limited, invalid-parameter. */
 export type OpenStream = (
   request: ApiRequest,
   after: number | undefined,
@@ -37,8 +37,8 @@ export type OpenStream = (
 ) => Promise<ApiAnswer>;
 
 /**
- * `pauseMs`: looks are so far apart at least, what happens in between comes together; `pollMs`: without news it looks by
- * itself, for what another process stored (only with the heartbeat where it is as long).
+ * `pauseMs`: the shortest time between two reads, so that changes in between are combined; `pollMs`: without a change,
+ * it reads after this time, for what another process stored (only with the heartbeat if equal).
  */
 export function createEventStreams(
   deps: { access: Pick<Access, 'renew'>; clock: Clock },
@@ -76,7 +76,7 @@ export function createEventStreams(
       yield opening(seen);
       while (!ended.aborted) {
         const { items, upTo, more } = await source.after(seen);
-        // The token was looked at when the stream began, which may be long ago.
+        // The token was checked when the stream began, which may be long ago.
         if ((await deps.access.renew(request.caller)) === null) return;
         for (const { seq, block } of items) {
           seen = seq;

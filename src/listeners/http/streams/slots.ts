@@ -1,18 +1,18 @@
 /**
- * How many answers may be kept waiting at once, because each holds a connection: so many in all, so many of one token, and so
- * many of one tenant, who may have any number of tokens: what one maker has made counts together, and so does whatever
- * is limited to the same domain. Given a caller it takes a place, to be given back once, or throws 429. Per process, in memory.
+ * Limits how many answers wait at once, because each uses a connection: in total, per token, and per tenant, who may
+ * have any number of tokens: tokens derived from one another count together, and so do those limited to the same
+ * domain. Takes a place, to be returned once, or throws 429. Per process, in memory.
  */
 import { AppError } from '../../../lib/errors.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { callerDomains, lineOf } from '../../../policy/access/access.ts';
 
-/** Takes a place and gives back how to leave it. Throws AppError rate-limited. */
+/** Takes a place; returns the function that frees it. Throws AppError rate-limited. */
 export type Slots = (caller: Caller) => () => void;
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** `what` stands in the sentence: "… wait already". */
+/** `what` is a part of the message: "… wait already". */
 export function createSlots(options: {
   perToken: number;
   perTenant: number;
@@ -25,7 +25,7 @@ export function createSlots(options: {
   return (caller) => {
     const places = [
       { key: `token ${caller.tokenId}`, max: options.perToken },
-      // Tokens of all domains are the operator's.
+      // Tokens of all domains belong to the operator.
       ...(callerDomains(caller) === undefined
         ? []
         : [`line ${lineOf(caller)}`, ...caller.domains.map((name) => `domain ${name}`)].map((key) => ({

@@ -1,6 +1,6 @@
 /**
- * Stored templates on their way to being filled in: found within the caller's domains, compiled once per version, kept
- * while they are used. Given an id and perhaps a version; leaves the compiled template, or null where there is none.
+ * Finds stored templates within the caller's domains and compiles each version once, cached while it is used. Takes an
+ * id and maybe a version; returns the compiled template, or null.
  */
 import { AppError } from '../../../lib/errors.ts';
 import { isUuid } from '../../../lib/ids.ts';
@@ -19,38 +19,38 @@ import { type FoundTemplate, namedTemplate, servesSender } from '../send/templat
 import { ownDomains } from '../tenancy.ts';
 import { templateMistake } from './template-problems.ts';
 
-/** Templates of one name that are looked at: one a domain. */
+/** Templates with one name that are examined: one per domain. */
 const MAX_NAMED = 1_000;
 const MAX_SMALL_CHARS = 64 * 1024;
 
 export interface StoredTemplates {
-  /** What an email request names; undefined where it names none. */
+  /** The template that an email request names; undefined if none. */
   forRequest(caller: Caller, object: JsonObject): Promise<FoundTemplate | null | undefined>;
   /** A template's texts, for a worker; `version` null = the newest. */
   texts(caller: Caller, id: string, version: number | null): Promise<TemplateForWorker | null>;
   /** The texts of a version, for a worker, or null. */
   forWorker(head: TemplateHead, version: number): Promise<TemplateForWorker | null>;
   /**
-   * A version, compiled, or null; 'large' where only a worker should do that. Throws AppError template-invalid for one
-   * that is refused since it was stored.
+   * A version, compiled, or null; 'large' if only a worker should compile it. Throws AppError template-invalid for a
+   * stored one that would be refused today.
    */
   compiled(head: TemplateHead, version: number): Promise<CompiledTemplate | 'large' | null>;
 }
 
-/** What the worker needs to fill a template in by itself. */
+/** What the worker needs to render a template. */
 export interface TemplateForWorker {
-  /** Names the version; the texts behind it never change. */
+  /** Identifies the version, whose texts never change. */
   key: string;
   domain: string;
   texts: TemplateTexts;
 }
 
-/** Texts that are compiled in a millisecond or two. */
+/** Texts that compile in a millisecond or two. */
 export function isSmall({ subject, html, text }: TemplateTexts): boolean {
   return (subject?.length ?? 0) + (html?.length ?? 0) + (text?.length ?? 0) <= MAX_SMALL_CHARS;
 }
 
-/** A text that an earlier version of this program took may hold what is refused today. */
+/** A text that an earlier version of this program accepted may be refused today. */
 function compileStored(texts: TemplateTexts): CompiledTemplate {
   try {
     return compileTemplate(texts);
@@ -61,8 +61,8 @@ function compileStored(texts: TemplateTexts): CompiledTemplate {
 }
 
 /**
- * A template of the caller's domains by its id, or by its name: names are unique within a domain, so of several `serves` or
- * nobody decides. null = there is none, or no one alone.
+ * A template of the caller's domains by its id or name. Names are unique within a domain; of several, `serves` decides.
+ * null = there is none, or not exactly one.
  */
 export async function findTemplate(
   store: Pick<Store, 'getTemplate' | 'listTemplates'>,

@@ -1,4 +1,4 @@
-/** Mistakes of templates and their variables as the API reports them: with part, line, column and what stands there. */
+/** Mistakes in templates and variables as the API reports them: with part, line, column and the text there. */
 import type { Problem } from '../../../lib/errors.ts';
 import type { TemplateError, TemplatePart } from '../../../pipeline/compose/template/template-error.ts';
 import { pointerSegment } from '../body/problem-list.ts';
@@ -9,17 +9,17 @@ const FIELDS: Readonly<Record<TemplatePart, string>> = {
   text: 'PlainContent',
 };
 
-/** A mistake in a template that is being stored: the field is the text it stands in. */
+/** A mistake in a template that is being stored: the field is the text with the mistake. */
 export function templateMistake(error: TemplateError): Problem {
   return { ...located(error), name: 'template-invalid', field: `/${FIELDS[error.part]}` };
 }
 
-/** A stored template that cannot be filled in with these variables. */
+/** A stored template that cannot be rendered with these variables. */
 export function fillMistake(error: TemplateError): Problem {
   return { ...located(error), name: 'template-not-fillable', field: '/Variables' };
 }
 
-/** One problem for each variable that was asked for strictly and is not there. */
+/** One problem for each missing variable, in strict mode. */
 export function missingVariables(names: readonly string[]): Problem[] {
   return names.map((name) => ({
     name: 'template-variable-missing',

@@ -1,7 +1,7 @@
 /**
- * What requests say of templates, read and tried: a template that is stored is compiled once to find its mistakes, one that is
- * rendered is filled in. Given the bytes of a body, leaves what was asked for or throws AppError with every problem. Pure, so
- * that a worker does it where it may take long.
+ * Reads requests about templates: a template to store is compiled once to find its mistakes, one to render is rendered.
+ * Takes the bytes of a body; returns what was requested, or throws AppError with every problem. A worker calls it for
+ * what may take long.
  */
 import { z } from 'zod';
 import { AppError, type Problem } from '../../../lib/errors.ts';
@@ -36,14 +36,14 @@ export const RENDER = z.object({
   Strict: z.boolean().optional(),
 });
 
-/** What a body says of a template. */
+/** The template in a body. */
 export interface GivenTemplate {
   name: string | undefined;
   domain: string | undefined;
   texts: TemplateTexts;
 }
 
-/** A template that is made or changed. Throws AppError with the first mistake of each text. */
+/** A template that is created or changed. Throws AppError with the first mistake of each text. */
 export function readTemplate(
   body: Uint8Array,
   { strict, isNew }: { strict: boolean; isNew: boolean },
@@ -65,7 +65,7 @@ export function readTemplate(
   return { given: { name: read.Name, domain: read.Domain, texts }, names: namesIn(texts) };
 }
 
-/** The names that the tags of these texts ask for. Throws AppError template-invalid with the first mistake of each text. */
+/** The names that the tags of these texts use. Throws AppError template-invalid with the first mistake of each text. */
 export function namesIn(texts: TemplateTexts): readonly string[] {
   const problems: Problem[] = [];
   const names = new Set<string>();
@@ -88,7 +88,7 @@ export function readRender(body: Uint8Array, strict: boolean): z.output<typeof R
   return readJsonBytes(body, RENDER, { strict, mayBeEmpty: true });
 }
 
-/** A template filled in as a body wishes. Throws AppError. */
+/** Renders a template as a body requests. Throws AppError. */
 export function render(
   template: CompiledTemplate,
   wish: z.output<typeof RENDER>,

@@ -1,7 +1,7 @@
 /**
- * Templates where they harm nobody: what is short is compiled and filled in on the event loop, everything else in a worker.
- * How long a fill takes is not known before, so one is begun here within small limits and done anew by a worker where it
- * passes them. Given a request's body, leaves what was asked for; throws AppError.
+ * Decides where a template is compiled and rendered: short ones on the event loop, others in a worker. How long
+ * rendering takes is not known before, so it starts here with small limits, and a worker repeats it if they are
+ * exceeded. Throws AppError.
  */
 
 import { AppError } from '../../../lib/errors.ts';
@@ -19,13 +19,13 @@ import type { WorkerPool } from '../worker-pool.ts';
 import { isSmall, type StoredTemplates } from './stored-templates.ts';
 import { type GivenTemplate, namesIn, readRender, readTemplate, render } from './template-request.ts';
 
-/** Bodies of at most so many octets are read here. */
+/** Larger bodies are read in a worker. */
 const SMALL_BODY_BYTES = 32 * 1024;
 
 export interface TemplateWork {
-  /** What a request to make or change a template says, free of mistakes. */
+  /** The checked template of a request that creates or changes one. */
   read(request: ApiRequest, isNew: boolean): Promise<{ given: GivenTemplate; names: readonly string[] }>;
-  /** The names that stored texts ask for. */
+  /** The names that stored texts use. */
   names(caller: Caller, texts: TemplateTexts): Promise<readonly string[]>;
   /** `null`: there is no such version. */
   render(
@@ -74,7 +74,7 @@ export function createTemplateWork(deps: {
           }
         }
       }
-      // The body may name another version than the newest: then once more, with that one.
+      // The body may name another version than the newest: then it is repeated with that one.
       for (;;) {
         const template = await templates.forWorker(head, version);
         if (template === null) return { filled: null, version };
