@@ -37,7 +37,7 @@ export function flagOf(field: string) {
 }
 
 /** A reader of one of several lower-case words, taken in any case. */
-export function wordOf<Word extends string>(
+export function wordOf<const Word extends string>(
   field: string,
   words: readonly [Word, ...Word[]],
   error: ErrorName = 'invalid-parameter',
