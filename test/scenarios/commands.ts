@@ -66,6 +66,7 @@ export function startCommand(
 export async function command(
   args: readonly string[],
   environment: Record<string, string> = {},
+  input = '',
 ): Promise<CommandResult> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const written = Promise.all([text(stdout), text(stderr)]);
@@ -75,7 +76,7 @@ export async function command(
     environment: given,
     stdout: stdout as unknown as NodeJS.WriteStream,
     stderr: stderr as unknown as NodeJS.WriteStream,
-    stdin: Readable.from([]) as unknown as NodeJS.ReadStream,
+    stdin: Readable.from([Buffer.from(input)], { objectMode: false }) as unknown as NodeJS.ReadStream,
   });
   const code = await program.run(args);
   stdout.end();
