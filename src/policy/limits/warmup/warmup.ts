@@ -123,7 +123,11 @@ export function createWarmup(
       saveTimer?.cancel();
       for (const entry of entries.values()) {
         await entry.writing;
-        if (entry.dirty || entry.reserved > 0) await write(entry, 0);
+        if (!entry.dirty && entry.reserved === 0) continue;
+        // What is not given back counts as used, as after a crash.
+        await write(entry, 0).catch((cause: unknown) =>
+          log.warn({ err: cause, source: entry.source }, 'an unused warm-up portion could not be given back'),
+        );
       }
     },
 
