@@ -196,7 +196,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         tls.mail(transaction);
         rules.mail(transaction, connection, relays.has(connection.site) || mixed);
       },
-      taken: ways.newSources ? warmup.taken : () => {},
+      taken: ways.newSources && !mixed ? warmup.taken : () => {},
     },
     beside,
     { keep: true },
