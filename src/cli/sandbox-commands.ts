@@ -2,8 +2,8 @@
 
 import type { Command } from 'commander';
 import type { InboxItem } from '../listeners/http/operations/sandbox.ts';
-import type { ReleasedAnswer } from '../listeners/http/operations/sandbox-release.ts';
 import type { SandboxRuleItem } from '../listeners/http/operations/sandbox-rules.ts';
+import type { SentAgainAnswer } from '../listeners/http/operations/sent-again.ts';
 import type { CaptureDetail, CaptureSummary } from '../listeners/http/sandbox/captures.ts';
 import { EXISTING, everyItem } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
@@ -141,7 +141,7 @@ export const sandboxCommands: CommandGroup = (program, context) => {
       await ctx.withApi(async (api) => {
         const wanted = options.to === undefined ? {} : { To: options.to };
         const { body } = await api.call('POST', `${path(id)}/release`, wanted);
-        ctx.print(body, (body as ReleasedAnswer).MessageID);
+        ctx.print(body, (body as SentAgainAnswer).MessageID);
       }, EXISTING);
     });
 

@@ -101,7 +101,7 @@ export const ERRORS = {
   'not-cancelable': e(1801, 409, 'Nothing is left to cancel'),
   'not-retryable': e(1802, 409, 'Nothing can be tried again'),
   'not-scheduled': e(1803, 409, 'The message is not scheduled any more'),
-  'not-releasable': e(1804, 409, 'The captured message cannot be sent from here'),
+  'not-releasable': e(1804, 409, 'The message cannot be sent from here'),
   'sandbox-rule-limit': e(1805, 409, 'The domain has as many sandbox rules as it may have'),
   'webhook-url-invalid': e(1901, 422, 'WebhookURL is not a valid or allowed address'),
   'webhook-event-unknown': e(1902, 422, 'Event is not known'),

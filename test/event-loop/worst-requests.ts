@@ -305,6 +305,7 @@ async function everyOperation({
     getEmailSource: id(sent),
     getEmailPage: id(sent),
     getEmailAttachment: [{ params: { id: withFiles, place: 29 } }],
+    resendEmail: id(sent, { body: { To: 'somebody@taken.example' } }),
     rescheduleEmail: id(sent, { body: { SendAt: laterOn() } }),
     retryEmail: fresh(
       async () => {

@@ -89,6 +89,8 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'listeners/http/route.ts json',
     'listeners/http/route.ts invalidParameter',
     'listeners/http/route.ts refuse',
+    'listeners/http/operations/sent-again.ts onlyRecipient',
+    'listeners/http/operations/sent-again.ts sendAgain',
     'listeners/http/sandbox/mail-parts.ts pageAnswer',
     'listeners/http/streams/server-sent.ts eventBlock',
     'listeners/http/socket-problem.ts writeProblemToSocket',

@@ -405,6 +405,7 @@ async function everyCase(): Promise<Record<string, Case>> {
     validateEmail: { by: 'body', body: email(FROM), ...notOurs },
     sendEmailBatch: { by: 'body', body: { Messages: [email(FROM)] }, status: 200, code: 33 },
     rescheduleEmail: id(later, 200, { SendAt }),
+    resendEmail: id(sent, 200, {}),
     cancelEmail: id(canceled),
     retryEmail: id(failed),
     getStats: { by: 'list', query: 'GroupBy=Domain&IncludeSandbox=true' },

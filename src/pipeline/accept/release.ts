@@ -1,6 +1,6 @@
 /**
- * Sends a captured message as a new message with the same composed content, so that delivery signs it and gives it its
- * own tokens. Takes the stored capture; returns a message for one recipient that is not accepted yet. It gets its own
+ * Sends a captured or accepted message as a new message with the same composed content, so that delivery signs it and gives
+ * it its own tokens. Takes what is stored of it; returns a message for one recipient that is not accepted yet. It gets its own
  * Message-ID if the captured one was ours; its Date is unchanged.
  */
 import type { Clock } from '../../lib/clock.ts';
@@ -14,10 +14,11 @@ import type { ReleaseFacts } from '../../store/topics/captures.ts';
 import type { MessageView } from '../../store/topics/messages.ts';
 import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
 
-/** A captured message as stored. */
+/** A message as stored. */
 export interface Captured {
-  captureId: string;
-  message: Pick<MessageView, 'id' | 'lane' | 'lists' | 'subject' | 'tags' | 'metadata'>;
+  /** The capture that is released; null = an accepted message is sent again. */
+  captureId: string | null;
+  message: Pick<MessageView, 'id' | 'domain' | 'lane' | 'lists' | 'subject' | 'tags' | 'metadata'>;
   facts: ReleaseFacts;
   content: Uint8Array;
   places: TokenSlots | null;
@@ -80,7 +81,7 @@ export function releasedMessage(
     expiryGiven: false,
     dateOffset: facts.dateOffset,
     recipients: [recipient],
-    releases: captured.captureId,
+    ...(captured.captureId === null ? {} : { releases: captured.captureId }),
   };
 }
 

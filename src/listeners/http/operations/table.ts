@@ -40,6 +40,7 @@ import { pathOperations } from './paths.ts';
 import { peopleOperations } from './people.ts';
 import { refusalOperations } from './refusals.ts';
 import { rescheduleOperation } from './reschedule.ts';
+import { resendOperation } from './resend.ts';
 import { sandboxOperations } from './sandbox.ts';
 import { sandboxReleaseOperation } from './sandbox-release.ts';
 import { sandboxRuleOperations } from './sandbox-rules.ts';
@@ -118,6 +119,10 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     ...sandboxOperations({ ...deps, search, captured }),
     ...sandboxRuleOperations({ ...deps, createOnce }),
     sandboxReleaseOperation(
+      { ...deps, idempotency: shared.idempotency },
+      { simulatorDomain: options.simulatorDomain },
+    ),
+    resendOperation(
       { ...deps, idempotency: shared.idempotency },
       { simulatorDomain: options.simulatorDomain },
     ),
