@@ -18,7 +18,7 @@ const queries = new QueryClient({
     },
   },
 });
-const router = createAppRouter(queries);
+const router = createAppRouter();
 const root = document.getElementById('root');
 if (root === null) throw new TypeError('index.html has an element #root');
 createRoot(root).render(

@@ -2,16 +2,9 @@
  * The addresses of the dashboard: one route a place, what is looked for in the query, so that a link shows the same. The code
  * of a place is loaded when it is opened.
  */
-import type { QueryClient } from '@tanstack/react-query';
-import {
-  createRootRouteWithContext,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  redirect,
-} from '@tanstack/react-router';
-import { ME } from './api/me.ts';
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { Missing } from './components/missing.tsx';
+import { Home } from './shell/home.tsx';
 import { Shell } from './shell/shell.tsx';
 
 export interface InboxSearch {
@@ -38,20 +31,16 @@ export interface OverviewSearch {
   range?: '7d' | '30d' | '90d';
 }
 
-/** The routes, with the types of their addresses. `queries`: what the API answered. */
-export function createAppRouter(queries: QueryClient) {
-  const root = createRootRouteWithContext<{ queries: QueryClient }>()({
+/** The routes, with the types of their addresses. */
+export function createAppRouter() {
+  const root = createRootRoute({
     component: Shell,
     notFoundComponent: Missing,
   });
   const home = createRoute({
     getParentRoute: () => root,
     path: '/',
-    beforeLoad: async ({ context }) => {
-      // Whoever is not let in is told so by any place.
-      const me = await context.queries.ensureQueryData(ME).catch(() => null);
-      throw redirect({ to: me?.Mode === 'serve' ? '/overview' : '/inbox', replace: true });
-    },
+    component: Home,
   });
   const inbox = createRoute({
     getParentRoute: () => root,
@@ -95,7 +84,6 @@ export function createAppRouter(queries: QueryClient) {
   const tree = [home, inbox.addChildren([mail]), messages.addChildren([message]), overview, queue, site];
   return createRouter({
     routeTree: root.addChildren(tree),
-    context: { queries },
     defaultPreload: false,
     scrollRestoration: false,
   });

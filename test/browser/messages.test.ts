@@ -3,7 +3,7 @@
  * arrive, what can be done, by mouse and by keys, on a desktop and on a phone; and texts of others that want to do harm.
  */
 import type { Browser, Page } from 'playwright-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { fileScope, type Instance, startInstance, until } from '../scenarios/harness.ts';
 import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
 import { startFarEnd } from './far-end.ts';
@@ -29,6 +29,9 @@ describe.skipIf(!hasBrowser)('the messages', () => {
     browser = await openBrowser(scope);
     url = server.server.localUrl;
   });
+
+  // An open page keeps its streams, of which a token may have ten.
+  afterEach(() => Promise.all(browser.contexts().map((context) => context.close())));
 
   it('says why a message did not arrive, whose fault it is and what was said', async () => {
     await server.send({ ...to('ada'), Subject: 'Arrives' });
@@ -90,6 +93,19 @@ describe.skipIf(!hasBrowser)('the messages', () => {
       const { Items } = (await server.call('GET', '/suppressions?Email=later.bob@far.test')).json;
       return Items.length === 0;
     });
+  });
+
+  it('resends a copy to another address', async () => {
+    const id = await server.send({ ...to('gone.mary'), Subject: 'Sent twice' });
+    await server.settled(id);
+    const { page } = await openPage(browser);
+    await page.goto(`${url}/messages/${id}`);
+    await page.getByRole('button', { name: 'More about this message' }).click();
+    await page.getByRole('menuitem', { name: 'Resend a copy' }).click();
+    await page.getByRole('textbox', { name: 'To' }).fill('mary@far.test');
+    await page.getByRole('button', { name: 'Resend', exact: true }).click();
+    await page.getByText('On its way to mary@far.test as message').waitFor();
+    await rows(page).filter({ hasText: 'mary@far.test' }).filter({ hasText: 'Delivered' }).first().waitFor();
   });
 
   it('shows what was sent', async () => {

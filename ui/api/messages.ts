@@ -81,6 +81,11 @@ export function retryMessage(id: string): Promise<RetryAnswer> {
   return call('POST', `/email/${part(id)}/retry`);
 }
 
+/** As which message the copy went out. */
+export function resendMessage(id: string, to: string): Promise<{ MessageID: string }> {
+  return call('POST', `/email/${part(id)}/resend`, { body: { To: to } });
+}
+
 export function getMessageSource(id: string, signal?: AbortSignal): Promise<string> {
   return text(`/email/${part(id)}/raw`, { signal });
 }

@@ -4,16 +4,16 @@ import { ArrowLeft, Download, EllipsisVertical, Link2, MailOpen, Send, Trash2 } 
 import { type Ref, useEffect, useState } from 'react';
 import type { CaptureDetail } from '../../../src/client/api-types.ts';
 import { ApiError } from '../../api/call.ts';
-import { getCapture, sourceUrl } from '../../api/captures.ts';
+import { getCapture, releaseCapture, sourceUrl } from '../../api/captures.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { copyText } from '../../components/copy.tsx';
 import { downloadFrom } from '../../components/download.ts';
+import { SendDialog } from '../../components/mail/send-dialog.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { FirstMail } from './first-mail.tsx';
 import { MailHead } from './mail/mail-head.tsx';
 import { MailViews } from './mail/mail-views.tsx';
-import { ReleaseDialog } from './mail/release-dialog.tsx';
 
 export function MailPane(props: {
   ref: Ref<HTMLElement>;
@@ -143,7 +143,16 @@ function MailTools({
           },
         ]}
       />
-      {releases && <ReleaseDialog mail={mail} onClose={() => setReleases(false)} />}
+      {releases && (
+        <SendDialog
+          title="Release this mail"
+          text="It leaves this server as a new message, with the same contents."
+          action="Release"
+          to={mail.EnvelopeTo}
+          send={(to) => releaseCapture(mail.ID, to)}
+          onClose={() => setReleases(false)}
+        />
+      )}
     </>
   );
 }

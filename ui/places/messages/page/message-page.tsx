@@ -21,6 +21,8 @@ import { RecipientList } from './recipient-list.tsx';
 /** Events come in bursts: what is shown is read again once they pause. */
 const PAUSE_MS = 300;
 
+const WAITING: readonly string[] = ['Scheduled', 'Queued', 'Held', 'Sending', 'Deferred'];
+
 /** The open view stays while messages are gone through. */
 let lastView = 'delivery';
 
@@ -34,7 +36,11 @@ export function MessagePage({ id, onBack }: { id: string; onBack(): void }) {
     queryKey: ['timeline', id],
     queryFn: ({ signal }) => getTimeline(id, signal),
   });
+  const { data } = message;
+  const mayChange = data?.Recipients.some(({ Status: word }) => WAITING.includes(word)) === true;
+  // A browser has few connections: a message that has come to its end is not followed.
   useEffect(() => {
+    if (!mayChange) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const leave = followMessage(id, () => {
       clearTimeout(timer);
@@ -47,9 +53,8 @@ export function MessagePage({ id, onBack }: { id: string; onBack(): void }) {
       clearTimeout(timer);
       leave();
     };
-  }, [id, queries]);
+  }, [id, mayChange, queries]);
   const [view, setView] = useState(lastView);
-  const { data } = message;
   const again = (): void => {
     void message.refetch();
     void timeline.refetch();

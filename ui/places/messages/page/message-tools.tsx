@@ -1,14 +1,15 @@
 /** What is done with a message as a whole: try again, cancel, copy it. */
 import { useQuery } from '@tanstack/react-query';
-import { CircleSlash, Download, EllipsisVertical, Link2, RotateCw, SquareTerminal } from 'lucide-react';
+import { CircleSlash, Download, EllipsisVertical, Link2, RotateCw, Send, SquareTerminal } from 'lucide-react';
 import { useState } from 'react';
 import type { CancelAnswer, MessageWithContents, RetryAnswer } from '../../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../../api/me.ts';
-import { cancelMessage, messageSourceUrl, retryMessage } from '../../../api/messages.ts';
+import { cancelMessage, messageSourceUrl, resendMessage, retryMessage } from '../../../api/messages.ts';
 import { Button, IconButton } from '../../../components/button.tsx';
 import { copyText } from '../../../components/copy.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { downloadFrom } from '../../../components/download.ts';
+import { SendDialog } from '../../../components/mail/send-dialog.tsx';
 import { Menu } from '../../../components/menu.tsx';
 import { toast, toastError } from '../../../components/toasts.tsx';
 import { curlText } from './curl-text.ts';
@@ -20,6 +21,7 @@ export function MessageTools({ message, onChanged }: { message: MessageWithConte
   const { MessageID: id, Recipients } = message;
   const { data: me } = useQuery(ME);
   const [asks, setAsks] = useState(false);
+  const [resends, setResends] = useState(false);
   const has = (words: readonly string[]) =>
     mayDo(me, 'email:send') && Recipients.some(({ Status }) => words.includes(Status));
   const run = <Answer,>(work: Promise<Answer>, said: (answer: Answer) => string) =>
@@ -47,6 +49,16 @@ export function MessageTools({ message, onChanged }: { message: MessageWithConte
           </IconButton>
         }
         entries={[
+          {
+            label: 'Resend a copy',
+            name: (
+              <>
+                <Send size={14} aria-hidden /> Resend a copy…
+              </>
+            ),
+            disabled: message.Attachments === null || message.Sandbox || !mayDo(me, 'email:send'),
+            run: () => setResends(true),
+          },
           {
             label: 'Copy as curl',
             name: (
@@ -78,6 +90,16 @@ export function MessageTools({ message, onChanged }: { message: MessageWithConte
           },
         ]}
       />
+      {resends && (
+        <SendDialog
+          title="Resend a copy"
+          text="The same contents go out as a new message; this one stays as it is."
+          action="Resend"
+          to={Recipients[0]?.Email ?? ''}
+          send={(to) => resendMessage(id, to)}
+          onClose={() => setResends(false)}
+        />
+      )}
       {asks && (
         <Dialog title="Cancel this message?" onClose={() => setAsks(false)}>
           <p className="text-soft">
