@@ -5,13 +5,7 @@
  */
 import { createFakeDns } from '../fakes/fake-dns.ts';
 import { type Script, startScriptedMx } from '../fakes/scripted-mx.ts';
-import {
-  addDomain,
-  type Instance,
-  type Scope,
-  startInstance,
-  temporaryFolder,
-} from '../scenarios/harness.ts';
+import { addDomain, type Instance, type Scope, startInstance } from '../scenarios/harness.ts';
 
 export interface OperatorWorld {
   server: Instance;
@@ -22,11 +16,7 @@ export interface OperatorWorld {
 export const LONG_DOMAIN = 'post.a-rather-long-name-of-a-receiving-organisation.department.example';
 
 /** `net`: the first two numbers of the receivers' addresses, of one file alone. */
-export async function openOperatorWorld(
-  scope: Pick<Scope, 'defer'>,
-  net: string,
-  folder?: string,
-): Promise<OperatorWorld> {
+export async function openOperatorWorld(scope: Scope, net: string): Promise<OperatorWorld> {
   let isClosed = true;
   let port = 0;
   const farEnd = async (host: number, script: Script): Promise<string> => {
@@ -63,7 +53,6 @@ export async function openOperatorWorld(
   scope.defer(() => dns.close());
   const server = await startInstance(scope, {
     mode: 'dev',
-    folder: folder ?? (await temporaryFolder(scope)),
     settings: {
       route: 'mx',
       dns: dns.text,

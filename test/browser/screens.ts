@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium, type Page } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 
 const WIDTHS = [360, 768, 1280, 1920] as const;
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -50,21 +50,7 @@ export async function withScreens(
         if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`);
         return answer.json();
       },
-      async everywhere(name, show) {
-        for (const width of WIDTHS) {
-          for (const colorScheme of ['light', 'dark'] as const) {
-            const only = process.env.ONLY;
-            if (only !== undefined && !`${name}-${width}-${colorScheme}`.match(only)) continue;
-            const height = width === 360 ? 740 : width === 768 ? 1024 : 800;
-            const context = await browser.newContext({ viewport: { width, height }, colorScheme });
-            const page = await context.newPage();
-            await show(page);
-            await page.waitForTimeout(400);
-            await page.screenshot({ path: join(target, `${name}-${width}-${colorScheme}.png`) });
-            await context.close();
-          }
-        }
-      },
+      everywhere: everywhereIn(browser, target),
     });
   } finally {
     await browser.close();
@@ -72,6 +58,25 @@ export async function withScreens(
     await new Promise((resolve) => server.once('exit', resolve));
     await rm(data, { recursive: true });
   }
+}
+
+/** Takes pictures into a folder that exists. */
+export function everywhereIn(browser: Browser, target: string): Screens['everywhere'] {
+  return async (name, show) => {
+    for (const width of WIDTHS) {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        const only = process.env.ONLY;
+        if (only !== undefined && !`${name}-${width}-${colorScheme}`.match(only)) continue;
+        const height = width === 360 ? 740 : width === 768 ? 1024 : 800;
+        const context = await browser.newContext({ viewport: { width, height }, colorScheme });
+        const page = await context.newPage();
+        await show(page);
+        await page.waitForTimeout(400);
+        await page.screenshot({ path: join(target, `${name}-${width}-${colorScheme}.png`) });
+        await context.close();
+      }
+    }
+  };
 }
 
 /** As in a server that went away: everything is refused, and the streams begin anew. */

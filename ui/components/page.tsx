@@ -45,8 +45,17 @@ export function NotYet({ error, onAgain }: { error: Error | null; onAgain(): voi
       </div>
     );
   const isClosed = error instanceof ApiError && (error.status === 401 || error.status === 403);
+  const isMissing = error instanceof ApiError && error.status === 404;
   return (
-    <Notice title={isClosed ? 'This is for operators of the server' : 'This cannot be read now'}>
+    <Notice
+      title={
+        isClosed
+          ? 'This is for operators of the server'
+          : isMissing
+            ? 'There is nothing by that name'
+            : 'This cannot be read now'
+      }
+    >
       <p className="mb-3">{error.message}</p>
       <Button onClick={onAgain}>Try again</Button>
     </Notice>

@@ -71,7 +71,8 @@ export function SitePage() {
 }
 
 function SiteFacts({ site, queue }: { site: Site; queue: QueueAnswer | undefined }) {
-  const queues = queue?.Queues.filter((one) => one.Site === site.Site) ?? [];
+  const domains = new Set([site.Site, ...site.Paths.flatMap(({ Domains }) => Domains)]);
+  const queues = queue?.Queues.filter((one) => domains.has(one.Site)) ?? [];
   return (
     <>
       <Section title={`${countText(site.Waiting, site.Complete)} waiting`}>
