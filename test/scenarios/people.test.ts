@@ -10,7 +10,7 @@ import { type CallOptions, fileScope, type Instance, startInstance } from './har
 const scope = fileScope();
 const Password = 'correct horse battery';
 /** Beside the scope that the document names. */
-const ALSO: Readonly<Record<string, string>> = { releaseCapture: 'email:read' };
+const ALSO: Readonly<Record<string, string>> = { releaseCapture: 'email:read', resendEmail: 'email:read' };
 let n = 0;
 let server: Instance;
 let operations: { id: string; method: string; path: string; scope: string | null; allDomains: boolean }[];
