@@ -15,7 +15,7 @@ export function MailHead({ mail }: { mail: CaptureDetail }) {
       <h1 dir="auto" className="max-h-20 overflow-y-auto text-lg">
         <bdi>{mail.Subject === '' ? '(no subject)' : mail.Subject}</bdi>
       </h1>
-      <dl className="mt-2 grid max-h-32 grid-cols-[auto_1fr] gap-x-3 gap-y-0.5 overflow-y-auto">
+      <dl className="mt-2 grid max-h-40 grid-cols-[auto_1fr] gap-x-3 gap-y-0.5 overflow-y-auto">
         <HeadRow name="From">
           <Addresses list={[From]} />
         </HeadRow>
