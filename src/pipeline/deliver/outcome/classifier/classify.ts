@@ -170,12 +170,20 @@ function classifyWith(
   if (figures.category === category || share < LEAST)
     return byCodes(figures.confidence === 'high' ? doubted : undefined);
   const confidence = share < LIKELY ? 'low' : share < SURE ? 'medium' : (doubted ?? 'high');
-  return verdictOf({ category, confidence, ruleId: 'learned', ...said });
+  const learned = verdictOf({ category, confidence, ruleId: 'learned', ...said });
+  // The words of one reply are not held against the whole server where its code is about a mailbox.
+  if (learned.scope === 'path' && confidence !== 'high' && enhanced !== null && ABOUT_MAILBOX.test(enhanced))
+    return byCodes();
+  // During a transaction a guess does not stop the path.
+  const stops = learned.action === 'path' && !isPathStage(stage) && code !== 421;
+  return stops && confidence === 'low' ? { ...learned, action: 'retry' } : learned;
 }
 
 /** What rules and codes add to the learned likelihood, which is a logarithm. */
 const CODES_WEIGHT: Readonly<Record<Confidence, number>> = { high: 2, medium: 1, low: 0.5 };
 const RULE_WEIGHT: Readonly<Record<Confidence, number>> = { high: 3, medium: 1.5, low: 1 };
+/** The class x.1 or x.2 (RFC 3463 §3.2, §3.3). */
+const ABOUT_MAILBOX = /^\d\.[12]\./;
 /** For a category that no labelled reply has. */
 const NEVER_LEARNED = -6;
 /** The share of all likelihoods from which a category is sure, likely, or more than a guess. */

@@ -42,6 +42,21 @@ describe('what was learned from labelled replies', () => {
     expect(classify('503 Esta casilla ha caducado').category).toBe('protocol_error');
   });
 
+  it('is not held against the server where the code is about a mailbox, and stops no path by a guess', () => {
+    for (const reply of ['450 4.2.0 not now', '450 4.2.1 try later', '450 4.2.0 later'])
+      expect(classify(reply), reply).toMatchObject({
+        action: 'retry',
+        scope: expect.not.stringMatching('path'),
+      });
+    const guesses = ['450 slowly', '450 quota of the hour', '451 reputation', '450 no more today'];
+    for (const reply of guesses) {
+      const { action, confidence } = classify(reply);
+      expect(action === 'path' && confidence === 'low', reply).toBe(false);
+    }
+    // Before the message the server speaks of itself.
+    expect(classify('450 4.2.0 not now', 'banner').action).toBe('path');
+  });
+
   it('suppresses whom plain words name, and nobody by what may be about somebody else', () => {
     expect(classify('550 5.7.1 Esta casilla ha caducado').suppress).toBe('inactive');
     for (const text of [
