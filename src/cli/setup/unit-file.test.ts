@@ -27,13 +27,20 @@ describe('unitText', () => {
     );
     expect(text).toContain('User=postrider\n');
     expect(text).not.toMatch(/AmbientCapabilities|LoadCredential/);
+    // Without these, five failures in ten seconds would be the last attempt to start it.
+    expect(text).toMatch(/\[Unit\][^[]*\nStartLimitIntervalSec=0\n[^[]*\[Service\][^[]*\nRestartSec=5\n/);
   });
 
   it('gives low ports and certificate files where they are needed, and escapes what systemd would replace', () => {
     const text = unitText(ODD);
     expect(text).toContain('AmbientCapabilities=CAP_NET_BIND_SERVICE\n');
     expect(text).toContain('LoadCredential=tls-key:/etc/tls/a.key\n');
-    expect(text).toContain('--data "/srv/50%% \\"mail\\" $$HOME"\n');
+    expect(text).toContain('--data "/srv/50%% \\"mail\\" $$HOME" --tls-cert');
+    // Not `%d`, which systemd before 251 does not know in Environment=.
+    expect(text).toMatch(
+      / --tls-cert \$\{CREDENTIALS_DIRECTORY\}\/tls-cert --tls-key \$\{CREDENTIALS_DIRECTORY\}\/tls-key\n/,
+    );
+    expect(text).not.toContain('Environment=');
   });
 
   it('is what systemd takes', () => {

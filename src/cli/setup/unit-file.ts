@@ -12,29 +12,37 @@ export interface UnitFacts {
   credentials: { cert: string; key: string } | null;
 }
 
+/** systemd puts the variable's value in; `%d`, which would do in Environment=, came only with systemd 251. */
+const handed = (name: string) => `\${CREDENTIALS_DIRECTORY}/${name}`;
+
+/** How each unit begins that `setup` wrote, and may replace. */
+export const WRITTEN = '# Written by postrider setup';
+
 /** The whole file. */
 export function unitText({ program, data, user, lowPorts, credentials }: UnitFacts): string {
+  const command = [...program, 'serve', '--data', data].map(unitWord).join(' ');
   const lines = [
-    '# Written by postrider setup. Changes belong into a file of /etc/systemd/system/postrider.service.d/.',
+    `${WRITTEN}. Changes belong into a file of /etc/systemd/system/postrider.service.d/.`,
     '[Unit]',
     'Description=Postrider',
     'After=network-online.target',
     'Wants=network-online.target',
+    'StartLimitIntervalSec=0',
     '',
     '[Service]',
     'Type=exec',
     `User=${user}`,
-    `ExecStart=${[...program, 'serve', '--data', data].map(unitWord).join(' ')}`,
+    `ExecStart=${command}${credentials === null ? '' : ` --tls-cert ${handed('tls-cert')} --tls-key ${handed('tls-key')}`}`,
     'ExecReload=/bin/kill -HUP $MAINPID',
     ...(credentials === null
       ? []
       : [
           `LoadCredential=tls-cert:${unitPath(credentials.cert)}`,
           `LoadCredential=tls-key:${unitPath(credentials.key)}`,
-          'Environment=POSTRIDER_TLS_CERT=%d/tls-cert POSTRIDER_TLS_KEY=%d/tls-key',
         ]),
     ...(lowPorts ? ['AmbientCapabilities=CAP_NET_BIND_SERVICE'] : []),
     'Restart=on-failure',
+    'RestartSec=5',
     'KillMode=mixed',
     'TimeoutStopSec=45',
     'LimitNOFILE=65536',
