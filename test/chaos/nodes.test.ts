@@ -202,8 +202,9 @@ describe('a node that is paused until others have taken over', () => {
     );
     await until('the other has sent everything', 60_000, () => sink.counts.messages === 5);
     await queueEmpty(other);
-    // Now the first 250 arrives at a process that cannot read it yet.
+    // Now the first 250 arrives at a process that cannot read it yet; it is written in the turn that follows.
     answer();
+    await new Promise(setImmediate);
     process.kill(paused.pid, 'SIGCONT');
     await until('the paused node has a new epoch', 60_000, () => epochOf(paused) > before);
     const [first = ''] = ids;
