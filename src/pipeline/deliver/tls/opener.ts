@@ -66,6 +66,11 @@ const DID_TLS_MS = 7 * DAY_MS;
 const TROUBLE_MS = 2 * DAY_MS;
 /** A single fault is shorter than this: a restart, a busy moment. */
 const LASTING_MS = 60_000;
+/**
+ * The same for TLS sessions of a host that answered messages under TLS within the last week. Long enough for somebody to notice,
+ * and shorter than mail is tried: a host that can do no TLS any more still gets its mail.
+ */
+const PROVEN_LASTING_MS = 12 * 3_600_000;
 /** How long a host whose TLS sessions end at once gets connections without TLS, counted from the last such session. */
 const DYING_MS = 3_600_000;
 /** On the last host there is nothing else to try. */
@@ -99,7 +104,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
 
   /** The last day on which a host answered a message under TLS. */
   const carried = deps.egressMemory.facts('tls-carried', readNumber, DID_TLS_MS);
-  const dying = deps.egressMemory.facts('tls-dying', readDying, DYING_MS);
+  const dying = deps.egressMemory.facts('tls-dying', readDying, TROUBLE_MS);
 
   return {
     open,
@@ -113,7 +118,12 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
       }
       const now = clock.now();
       const since = Math.min(known?.since ?? now, now);
-      dying.set(key, { since, last: now, why: why.slice(0, 256) }, now + DYING_MS);
+      const died = { since, last: now, why: why.slice(0, 256) };
+      dying.set(
+        key,
+        died,
+        now + (diesForLong(key, died) || carried.get(key) === null ? DYING_MS : TROUBLE_MS),
+      );
     },
     tlsDemanded(endpoint) {
       const key = keyOf(endpoint);
@@ -157,7 +167,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     const fallback = fallbacks.get(key);
     if (fallback?.to === 'clear') return openInClear(endpoint, wish, fallback);
     const died = dying.get(key);
-    if (died !== null && died.last - died.since >= LASTING_MS && carried.get(key) === null)
+    if (died !== null && diesForLong(key, died))
       return openInClear(endpoint, wish, { to: 'clear', result: 'validation-failure', why: died.why });
     const small = fallback?.to === 'small';
     const mustDoTls = didTls.get(key) !== null && !lastsAlready(key);
@@ -187,6 +197,11 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     if (definite) fallbacks.set(key, why, now + DAY_MS);
     log.info({ host, address, detail, remembered: definite }, 'TLS failed; in the clear');
     return openInClear(endpoint, wish, why);
+  }
+
+  /** Its sessions under TLS have ended for so long that this is no passing fault. */
+  function diesForLong(key: string, { since, last }: Dying): boolean {
+    return last - since >= (carried.get(key) === null ? LASTING_MS : PROVEN_LASTING_MS);
   }
 
   /** Its TLS has failed for so long that this attempt continues without TLS if it fails too. */
