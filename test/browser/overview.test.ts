@@ -66,7 +66,8 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     await page.getByText('Try now: done').waitFor();
     await until('the mail is gone', async () => {
       const { Items } = (await world.server.call('GET', '/attention')).json;
-      return Items.length === 0;
+      // Absent where it was asked too often.
+      return Items?.length === 0;
     });
   });
 

@@ -40,13 +40,14 @@ async function closedPath(server: Instance, site: string) {
 describe('a path that is closed', () => {
   it('is tried now by one operation, and by one command', async () => {
     const { server, token, site, mend } = await failing();
+    // Null where it was asked too often.
     const attention = async () =>
-      (await server.call('GET', '/attention')).json.Items.filter(
+      (await server.call('GET', '/attention')).json.Items?.filter(
         ({ Kind }: { Kind: string }) => Kind === 'site',
-      );
+      ) ?? null;
     const id = await server.send({}, { token });
     await closedPath(server, site);
-    const told = await until('the closed site is told', async () => (await attention())[0]);
+    const told = await until('the closed site is told', async () => (await attention())?.[0]);
     expect(told).toMatchObject({ Subject: site, Since: expect.any(String), Until: expect.any(String) });
     // It fails again: closed again.
     const first = await server.call('POST', `/queue/paths/${encodeURIComponent(site)}/try`);
@@ -56,7 +57,7 @@ describe('a path that is closed', () => {
     const tried = await command(['queue', 'try', site, '--data', server.folder]);
     expect(tried.stdout).toContain('One message is sent now');
     expect((await server.settled(id)).Status).toBe('Delivered');
-    await until('nothing needs attention', async () => (await attention()).length === 0);
+    await until('nothing needs attention', async () => (await attention())?.length === 0);
     const nothing = await server.call('POST', `/queue/paths/${encodeURIComponent(site)}/try`);
     expect(nothing.json).toMatchObject({ Tried: 0, Paths: [{ State: 'closed', Reason: null }] });
     expect((await server.call('POST', '/queue/paths/nowhere.example/try')).status).toBe(404);

@@ -319,8 +319,10 @@ describe('mail that waits in memory', () => {
     expect((await server.call('GET', '/queue')).json).toMatchObject({ Waiting: 1, Sending: 1 });
     // A token of another domain sees none of it.
     expect((await server.call('GET', '/queue?Domain=other.example')).json.Queues).toEqual([]);
-    const shown = await command(['queue', '--data', server.folder]);
-    expect(shown.stdout).toContain('all connections to mx.once.test are in use (1)');
+    await until('the command shows why', async () => {
+      const { stdout } = await command(['queue', '--data', server.folder]);
+      return stdout.includes('all connections to mx.once.test are in use (1)');
+    });
     release();
     expect((await server.settled(second)).Recipients[0]).toMatchObject({
       Status: 'Delivered',

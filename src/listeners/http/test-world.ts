@@ -172,7 +172,7 @@ export async function openWorld(
         sitesOf: async ({ recipientDomain }) => [recipientDomain],
         paths: () =>
           paths.map((shown) => ({ ...shown, closed: shown.breaker.kind === 'open', snapshot: () => shown })),
-        waits: { waitOf: (id) => inMemory.waitOf(id), queues: () => inMemory.queues() },
+        waits: { waitOf: (id) => inMemory.waitOf(id), queues: (isWanted) => inMemory.queues(isWanted) },
         relays: () => relays,
         limitsFor: shaping.limitsFor,
         isProvider: (name) => shaping.isProvider(name),
@@ -278,6 +278,7 @@ export async function openWorld(
     /** Filled by a test: what delivery would show. */
     paths,
     relays,
+    inMemory,
     holds,
     /** Tells the listener that something was stored behind its back. */
     notify: stored.notify,

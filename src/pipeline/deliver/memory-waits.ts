@@ -24,8 +24,8 @@ export interface MemoryQueue {
 export interface MemoryWaits {
   /** What this recipient waits for in memory, the reason never ''; null: it does not wait, or is being sent. */
   waitOf(deliveryId: number): KeptBack | null;
-  /** All rows that wait in memory. */
-  queues(): readonly MemoryQueue[];
+  /** The rows that wait in memory for mail of these domains; why a row waits is found out only for them. */
+  queues(isWanted: (row: Pick<MemoryQueue, 'senderDomain' | 'recipientDomain'>) => boolean): MemoryQueue[];
 }
 
 export function createMemoryWaits({
@@ -44,10 +44,10 @@ export function createMemoryWaits({
       const item = queue.itemOf(deliveryId);
       return item === null || item.underWay || item.leaving ? null : waitOf(item);
     },
-    queues() {
+    queues(isWanted) {
       const found = new Map<string, MemoryQueue & { createdAt: number[] }>();
       for (const item of queue.items()) {
-        if (item.underWay || item.leaving) continue;
+        if (item.underWay || item.leaving || !isWanted(item.delivery)) continue;
         const { reason } = waitOf(item);
         const { senderDomain, recipientDomain, lane, createdAt, routeKey = '' } = item.delivery;
         const sandbox = item.delivery.sandbox !== null;

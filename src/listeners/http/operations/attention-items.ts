@@ -61,7 +61,8 @@ export async function gatherAttention(deps: AttentionDeps, view: AttentionView):
   const { store, traffic, guard, clock } = deps;
   const now = clock.now();
   const visible = view.domains === undefined ? {} : { domains: view.domains };
-  const owns = (domain: string | null) => view.domains === undefined || view.domains.includes(domain ?? '');
+  const own = view.domains === undefined ? null : new Set(view.domains);
+  const owns = (domain: string | null) => own?.has(domain ?? '') ?? true;
   const limit = MAX_OF_A_KIND + 1;
   const [counts, domains, webhooks, problems] = await Promise.all([
     store.waitingCounts({ ...visible, limit: MAX_QUEUES }),
@@ -69,9 +70,7 @@ export async function gatherAttention(deps: AttentionDeps, view: AttentionView):
     view.mayWebhooks ? store.failingWebhooks({ ...visible, limit }) : [],
     view.isOperator ? deps.problems() : [],
   ]);
-  const queues = [...counts.queues, ...memoryCounts(traffic)].filter(
-    ({ sandbox, senderDomain }) => !sandbox && owns(senderDomain),
-  );
+  const queues = [...counts.queues, ...memoryCounts(traffic, owns)].filter(({ sandbox }) => !sandbox);
   const counted: Counted = (fits) =>
     queues.reduce((sum, queue) => (fits(queue) ? sum + queue.waiting : sum), 0);
   const byRecipientDomain = new Map<string, number>();
@@ -80,7 +79,8 @@ export async function gatherAttention(deps: AttentionDeps, view: AttentionView):
   const holds = traffic.holds
     .list()
     .filter((hold) => view.isOperator || (view.mayDomains && hold.senderDomain !== null && isGuardHold(hold)))
-    .filter(({ senderDomain }) => owns(senderDomain) || (view.isOperator && view.domains === undefined));
+    .filter(({ senderDomain }) => owns(senderDomain) || (view.isOperator && view.domains === undefined))
+    .slice(0, limit);
   const instance = view.isOperator ? deps.doctor.lastInstance() : null;
   const warned = view.mayDomains ? guard.warned().filter(({ domain }) => owns(domain)) : [];
   const kinds: readonly (readonly AttentionItem[])[] = [
@@ -107,10 +107,12 @@ export async function gatherAttention(deps: AttentionDeps, view: AttentionView):
 }
 
 /** Mail in memory is leased in the store, and not counted there. */
-function memoryCounts(traffic: Pick<Traffic, 'waits'>): WaitingCount[] {
-  return traffic.waits.queues().map(({ lane, senderDomain, recipientDomain, sandbox, createdAt }) => ({
-    ...{ lane, senderDomain, recipientDomain, sandbox, waiting: createdAt.length },
-  }));
+function memoryCounts({ waits }: Pick<Traffic, 'waits'>, owns: (domain: string) => boolean): WaitingCount[] {
+  return waits
+    .queues(({ senderDomain }) => owns(senderDomain))
+    .map(({ lane, senderDomain, recipientDomain, sandbox, createdAt }) => ({
+      ...{ lane, senderDomain, recipientDomain, sandbox, waiting: createdAt.length },
+    }));
 }
 
 function worstFirst(a: AttentionItem, b: AttentionItem): number {

@@ -4,7 +4,7 @@ import { uuidv7 } from '../../../lib/ids.ts';
 import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
 import { createManualClock } from '../../../store/sqlite/test-support.ts';
 import { codesOf, MAIL, openWorld, type World } from '../test-world.ts';
-import type { ServerProblem } from './attention-items.ts';
+import { gatherAttention, type ServerProblem } from './attention-items.ts';
 import { pathSnapshot } from './test-paths.ts';
 
 const HOUR = 3_600_000;
@@ -67,8 +67,11 @@ interface Answer {
   Waiting: Record<string, number>;
   ExaminedAt: string | null;
 }
-const attention = async (token = admin) =>
-  (await world.call('GET', '/attention', { token })).json() as unknown as Answer;
+const attention = async (token = admin) => {
+  // A token may ask 5 times a second.
+  clock.advance(1_000);
+  return (await world.call('GET', '/attention', { token })).json() as unknown as Answer;
+};
 const of = async (kind: string, token?: string) =>
   (await attention(token)).Items.filter(({ Kind }) => Kind === kind);
 
@@ -107,11 +110,12 @@ it('tells of domains that fail, with the mail that waits, to who has the domain'
       Action: { Method: 'POST', Path: '/domains/example.com/verify' },
     },
   ]);
-  await fail('example.com', clock.now() - 49 * HOUR);
+  const since = clock.now() - 49 * HOUR;
+  await fail('example.com', since);
   const [held] = await of('domain', world.tokens.own);
   expect(held).toMatchObject({
     Severity: 'Failing',
-    Since: new Date(clock.now() - 49 * HOUR).toISOString(),
+    Since: new Date(since).toISOString(),
   });
   expect(held?.Message).toContain('Its mail is held');
   expect(await of('domain', world.tokens.other)).toEqual([]);
@@ -187,6 +191,62 @@ it('tells of holds, and of those that guard-rails made to the domain too', async
   expect(await of('hold', world.tokens.own)).toEqual([]);
   expect(await of('guard-rail', world.tokens.other)).toEqual([]);
   await world.holds.release([byHand.id, guard.id]);
+});
+
+it('answers a token five times a second', async () => {
+  clock.advance(1_000);
+  const asked: number[] = [];
+  for (let n = 0; n < 6; n += 1)
+    asked.push((await world.call('GET', '/attention', { token: world.tokens.own })).status);
+  expect(asked).toEqual([200, 200, 200, 200, 200, 429]);
+  expect((await world.call('GET', '/attention', { token: admin })).status).toBe(200);
+});
+
+it('asks about mail in memory of the token’s domains only', async () => {
+  const wanted: (readonly boolean[])[] = [];
+  world.inMemory.queues = (isWanted) => {
+    wanted.push(
+      ['example.com', 'other.example'].map((senderDomain) =>
+        isWanted({ senderDomain, recipientDomain: 'example.net' }),
+      ),
+    );
+    return [];
+  };
+  await attention(world.tokens.own);
+  await attention();
+  world.inMemory.queues = () => [];
+  expect(wanted).toEqual([
+    [true, false],
+    [true, true],
+  ]);
+});
+
+it('counts the mail of the holds that it shows, and of no others', async () => {
+  const read = new Set<string>();
+  const holds = Array.from({ length: 100 }, (_, i) => ({
+    ...{ id: `h${i}`, senderDomain: null, site: null, lane: null },
+    ...{ reason: 'all', until: null, createdBy: 'somebody', createdAt: 0 },
+    get recipientDomain() {
+      read.add(`h${i}`);
+      return null;
+    },
+  }));
+  const { store } = world;
+  const answer = await gatherAttention(
+    {
+      ...{ store, clock, problems: async () => [], warmup: { list: () => [] }, guard: { warned: () => [] } },
+      ...{ doctor: { lastInstance: () => null } },
+      traffic: {
+        ...{ paths: () => [], relays: () => [], holds: { ...world.holds, list: () => holds } },
+        waits: world.inMemory,
+      },
+    },
+    { mayDomains: true, mayWebhooks: true, isOperator: true },
+  );
+  const shown = answer.Items.filter(({ Kind }) => Kind === 'hold');
+  expect([shown.length, answer.More]).toEqual([20, true]);
+  // One more than shown, to know that there are more.
+  expect(read.size).toBe(21);
 });
 
 it('tells of the server itself, but not of what may stay as it is', async () => {

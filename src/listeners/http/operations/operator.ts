@@ -136,9 +136,7 @@ export function operatorOperations(deps: {
           }),
         ]);
         const domains = visible.domains === undefined ? null : new Set(visible.domains);
-        const inMemory = deps.traffic.waits
-          .queues()
-          .filter(({ senderDomain }) => domains?.has(senderDomain) ?? true);
+        const inMemory = deps.traffic.waits.queues(({ senderDomain }) => domains?.has(senderDomain) ?? true);
         // Leased, but waiting like the rest.
         const leased = inMemory.reduce((sum, { createdAt }) => sum + createdAt.length, 0);
         const sending = counts === null ? null : Math.max(0, counts.sending - leased);

@@ -171,7 +171,7 @@ export function pathOperations({
       ageLimitsMs: [],
     });
     const reasons = new Map<string, WaitingReason>();
-    const inMemory = traffic.waits.queues().filter(({ recipientDomain }) => domains.has(recipientDomain));
+    const inMemory = traffic.waits.queues(({ recipientDomain }) => domains.has(recipientDomain));
     const queues = withMemory(waiting.queues, inMemory, clock.now(), []);
     for (const queue of queues) for (const reason of queueReasons(queue, traffic)) addReason(reasons, reason);
 
