@@ -25,6 +25,7 @@ const NOT_YET: Partial<Record<ErrorName, string>> = {
   'template-limit': 'takes a thousand templates; held beside the operation',
   'content-expired': 'contents are kept for now',
   internal: 'a bug would be needed',
+  'person-limit': 'takes a thousand people; held in the conformance of the store',
   'request-timeout': 'takes ten seconds; held beside the listener',
   'request-too-complex': 'takes a job that does not end; held beside the worker pool',
 };
@@ -93,6 +94,19 @@ async function twice(make: () => Promise<Answer>): Promise<Answer> {
   await make();
   return make();
 }
+
+const Password = 'correct horse battery';
+/** A request as the dashboard sends it, without a token. */
+const page = (method: string, path: string, body: unknown, headers: Record<string, string> = {}) =>
+  server.call(method, path, {
+    token: null,
+    body,
+    headers: { origin: server.server.localUrl, 'x-postrider-dashboard': '1', ...headers },
+  });
+const person = (fields: object = {}) =>
+  server.call('POST', '/people', {
+    body: { Email: 'ada@example.org', Password, Role: 'operator', ...fields },
+  });
 
 const template = (fields: object) =>
   server.call('POST', '/templates', { body: { Name: 'one', Domain: 'example.com', ...fields } });
@@ -259,6 +273,13 @@ const CASES: Partial<Record<ErrorName, () => Promise<Answer>>> = {
   'key-not-published': () => server.call('POST', '/domains/example.com/dkim/rotate', { body: {} }),
   'domain-exists': () => server.call('POST', '/domains', { body: { Domain: 'EXAMPLE.com' } }),
   'domain-invalid': () => server.call('POST', '/domains', { body: { Domain: 'no domain' } }),
+  'sign-in-failed': () => page('POST', '/session', { Email: 'nobody@example.org', Password }),
+  'origin-not-allowed': () => page('POST', '/session', {}, { origin: 'https://elsewhere.example' }),
+  'session-ended': () =>
+    page('PUT', '/session/password', {}, { cookie: `postrider-session=${'A'.repeat(43)}` }),
+  'session-required': () => server.call('DELETE', '/session'),
+  'person-exists': () => twice(person),
+  'password-refused': () => person({ Email: 'bob@example.org', Password: 'a'.repeat(20) }),
   'domain-ambiguous': hook(
     { Event: 'open', WebhookURL: 'https://hooks.example.org/x' },
     {
