@@ -14,7 +14,13 @@ beforeAll(async () => {
 });
 
 /** The status; unlike fetch this sends whatever headers it is given. */
-function status(server: Instance, method: string, path: string, more: Record<string, string> = {}) {
+function status(
+  server: Instance,
+  method: string,
+  path: string,
+  more: Record<string, string> = {},
+  body = '',
+) {
   const { host, port } = new URL(server.server.localUrl);
   const own = {
     host,
@@ -35,7 +41,7 @@ function status(server: Instance, method: string, path: string, more: Record<str
       answer.destroy();
       resolve(answer.statusCode ?? 0);
     });
-    sent.end();
+    sent.end(body);
   });
 }
 
@@ -43,6 +49,8 @@ describe('without a token', () => {
   it('the own page of a development server reads and changes captured mail', async () => {
     expect(await status(dev, 'GET', '/sandbox/messages')).toBe(200);
     expect(await status(dev, 'GET', '/sandbox/stream')).toBe(200);
+    const json = { 'content-type': 'application/json' };
+    expect(await status(dev, 'PATCH', '/sandbox/messages', json, '{"Seen":true}')).toBe(200);
     expect(await status(dev, 'DELETE', '/sandbox/messages')).toBe(200);
   });
 

@@ -1,9 +1,11 @@
 /** Above the list: the search, the choice of an inbox where there is no room for all, and what is done with a selection. */
 
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { CheckCheck, ChevronDown, EllipsisVertical, Keyboard, Mail, Trash2, X } from 'lucide-react';
 import { type Ref, useState } from 'react';
 import { emptyInbox, markAllSeen } from '../../api/captures.ts';
+import { ME, mayDo } from '../../api/me.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Menu } from '../../components/menu.tsx';
@@ -29,6 +31,7 @@ export interface ListBarProps {
 
 export function ListBar(props: ListBarProps) {
   const { selected, problem } = props;
+  const { data: me } = useQuery(ME);
   return (
     <header className="shrink-0 border-line border-b">
       {selected > 0 ? (
@@ -50,7 +53,7 @@ export function ListBar(props: ListBarProps) {
           <IconButton label="Keys" keys="?" onClick={props.onKeys} className="max-[54rem]:hidden">
             <Keyboard size={16} aria-hidden />
           </IconButton>
-          <WholeInbox {...props} />
+          {mayDo(me, 'email:send') && <WholeInbox {...props} />}
         </div>
       )}
       {problem !== null && <p className="px-3 pb-2 text-bad text-xs">{problem}</p>}

@@ -118,6 +118,31 @@ describe.each([
     expect((await mark({})).status).toBe(422);
   });
 
+  it('is marked with a whole inbox by who may change captured mail, one request at a time', async () => {
+    const mark = (body: object, token?: string) =>
+      world.call('PATCH', '/sandbox/messages', { body, ...(token === undefined ? {} : { token }) });
+    const reader = await world.at.token({
+      ...{ domains: ['example.com'], scopes: ['email:read'], expiresInSeconds: 8e7 },
+    });
+    expect(codesOf(await mark({ Seen: true }, reader))).toEqual([34]);
+    expect((await mark({ Seen: true, IDs: [id] }, reader)).status).toBe(200);
+    const { markCaptures } = world.store;
+    const begun = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<void>();
+    world.store.markCaptures = async (params) => {
+      begun.resolve();
+      await end.promise;
+      return markCaptures.call(world.store, params);
+    };
+    const first = mark({ Seen: true });
+    await begun.promise;
+    expect(codesOf(await mark({ Seen: true }))).toEqual([429]);
+    end.resolve();
+    expect((await first).status).toBe(200);
+    world.store.markCaptures = markCaptures;
+    expect((await mark({ Seen: true })).status).toBe(200);
+  });
+
   it('belongs to its domain', async () => {
     for (const path of ['html', 'attachments/0']) {
       const { status } = await world.call('GET', `/sandbox/messages/${id}/${path}`, {

@@ -4,11 +4,13 @@
  */
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
+import { requireScope } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import { count } from '../answer-schemas.ts';
 import { operation } from '../operation.ts';
 import { DOMAIN, text } from '../query.ts';
 import type { ApiRoute } from '../route.ts';
+import { createSlots } from '../streams/slots.ts';
 
 /** Copies that one transaction marks: some milliseconds. */
 const AT_ONCE = 100;
@@ -26,8 +28,12 @@ const ANSWER = z
   .object({ Changed: count.describe('Copies whose mark was another before') })
   .meta({ id: 'CapturesMarked' });
 
+/** Callers that mark whole inboxes at once; each of them does so once. */
+const RUNS = { perToken: 1, perTenant: 1, total: 32, what: 'requests that mark whole inboxes' };
+
 /** The one operation. */
 export function sandboxSeenOperation({ store, clock }: { store: Store; clock: Clock }): ApiRoute {
+  const takeSlot = createSlots(RUNS);
   return operation({
     id: 'markCaptures',
     method: 'PATCH',
@@ -36,11 +42,14 @@ export function sandboxSeenOperation({ store, clock }: { store: Store; clock: Cl
     limitedTokens: true,
     summary: 'Mark captured mail as seen',
     description:
-      '`{Seen, IDs?}`: marks the copies of `IDs` (at most 100), or without them all of the token’s domains, of one `Inbox` or of one `Domain`: `{Changed}`. Ids that are not there are passed over. Reading a copy by the API marks nothing',
+      '`{Seen, IDs?}`: marks the copies of `IDs` (at most 100), or without them all of the token’s domains, of one `Inbox` or of one `Domain`: `{Changed}`. Ids that are not there are passed over. Without `IDs` it needs `email:send`, and one at a time is answered. Reading a copy by the API marks nothing',
     query: { Inbox: text('Only this inbox', 320), ...DOMAIN },
     body: { schema: MARK, example: { Seen: true } },
     answer: ANSWER,
-    handle: async ({ visible, query, body, request }) => {
+    handle: async ({ caller, visible, query, body, request }) => {
+      const isAll = body.IDs === undefined;
+      if (isAll) requireScope(caller, 'email:send');
+      const leave = isAll ? takeSlot(caller) : () => {};
       const wanted = {
         ...visible,
         ...(query.Inbox === undefined ? {} : { inbox: query.Inbox.toLowerCase() }),
@@ -51,13 +60,17 @@ export function sandboxSeenOperation({ store, clock }: { store: Store; clock: Cl
       const ended = request.ended();
       let changed = 0;
       let next: number | null = Number.MAX_SAFE_INTEGER;
-      while (next !== null && !ended.aborted) {
-        const done: Awaited<ReturnType<Store['markCaptures']>> = await store.markCaptures({
-          ...wanted,
-          beforeSeq: next,
-        });
-        changed += done.changed;
-        next = done.next;
+      try {
+        while (next !== null && !ended.aborted) {
+          const done: Awaited<ReturnType<Store['markCaptures']>> = await store.markCaptures({
+            ...wanted,
+            beforeSeq: next,
+          });
+          changed += done.changed;
+          next = done.next;
+        }
+      } finally {
+        leave();
       }
       return { Changed: changed };
     },
