@@ -5,7 +5,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { MEMBER_PRESETS } from '../../src/model/person.ts';
 import { command } from './commands.ts';
-import { type CallOptions, fileScope, type Instance, startInstance } from './harness.ts';
+import { type CallOptions, fileScope, type Instance, makeToken, startInstance } from './harness.ts';
 
 const scope = fileScope();
 const Password = 'correct horse battery';
@@ -114,19 +114,41 @@ describe('a person', () => {
     expect((await server.call('GET', '/me', as)).status).toBe(401);
   });
 
-  it('cannot be made with a token that has limits, which the person would not have', async () => {
-    const limits = { IPAllowList: ['127.0.0.1'], ExpiresIn: 3_600 };
-    for (const limit of [
-      { ...limits, IPAllowList: [] },
-      { ...limits, ExpiresIn: 'never' },
-    ]) {
-      const made = await server.call('POST', '/tokens', {
-        body: { Name: 'n', Domains: ['*'], Preset: 'Admin', ...limit },
+  it.each([{ ExpiresIn: 3_600 }, { IPAllowList: ['127.0.0.1'] }, { Sandbox: true }, { RateLimit: 1_000 }])(
+    'is not made, changed or removed with a token that has limits, which the person has not: %j',
+    async (limit) => {
+      const body = { Email: `limits-${n++}@example.org`, Password, Role: 'operator' };
+      const { PersonID } = (await server.call('POST', '/people', { body })).json;
+      const token = await makeToken(server, {
+        Domains: ['*'],
+        Preset: 'Admin',
+        ExpiresIn: 'never',
+        ...limit,
       });
-      const body = { Email: 'late@example.org', Password, Role: 'operator' };
-      const answer = await server.call('POST', '/people', { token: made.json.Token, body });
-      expect([answer.status, answer.json.Errors[0].Code], answer.text).toEqual([403, 34]);
-    }
+      const tries: [string, string, object?][] = [
+        ['POST', '/people', { ...body, Email: 'late@example.org' }],
+        ['PATCH', `/people/${PersonID}`, { Disabled: false }],
+        ['PUT', `/people/${PersonID}/password`, { Password }],
+        ['DELETE', `/people/${PersonID}`],
+      ];
+      for (const [method, path, given] of tries) {
+        const answer = await server.call(method, path, { token, ...(given && { body: given }) });
+        expect([answer.status, answer.json.Errors?.[0].Code], `${method} ${answer.text}`).toEqual([403, 34]);
+      }
+    },
+  );
+
+  it('with an open session alone cannot set the password of that session’s person', async () => {
+    const as = await signedIn({ Role: 'operator' });
+    const { Person } = (await server.call('GET', '/session', as)).json;
+    const set = (id: string) => server.call('PUT', `/people/${id}/password`, { ...as, body: { Password } });
+    const own = await set(Person.PersonID);
+    expect([own.status, own.json.detail ?? own.text]).toEqual([
+      422,
+      expect.stringContaining('PUT /session/password'),
+    ]);
+    const other = await signedIn({ Role: 'operator' });
+    expect((await set((await server.call('GET', '/session', other)).json.Person.PersonID)).status).toBe(200);
   });
 });
 

@@ -104,7 +104,7 @@ export function peopleOperations(deps: {
       headers: { Location: 'Address of the person' },
       errors: ['domain-invalid', 'person-exists', 'person-limit', 'password-refused'],
       handle: async ({ caller, body }) => {
-        requireNoBounds(caller);
+        requireNoLimits(caller);
         const person = await people.add({
           email: body.Email,
           password: body.Password,
@@ -136,7 +136,7 @@ export function peopleOperations(deps: {
       answer: personAnswer,
       errors: ['domain-invalid'],
       handle: async ({ caller, params, body }) => {
-        requireNoBounds(caller);
+        requireNoLimits(caller);
         return found(
           await people.change(params.id, {
             role: body.Role,
@@ -153,12 +153,19 @@ export function peopleOperations(deps: {
       path: '/people/:id/password',
       scope: 'admin',
       summary: 'Set the password of a person',
-      description: '`{Password}`: the person, whose sessions all end',
+      description:
+        '`{Password}`: the person, whose sessions all end. One’s own password is changed with `PUT /session/password`',
       body: { schema: z.object({ Password: PASSWORD }), example: { Password: 'a longer and better one' } },
       answer: personAnswer,
       errors: ['password-refused'],
       handle: async ({ caller, params, body }) => {
-        requireNoBounds(caller);
+        requireNoLimits(caller);
+        // Whoever finds an open session must not be able to keep the account.
+        if (caller.session !== undefined && caller.tokenId === params.id) {
+          throw new AppError('invalid-parameter', {
+            message: 'This is your own password: change it with PUT /session/password',
+          });
+        }
         return found(await people.setPassword(params.id, body.Password, null));
       },
     }),
@@ -172,7 +179,8 @@ export function peopleOperations(deps: {
         'Ends all sessions and removes the person: `{}`. `Children=true`: also the tokens, SMTP credentials and webhooks that the person made, and what was made with those; then `{Tokens, Credentials, Webhooks}` says how many',
       query: { Children: flag().optional().describe('Also what the person made') },
       answer: revokedTokenAnswer,
-      handle: async ({ params, query }) => {
+      handle: async ({ caller, params, query }) => {
+        requireNoLimits(caller);
         // First, so that nothing is made behind the search for what was made.
         const person = await people.change(params.id, { disabled: true });
         if (person === null) throw refuse('not-found');
@@ -185,12 +193,14 @@ export function peopleOperations(deps: {
   ];
 }
 
-/** What a person does has no end and comes from anywhere. Throws AppError `scope-missing`. */
-function requireNoBounds(caller: Caller): void {
+/** A person's sessions have none of a token's limits: a limited token could rid itself of them. Throws AppError `scope-missing`. */
+function requireNoLimits(caller: Caller): void {
   const { expiresAt, ipAllowList } = caller.bounds ?? NO_BOUNDS;
-  if (expiresAt === null && ipAllowList.length === 0) return;
+  const isFree = expiresAt === null && ipAllowList.length === 0;
+  if (isFree && !caller.sandbox && caller.rateLimit === null) return;
   throw new AppError('scope-missing', {
-    message: 'A token that ends, or is limited to addresses, cannot make or change people',
+    message:
+      'A token that ends, is for the sandbox, or is limited to addresses or a rate cannot make, change or remove people',
   });
 }
 
