@@ -121,6 +121,7 @@ export const ERRORS = {
   'person-exists': e(2205, 409, 'A person with this email address exists already'),
   'person-limit': e(2206, 409, 'There are as many people as there may be'),
   'password-refused': e(2207, 422, 'The password is too easy to guess'),
+  'password-wrong': e(2208, 422, 'The current password is not right'),
   'key-not-published': e(2004, 409, 'The standby DKIM key is not published yet'),
 } as const satisfies Record<string, ErrorFacts>;
 

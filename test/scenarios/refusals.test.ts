@@ -279,6 +279,12 @@ const CASES: Partial<Record<ErrorName, () => Promise<Answer>>> = {
     page('PUT', '/session/password', {}, { cookie: `postrider-session=${'A'.repeat(43)}` }),
   'session-required': () => server.call('DELETE', '/session'),
   'person-exists': () => twice(person),
+  'password-wrong': async () => {
+    await person({ Email: 'eve@example.org' });
+    const { headers } = await page('POST', '/session', { Email: 'eve@example.org', Password });
+    const cookie = headers.getSetCookie().join().split(';')[0] ?? '';
+    return page('PUT', '/session/password', { Password: 'wrong', NewPassword: Password }, { cookie });
+  },
   'password-refused': () => person({ Email: 'bob@example.org', Password: 'a'.repeat(20) }),
   'domain-ambiguous': hook(
     { Event: 'open', WebhookURL: 'https://hooks.example.org/x' },

@@ -123,6 +123,7 @@ export const SMTP_ERRORS: { readonly [Name in ErrorName]: readonly [code: number
   'person-exists': SYNTAX,
   'person-limit': SYNTAX,
   'password-refused': SYNTAX,
+  'password-wrong': SYNTAX,
   'key-not-published': [550, '5.3.0'],
 };
 

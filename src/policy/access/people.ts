@@ -23,8 +23,13 @@ export interface People {
   add(given: StandingWish & { email: string; password: string; role: Role }): Promise<Person>;
   /** Ends all sessions of the person. null where there is none of that id. Throws AppError `invalid-parameter`. */
   change(id: string, wish: StandingWish & { disabled?: boolean | undefined }): Promise<Person | null>;
-  /** Ends all sessions of the person but `keepSession`. null where there is none of that id. Throws AppError `password-refused`. */
-  setPassword(id: string, password: string, keepSession: string | null): Promise<Person | null>;
+  /** Ends all sessions of the person. null where there is none of that id. Throws AppError `password-refused`. */
+  setPassword(id: string, password: string): Promise<Person | null>;
+  /**
+   * One's own, in a session that stays; all others end. Throws AppError `password-refused`, and `session-ended` where the
+   * session has ended or somebody set a password since `person` was read.
+   */
+  changePassword(person: Person, password: string, session: string): Promise<void>;
   /** false where there is none of that id. */
   remove(id: string): Promise<boolean>;
 }
@@ -77,14 +82,24 @@ export function createPeople(deps: {
       return after;
     },
 
-    async setPassword(id, password, keepSession) {
+    async setPassword(id, password) {
       const person = await store.getPerson({ id });
       if (person === null) return null;
-      checkPassword(password, person.email, '/NewPassword');
+      checkPassword(password, person.email, '/Password');
       const passwordHash = await passwords.hash(password, person.email);
-      const after = await store.updatePerson({ id, change: { passwordHash }, keepSession });
+      const after = await store.updatePerson({ id, change: { passwordHash }, keepSession: null });
       sessions.forget();
       return after;
+    },
+
+    async changePassword(person, password, session) {
+      const { id, email } = person;
+      checkPassword(password, email, '/NewPassword');
+      const passwordHash = await passwords.hash(password, email);
+      const only = { passwordHash: person.passwordHash };
+      const after = await store.updatePerson({ id, change: { passwordHash }, keepSession: session, only });
+      sessions.forget();
+      if (after === null) throw new AppError('session-ended');
     },
 
     async remove(id) {

@@ -46,7 +46,7 @@ export interface Sessions {
    * or for one account, `unavailable` where too many wait; rejects with StoreUnavailable.
    */
   signIn(given: SignIn): Promise<SessionOf & { secret: string; caller: Caller }>;
-  /** Whether it is this person's password; counts and throws as `signIn` does. */
+  /** Counts and throws as `signIn` does, but AppError `password-wrong` for a wrong one: the session has not ended. */
   checkPassword(person: Person, password: string, ip: string): Promise<void>;
   /** The caller behind a cookie's text; null where there is no such session, or it has ended. */
   authenticate(secret: string, ip: string): Promise<Caller | null>;
@@ -87,7 +87,7 @@ export function createSessions(deps: {
       refusePaused(email, ip);
       const person = await store.getPerson({ email });
       const active = person?.disabledAt === null ? person : null;
-      await prove(email, given.password, active?.passwordHash ?? null, ip);
+      await prove(email, given.password, active?.passwordHash ?? null, ip, 'sign-in-failed');
       // `prove` throws where there is nobody.
       if (active === null) throw new AppError('sign-in-failed');
       const secret = Buffer.from(random.bytes(SECRET_BYTES)).toString('base64url');
@@ -118,7 +118,7 @@ export function createSessions(deps: {
 
     async checkPassword(person, password, ip) {
       refusePaused(person.email, ip);
-      await prove(person.email, password, person.passwordHash, ip);
+      await prove(person.email, password, person.passwordHash, ip, 'password-wrong');
     },
 
     async authenticate(secret, ip) {
@@ -182,14 +182,20 @@ export function createSessions(deps: {
     if (seconds !== null) throw tooManyFailures(seconds);
   }
 
-  async function prove(email: string, password: string, stored: string | null, ip: string): Promise<void> {
+  async function prove(
+    email: string,
+    password: string,
+    stored: string | null,
+    ip: string,
+    failure: 'sign-in-failed' | 'password-wrong',
+  ): Promise<void> {
     const fits = password.length <= MAX_PASSWORD_CHARS;
     const isRight = await passwords.isRight(fits ? password : '', fits ? stored : null, addressKey(ip));
     if (isRight) return;
     ofAccount.record(accountKey(email));
     const verdict = ofAddress.record(ip);
     log.info({ ip }, 'signing in failed');
-    if (verdict.kind === 'counted') throw new AppError('sign-in-failed');
+    if (verdict.kind === 'counted') throw new AppError(failure);
     if (verdict.justNow)
       log.warn({ ip, pauseSeconds: verdict.retryAfterSeconds }, 'too many failed sign-ins');
     throw tooManyFailures(verdict.retryAfterSeconds);

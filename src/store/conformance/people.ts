@@ -82,6 +82,26 @@ export function describePeople(suite: Suite): void {
       expect(await suite.store().updatePerson({ id: newId(), ...off })).toBeNull();
     });
 
+    it('change only with the password and the session that are told, where both are', async () => {
+      const one = person();
+      const other = person();
+      for (const each of [one, other]) await add(each);
+      const [kept, foreign] = [session(one.id), session(other.id)];
+      for (const each of [kept, foreign]) await begin(each);
+      const change = { passwordHash: '$scrypt$second' };
+      const update = async (passwordHash: string, keepSession: string, more: object = {}) => {
+        const asked = { id: one.id, change: { ...change, ...more }, keepSession, only: { passwordHash } };
+        return (await suite.store().updatePerson(asked)) !== null;
+      };
+      expect(await update('$scrypt$other', kept.id)).toBe(false);
+      expect(await update(one.passwordHash, newId())).toBe(false);
+      expect(await update(one.passwordHash, foreign.id)).toBe(false);
+      expect((await suite.store().getPerson({ id: one.id }))?.passwordHash).toBe(one.passwordHash);
+      expect(await idsOf(one.id)).toEqual([kept.id]);
+      expect(await update(one.passwordHash, kept.id, { disabledAt: T0 })).toBe(true);
+      expect(await update(change.passwordHash, kept.id)).toBe(false);
+    });
+
     it('are removed with their sessions', async () => {
       const one = person();
       await add(one);

@@ -54,9 +54,14 @@ export const listPeople = read('listPeople', 'as asked', (db, { beforeId = AFTER
 });
 
 export const updatePerson = write('updatePerson', 'by key', { synced: true }, ({ db }, params) => {
-  const { id, change, keepSession } = params;
+  const { id, change, keepSession, only } = params;
   const before = getPerson(db, { id });
   if (before === null) return null;
+  if (only !== undefined) {
+    const session = keepSession === null ? null : getSession(db, { id: keepSession });
+    const isSame = before.passwordHash === only.passwordHash && before.disabledAt === null;
+    if (!isSame || session?.person.id !== id) return null;
+  }
   const after: Person = { ...before, ...change, id };
   const columns = PERSON.row(after);
   const names = ['role', 'domains', 'preset', 'password_hash', 'disabled_at'] as const;

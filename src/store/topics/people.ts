@@ -19,11 +19,15 @@ export interface PeopleStore {
   getPerson(params: { id: string } | { email: string }): Promise<Person | null>;
   /** At most `limit` below `beforeId`, by id, the newest first. */
   listPeople(params: { beforeId?: string; limit: number }): Promise<readonly Person[]>;
-  /** The person as changed; every session of theirs ends but `keepSession`. null where there is none of that id. */
+  /**
+   * The person as changed; every session of theirs ends but `keepSession`. null where there is none of that id, or with `only`:
+   * where the password is no longer `passwordHash`, the person is disabled, or the session `keepSession` has ended.
+   */
   updatePerson(params: {
     id: string;
     change: PersonChange;
     keepSession: string | null;
+    only?: { passwordHash: string };
   }): Promise<Person | null>;
   /** With all sessions; false where there is none of that id. */
   removePerson(params: { id: string }): Promise<boolean>;

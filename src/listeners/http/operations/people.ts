@@ -166,7 +166,7 @@ export function peopleOperations(deps: {
             message: 'This is your own password: change it with PUT /session/password',
           });
         }
-        return found(await people.setPassword(params.id, body.Password, null));
+        return found(await people.setPassword(params.id, body.Password));
       },
     }),
     operation({

@@ -56,7 +56,7 @@ const COOKIE_SECONDS = LIFETIME_MS / 1000;
 export function sessionOperations(deps: {
   store: Pick<Store, 'getPerson' | 'listSessions'>;
   sessions: Sessions;
-  people: Pick<People, 'setPassword'>;
+  people: Pick<People, 'changePassword'>;
 }): readonly ApiRoute[] {
   const { store, sessions, people } = deps;
   return [
@@ -129,11 +129,12 @@ export function sessionOperations(deps: {
         example: { Password: 'correct horse battery', NewPassword: 'a longer and better one' },
       },
       answer: nothing,
-      errors: ['session-required', 'sign-in-failed', 'password-refused'],
+      errors: ['session-required', 'password-wrong', 'password-refused'],
       handle: async ({ caller, body, request }) => {
         const { id } = sessionOf(caller);
-        await sessions.checkPassword(await personOf(caller), body.Password, request.ip);
-        await people.setPassword(caller.tokenId, body.NewPassword, id);
+        const person = await personOf(caller);
+        await sessions.checkPassword(person, body.Password, request.ip);
+        await people.changePassword(person, body.NewPassword, id);
         return {};
       },
     }),
