@@ -79,6 +79,7 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
     { to: 'none@example.net', look: LOOK, limit: 100 },
     { tag: 'none', look: LOOK, limit: 100 },
     { cause: 999, look: LOOK, limit: 100 },
+    { cause: 1, look: LOOK, limit: 100, domains: ['quiet.example'] },
     { states: ['bounced'], look: LOOK, limit: 100, domains: ['example.com'] },
     { since: T0 + 1e9, until: T0 + 2e9, look: LOOK, limit: 100 },
     { limit: 100, look: LOOK },
@@ -155,13 +156,18 @@ function filled(path: string, n: number): Connection {
   const rows = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${n})`;
   const uuid = "unhex(printf('%032x', i))";
   db.exec(`BEGIN;
-    INSERT INTO name (id, text) VALUES (1, 'example.com'), (2, 'other.example'), (3, 'token');
+    INSERT INTO name (id, text) VALUES (1, 'example.com'), (2, 'other.example'), (3, 'token'), (4, 'quiet.example');
     INSERT INTO dest_queue (id, lane, sender_domain, recipient_domain) VALUES (1, 1, 1, 'example.net');
     ${rows} INSERT INTO message (seq, id, domain_id, token_name_id, lane, sandbox, needs_smtputf8, body_offset, size,
       created_at, expires_at, from_address, subject, lists)
       SELECT i, ${uuid}, 1, 3, 1, 0, 0, 10, 100, ${T0} + i * 1000000, ${T0} * 2, 's@example.com', 'Hello', '{}' FROM n;
     ${rows} INSERT INTO delivery (id, message_seq, queue_id, state, epoch, attempts, due_at, expires_at, updated_at, kind,
       may_be_duplicate, address, cause_id) SELECT i, i, 1, 4, 0, 1, 0, ${T0} * 2, ${T0}, 1, 0, 'r' || i || '@example.net', 1 FROM n;
+    -- As many messages of another domain as are looked at, none of them a member of the cause.
+    INSERT INTO message (seq, id, domain_id, token_name_id, lane, sandbox, needs_smtputf8, body_offset, size,
+      created_at, expires_at, from_address, subject, lists)
+      SELECT 1e6 + seq, randomblob(16), 4, 3, 1, 0, 0, 10, 100, ${T0}, ${T0} * 2, 's@quiet.example', 'Hello', '{}'
+      FROM message WHERE seq <= ${LOOK};
     ${rows} INSERT INTO dest_queue (id, lane, sender_domain, recipient_domain) SELECT 10 + i, 1, 1, 'w' || i || '.example' FROM n;
     ${rows} INSERT INTO delivery (message_seq, queue_id, state, epoch, attempts, due_at, expires_at, updated_at, kind,
       may_be_duplicate, address) SELECT i, 10 + i, 0, 0, 1, ${T0} + i, ${T0} * 2, ${T0}, 1, 0, 'w' || i || '@example.net' FROM n;

@@ -4,6 +4,7 @@ import { MEMBERS_SQL } from './causes.ts';
 import type { Connection } from './engine/connection.ts';
 import type { Session } from './engine/session.ts';
 import { countEvents, findEvents, lastEventSeq } from './events.ts';
+import { HAS_CAUSE } from './messages.ts';
 import { DUE_FACTS_SQL } from './notices.ts';
 import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues } from './queue.ts';
 import { REFILE_SQL } from './refile.ts';
@@ -88,6 +89,12 @@ describe('query plans over a long queue', () => {
     const plan = planOf(MEMBERS_SQL, 1, 0, 0, 20);
     expect(plan[0]).toBe('SEARCH d USING INDEX delivery_cause (cause_id=? AND state=? AND rowid>?)');
     expect(plan.slice(1).every((step) => step.includes('USING INTEGER PRIMARY KEY'))).toBe(true);
+  });
+
+  it('finds the cause of a message by the message, not by all members of the cause', () => {
+    const plan = planOf(`SELECT m.seq FROM message m NOT INDEXED WHERE ${HAS_CAUSE}`, 1);
+    expect(plan[1]).toContain('SEARCH delivery');
+    expect(plan[1]).toContain('INDEX delivery_message (message_seq=?)');
   });
 
   it('puts what waits into other queues along the due index', () => {
