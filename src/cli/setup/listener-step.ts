@@ -21,7 +21,7 @@ export async function chooseListeners(setup: Setup): Promise<void> {
   const leaves = setup.load().config.route.some(({ kind }) => kind !== 'sandbox');
   await settle(setup, 'http', known(setup, 'http')?.text ?? '127.0.0.1:8025');
   await optional('submission', '0.0.0.0:587', 'Do programs hand mail in by SMTP with a login', false);
-  if (known(setup, 'submission-tls') !== null) await settle(setup, 'submission-tls', '');
+  await settle(setup, 'submission-tls', known(setup, 'submission-tls')?.text ?? 'off');
   if (leaves || known(setup, 'returns') !== null)
     await optional('returns', '0.0.0.0:25', 'Receive bounces and complaints by SMTP', direct);
   await chooseOperator(setup);
