@@ -1,6 +1,7 @@
 /** `postrider setup`: from an empty folder to the first delivered mail, wrong answers, stops, and going on afterwards. */
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
@@ -117,6 +118,48 @@ describe('setup --yes', () => {
     expect(second.report().Next[0]).toMatch(/^The server runs already/);
   });
 
+  it('finds the listener with TLS from the start again', async () => {
+    const { folder, fixed } = await fresh();
+    const usual = [...fixed, '--route', 'sandbox', '--hostname', 'mail.example.com'];
+    const first = await withoutQuestions([...usual, '--submission-tls', '127.0.0.1:0']);
+    expect(first.code, first.said).toBe(0);
+    const second = await withoutQuestions(['--data', folder, '--no-unit']);
+    expect([second.code, second.said]).toEqual([0, expect.stringContaining('nothing to write')]);
+    const file = await readFile(join(folder, 'postrider.json'), 'utf8');
+    expect(JSON.parse(file)).toMatchObject({ 'submission-tls': '127.0.0.1:0' });
+  });
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'])(
+    'stopped by %s, gives the folder to the account',
+    async (signal) => {
+      const { folder, fixed } = await fresh();
+      const file = join(folder, '..', 'postrider.service');
+      // Only root gives files away.
+      const isRoot = process.getuid?.() === 0;
+      const user = isRoot ? 'nobody' : userInfo().username;
+      const usual = [
+        ...fixed.filter((word) => word !== '--no-unit'),
+        '--unit',
+        file,
+        '--user',
+        user,
+        '--wait',
+      ];
+      const terminal = runAtTerminal(['setup', '--yes', 'example.com', '--route', 'sandbox', ...usual]);
+      await terminal.sees('Waiting for: ');
+      process.emit(signal as NodeJS.Signals);
+      expect(await terminal.ended, terminal.screen()).toBe(1);
+      expect(terminal.screen()).toContain('stopped: ');
+      expect(await readFile(file, 'utf8')).toContain(`User=${user}\n`);
+      if (!isRoot) return;
+      expect(terminal.screen()).toContain(`Give ${folder} and everything in it to the account nobody.`);
+      const { uid } = await stat(folder);
+      expect(uid).not.toBe(0);
+      for (const name of await readdir(folder))
+        expect([name, (await stat(join(folder, name))).uid]).toEqual([name, uid]);
+    },
+  );
+
   it('keeps every key that it does not ask for', async () => {
     const { folder, fixed } = await fresh();
     await mkdir(folder);
@@ -191,6 +234,36 @@ describe('what cannot be done is one sentence, and nothing is written', () => {
     expect(taken.code).toBe(1);
     if (process.platform === 'linux') expect(taken.said).toContain(`(process ${process.pid})`);
     expect(taken.said).toContain('choose another with --http');
+    await expect(stat(folder)).rejects.toThrow('ENOENT');
+  });
+
+  it('a folder with files of others, or with the program in it', async () => {
+    const { folder, fixed } = await fresh();
+    await mkdir(folder, { mode: 0o755 });
+    await writeFile(join(folder, 'letters.txt'), '');
+    const others = await withoutQuestions(['example.com', ...fixed, '--route', 'sandbox']);
+    expect([others.code, others.said]).toEqual([
+      2,
+      expect.stringMatching(/holds other files and no data of postrider; choose an empty or a new folder/),
+    ]);
+    expect([await modeOf(folder), await readdir(folder)]).toEqual([0o755, ['letters.txt']]);
+    for (const above of [process.cwd(), join(process.cwd(), 'bin'), '/']) {
+      const program = await withoutQuestions(['example.com', ...unless(fixed, ['--data']), '--data', above]);
+      expect(program.code).toBe(2);
+      if (process.getuid?.() === 0) expect(program.said).toContain('holds the program itself');
+    }
+  });
+
+  it('a unit that somebody else wrote', async () => {
+    const { folder, fixed } = await fresh();
+    const file = join(folder, '..', 'postrider.service');
+    const unit = '[Service]\nEnvironment=POSTRIDER_ROUTE=smtp://relay.example.net\n';
+    await writeFile(file, unit);
+    const usual = [...fixed.filter((word) => word !== '--no-unit'), '--unit', file];
+    const args = [...usual, '--route', 'sandbox', '--hostname', 'mail.example.com'];
+    const result = await withoutQuestions(['example.com', ...args]);
+    expect([result.code, result.said]).toEqual([2, expect.stringMatching(/not written by setup: move its/)]);
+    expect(await readFile(file, 'utf8')).toBe(unit);
     await expect(stat(folder)).rejects.toThrow('ENOENT');
   });
 
@@ -306,6 +379,36 @@ describe('setup at a terminal', () => {
     await terminal.answer('How does mail leave', ctrlC);
     expect(await terminal.ended).toBe(1);
     await expect(stat(folder)).rejects.toThrow('ENOENT');
+  });
+
+  it('replaces a unit that somebody else wrote only where that is wanted, and its own without a question', async () => {
+    const { folder, fixed } = await fresh();
+    const { enter } = KEYS;
+    const file = join(folder, '..', 'postrider.service');
+    const unit = '[Service]\nEnvironment=POSTRIDER_ROUTE=smtp://relay.example.net\n';
+    await writeFile(file, unit);
+    const usual = [...fixed.filter((word) => word !== '--no-unit'), '--unit', file, '--submission', 'off'];
+    const args = ['setup', ...usual, '--route', 'sandbox', '--hostname', 'mail.example.com'];
+    const run = async (answer: string) => {
+      const terminal = runAtTerminal(args);
+      await terminal.answer('Domain of the addresses', `-${enter}`);
+      await terminal.sees('- Environment=POSTRIDER_ROUTE=');
+      await terminal.answer('Replace it', answer);
+      await terminal.answer('Write this?', enter);
+      await terminal.answer('to sign in to the dashboard', enter);
+      expect(await terminal.ended, terminal.screen()).toBe(0);
+    };
+    await run(enter);
+    expect(await readFile(file, 'utf8')).toBe(unit);
+    await run('y');
+    expect(await readFile(file, 'utf8')).toMatch(/^# Written by postrider setup\./);
+    await writeFile(file, '# Written by postrider setup. As an older version did.\n');
+    const again = await withoutQuestions(args.slice(1));
+    expect([again.code, again.said]).toEqual([
+      0,
+      expect.stringContaining('- # Written by postrider setup. As'),
+    ]);
+    expect(await readFile(file, 'utf8')).toContain('ExecStart=');
   });
 
   it('can be stopped at each question, and goes on with what is known', async () => {

@@ -1,18 +1,13 @@
 /** What `setup` says at its end: how the server is started, and what comes after that. */
 import type { Setup } from './setup.ts';
-import type { Written } from './write-step.ts';
+import type { Plan } from './write-step.ts';
 
 /** One sentence each, with the command to paste. */
 export function nextSteps(
   setup: Setup,
-  {
-    written,
-    name,
-    verified,
-    running,
-  }: { written: Written; name: string | null; verified: boolean; running: boolean },
+  { plan, name, verified, running }: { plan: Plan; name: string | null; verified: boolean; running: boolean },
 ): readonly string[] {
-  const steps = [startText(setup, written, running)];
+  const steps = [startText(setup, plan, running)];
   if (name === null) steps.push(`Add a sender domain: ${setup.command('setup example.com')}`);
   else if (!verified)
     steps.push(`Publish the DNS records, then go on with: ${setup.command(`setup ${name}`)}`);
@@ -27,7 +22,7 @@ export function nextSteps(
   return steps;
 }
 
-function startText(setup: Setup, { installed, changed }: Written, running: boolean): string {
+function startText(setup: Setup, { installed, changed }: Plan, running: boolean): string {
   if (running && !changed) return 'The server runs already, with this configuration.';
   if (installed)
     return running

@@ -1,8 +1,9 @@
 /** The data folder: which one, and whether this user can work in it. Looks only; `write-step.ts` makes it. */
 import { constants, existsSync } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
+import { access, readdir, realpath, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { whyNot } from '../files.ts';
 import { UsageError } from '../terminal.ts';
 import type { Ask } from './ask.ts';
@@ -10,10 +11,18 @@ import type { Ask } from './ask.ts';
 /** Where a server that systemd starts keeps its data. */
 const SYSTEM_FOLDER = '/var/lib/postrider';
 const USUAL_FOLDER = './postrider-data';
+/** At least one of them is in each data folder. */
+const MARKS = ['postrider.json', 'postrider.db', 'node-id'];
+
+/** The program as it was installed. */
+export function launcherPath(): string {
+  return fileURLToPath(new URL('../../../bin/postrider', import.meta.url));
+}
 
 /** The folder as a full path. `named`: by flag or environment. Throws UsageError where it cannot be used. */
 export async function chooseFolder(ask: Ask, named: string | undefined): Promise<string> {
-  const problem = async (folder: string) => folderProblem(resolve(folder));
+  const problem = async (folder: string) =>
+    (await folderProblem(resolve(folder))) ?? (await contentProblem(resolve(folder)));
   if (named !== undefined) {
     const wrong = await problem(named);
     if (wrong !== null) throw new UsageError(wrong);
@@ -59,4 +68,18 @@ export async function folderProblem(folder: string, flag = '--data'): Promise<st
       return `${at} cannot be used: ${whyNot(cause)}; ${fix}`;
     }
   }
+}
+
+/** Why what a folder holds forbids that it is closed to others and given to the account of the server, or null. */
+async function contentProblem(folder: string): Promise<string | null> {
+  if (!existsSync(folder)) return null;
+  const fix = 'choose an empty or a new folder with --data';
+  const at = await realpath(folder);
+  const launcher = await realpath(launcherPath());
+  if (launcher.startsWith(at.endsWith(sep) ? at : `${at}${sep}`))
+    return `${folder} holds the program itself (${launcher}); ${fix}`;
+  // A file system of its own begins with `lost+found`.
+  const names = (await readdir(at)).filter((name) => name !== 'lost+found');
+  if (names.length === 0 || names.some((name) => MARKS.includes(name))) return null;
+  return `${folder} holds other files and no data of postrider; ${fix}`;
 }

@@ -22,7 +22,7 @@ import { addPerson } from './person-step.ts';
 import { checkFlags, chooseRoute } from './route-step.ts';
 import type { Setup, SetupOptions, SetupReport } from './setup.ts';
 import { makeToken } from './token-step.ts';
-import { giveToOwner, showAndWrite, type Written } from './write-step.ts';
+import { agreePlan, giveToOwner } from './write-step.ts';
 
 /** Keys of `postrider.json` that are flags of this command. */
 const KEYS = [
@@ -38,6 +38,9 @@ const KEYS = [
   'operator-address',
   'dns',
 ] as const satisfies readonly ConfigKey[];
+
+/** Each ends the command in order: also without its terminal, the data folder goes to the account of the server. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export const setupCommand: CommandGroup = (program, context) => {
   const command = program
@@ -92,7 +95,7 @@ async function runSetup(
   checkFlags(flags);
   const interrupt = new AbortController();
   const onSignal = () => interrupt.abort();
-  process.on('SIGINT', onSignal);
+  for (const signal of SIGNALS) process.on(signal, onSignal);
   const release = keepProcess();
   let report: SetupReport | null = null;
   try {
@@ -113,7 +116,7 @@ async function runSetup(
       `stopped: ${kept}. To go on: ${ctx.command(`setup${domain === undefined ? '' : ` ${domain}`}`)}`,
     );
   } finally {
-    process.removeListener('SIGINT', onSignal);
+    for (const signal of SIGNALS) process.removeListener(signal, onSignal);
     release();
   }
 }
@@ -132,11 +135,10 @@ async function runSteps(setup: Setup, given: string | undefined, fail: () => voi
     if (flag !== undefined) setup.answers[key] = flag;
   }
   const leaves = setup.load().config.route.some(({ kind }) => kind !== 'sandbox');
-  let written: Written | null = null;
+  const plan = await agreePlan(setup);
   let verified = false;
   try {
-    written = await showAndWrite(setup);
-    const { changed } = written;
+    await plan.write();
     // Without a domain or a person there is nothing to make, and the database is left to the first start.
     if (name !== null || setup.ask.asks || options.person !== undefined) {
       await setup.withApi(async (api) => {
@@ -145,7 +147,7 @@ async function runSteps(setup: Setup, given: string | undefined, fail: () => voi
         await addPerson(setup, api);
         if (domain === null) return;
         verified = domain.Status === 'Verified';
-        const why = verified ? (changed && api.alone === null ? OLD_SETTINGS : null) : NOT_VERIFIED;
+        const why = verified ? (plan.changed && api.alone === null ? OLD_SETTINGS : null) : NOT_VERIFIED;
         const asked = why === null && (leaves || options.testTo !== undefined);
         const to = asked ? await chooseRecipient(setup) : null;
         if (to !== null && !(await sendTestMail(setup, api, domain, to))) fail();
@@ -157,10 +159,10 @@ async function runSteps(setup: Setup, given: string | undefined, fail: () => voi
     }
   } finally {
     // What was made before an error too: a server with an account of its own could not read it.
-    await giveToOwner(setup.data, written?.unit ?? null);
+    await giveToOwner(setup.data, plan.user);
   }
   const running = (await runningApi({ data: setup.data }, setup.terminal)) !== null;
-  report.Next.push(...nextSteps(setup, { written, name, verified, running }));
+  report.Next.push(...nextSteps(setup, { plan, name, verified, running }));
 }
 
 const NOT_VERIFIED = 'mail of the domain waits until its records are published';

@@ -7,83 +7,80 @@ import { existsSync } from 'node:fs';
 import { chmod, lchown, mkdir, readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { writeWhole } from '../../lib/whole-file.ts';
 import { whyNot } from '../files.ts';
 import { CommandError, UsageError } from '../terminal.ts';
 import { type ConfigObject, fileText, isSame, mergeAnswers, shownChange } from './config-file.ts';
-import { folderProblem } from './folder-step.ts';
+import { folderProblem, launcherPath } from './folder-step.ts';
 import type { Setup } from './setup.ts';
-import { unitText } from './unit-file.ts';
+import { unitText, WRITTEN } from './unit-file.ts';
 
 const run = promisify(execFile);
 const UNIT = '/etc/systemd/system/postrider.service';
 const ACCOUNT = 'postrider';
 
-/** Where the unit is, and whether systemd knows it by its name. */
-export interface Written {
-  unit: string | null;
-  /** `systemctl` works with it. */
+/** What is to be written, which the person has seen and wants. */
+export interface Plan {
+  /** `systemctl` works with the unit. */
   installed: boolean;
   /** `postrider.json` or the unit is new or differs. */
   changed: boolean;
+  /** The account that the server runs as by its unit; null = there is none. */
+  user: string | null;
+  write(): Promise<void>;
 }
 
-/** Throws CommandError where the answer is no, or a file cannot be written; nothing is half-written then. */
-export async function showAndWrite(setup: Setup): Promise<Written> {
+/** Looks, shows and asks; writes nothing. Throws CommandError where the answer is no. */
+export async function agreePlan(setup: Setup): Promise<Plan> {
   const { ask, data, report } = setup;
   const file = await configPath(data);
   const before = await readObject(file);
   const after = mergeAnswers(before ?? {}, setup.answers);
   const unit = await chooseUnit(setup);
-  const plan: string[] = [];
-  const folderMode = existsSync(data) ? (await stat(data)).mode & 0o777 : null;
-  if (folderMode === null) plan.push(`Make the folder ${data}, for its owner alone (0700).`);
-  else if ((folderMode & 0o077) !== 0) plan.push(`Close the folder ${data} to other users (0700).`);
+  const lines: string[] = [];
+  const folder = existsSync(data) ? await stat(data) : null;
+  const open = folder !== null && (folder.mode & 0o077) !== 0;
+  if (folder === null) lines.push(`Make the folder ${data}, for its owner alone (0700).`);
+  else if (open) lines.push(`Close the folder ${data} to other users (0700).`);
   const newConfig = before === null || !isSame(before, after);
   if (newConfig)
-    plan.push(`${before === null ? 'Write' : 'Change'} ${file} (0600):`, ...shownChange(before, after));
-  if (unit?.newAccount === true) plan.push(`Make the system account ${unit.user}.`);
-  const newUnit = unit !== null && (await readFile(unit.path, 'utf8').catch(() => '')) !== unit.text;
-  if (newUnit)
-    plan.push(
-      `Write ${unit.path}:`,
-      ...unit.text
-        .trimEnd()
-        .split('\n')
-        .map((line) => `  ${line}`),
-    );
-  const done: Written = {
-    unit: unit?.path ?? null,
-    installed: unit?.path === UNIT,
-    changed: newConfig || newUnit,
-  };
-  if (plan.length === 0) {
+    lines.push(`${before === null ? 'Write' : 'Change'} ${file} (0600):`, ...shownChange(before, after));
+  if (unit?.newAccount === true) lines.push(`Make the system account ${unit.user}.`);
+  if (unit !== null && (await isGiven(unit, folder?.uid ?? 0)))
+    lines.push(`Give ${data} and everything in it to the account ${unit.user}.`);
+  const newUnit = unit !== null && unit.text !== unit.before;
+  if (newUnit) lines.push(`Write ${unit.path}:`, ...shownText(unit.before, unit.text));
+  const plan = { installed: unit?.path === UNIT, changed: newConfig || newUnit, user: unit?.user ?? null };
+  if (lines.length === 0) {
     setup.say(`${file} says all this already; nothing to write.`);
-    return done;
+    return { ...plan, write: async () => undefined };
   }
-  setup.say(`\n${plan.join('\n')}\n`);
+  setup.say(`\n${lines.join('\n')}\n`);
   if (!(await ask.agree({ message: 'Write this?', initial: true })))
     throw new CommandError('nothing was written');
-  if (unit?.newAccount === true) await makeAccount(unit.user, data);
-  await writing(data, async () => {
-    await mkdir(data, { recursive: true, mode: 0o700 });
-    if (folderMode !== null && (folderMode & 0o077) !== 0) await chmod(data, 0o700);
-  });
-  if (newConfig) {
-    await writing(file, () => writeWhole(file, fileText(after), 0o600));
-    report.Written.push(file);
-  }
-  if (newUnit) {
-    await writing(unit.path, async () => {
-      await mkdir(dirname(unit.path), { recursive: true });
-      await writeWhole(unit.path, unit.text, 0o644);
+  return { ...plan, write };
+
+  /** Throws CommandError where a file cannot be written; it is not half-written then. */
+  async function write(): Promise<void> {
+    if (unit?.newAccount === true) await makeAccount(unit.user, data);
+    await writing(data, async () => {
+      await mkdir(data, { recursive: true, mode: 0o700 });
+      if (open) await chmod(data, 0o700);
     });
-    report.Written.push(unit.path);
-    if (done.installed) await run('systemctl', ['daemon-reload']).catch(() => undefined);
+    if (newConfig) {
+      await writing(file, () => writeWhole(file, fileText(after), 0o600));
+      report.Written.push(file);
+    }
+    if (newUnit) {
+      await writing(unit.path, async () => {
+        await mkdir(dirname(unit.path), { recursive: true });
+        await writeWhole(unit.path, unit.text, 0o644);
+      });
+      report.Written.push(unit.path);
+      if (plan.installed) await run('systemctl', ['daemon-reload']).catch(() => undefined);
+    }
   }
-  return done;
 }
 
 async function writing(path: string, work: () => Promise<unknown>): Promise<void> {
@@ -112,6 +109,8 @@ async function readObject(file: string): Promise<ConfigObject | null> {
 
 interface Unit {
   path: string;
+  /** What is there; null = nothing. */
+  before: string | null;
   text: string;
   user: string;
   newAccount: boolean;
@@ -140,20 +139,57 @@ async function chooseUnit(setup: Setup): Promise<Unit | null> {
   const { config } = setup.load();
   const listeners = [config.http, config.submission, config['submission-tls'], config.returns];
   const { 'tls-cert': cert, 'tls-key': key } = config;
-  const launcher = fileURLToPath(new URL('../../../bin/postrider', import.meta.url));
+  const launcher = launcherPath();
   if (root && user !== 'root') await warnOfReach(setup, [process.execPath, launcher], user);
-  return {
-    path,
+  const text = unitText({
+    program: [process.execPath, launcher],
+    data,
     user,
-    newAccount: root && path === UNIT && !(await accountExists(user)),
-    text: unitText({
-      program: [process.execPath, launcher],
-      data,
-      user,
-      lowPorts: user !== 'root' && listeners.some((at) => at !== null && at.port > 0 && at.port < 1024),
-      credentials: root && user !== 'root' && cert !== null && key !== null ? { cert, key } : null,
-    }),
-  };
+    lowPorts: user !== 'root' && listeners.some((at) => at !== null && at.port > 0 && at.port < 1024),
+    credentials: root && user !== 'root' && cert !== null && key !== null ? { cert, key } : null,
+  });
+  const before = await unitBefore(path);
+  if (before !== null && !before.startsWith(WRITTEN) && !(await mayReplace(setup, path, before, text)))
+    return { path, before, text: before, user: userOf(before), newAccount: false };
+  return { path, before, text, user, newAccount: root && path === UNIT && !(await accountExists(user)) };
+}
+
+async function unitBefore(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw new CommandError(`${path} cannot be read: ${whyNot(cause)}. Nothing was written`);
+  }
+}
+
+/** A unit that somebody else wrote may hold settings, such as a route, that the server would be without. */
+async function mayReplace({ ask, say }: Setup, path: string, before: string, text: string): Promise<boolean> {
+  if (!ask.asks)
+    throw new UsageError(
+      `${path} was not written by setup: move its settings to postrider.json, or to a file of ${path}.d, and the unit out of the way; or give --no-unit`,
+    );
+  say(
+    `\n${path} was not written by setup. Replaced, it would change so:\n${shownText(before, text).join('\n')}\n`,
+  );
+  return ask.agree({ message: 'Replace it (its own settings are lost)?', initial: false });
+}
+
+/** The account that a unit names. */
+function userOf(unit: string): string {
+  return /^User=(.+)$/m.exec(unit)?.[1]?.trim() ?? 'root';
+}
+
+/** A text as it will be. Where there is one, lines that go come first, with `-`; those that come have `+`. */
+function shownText(before: string | null, after: string): readonly string[] {
+  const [old, now] = [before ?? after, after].map((text) => text.trimEnd().split('\n')) as [
+    string[],
+    string[],
+  ];
+  return [
+    ...old.filter((line) => !now.includes(line)).map((line) => `- ${line}`),
+    ...now.map((line) => `${old.includes(line) ? ' ' : '+'} ${line}`),
+  ];
 }
 
 /** The account that owns the folder already, unless that is root. */
@@ -205,19 +241,30 @@ async function warnOfReach(setup: Setup, files: readonly string[], user: string)
   }
 }
 
-/** As root: what this command made in the data folder is given to the owner of the server. */
-export async function giveToOwner(data: string, unit: string | null): Promise<void> {
+/** Whether the folder has another owner than the account of the unit, and will be given to it. */
+async function isGiven(unit: Unit, owner: number): Promise<boolean> {
+  if (process.getuid?.() !== 0) return false;
+  if (unit.newAccount) return true;
+  const ids = await idsOf(unit.user);
+  return ids !== null && ids.uid !== 0 && ids.uid !== owner;
+}
+
+async function idsOf(user: string): Promise<{ uid: number; gid: number } | null> {
+  if (!(await accountExists(user))) return null;
+  const [uid, gid] = [await run('id', ['-u', user]), await run('id', ['-g', user])];
+  return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
+}
+
+/** As root: the data folder with what this command made in it is given to the account of the server, or to its owner. */
+export async function giveToOwner(data: string, user: string | null): Promise<void> {
   if (process.getuid?.() !== 0 || !existsSync(data)) return;
-  const user =
-    unit === null ? undefined : /^User=(.+)$/m.exec(await readFile(unit, 'utf8').catch(() => ''))?.[1];
-  let { uid, gid } = await stat(data);
-  if (user !== undefined && (await accountExists(user))) {
-    [uid, gid] = [
-      Number((await run('id', ['-u', user])).stdout),
-      Number((await run('id', ['-g', user])).stdout),
-    ];
-  }
+  const { uid, gid } = (user === null ? null : await idsOf(user)) ?? (await stat(data));
   if (uid === 0) return;
   await lchown(data, uid, gid);
-  for (const name of await readdir(data, { recursive: true })) await lchown(join(data, name), uid, gid);
+  for (const name of await readdir(data, { recursive: true })) {
+    await lchown(join(data, name), uid, gid).catch((cause: NodeJS.ErrnoException) => {
+      // A running server removes files of its own meanwhile.
+      if (cause.code !== 'ENOENT') throw cause;
+    });
+  }
 }
