@@ -21,8 +21,8 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     personId = added.json.PersonID;
   });
 
-  async function signIn(page: Page, password = ADA.Password): Promise<void> {
-    await page.getByLabel('Email address').fill(ADA.Email);
+  async function signIn(page: Page, password = ADA.Password, email = ADA.Email): Promise<void> {
+    await page.getByLabel('Email address').fill(email);
     await page.getByLabel('Password').fill(password);
     await page.getByRole('button', { name: 'Sign in' }).click();
   }
@@ -82,6 +82,24 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     await expect.poll(() => ends.count()).toBe(others - 1);
     await second.page.reload();
     await second.page.getByRole('heading', { name: 'Sign in to postrider' }).waitFor();
+  });
+
+  it('offers a viewer no place and no button that would be refused', async () => {
+    const Email = 'vera@example.com';
+    const added = await server.call('POST', '/people', {
+      body: { Email, Password: ADA.Password, Role: 'viewer', Domains: ['*'] },
+    });
+    expect(added.status, added.text).toBe(201);
+    const { page } = await openPage(browser);
+    await page.goto(`${url}/overview`);
+    await signIn(page, ADA.Password, Email);
+    await page.getByText('0 waiting').waitFor();
+    const places = page.getByRole('navigation').first().getByRole('listitem');
+    expect(await places.allTextContents()).toEqual(['Inbox', 'Messages', 'Overview']);
+    expect(await page.getByRole('link', { name: '0 waiting' }).count()).toBe(0);
+    await places.first().getByRole('link').click();
+    await page.getByRole('button', { name: 'Keys' }).waitFor();
+    expect(await page.getByRole('button', { name: 'More' }).count()).toBe(0);
   });
 
   it('goes on with a changed password, and ends when an operator disables the person', async () => {

@@ -3,7 +3,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { BookOpen, Ellipsis, Search } from 'lucide-react';
 import { Menu } from '../components/menu.tsx';
 import { NEXT_THEME, THEME_ICON, useTheme } from '../components/theme-button.tsx';
-import { PLACES } from './places.ts';
+import { usePlaces } from './places.ts';
 import { useSessionMenu } from './session-menu.tsx';
 
 const SHOWN = 4;
@@ -12,12 +12,13 @@ const LOOK =
 
 export function BottomBar({ onFind }: { onFind(): void }) {
   const navigate = useNavigate();
+  const places = usePlaces();
   const session = useSessionMenu();
   const [theme, setTheme] = useTheme();
   const ThemeIcon = THEME_ICON[theme];
   return (
     <nav aria-label="Places" className="flex h-14 shrink-0 border-line border-t bg-page min-[44rem]:hidden">
-      {PLACES.slice(0, SHOWN).map(({ path, name, icon: Icon }) => (
+      {places.slice(0, SHOWN).map(({ path, name, icon: Icon }) => (
         <Link key={path} to={path} className={LOOK}>
           <Icon size={20} aria-hidden />
           {name}
@@ -31,7 +32,7 @@ export function BottomBar({ onFind }: { onFind(): void }) {
           </button>
         }
         entries={[
-          ...PLACES.slice(SHOWN).map(({ path, name, icon: Icon }) => ({
+          ...places.slice(SHOWN).map(({ path, name, icon: Icon }) => ({
             label: name,
             name: (
               <>

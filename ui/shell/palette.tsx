@@ -2,7 +2,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useId, useRef, useState } from 'react';
 import { Dialog } from '../components/dialog.tsx';
-import { PLACES } from './places.ts';
+import { type DashboardPlace, usePlaces } from './places.ts';
 
 interface Target {
   name: string;
@@ -20,7 +20,7 @@ export function Palette({ onClose }: { onClose(): void }) {
   const box = useRef<HTMLInputElement>(null);
   // Behind the dialog's own effect, which gives the focus to its first button.
   useEffect(() => box.current?.focus(), []);
-  const targets = targetsFor(text.trim());
+  const targets = targetsFor(text.trim(), usePlaces());
   const open = (target: Target | undefined): void => {
     if (target === undefined) return;
     onClose();
@@ -85,10 +85,10 @@ export function usePaletteKey(open: () => void): void {
   }, [open]);
 }
 
-function targetsFor(text: string): readonly Target[] {
-  const places = PLACES.filter(({ name }) => name.toLowerCase().startsWith(text.toLowerCase())).map(
-    ({ name, path }) => ({ name, to: path, search: {} }),
-  );
+function targetsFor(text: string, all: readonly DashboardPlace[]): readonly Target[] {
+  const places = all
+    .filter(({ name }) => name.toLowerCase().startsWith(text.toLowerCase()))
+    .map(({ name, path }) => ({ name, to: path, search: {} }));
   if (text === '') return places;
   const mail = (name: string, q: string): Target => ({ name, to: '/messages', search: { q } });
   if (MESSAGE_ID.test(text))

@@ -1,16 +1,26 @@
 /** The places of the dashboard, in the order of the rail: where each is, its word, and its sign. */
+import { useQuery } from '@tanstack/react-query';
 import { Gauge, Hourglass, Inbox, type LucideIcon, Mails } from 'lucide-react';
+import { ME, mayDo } from '../api/me.ts';
 
 export interface DashboardPlace {
   path: '/inbox' | '/messages' | '/overview' | '/queue';
   name: string;
   icon: LucideIcon;
+  /** What is needed to see anything there; absent = what everybody has who signs in. */
+  scope?: string;
 }
 
 /** The first four stand in the bar of a phone; the others behind “More”. */
-export const PLACES: readonly DashboardPlace[] = [
+const PLACES: readonly DashboardPlace[] = [
   { path: '/inbox', name: 'Inbox', icon: Inbox },
   { path: '/messages', name: 'Messages', icon: Mails },
   { path: '/overview', name: 'Overview', icon: Gauge },
-  { path: '/queue', name: 'Queue', icon: Hourglass },
+  { path: '/queue', name: 'Queue', icon: Hourglass, scope: 'admin' },
 ];
+
+/** Those that answer the person who looks. */
+export function usePlaces(): readonly DashboardPlace[] {
+  const { data: me } = useQuery(ME);
+  return PLACES.filter(({ scope }) => scope === undefined || mayDo(me, scope));
+}

@@ -3,13 +3,14 @@ import { Link } from '@tanstack/react-router';
 import { BookOpen, Search } from 'lucide-react';
 import { ThemeButton } from '../components/theme-button.tsx';
 import { Mark } from './mark.tsx';
-import { PLACES } from './places.ts';
+import { usePlaces } from './places.ts';
 import { SessionMenu } from './session-menu.tsx';
 
 const ENTRY =
   'grid justify-items-center gap-1 rounded-md px-0.5 py-2 text-soft text-[0.75rem] leading-4 hover:bg-hover hover:text-ink';
 
 export function Rail({ onFind }: { onFind(): void }) {
+  const places = usePlaces();
   return (
     <nav
       aria-label="Places"
@@ -29,7 +30,7 @@ export function Rail({ onFind }: { onFind(): void }) {
         Find
       </button>
       <ul className="grid gap-1">
-        {PLACES.map(({ path, name, icon: Icon }) => (
+        {places.map(({ path, name, icon: Icon }) => (
           <li key={path}>
             <Link
               to={path}

@@ -1,7 +1,9 @@
 /** The overview: is anything wrong and what helps, before any figure; then what was sent, and how it was taken. */
+import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense } from 'react';
 import type { Attention } from '../../../src/client/api-types.ts';
+import { ME, mayDo } from '../../api/me.ts';
 import { getAttention } from '../../api/overview.ts';
 import { NotYet, Page, Section } from '../../components/page.tsx';
 import { Segments } from '../../components/segments.tsx';
@@ -51,13 +53,18 @@ export function OverviewPlace() {
 }
 
 function Waiting({ attention: { Waiting: waiting, Complete } }: { attention: Attention }) {
+  const { data: me } = useQuery(ME);
   const sum = waiting.critical + waiting.normal + waiting.bulk;
+  const text = `${sum.toLocaleString()}${Complete ? '' : '+'} waiting`;
   return (
     <p className="text-soft tabular-nums">
-      <Link to="/queue" className="text-accent hover:underline">
-        {sum.toLocaleString()}
-        {Complete ? '' : '+'} waiting
-      </Link>
+      {mayDo(me, 'admin') ? (
+        <Link to="/queue" className="text-accent hover:underline">
+          {text}
+        </Link>
+      ) : (
+        text
+      )}
       {sum > 0 &&
         ` · ${waiting.critical.toLocaleString()} critical, ${waiting.normal.toLocaleString()} normal, ${waiting.bulk.toLocaleString()} bulk`}
     </p>
