@@ -100,7 +100,9 @@ export const userCommands: CommandGroup = (program, context) => {
     user
       .command(`${name} <email>`)
       .description(
-        Disabled ? 'end all sessions of a person and refuse new ones' : 'let a disabled person sign in again',
+        Disabled
+          ? 'end all sessions of a person and what the person made, and refuse new sessions'
+          : 'let a disabled person sign in again',
       )
       .addHelpText('after', example(`postrider user ${name} bob@example.com`))
       .action(async (email: string) => {

@@ -38,6 +38,10 @@ async function signedIn(person: { Role: string; Domains?: string[]; Preset?: str
   const Email = `person-${n++}@example.org`;
   const added = await server.call('POST', '/people', { body: { ...person, Email, Password } });
   expect(added.status, added.text).toBe(201);
+  return signInAs(Email);
+}
+
+async function signInAs(Email: string): Promise<CallOptions> {
   const headers = { origin: server.server.localUrl, 'x-postrider-dashboard': '1' };
   const answer = await server.call('POST', '/session', { token: null, headers, body: { Email, Password } });
   expect(answer.status, answer.text).toBe(200);
@@ -112,6 +116,41 @@ describe('a person', () => {
     expect(removed.json).toEqual({ Tokens: 1, Credentials: 0, Webhooks: 0 });
     expect((await server.call('GET', '/me', { token: made.Token })).status).toBe(401);
     expect((await server.call('GET', '/me', as)).status).toBe(401);
+  });
+
+  it('loses what was made with the session by being disabled, and by other changes where that is asked for', async () => {
+    const as = await signedIn({ Role: 'member', Domains: ['example.com'], Preset: 'Full' });
+    const { PersonID, Email } = (await server.call('GET', '/session', as)).json.Person;
+    const path = `/people/${PersonID}`;
+    let session = as;
+    const make = async () => (await server.call('POST', '/tokens', { ...session, body: { Name: 'n' } })).json;
+    const statusOf = async (token: string) => (await server.call('GET', '/me', { token })).status;
+    const changes: [string, string, object][] = [
+      ['PATCH', `${path}?Children=true`, { Role: 'member' }],
+      ['PUT', `${path}/password?Children=true`, { Password }],
+      ['PATCH', path, { Disabled: true }],
+    ];
+    for (const [method, where, body] of changes) {
+      const { Token } = await make();
+      expect((await server.call('PATCH', path, { body: { Disabled: false } })).status).toBe(200);
+      expect(await statusOf(Token)).toBe(200);
+      expect((await server.call(method, where, { body })).status).toBe(200);
+      expect(await statusOf(Token), `${method} ${where}`).toBe(401);
+      if (method === 'PATCH' && 'Disabled' in body) break;
+      session = await signInAs(Email);
+    }
+  });
+
+  it('is removed with what was made also where only the person was removed before', async () => {
+    const as = await signedIn({ Role: 'member', Domains: ['example.com'], Preset: 'Full' });
+    const { PersonID } = (await server.call('GET', '/session', as)).json.Person;
+    const { Token } = (await server.call('POST', '/tokens', { ...as, body: { Name: 'n' } })).json;
+    expect((await server.call('DELETE', `/people/${PersonID}`)).status).toBe(200);
+    expect((await server.call('GET', '/me', { token: Token })).status).toBe(200);
+    const again = await server.call('DELETE', `/people/${PersonID}?Children=true`);
+    expect([again.status, again.json]).toEqual([200, { Tokens: 1, Credentials: 0, Webhooks: 0 }]);
+    expect((await server.call('GET', '/me', { token: Token })).status).toBe(401);
+    expect((await server.call('DELETE', `/people/${PersonID}?Children=true`)).status).toBe(404);
   });
 
   it.each([{ ExpiresIn: 3_600 }, { IPAllowList: ['127.0.0.1'] }, { Sandbox: true }, { RateLimit: 1_000 }])(

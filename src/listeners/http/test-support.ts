@@ -15,6 +15,7 @@ import { createHashTurns, createPasswords } from '../../policy/access/password-h
 import { createPeople } from '../../policy/access/people.ts';
 import { createRefusals } from '../../policy/access/refusals.ts';
 import { createSessions, withSessions } from '../../policy/access/sessions.ts';
+import { createSmtpCredentials } from '../../policy/access/smtp-credentials.ts';
 import type { HttpDeps, HttpOptions } from './deps.ts';
 import { createHttpListener } from './server.ts';
 
@@ -129,6 +130,7 @@ export async function startListener(
     access,
     people,
     sessions,
+    smtpCredentials: createSmtpCredentials(shared),
     clock,
     random,
     guard,

@@ -7,8 +7,9 @@ import { AppError } from '../../../lib/errors.ts';
 import { MEMBER_PRESETS, type Person, ROLES } from '../../../model/person.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { NO_BOUNDS } from '../../../model/token.ts';
-import type { Access } from '../../../policy/access/access.ts';
+import type { Access, Revoked } from '../../../policy/access/access.ts';
 import type { People } from '../../../policy/access/people.ts';
+import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
 import type { Store } from '../../../store/store.ts';
 import { type Answer, pageOf, time } from '../answer-schemas.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
@@ -53,16 +54,26 @@ const NEW_PERSON = z.object({
 const CHANGES = z.object({
   Role: z.enum(ROLES).optional(),
   ...RIGHTS,
-  Disabled: z.boolean().optional().describe('true: may not sign in'),
+  Disabled: z
+    .boolean()
+    .optional()
+    .describe('true: may not sign in, and what the person made ends as with Children=true'),
 });
+
+const CHILDREN = {
+  Children: flag()
+    .optional()
+    .describe('Also end the tokens, SMTP credentials and webhooks that the person made, and what those made'),
+};
 
 /** The operations of people. */
 export function peopleOperations(deps: {
   store: Pick<Store, 'getPerson' | 'listPeople'>;
   people: People;
   access: Pick<Access, 'endMadeWith'>;
+  smtpCredentials: Pick<SmtpCredentials, 'forget'>;
 }): readonly ApiRoute[] {
-  const { store, people, access } = deps;
+  const { store, people, access, smtpCredentials } = deps;
   return [
     operation({
       id: 'listPeople',
@@ -131,13 +142,15 @@ export function peopleOperations(deps: {
       path: '/people/:id',
       scope: 'admin',
       summary: 'Change a person',
-      description: '`{Role?, Domains?, Preset?, Disabled?}`: the person as changed, whose sessions all end',
+      description:
+        '`{Role?, Domains?, Preset?, Disabled?}`: the person as changed, whose sessions all end. What the person made keeps its rights, but with `Disabled: true` or `Children=true` it ends',
+      query: CHILDREN,
       body: { schema: CHANGES, example: { Role: 'viewer', Domains: ['example.com'] } },
       answer: personAnswer,
       errors: ['domain-invalid'],
-      handle: async ({ caller, params, body }) => {
+      handle: async ({ caller, params, query, body }) => {
         requireNoLimits(caller);
-        return found(
+        const person = found(
           await people.change(params.id, {
             role: body.Role,
             domains: body.Domains,
@@ -145,6 +158,8 @@ export function peopleOperations(deps: {
             disabled: body.Disabled,
           }),
         );
+        if (body.Disabled === true || query.Children === true) await endMadeBy(params.id);
+        return person;
       },
     }),
     operation({
@@ -155,10 +170,11 @@ export function peopleOperations(deps: {
       summary: 'Set the password of a person',
       description:
         '`{Password}`: the person, whose sessions all end. One’s own password is changed with `PUT /session/password`',
+      query: CHILDREN,
       body: { schema: z.object({ Password: PASSWORD }), example: { Password: 'a longer and better one' } },
       answer: personAnswer,
       errors: ['password-refused'],
-      handle: async ({ caller, params, body }) => {
+      handle: async ({ caller, params, query, body }) => {
         requireNoLimits(caller);
         // Whoever finds an open session must not be able to keep the account.
         if (caller.session !== undefined && caller.tokenId === params.id) {
@@ -166,7 +182,9 @@ export function peopleOperations(deps: {
             message: 'This is your own password: change it with PUT /session/password',
           });
         }
-        return found(await people.setPassword(params.id, body.Password));
+        const person = found(await people.setPassword(params.id, body.Password));
+        if (query.Children === true) await endMadeBy(params.id);
+        return person;
       },
     }),
     operation({
@@ -176,21 +194,28 @@ export function peopleOperations(deps: {
       scope: 'admin',
       summary: 'Remove a person',
       description:
-        'Ends all sessions and removes the person: `{}`. `Children=true`: also the tokens, SMTP credentials and webhooks that the person made, and what was made with those; then `{Tokens, Credentials, Webhooks}` says how many',
-      query: { Children: flag().optional().describe('Also what the person made') },
+        'Ends all sessions and removes the person: `{}`. `Children=true`: also the tokens, SMTP credentials and webhooks that the person made, and what was made with those; then `{Tokens, Credentials, Webhooks}` says how many; may be repeated after the person is gone',
+      query: CHILDREN,
       answer: revokedTokenAnswer,
       handle: async ({ caller, params, query }) => {
         requireNoLimits(caller);
         // First, so that nothing is made behind the search for what was made.
         const person = await people.change(params.id, { disabled: true });
-        if (person === null) throw refuse('not-found');
-        const ended = query.Children === true ? await access.endMadeWith(person.id) : null;
-        await people.remove(person.id);
+        const ended = query.Children === true ? await endMadeBy(params.id) : null;
+        const isRemoved = person !== null && (await people.remove(person.id));
+        // Where the person is gone already, what an interrupted removal left is still ended.
+        if (!isRemoved && !Object.values(ended ?? {}).some((n) => n > 0)) throw refuse('not-found');
         if (ended === null) return {};
         return { Tokens: ended.tokens, Credentials: ended.credentials, Webhooks: ended.webhooks };
       },
     }),
   ];
+
+  async function endMadeBy(id: string): Promise<Revoked> {
+    const ended = await access.endMadeWith(id);
+    smtpCredentials.forget();
+    return ended;
+  }
 }
 
 /** A person's sessions have none of a token's limits: a limited token could rid itself of them. Throws AppError `scope-missing`. */
