@@ -14,15 +14,18 @@ import type { ApiAnswer, ApiRoute } from './route.ts';
 
 /** Operations that are not GET and leave no entry. */
 export const NOT_AUDITED: ReadonlySet<string> = new Set([
-  ...['sendEmail', 'sendEmailBatch', 'validateEmail', 'cancelEmail', 'retryEmail', 'rescheduleEmail'],
+  ...['sendEmail', 'sendEmailBatch', 'validateEmail', 'resendEmail', 'cancelEmail'],
+  ...['retryEmail', 'rescheduleEmail'],
   ...['markCaptures', 'deleteCapture', 'deleteCaptures', 'releaseCapture'],
   ...['createSandboxRule', 'deleteSandboxRule', 'deleteSandboxRules'],
   ...['renderTemplate', 'testWebhook', 'verifyDomain'],
   ...['signIn', 'signOut', 'endSession'],
 ]);
 
-/** Entries that are kept of one line. */
+/** Entries of one line beyond which the old ones go, and beyond which recent ones go too: many changes must not hide one. */
 const MAX_PER_LINE = 20_000;
+const MAX_RECENT_PER_LINE = 200_000;
+const RECENT_MS = 30 * 86_400_000;
 const MAX_RESOURCE_CHARS = 300;
 
 export interface Audit {
@@ -55,7 +58,12 @@ export function createAudit(deps: {
         resource: resourceOf(route.path, params, answer.headers?.location),
         ip,
       };
-      await store.addAudit({ entry, maxPerLine: MAX_PER_LINE }).catch((err: unknown) => {
+      const room = {
+        maxPerLine: MAX_PER_LINE,
+        maxRecentPerLine: MAX_RECENT_PER_LINE,
+        recentSince: entry.at - RECENT_MS,
+      };
+      await store.addAudit({ entry, ...room }).catch((err: unknown) => {
         log.error({ err, ...entry }, 'a change was made, and who made it could not be stored');
       });
     },

@@ -20,7 +20,8 @@ function entry(more: Partial<AuditEntry> = {}): AuditEntry {
 
 /** Tests of `addAudit`, `listAudit`, `purgeAudit`. */
 export function describeAudit(suite: Suite): void {
-  const add = (one: AuditEntry, maxPerLine = 100) => suite.store().addAudit({ entry: one, maxPerLine });
+  const add = (one: AuditEntry, maxPerLine = 100, recentSince = T0 + 100, maxRecentPerLine = maxPerLine) =>
+    suite.store().addAudit({ entry: one, maxPerLine, maxRecentPerLine, recentSince });
   const list = async (more: Partial<Parameters<ReturnType<Suite['store']>['listAudit']>[0]> = {}) =>
     (await suite.store().listAudit({ limit: 100, look: 100, ...more })).entries;
 
@@ -57,6 +58,18 @@ export function describeAudit(suite: Suite): void {
       expect(first).toEqual({ entries: [], nextId: others[1]?.id });
       const second = await suite.store().listAudit({ ...asked, beforeId: first.nextId ?? '' });
       expect(second.entries).toEqual([old]);
+    });
+
+    it('of late stay beyond the number that is kept of old ones, up to a larger one', async () => {
+      const all = [entry({ at: T0 - 1 }), entry(), entry(), entry(), entry()];
+      const [, second, third, fourth, fifth] = all;
+      for (const one of all.slice(0, 3)) await add(one, 1, T0, 3);
+      // One goes for each that comes, the oldest first.
+      expect(await list()).toEqual([third, second]);
+      await add(fourth as AuditEntry, 1, T0, 3);
+      expect(await list()).toEqual([fourth, third, second]);
+      await add(fifth as AuditEntry, 1, T0, 3);
+      expect(await list()).toEqual([fifth, fourth, third]);
     });
 
     it('make room within their own line, and go with age', async () => {

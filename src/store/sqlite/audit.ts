@@ -19,12 +19,15 @@ const ENTRY = record<AuditEntry>({
 /** Above every id: ids are of digits and small letters. */
 const AFTER_ALL_IDS = '~';
 
-export const addAudit = write('addAudit', 'by key', { synced: true }, ({ db }, { entry, maxPerLine }) => {
+export const addAudit = write('addAudit', 'by key', { synced: true }, ({ db }, params) => {
+  const { entry, maxPerLine, maxRecentPerLine, recentSince } = params;
   db.insert('audit', ENTRY.row(entry), 'ON CONFLICT DO NOTHING');
   const { line } = entry;
   const { n = 0 } = db.get<{ n: number }>('SELECT n FROM audit_count WHERE line = ?', line) ?? {};
   if (n <= maxPerLine) return;
-  db.run('DELETE FROM audit WHERE id = (SELECT id FROM audit WHERE line = ? ORDER BY id LIMIT 1)', line);
+  const sql = `DELETE FROM audit WHERE id = (SELECT id FROM audit WHERE line = ? ORDER BY id LIMIT 1)
+    AND (at < ? OR ?)`;
+  db.run(sql, line, recentSince, n > maxRecentPerLine ? 1 : 0);
 });
 
 export const listAudit = read('listAudit', 'measured', (db, params) => {

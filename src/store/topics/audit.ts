@@ -2,8 +2,13 @@
 import type { AuditEntry } from '../../model/audit.ts';
 
 export interface AuditStore {
-  /** Of more than `maxPerLine` of a line the oldest one goes. */
-  addAudit(params: { entry: AuditEntry; maxPerLine: number }): Promise<void>;
+  /** Of more than `maxPerLine` of a line the oldest one goes, if it is from before `recentSince` or there are more than `maxRecentPerLine`. */
+  addAudit(params: {
+    entry: AuditEntry;
+    maxPerLine: number;
+    maxRecentPerLine: number;
+    recentSince: number;
+  }): Promise<void>;
   /**
    * At most `limit` below `beforeId`, the newest first. `who`: an id or a name. `look` of all entries are looked at; `nextId` is
    * `beforeId` of the next look, null = that was all.
