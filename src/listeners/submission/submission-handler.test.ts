@@ -17,7 +17,7 @@ import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
 import { createSubmissionHandler } from './submission-handler.ts';
 
-const GRANT = { createdBy: 'maker', rateLimit: null, ...NO_BOUNDS };
+let GRANT = { createdBy: '', rateLimit: null, ...NO_BOUNDS };
 const FACTS: SessionFacts = {
   helo: 'client',
   esmtp: true,
@@ -55,6 +55,11 @@ beforeEach(async () => {
   const sealer = createSealer([{ id: 'test', secret: random.bytes(32) }]);
   access = createAccess({ ...parts, sealer, instanceId: '0198f000-0000-7000-8000-000000000000' });
   credentials = createSmtpCredentials(parts, { costLog2: 4 });
+  const maker = { name: 'maker', domains: ['example.com'], scopes: ['email:send' as const] };
+  const { id } = await access.mint({
+    ...{ ...maker, expiresInSeconds: null, sandbox: false, ipAllowList: [], rateLimit: null },
+  });
+  GRANT = { ...GRANT, createdBy: id };
   taken = [];
 });
 

@@ -105,6 +105,7 @@ export function createWebhookService(
         maxPerDomain: options.maxPerDomain ?? MAX_WEBHOOKS_PER_DOMAIN,
         ...(idempotency === undefined ? {} : { idempotency }),
       });
+      if (created.kind === 'ended') throw new AppError('token-invalid');
       if (created.kind === 'limit') throw new AppError('webhook-limit');
       return { id: created.id, secret: secret.text };
     },

@@ -1,7 +1,8 @@
 /** Conformance: tokens, whose row decides, and the keys that sign them. */
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../store.ts';
-import { createWebhook, HOUR, only, type Suite, T0, token } from './fixtures.ts';
+import { createWebhook, HOUR, only, type Suite, T0, token, webhook } from './fixtures.ts';
+import { person } from './people.ts';
 import { credential } from './smtp-credentials.ts';
 
 /** Tests of `addToken`, `getToken`, `listTokens`, `revokeToken`, `endMadeWith`, `touchToken`, `signingKeys`, `addSigningKey`. */
@@ -22,8 +23,7 @@ export function describeTokens(suite: Suite): void {
         createdBy: 'maker',
         expiresAt: null,
       });
-      await suite.store().addToken({ token: plain });
-      await suite.store().addToken({ token: full });
+      for (const one of [plain, token({ id: 'maker' }), full]) await suite.store().addToken({ token: one });
       expect(await suite.store().getToken({ id: plain.id })).toEqual(plain);
       expect(await suite.store().getToken({ id: full.id })).toEqual(full);
       expect(await suite.store().getToken({ id: 'nobody' })).toBeNull();
@@ -76,8 +76,23 @@ export function describeTokens(suite: Suite): void {
       const rotation = { oldId: old.id, oldEndsAt: T0 + HOUR, now: T0, token: late };
       expect(await store.rotateToken(rotation)).toBe(false);
       expect(await store.addSmtpCredential({ credential: credential({ createdBy }) })).toBe('ended');
+      expect(await store.createWebhook(webhook({ createdBy }))).toEqual({ kind: 'ended' });
       expect((await listed({})).map(({ id }) => id).sort()).toEqual([maker.id, old.id].sort());
       expect((await store.getToken({ id: old.id }))?.expiresAt).toBe(old.expiresAt);
+    });
+
+    it('are not made by nobody, by whom is disabled or by whom is removed', async () => {
+      const store = suite.store();
+      const [off, removed, active] = [person({ disabledAt: T0 }), person(), person()];
+      for (const one of [off, removed, active]) await store.addPerson({ person: one, maxPeople: 100 });
+      await store.removePerson({ id: removed.id });
+      for (const createdBy of [off.id, removed.id, 'nobody']) {
+        expect(await store.addToken({ token: token({ createdBy }) })).toBe(false);
+        expect(await store.addSmtpCredential({ credential: credential({ createdBy }) })).toBe('ended');
+        expect(await store.createWebhook(webhook({ createdBy }))).toEqual({ kind: 'ended' });
+      }
+      expect(await store.addToken({ token: token({ createdBy: active.id }) })).toBe(true);
+      expect((await store.createWebhook(webhook({ createdBy: active.id }))).kind).toBe('created');
     });
 
     it('take along what was made with them, a portion at a time', async () => {

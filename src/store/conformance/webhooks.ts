@@ -1,11 +1,12 @@
 /** Conformance: webhooks as rows: creating up to the limit, listing, deleting with their calls. */
 import { describe, expect, it } from 'vitest';
-import { claimCalls, commitOne, createWebhook, only, type Suite, T0, webhook } from './fixtures.ts';
+import { claimCalls, commitOne, createWebhook, only, type Suite, T0, token, webhook } from './fixtures.ts';
 
 /** Tests of `createWebhook`, `listWebhooks`, `deleteWebhook`. */
 export function describeWebhooks(suite: Suite): void {
   describe('webhooks', () => {
     it('start enabled and never called', async () => {
+      await suite.store().addToken({ token: token({ id: 'maker' }) });
       const id = await createWebhook(suite.store(), {
         events: ['bounce'],
         description: 'to the shop',

@@ -4,7 +4,8 @@ import { createFilter } from './engine/filter.ts';
 import { mergedRows, type Ranges } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
 import { record } from './engine/record.ts';
-import { AFTER_ALL_IDS, isMakerRevoked } from './tokens.ts';
+import { isMakerGone } from './makers.ts';
+import { AFTER_ALL_IDS } from './tokens.ts';
 
 const CREDENTIAL = record<SmtpCredential>({
   id: 'plain',
@@ -31,7 +32,7 @@ export const addSmtpCredential = write(
   'by key',
   { synced: true },
   ({ db }, { credential }) => {
-    if (isMakerRevoked(db, credential.createdBy)) return 'ended';
+    if (isMakerGone(db, credential.createdBy)) return 'ended';
     const { changes } = db.insert('smtp_credential', CREDENTIAL.row(credential), 'ON CONFLICT DO NOTHING');
     if (changes > 0) return 'added';
     return getSmtpCredential(db, credential)?.id === credential.id ? 'added' : 'taken';

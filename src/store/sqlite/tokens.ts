@@ -3,10 +3,10 @@
  * keeps its first time; a list for some domains never contains a token that can use others.
  */
 import type { Token } from '../../model/token.ts';
-import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { type ResultOf, read, write } from './engine/operation.ts';
 import { record } from './engine/record.ts';
+import { isMakerGone } from './makers.ts';
 import { deleteWebhooksMadeWith } from './webhooks.ts';
 
 const TOKEN = record<Token>({
@@ -34,20 +34,9 @@ const SIGNING_KEY = record<ResultOf<'signingKeys'>[number]>({
   createdAt: 'plain',
 });
 
-/**
- * Whether the creator of what is to be stored was revoked while the request was running: revoking with children has
- * already passed it.
- */
-export function isMakerRevoked(db: Connection, createdBy: string | null): boolean {
-  if (createdBy === null) return false;
-  const sql = `SELECT 1 FROM token WHERE id = ?1 AND revoked_at IS NOT NULL
-    UNION ALL SELECT 1 FROM person WHERE id = ?1 AND disabled_at IS NOT NULL`;
-  return db.get(sql, createdBy) !== undefined;
-}
-
 /** Stores a token. */
 export const addToken = write('addToken', 'by key', { synced: true }, ({ db }, { token }) => {
-  if (isMakerRevoked(db, token.createdBy)) return false;
+  if (isMakerGone(db, token.createdBy)) return false;
   db.insert('token', TOKEN.row(token), 'ON CONFLICT DO NOTHING');
   return true;
 });
@@ -123,7 +112,7 @@ export const endMadeWith = write('endMadeWith', 'measured', { synced: true }, (s
 export const rotateToken = write('rotateToken', 'by key', { synced: true }, (session, params) => {
   const { now, oldEndsAt, token } = params;
   if (getToken(session.db, token) !== null) return true;
-  if (isMakerRevoked(session.db, token.createdBy)) return false;
+  if (isMakerGone(session.db, token.createdBy)) return false;
   const { changes } = session.db.run(
     `UPDATE token SET expires_at = min(coalesce(expires_at, ?), ?), revoked_at = CASE WHEN ? <= ? THEN ? END
      WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`,

@@ -27,6 +27,7 @@ import {
 } from './events.ts';
 import { createKnownLists } from './known-lists.ts';
 import { leaveRows } from './leftovers.ts';
+import { isMakerGone } from './makers.ts';
 
 const WEBHOOK = record<Omit<Webhook, 'id' | 'domain' | 'events' | 'status'>>(
   {
@@ -53,8 +54,9 @@ const WEBHOOK = record<Omit<Webhook, 'id' | 'domain' | 'events' | 'status'>>(
 );
 const COLUMNS = `w.id AS webhook_id, wn.text AS webhook_domain, w.event, w.enabled, ${WEBHOOK.columns}`;
 
-/** Creates an enabled webhook, unless its domain has the maximum. */
+/** Creates an enabled webhook, unless its creator has ended or its domain has the maximum. */
 export const createWebhook = write('createWebhook', 'by key', { synced: true }, (session, params) => {
+  if (isMakerGone(session.db, params.createdBy)) return { kind: 'ended' };
   const domainId = session.nameId(params.domain);
   const { n } = session.db.get<{ n: number }>(
     'SELECT count(*) AS n FROM webhook WHERE domain_id = ?',

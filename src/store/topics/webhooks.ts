@@ -11,7 +11,7 @@ export interface NewWebhook {
   url: string;
   description: string;
   secretSealed: Uint8Array;
-  /** Id of the token that creates it. */
+  /** Id of the token or person that creates it. */
   createdBy: string | null;
   createdAt: number;
   /** Refused with `limit` if the domain has this many. */
@@ -65,7 +65,10 @@ export interface CallLogEntry {
 }
 
 export interface WebhookStore {
-  createWebhook(params: NewWebhook): Promise<{ kind: 'created'; id: number } | { kind: 'limit' }>;
+  /** `ended`: its creator is revoked, disabled or gone. */
+  createWebhook(
+    params: NewWebhook,
+  ): Promise<{ kind: 'created'; id: number } | { kind: 'limit' } | { kind: 'ended' }>;
   /** By id ascending, behind `afterId`. `domains` undefined = all. */
   listWebhooks(params: {
     domains?: readonly string[];

@@ -38,7 +38,7 @@ export function auditOperation({ store }: { store: Pick<Store, 'listAudit'> }): 
     scope: 'admin',
     summary: 'List who changed what',
     description:
-      'Requests that changed something, newest first, a page: tokens, people, domains, suppressions, templates, webhooks, holds and the like; not mail. Kept for 400 days, the last 20 000 of each tenant',
+      'Requests that changed something, newest first, a page: tokens, people, domains, suppressions, templates, webhooks, holds and the like; not mail. Kept for 400 days, the last 20 000 of each tenant, up to 200 000 where they are from the last 30 days',
     query: {
       Who: text('WhoID or WhoName', 320),
       Operation: text('`operationId`', 64),
