@@ -136,6 +136,8 @@ describe('postrider serve', () => {
     const token = (await command(['token', 'create', '--domain', 'example.com', ...data])).stdout.trim();
     const serve = startCommand(scope, ['serve', '--http', '127.0.0.1:0', '--route', 'sandbox', ...data]);
     const url = await until('it listens', () => /listens on (http:\S+)/.exec(serve.stderr())?.[1]);
+    // The line about the route is written after it.
+    await until('it says where mail goes', () => /Route: .*\n/.test(serve.stderr()));
     // Nobody sits at a terminal: what is told at the start is of the log's form too.
     const told = serve
       .stderr()
