@@ -80,11 +80,11 @@ it('shows nothing of other domains, and asks for its scope', async () => {
   expect(codesOf(await stats('', world.tokens.narrow))).toEqual([34]);
 });
 
-it('answers five times a second', async () => {
-  clock.advance(1000);
+it('answers twenty times after a pause, then five times a second', async () => {
+  clock.advance(4000);
   const replies = [];
-  for (let i = 0; i < 6; i++) replies.push(await world.call('GET', '/stats'));
-  expect(replies.map((reply) => reply.status)).toEqual([200, 200, 200, 200, 200, 429]);
-  expect(replies[5]?.headers['retry-after']).toBe('1');
+  for (let i = 0; i < 21; i++) replies.push(await world.call('GET', '/stats'));
+  expect(replies.map((reply) => reply.status)).toEqual([...Array(20).fill(200), 429]);
+  expect(replies[20]?.headers['retry-after']).toBe('1');
   expect((await world.call('GET', '/stats', { token: world.tokens.other })).status).toBe(200);
 });
