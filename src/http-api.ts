@@ -22,7 +22,7 @@ import type { Returns } from './listeners/returns/open-returns.ts';
 import { createTrackingRoutes } from './listeners/tracking/tracking.ts';
 import type { PersonalTokens } from './mail/personal-token.ts';
 import type { NodeLease } from './model/node.ts';
-import type { Scope } from './model/token.ts';
+import { SCOPES, type Scope } from './model/token.ts';
 import type { CachingResolver } from './net/resolver.ts';
 import type { ReaderFacts } from './pipeline/events/reader-facts.ts';
 import type { DomainService } from './policy/domains/domains.ts';
@@ -61,17 +61,9 @@ interface Parts {
 const DASHBOARD = fileURLToPath(new URL('../dist/ui', import.meta.url));
 /** Where somebody looks at what needs attention, this server is examined again after so long. */
 const EXAMINED_EVERY_MS = 6 * 3_600_000;
-/** The scopes of the dashboard without a session. */
-const PAGE_SCOPES: readonly Scope[] = [
-  'email:read',
-  'email:send',
-  'events:read',
-  'stats:read',
-  'domains:read',
-  'webhooks:read',
-  'suppressions:read',
-  'suppressions:write',
-];
+/** Not for the dashboard without a session: what makes secrets that open the server later, and everything. */
+const KEPT_FROM_PAGE: readonly Scope[] = ['tokens:write', 'smtp:write', 'admin'];
+const PAGE_SCOPES = SCOPES.filter((one) => !KEPT_FROM_PAGE.includes(one));
 /** Beyond its scopes: `admin` would let it make tokens. */
 const PAGE_OPERATIONS: ReadonlySet<string> = new Set([
   ...['getQueue', 'listPaths', 'getSite', 'tryPath', 'listHolds', 'holdQueue', 'releaseQueue'],

@@ -56,7 +56,7 @@ export function Until({ at }: { at: string }) {
 
 function ahead(at: Date, nowMs: number): string {
   const left = at.getTime() - nowMs;
-  if (left < MINUTE) return left < 0 ? 'now' : 'in less than a minute';
+  if (left < MINUTE) return left < 0 ? 'now' : 'in < 1 min';
   if (left < HOUR) return `in ${Math.round(left / MINUTE)} min`;
   return left < 24 * HOUR ? `in ${Math.round(left / HOUR)} h` : `on ${DAY.format(at)}`;
 }
