@@ -1,0 +1,82 @@
+/**
+ * Every place of the rail, filled by the demonstration: axe finds nothing serious in both themes, and nothing has to be
+ * scrolled sideways on a phone and at 200 % zoom.
+ */
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import type { Browser } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Demo, startDemo } from '../demo/demo.ts';
+import { fileScope, temporaryFolder } from '../scenarios/harness.ts';
+import { DESKTOP, hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
+
+/** A desktop of 1280 pixels at 200 %. */
+const ZOOMED = { width: 640, height: 400 };
+/** What a place shows when it has its data. */
+const CONTENT = ':is(h1, h2, table), :is(ul, [role=list]):not(nav *)';
+
+interface Violation {
+  id: string;
+  impact: string;
+  help: string;
+  nodes: { html: string }[];
+}
+
+describe.skipIf(!hasBrowser)('every place', () => {
+  const scope = fileScope();
+  let demo: Demo;
+  let browser: Browser;
+  let paths: string[];
+  let axe: string;
+
+  beforeAll(async () => {
+    demo = await startDemo({ data: await temporaryFolder(scope), http: '127.0.0.1:0', days: 1, seed: 1 });
+    scope.defer(() => demo.stop());
+    browser = await openBrowser(scope);
+    axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    const { page } = await openPage(browser);
+    await page.goto(demo.server.localUrl);
+    await page.getByRole('link', { name: 'Overview' }).waitFor();
+    paths = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('nav a')].map((one) => new URL(one.href).pathname).filter((one) => one !== '/' && !one.startsWith('/api/'))`,
+    );
+    const [message] = (await demo.call('GET', '/email?Status=Bounced&Limit=1')).Items as {
+      MessageID: string;
+    }[];
+    const [mail] = (await demo.call('GET', '/sandbox/messages?Limit=1')).Items as { ID: string }[];
+    paths = [
+      ...new Set(paths),
+      `/messages/${message?.MessageID}`,
+      `/inbox/${mail?.ID}`,
+      '/queue/closed.example',
+    ];
+  }, 180_000);
+
+  it('has nothing serious for axe to find in both themes, and is nowhere scrolled sideways', async () => {
+    expect(paths.length).toBeGreaterThan(5);
+    const { page } = await openPage(browser);
+    const found: string[] = [];
+    for (const path of paths) {
+      await page.setViewportSize(DESKTOP);
+      await page.goto(demo.server.localUrl + path);
+      await page.locator(CONTENT).filter({ visible: true }).first().waitFor();
+      await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
+      await page.evaluate(axe);
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        const violations = await page.evaluate<Violation[]>('axe.run().then((one) => one.violations)');
+        for (const { id, impact, help, nodes } of violations) {
+          if (impact !== 'serious' && impact !== 'critical') continue;
+          const where = nodes.map(({ html }) => html).join(' | ');
+          found.push(`${path} (${colorScheme}): ${id}: ${help}: ${where.slice(0, 400)}`);
+        }
+      }
+      for (const size of [PHONE, ZOOMED]) {
+        await page.setViewportSize(size);
+        if (await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth'))
+          found.push(`${path} is wider than ${size.width} pixels`);
+      }
+    }
+    expect(found).toEqual([]);
+  });
+});
