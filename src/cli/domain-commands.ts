@@ -158,10 +158,15 @@ function settingsText(ctx: CommandContext, domain: DomainAnswer): string {
     UpdatedAt: _updatedAt,
     VerifiedAt: _verifiedAt,
     FailingSince: _failingSince,
+    HeldFrom: _heldFrom,
     LastCheckedAt: _lastCheckedAt,
     DnsRecords: _records,
+    Zone: _zone,
+    DkimKeys: _keys,
+    Alignment: _alignment,
     Checks: _checks,
     Changes: _changes,
+    Returns: _returns,
     ...settings
   } = domain;
   return `Settings, changed by "${ctx.command(`domain set ${name} NAME=VALUE`)}":\n\n${table(settingRows(settings))}`;

@@ -323,14 +323,40 @@ export type Domain = {
   UpdatedAt: string;
   VerifiedAt: string | null;
   FailingSince: string | null;
+  /** Failing: when its mail is held, if its checks still fail */
+  HeldFrom: string | null;
   LastCheckedAt: string | null;
   DnsRecords: readonly DnsRecord[];
+  /** The records as lines of a zone file */
+  Zone: string;
+  DkimKeys: readonly DomainDkimKey[];
+  /** As the last check found it; null = not yet */
+  Alignment: DomainAlignment | null;
   /** What the last check found, item by item; empty before the first */
   Checks: readonly DomainCheck[];
   /** What changed between checks lately, newest first */
   Changes: readonly DomainChange[];
   /** null: nothing came back lately */
   Returns: DomainReturns | null;
+};
+
+/** Which names of its mail count as those of the From address, for DMARC */
+export type DomainAlignment = {
+  Dkim: {
+    /** d= of its signatures */
+    Domain: string;
+    /** DMARC asks for exactly the From domain (adkim=s) */
+    Strict: boolean;
+    Aligns: boolean;
+    /** The record of the active key was found */
+    Published: boolean;
+  };
+  ReturnPath: {
+    Host: string;
+    /** DMARC asks for exactly the From domain (aspf=s) */
+    Strict: boolean;
+    Aligns: boolean;
+  };
 };
 
 /** A check that came, went, changed, or whose record reads otherwise */
@@ -361,6 +387,16 @@ export type DomainCheck = {
   BlocksSending: boolean;
 };
 
+export type DomainDkimKey = {
+  Selector: string;
+  /** Active signs; Standby waits for the next rotation; Retired signed before */
+  Role: 'Active' | 'Standby' | 'Retired';
+  CreatedAt: string;
+  RetiredAt: string | null;
+  /** Retired: its record stays published until then, and a new standby key replaces it */
+  KeepUntil: string | null;
+};
+
 export type DomainList = {
   Items: readonly Domain[];
   /** There is a next page */
@@ -376,6 +412,14 @@ export type DomainReturns = {
   Outcomes: number;
   Bounced: number;
   Complained: number;
+  WarnAbove: {
+    Bounced: number;
+    Complained: number;
+  };
+  HoldAbove: {
+    Bounced: number;
+    Complained: number;
+  };
   Reason: string;
 };
 
@@ -1344,6 +1388,8 @@ export interface Queries {
     Domain?: string;
   };
   listDomains: {
+    /** A part of the name */
+    Search?: string;
     /** Items of a page */
     Limit?: number;
     /** `NextCursor` of the page before */
@@ -1376,6 +1422,10 @@ export interface Queries {
     Limit?: number;
     /** `NextCursor` of the page before */
     After?: string;
+  };
+  getMe: {
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
   };
   listCaptures: {
     /** Name of the inbox */
@@ -1492,6 +1542,8 @@ export interface Queries {
     Domain?: string;
   };
   listHolds: {
+    /** Sender domain that the hold names */
+    SenderDomain?: string;
     /** Items of a page */
     Limit?: number;
     /** `NextCursor` of the page before */

@@ -340,7 +340,7 @@ async function everyOperation({
       async () =>
         (await made('/webhooks', { Event: 'all', WebhookURL: 'https://hooks.example.org:9/b' })).NewWebhookID,
     ),
-    listDomains: list(),
+    listDomains: list('Search=none', 'Search=example'),
     createDomain: [
       async () => {
         const Domain = domainName();

@@ -184,6 +184,54 @@ describe('domain verify', () => {
   });
 });
 
+describe('a sender domain in the API', () => {
+  it('shows its keys, its zone file and what aligns, once that was looked at', async () => {
+    const facts = await add();
+    const before = (await server.call('GET', `/domains/${facts.Domain}`)).json;
+    expect(before).toMatchObject({ Alignment: null, HeldFrom: null });
+    expect(before.DkimKeys.map(({ Role }: { Role: string }) => Role)).toEqual(['Active', 'Standby']);
+    for (const { Host, Type } of facts.DnsRecords) expect(before.Zone).toContain(`${Host}. 3600 IN ${Type} `);
+    publish(facts.DnsRecords.filter(({ Type }) => Type === 'TXT'));
+    const checked = (await server.call('POST', `/domains/${facts.Domain}/verify`)).json;
+    expect(checked.Alignment).toEqual({
+      Dkim: { Domain: facts.Domain, Strict: false, Aligns: true, Published: true },
+      ReturnPath: { Host: 'mail.postrider.test', Strict: false, Aligns: false },
+    });
+    const rotated = (await server.call('GET', `/domains/${facts.Domain}`)).json.DkimKeys;
+    expect(rotated.every(({ KeepUntil }: { KeepUntil: null }) => KeepUntil === null)).toBe(true);
+  });
+
+  it('is found by a part of its name, among the caller’s own', async () => {
+    for (const Domain of ['find-a.example', 'find-b.example'])
+      await server.call('POST', '/domains', { body: { Domain } });
+    const own = await makeToken(server, { Domains: ['find-b.example'], Preset: 'Full' });
+    const found = async (query: string, token?: string) => {
+      const { json } = await server.call('GET', `/domains?${query}`, token === undefined ? {} : { token });
+      return [json.Items.map((one: DomainFacts) => one.Domain), json.NextCursor];
+    };
+    expect(await found('Search=FIND-')).toEqual([['find-a.example', 'find-b.example'], null]);
+    expect(await found('Search=find-', own)).toEqual([['find-b.example'], null]);
+    expect(await found('Search=find-%25')).toEqual([[], null]);
+    const [first, cursor] = await found('Search=find-&Limit=1');
+    expect(first).toEqual(['find-a.example']);
+    expect(await found(`Search=find-&Limit=1&After=${cursor}`)).toEqual([['find-b.example'], null]);
+  });
+
+  it('has its limits in GET /me, and its holds in the list of holds, for who may see them', async () => {
+    const body = { Domain: 'limits.example', Verified: true, Quota: { PerDay: 500 } };
+    await server.call('POST', '/domains', { body });
+    const { json } = await server.call('GET', '/me?Domain=limits.example');
+    expect(json.Quotas).toMatchObject([{ Domain: 'limits.example', Period: 'day', Limit: 500 }]);
+    expect(json.Domains).toEqual([{ Domain: 'limits.example', Status: 'Verified' }]);
+    const other = await makeToken(server, { Domains: ['other.example'], Preset: 'Full' });
+    expect((await server.call('GET', '/me?Domain=limits.example', { token: other })).status).toBe(404);
+    for (const SenderDomain of ['limits.example', 'other.example'])
+      await server.call('POST', '/queue/hold', { body: { SenderDomain, Reason: `of ${SenderDomain}` } });
+    const holds = (await server.call('GET', '/queue/holds?SenderDomain=Limits.example')).json.Items;
+    expect(holds.map(({ Reason }: { Reason: string }) => Reason)).toEqual(['of limits.example']);
+  });
+});
+
 describe('domain remove', () => {
   it('ends sending at once', async () => {
     await command(['domain', 'add', 'gone.example', '--verified', '--data', server.folder]);

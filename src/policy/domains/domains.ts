@@ -47,6 +47,7 @@ export interface DomainService {
     domains: readonly string[] | undefined,
     part: { after?: string; limit: number },
   ): Promise<readonly Domain[]>;
+  search: Store['searchDomains'];
   /** Every domain by name, read in portions. */
   all(): AsyncIterable<Domain>;
   /** Looks up the records now and stores the result. AppError not-found. */
@@ -145,6 +146,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     add,
     get: (name) => store.getDomain({ name }),
     list,
+    search: (params) => store.searchDomains(params),
     all,
     verify,
     update,

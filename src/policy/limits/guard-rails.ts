@@ -47,9 +47,9 @@ interface Deps {
 }
 
 const WINDOW = 1000;
-/** Warned above these counts of the window. */
-const WARN = { bounced: 50, complained: 3 };
-const HOLD = { bounced: 100, complained: 5 };
+/** Warned, or held, above these counts of the window. */
+export const WARN = { bounced: 50, complained: 3 };
+export const HOLD = { bounced: 100, complained: 5 };
 const LOOK_EVERY_MS = 60_000;
 /** The first check reads this many events back. */
 const FIRST_LOOK_EVENTS = 100_000;

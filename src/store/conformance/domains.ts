@@ -192,6 +192,21 @@ export function describeDomains(suite: Suite): void {
       expect(page.map((one) => one.name)).toEqual(['b.example']);
     });
 
+    it('are found by a part of their name, read as it is written', async () => {
+      for (const name of ['shop.example', 'news.shop.example', 'a-b.example']) await add(suite.store(), name);
+      const page = (wish: Partial<Parameters<Store['searchDomains']>[0]>) =>
+        suite.store().searchDomains({ search: 'shop', limit: 10, look: 100, ...wish });
+      const found = async (search: string, domains?: string[]) =>
+        (await page({ search, ...(domains && { domains }) })).domains.map((one) => one.name);
+      expect(await found('shop')).toEqual(['news.shop.example', 'shop.example']);
+      expect(await found('shop', ['shop.example', 'a-b.example'])).toEqual(['shop.example']);
+      for (const text of ['%', '_', 'sh*', 'a_b']) expect(await found(text)).toEqual([]);
+      const looks = await page({ look: 1 });
+      expect(looks).toEqual({ domains: [], next: 'a-b.example' });
+      const rest = await page({ after: 'a-b.example', limit: 1 });
+      expect([rest.domains[0]?.name, rest.next]).toEqual(['news.shop.example', 'news.shop.example']);
+    });
+
     it('are known by their return-path host, while it is theirs', async () => {
       await add(suite.store(), 'example.com');
       const knows = (host: string) => suite.store().isReturnHost({ host });

@@ -103,6 +103,7 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
   listTokens: [{ domains: ['other.example'], look: LOOK, limit: 100 }],
   listSmtpCredentials: [{ domains: ['other.example'], limit: 100 }],
   listDomains: [{ limit: 100 }],
+  searchDomains: [{ search: 'none', look: LOOK, limit: 100 }],
   listCalls: [{ webhookId: 1, limit: 100 }],
   countPendingCalls: [
     { webhookId: 1, countUpTo: 1_000 },

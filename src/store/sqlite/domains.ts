@@ -84,6 +84,21 @@ export const listDomains = read('listDomains', 'measured', (db, params) => {
   return rows.map((row) => toDomain(db, row));
 });
 
+export const searchDomains = read('searchDomains', 'measured', { search: true }, (db, params) => {
+  const { search, limit, look } = params;
+  const filter = createFilter();
+  filter.oneOf('name', params.domains);
+  filter.when('name > ?', params.after);
+  const looked = db.all<{ name: string }>(
+    `SELECT name FROM domain ${filter.where()} ORDER BY name LIMIT ?`,
+    ...filter.values(),
+    look,
+  );
+  const found = looked.filter(({ name }) => name.includes(search)).slice(0, limit);
+  const last = found.length === limit ? found.at(-1) : looked.length === look ? looked.at(-1) : undefined;
+  return { domains: found.flatMap((row) => getDomain(db, row) ?? []), next: last?.name ?? null };
+});
+
 export const failingDomains = read('failingDomains', 'measured', (db, params) => {
   const filter = createFilter();
   filter.oneOf('name', params.domains);

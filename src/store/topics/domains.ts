@@ -30,6 +30,18 @@ export interface DomainStore {
     after?: string;
     limit: number;
   }): Promise<readonly Domain[]>;
+  /**
+   * At most `limit` whose names contain `search` (lower case), by name ascending, and `after` of the next look, null =
+   * that was all. It may be empty and still continue, if `look` was reached first. `domains` undefined = of all.
+   */
+  searchDomains(params: {
+    search: string;
+    domains?: readonly string[];
+    after?: string;
+    limit: number;
+    /** The most names that are examined. */
+    look: number;
+  }): Promise<{ domains: readonly Domain[]; next: string | null }>;
   /** Those that are Failing or Suspended, by name. `domains` undefined = all. */
   failingDomains(params: { domains?: readonly string[]; limit: number }): Promise<readonly FailingDomain[]>;
   /** Whether a domain names this host as its return-path host. */

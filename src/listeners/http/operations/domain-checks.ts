@@ -39,6 +39,25 @@ export const change = z
 
 export const domainStatus = z.enum(['Pending', 'Verified', 'Failing', 'Suspended']);
 
+export const alignment = z
+  .object({
+    Dkim: z.object({
+      Domain: z.string().describe('d= of its signatures'),
+      Strict: z.boolean().describe('DMARC asks for exactly the From domain (adkim=s)'),
+      Aligns: z.boolean(),
+      Published: z.boolean().describe('The record of the active key was found'),
+    }),
+    ReturnPath: z.object({
+      Host: z.string(),
+      Strict: z.boolean().describe('DMARC asks for exactly the From domain (aspf=s)'),
+      Aligns: z.boolean(),
+    }),
+  })
+  .meta({
+    id: 'DomainAlignment',
+    description: 'Which names of its mail count as those of the From address, for DMARC',
+  });
+
 export type DomainCheckItem = Answer<typeof check>;
 export type DomainChangeItem = Answer<typeof change>;
 
@@ -53,6 +72,17 @@ export function changeItems(domain: Domain): DomainChangeItem[] {
     Message: change.message,
     At: isoTime(change.at),
   }));
+}
+
+/** What the last check of a domain found about alignment; null where it was not looked at. */
+export function alignmentOf(checks: readonly DomainCheck[]): Answer<typeof alignment> | null {
+  const found = checks.find((check) => check.alignment !== undefined)?.alignment;
+  if (found === undefined) return null;
+  const { dkim, returnPath } = found;
+  return {
+    Dkim: { Domain: dkim.domain, Strict: dkim.strict, Aligns: dkim.aligns, Published: dkim.found },
+    ReturnPath: { Host: returnPath.host, Strict: returnPath.strict, Aligns: returnPath.aligns },
+  };
 }
 
 /** A check in the words of the API. */

@@ -9,18 +9,30 @@ import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { toALabelDomain } from '../../../mail/address.ts';
-import type { Domain, DomainSettingsPatch } from '../../../model/domain.ts';
+import type { DkimKey, Domain, DomainSettingsPatch } from '../../../model/domain.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { callerDomains, mayActOn, requireAllDomains, requireScope } from '../../../policy/access/access.ts';
-import { checksOf } from '../../../policy/domains/domain-status.ts';
+import { zoneSnippet } from '../../../policy/domains/dns-records.ts';
+import { checksOf, heldFrom } from '../../../policy/domains/domain-status.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
-import type { GuardRails, GuardStanding } from '../../../policy/limits/guard-rails.ts';
+import { RETIRED_FOR_MS } from '../../../policy/domains/key-rotation.ts';
+import { type GuardRails, type GuardStanding, HOLD, WARN } from '../../../policy/limits/guard-rails.ts';
 import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
 import type { CreateOnce } from '../create-once.ts';
+import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
+import { text } from '../query.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
-import { change, changeItems, check, domainStatus, toCheckItem } from './domain-checks.ts';
+import {
+  alignment,
+  alignmentOf,
+  change,
+  changeItems,
+  check,
+  domainStatus,
+  toCheckItem,
+} from './domain-checks.ts';
 import { SETTINGS_SHAPE, SHOWN_SETTINGS, settingsAnswer, settingsPatch } from './domain-settings.ts';
 
 const dnsRecord = z
@@ -36,12 +48,30 @@ const dnsRecord = z
   })
   .meta({ id: 'DnsRecord', description: 'A record to publish' });
 
+const dkimKey = z
+  .object({
+    Selector: z.string(),
+    Role: z
+      .enum(['Active', 'Standby', 'Retired'])
+      .describe('Active signs; Standby waits for the next rotation; Retired signed before'),
+    CreatedAt: time,
+    RetiredAt: time.nullable(),
+    KeepUntil: time
+      .nullable()
+      .describe('Retired: its record stays published until then, and a new standby key replaces it'),
+  })
+  .meta({ id: 'DomainDkimKey' });
+
+const counts = z.object({ Bounced: count, Complained: count });
+
 const returns = z
   .object({
     Level: z.enum(['Ok', 'Warn', 'Hold']).describe('Hold: its bulk mail waits'),
     Outcomes: count,
     Bounced: count,
     Complained: count,
+    WarnAbove: counts,
+    HoldAbove: counts,
     Reason: z.string(),
   })
   .meta({ id: 'DomainReturns', description: 'What came back of the last 1000 outcomes' });
@@ -56,8 +86,12 @@ export const domainAnswer = z
     UpdatedAt: time,
     VerifiedAt: time.nullable(),
     FailingSince: time.nullable(),
+    HeldFrom: time.nullable().describe('Failing: when its mail is held, if its checks still fail'),
     LastCheckedAt: time.nullable(),
     DnsRecords: z.array(dnsRecord),
+    Zone: z.string().describe('The records as lines of a zone file'),
+    DkimKeys: z.array(dkimKey),
+    Alignment: alignment.nullable().describe('As the last check found it; null = not yet'),
     Checks: z.array(check).describe('What the last check found, item by item; empty before the first'),
     Changes: z.array(change).describe('What changed between checks lately, newest first'),
     Returns: returns.nullable().describe('null: nothing came back lately'),
@@ -71,6 +105,8 @@ export type DomainAnswer = Answer<typeof domainAnswer>;
 const VERIFY_EVERY_MS = 10_000;
 const MAX_REMEMBERED = 10_000;
 const PAGES = paging('domains', z.string());
+/** Names that one read of a search looks at. */
+const LOOK = 4_000;
 
 const unavailable = z
   .unknown()
@@ -114,10 +150,25 @@ export function domainOperations(deps: {
       scope: 'domains:read',
       limitedTokens: true,
       summary: 'List sender domains',
-      description: 'Sender domains, a page',
-      query: PAGES.query,
+      description: 'Sender domains by name, a page. `Search`: whose name contains it',
+      query: { Search: text('A part of the name', 255), ...PAGES.query },
       answer: pageOf('DomainList', domainAnswer),
-      handle: async ({ caller, query: { Limit, After } }) => {
+      handle: async ({ caller, query: { Limit, After, Search }, visible, request }) => {
+        const search = Search?.trim().toLowerCase() ?? '';
+        if (search !== '') {
+          const wanted = { ...visible, search, limit: Limit + 1, look: LOOK };
+          const { rows, next } = await gather(
+            looksOf(request),
+            Limit,
+            After,
+            async (after) => {
+              const found = await domains.search({ ...wanted, ...withoutUndefined({ after }) });
+              return { rows: found.domains, next: found.next };
+            },
+            ({ name }) => name,
+          );
+          return PAGES.page(rows.map(toAnswer), next);
+        }
         const part = { ...withoutUndefined({ after: After }), limit: Limit + 1 };
         const rows = await domains.list(callerDomains(caller), part);
         return PAGES.pageOf(rows, Limit, ({ name }) => name, toAnswer);
@@ -271,7 +322,9 @@ export function domainOperations(deps: {
   }
 
   function toAnswer(domain: Domain): DomainAnswer {
-    const checks = (checksOf(domain) ?? []).map(toCheckItem);
+    const found = checksOf(domain) ?? [];
+    const checks = found.map(toCheckItem);
+    const records = domains.records(domain);
     const statusOf = new Map(checks.map((check) => [`${check.Type} ${check.Host}`, check.Status]));
     return {
       Domain: domain.name,
@@ -282,8 +335,9 @@ export function domainOperations(deps: {
       UpdatedAt: isoTime(domain.updatedAt),
       VerifiedAt: isoTimeOrNull(domain.verifiedAt),
       FailingSince: isoTimeOrNull(domain.failingSince),
+      HeldFrom: isoTimeOrNull(heldFrom(domain)),
       LastCheckedAt: isoTimeOrNull(domain.lastCheckedAt),
-      DnsRecords: domains.records(domain).map(
+      DnsRecords: records.map(
         (record): DnsRecordItem => ({
           Type: record.Type,
           Host: record.Host,
@@ -293,6 +347,9 @@ export function domainOperations(deps: {
           Status: statusOf.get(`${record.Type} ${record.Host}`) ?? 'Unknown',
         }),
       ),
+      Zone: zoneSnippet(records),
+      DkimKeys: domain.keys.map(toKey),
+      Alignment: alignmentOf(found),
       Checks: checks,
       Changes: changeItems(domain),
       Returns: toReturns(guard.standing(domain.name)),
@@ -332,6 +389,18 @@ function ownHosts(domain: string, patch: DomainSettingsPatch): DomainSettingsPat
   return patch;
 }
 
+const ROLES = { active: 'Active', standby: 'Standby', retired: 'Retired' } as const;
+
+function toKey({ selector, role, createdAt, retiredAt }: DkimKey): Answer<typeof dkimKey> {
+  return {
+    Selector: selector,
+    Role: ROLES[role],
+    CreatedAt: isoTime(createdAt),
+    RetiredAt: isoTimeOrNull(retiredAt),
+    KeepUntil: isoTimeOrNull(retiredAt === null ? null : retiredAt + RETIRED_FOR_MS),
+  };
+}
+
 const LEVELS = { ok: 'Ok', warn: 'Warn', hold: 'Hold' } as const;
 
 function toReturns(standing: GuardStanding | null): DomainReturns | null {
@@ -341,6 +410,8 @@ function toReturns(standing: GuardStanding | null): DomainReturns | null {
     Outcomes: standing.outcomes,
     Bounced: standing.bounced,
     Complained: standing.complained,
+    WarnAbove: { Bounced: WARN.bounced, Complained: WARN.complained },
+    HoldAbove: { Bounced: HOLD.bounced, Complained: HOLD.complained },
     Reason: standing.reason,
   };
 }

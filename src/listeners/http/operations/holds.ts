@@ -12,6 +12,7 @@ import { instant } from '../body/instant.ts';
 import type { CreateOnce } from '../create-once.ts';
 import { operation } from '../operation.ts';
 import { inOrder, memoryPage, paging } from '../paging.ts';
+import { text } from '../query.ts';
 import { type ApiRoute, invalidParameter, refuse } from '../route.ts';
 import { MAX_NAME, type Traffic } from './traffic.ts';
 import { holdItem, toHold } from './traffic-items.ts';
@@ -57,14 +58,17 @@ export function holdOperations({
       path: '/queue/holds',
       scope: 'admin',
       summary: 'List what is held back',
-      description: 'Holds, oldest first, a page',
-      query: PAGES.query,
+      description: 'Holds, oldest first, a page. `SenderDomain`: only those that name it',
+      query: { SenderDomain: text('Sender domain that the hold names', MAX_NAME), ...PAGES.query },
       answer: pageOf('HoldsAnswer', holdItem),
-      handle: ({ query }) =>
-        memoryPage(PAGES, query, traffic.holds.list(), {
+      handle: ({ query }) => {
+        const senderDomain = query.SenderDomain?.trim().toLowerCase();
+        const wanted = ({ senderDomain: held }: Hold) => senderDomain === undefined || held === senderDomain;
+        return memoryPage(PAGES, query, traffic.holds.list().filter(wanted), {
           keyOf: ({ createdAt, id }) => `${inOrder(createdAt)} ${id}`,
           itemOf: toHold,
-        }),
+        });
+      },
     }),
     operation({
       id: 'holdQueue',

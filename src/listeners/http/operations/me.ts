@@ -7,6 +7,7 @@ import type { Storage } from '../../../policy/limits/storage.ts';
 import type { Store } from '../../../store/store.ts';
 import { type Answer, count, time } from '../answer-schemas.ts';
 import { operation } from '../operation.ts';
+import { DOMAIN } from '../query.ts';
 import { type ApiRoute, isoTime } from '../route.ts';
 import type { EmailLimits } from '../send/limits.ts';
 import { domainStatus } from './domain-checks.ts';
@@ -87,18 +88,21 @@ export function meOperation(
     limitedTokens: true,
     summary: 'Show what this token is',
     description:
-      'What this token may do: domains and their status, scopes, limits, what is left of the quotas of its domains (`Quotas`), and their disk usage (`Storage`: waiting mail, captured copies, stored contents)',
+      'What this token may do: domains and their status, scopes, limits, what is left of the quotas of its domains (`Quotas`), and their disk usage (`Storage`: waiting mail, captured copies, stored contents). At most 100 domains; `Domain`: only this one',
+    query: DOMAIN,
     answer: meAnswer,
-    handle: async ({ caller }) => {
+    errors: ['not-found'],
+    handle: async ({ caller, visible }) => {
       const all = caller.domains.includes('*');
-      const part = all ? {} : { domains: caller.domains.slice(0, MAX_SHOWN_DOMAINS) };
+      const own = visible.domains?.slice(0, MAX_SHOWN_DOMAINS);
+      const part = own === undefined ? {} : { domains: own };
       const rows = await store.listDomains({ ...part, limit: MAX_SHOWN_DOMAINS });
-      const names = all ? rows.map((row) => row.name) : caller.domains;
+      const names = own ?? rows.map((row) => row.name);
       const status = new Map(rows.map((row) => [row.name, row.status]));
       return {
         TokenID: caller.tokenId,
         Owner: caller.owner,
-        Domains: names.slice(0, MAX_SHOWN_DOMAINS).map((name) => ({
+        Domains: names.map((name) => ({
           Domain: name,
           Status: status.get(name) ?? ('Unknown' as const),
         })),
@@ -107,7 +111,7 @@ export function meOperation(
         Sandbox: caller.sandbox,
         Mode: options.mode,
         Quotas: await quotasOf(rows),
-        Storage: await storageOf(names.slice(0, MAX_SHOWN_DOMAINS)),
+        Storage: await storageOf(names),
         Limits: {
           RecipientsPerMessage: options.limits.maxRecipients,
           AttachmentsPerMessage: options.limits.maxAttachments,

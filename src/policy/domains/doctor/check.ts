@@ -26,6 +26,15 @@ export interface DomainCheck {
   fix: string;
   /** The domain's mail is not sent until this is ok. */
   blocks?: true;
+  /** Only of `align`; absent in results that are older than it. */
+  alignment?: Alignment;
+}
+
+/** Which names of a message belong to the organisation of its From address, as DMARC compares them. */
+export interface Alignment {
+  /** `found`: the record of the active key is published. */
+  dkim: { domain: string; strict: boolean; aligns: boolean; found: boolean };
+  returnPath: { host: string; strict: boolean; aligns: boolean };
 }
 
 /** One finding about a record. */

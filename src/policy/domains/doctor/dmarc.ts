@@ -247,12 +247,19 @@ export function judgeAlignment(params: {
   const bySpf = spf
     ? `SPF aligns via ${returnHost}`
     : `SPF does not align, since return paths are at ${returnHost}; DKIM alone is enough`;
-  return checkOf(
+  const check = checkOf(
     'align',
     { type: 'HOST', name: domain, expected: '', found: [`d=${domain}`, `return path ${returnHost}`] },
     findings,
     `With From addresses at ${domain}, DKIM's d=${domain} aligns (${strict('adkim') ? 'strict' : 'relaxed'}); ${bySpf}.`,
   );
+  return {
+    ...check,
+    alignment: {
+      dkim: { domain, strict: strict('adkim'), aligns: dkim, found: signed },
+      returnPath: { host: returnHost, strict: strict('aspf'), aligns: spf },
+    },
+  };
 }
 
 /** `host` is `zone` or below it. */
