@@ -8,12 +8,25 @@
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
-  constructor(status: number, code: string, message: string) {
+  /** What is wrong with each field that was named, by its JSON pointer: `/Quota/PerDay`. */
+  readonly fields: ReadonlyMap<string, string>;
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    fields: ReadonlyMap<string, string> = new Map(),
+  ) {
     super(message);
     this.name = 'ApiError';
     this.status = status;
     this.code = code;
+    this.fields = fields;
   }
+}
+
+/** What was said of one field; undefined where it was not refused. */
+export function fieldError(error: Error | null, pointer: string): string | undefined {
+  return error instanceof ApiError ? error.fields.get(pointer) : undefined;
 }
 
 /** No answer: the server is stopped, starting or out of reach. */
@@ -98,5 +111,11 @@ async function problemOf(answer: Response): Promise<ApiError> {
     answer.status,
     String(said?.type ?? ''),
     (message as string | undefined) ?? answer.statusText,
+    fieldsOf(said?.Errors),
   );
+}
+
+function fieldsOf(errors: unknown): ReadonlyMap<string, string> {
+  const list = Array.isArray(errors) ? (errors as { Field?: string; Message: string }[]) : [];
+  return new Map(list.flatMap(({ Field, Message }) => (Field === undefined ? [] : [[Field, Message]])));
 }

@@ -1,26 +1,103 @@
-/** One line of a form: its name above what is typed. */
-import { type ComponentProps, useId } from 'react';
+/** Lines of a form: the name, what is typed or chosen, what it means, and what was refused about it. */
+import { type ComponentProps, type ReactNode, useId } from 'react';
 
-export function Field({ label, hint, ...rest }: ComponentProps<'input'> & { label: string; hint?: string }) {
+interface Said {
+  label: string;
+  hint?: string | undefined;
+  /** Why the last value was refused. */
+  error?: string | undefined;
+}
+
+const BOX = 'min-h-9 w-full rounded-md border bg-surface px-3';
+const EDGE = (error: string | undefined) => (error === undefined ? 'border-line-strong' : 'border-bad');
+
+/** A line of text. */
+export function Field({ label, hint, error, ...rest }: ComponentProps<'input'> & Said) {
   const id = useId();
   return (
-    <div className="grid gap-1">
+    <Line id={id} label={label} hint={hint} error={error}>
+      <input {...rest} {...described(id, hint, error)} className={`${BOX} ${EDGE(error)}`} />
+    </Line>
+  );
+}
+
+/** Several lines of text. */
+export function TextField({ label, hint, error, ...rest }: ComponentProps<'textarea'> & Said) {
+  const id = useId();
+  return (
+    <Line id={id} label={label} hint={hint} error={error}>
+      <textarea {...rest} {...described(id, hint, error)} className={`${BOX} py-1.5 ${EDGE(error)}`} />
+    </Line>
+  );
+}
+
+/** One of several; `children`: its options. */
+export function SelectField({ label, hint, error, ...rest }: ComponentProps<'select'> & Said) {
+  const id = useId();
+  return (
+    <Line id={id} label={label} hint={hint} error={error}>
+      <select {...rest} {...described(id, hint, error)} className={`${BOX} ${EDGE(error)}`} />
+    </Line>
+  );
+}
+
+/** Yes or no. */
+export function CheckField({ label, hint, error, ...rest }: Omit<ComponentProps<'input'>, 'type'> & Said) {
+  const id = useId();
+  return (
+    <div className="grid grid-cols-[auto_minmax(0,1fr)] items-start gap-x-2">
+      <input
+        {...rest}
+        {...described(id, hint, error)}
+        type="checkbox"
+        className="mt-0.5 size-4 accent-accent-fill"
+      />
       <label htmlFor={id} className="font-semibold">
         {label}
       </label>
-      <input
-        {...rest}
-        id={id}
-        {...(hint === undefined ? {} : { 'aria-describedby': `${id}-hint` })}
-        className="min-h-9 w-full rounded-md border border-line-strong bg-surface px-3"
-      />
+      <div className="col-start-2">
+        <Remarks id={id} hint={hint} error={error} />
+      </div>
+    </div>
+  );
+}
+
+function Line({ id, label, children, ...said }: Said & { id: string; children: ReactNode }) {
+  return (
+    <div className="grid content-start gap-1">
+      <label htmlFor={id} className="font-semibold">
+        {label}
+      </label>
+      {children}
+      <Remarks id={id} {...said} />
+    </div>
+  );
+}
+
+function Remarks({ id, hint, error }: Omit<Said, 'label'> & { id: string }) {
+  return (
+    <>
+      {error !== undefined && (
+        <p id={`${id}-error`} role="alert" className="text-bad text-xs">
+          {error}
+        </p>
+      )}
       {hint !== undefined && (
         <p id={`${id}-hint`} className="text-soft text-xs">
           {hint}
         </p>
       )}
-    </div>
+    </>
   );
+}
+
+function described(id: string, hint: string | undefined, error: string | undefined) {
+  const by = [...(error === undefined ? [] : [`${id}-error`]), ...(hint === undefined ? [] : [`${id}-hint`])];
+  return {
+    id,
+    ...(error === undefined ? {} : { 'aria-invalid': true }),
+    ...(by.length === 0 ? {} : { 'aria-describedby': by.join(' ') }),
+  };
 }
 
 /** What was refused, said to screen readers when it appears. */

@@ -1,4 +1,4 @@
-/** Where mail stands, by a word and a shape; the colour says the same once more. */
+/** Where mail, a domain or a check stands, by a word and a shape; the colour says the same once more. */
 import {
   Ban,
   CalendarClock,
@@ -33,6 +33,12 @@ const LOOKS: Readonly<Record<string, Look>> = {
   Failed: { word: 'Failed', icon: CircleX, colour: 'text-bad' },
   Rejected: { word: 'Rejected', icon: CircleX, colour: 'text-bad' },
   Suppressed: { word: 'Suppressed', icon: Ban, colour: 'text-warn' },
+  Verified: { word: 'Verified', icon: CircleCheck, colour: 'text-good' },
+  Failing: { word: 'Failing', icon: TriangleAlert, colour: 'text-bad' },
+  Pending: { word: 'Pending', icon: CircleDashed, colour: 'text-accent' },
+  Ok: { word: 'In place', icon: CircleCheck, colour: 'text-good' },
+  Warning: { word: 'Could be better', icon: TriangleAlert, colour: 'text-warn' },
+  Unknown: { word: 'Not checked', icon: CircleDashed, colour: 'text-soft' },
   Canceled: { word: 'Canceled', icon: CircleSlash, colour: 'text-soft' },
 };
 
