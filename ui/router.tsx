@@ -14,8 +14,8 @@ export interface InboxSearch {
   inbox?: string;
 }
 
-export interface MessagesSearch {
-  /** What is searched, in the words of the messages' `search-words.ts`. */
+/** What is searched, in the words of the place. */
+export interface WordsSearch {
   q?: string;
 }
 
@@ -24,6 +24,11 @@ export interface QueueSearch {
   view?: 'causes' | 'holds';
   /** What a site is found by. */
   q?: string;
+}
+
+export interface DomainSearch {
+  /** What is shown of a domain; left out: its DNS records. */
+  view?: 'signing' | 'limits' | 'settings';
 }
 
 export interface OverviewSearch {
@@ -56,8 +61,7 @@ export function createAppRouter() {
     getParentRoute: () => root,
     path: '/messages',
     component: lazyRouteComponent(() => import('./places/messages/messages-place.tsx'), 'MessagesPlace'),
-    validateSearch: ({ q }: Record<string, unknown>): MessagesSearch =>
-      q === undefined || q === '' ? {} : { q: String(q) },
+    validateSearch: wordsOf,
   });
   const message = createRoute({ getParentRoute: () => messages, path: '$id' });
   const overview = createRoute({
@@ -81,12 +85,31 @@ export function createAppRouter() {
     path: '/queue/$site',
     component: lazyRouteComponent(() => import('./places/queue/site-page.tsx'), 'SitePage'),
   });
-  const tree = [home, inbox.addChildren([mail]), messages.addChildren([message]), overview, queue, site];
+  const domains = createRoute({
+    getParentRoute: () => root,
+    path: '/domains',
+    component: lazyRouteComponent(() => import('./places/domains/domains-place.tsx'), 'DomainsPlace'),
+    validateSearch: wordsOf,
+  });
+  const domain = createRoute({
+    getParentRoute: () => root,
+    path: '/domains/$name',
+    component: lazyRouteComponent(() => import('./places/domains/domain-page.tsx'), 'DomainPage'),
+    validateSearch: ({ view }: Record<string, unknown>): DomainSearch =>
+      view === 'signing' || view === 'limits' || view === 'settings' ? { view } : {},
+  });
+  const inboxes = inbox.addChildren([mail]);
+  const allMail = messages.addChildren([message]);
+  const tree = [home, inboxes, allMail, overview, queue, site, domains, domain];
   return createRouter({
     routeTree: root.addChildren(tree),
     defaultPreload: false,
     scrollRestoration: false,
   });
+}
+
+function wordsOf({ q }: Record<string, unknown>): WordsSearch {
+  return q === undefined || q === '' ? {} : { q: String(q) };
 }
 
 declare module '@tanstack/react-router' {

@@ -95,7 +95,7 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     await signIn(page, ADA.Password, Email);
     await page.getByText('0 waiting').waitFor();
     const places = page.getByRole('navigation').first().getByRole('listitem');
-    expect(await places.allTextContents()).toEqual(['Inbox', 'Messages', 'Overview']);
+    expect(await places.allTextContents()).toEqual(['Inbox', 'Messages', 'Overview', 'Domains']);
     expect(await page.getByRole('link', { name: '0 waiting' }).count()).toBe(0);
     await places.first().getByRole('link').click();
     await page.getByRole('button', { name: 'Keys' }).waitFor();

@@ -96,5 +96,9 @@ function targetsFor(text: string, all: readonly DashboardPlace[]): readonly Targ
   if (text.includes('@')) return [mail(`Mail to ${text}`, text), mail(`Mail from ${text}`, `from:${text}`)];
   const subject = mail(`Mail whose subject holds “${text}”`, text.includes(':') ? `"${text}"` : text);
   const isDomain = /^[^\s/:]{1,200}\.[^\s/:.]{2,63}$/.test(text);
-  return [...places, ...(isDomain ? [mail(`Mail of the domain ${text}`, `domain:${text}`)] : []), subject];
+  const ofDomain = [
+    mail(`Mail of the domain ${text}`, `domain:${text}`),
+    { name: `Sender domain ${text}`, to: `/domains/${text.toLowerCase()}`, search: {} },
+  ];
+  return [...places, ...(isDomain ? ofDomain : []), subject];
 }

@@ -1,22 +1,25 @@
 /** The places of the dashboard, in the order of the rail: where each is, its word, and its sign. */
 import { useQuery } from '@tanstack/react-query';
-import { Gauge, Hourglass, Inbox, type LucideIcon, Mails } from 'lucide-react';
+import { Gauge, Globe, Hourglass, Inbox, type LucideIcon, Mails } from 'lucide-react';
 import { ME, mayDo } from '../api/me.ts';
 
 export interface DashboardPlace {
-  path: '/inbox' | '/messages' | '/overview' | '/queue';
+  path: '/inbox' | '/messages' | '/overview' | '/queue' | '/domains';
   name: string;
   icon: LucideIcon;
   /** What is needed to see anything there; absent = what everybody has who signs in. */
   scope?: string;
+  /** Of the second group: what is set up, rather than what happens. */
+  isFurther?: true;
 }
 
-/** The first four stand in the bar of a phone; the others behind “More”. */
+/** The first four that a person may see stand in the bar of a phone; the others behind “More”. */
 const PLACES: readonly DashboardPlace[] = [
   { path: '/inbox', name: 'Inbox', icon: Inbox },
   { path: '/messages', name: 'Messages', icon: Mails },
   { path: '/overview', name: 'Overview', icon: Gauge },
   { path: '/queue', name: 'Queue', icon: Hourglass, scope: 'admin' },
+  { path: '/domains', name: 'Domains', icon: Globe, scope: 'domains:read', isFurther: true },
 ];
 
 /** Those that answer the person who looks. */

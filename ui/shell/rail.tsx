@@ -30,8 +30,13 @@ export function Rail({ onFind }: { onFind(): void }) {
         Find
       </button>
       <ul className="grid gap-1">
-        {places.map(({ path, name, icon: Icon }) => (
-          <li key={path}>
+        {places.map(({ path, name, icon: Icon, isFurther }, place) => (
+          <li
+            key={path}
+            className={
+              isFurther === true && places[place - 1]?.isFurther !== true ? 'border-line border-t pt-1' : ''
+            }
+          >
             <Link
               to={path}
               className={`${ENTRY} data-[status=active]:bg-chosen data-[status=active]:font-semibold data-[status=active]:text-ink`}

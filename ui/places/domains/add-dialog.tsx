@@ -1,0 +1,79 @@
+/** Adds a sender domain, and leads to its records. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { fieldError } from '../../api/call.ts';
+import { addDomain, DOMAINS, domainKey } from '../../api/domains.ts';
+import { ME, mayDo } from '../../api/me.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { CheckField, Field, FormError } from '../../components/field.tsx';
+
+export function AddDialog({ onClose }: { onClose(): void }) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const { data: me } = useQuery(ME);
+  const [name, setName] = useState('');
+  const [subdomains, setSubdomains] = useState(false);
+  const [verified, setVerified] = useState(false);
+  const adding = useMutation({
+    mutationFn: () =>
+      addDomain({
+        Domain: name.trim(),
+        ...(subdomains ? { Subdomains: true } : {}),
+        ...(verified ? { Verified: true } : {}),
+      }),
+    onSuccess: (domain) => {
+      void queries.invalidateQueries({ queryKey: [...DOMAINS, 'list'] });
+      queries.setQueryData(domainKey(domain.Domain), domain);
+      onClose();
+      void navigate({ to: '/domains/$name', params: { name: domain.Domain } });
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    adding.mutate();
+  };
+  const refused = fieldError(adding.error, '/Domain');
+  return (
+    <Dialog title="Add a domain" onClose={onClose}>
+      <form onSubmit={submit} className="grid gap-4">
+        {refused === undefined && <FormError error={adding.error} />}
+        <Field
+          label="Domain"
+          hint="What stands behind the @ of your From addresses."
+          error={refused}
+          placeholder="example.com"
+          required
+          autoFocus
+          autoComplete="off"
+          autoCapitalize="none"
+          spellCheck={false}
+          inputMode="url"
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+        <CheckField
+          label="Its sub-domains may send too"
+          hint="Such as news.example.com. You can change this later."
+          checked={subdomains}
+          onChange={(event) => setSubdomains(event.target.checked)}
+        />
+        {mayDo(me, 'admin') && me?.AllDomains === true && (
+          <CheckField
+            label="I vouch for it: let it send before its records are found"
+            hint="Receivers still look for the records: publish them."
+            checked={verified}
+            onChange={(event) => setVerified(event.target.checked)}
+          />
+        )}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" disabled={adding.isPending}>
+            Add
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

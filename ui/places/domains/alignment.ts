@@ -1,0 +1,61 @@
+/** What DMARC compares in a mail of a domain, in words: the From domain with the signature and with the return path. Pure. */
+import type { Domain } from '../../../src/client/api-types.ts';
+
+export interface AlignedName {
+  /** `DKIM signature`, `Return path`. */
+  what: string;
+  /** The domain that stands there. */
+  domain: string;
+  aligns: boolean;
+  /** Why, in a short sentence. */
+  why: string;
+}
+
+export interface AlignmentWords {
+  from: string;
+  names: readonly [dkim: AlignedName, returnPath: AlignedName];
+  /** What follows for DMARC. */
+  result: string;
+  passes: boolean;
+}
+
+/** null before a check has looked at it. */
+export function alignmentWords({
+  Domain: from,
+  Alignment,
+}: Pick<Domain, 'Domain' | 'Alignment'>): AlignmentWords | null {
+  if (Alignment === null) return null;
+  const { Dkim, ReturnPath } = Alignment;
+  const signs = Dkim.Aligns && Dkim.Published;
+  const dkim: AlignedName = {
+    what: 'DKIM signature',
+    domain: `d=${Dkim.Domain}`,
+    aligns: signs,
+    why: !Dkim.Published
+      ? 'The record of the key is not published, so the signature proves nothing.'
+      : Dkim.Aligns
+        ? `Belongs to the From domain${Dkim.Strict ? ', which has to be the same (adkim=s)' : ''}.`
+        : 'Not the same as the From domain of sub-domains, as adkim=s asks.',
+  };
+  const returnPath: AlignedName = {
+    what: 'Return path',
+    domain: ReturnPath.Host,
+    aligns: ReturnPath.Aligns,
+    why: ReturnPath.Aligns
+      ? `Belongs to the From domain${ReturnPath.Strict ? ', which has to be the same (aspf=s)' : ''}.`
+      : ReturnPath.Strict
+        ? 'Not the same as the From domain, as aspf=s asks.'
+        : 'Another domain. A host of your own under Settings makes it belong.',
+  };
+  const passes = signs || ReturnPath.Aligns;
+  return {
+    from,
+    names: [dkim, returnPath],
+    passes,
+    result: passes
+      ? signs && ReturnPath.Aligns
+        ? 'DMARC passes by both: one is enough, two are safer.'
+        : `DMARC passes by the ${signs ? 'signature' : 'return path'} alone. One is enough.`
+      : 'DMARC fails: neither belongs to the From domain.',
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * One sender domain: how it stands, its records with what was found of each, its keys and what aligns, its limits, and its
+ * settings. Which of them is shown stands in the address.
+ */
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { ArrowLeft, RefreshCw } from 'lucide-react';
+import type { Domain } from '../../../src/client/api-types.ts';
+import { ME, mayDo } from '../../api/me.ts';
+import { Button } from '../../components/button.tsx';
+import { NotYet, Page } from '../../components/page.tsx';
+import { Segments } from '../../components/segments.tsx';
+import { Time, Until } from '../../components/time.tsx';
+import { useKeys } from '../../components/use-keys.ts';
+import { DomainWord } from './domain-list.tsx';
+import { isGreen, meaningOf, wordOf } from './domain-status.ts';
+import { LimitsView } from './limits-view.tsx';
+import { RecordsView } from './records-view.tsx';
+import { SettingsView } from './settings-view.tsx';
+import { SigningView } from './signing-view.tsx';
+import { type LiveDomain, useDomain } from './use-domain.ts';
+
+export function DomainPage() {
+  const { name } = useParams({ from: '/domains/$name' });
+  const { view = 'records' } = useSearch({ from: '/domains/$name' });
+  const navigate = useNavigate({ from: '/domains/$name' });
+  const { data: me } = useQuery(ME);
+  const mayChange = mayDo(me, 'domains:write');
+  const live = useDomain(name, mayChange);
+  const { data: domain, error, again } = live;
+  useKeys({ u: () => void navigate({ to: '/domains' }) });
+  return (
+    <Page
+      error={error}
+      title={
+        <span className="flex items-center gap-2">
+          <Link
+            to="/domains"
+            aria-label="Back to the domains"
+            title="Back to the domains (u)"
+            className="grid size-8 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink"
+          >
+            <ArrowLeft size={16} aria-hidden />
+          </Link>
+          <bdi>{name}</bdi>
+        </span>
+      }
+      tools={
+        domain !== undefined &&
+        mayChange && (
+          <Button
+            className="ml-auto"
+            look={isGreen(domain) ? 'plain' : 'main'}
+            disabled={live.isChecking}
+            onClick={live.checkNow}
+          >
+            <RefreshCw
+              size={14}
+              aria-hidden
+              className={live.isChecking ? 'animate-spin motion-reduce:animate-none' : ''}
+            />
+            Check now
+          </Button>
+        )
+      }
+    >
+      {domain === undefined ? (
+        <NotYet error={error} onAgain={again} />
+      ) : (
+        <>
+          <Standing domain={domain} live={live} />
+          <div className="max-w-full overflow-x-auto [scrollbar-width:none]">
+            <Segments
+              label="What is shown"
+              value={view}
+              onValue={(next) =>
+                void navigate({ search: next === 'records' ? {} : { view: next }, replace: true })
+              }
+              choices={[
+                { value: 'records', name: 'DNS records' },
+                { value: 'signing', name: 'Signing' },
+                { value: 'limits', name: 'Limits' },
+                { value: 'settings', name: 'Settings' },
+              ]}
+            />
+          </div>
+          {view === 'signing' ? (
+            <SigningView domain={domain} mayChange={mayChange} onChanged={live.show} />
+          ) : view === 'limits' ? (
+            <LimitsView domain={domain} />
+          ) : view === 'settings' ? (
+            <SettingsView domain={domain} mayChange={mayChange} onChanged={live.show} />
+          ) : (
+            <RecordsView domain={domain} />
+          )}
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Standing({ domain, live: { everyMs } }: { domain: Domain; live: LiveDomain }) {
+  const { LastCheckedAt, FailingSince, HeldFrom } = domain;
+  const word = wordOf(domain, Date.now());
+  return (
+    <div role="status" aria-label="How it stands" className="grid gap-1">
+      <p className="flex flex-wrap items-baseline gap-x-3">
+        <span className="font-semibold">
+          <DomainWord domain={domain} />
+        </span>
+        <span>{meaningOf(domain, Date.now())}</span>
+      </p>
+      <p className="text-soft text-xs">
+        {LastCheckedAt === null ? (
+          'Not checked yet'
+        ) : (
+          <>
+            Checked <Time at={LastCheckedAt} />
+          </>
+        )}
+        {FailingSince !== null && (
+          <>
+            {' '}
+            · failing since <Time at={FailingSince} />
+          </>
+        )}
+        {word === 'Failing' && HeldFrom !== null && (
+          <>
+            {' '}
+            · its mail is held <Until at={HeldFrom} />
+          </>
+        )}
+        {everyMs !== null &&
+          ` · checked again every ${everyMs < 60_000 ? `${everyMs / 1_000} seconds` : 'minute'} while this page is open`}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,71 @@
+/** How a sender domain stands, in words: what follows for its mail, and what is wrong first. Pure. */
+import type { Domain } from '../../../src/client/api-types.ts';
+
+export type DomainWord = 'Verified' | 'Failing' | 'Held' | 'Pending';
+
+type Standing = Pick<Domain, 'Status' | 'HeldFrom'>;
+
+/** Its word: a failing domain whose time is over is held, as a suspended one is. */
+export function wordOf({ Status, HeldFrom }: Standing, nowMs: number): DomainWord {
+  if (Status === 'Suspended') return 'Held';
+  if (Status === 'Failing' && HeldFrom !== null && Date.parse(HeldFrom) <= nowMs) return 'Held';
+  return Status;
+}
+
+/** What that means for its mail. */
+export function meaningOf(domain: Standing & Pick<Domain, 'VerifiedBy' | 'Checks'>, nowMs: number): string {
+  const word = wordOf(domain, nowMs);
+  if (word === 'Held')
+    return domain.Status === 'Suspended'
+      ? 'Its mail waits: it was stopped by hand.'
+      : 'Its mail waits until the records are right again.';
+  if (word === 'Failing') return 'It still sends. Put the records right before its mail is held.';
+  if (word === 'Pending')
+    return 'It may not send yet. Publish the records below; the DKIM record is the one that counts.';
+  return domain.VerifiedBy === 'operator'
+    ? 'It may send: an operator vouched for it. Receivers still look for its records.'
+    : 'It may send: its DKIM record was found.';
+}
+
+const RANK = { Failed: 0, Warning: 1, Unknown: 2, Ok: 3 } as const;
+
+/** The sentence about what is worst; null where nothing is wrong. */
+export function worstOf({ Checks, Returns }: Pick<Domain, 'Checks' | 'Returns'>): string | null {
+  if (Returns !== null && Returns.Level === 'Hold') return Returns.Reason;
+  const [worst] = Checks.filter(({ Status }) => Status === 'Failed').sort(
+    (a, b) => Number(b.BlocksSending) - Number(a.BlocksSending),
+  );
+  if (worst !== undefined) return worst.Message;
+  return Returns !== null && Returns.Level === 'Warn' ? Returns.Reason : null;
+}
+
+/** Nothing more is to be waited for: it may send, and no check fails. */
+export function isGreen({ Status, LastCheckedAt, Checks }: Domain): boolean {
+  return (
+    Status === 'Verified' && LastCheckedAt !== null && !Checks.some((check) => check.Status === 'Failed')
+  );
+}
+
+/** The worst first. */
+export function byStatus(a: Domain['Checks'][number], b: Domain['Checks'][number]): number {
+  return RANK[a.Status] - RANK[b.Status];
+}
+
+/** What a check is about, by its name in the API. */
+const CHECK_NAMES: Readonly<Record<string, string>> = {
+  own: 'Ownership',
+  rp: 'Return path',
+  spf: 'SPF',
+  'spf-from': 'SPF of the From domain',
+  dmarc: 'DMARC',
+  align: 'Alignment',
+  'from-mx': 'Replies',
+  track: 'Tracking host',
+  bimi: 'Logo (BIMI)',
+  'cname-loop': 'CNAME loop',
+  wildcard: 'Wildcard record',
+};
+
+export function checkName(name: string): string {
+  return CHECK_NAMES[name] ?? (/^dkim\d/.test(name) ? 'DKIM' : name);
+}

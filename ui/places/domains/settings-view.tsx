@@ -1,0 +1,112 @@
+/** What can be set for a domain, each explained, errors at their field; and its removal. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import type { Domain } from '../../../src/client/api-types.ts';
+import { fieldError } from '../../api/call.ts';
+import { changeDomain, DOMAINS, domainKey, removeDomain } from '../../api/domains.ts';
+import { ME, mayDo } from '../../api/me.ts';
+import { Button } from '../../components/button.tsx';
+import { FormError } from '../../components/field.tsx';
+import { NameDialog } from '../../components/name-dialog.tsx';
+import { Section } from '../../components/page.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { changeOf, draftOf } from './settings-draft.ts';
+import { SettingsFields } from './settings-fields.tsx';
+
+export function SettingsView({
+  domain,
+  mayChange,
+  onChanged,
+}: {
+  domain: Domain;
+  mayChange: boolean;
+  onChanged(domain: Domain): void;
+}) {
+  const [draft, setDraft] = useState(() => draftOf(domain));
+  const { data: me } = useQuery(ME);
+  const isOperator = mayDo(me, 'admin') && me?.AllDomains === true;
+  const change = changeOf(draft, domain);
+  const saving = useMutation({
+    mutationFn: () => (change === null ? Promise.resolve(domain) : changeDomain(domain.Domain, change)),
+    onSuccess: (changed) => {
+      const hasNew = changed.DnsRecords.length !== domain.DnsRecords.length;
+      onChanged(changed);
+      setDraft(draftOf(changed));
+      toast({ text: hasNew ? 'Saved. The DNS records changed: publish them' : 'Saved' });
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    saving.mutate();
+  };
+  const pointers = [...Object.keys(draft.flags), ...Object.keys(draft.texts)];
+  const isAtField = pointers.some((pointer) => fieldError(saving.error, pointer) !== undefined);
+  return (
+    <>
+      <form onSubmit={submit} className="grid gap-5">
+        <SettingsFields
+          name={domain.Domain}
+          draft={draft}
+          onDraft={setDraft}
+          error={saving.error}
+          mayChange={mayChange}
+          mayQuota={isOperator}
+        />
+        {!isAtField && <FormError error={saving.error} />}
+        {mayChange && (
+          <div className="flex gap-2">
+            <Button type="submit" look="main" disabled={change === null || saving.isPending}>
+              Save
+            </Button>
+            {change !== null && <Button onClick={() => setDraft(draftOf(domain))}>Undo changes</Button>}
+          </div>
+        )}
+      </form>
+      {mayChange && <Removal domain={domain} isOperator={isOperator} />}
+    </>
+  );
+}
+
+function Removal({ domain, isOperator }: { domain: Domain; isOperator: boolean }) {
+  const [asks, setAsks] = useState(false);
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const name = domain.Domain;
+  const hasQuota = Object.values(domain.Quota).some((limit) => limit !== null);
+  return (
+    <Section title="Remove this domain">
+      <p className="max-w-prose text-soft">
+        Its keys, webhooks and templates are gone for good, and its mail that waits is held. Messages, events
+        and suppressions stay.
+      </p>
+      {hasQuota && !isOperator ? (
+        <p>It has a quota: an operator of the server has to remove it.</p>
+      ) : (
+        <Button className="justify-self-start border-bad text-bad" onClick={() => setAsks(true)}>
+          Remove…
+        </Button>
+      )}
+      {asks && (
+        <NameDialog
+          title={`Remove ${name}?`}
+          name={name}
+          action="Remove"
+          run={() => removeDomain(name)}
+          onDone={() => {
+            toast({ text: `${name} is removed` });
+            void navigate({ to: '/domains' }).then(() => {
+              queries.removeQueries({ queryKey: domainKey(name) });
+              return queries.invalidateQueries({ queryKey: DOMAINS });
+            });
+          }}
+          onClose={() => setAsks(false)}
+        >
+          <p>
+            Nothing is sent in its name from then on. This cannot be undone: added again, it has new keys.
+          </p>
+        </NameDialog>
+      )}
+    </Section>
+  );
+}
