@@ -97,9 +97,17 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     const places = page.getByRole('navigation').first().getByRole('listitem');
     expect(await places.allTextContents()).toEqual(['Inbox', 'Messages', 'Overview', 'Domains']);
     expect(await page.getByRole('link', { name: '0 waiting' }).count()).toBe(0);
+    await server.call('POST', '/domains', { body: { Domain: 'example.com', Verified: true } });
+    await server.send({ Subject: 'Not to be deleted', Sandbox: true });
     await places.first().getByRole('link').click();
     await page.getByRole('button', { name: 'Keys' }).waitFor();
-    expect(await page.getByRole('button', { name: 'More' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'More', exact: true }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Not to be deleted' }).click();
+    await page.getByRole('button', { name: 'Mark as unread' }).waitFor();
+    for (const key of ['x', '#']) await page.keyboard.press(key);
+    await page.getByText('1 selected').waitFor();
+    for (const name of ['Delete', 'Release…'])
+      expect(await page.getByRole('button', { name }).count(), name).toBe(0);
   });
 
   it('goes on with a changed password, and ends when an operator disables the person', async () => {

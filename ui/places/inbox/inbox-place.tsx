@@ -121,7 +121,7 @@ export function InboxPlace() {
     u: () => void goTo(null),
     x: () => cursorId !== null && toggle(cursorId),
     e: markChosen,
-    '#': () => remove(chosen()),
+    '#': () => captures.mayRemove && remove(chosen()),
     '/': () => search.current?.focus(),
     '?': () => setShowsKeys(true),
     Escape() {

@@ -43,9 +43,11 @@ export function ListBar(props: ListBarProps) {
           <IconButton label="Mark as read or unread" keys="e" onClick={props.onMark}>
             <Mail size={16} aria-hidden />
           </IconButton>
-          <IconButton label="Delete" keys="#" onClick={props.onRemove}>
-            <Trash2 size={16} aria-hidden />
-          </IconButton>
+          {mayDo(me, 'email:send') && (
+            <IconButton label="Delete" keys="#" onClick={props.onRemove}>
+              <Trash2 size={16} aria-hidden />
+            </IconButton>
+          )}
         </div>
       ) : (
         <div className="flex h-12 items-center gap-1 px-3">

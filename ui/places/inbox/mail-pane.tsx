@@ -5,6 +5,7 @@ import { type Ref, useEffect, useState } from 'react';
 import type { CaptureDetail } from '../../../src/client/api-types.ts';
 import { ApiError } from '../../api/call.ts';
 import { getCapture, releaseCapture, sourceUrl } from '../../api/captures.ts';
+import { ME, mayDo } from '../../api/me.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { copyText } from '../../components/copy.tsx';
 import { downloadFrom } from '../../components/download.ts';
@@ -104,18 +105,23 @@ function MailTools({
   onMark,
 }: { mail: CaptureDetail } & Pick<MailProps, 'onDelete' | 'onMark'>) {
   const [releases, setReleases] = useState(false);
+  const mayChange = mayDo(useQuery(ME).data, 'email:send');
   return (
     <>
-      <Button look="quiet" onClick={() => setReleases(true)}>
-        <Send size={14} aria-hidden /> Release…
-      </Button>
+      {mayChange && (
+        <Button look="quiet" onClick={() => setReleases(true)}>
+          <Send size={14} aria-hidden /> Release…
+        </Button>
+      )}
       <span className="ml-auto" />
       <IconButton label="Mark as unread" keys="e" onClick={() => onMark([mail.ID], false)}>
         <MailOpen size={16} aria-hidden />
       </IconButton>
-      <IconButton label="Delete" keys="#" onClick={() => onDelete(mail.ID)}>
-        <Trash2 size={16} aria-hidden />
-      </IconButton>
+      {mayChange && (
+        <IconButton label="Delete" keys="#" onClick={() => onDelete(mail.ID)}>
+          <Trash2 size={16} aria-hidden />
+        </IconButton>
+      )}
       <Menu
         trigger={
           <IconButton label="More about this mail">

@@ -1,8 +1,9 @@
 /** The list and what is done with it, for the inbox: reading, marking, selecting, deleting with a way back. */
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef } from 'react';
 import type { CaptureSummary } from '../../../src/client/api-types.ts';
 import { captureSource, deleteCapture, type Filters, markSeen } from '../../api/captures.ts';
+import { ME, mayDo } from '../../api/me.ts';
 import type { ListSnapshot } from '../../components/live-list.ts';
 import { toast } from '../../components/toasts.tsx';
 import { useLiveList } from '../../components/use-live-list.ts';
@@ -21,11 +22,13 @@ export interface Captures extends ListSnapshot<CaptureSummary> {
   mark(ids: readonly string[], seen: boolean): void;
   /** Gone at once, deleted in ten seconds unless it is undone. */
   remove(ids: readonly string[]): void;
+  mayRemove: boolean;
 }
 
 /** `key` names the filters: another one opens another list. */
 export function useCaptures(filters: Filters, key: string): Captures {
   const queries = useQueryClient();
+  const { data: me } = useQuery(ME);
   const channel = useMemo(() => new BroadcastChannel(CHANNEL), []);
   const counting = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
 
@@ -100,7 +103,7 @@ export function useCaptures(filters: Filters, key: string): Captures {
 
   const reload = useCallback(() => list?.reload(), [list]);
   const loadMore = useCallback(() => list?.loadMore(), [list]);
-  return { ...snapshot, reload, loadMore, mark, remove };
+  return { ...snapshot, reload, loadMore, mark, remove, mayRemove: mayDo(me, 'email:send') };
 }
 
 function messageOf(error: unknown): string {
