@@ -1039,10 +1039,10 @@ export type StatsAnswer = {
   From: string;
   To: string;
   Interval: 'hour' | 'day';
-  GroupBy: 'Tag' | 'Domain' | 'RecipientDomain' | null;
+  GroupBy: 'Tag' | 'Domain' | 'RecipientDomain' | 'DeliveryTime' | null;
   /** Largest first */
   Items: readonly {
-    /** Empty under Tag: without tags */
+    /** Empty under Tag: without tags; under DeliveryTime: longer */
     Group: string | null;
     /** Events by kind: Accepted, Delivered, … */
     Counts: Readonly<Record<string, number>>;
@@ -1382,7 +1382,7 @@ export interface Queries {
     /** End: Unix seconds or ISO 8601 */
     To?: string;
     Interval?: 'hour' | 'day';
-    GroupBy?: 'Tag' | 'Domain' | 'RecipientDomain';
+    GroupBy?: 'Tag' | 'Domain' | 'RecipientDomain' | 'DeliveryTime';
     IncludeSandbox?: boolean;
     /** Only of this sender domain, one of the token’s */
     Domain?: string;

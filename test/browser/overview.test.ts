@@ -47,6 +47,7 @@ describe.skipIf(!hasBrowser)('the overview', () => {
       .hover({ position: { x: 2, y: 20 } });
     await page.getByRole('rowheader', { name: 'example.net' }).waitFor();
     await page.getByRole('rowheader', { name: 'example.com' }).waitFor();
+    await page.getByText(/^Of what was delivered, half took at most/).waitFor();
     await page.getByRole('radio', { name: 'Week' }).click();
     await page.getByRole('img', { name: 'Delivered in the last 7 days: 1' }).waitFor();
     expect(page.url()).toBe(`${url}?range=7d`);

@@ -101,6 +101,24 @@ export function describeStats(suite: Suite): void {
       expect(await groups({ kinds: ['bounced'] })).toEqual({});
     });
 
+    it('groups by the time since the mail was to be sent', async () => {
+      const took = async (ms: number, more: { sendAt?: number } = {}) => {
+        const { id } = await commitOne(suite.store(), {
+          recipients: [recipient({ state: 'sending' })],
+          ...more,
+        });
+        const events = [event('delivered', (more.sendAt ?? T0) + ms)];
+        await suite.store().settle({ now: T0, settlements: [delivered(id, 1, { events })] });
+      };
+      await took(100);
+      await took(101);
+      await took(250);
+      await took(60_000, { sendAt: T0 + HOUR });
+      await took(4 * 24 * HOUR);
+      const asked = { groupBy: 'delivery-time', kinds: ['delivered'], to: hour + 30 * 24 * HOUR } as const;
+      expect(await groups(asked)).toEqual({ '100': 1, '250': 2, '60000': 1, '': 1 });
+    });
+
     it('keeps the largest groups and adds up the others', async () => {
       for (const tags of [['a'], ['a'], ['a'], ['b'], ['b'], ['c'], ['d']]) {
         await commitOne(suite.store(), { recipients: [accepted(T0)], tags });

@@ -149,7 +149,7 @@ describe('query plans over a long queue', () => {
     expect(new Set(claimed.map((row) => row.recipientDomain))).toEqual(new Set([free?.recipientDomain]));
   });
 
-  it.each(['none', 'domain', 'recipient-domain', 'tag'] as const)(
+  it.each(['none', 'domain', 'recipient-domain', 'tag', 'delivery-time'] as const)(
     'counts events by %s along one range of the index',
     (groupBy) => {
       const [first, ...others] = planOf(countPieceSql(groupBy), 1, 1, 1, 0, 0, 1, 1, 0);

@@ -5,7 +5,7 @@
  */
 import type { EventKind } from '../../model/event.ts';
 import { eventKindCode } from '../shared/codes.ts';
-import type { EventPlace, StatsCount, StatsGroupBy } from '../topics/events.ts';
+import { DELIVERY_TIMES_MS, type EventPlace, type StatsCount, type StatsGroupBy } from '../topics/events.ts';
 import type { Connection } from './engine/connection.ts';
 import { type ParamsOf, readInSteps, type Steps } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';
@@ -23,6 +23,10 @@ const GROUPS: Readonly<Record<StatsGroupBy | 'none', { column: string; joins: st
   tag: {
     column: 't.value',
     joins: `CROSS JOIN message m ON m.seq = e.message_seq CROSS JOIN json_each(coalesce(m.tags, '[""]')) t`,
+  },
+  'delivery-time': {
+    column: `CASE ${DELIVERY_TIMES_MS.map((ms) => `WHEN e.at - coalesce(m.send_at, m.created_at) <= ${ms} THEN '${ms}'`).join(' ')} ELSE '' END`,
+    joins: 'CROSS JOIN message m ON m.seq = e.message_seq',
   },
 };
 

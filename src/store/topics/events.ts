@@ -95,7 +95,16 @@ export interface EventPlace {
   seq: number;
 }
 
-export type StatsGroupBy = 'tag' | 'domain' | 'recipient-domain';
+/** `delivery-time`: by the first of `DELIVERY_TIMES_MS` that is not less than the time since the mail was to be sent. */
+export type StatsGroupBy = 'tag' | 'domain' | 'recipient-domain' | 'delivery-time';
+
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600 * SECOND_MS;
+/** What took longer has the group with the empty name. */
+export const DELIVERY_TIMES_MS: readonly number[] = [
+  ...[0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900].map((seconds) => seconds * SECOND_MS),
+  ...[1, 4, 12, 24, 72].map((hours) => hours * HOUR_MS),
+];
 
 export interface StatsCount {
   /** Start of the interval. */

@@ -6,6 +6,7 @@ import { NotYet, Section } from '../../components/page.tsx';
 import { useLive } from '../../components/use-live.ts';
 import { BarChart } from './bar-chart.tsx';
 import { Breakdown } from './breakdown.tsx';
+import { durationText, secondsFor } from './delivery-times.ts';
 import { type Bars, barsOf, queryOf, type Range, type RangeName, rangeOf } from './ranges.ts';
 
 /** The server counts events anew: what took it long is asked for more rarely, so that twenty pages stay cheap. */
@@ -25,11 +26,13 @@ export function Figures({ range: name }: { range: RangeName }) {
     getStats({ ...queryOf(range, Date.now()), ...more }, signal);
   const all = useLive(['stats', name], ask({}), everyMs);
   const to = useLive(['stats', name, 'to'], ask({ GroupBy: 'RecipientDomain' }), everyMs);
+  const times = useLive(['stats', name, 'times'], ask({ GroupBy: 'DeliveryTime' }), everyMs);
   const from = useLive(['stats', name, 'from'], ask({ GroupBy: 'Domain' }), everyMs);
   if (all.data === undefined) return <NotYet error={all.error} onAgain={all.again} />;
   return (
     <div className="grid gap-6">
       <Charts stats={all.data.stats} range={range} />
+      {times.data !== undefined && <DeliveryTimes stats={times.data.stats} />}
       <div className="grid items-start gap-x-8 gap-y-6 min-[64rem]:grid-cols-2">
         <Section title="Receiving domains">
           <Breakdown answer={to} count="Delivered" />
@@ -40,6 +43,23 @@ export function Figures({ range: name }: { range: RangeName }) {
       </div>
     </div>
   );
+}
+
+function DeliveryTimes({ stats }: { stats: StatsAnswer }) {
+  const half = secondsFor(0.5, stats);
+  const most = secondsFor(0.99, stats);
+  if (half === null || most === null) return null;
+  return (
+    <p className="text-soft">
+      Of what was delivered, half took <Duration seconds={half} />, and 99 % took <Duration seconds={most} />.
+    </p>
+  );
+}
+
+/** Beyond the longest time that is counted, mail has mostly been given up. */
+function Duration({ seconds }: { seconds: number }) {
+  const words = Number.isFinite(seconds) ? `at most ${durationText(seconds)}` : 'up to more than 3 days';
+  return <span className="font-semibold text-ink tabular-nums">{words}</span>;
 }
 
 function Charts({ stats, range }: { stats: StatsAnswer; range: Range }) {

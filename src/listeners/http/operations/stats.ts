@@ -17,6 +17,8 @@ import { type ApiRoute, invalidParameter, isoTime } from '../route.ts';
 
 const counts = z.record(z.string(), z.int()).describe('Events by kind: Accepted, Delivered, …');
 
+const GROUP_WORDS = ['Tag', 'Domain', 'RecipientDomain', 'DeliveryTime'] as const;
+
 const share = z.number().nullable();
 
 const rates = z
@@ -44,10 +46,13 @@ const statsAnswer = z
     From: time,
     To: time,
     Interval: z.enum(['hour', 'day']),
-    GroupBy: z.enum(['Tag', 'Domain', 'RecipientDomain']).nullable(),
+    GroupBy: z.enum(GROUP_WORDS).nullable(),
     Items: z
       .array(
-        z.object({ Group: z.string().nullable().describe('Empty under Tag: without tags'), ...shownFigures }),
+        z.object({
+          Group: z.string().nullable().describe('Empty under Tag: without tags; under DeliveryTime: longer'),
+          ...shownFigures,
+        }),
       )
       .describe('Largest first'),
     Rest: z.object(shownFigures).nullable().describe('Everything beyond the hundredth group'),
@@ -61,7 +66,12 @@ const INTERVALS = {
   hour: { ms: HOUR_MS, usualMs: DAY_MS, longestMs: 8 * DAY_MS, longest: '8 days' },
   day: { ms: DAY_MS, usualMs: 30 * DAY_MS, longestMs: 92 * DAY_MS, longest: '92 days' },
 } as const;
-const GROUPS = { Tag: 'tag', Domain: 'domain', RecipientDomain: 'recipient-domain' } as const;
+const GROUPS = {
+  Tag: 'tag',
+  Domain: 'domain',
+  RecipientDomain: 'recipient-domain',
+  DeliveryTime: 'delivery-time',
+} as const;
 /** Measured: 0.6 s of the searching reader without groups, 1.5 s by tag. */
 const MAX_EVENTS = 1_000_000;
 const MAX_GROUPS = 100;
@@ -91,12 +101,12 @@ export function statsOperations({ store, clock }: { store: Store; clock: Clock }
       limitedTokens: true,
       summary: 'Count events',
       description:
-        'Events per `Interval` (`day`, or `hour`), `From`, `To`, `GroupBy` (`Tag`, `Domain`, `RecipientDomain`), `Domain`: `{Items: [{Group, Counts, Rates, Intervals}], Rest}`. At most 92 days by day, 8 by hour, a million events, and 100,000 different groups; 5 times a second a token, after a pause 20 at once. Mail of the sandbox only with `IncludeSandbox=true`',
+        'Events per `Interval` (`day`, or `hour`), `From`, `To`, `GroupBy` (`Tag`, `Domain`, `RecipientDomain`; `DeliveryTime`: of the delivered ones, the seconds within which), `Domain`: `{Items: [{Group, Counts, Rates, Intervals}], Rest}`. At most 92 days by day, 8 by hour, a million events, and 100,000 different groups; 5 times a second a token, after a pause 20 at once. Mail of the sandbox only with `IncludeSandbox=true`',
       query: {
         From: moment('Beginning'),
         To: moment('End'),
         Interval: word(['hour', 'day'], 'is hour or day').default('day'),
-        GroupBy: word(['Tag', 'Domain', 'RecipientDomain'], 'is Tag, Domain or RecipientDomain').optional(),
+        GroupBy: word(GROUP_WORDS, 'is Tag, Domain, RecipientDomain or DeliveryTime').optional(),
         IncludeSandbox: flag().default(false),
         ...DOMAIN,
       },
@@ -107,7 +117,7 @@ export function statsOperations({ store, clock }: { store: Store; clock: Clock }
         const [from, to] = range(query, clock.now());
         const result = await store.stats({
           ...visible,
-          kinds: KINDS,
+          kinds: GroupBy === 'DeliveryTime' ? ['delivered'] : KINDS,
           from,
           to,
           intervalMs: INTERVALS[Interval].ms,
@@ -131,7 +141,7 @@ export function statsOperations({ store, clock }: { store: Store; clock: Clock }
           Interval,
           GroupBy: GroupBy ?? null,
           Items: groups.map(({ name, counts }) => ({
-            Group: GroupBy === undefined ? null : name,
+            Group: GroupBy === undefined ? null : GroupBy === 'DeliveryTime' ? seconds(name) : name,
             ...figures(counts),
             Intervals: intervals(counts),
           })),
@@ -183,6 +193,11 @@ function figures(counts: readonly StatsCount[]) {
       Unsubscribed: share(of('unsubscribed'), of('delivered')),
     },
   };
+}
+
+/** Of a group of milliseconds. */
+function seconds(name: string): string {
+  return name === '' ? '' : String(Number(name) / 1000);
 }
 
 function wordOf(kind: EventKind): string {
