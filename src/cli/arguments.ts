@@ -48,6 +48,11 @@ export function backFromNow(flag: string, text: string): string {
   );
 }
 
+/** A time as a request's body has it: Unix seconds are a number, everything else a text. */
+export function instantField(text: string): number | string {
+  return /^\d{1,12}$/.test(text) ? Number(text) : text;
+}
+
 /** Whether an option keeps every value that it is given. */
 export function keepsAll({ variadic, parseArg }: Option): boolean {
   return variadic || (parseArg as { collects?: true } | undefined)?.collects === true;

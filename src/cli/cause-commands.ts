@@ -2,8 +2,8 @@
 import { systemClock } from '../lib/clock.ts';
 import type { CauseItem, ResendAnswer } from '../listeners/http/operations/causes.ts';
 import type { Page } from '../listeners/http/paging.ts';
-import { everyPage } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { printPages } from './lists.ts';
 import { createProgress } from './progress.ts';
 import { printable, table, UsageError } from './terminal.ts';
 
@@ -15,15 +15,9 @@ export const causeCommands: CommandGroup = (program, context) => {
     .command('causes')
     .description('list the causes of failures and delays: how many recipients, since when, what to do')
     .addHelpText('after', example('postrider causes'))
-    .action(async () => {
+    .action(() => {
       const ctx = context();
-      await ctx.withApi(
-        async (api) => {
-          const answer = await everyPage<Page<CauseItem>>(api, '/causes');
-          ctx.print(answer, causesText(ctx, answer));
-        },
-        { existing: true },
-      );
+      return printPages<Page<CauseItem>>(ctx, '/causes', (answer) => causesText(ctx, answer));
     });
 
   group

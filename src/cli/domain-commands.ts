@@ -1,8 +1,9 @@
 /** `domain …`: sender domains and the DNS records that prove them. */
 import type { DomainAnswer } from '../listeners/http/operations/domains.ts';
-import { EXISTING, everyItem } from './api-client.ts';
+import { EXISTING } from './api-client.ts';
 import { changeLines, checkLines } from './check-text.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { printTable } from './lists.ts';
 import { recordsText } from './record-text.ts';
 import { readSettings, settingRows } from './setting-words.ts';
 import { printable, table } from './terminal.ts';
@@ -42,17 +43,15 @@ export const domainCommands: CommandGroup = (program, context) => {
     .command('list')
     .description('list all sender domains')
     .addHelpText('after', example('postrider domain list'))
-    .action(async () => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const items = await everyItem<DomainAnswer>(api, '/domains');
-        const rows = items.map((item) => [item.Domain, item.Status, item.VerifiedBy ?? '-']);
-        ctx.print(
-          items,
-          rows.length === 0 ? 'No domains yet.' : table([['DOMAIN', 'STATUS', 'VERIFIED BY'], ...rows]),
-        );
-      }, EXISTING);
-    });
+    .action(() =>
+      printTable<DomainAnswer>(
+        context(),
+        '/domains',
+        ['DOMAIN', 'STATUS', 'VERIFIED BY'],
+        (item) => [item.Domain, item.Status, item.VerifiedBy ?? '-'],
+        'No domains yet.',
+      ),
+    );
 
   domain
     .command('show <domain>')

@@ -6,7 +6,7 @@ import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.
 import { LANES } from '../model/message.ts';
 import { STATUS_WORDS, wordsText } from '../model/status.ts';
 import { EXISTING } from './api-client.ts';
-import { backFromNow, each, numberFrom, oneOf } from './arguments.ts';
+import { backFromNow, each, instantField, numberFrom, oneOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
 import { readBytes, readObject, readText } from './files.ts';
 import { messageText } from './message-text.ts';
@@ -221,24 +221,24 @@ async function emailRequest(options: SendOptions): Promise<object> {
   return {
     From: mailbox(options.from),
     To: options.to.map(mailbox),
-    ...(options.cc === undefined ? {} : { CC: options.cc.map(mailbox) }),
-    ...(options.bcc === undefined ? {} : { BCC: options.bcc.map(mailbox) }),
-    ...(options.replyTo === undefined ? {} : { ReplyTo: options.replyTo.map(mailbox) }),
-    ...(options.header === undefined ? {} : { Headers: headersOf(options.header) }),
-    ...(options.subject === undefined ? {} : { Subject: options.subject }),
+    CC: options.cc?.map(mailbox),
+    BCC: options.bcc?.map(mailbox),
+    ReplyTo: options.replyTo?.map(mailbox),
+    Headers: options.header && headersOf(options.header),
+    Subject: options.subject,
     ...(fromTemplate
       ? { TemplateID: options.template }
       : { ContentType: html === undefined ? 'Text' : 'HTML' }),
-    ...(variables === undefined ? {} : { Variables: variables }),
-    ...(options.strict ? { StrictVariables: true } : {}),
-    ...(html === undefined ? {} : { HTMLContent: html }),
-    ...(text === undefined ? {} : { PlainContent: text }),
+    Variables: variables,
+    StrictVariables: options.strict,
+    HTMLContent: html,
+    PlainContent: text,
     ...(attachments.length === 0 ? {} : { Attachments: attachments }),
-    ...(options.priority === undefined ? {} : { Priority: options.priority }),
-    ...(options.sendAt === undefined ? {} : { SendAt: timeOf(options.sendAt) }),
-    ...(options.expiresAt === undefined ? {} : { ExpiresAt: timeOf(options.expiresAt) }),
-    ...(options.tag === undefined ? {} : { Tags: options.tag }),
-    ...(options.metadata === undefined ? {} : { Metadata: Object.fromEntries(pairs(options.metadata)) }),
+    Priority: options.priority,
+    SendAt: options.sendAt && instantField(options.sendAt),
+    ExpiresAt: options.expiresAt && instantField(options.expiresAt),
+    Tags: options.tag,
+    Metadata: options.metadata && Object.fromEntries(pairs(options.metadata)),
   };
 }
 
@@ -260,11 +260,6 @@ function headersOf(lines: readonly string[]): Record<string, string> {
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) throw new UsageError(`--header: ${twice} is given more than once`);
   return Object.fromEntries(named);
-}
-
-/** Digits are Unix seconds, which JSON writes as a number. */
-function timeOf(text: string): string | number {
-  return /^\d{1,12}$/.test(text) ? Number(text) : text;
 }
 
 function pairs(given: readonly string[] = []): [string, string][] {

@@ -1,8 +1,8 @@
 /** `nodes`: the processes that work on this instance, and what each does alone. */
 import type { NodeItem } from '../listeners/http/operations/nodes.ts';
 import type { Page } from '../listeners/http/paging.ts';
-import { everyPage } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
+import { printPages } from './lists.ts';
 import { table } from './terminal.ts';
 
 const MAX_LEASES = 5;
@@ -13,16 +13,7 @@ export const nodesCommand: CommandGroup = (program, context) => {
     .command('nodes')
     .description('list the processes on this database and the jobs that each does')
     .addHelpText('after', example('postrider nodes'))
-    .action(async () => {
-      const ctx = context();
-      await ctx.withApi(
-        async (api) => {
-          const answer = await everyPage<Page<NodeItem>>(api, '/nodes');
-          ctx.print(answer, nodesText(answer));
-        },
-        { existing: true },
-      );
-    });
+    .action(() => printPages(context(), '/nodes', nodesText));
 };
 
 function nodesText({ Items }: Page<NodeItem>): string {

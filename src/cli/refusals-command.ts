@@ -2,8 +2,8 @@
 
 import type { RefusalItem } from '../listeners/http/operations/refusals.ts';
 import type { Page } from '../listeners/http/paging.ts';
-import { everyPage } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
+import { printPages } from './lists.ts';
 import { printable, table } from './terminal.ts';
 
 export const refusalsCommand: CommandGroup = (program, context) => {
@@ -12,16 +12,9 @@ export const refusalsCommand: CommandGroup = (program, context) => {
     .description('list requests and SMTP mail that the running server refused: caller, address, reason')
     .option('--domain <domain>', 'only refusals of tokens for this domain')
     .addHelpText('after', example('postrider refusals'))
-    .action(async ({ domain }: { domain?: string }) => {
-      const ctx = context();
-      await ctx.withApi(
-        async (api) => {
-          const query = domain === undefined ? '' : `?Domain=${encodeURIComponent(domain)}`;
-          const answer = await everyPage<Page<RefusalItem>>(api, `/refusals${query}`);
-          ctx.print(answer, refusalsText(answer));
-        },
-        { existing: true },
-      );
+    .action(({ domain }: { domain?: string }) => {
+      const query = domain === undefined ? '' : `?Domain=${encodeURIComponent(domain)}`;
+      return printPages(context(), `/refusals${query}`, refusalsText);
     });
 };
 

@@ -139,8 +139,7 @@ export const sandboxCommands: CommandGroup = (program, context) => {
     .action(async (id: string, options: { to?: string }) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
-        const wanted = options.to === undefined ? {} : { To: options.to };
-        const { body } = await api.call('POST', `${path(id)}/release`, wanted);
+        const { body } = await api.call('POST', `${path(id)}/release`, { To: options.to });
         ctx.print(body, (body as SentAgainAnswer).MessageID);
       }, EXISTING);
     });

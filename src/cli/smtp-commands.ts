@@ -6,6 +6,7 @@ import type {
 import { EXISTING, everyItem } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
+import { printTable } from './lists.ts';
 import { table } from './terminal.ts';
 
 export const smtpCommands: CommandGroup = (program, context) => {
@@ -24,9 +25,9 @@ export const smtpCommands: CommandGroup = (program, context) => {
       await ctx.withApi(async (api) => {
         const { body } = await api.call('POST', '/smtp-credentials', {
           Domain: options.domain,
-          ...(options.name === undefined ? {} : { Name: options.name }),
-          ...(options.sandbox ? { Sandbox: true } : {}),
-          ...(options.notices ? {} : { Notices: false }),
+          Name: options.name,
+          Sandbox: options.sandbox,
+          Notices: options.notices,
         });
         const made = body as NewSmtpCredentialAnswer;
         ctx.terminal.stderr.write(`For ${made.Domain}; the password is not shown again.\n`);
@@ -45,11 +46,12 @@ export const smtpCommands: CommandGroup = (program, context) => {
     .command('list')
     .description('list all user names, without their passwords')
     .addHelpText('after', example('postrider smtp list'))
-    .action(async () => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const items = await everyItem<SmtpCredentialAnswer>(api, '/smtp-credentials');
-        const rows = items.map((item) => [
+    .action(() =>
+      printTable<SmtpCredentialAnswer>(
+        context(),
+        '/smtp-credentials',
+        ['ID', 'USERNAME', 'DOMAIN', 'NAME', 'CREATED', 'EXPIRES', 'MADE BY'],
+        (item) => [
           item.CredentialID,
           item.Username,
           item.Domain,
@@ -57,15 +59,10 @@ export const smtpCommands: CommandGroup = (program, context) => {
           item.CreatedAt,
           item.ExpiresAt ?? 'never expires',
           item.CreatedBy ?? '-',
-        ]);
-        ctx.print(
-          items,
-          rows.length === 0
-            ? 'No SMTP users yet.'
-            : table([['ID', 'USERNAME', 'DOMAIN', 'NAME', 'CREATED', 'EXPIRES', 'MADE BY'], ...rows]),
-        );
-      }, EXISTING);
-    });
+        ],
+        'No SMTP users yet.',
+      ),
+    );
 
   smtp
     .command('remove <username>')

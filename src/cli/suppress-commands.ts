@@ -40,8 +40,8 @@ export const suppressCommands: CommandGroup = (program, context) => {
           const items = addresses.map((Email) => ({
             Email,
             Reason: options.reason,
-            ...(options.note === undefined ? {} : { Note: options.note }),
-            ...(options.expires === undefined ? {} : { ExpiresAt: options.expires }),
+            Note: options.note,
+            ExpiresAt: options.expires,
           }));
           const done = await sendItems(api, options.domain, items);
           ctx.print(done, addedText(done));

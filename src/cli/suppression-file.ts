@@ -16,7 +16,7 @@ import {
 } from './suppression-presets.ts';
 import { UsageError } from './terminal.ts';
 
-export type Item = Partial<Record<Field, string>>;
+export type Item = { [Name in Field]?: string | undefined };
 
 export interface Wishes {
   /** Of rows whose own cannot be read. */

@@ -5,10 +5,11 @@ import type {
   TemplateRendering,
   TemplateSummary,
 } from '../listeners/http/operations/templates.ts';
-import { EXISTING, everyItem } from './api-client.ts';
+import { EXISTING } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { readObject, readText } from './files.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
+import { printTable } from './lists.ts';
 import { printable, table, UsageError } from './terminal.ts';
 
 interface TextOptions {
@@ -39,8 +40,11 @@ export const templateCommands: CommandGroup = (program, context) => {
       const ctx = context();
       const texts = await textsOf(options);
       await ctx.withApi(async (api) => {
-        const domain = options.domain === undefined ? {} : { Domain: options.domain };
-        const { body } = await api.call('POST', '/templates', { Name: name, ...domain, ...texts });
+        const { body } = await api.call('POST', '/templates', {
+          Name: name,
+          Domain: options.domain,
+          ...texts,
+        });
         ctx.print(body, (body as TemplateDetail).TemplateID);
         if (options.domain !== undefined) await warnOfUnknownDomains(ctx, api, [options.domain]);
       });
@@ -62,8 +66,7 @@ export const templateCommands: CommandGroup = (program, context) => {
       const ctx = context();
       const texts = await textsOf(options);
       await ctx.withApi(async (api) => {
-        const name = options.name === undefined ? {} : { Name: options.name };
-        const { body } = await api.call('PUT', path(id), { ...name, ...texts });
+        const { body } = await api.call('PUT', path(id), { Name: options.name, ...texts });
         ctx.print(body, `Version ${(body as TemplateDetail).Version}.`);
       }, EXISTING);
     });
@@ -72,21 +75,15 @@ export const templateCommands: CommandGroup = (program, context) => {
     .command('list')
     .description('list all templates, newest first')
     .addHelpText('after', example('postrider template list'))
-    .action(async () => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const items = await everyItem<TemplateSummary>(api, '/templates');
-        const rows = items.map((item) => [
-          item.TemplateID,
-          String(item.Version),
-          item.Domain,
-          item.UpdatedAt,
-          printable(item.Name),
-        ]);
-        const head = ['ID', 'VERSION', 'DOMAIN', 'UPDATED', 'NAME'];
-        ctx.print(items, rows.length === 0 ? 'No templates yet.' : table([head, ...rows]));
-      }, EXISTING);
-    });
+    .action(() =>
+      printTable<TemplateSummary>(
+        context(),
+        '/templates',
+        ['ID', 'VERSION', 'DOMAIN', 'UPDATED', 'NAME'],
+        (item) => [item.TemplateID, String(item.Version), item.Domain, item.UpdatedAt, printable(item.Name)],
+        'No templates yet.',
+      ),
+    );
 
   template
     .command('show <id>')
@@ -132,8 +129,8 @@ export const templateCommands: CommandGroup = (program, context) => {
       await ctx.withApi(async (api) => {
         const { body } = await api.call('POST', `${path(id)}/render`, {
           Variables: variables ?? {},
-          ...(options.at === undefined ? {} : { Version: wholeNumber(options.at) }),
-          ...(options.strict ? { Strict: true } : {}),
+          Version: options.at === undefined ? undefined : wholeNumber(options.at),
+          Strict: options.strict,
         });
         const shown = body as TemplateRendering;
         ctx.print(shown, parts(shown).join('\n\n'));
@@ -174,9 +171,9 @@ async function textsOf(options: TextOptions): Promise<object> {
     throw new UsageError('give a text: --subject TEXT, --html FILE or --text FILE');
   }
   return {
-    ...(options.subject === undefined ? {} : { Subject: options.subject }),
-    ...(html === undefined ? {} : { HTMLContent: html }),
-    ...(text === undefined ? {} : { PlainContent: text }),
+    Subject: options.subject,
+    HTMLContent: html,
+    PlainContent: text,
   };
 }
 

@@ -7,10 +7,11 @@ import type {
   TokenAnswer,
 } from '../listeners/http/operations/tokens.ts';
 import { PRESETS, SCOPES } from '../model/token.ts';
-import { EXISTING, everyItem } from './api-client.ts';
+import { EXISTING } from './api-client.ts';
 import { numberFrom, oneOf, someOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
+import { printTable } from './lists.ts';
 import { table, UsageError } from './terminal.ts';
 
 interface CreateOptions {
@@ -52,12 +53,12 @@ export const tokenCommands: CommandGroup = (program, context) => {
         const { body } = await api.call('POST', '/tokens', {
           Name: options.name ?? `cli: ${domains.join(', ')}`.slice(0, 100),
           Domains: domains,
-          ...(preset === undefined ? {} : { Preset: preset }),
-          ...(options.scope === undefined ? {} : { Scopes: options.scope }),
-          ...(options.expiresIn === undefined ? {} : { ExpiresIn: expiry(options.expiresIn) }),
-          ...(options.sandbox ? { Sandbox: true } : {}),
-          ...(options.rateLimit === undefined ? {} : { RateLimit: options.rateLimit }),
-          ...(options.allowIp === undefined ? {} : { IPAllowList: options.allowIp }),
+          Preset: preset,
+          Scopes: options.scope,
+          ExpiresIn: options.expiresIn === undefined ? undefined : expiry(options.expiresIn),
+          Sandbox: options.sandbox,
+          RateLimit: options.rateLimit,
+          IPAllowList: options.allowIp,
         });
         const made = body as NewTokenAnswer;
         ctx.terminal.stderr.write(
@@ -72,21 +73,22 @@ export const tokenCommands: CommandGroup = (program, context) => {
     .command('list')
     .description('list all tokens, without their text')
     .addHelpText('after', example('postrider token list'))
-    .action(async () => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const items = await everyItem<TokenAnswer>(api, '/tokens');
-        const rows = items.map((item) => [
+    .action(() =>
+      printTable<TokenAnswer>(
+        context(),
+        '/tokens',
+        ['ID', 'NAME', 'DOMAINS', 'EXPIRES', 'LAST USED', 'MADE BY'],
+        (item) => [
           item.TokenID,
           item.Name === '' ? '-' : item.Name,
           item.Domains.join(','),
           item.RevokedAt !== null ? 'revoked' : (item.ExpiresAt ?? 'never expires'),
           item.LastUsedAt ?? 'never used',
           item.CreatedBy ?? '-',
-        ]);
-        ctx.print(items, table([['ID', 'NAME', 'DOMAINS', 'EXPIRES', 'LAST USED', 'MADE BY'], ...rows]));
-      }, EXISTING);
-    });
+        ],
+        'No tokens yet.',
+      ),
+    );
 
   token
     .command('limits')
@@ -109,7 +111,7 @@ export const tokenCommands: CommandGroup = (program, context) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
         const { body } = await api.call('POST', `/tokens/${encodeURIComponent(id)}/rotate`, {
-          ...(options.overlap === undefined ? {} : { Overlap: seconds('--overlap', options.overlap) }),
+          Overlap: options.overlap === undefined ? undefined : seconds('--overlap', options.overlap),
         });
         const made = body as RotatedTokenAnswer;
         ctx.terminal.stderr.write(

@@ -10,9 +10,10 @@ import type { PathsAnswer, SiteAnswer, TryAnswer } from '../listeners/http/opera
 import type { HoldItem, OverrideItem, PathItem } from '../listeners/http/operations/traffic-items.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import { LANES } from '../model/message.ts';
-import { EXISTING, everyPage } from './api-client.ts';
+import { EXISTING } from './api-client.ts';
 import { oneOf } from './arguments.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { printPages } from './lists.ts';
 import { printable, table, UsageError } from './terminal.ts';
 import { holdsText, overridesText, relaysText, siteText, stateWord } from './traffic-text.ts';
 
@@ -34,12 +35,8 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
     .addHelpText('after', example('postrider queue path gmail.com', 'postrider queue path google'))
     .action(async (site: string | undefined) => {
       const ctx = context();
+      if (site === undefined) return printPages(ctx, '/queue/paths', pathsText);
       await ctx.withApi(async (api) => {
-        if (site === undefined) {
-          const answer = await everyPage<PathsAnswer>(api, '/queue/paths');
-          ctx.print(answer, pathsText(answer));
-          return;
-        }
         const { body } = await api.call('GET', `/queue/paths/${encodeURIComponent(site)}`);
         ctx.print(body, siteText(body as SiteAnswer));
       }, EXISTING);
@@ -85,7 +82,7 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
         const { body } = await api.call('POST', '/queue/hold', {
           ...match,
           Reason: options.reason,
-          ...(until === undefined ? {} : { Until: until }),
+          Until: until,
         });
         const hold = body as HoldItem;
         ctx.print(
@@ -120,14 +117,11 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
     .command('holds')
     .description('list holds: what is held, since when and why')
     .addHelpText('after', example('postrider queue holds'))
-    .action(async () => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const answer = await everyPage<Page<HoldItem>>(api, '/queue/holds');
-        const { Items } = answer;
-        ctx.print(answer, Items.length === 0 ? 'Nothing is held back.' : holdsText(Items));
-      }, EXISTING);
-    });
+    .action(() =>
+      printPages<Page<HoldItem>>(context(), '/queue/holds', ({ Items }) =>
+        Items.length === 0 ? 'Nothing is held back.' : holdsText(Items),
+      ),
+    );
 }
 
 export const overrideCommands: CommandGroup = (program, context) => {
@@ -137,14 +131,11 @@ export const overrideCommands: CommandGroup = (program, context) => {
     .command('list')
     .description('list overrides in force, with reason and end')
     .addHelpText('after', example('postrider override list'))
-    .action(async () => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const answer = await everyPage<Page<OverrideItem>>(api, '/overrides');
-        const { Items } = answer;
-        ctx.print(answer, Items.length === 0 ? 'No override is in force.' : overridesText(Items));
-      }, EXISTING);
-    });
+    .action(() =>
+      printPages<Page<OverrideItem>>(context(), '/overrides', ({ Items }) =>
+        Items.length === 0 ? 'No override is in force.' : overridesText(Items),
+      ),
+    );
 
   override
     .command('remove <id>')

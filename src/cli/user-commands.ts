@@ -6,8 +6,9 @@ import { oneOf } from './arguments.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { confirm, YES } from './confirm.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
+import { printTable } from './lists.ts';
 import { generatedPassword, readPassword } from './password.ts';
-import { CommandError, table } from './terminal.ts';
+import { CommandError } from './terminal.ts';
 
 interface AddOptions {
   role: string;
@@ -43,8 +44,8 @@ export const userCommands: CommandGroup = (program, context) => {
           Email: email,
           Password: password,
           Role: options.role,
-          ...(options.domain === undefined ? {} : { Domains: options.domain }),
-          ...(options.preset === undefined ? {} : { Preset: options.preset }),
+          Domains: options.domain,
+          Preset: options.preset,
         });
         const person = body as PersonAnswer;
         ctx.terminal.stderr.write(`Added ${person.Email} as ${person.Role}.\n`);
@@ -61,21 +62,21 @@ export const userCommands: CommandGroup = (program, context) => {
     .command('list')
     .description('list all people')
     .addHelpText('after', example('postrider user list'))
-    .action(async () => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const items = await everyItem<PersonAnswer>(api, '/people');
-        const rows = items.map((item) => [
+    .action(() =>
+      printTable<PersonAnswer>(
+        context(),
+        '/people',
+        ['ID', 'EMAIL', 'ROLE', 'DOMAINS', 'LAST SIGN-IN'],
+        (item) => [
           item.PersonID,
           item.Email,
           item.Preset === null ? item.Role : `${item.Role} (${item.Preset})`,
           item.Domains.join(','),
           item.DisabledAt === null ? (item.LastSignInAt ?? 'never signed in') : 'disabled',
-        ]);
-        const heading = ['ID', 'EMAIL', 'ROLE', 'DOMAINS', 'LAST SIGN-IN'];
-        ctx.print(items, rows.length === 0 ? 'Nobody can sign in yet.' : table([heading, ...rows]));
-      }, EXISTING);
-    });
+        ],
+        'Nobody can sign in yet.',
+      ),
+    );
 
   user
     .command('passwd <email>')

@@ -3,8 +3,8 @@
 import type { WarmupItem } from '../listeners/http/operations/operator.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import { warmupPlan } from '../policy/limits/warmup/plan.ts';
-import { everyPage } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
+import { printPages } from './lists.ts';
 import { table, UsageError } from './terminal.ts';
 
 const MAX_PER_DAY = 10_000_000;
@@ -14,16 +14,7 @@ export const warmupCommands: CommandGroup = (program, context) => {
     .command('warmup')
     .description('show the warm-up step of each new source at each provider')
     .addHelpText('after', example('postrider warmup'))
-    .action(async () => {
-      const ctx = context();
-      await ctx.withApi(
-        async (api) => {
-          const answer = await everyPage<Page<WarmupItem>>(api, '/warmup');
-          ctx.print(answer, stateText(answer));
-        },
-        { existing: true },
-      );
-    });
+    .action(() => printPages(context(), '/warmup', stateText));
 
   group
     .command('plan')

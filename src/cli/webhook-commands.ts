@@ -11,7 +11,7 @@ import type {
 import type { Page } from '../listeners/http/paging.ts';
 import { WEBHOOK_TOKENS } from '../model/event.ts';
 import { EXISTING } from './api-client.ts';
-import { each, numberFrom } from './arguments.ts';
+import { each, instantField, numberFrom } from './arguments.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
 import { createProgress } from './progress.ts';
@@ -234,15 +234,10 @@ function replayRequest({ since, until, onlyFailed, delivery }: ReplayOptions): R
     throw new UsageError('say which calls: --only-failed, --since TIME or --delivery NUMBER');
   }
   return {
-    ...(since === undefined ? {} : { Since: timeOf(since) }),
-    ...(until === undefined ? {} : { Until: timeOf(until) }),
+    Since: since && instantField(since),
+    Until: until && instantField(until),
     OnlyFailed: onlyFailed === true,
   };
-}
-
-/** Unix seconds are a number in the API, everything else a text. */
-function timeOf(text: string): number | string {
-  return /^\d{1,12}$/.test(text) ? Number(text) : text;
 }
 
 function webhookId(ctx: CommandContext, text: string): string {
