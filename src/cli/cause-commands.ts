@@ -2,6 +2,7 @@
 import { systemClock } from '../lib/clock.ts';
 import type { CauseItem, ResendAnswer } from '../listeners/http/operations/causes.ts';
 import type { Page } from '../listeners/http/paging.ts';
+import { EXISTING } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { printPages } from './lists.ts';
 import { createProgress } from './progress.ts';
@@ -31,34 +32,31 @@ export const causeCommands: CommandGroup = (program, context) => {
       if (!/^[1-9][0-9]{0,14}$/.test(id)) {
         throw new UsageError(`an id is a number; see: ${ctx.command('causes')}`);
       }
-      await ctx.withApi(
-        async (api) => {
-          const cause = (await api.call('GET', `/causes/${id}`)).body as CauseItem;
-          const progress = createProgress(ctx.terminal.stderr, systemClock, 'queued again');
-          const total = cause.Waiting + cause.Failed;
-          const sum = { Queued: 0, Opened: 0, LeftOut: { Suppressed: 0, ContentGone: 0, Moved: 0 } };
-          for (let after: string | null = ''; after !== null; ) {
-            const path = `/causes/${id}/resend${after === '' ? '' : `?After=${after}`}`;
-            const answer: ResendAnswer = (await api.call('POST', path)).body as ResendAnswer;
-            sum.Queued += answer.Queued;
-            sum.Opened += answer.Opened;
-            sum.LeftOut.Suppressed += answer.LeftOut.Suppressed;
-            sum.LeftOut.ContentGone += answer.LeftOut.ContentGone;
-            sum.LeftOut.Moved += answer.LeftOut.Moved;
-            const { Suppressed, ContentGone, Moved } = sum.LeftOut;
-            progress.at(sum.Queued + Suppressed + ContentGone + Moved, total);
-            after = answer.NextCursor;
-          }
-          progress.end();
+      await ctx.withApi(async (api) => {
+        const cause = (await api.call('GET', `/causes/${id}`)).body as CauseItem;
+        const progress = createProgress(ctx.terminal.stderr, systemClock, 'queued again');
+        const total = cause.Waiting + cause.Failed;
+        const sum = { Queued: 0, Opened: 0, LeftOut: { Suppressed: 0, ContentGone: 0, Moved: 0 } };
+        for (let after: string | null = ''; after !== null; ) {
+          const path = `/causes/${id}/resend${after === '' ? '' : `?After=${after}`}`;
+          const answer: ResendAnswer = (await api.call('POST', path)).body as ResendAnswer;
+          sum.Queued += answer.Queued;
+          sum.Opened += answer.Opened;
+          sum.LeftOut.Suppressed += answer.LeftOut.Suppressed;
+          sum.LeftOut.ContentGone += answer.LeftOut.ContentGone;
+          sum.LeftOut.Moved += answer.LeftOut.Moved;
           const { Suppressed, ContentGone, Moved } = sum.LeftOut;
-          const opened = sum.Opened === 0 ? '' : ' Their paths were closed and are tried now.';
-          ctx.print(
-            sum,
-            `${sum.Queued} queued again; left out: ${Suppressed} suppressed, ${ContentGone} without content, ${Moved} changed meanwhile.${opened}`,
-          );
-        },
-        { existing: true },
-      );
+          progress.at(sum.Queued + Suppressed + ContentGone + Moved, total);
+          after = answer.NextCursor;
+        }
+        progress.end();
+        const { Suppressed, ContentGone, Moved } = sum.LeftOut;
+        const opened = sum.Opened === 0 ? '' : ' Their paths were closed and are tried now.';
+        ctx.print(
+          sum,
+          `${sum.Queued} queued again; left out: ${Suppressed} suppressed, ${ContentGone} without content, ${Moved} changed meanwhile.${opened}`,
+        );
+      }, EXISTING);
     });
 };
 

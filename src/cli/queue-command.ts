@@ -1,5 +1,6 @@
 /** `queue`: what waits, by site and age, and why. */
 import type { QueueAnswer, QueueItem } from '../listeners/http/operations/operator.ts';
+import { EXISTING } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printable, table } from './terminal.ts';
 import { addTrafficCommands } from './traffic-commands.ts';
@@ -18,13 +19,10 @@ export const queueCommand: CommandGroup = (program, context) => {
     .action(async (options: { domain?: string }) => {
       const ctx = context();
       const query = options.domain === undefined ? '' : `?Domain=${encodeURIComponent(options.domain)}`;
-      await ctx.withApi(
-        async (api) => {
-          const answer = (await api.call('GET', `/queue${query}`)).body as QueueAnswer;
-          ctx.print(answer, queueText(answer));
-        },
-        { existing: true },
-      );
+      await ctx.withApi(async (api) => {
+        const answer = (await api.call('GET', `/queue${query}`)).body as QueueAnswer;
+        ctx.print(answer, queueText(answer));
+      }, EXISTING);
     });
   addTrafficCommands(queue, context);
 };

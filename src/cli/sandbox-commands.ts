@@ -5,8 +5,9 @@ import type { InboxItem } from '../listeners/http/operations/sandbox.ts';
 import type { SandboxRuleItem } from '../listeners/http/operations/sandbox-rules.ts';
 import type { SentAgainAnswer } from '../listeners/http/operations/sent-again.ts';
 import type { CaptureDetail, CaptureSummary } from '../listeners/http/sandbox/captures.ts';
-import { EXISTING, everyItem } from './api-client.ts';
+import { EXISTING } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
+import { printTable } from './lists.ts';
 import { CommandError, printable, table, UsageError } from './terminal.ts';
 
 type Options = Record<string, string | undefined>;
@@ -33,21 +34,21 @@ export const sandboxCommands: CommandGroup = (program, context) => {
     .command('inboxes')
     .description('list inboxes that contain captured mail')
     .addHelpText('after', example('postrider sandbox inboxes'))
-    .action(async () => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const items = await everyItem<InboxItem>(api, '/sandbox/inboxes');
-        const rows = items.map((item) => [
+    .action(() =>
+      printTable<InboxItem>(
+        context(),
+        '/sandbox/inboxes',
+        ['INBOX', 'DOMAIN', 'MAILS', 'LATEST', 'SUBJECT'],
+        (item) => [
           printable(item.Inbox === '' ? '(none)' : item.Inbox),
           item.Domain,
           String(item.Count),
           item.LatestAt,
           printable(item.LatestSubject),
-        ]);
-        const head = ['INBOX', 'DOMAIN', 'MAILS', 'LATEST', 'SUBJECT'];
-        ctx.print(items, rows.length === 0 ? 'Nothing captured.' : table([head, ...rows]));
-      });
-    });
+        ],
+        'Nothing captured.',
+      ),
+    );
 
   withFilters(sandbox.command('list').description('list captured mail, newest first'))
     .option('--unseen', 'only mail that nobody has marked as seen')
@@ -70,7 +71,7 @@ export const sandboxCommands: CommandGroup = (program, context) => {
         ]);
         const head = ['ID', 'CAPTURED', 'INBOX', 'TO', 'SUBJECT'];
         ctx.print(Items, rows.length === 0 ? 'Nothing captured.' : table([head, ...rows]));
-      });
+      }, EXISTING);
     });
 
   sandbox
@@ -128,7 +129,7 @@ export const sandboxCommands: CommandGroup = (program, context) => {
       await ctx.withApi(async (api) => {
         const { body } = await api.call('DELETE', `/sandbox/messages${query}`);
         ctx.print(body, `Removed ${(body as { Deleted: number }).Deleted}.`);
-      });
+      }, EXISTING);
     });
 
   sandbox
@@ -150,22 +151,22 @@ export const sandboxCommands: CommandGroup = (program, context) => {
     .command('list')
     .description('list sandbox rules, oldest first')
     .addHelpText('after', example('postrider sandbox rules list'))
-    .action(async () => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const Items = await everyItem<SandboxRuleItem>(api, '/sandbox/rules');
-        const rows = Items.map((item) => [
+    .action(() =>
+      printTable<SandboxRuleItem>(
+        context(),
+        '/sandbox/rules',
+        ['ID', 'DOMAIN', 'FOR', 'RESULT', 'USED', 'UNTIL'],
+        (item) => [
           item.RuleID,
           item.Domain,
           printable(item.Recipient ?? item.Inbox ?? item.Subject ?? item.Tag ?? '(all)'),
           item.Result,
           `${item.Uses}${item.Times === null ? '' : `/${item.Times}`}`,
           item.ExpiresAt,
-        ]);
-        const head = ['ID', 'DOMAIN', 'FOR', 'RESULT', 'USED', 'UNTIL'];
-        ctx.print(Items, rows.length === 0 ? 'No rules.' : table([head, ...rows]));
-      });
-    });
+        ],
+        'No rules.',
+      ),
+    );
 
   rules
     .command('add <result>')
@@ -210,7 +211,7 @@ export const sandboxCommands: CommandGroup = (program, context) => {
       await ctx.withApi(async (api) => {
         const { body } = await api.call('DELETE', `/sandbox/rules${query}`);
         ctx.print(body, `Ended ${(body as { Deleted: number }).Deleted}.`);
-      });
+      }, EXISTING);
     });
 };
 

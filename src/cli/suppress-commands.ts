@@ -4,7 +4,7 @@ import { systemClock } from '../lib/clock.ts';
 import type { SuppressionAnswer } from '../listeners/http/operations/suppressions.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import { SUPPRESSION_REASONS } from '../model/suppression.ts';
-import type { Api } from './api-client.ts';
+import { type Api, EXISTING } from './api-client.ts';
 import { numberFrom, oneOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
 import { csvLine } from './csv.ts';
@@ -65,7 +65,7 @@ export const suppressCommands: CommandGroup = (program, context) => {
         }
         const { length } = addresses;
         ctx.print({ Removed: length }, `Removed ${length} ${length === 1 ? 'address' : 'addresses'}.`);
-      });
+      }, EXISTING);
     });
 
   suppress
@@ -94,7 +94,7 @@ export const suppressCommands: CommandGroup = (program, context) => {
         ]);
         const head = ['ADDRESS', 'REASON', 'DOMAIN', 'SINCE', 'UNTIL', 'WHY'];
         ctx.print(Items, rows.length === 0 ? 'Nobody is on the list.' : table([head, ...rows]));
-      });
+      }, EXISTING);
     });
 
   addImport(suppress, context);
@@ -139,7 +139,7 @@ export const suppressCommands: CommandGroup = (program, context) => {
           progress.end();
         }
         if (file !== undefined) ctx.print({ Exported: count }, `${count} entries written to ${file}.`);
-      });
+      }, EXISTING);
     });
 };
 

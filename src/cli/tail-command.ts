@@ -1,5 +1,6 @@
 /** `tail`: events as they happen, until the server stops or the person does. */
 import type { StreamedEvent } from '../listeners/http/operations/event-stream.ts';
+import { EXISTING } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { CommandError, printable, styled } from './terminal.ts';
 
@@ -24,20 +25,17 @@ export const tailCommand: CommandGroup = (program, context) => {
         const value = options[flag];
         if (value !== undefined) query.set(parameter, value);
       }
-      await ctx.withApi(
-        async (api) => {
-          if (api.alone !== null) {
-            throw new CommandError(`no server runs in ${api.alone}, so no events happen there; start one`);
-          }
-          ctx.terminal.stderr.write('Waiting for events; Ctrl-C ends.\n');
-          for await (const { data } of api.events(`/events/stream?${query}`)) {
-            const event = JSON.parse(data) as StreamedEvent;
-            ctx.terminal.stdout.write(`${ctx.json ? JSON.stringify(event) : line(ctx, event)}\n`);
-          }
-          throw new CommandError('the server ended the stream');
-        },
-        { existing: true },
-      );
+      await ctx.withApi(async (api) => {
+        if (api.alone !== null) {
+          throw new CommandError(`no server runs in ${api.alone}, so no events happen there; start one`);
+        }
+        ctx.terminal.stderr.write('Waiting for events; Ctrl-C ends.\n');
+        for await (const { data } of api.events(`/events/stream?${query}`)) {
+          const event = JSON.parse(data) as StreamedEvent;
+          ctx.terminal.stdout.write(`${ctx.json ? JSON.stringify(event) : line(ctx, event)}\n`);
+        }
+        throw new CommandError('the server ended the stream');
+      }, EXISTING);
     });
 };
 

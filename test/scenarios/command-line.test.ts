@@ -192,11 +192,23 @@ describe('commands without a running server', () => {
     expect((await again.call('GET', '/me', { token })).status).toBe(200);
   });
 
-  it('that only look make no folder where its name was mistyped', async () => {
+  it.each([
+    'messages',
+    'domain list',
+    'sandbox inboxes',
+    'sandbox list',
+    'sandbox clear --all',
+    'sandbox rules list',
+    'sandbox rules clear',
+    'suppress list',
+    'suppress export',
+    'suppress remove --domain example.com gone@example.net',
+    'causes',
+  ])('make no folder where its name was mistyped and they need what is there: %s', async (words) => {
     const folder = join(await temporaryFolder(scope), 'mistyped');
-    const messages = await command(['messages', '--data', folder]);
-    expect([messages.code, messages.stdout]).toEqual([1, '']);
-    expect(messages.stderr).toContain(`no postrider data in ${folder}`);
+    const result = await command([...words.split(' '), '--data', folder]);
+    expect([result.code, result.stdout]).toEqual([1, '']);
+    expect(result.stderr).toContain(`no postrider data in ${folder}`);
     expect(existsSync(folder)).toBe(false);
   });
 
