@@ -2,7 +2,7 @@
  * Signing in, and the sessions that follow. Given an address and a password, leaves the text for a cookie; given that text,
  * a `Caller` with the rights of the person's role. Guessing is slowed down per network address and per account; an unknown account
  * costs the same work as a wrong password. A session ends after 12 hours without use, after 7 days, or when its person is
- * changed. A row is believed for 5 s: what this process ends shows at once, what another node ends within that time.
+ * changed. What this process ends shows at once, what another node ends within 5 s.
  */
 import { hash } from 'node:crypto';
 import { BoundedMap } from '../../lib/bounded-map.ts';
@@ -19,12 +19,11 @@ import type { SessionOf } from '../../store/topics/people.ts';
 import type { Access } from './access.ts';
 import { addressKey, createFailedLogins } from './failed-logins.ts';
 import type { Passwords } from './password-hash.ts';
+import { createRecentReads } from './recent-reads.ts';
 
 export const LIFETIME_MS = 7 * 86_400_000;
 export const MAX_SESSIONS = 20;
 export const MAX_PASSWORD_CHARS = 256;
-const BELIEVED_MS = 5_000;
-const MAX_BELIEVED = 1_000;
 /** `lastUsedAt` is exact to this, so that an open page costs one small write a minute. */
 const TOUCH_EVERY_MS = 60_000;
 const SECRET_BYTES = 32;
@@ -54,7 +53,7 @@ export interface Sessions {
   renew(caller: Caller): Promise<Caller | null>;
   /** false where the person has no session of that id. */
   end(params: { id: string; personId: string }): Promise<boolean>;
-  /** Whatever is believed is read again: people or sessions were changed elsewhere in this process. */
+  /** Every session is read again: people or sessions were changed elsewhere in this process. */
   forget(): void;
 }
 
@@ -74,11 +73,8 @@ export function createSessions(deps: {
   });
   /** Accounts with addresses from which they signed in: somebody else's guesses do not keep those out. */
   const known = new BoundedMap<string, true>(10_000);
-  const believed = new BoundedMap<string, { found: SessionOf; untilMs: number; touchDue: boolean }>(
-    MAX_BELIEVED,
-  );
-  /** Counts ends: a row that was read before one must not be believed after it. */
-  let ends = 0;
+  /** By the hash of the secret, and by id. */
+  const rows = createRecentReads<{ found: SessionOf; touchDue: boolean }>(clock);
 
   return {
     async signIn(given) {
@@ -109,7 +105,7 @@ export function createSessions(deps: {
         maxPerPerson: MAX_SESSIONS,
       });
       if (!isAdded) throw new AppError('sign-in-failed');
-      forget();
+      rows.forget();
       known.set(`${email}\0${addressKey(ip)}`, true);
       log.info({ person: active.id, session: session.id, ip }, 'a person signed in');
       const found = { session, person: { ...active, lastSignInAt: now } };
@@ -145,34 +141,21 @@ export function createSessions(deps: {
 
     async end(params) {
       const ended = await store.endSession(params);
-      forget();
+      rows.forget();
       return ended;
     },
 
-    forget,
+    forget: rows.forget,
   };
 
-  function forget(): void {
-    ends += 1;
-    believed.clear();
-  }
-
-  /** What is believed under `key`, else what the store has; null where it has ended. */
+  /** null where there is no such session, or it has ended. */
   async function current(key: string, ask: { secretHash: Uint8Array } | { id: string }) {
     const now = clock.now();
-    const before = believed.get(key);
-    if (before !== undefined && before.untilMs > clock.monotonicMs())
-      return isOpen(before.found, now) ? before : null;
-    const endsBefore = ends;
-    const found = await store.getSession(ask);
-    if (found === null || !isOpen(found, now)) return null;
-    const entry = {
-      found,
-      untilMs: clock.monotonicMs() + BELIEVED_MS,
-      touchDue: now - found.session.lastUsedAt >= TOUCH_EVERY_MS,
-    };
-    if (ends === endsBefore) believed.set(key, entry);
-    return entry;
+    const entry = await rows.read(key, async () => {
+      const found = await store.getSession(ask);
+      return found && { found, touchDue: now - found.session.lastUsedAt >= TOUCH_EVERY_MS };
+    });
+    return entry !== null && isOpen(entry.found, now) ? entry : null;
   }
 
   /** Asked before any costly work. The account counts whether it exists or not, so that nobody learns which do. */

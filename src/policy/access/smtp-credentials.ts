@@ -22,6 +22,7 @@ import { addressKey, createFailedLogins } from './failed-logins.ts';
 import { createIpMatcher } from './ip-allow-list.ts';
 import type { Grant } from './may-mint.ts';
 import { createHashTurns, type HashTurns, scryptOf } from './password-hash.ts';
+import { createRecentReads } from './recent-reads.ts';
 
 export interface SmtpCredentials {
   /**
@@ -54,8 +55,6 @@ const PASSWORD_BYTES = 18;
 const USERNAME_BYTES = 6;
 const MAX_USERNAME_CHARS = 128;
 const MAX_PASSWORD_CHARS = 256;
-const BELIEVED_MS = 5_000;
-const MAX_BELIEVED = 1_000;
 const MAX_PROVEN = 10_000;
 
 export function createSmtpCredentials(
@@ -80,16 +79,14 @@ export function createSmtpCredentials(
   /** Salt for the keys of `proven`, which are kept after the call. */
   const pepper = Buffer.from(random.bytes(32)).toString('base64url');
   const nobodysSalt = random.bytes(SALT_BYTES);
-  /** Cached rows by user name. */
-  const believed = new BoundedMap<string, { row: SmtpCredential; untilMs: number }>(MAX_BELIEVED);
+  /** By user name. */
+  const rows = createRecentReads<SmtpCredential>(clock);
   /**
    * Names with passwords that a hash has proved, and the id they belong to: they need no second hash. Somebody who logs
    * in often, or from an address that is paused because of another's guesses, can therefore still log in.
    */
   const proven = new BoundedMap<string, string>(MAX_PROVEN);
   const inTurn = (deps.hashTurns ?? createHashTurns()).lane({ maxRunning: 2 });
-  /** Counts removals: a row that was read before one must not be cached after it. */
-  let removals = 0;
 
   return {
     async verify(username, password, ip) {
@@ -144,31 +141,16 @@ export function createSmtpCredentials(
 
     async remove(params) {
       const removed = await store.removeSmtpCredential(params);
-      forget();
+      rows.forget();
       return removed;
     },
 
-    forget,
+    forget: rows.forget,
   };
 
-  function forget(): void {
-    removals += 1;
-    believed.clear();
-  }
-
   async function currentRow(username: string): Promise<SmtpCredential | null> {
-    const known = believed.get(username);
-    if (known !== undefined && known.untilMs > clock.monotonicMs()) return unexpired(known.row);
-    const removalsBefore = removals;
-    const row = await store.getSmtpCredential({ username });
-    if (row !== null && removals === removalsBefore) {
-      believed.set(username, { row, untilMs: clock.monotonicMs() + BELIEVED_MS });
-    }
-    return row === null ? null : unexpired(row);
-  }
-
-  function unexpired(row: SmtpCredential): SmtpCredential | null {
-    return row.expiresAt === null || row.expiresAt > clock.now() ? row : null;
+    const row = await rows.read(username, () => store.getSmtpCredential({ username }));
+    return row === null || (row.expiresAt !== null && row.expiresAt <= clock.now()) ? null : row;
   }
 
   function refuse(ip: string, id: string | null): null {
