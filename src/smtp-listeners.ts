@@ -13,7 +13,7 @@ import type { Random } from './lib/random.ts';
 import { createReturns, type Returns } from './listeners/returns/open-returns.ts';
 import { createSubmissionListener, DEFAULT_SUBMISSION_OPTIONS } from './listeners/submission/listener.ts';
 import type { ReturnPathTokens } from './mail/verp.ts';
-import type { Caller } from './model/submission.ts';
+import { sendingCaller } from './model/submission.ts';
 import type { CachingResolver } from './net/resolver.ts';
 import { makeSelfSigned } from './net/self-signed.ts';
 import type { Classifier } from './pipeline/deliver/outcome/classifier/classify.ts';
@@ -46,14 +46,7 @@ interface Parts {
 }
 
 /** The caller for submission on loopback without a login, or with an unknown one; only in development. */
-const WITHOUT_LOGIN: Caller = {
-  tokenId: 'smtp-without-login',
-  owner: 'smtp-without-login',
-  domains: ['*'],
-  scopes: new Set(['email:send']),
-  sandbox: false,
-  rateLimit: null,
-};
+const WITHOUT_LOGIN = sendingCaller('smtp-without-login');
 
 /** Throws if a certificate's files cannot be read. `anyDomain`: mail from any domain is captured, none is sent. */
 export async function openSmtpListeners(

@@ -70,6 +70,19 @@ export interface Submission extends KeptFields {
   personal?: PersonalWish | null;
 }
 
+/** Everything beside addresses, subject and body where a request does not name it. */
+export const SUBMISSION_DEFAULTS = {
+  replyTo: [],
+  tags: [],
+  headers: [],
+  attachments: [],
+  metadata: {},
+  sendAt: null,
+  expiresAt: null,
+  lane: 'normal',
+  sandbox: null,
+} as const satisfies Partial<Submission>;
+
 /** A message that was submitted as bytes: what acceptance needs to know about them, checked and normalised. */
 export interface RawSubmission
   extends Omit<Submission, 'recipients' | 'body' | 'headers' | 'attachments' | 'subject'> {
@@ -110,4 +123,16 @@ export interface Caller {
   session?: string;
   /** false: mail submitted by SMTP gets no notices. Absent: true. */
   notices?: boolean;
+}
+
+/** A caller that may only send and has no limits of its own: for mail of the server itself. `name` is its id, too. */
+export function sendingCaller(name: string, domains: readonly string[] = ['*']): Caller {
+  return {
+    tokenId: name,
+    owner: name,
+    domains,
+    scopes: new Set(['email:send']),
+    sandbox: false,
+    rateLimit: null,
+  };
 }

@@ -168,6 +168,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'model/event.ts webhookToken',
     'model/event.ts webhookTokens',
     'model/route-key.ts routeKeyParts',
+    'model/submission.ts sendingCaller',
     'model/webhook.ts listensTo',
     'net/own-addresses.ts ownAddresses',
     'policy/access/access.ts mayActOn',

@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createReturnPathTokens } from '../../src/mail/verp.ts';
-import type { Caller, Submission } from '../../src/model/submission.ts';
+import { SUBMISSION_DEFAULTS, type Submission, sendingCaller } from '../../src/model/submission.ts';
 import { siteNameOf } from '../../src/pipeline/deliver/routing/site-key.ts';
 import { QUEUE_DEFAULTS } from '../../src/pipeline/queue/queue.ts';
 import { createShaping } from '../../src/policy/limits/shaping/shaping.ts';
@@ -80,14 +80,7 @@ const BAD: readonly { name: string; kind: TroubleKind; most: number; trouble: st
   { name: 'blocking', kind: 'greets-554', most: 1, trouble: 'greets with 554' },
 ];
 
-const CALLER: Caller = {
-  tokenId: 'capacity',
-  owner: 'capacity',
-  domains: ['*'],
-  scopes: new Set(['email:send']),
-  sandbox: false,
-  rateLimit: null,
-};
+const CALLER = sendingCaller('capacity');
 
 export async function runCapacity(options: CapacityOptions): Promise<CapacityResult> {
   const { seed, recipients, progress = () => {} } = options;
@@ -345,6 +338,7 @@ function sharesOf({ sites, recipients }: CapacityOptions): number[] {
 
 function letter(domain: string, from: number, count: number): Submission {
   return {
+    ...SUBMISSION_DEFAULTS,
     from: { name: '', address: 'news@sender.test' },
     fromDomain: 'sender.test',
     recipients: Array.from({ length: count }, (_, i) => ({
@@ -353,17 +347,9 @@ function letter(domain: string, from: number, count: number): Submission {
       domain,
       kind: 'BCC',
     })),
-    replyTo: [],
     subject: 'Simulated',
     body: { kind: 'text', text: 'x'.repeat(60).concat('\n').repeat(20) },
-    tags: [],
-    headers: [],
-    attachments: [],
-    metadata: {},
-    sendAt: null,
-    expiresAt: null,
     lane: 'bulk',
-    sandbox: null,
   };
 }
 

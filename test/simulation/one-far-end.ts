@@ -5,7 +5,7 @@
  */
 import { createReturnPathTokens } from '../../src/mail/verp.ts';
 import type { Lane } from '../../src/model/message.ts';
-import type { Caller, Submission } from '../../src/model/submission.ts';
+import { SUBMISSION_DEFAULTS, type Submission, sendingCaller } from '../../src/model/submission.ts';
 import { QUEUE_DEFAULTS } from '../../src/pipeline/queue/queue.ts';
 import type { PathLimits } from '../../src/policy/limits/shaping/types.ts';
 import { createVirtualClock } from '../fakes/virtual-clock.ts';
@@ -55,14 +55,7 @@ export interface OneFarEnd {
   stop(): Promise<void>;
 }
 
-const CALLER: Caller = {
-  tokenId: 'one',
-  owner: 'one',
-  domains: ['*'],
-  scopes: new Set(['email:send']),
-  sandbox: false,
-  rateLimit: null,
-};
+const CALLER = sendingCaller('one');
 const TARPIT_MS = 40_000;
 
 export async function startOneFarEnd(
@@ -265,10 +258,10 @@ function fateOf(local: string): Fate {
 
 function letter(local: string, lane: Lane, octets: number): Submission {
   return {
+    ...SUBMISSION_DEFAULTS,
     from: { name: '', address: 'news@sender.test' },
     fromDomain: 'sender.test',
     recipients: [{ name: '', address: `${local}@far.test`, domain: 'far.test', kind: 'To' }],
-    replyTo: [],
     subject: 'Simulated',
     body: {
       kind: 'text',
@@ -277,13 +270,6 @@ function letter(local: string, lane: Lane, octets: number): Submission {
         .concat('\n')
         .repeat(Math.ceil(octets / 61)),
     },
-    tags: [],
-    headers: [],
-    attachments: [],
-    metadata: {},
-    sendAt: null,
-    expiresAt: null,
     lane,
-    sandbox: null,
   };
 }

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '../../src/lib/errors.ts';
 import { createReturnPathTokens } from '../../src/mail/verp.ts';
-import type { Caller, Submission } from '../../src/model/submission.ts';
+import { type Submission, sendingCaller } from '../../src/model/submission.ts';
 import { siteNameOf } from '../../src/pipeline/deliver/routing/site-key.ts';
 import { QUEUE_DEFAULTS } from '../../src/pipeline/queue/queue.ts';
 import { createShaping } from '../../src/policy/limits/shaping/shaping.ts';
@@ -58,14 +58,7 @@ const ANSWERED_MS = 10 * SECOND;
 /** Turns in which a store that takes no time has answered. */
 const AT_ONCE = 4;
 
-const CALLER: Caller = {
-  tokenId: 'simulated',
-  owner: 'simulated',
-  domains: ['*'],
-  scopes: new Set(['email:send']),
-  sandbox: false,
-  rateLimit: null,
-};
+const CALLER = sendingCaller('simulated');
 
 /** Typed so that what a function assigns later is not overlooked. */
 const noProcess = (): Process | null => null;

@@ -10,7 +10,7 @@ import { AppError } from '../../lib/errors.ts';
 import { parseAddress } from '../../mail/address.ts';
 import { autoReplySign, subjectOf } from '../../mail/auto-reply.ts';
 import { fieldOf, type MimePart, readMime } from '../../mail/mime-tree.ts';
-import type { Caller, Submission } from '../../model/submission.ts';
+import { SUBMISSION_DEFAULTS, type Submission, sendingCaller } from '../../model/submission.ts';
 import type { Acceptance, SenderDomains } from '../../pipeline/accept/accept.ts';
 import { addressKey } from '../../policy/access/failed-logins.ts';
 import type { SpooledMail } from './spool.ts';
@@ -33,14 +33,7 @@ interface Options {
   ownDomains: readonly string[];
 }
 
-const CALLER: Caller = {
-  tokenId: 'returns',
-  owner: 'returns',
-  domains: ['*'],
-  scopes: new Set(['email:send']),
-  sandbox: false,
-  rateLimit: null,
-};
+const CALLER = sendingCaller('returns');
 const OPERATION = 'returned mail';
 /** RFC 5321 §6.3 allows a hundred; mail for a person has passed only a few servers. */
 const MAX_RECEIVED = 30;
@@ -75,16 +68,15 @@ export function createOperatorMail(deps: Deps, options: Options): OperatorMail {
       const { local, domain: toDomain, text } = to.address;
       const names = mail.targets.flatMap((target) => (target.kind === 'operator' ? [target.name] : []));
       const submission: Submission = {
+        ...SUBMISSION_DEFAULTS,
         from: { name: 'Postrider', address: `postmaster@${domain}` },
         fromDomain: domain,
         recipients: [{ name: '', address: `${local}@${toDomain}`, domain: toDomain, kind: 'To' }],
-        replyTo: [],
         subject: `[${names.join(', ')}] ${subjectOf(read)}`.trim(),
         body: {
           kind: 'text',
           text: `Mail for ${names.join(' and ')} came in from ${mail.ip}, envelope sender <${mail.from ?? ''}>. It is attached as it arrived.\n`,
         },
-        tags: [],
         headers: [['Auto-Submitted', 'auto-generated']],
         // Not message/rfc822, which must not be encoded (RFC 2046 §5.2.1).
         attachments: [
@@ -96,11 +88,6 @@ export function createOperatorMail(deps: Deps, options: Options): OperatorMail {
             contentId: null,
           },
         ],
-        metadata: {},
-        sendAt: null,
-        expiresAt: null,
-        lane: 'normal',
-        sandbox: null,
         keepContent: false,
       };
       const fingerprint = createHash('sha256').update(text).update(mail.bytes).digest();

@@ -12,7 +12,12 @@ import { createSystemRandom } from '../../lib/random.ts';
 import type { MessageId } from '../../model/message.ts';
 import { soleLease } from '../../model/node.ts';
 import type { QuotaLimits } from '../../model/quota.ts';
-import type { Caller, RawSubmission, Submission } from '../../model/submission.ts';
+import {
+  type RawSubmission,
+  SUBMISSION_DEFAULTS,
+  type Submission,
+  sendingCaller,
+} from '../../model/submission.ts';
 import type { FailStoreWrites } from '../../store/sqlite/engine/protocol.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import { createQueue, QUEUE_DEFAULTS } from '../queue/queue.ts';
@@ -26,17 +31,11 @@ afterEach(async () => {
   for (const end of ends.splice(0)) await end();
 });
 
-const CALLER: Caller = {
-  tokenId: 'token',
-  owner: 'owner',
-  domains: ['example.com'],
-  scopes: new Set(['email:send']),
-  sandbox: false,
-  rateLimit: null,
-};
+const CALLER = { ...sendingCaller('token', ['example.com']), owner: 'owner' };
 
 function submission(to: readonly string[] = ['b@example.net'], more: Partial<Submission> = {}): Submission {
   return {
+    ...SUBMISSION_DEFAULTS,
     from: { name: '', address: 'a@example.com' },
     fromDomain: 'example.com',
     recipients: to.map((address) => ({
@@ -45,17 +44,8 @@ function submission(to: readonly string[] = ['b@example.net'], more: Partial<Sub
       domain: address.slice(address.indexOf('@') + 1),
       kind: 'To',
     })),
-    replyTo: [],
     subject: 'S',
     body: { kind: 'text', text: 'Hello' },
-    tags: [],
-    headers: [],
-    attachments: [],
-    metadata: {},
-    sendAt: null,
-    expiresAt: null,
-    lane: 'normal',
-    sandbox: null,
     ...more,
   };
 }

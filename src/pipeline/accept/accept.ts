@@ -19,7 +19,7 @@ import type { MessageId } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
 import { offersUnsubscribe, type PersonalOptions, type PersonalSettings } from '../../model/personal.ts';
 import type { QuotaLimits } from '../../model/quota.ts';
-import type { Caller, RawSubmission, Submission } from '../../model/submission.ts';
+import { type Caller, type RawSubmission, type Submission, sendingCaller } from '../../model/submission.ts';
 import type { Suppression } from '../../model/suppression.ts';
 import { suppressedRecipients, suppressionText } from '../../policy/suppressions/suppressions.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
@@ -124,14 +124,7 @@ export interface NoticeAcceptance {
 }
 
 /** The caller of notices. */
-export const NOTICE_CALLER: Caller = {
-  tokenId: 'notices',
-  owner: 'notices',
-  domains: ['*'],
-  scopes: new Set(['email:send']),
-  sandbox: false,
-  rateLimit: null,
-};
+export const NOTICE_CALLER = sendingCaller('notices');
 
 /** Finds whose keys sign: the registered domain that covers `fromDomain` for this caller, or the refusal. */
 export interface SenderDomains {

@@ -3,7 +3,13 @@ import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import type { MessageId, SandboxResult } from '../../model/message.ts';
 import type { PersonalSettings } from '../../model/personal.ts';
-import type { Caller, RawSubmission, Submission } from '../../model/submission.ts';
+import {
+  type Caller,
+  type RawSubmission,
+  SUBMISSION_DEFAULTS,
+  type Submission,
+  sendingCaller,
+} from '../../model/submission.ts';
 import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
 import { chargedRecipients } from './commit-messages.ts';
 import { newMessage, type SimulatedMail } from './new-message.ts';
@@ -16,16 +22,10 @@ const NOW = 1_800_000_000_000;
 const ID = '01990000-0000-7000-8000-000000000001' as MessageId;
 const random = createSystemRandom();
 
-const CALLER: Caller = {
-  tokenId: 'token',
-  owner: 'owner',
-  domains: ['example.com'],
-  scopes: new Set(['email:send']),
-  sandbox: false,
-  rateLimit: null,
-};
+const CALLER = { ...sendingCaller('token', ['example.com']), owner: 'owner' };
 
 const SUBMISSION: Submission = {
+  ...SUBMISSION_DEFAULTS,
   from: { name: '', address: 'a@example.com' },
   fromDomain: 'example.com',
   recipients: [
@@ -33,17 +33,9 @@ const SUBMISSION: Submission = {
     { name: '', address: 'bounced+x@simulator.test', domain: 'simulator.test', kind: 'BCC' },
     { name: '', address: 'suppressed@simulator.test', domain: 'simulator.test', kind: 'CC' },
   ],
-  replyTo: [],
   subject: 'S',
   body: { kind: 'text', text: 'x' },
   tags: ['t'],
-  headers: [],
-  attachments: [],
-  metadata: {},
-  sendAt: null,
-  expiresAt: null,
-  lane: 'normal',
-  sandbox: null,
 };
 
 const COMPOSED = { bytes: Buffer.from('Subject: S\r\n\r\nx\r\n'), bodyOffset: 14, needsSmtpUtf8: false };

@@ -5,7 +5,7 @@
  * come out in that order; the sender domain, sizes and suppressions are acceptance's to judge, not this file's.
  */
 import { ERRORS, type Problem } from '../../../lib/errors.ts';
-import type { Submission } from '../../../model/submission.ts';
+import { SUBMISSION_DEFAULTS, type Submission } from '../../../model/submission.ts';
 import { bodyText, jsonProblem, parseJsonObject } from '../body/json-body.ts';
 import { type JsonObject, readProperties } from '../body/json-properties.ts';
 import { createProblemList, inFieldOrder, pointerSegment } from '../body/problem-list.ts';
@@ -166,20 +166,12 @@ function byName(values: unknown[]): Fields {
 /** A submission before reading: absent members stay like this. */
 function newDraft(): Draft {
   return {
+    ...SUBMISSION_DEFAULTS,
     from: null,
     fromDomain: '',
     recipients: [],
-    replyTo: [],
     subject: null,
     body: null,
-    tags: [],
-    headers: [],
-    attachments: [],
-    metadata: {},
-    sendAt: null,
-    expiresAt: null,
-    lane: 'normal',
-    sandbox: null,
   };
 }
 
