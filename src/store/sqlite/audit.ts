@@ -1,6 +1,6 @@
 /** Who changed what: entries by their ids, which are in the order of time. A count for each line keeps its room small. */
 import type { AuditEntry } from '../../model/audit.ts';
-import { createFilter } from './engine/filter.ts';
+import { newestById } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
 import { record } from './engine/record.ts';
 
@@ -16,9 +16,6 @@ const ENTRY = record<AuditEntry>({
   ip: 'plain',
 });
 
-/** Above every id: ids are of digits and small letters. */
-const AFTER_ALL_IDS = '~';
-
 export const addAudit = write('addAudit', 'by key', { synced: true }, ({ db }, params) => {
   const { entry, maxPerLine, maxRecentPerLine, recentSince } = params;
   db.insert('audit', ENTRY.row(entry), 'ON CONFLICT DO NOTHING');
@@ -31,26 +28,23 @@ export const addAudit = write('addAudit', 'by key', { synced: true }, ({ db }, p
 });
 
 export const listAudit = read('listAudit', 'measured', (db, params) => {
-  const { beforeId = AFTER_ALL_IDS, limit, look } = params;
-  const end = db.get<{ id: string }>(
-    'SELECT id FROM audit WHERE id < ? ORDER BY id DESC LIMIT 1 OFFSET ?',
-    beforeId,
-    look - 1,
-  )?.id;
-  const filter = createFilter();
-  filter.when('id < ?', beforeId);
-  filter.when('id >= ?', end);
-  filter.oneOf('operation', params.operation === undefined ? undefined : [params.operation]);
-  filter.when('? IN (who_id, who_name)', params.who);
-  filter.when('at >= ?', params.since);
-  filter.when('at < ?', params.until);
-  // The condition on ids bounds the search: no other index may be taken.
-  const rows = db.all<{ id: string }>(
-    `SELECT ${ENTRY.columns} FROM audit INDEXED BY sqlite_autoindex_audit_1 ${filter.where()} ORDER BY id DESC LIMIT ?`,
-    ...filter.values(),
-    limit,
+  const { rows, nextId } = newestById(
+    db,
+    {
+      columns: ENTRY.columns,
+      table: 'audit',
+      // The condition on ids bounds the search: no other index may be taken.
+      from: 'audit INDEXED BY sqlite_autoindex_audit_1',
+      narrow(filter) {
+        filter.when('operation = ?', params.operation);
+        filter.when('? IN (who_id, who_name)', params.who);
+        filter.when('at >= ?', params.since);
+        filter.when('at < ?', params.until);
+      },
+    },
+    params,
   );
-  return { entries: rows.map(ENTRY.value), nextId: (rows.length === limit ? rows.at(-1)?.id : end) ?? null };
+  return { entries: rows.map(ENTRY.value), nextId };
 });
 
 export const purgeAudit = write('purgeAudit', 'as asked', { portion: true }, ({ db }, { before, limit }) => {

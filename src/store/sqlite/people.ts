@@ -4,6 +4,7 @@
  */
 import type { Person, PersonSession } from '../../model/person.ts';
 import type { Connection } from './engine/connection.ts';
+import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
 import { record } from './engine/record.ts';
 
@@ -29,9 +30,6 @@ const SESSION = record<PersonSession>({
   userAgent: 'plain',
   ip: 'plain',
 });
-
-/** Above every id: ids are of digits and small letters. */
-const AFTER_ALL_IDS = '~';
 
 export const addPerson = write('addPerson', 'small', { synced: true }, ({ db }, { person, maxPeople }) => {
   const there = getPerson(db, { email: person.email });

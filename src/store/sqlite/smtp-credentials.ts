@@ -2,10 +2,10 @@
 import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import { createFilter } from './engine/filter.ts';
 import { mergedRows, type Ranges } from './engine/merged.ts';
+import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
 import { record } from './engine/record.ts';
 import { isMakerGone } from './makers.ts';
-import { AFTER_ALL_IDS } from './tokens.ts';
 
 const CREDENTIAL = record<SmtpCredential>({
   id: 'plain',

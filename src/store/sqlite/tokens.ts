@@ -3,7 +3,7 @@
  * keeps its first time; a list for some domains never contains a token that can use others.
  */
 import type { Token } from '../../model/token.ts';
-import { createFilter } from './engine/filter.ts';
+import { newestById } from './engine/newest-by-id.ts';
 import { type ResultOf, read, write } from './engine/operation.ts';
 import { record } from './engine/record.ts';
 import { isMakerGone } from './makers.ts';
@@ -46,33 +46,23 @@ export const getToken = read('getToken', 'by key', (db, params) => {
   return row === undefined ? null : TOKEN.value(row);
 });
 
-/** Greater than every id: ids consist of digits and small letters. */
-export const AFTER_ALL_IDS = '~';
-
 /** Tokens all of whose domains are among the given ones, newest first. */
 export const listTokens = read('listTokens', 'measured', (db, params) => {
-  const { domains, beforeId = AFTER_ALL_IDS, limit, look } = params;
-  const end =
-    domains === undefined
-      ? undefined
-      : db.get<{ id: string }>(
-          'SELECT id FROM token WHERE id < ? ORDER BY id DESC LIMIT 1 OFFSET ?',
-          beforeId,
-          look - 1,
-        )?.id;
-  const filter = createFilter();
-  filter.when('id < ?', beforeId);
-  filter.when('id >= ?', end);
-  filter.when(
-    'NOT EXISTS (SELECT value FROM json_each(domains) EXCEPT SELECT value FROM json_each(?))',
-    domains === undefined ? undefined : JSON.stringify(domains),
+  const domains = params.domains === undefined ? undefined : JSON.stringify(params.domains);
+  const { rows, nextId } = newestById(
+    db,
+    {
+      columns: TOKEN.columns,
+      table: 'token',
+      narrow: (filter) =>
+        filter.when(
+          'NOT EXISTS (SELECT value FROM json_each(domains) EXCEPT SELECT value FROM json_each(?))',
+          domains,
+        ),
+    },
+    { ...params, look: domains === undefined ? undefined : params.look },
   );
-  const rows = db.all<{ id: string }>(
-    `SELECT ${TOKEN.columns} FROM token ${filter.where()} ORDER BY id DESC LIMIT ?`,
-    ...filter.values(),
-    limit,
-  );
-  return { tokens: rows.map(TOKEN.value), nextId: (rows.length === limit ? rows.at(-1)?.id : end) ?? null };
+  return { tokens: rows.map(TOKEN.value), nextId };
 });
 
 /** Sets revokedAt once; false if there is no such token. */
