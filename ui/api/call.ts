@@ -66,6 +66,19 @@ export async function call<Answer>(method: Method, path: string, options: CallOp
   return (await answer.json()) as Answer;
 }
 
+/** Every item of a list, a page after the other; of a very long one the first `maxPages` hundreds. */
+export async function everyItem<Item>(path: string, maxPages: number, signal?: AbortSignal) {
+  const found: Item[] = [];
+  let after: string | null | undefined;
+  for (let pages = 0; pages < maxPages && after !== null; pages += 1) {
+    const query = { Limit: 100, After: after };
+    const page = await call<{ Items: Item[]; NextCursor: string | null }>('GET', path, { query, signal });
+    found.push(...page.Items);
+    after = page.NextCursor;
+  }
+  return found;
+}
+
 /** A text answer. */
 export async function text(path: string, options: CallOptions = {}): Promise<string> {
   return (await open('GET', path, options)).text();

@@ -1,13 +1,7 @@
 /** Captured mail as the inbox asks for it: one function an operation, and the names under which answers are kept. */
-import type {
-  CaptureDetail,
-  CaptureList,
-  CaptureSummary,
-  Inbox,
-  InboxList,
-} from '../../src/client/api-types.ts';
+import type { CaptureDetail, CaptureList, CaptureSummary, Inbox } from '../../src/client/api-types.ts';
 import type { LiveSource } from '../components/live-list.ts';
-import { call, open, type Query, text, urlOf } from './call.ts';
+import { call, everyItem, open, type Query, text, urlOf } from './call.ts';
 import { followStream } from './stream.ts';
 
 /** What narrows the list: query parameters of `GET /sandbox/messages`. */
@@ -40,19 +34,8 @@ export function captureSource(filters: Filters): LiveSource<CaptureSummary> {
 export const captureId = ({ ID }: CaptureSummary): string => ID;
 
 /** By name; the first 500. */
-export async function listInboxes(signal?: AbortSignal): Promise<readonly Inbox[]> {
-  const found: Inbox[] = [];
-  let after: string | undefined;
-  for (let pages = 0; pages < MAX_INBOX_PAGES; pages += 1) {
-    const page = await call<InboxList>('GET', '/sandbox/inboxes', {
-      query: { Limit: 100, After: after },
-      signal,
-    });
-    found.push(...page.Items);
-    if (page.NextCursor === null) break;
-    after = page.NextCursor;
-  }
-  return found;
+export function listInboxes(signal?: AbortSignal): Promise<readonly Inbox[]> {
+  return everyItem('/sandbox/inboxes', MAX_INBOX_PAGES, signal);
 }
 
 export function getCapture(id: string, signal?: AbortSignal): Promise<CaptureDetail> {

@@ -5,11 +5,10 @@ import type {
   MessageSummary,
   MessageWithContents,
   RetryAnswer,
-  Timeline,
   TimelineEntry,
 } from '../../src/client/api-types.ts';
 import type { LiveSource } from '../components/live-list.ts';
-import { ApiError, call, type Query, text, urlOf } from './call.ts';
+import { ApiError, call, everyItem, type Query, text, urlOf } from './call.ts';
 import { followStream } from './stream.ts';
 
 const part = encodeURIComponent;
@@ -49,19 +48,8 @@ export function getMessage(id: string, signal?: AbortSignal): Promise<MessageWit
 }
 
 /** What happened, oldest first; of very long ones the beginning. */
-export async function getTimeline(id: string, signal?: AbortSignal): Promise<readonly TimelineEntry[]> {
-  const found: TimelineEntry[] = [];
-  let after: string | undefined;
-  for (let pages = 0; pages < MAX_TIMELINE_PAGES; pages += 1) {
-    const page = await call<Timeline>('GET', `/email/${part(id)}/events`, {
-      query: { Limit: 100, After: after },
-      signal,
-    });
-    found.push(...page.Items);
-    if (page.NextCursor === null) break;
-    after = page.NextCursor;
-  }
-  return found;
+export function getTimeline(id: string, signal?: AbortSignal): Promise<readonly TimelineEntry[]> {
+  return everyItem(`/email/${part(id)}/events`, MAX_TIMELINE_PAGES, signal);
 }
 
 /** Calls back with every event of one message, and when the connection has begun anew. */

@@ -9,6 +9,7 @@ import { captureId, listInboxes } from '../../api/captures.ts';
 import { KeysHelp } from '../../components/keys-help.tsx';
 import { TWO_PANES, useMedia } from '../../components/media.ts';
 import { OfflineBanner } from '../../components/offline-banner.tsx';
+import { useCursor } from '../../components/use-cursor.ts';
 import { useKeys } from '../../components/use-keys.ts';
 import { type RowsHandle, VirtualRows } from '../../components/virtual-rows.tsx';
 import { CaptureRow, ROW_PX } from './capture-row.tsx';
@@ -52,8 +53,6 @@ export function InboxPlace() {
     refetchOnWindowFocus: true,
   });
   const [selected, setSelected] = useState(NONE);
-  const [walked, setCursor] = useState<string | null>(null);
-  const cursorId = openId ?? walked;
   const rows = useRef<RowsHandle>(null);
   const search = useRef<HTMLInputElement>(null);
   const mail = useRef<HTMLElement>(null);
@@ -73,15 +72,10 @@ export function InboxPlace() {
       return next;
     });
   }, []);
-  const step = (by: number): void => {
-    const at = items.findIndex((item) => item.ID === cursorId);
-    const index = at === -1 ? (by > 0 ? 0 : -1) : at + by;
-    const next = items[index];
-    if (next === undefined) return;
-    rows.current?.reveal(index);
-    setCursor(next.ID);
-    if (twoPanes || openId !== null) void goTo(next.ID);
-  };
+  const { cursorId, step } = useCursor({
+    ...{ items, idOf: captureId, openId, rows },
+    onStep: (id) => (twoPanes || openId !== null) && void goTo(id),
+  });
   /** What a key acts on: the selection, else the mail where the reader is. */
   const chosen = (): readonly string[] => {
     if (selected.size > 0) return items.filter((item) => selected.has(item.ID)).map((item) => item.ID);

@@ -13,6 +13,7 @@ import { useMedia } from '../../components/media.ts';
 import { Notice } from '../../components/notice.tsx';
 import { OfflineBanner } from '../../components/offline-banner.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
+import { useCursor } from '../../components/use-cursor.ts';
 import { useKeys } from '../../components/use-keys.ts';
 import { useLiveList } from '../../components/use-live-list.ts';
 import { type RowsHandle, VirtualRows } from '../../components/virtual-rows.tsx';
@@ -44,8 +45,6 @@ export function MessagesPlace() {
   const { items } = list;
   const isTable = beside && openId === null;
   const rowPx = isTable ? TABLE_PX : LINES_PX;
-  const [walked, setCursor] = useState<string | null>(null);
-  const cursorId = openId ?? walked;
   const rows = useRef<RowsHandle>(null);
   const box = useRef<HTMLInputElement>(null);
   const [showsKeys, setShowsKeys] = useState(false);
@@ -74,15 +73,10 @@ export function MessagesPlace() {
   }, [messageId, navigate]);
   const onMore = useCallback(() => live?.loadMore(), [live]);
   const onSight = useCallback((index: number) => live?.look(index), [live]);
-  const step = (by: number): void => {
-    const at = items.findIndex((item) => item.MessageID === cursorId);
-    const index = at === -1 ? (by > 0 ? 0 : -1) : at + by;
-    const next = items[index];
-    if (next === undefined) return;
-    rows.current?.reveal(index);
-    setCursor(next.MessageID);
-    if (openId !== null) void goTo(next.MessageID);
-  };
+  const { cursorId, step } = useCursor({
+    ...{ items, idOf: messageIdOf, openId, rows },
+    onStep: (id) => openId !== null && void goTo(id),
+  });
   useKeys({
     j: () => step(1),
     k: () => step(-1),

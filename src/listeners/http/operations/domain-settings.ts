@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { toALabelDomain } from '../../../mail/address.ts';
 import type { DomainSettings, DomainSettingsPatch } from '../../../model/domain.ts';
 import { count } from '../answer-schemas.ts';
+import { withoutUndefined } from '../operation.ts';
 
 /** A row; only its types are checked here. */
 function setting<Shown extends z.ZodType>(row: {
@@ -39,10 +40,7 @@ const DOMAIN_SETTINGS = {
     read: z
       .strictObject({ ContentDays: days(0), EventDays: days(1) })
       .transform(({ ContentDays, EventDays }) => ({
-        retention: {
-          ...(ContentDays === undefined ? {} : { contentDays: ContentDays }),
-          ...(EventDays === undefined ? {} : { eventDays: EventDays }),
-        },
+        retention: withoutUndefined({ contentDays: ContentDays, eventDays: EventDays }),
       })),
     shown: z
       .object({ ContentDays: count.nullable(), EventDays: count.nullable() })
@@ -68,11 +66,7 @@ const DOMAIN_SETTINGS = {
     read: z
       .strictObject({ PerMinute: recipients, PerHour: recipients, PerDay: recipients })
       .transform(({ PerMinute, PerHour, PerDay }) => ({
-        quota: {
-          ...(PerMinute === undefined ? {} : { minute: PerMinute }),
-          ...(PerHour === undefined ? {} : { hour: PerHour }),
-          ...(PerDay === undefined ? {} : { day: PerDay }),
-        },
+        quota: withoutUndefined({ minute: PerMinute, hour: PerHour, day: PerDay }),
       })),
     shown: z
       .object({ PerMinute: count.nullable(), PerHour: count.nullable(), PerDay: count.nullable() })
@@ -91,10 +85,7 @@ const DOMAIN_SETTINGS = {
     read: z
       .strictObject({ Opens: z.boolean().optional(), Clicks: z.boolean().optional() })
       .transform(({ Opens, Clicks }) => ({
-        tracking: {
-          ...(Opens === undefined ? {} : { opens: Opens }),
-          ...(Clicks === undefined ? {} : { clicks: Clicks }),
-        },
+        tracking: withoutUndefined({ opens: Opens, clicks: Clicks }),
       })),
     shown: z.object({ Opens: z.boolean(), Clicks: z.boolean() }),
     show: ({ tracking }) => ({ Opens: tracking.opens, Clicks: tracking.clicks }),

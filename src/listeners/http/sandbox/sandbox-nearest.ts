@@ -6,6 +6,7 @@ import { AppError } from '../../../lib/errors.ts';
 import { foldText } from '../../../model/search-text.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
+import { withoutUndefined } from '../operation.ts';
 import { isoTime } from '../route.ts';
 import { type CaptureFilters, toCaptureSummary } from './sandbox-search.ts';
 
@@ -24,8 +25,7 @@ const MAX_SUBJECT_CHARS = 60;
 export function createNearestCaptures(store: Pick<Store, 'findCaptures'>): NearestCaptures {
   return async (domains, filters, seconds) => {
     const { inbox, to } = filters.stored;
-    const where = { ...(inbox === undefined ? {} : { inbox }), ...(to === undefined ? {} : { to }) };
-    const there = await newest({ ...domains, ...where }, COUNTED);
+    const there = await newest({ ...domains, ...withoutUndefined({ inbox, to }) }, COUNTED);
     const placed = inbox !== undefined || to !== undefined;
     const elsewhere = there.length === 0 && placed ? await newest(domains, SHOWN) : [];
     const near = there.length > 0 ? there : elsewhere;
