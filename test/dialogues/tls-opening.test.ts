@@ -319,6 +319,17 @@ it.each(['no offer of STARTTLS', 'a refusal of STARTTLS'] as const)(
   },
 );
 
+/** A host whose TLS works, an opener that knows nothing of it, and what is kept of it across restarts. */
+async function healthyHost() {
+  const mx = await startScriptedMx(HEALTHY);
+  open.push(mx);
+  const clock = createVirtualClock();
+  const facts = createEgressFacts(clock);
+  const tried = opener(clock, facts.fresh());
+  const at = endpoint(mx.port, OPPORTUNISTIC);
+  return { mx, clock, facts, tried, at };
+}
+
 it('a host whose handshake failed twice in a row is spoken to in the clear for a day, and no longer', async () => {
   const mx = await startScriptedMx([
     ...Array.from({ length: 3 }, () => FAULTS['garbage in the handshake']),
@@ -340,12 +351,7 @@ it('a host whose handshake failed twice in a row is spoken to in the clear for a
 });
 
 it('a host whose sessions under TLS end before the first answer is spoken to in the clear for an hour', async () => {
-  const mx = await startScriptedMx(HEALTHY);
-  open.push(mx);
-  const clock = createVirtualClock();
-  const facts = createEgressFacts(clock);
-  const tried = opener(clock, facts.fresh());
-  const at = endpoint(mx.port, OPPORTUNISTIC);
+  const { mx, clock, facts, tried, at } = await healthyHost();
   tried.firstUnderTls(at, 'mail: the server closed the connection');
   // One fault is none.
   expect(await tried.how(mx.port)).toBe('TLSv1.3');
@@ -365,12 +371,7 @@ it('a host whose sessions under TLS end before the first answer is spoken to in 
 });
 
 it('a host that answered messages under TLS in the last week gets none in the clear until its sessions ended for twelve hours', async () => {
-  const mx = await startScriptedMx(HEALTHY);
-  open.push(mx);
-  const clock = createVirtualClock();
-  const facts = createEgressFacts(clock);
-  const tried = opener(clock, facts.fresh());
-  const at = endpoint(mx.port, OPPORTUNISTIC);
+  const { mx, clock, facts, tried, at } = await healthyHost();
   tried.firstUnderTls(at, null);
   const die = async (attempt: typeof tried) => {
     for (let times = 0; times < 3; times += 1) {
