@@ -11,16 +11,10 @@ import { blockingReason, type FinalOutcome, signalOf } from '../../../policy/sup
 import type { EventDetail, NewEvent } from '../../../store/topics/events.ts';
 import type { Settlement } from '../../../store/topics/queue.ts';
 import { NO_TIME_LEFT, type RetrySchedule } from '../../queue/retry-schedule.ts';
-import {
-  type Category,
-  categoryFacts,
-  isCategory,
-  pascalCase,
-  SUPPRESSING,
-} from './classifier/categories.ts';
-import { replyShape } from './classifier/shape.ts';
+import { type Category, categoryFacts, isCategory, SUPPRESSING } from './classifier/categories.ts';
 import { isProbablyInvalid, isRecipientStage, type Stage, type Verdict } from './classifier/verdict.ts';
 import type { AttemptFacts, Outcome, ReplyFacts } from './outcome.ts';
+import { bounceOf, causeOf, factsDetail, MAX_TEXT, replyColumns, replyText } from './reply-record.ts';
 
 const MINUTE = 60_000;
 /** Webhooks get repeated deferrals of one recipient at most this often. */
@@ -29,7 +23,6 @@ const HELD_RECHECK_MS = MINUTE;
 const SECOND_LOOK_MS = 5 * MINUTE;
 const LOOP_LOOK_MS = 60 * MINUTE;
 const UNKNOWN_WAIT_MS = { critical: MINUTE, normal: 10 * MINUTE, bulk: 10 * MINUTE } as const;
-const MAX_TEXT = 512;
 /** `450 4.2.2 …` as `replyText` writes it. */
 const ENHANCED = /^[245]\d\d ([245]\.\d{1,3}\.\d{1,3})\b/;
 
@@ -391,70 +384,4 @@ export function createSettlementRules({
   function event(kind: NewEvent['kind'], at: number, detail: EventDetail, notify = true): NewEvent {
     return { id: uuidv7(clock, random), kind, at, detail, notify };
   }
-}
-
-/** `550 5.1.1 No such user` as one line. */
-export function replyText({ code, enhanced, text }: ReplyFacts): string {
-  // The text of a remote's reply contains its enhanced code; our own texts do not.
-  const said = enhanced === null || text.startsWith(enhanced) ? text : `${enhanced} ${text}`;
-  return `${code} ${said}`.trim();
-}
-
-function replyColumns(reply: ReplyFacts | null, detail?: string): { lastCode?: number; lastReply?: string } {
-  if (reply !== null) return { lastCode: reply.code, lastReply: replyText(reply).slice(0, MAX_TEXT) };
-  return detail === undefined ? {} : { lastCode: 0, lastReply: detail.slice(0, MAX_TEXT) };
-}
-
-/**
- * The group of recipients that share this problem (of the path, the sender domain, the recipient domain or the
- * message). A problem of one recipient's mailbox belongs to no group, and simulated results have no cause.
- */
-function causeOf(
-  delivery: ClaimedDelivery,
-  verdict: { category: Category; scope: Bounce['Scope'] },
-  reply: ReplyFacts | null,
-  detail: string,
-): Pick<Settlement, 'cause'> {
-  if (delivery.sandbox !== null || verdict.scope === 'recipient') return {};
-  const said = reply === null ? detail : replyText(reply);
-  return {
-    cause: {
-      category: verdict.category,
-      scope: verdict.scope,
-      site: delivery.recipientDomain,
-      senderDomain: verdict.scope === 'path' || verdict.scope === 'domain' ? '' : delivery.senderDomain,
-      shape: replyShape(said),
-      reply: said.slice(0, MAX_TEXT),
-    },
-  };
-}
-
-function factsDetail(facts: AttemptFacts, reply: ReplyFacts | null): EventDetail {
-  return {
-    ...(facts.remoteMta === '' ? {} : { remoteMta: facts.remoteMta }),
-    ...(facts.conversation === '' ? {} : { conversation: facts.conversation }),
-    ...(facts.tls === '' ? {} : { tls: facts.tls }),
-    ...(facts.durationMs === 0 ? {} : { durationMs: Math.round(facts.durationMs) }),
-    ...(reply === null ? {} : { reply: replyText(reply).slice(0, MAX_TEXT) }),
-  };
-}
-
-function bounceOf(
-  type: Bounce['Type'],
-  category: Category,
-  scope: Bounce['Scope'],
-  reply: ReplyFacts | null,
-  detail: string,
-  facts: AttemptFacts,
-): Bounce {
-  return {
-    Type: type,
-    Class: pascalCase(category),
-    Scope: scope,
-    Phase: 'Session',
-    SmtpCode: reply?.code ?? 0,
-    EnhancedCode: reply?.enhanced ?? '',
-    Diagnostic: (reply === null ? detail : replyText(reply)).slice(0, MAX_TEXT),
-    RemoteMta: facts.remoteMta,
-  };
 }

@@ -1,0 +1,85 @@
+/**
+ * What is stored of a reply and its attempt: the columns of the recipient, the parts of an event, and the cause that the
+ * failure is counted under. Texts of other servers are cut to 512 characters.
+ */
+import type { Bounce } from '../../../model/bounce.ts';
+import type { ClaimedDelivery } from '../../../model/delivery.ts';
+import type { EventDetail } from '../../../store/topics/events.ts';
+import type { Settlement } from '../../../store/topics/queue.ts';
+import { type Category, pascalCase } from './classifier/categories.ts';
+import { replyShape } from './classifier/shape.ts';
+import type { AttemptFacts, ReplyFacts } from './outcome.ts';
+
+export const MAX_TEXT = 512;
+
+/** `550 5.1.1 No such user` as one line. */
+export function replyText({ code, enhanced, text }: ReplyFacts): string {
+  // The text of a remote's reply contains its enhanced code; our own texts do not.
+  const said = enhanced === null || text.startsWith(enhanced) ? text : `${enhanced} ${text}`;
+  return `${code} ${said}`.trim();
+}
+
+/** The last answer, as the recipient's row has it; `detail` where nobody answered. */
+export function replyColumns(
+  reply: ReplyFacts | null,
+  detail?: string,
+): { lastCode?: number; lastReply?: string } {
+  if (reply !== null) return { lastCode: reply.code, lastReply: replyText(reply).slice(0, MAX_TEXT) };
+  return detail === undefined ? {} : { lastCode: 0, lastReply: detail.slice(0, MAX_TEXT) };
+}
+
+/**
+ * The group of recipients that share this problem (of the path, the sender domain, the recipient domain or the
+ * message). A problem of one recipient's mailbox belongs to no group, and simulated results have no cause.
+ */
+export function causeOf(
+  delivery: ClaimedDelivery,
+  verdict: { category: Category; scope: Bounce['Scope'] },
+  reply: ReplyFacts | null,
+  detail: string,
+): Pick<Settlement, 'cause'> {
+  if (delivery.sandbox !== null || verdict.scope === 'recipient') return {};
+  const said = reply === null ? detail : replyText(reply);
+  return {
+    cause: {
+      category: verdict.category,
+      scope: verdict.scope,
+      site: delivery.recipientDomain,
+      senderDomain: verdict.scope === 'path' || verdict.scope === 'domain' ? '' : delivery.senderDomain,
+      shape: replyShape(said),
+      reply: said.slice(0, MAX_TEXT),
+    },
+  };
+}
+
+/** What an event says of the attempt. */
+export function factsDetail(facts: AttemptFacts, reply: ReplyFacts | null): EventDetail {
+  return {
+    ...(facts.remoteMta === '' ? {} : { remoteMta: facts.remoteMta }),
+    ...(facts.conversation === '' ? {} : { conversation: facts.conversation }),
+    ...(facts.tls === '' ? {} : { tls: facts.tls }),
+    ...(facts.durationMs === 0 ? {} : { durationMs: Math.round(facts.durationMs) }),
+    ...(reply === null ? {} : { reply: replyText(reply).slice(0, MAX_TEXT) }),
+  };
+}
+
+/** The bounce of an event, as webhooks show it. */
+export function bounceOf(
+  type: Bounce['Type'],
+  category: Category,
+  scope: Bounce['Scope'],
+  reply: ReplyFacts | null,
+  detail: string,
+  facts: AttemptFacts,
+): Bounce {
+  return {
+    Type: type,
+    Class: pascalCase(category),
+    Scope: scope,
+    Phase: 'Session',
+    SmtpCode: reply?.code ?? 0,
+    EnhancedCode: reply?.enhanced ?? '',
+    Diagnostic: (reply === null ? detail : replyText(reply)).slice(0, MAX_TEXT),
+    RemoteMta: facts.remoteMta,
+  };
+}
