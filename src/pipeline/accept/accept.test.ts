@@ -20,7 +20,8 @@ import {
 } from '../../model/submission.ts';
 import type { FailStoreWrites } from '../../store/sqlite/engine/protocol.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
-import { createQueue, QUEUE_DEFAULTS } from '../queue/queue.ts';
+import { createQueue } from '../queue/create-queue.ts';
+import { QUEUE_DEFAULTS } from '../queue/queue.ts';
 import { OPEN_GATE } from '../queue/test-items.ts';
 import { createAcceptance } from './accept.ts';
 import { createAcceptMetrics } from './accept-metrics.ts';

@@ -16,8 +16,9 @@ import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import { NO_FACTS } from '../deliver/outcome/outcome.ts';
 import { createSettlementRules, type SettlementRules } from '../deliver/outcome/settlement.ts';
+import { createQueue } from './create-queue.ts';
 import type { KeptBack } from './gate.ts';
-import { createQueue, QUEUE_DEFAULTS, type Queue, type QueueOptions, type Reservation } from './queue.ts';
+import { QUEUE_DEFAULTS, type Queue, type QueueOptions, type Reservation } from './queue.ts';
 import type { ReadyItem } from './ready-item.ts';
 import { createRetrySchedule, NO_TIME_LEFT } from './retry-schedule.ts';
 

@@ -1,0 +1,440 @@
+/**
+ * Makes the running half of the queue: fills the bounded window from the store (claims.ts), hands rows to delivery, and
+ * stores their outcomes (settler.ts). Given a store, a clock and a function that names the site of a recipient.
+ * Every row in the window is leased to this node's epoch and leaves memory only when its outcome, or its return to the
+ * store, is stored. While the store cannot write, no row is handed out, because a success that cannot be recorded
+ * would become a duplicate. The regular sweep finds every due row; hints and wake-ups only make this faster.
+ */
+import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Random } from '../../lib/random.ts';
+import type { ClaimedDelivery } from '../../model/delivery.ts';
+import type { Lane } from '../../model/message.ts';
+import type { NodeLease } from '../../model/node.ts';
+import type { Store } from '../../store/store.ts';
+import type { Settlement } from '../../store/topics/queue.ts';
+import type { SuppressionChange } from '../../store/topics/suppressions.ts';
+import { createChanging } from './changing.ts';
+import { createClaims } from './claims.ts';
+import { dueQueuePages } from './due-pages.ts';
+import { createDueQueues, type QueueRef } from './due-queues.ts';
+import type { Gate, KeptBack, SiteQuestion } from './gate.ts';
+import { createLateSuppressions } from './late-suppressions.ts';
+import type { ExpirySettler, Queue, QueueOptions, Reservation, SuppressionSettler, Worker } from './queue.ts';
+import type { ReadyItem, SharedContent } from './ready-item.ts';
+import { createReadyWindow } from './ready-window.ts';
+import { LEAST_TIME_LEFT_MS, NO_TIME_LEFT } from './retry-schedule.ts';
+import { createSettler, SETTLE_RETRY_MS } from './settler.ts';
+import { createTally } from './tally.ts';
+
+interface Deps {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  node: NodeLease;
+  /** The result for a recipient may change; `regroup` is called then. */
+  siteOf(question: SiteQuestion): string;
+  expire: ExpirySettler;
+  suppressed: SuppressionSettler;
+  /** Rows for which it gives a reason stay in the store; those already in memory go back with the reason. */
+  gate: Gate;
+  /** Called when events were stored: webhook calls may be due. */
+  eventsStored(): void;
+  /** Tags that routes name: if they have changed, waiting rows are moved to other queues. Absent = unknown. */
+  routeTags?: readonly string[];
+}
+
+const ROW_OVERHEAD_BYTES = 1024;
+/** If more than this share of all rows is used, a site gets few, so that places are left for others. */
+const CROWDED_SHARE = 3 / 4;
+const CROWDED_ROWS = 32;
+/** Rows per transaction while they are moved to other queues. */
+const REFILE_ROWS = 2_000;
+/** Queues examined to find those of one site, and changed in one transaction. */
+const HURRIED_QUEUES = 20_000;
+const HURRIED_AT_ONCE = 10;
+/** The most rows of a site that sends this many per second. */
+const FAST_SITE_ROWS = 1024;
+
+export function createQueue(deps: Deps, options: QueueOptions): Queue {
+  const { store, clock, random, log, node, siteOf, expire, eventsStored, gate } = deps;
+  const { routeTags = null } = deps;
+  const window = createReadyWindow(options);
+  const due = createDueQueues(siteOfQueue);
+  let worker: Worker = { wake() {}, demand: () => options.maxRowsPerSite };
+  const reserved = { rows: 0, bytes: 0, at: createTally() };
+  /** Incremented whenever a reason not to send may have appeared; an item that was checked before is checked again. */
+  let gateChanges = 0;
+  const suppressions = createLateSuppressions(clock);
+  let deaf = (): void => {};
+  let running = false;
+  let storeTimer: Timer | null = null;
+  const settler = createSettler({
+    store,
+    clock,
+    log,
+    eventsStored,
+    left: leave,
+    resumed() {
+      for (const site of window.sites()) worker.wake(site);
+      claims.sweepSoon();
+    },
+  });
+  const claims = createClaims(
+    {
+      store,
+      clock,
+      random,
+      log,
+      node,
+      window,
+      due,
+      eventsStored,
+      reserved: () => reserved,
+      closed: (site) => settler.isPaused() || !node.valid || (site !== null && gate.site(site) !== null),
+      held: (queue) => gate.mail(questionOf(queue), queue.site) !== null,
+      urgent: gate.urgent,
+      allowance,
+      add(deliveries, sinceMs) {
+        const touched = new Set<string>();
+        // The content is read later, but its size counts from now on.
+        for (const delivery of deliveries)
+          touched.add(addRow(delivery, null, delivery.size + ROW_OVERHEAD_BYTES, sinceMs));
+        for (const site of touched) arrived(site);
+      },
+      wake: (site) => worker.wake(site),
+      expire: (delivery, now) => expire(delivery, now, gate.site(siteOf(delivery))?.reason ?? null),
+      expireHeld(now) {
+        for (const item of window.remove(({ delivery }) => delivery.expiresAt <= now))
+          void settle(item, expire(item.delivery, now, null));
+        // Items that were taken and wait for a connection are checked by the one that took them.
+        for (const site of window.sites()) worker.wake(site);
+      },
+    },
+    options,
+  );
+
+  const changes = createChanging(
+    { clock, window },
+    {
+      wake: (site) => worker.wake(site),
+      leave: (item) => leave(item, null),
+      arriving: claims.underWay,
+    },
+  );
+
+  return {
+    reserve,
+    unreserve,
+    admit,
+    wake(at) {
+      // A later time is found by a sweep before it comes.
+      if (at === undefined || at <= clock.now() + options.sweepMs) claims.sweepSoon();
+    },
+    stored(rows) {
+      const now = clock.now();
+      for (const row of rows) due.note(row, row.dueAt, now);
+      claims.look();
+    },
+    gateChanged(site) {
+      gateChanges += 1;
+      if (site !== undefined) {
+        arrived(site);
+        claims.refill(site);
+        return;
+      }
+      for (const each of window.sites()) worker.wake(each);
+      for (const each of [...due.sites()]) claims.refill(each);
+    },
+    changing: changes.changing,
+    async hurry(site) {
+      const ids: number[] = [];
+      const all = { dueBefore: Number.MAX_SAFE_INTEGER, most: HURRIED_QUEUES };
+      for await (const queues of dueQueuePages(store, all))
+        for (const queue of queues) if (siteOfQueue(queue) === site) ids.push(queue.queueId);
+      for (let at = 0; at < ids.length; at += HURRIED_AT_ONCE)
+        await store.hurry({ queueIds: ids.slice(at, at + HURRIED_AT_ONCE), now: clock.now() });
+      claims.sweepSoon();
+    },
+    mayGoOn,
+    onWork(wake, demand = () => options.maxRowsPerSite, throughput = () => 0) {
+      worker = { wake, demand, throughput };
+    },
+    take,
+    recordable,
+    fenced() {
+      gateChanges += 1;
+      for (const site of window.sites()) {
+        release(window.drain(site), clock.now(), null);
+        worker.wake(site);
+      }
+      claims.sweepSoon();
+    },
+    putBack(item) {
+      if (item.withdrawn) return;
+      item.underWay = false;
+      window.putBack(item);
+    },
+    settle,
+    giveBack: (item, dueAt, waitReason) => release([item], dueAt, waitReason),
+    waiting: (site) => window.waiting(site),
+    heldBy: (site) => window.held(site),
+    hasMail: (site) => window.held(site) > 0 || due.count(site) > 0,
+    regroup,
+    backlogged() {
+      if (settler.isPaused()) return 'outcomes cannot be stored';
+      return claims.queued() > options.highWaterMark ? `${claims.queued()} recipients are waiting` : null;
+    },
+    held() {
+      return { rows: window.rows(), bytes: window.bytes() };
+    },
+    items: window.items,
+    itemOf: window.itemOf,
+
+    async start() {
+      running = true;
+      deaf = store.onSuppressed(suppressedNow);
+      let reclaimed = 0;
+      for (let n = -1; n !== 0; reclaimed += n) {
+        n = await store.reclaim({ now: clock.now(), limit: 2000 });
+      }
+      if (reclaimed > 0) log.info({ rows: reclaimed }, 'took back what an earlier run held');
+      let moved = 0;
+      for (let more = routeTags !== null; more; ) {
+        const step = await store.refile({ tags: routeTags ?? [], limit: REFILE_ROWS });
+        moved += step.moved;
+        more = !step.done;
+      }
+      if (moved > 0) log.info({ rows: moved }, 'what waits goes by the tags that routes name now');
+      claims.start();
+    },
+
+    async stop(deadlineMs) {
+      running = false;
+      deaf();
+      storeTimer?.cancel();
+      await claims.stop();
+      settler.stop();
+      const until = clock.monotonicMs() + deadlineMs;
+      for (const site of window.sites()) release(window.drain(site), clock.now(), null);
+      while (window.rows() > 0 && clock.monotonicMs() < until) {
+        await new Promise<void>((resolve) => {
+          clock.setTimer(10, resolve);
+        });
+      }
+    },
+  };
+
+  // ── into the window ─────────────────────────────────────────────────────────────────────────────────────
+
+  function reserve(recipients: readonly SiteQuestion[], bytes: number): Reservation {
+    const share = Math.ceil(bytes / Math.max(1, recipients.length));
+    let rows = 0;
+    const sites = recipients.map((recipient) => {
+      const site = siteOf(recipient);
+      if (!fits(recipient, site, share)) return null;
+      rows += 1;
+      reserved.rows += 1;
+      reserved.bytes += share;
+      reserved.at.add(site, 1);
+      return site;
+    });
+    return { sites, rows, bytes: rows * share, sinceMs: clock.monotonicMs() };
+  }
+
+  function fits(recipient: SiteQuestion, site: string, bytes: number): boolean {
+    if (!running || settler.isPaused() || !node.valid || keptBack(recipient, site) !== null) return false;
+    // Rows of the same queue in the store would always be overtaken; fresh mail goes to its end.
+    const { lane, senderDomain } = recipient;
+    if (lane !== 'critical' && due.count(site) > 0) {
+      // If fresh mail kept the window full, due rows would never be claimed.
+      if (!claims.isLow(site) || due.has({ ...recipient, sandbox: recipient.sandbox !== null })) return false;
+    }
+    const promised = claims.promised();
+    const taken = {
+      rows: reserved.rows + promised.rows,
+      bytes: reserved.bytes + promised.bytes,
+      siteRows: reserved.at.of(site) + promised.at.of(site),
+    };
+    return window.hasRoom({ site, lane, senderDomain, siteRows: allowance(site) }, taken, bytes);
+  }
+
+  /** The rows that a site should hold, by what it can use soon and what other sites need. */
+  function allowance(site: string): number {
+    // Rows that do not fit are read back from the store, and all later mail waits behind them: a fast site holds about
+    // what it sends in a second, so that a burst stays in memory.
+    const quick = Math.min(FAST_SITE_ROWS, options.maxRows / 4, worker.throughput?.(site) ?? 0);
+    const most = Math.max(options.maxRowsPerSite, Math.floor(quick));
+    const useful = Math.max(1, Math.min(most, worker.demand(site)));
+    return window.rows() > CROWDED_SHARE * options.maxRows ? Math.min(useful, CROWDED_ROWS) : useful;
+  }
+
+  function unreserve({ sites, rows, bytes }: Reservation): void {
+    reserved.rows -= rows;
+    reserved.bytes -= bytes;
+    if (rows > 0) for (const site of sites) if (site !== null) reserved.at.add(site, -1);
+  }
+
+  function admit(
+    deliveries: readonly ClaimedDelivery[],
+    content: Uint8Array,
+    reservation: Reservation,
+  ): void {
+    unreserve(reservation);
+    const touched = new Set<string>();
+    const shared = { bytes: content, sharers: 0 };
+    for (const delivery of deliveries)
+      touched.add(addRow(delivery, shared, ROW_OVERHEAD_BYTES, reservation.sinceMs));
+    for (const site of touched) arrived(site);
+  }
+
+  /** Rows arrived, or the gate has changed. A site may close while a message is committed or rows are claimed. */
+  function arrived(site: string): void {
+    const closed = gate.site(site);
+    if (closed !== null) release(window.drain(site), clock.now(), closed.reason);
+    worker.wake(site);
+  }
+
+  function keptBack(mail: SiteQuestion, site: string): KeptBack | null {
+    return gate.site(site) ?? gate.mail(mail, site);
+  }
+
+  function addRow(
+    delivery: ClaimedDelivery,
+    content: SharedContent | null,
+    heldBytes: number,
+    sinceMs: number,
+  ): string {
+    const site = siteOf(delivery);
+    suppressions.note(delivery, sinceMs);
+    window.add({
+      delivery,
+      content,
+      site,
+      heldBytes,
+      redispatched: 0,
+      fresh: false,
+      underWay: false,
+      leaving: false,
+      withdrawn: false,
+      checked: -1,
+    });
+    return site;
+  }
+
+  /** The site depends only on whether a result is simulated, not on the result. */
+  function questionOf({ recipientDomain, senderDomain, lane, sandbox, routeKey }: QueueRef): SiteQuestion {
+    const question: SiteQuestion = {
+      recipientDomain,
+      senderDomain,
+      lane,
+      sandbox: sandbox ? 'deliver' : null,
+    };
+    return routeKey === undefined ? question : { ...question, routeKey };
+  }
+
+  function siteOfQueue(queue: QueueRef): string {
+    return siteOf(questionOf(queue));
+  }
+
+  function regroup(site: string): void {
+    for (const reached of window.regroup(site, ({ delivery }) => siteOf(delivery))) arrived(reached);
+    for (const reached of due.regroup(site)) {
+      if (gate.site(reached) !== null) worker.wake(reached);
+      else claims.refill(reached);
+    }
+  }
+
+  // ── out of the window ───────────────────────────────────────────────────────────────────────────────────
+
+  function take(site: string, lane?: Lane, admits?: (item: ReadyItem) => boolean): ReadyItem | null {
+    if (gate.site(site) !== null || !recordable()) return null;
+    for (;;) {
+      const item = window.take(site, lane ?? null, admits);
+      if (item === null || mayGoOn(item)) return item;
+    }
+  }
+
+  function mayGoOn(item: ReadyItem): boolean {
+    const { delivery, site } = item;
+    const now = clock.now();
+    const late = delivery.expiresAt - LEAST_TIME_LEFT_MS < now;
+    if (item.withdrawn) return false;
+    if (item.checked === gateChanges && !late) return true;
+    if (delivery.epoch !== node.epoch) {
+      release([item], now, null);
+      return false;
+    }
+    // It may have expired while it waited in memory, which the search for expired rows does not see.
+    const over = delivery.expiresAt <= now;
+    const ended = over ? expire(delivery, now, null) : deps.suppressed(delivery, now);
+    if (ended !== null) {
+      void settle(item, ended);
+      return false;
+    }
+    if (late) {
+      release([item], delivery.expiresAt, NO_TIME_LEFT);
+      return false;
+    }
+    const kept = keptBack(delivery, site);
+    if (kept === null) {
+      item.checked = gateChanges;
+      return true;
+    }
+    // With the same due time: it is sent as soon as nothing prevents it.
+    release([item], now, kept.reason);
+    return false;
+  }
+
+  function settle(item: ReadyItem, settlement: Settlement): Promise<void> {
+    if (item.withdrawn) return Promise.resolve();
+    item.leaving = true;
+    return settler.settle(item, settlement);
+  }
+
+  function release(items: readonly ReadyItem[], dueAt: number, waitReason: string | null): void {
+    const held = items.some(({ withdrawn }) => withdrawn) ? items.filter((one) => !one.withdrawn) : items;
+    for (const item of held) item.leaving = true;
+    settler.release(held, dueAt, waitReason);
+  }
+
+  function suppressedNow(made: readonly SuppressionChange[]): void {
+    const sinceMs = clock.monotonicMs();
+    suppressions.add(made);
+    const domains = new Set(made.map(({ senderDomain }) => senderDomain));
+    const touched = new Set<string>();
+    for (const item of window.items())
+      if (domains.has(item.delivery.senderDomain) && suppressions.note(item.delivery, sinceMs))
+        touched.add(item.site);
+    if (touched.size === 0) return;
+    gateChanges += 1;
+    for (const site of touched) worker.wake(site);
+  }
+
+  function leave(item: ReadyItem, dueAt: number | null): void {
+    window.done(item);
+    changes.left();
+    const { delivery } = item;
+    if (dueAt !== null) {
+      due.note({ ...delivery, sandbox: delivery.sandbox !== null }, dueAt, clock.now());
+      claims.look();
+    }
+    claims.refill(item.site);
+  }
+
+  function recordable(): boolean {
+    const can = !settler.isPaused() && node.valid && store.writable().ok;
+    if (!can) watchStore();
+    return can;
+  }
+
+  /** Items were refused because the store cannot be written: these sites must be woken when it can. */
+  function watchStore(): void {
+    if (!running) return;
+    storeTimer ??= clock.setTimer(SETTLE_RETRY_MS, () => {
+      storeTimer = null;
+      if (recordable()) for (const site of window.sites()) worker.wake(site);
+    });
+  }
+}
