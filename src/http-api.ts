@@ -15,6 +15,7 @@ import type { Logger } from './lib/log.ts';
 import type { Random } from './lib/random.ts';
 import type { Signal } from './lib/signal.ts';
 import { createDashboardRoutes } from './listeners/dashboard/dashboard.ts';
+import type { Sealer } from './lib/seal.ts';
 import { createHealthRoutes } from './listeners/health/health.ts';
 import { DEFAULT_EMAIL_LIMITS } from './listeners/http/send/limits.ts';
 import { createHttpListener, type HttpListener } from './listeners/http/server.ts';
@@ -51,6 +52,7 @@ interface Parts {
   readerFacts: ReaderFacts;
   /** null = returned mail is not received here. */
   returns: Returns | null;
+  sealer: Sealer;
   eventsStored(): void;
   /** Announces that this process stored something. */
   stored: Signal;
@@ -131,6 +133,7 @@ export function createHttpApi(
       sessions: accounts.sessions,
       sendRate: accounts.sendRate,
       refusals: accounts.refusals,
+      fingerprintKey: parts.sealer.deriveKey('fingerprints'),
       acceptance: engine.acceptance,
       doctor: {
         instance: examine,

@@ -279,6 +279,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     const http = createHttpApi(
       {
         ...{ ...base, node, engine, accounts, guard, webhooks, checkup, returns, storage },
+        sealer,
         ...{ personalTokens, readerFacts, eventsStored, stored, publicUrl: ownUrl },
       },
       { loaded: params.loaded, mode: params.mode, idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS },

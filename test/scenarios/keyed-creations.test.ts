@@ -61,6 +61,12 @@ const CASES: Case[] = [
     list: '/templates',
     kept: 'Versions',
   },
+  {
+    path: '/people',
+    body: { Email: 'ada@example.org', Password: 'correct horse battery', Role: 'operator' },
+    list: '/people',
+    kept: 'PersonID',
+  },
 ];
 const headers = { 'idempotency-key': 'one' };
 const firsts = new Map<string, { status: number; text: string }>();

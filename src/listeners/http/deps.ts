@@ -87,6 +87,8 @@ export interface HttpDeps {
   clock: Clock;
   random: Random;
   /** The service log. */
+  /** Known to this instance alone, for what is kept of bodies with a password. */
+  fingerprintKey: Uint8Array;
   log: Logger;
   /** Mounted at the root of the same port: health, tracking, dashboard. */
   routes?: readonly PlainRoute[];

@@ -4,7 +4,7 @@
  * caller is done. Acceptance writes the row in the transaction of the message, because only that guarantees exactly one
  * message across crashes and nodes.
  */
-import { createHash, subtle, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, subtle, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Store } from '../../store/store.ts';
@@ -41,10 +41,13 @@ export function parseIdempotencyKey(header: string): string {
   return key;
 }
 
-/** One per process: it knows which keys are in use here. */
+/**
+ * One per process: it knows which keys are in use here. `fingerprintKey`: for bodies that hold a password, whose plain hash
+ * in the database would let somebody try guesses much faster than scrypt does.
+ */
 export function createIdempotency(
   deps: { store: Pick<Store, 'findIdempotent'>; clock: Clock },
-  options: { windowMs: number },
+  { windowMs, fingerprintKey }: { windowMs: number; fingerprintKey?: Uint8Array },
 ): Idempotency {
   const running = new Set<string>();
   return {
@@ -56,12 +59,15 @@ export function createIdempotency(
         running.delete(id);
       };
       try {
-        const fingerprint = await sha256(body);
+        const fingerprint =
+          fingerprintKey === undefined
+            ? await sha256(body)
+            : createHmac('sha256', fingerprintKey).update(body).digest();
         const stored = await deps.store.findIdempotent({
           owner,
           operation,
           key,
-          expiresBefore: deps.clock.now() - options.windowMs,
+          expiresBefore: deps.clock.now() - windowMs,
         });
         if (stored === null) return { kind: 'proceed', operation, key, fingerprint, release };
         if (

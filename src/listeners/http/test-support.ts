@@ -131,6 +131,7 @@ export async function startListener(
     people,
     sessions,
     smtpCredentials: createSmtpCredentials(shared),
+    fingerprintKey: testSealer.deriveKey('fingerprints'),
     clock,
     random,
     guard,

@@ -8,6 +8,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import type { MemberPreset, Person, Role, Standing } from '../../model/person.ts';
 import type { Store } from '../../store/store.ts';
+import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import type { Passwords } from './password-hash.ts';
 import { emailOf, MAX_PASSWORD_CHARS, type Sessions } from './sessions.ts';
 
@@ -19,8 +20,18 @@ export interface StandingWish {
 }
 
 export interface People {
-  /** Throws AppError `invalid-parameter`, `person-exists`, `person-limit`, `password-refused`. */
-  add(given: StandingWish & { email: string; password: string; role: Role }): Promise<Person>;
+  /**
+   * `idempotency`: what the store keeps with the person under a key. Throws AppError `invalid-parameter`, `person-exists`,
+   * `person-limit`, `password-refused`, and KeyTaken.
+   */
+  add(
+    given: StandingWish & {
+      email: string;
+      password: string;
+      role: Role;
+      idempotency?: ((made: Person) => IdempotencyEntry) | undefined;
+    },
+  ): Promise<Person>;
   /** Ends all sessions of the person. null where there is none of that id. Throws AppError `invalid-parameter`. */
   change(id: string, wish: StandingWish & { disabled?: boolean | undefined }): Promise<Person | null>;
   /** Ends all sessions of the person. null where there is none of that id. Throws AppError `password-refused`. */
@@ -49,7 +60,7 @@ export function createPeople(deps: {
   const { store, clock, random, passwords, sessions } = deps;
 
   return {
-    async add({ email: given, password, ...wish }) {
+    async add({ email: given, password, idempotency, ...wish }) {
       const email = emailOf(given);
       if (email === null) throw refused('/Email', 'Email is not a valid address');
       const standing = standingOf(null, wish);
@@ -63,7 +74,11 @@ export function createPeople(deps: {
         lastSignInAt: null,
         disabledAt: null,
       };
-      const added = await store.addPerson({ person, maxPeople: MAX_PEOPLE });
+      const added = await store.addPerson({
+        person,
+        maxPeople: MAX_PEOPLE,
+        ...(idempotency === undefined ? {} : { idempotency: idempotency(person) }),
+      });
       if (added === 'exists') throw new AppError('person-exists');
       if (added === 'limit') throw new AppError('person-limit');
       return person;

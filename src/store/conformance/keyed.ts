@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { KeyTaken } from '../store.ts';
 import { idempotency, type Suite, T0, token, webhook } from './fixtures.ts';
+import { person } from './people.ts';
 
 /** Tests of the keys that `createWebhook`, `addToken`, `addSuppressions` and similar operations accept. */
 export function describeKeyed(suite: Suite): void {
@@ -37,6 +38,12 @@ export function describeKeyed(suite: Suite): void {
       const gone = { oldId: token().id, oldEndsAt: T0, token: token(), now: T0, idempotency: entry };
       expect(await suite.store().rotateToken(gone)).toBe(false);
       expect(await stored('r')).toBeNull();
+      const held = { person: person(), idempotency: idempotency({ operation: 'p' }) };
+      expect(await suite.store().addPerson({ ...held, maxPeople: 0 })).toBe('limit');
+      const address = { ...person(), email: held.person.email };
+      await suite.store().addPerson({ person: address, maxPeople: 9 });
+      expect(await suite.store().addPerson({ ...held, maxPeople: 9 })).toBe('exists');
+      expect(await stored('p')).toBeNull();
     });
 
     it('are one of many at the same time, also for entries and tokens', async () => {
@@ -59,6 +66,14 @@ export function describeKeyed(suite: Suite): void {
       );
       expect(tokens.filter((held) => held === null)).toHaveLength(1);
       expect((await suite.store().listTokens({ limit: 9, look: 9 })).tokens).toHaveLength(1);
+      const own = idempotency({ operation: 'p' });
+      const people = await Promise.all(
+        [person(), person()].map((each) =>
+          heldBy(suite.store().addPerson({ person: each, maxPeople: 9, idempotency: own })),
+        ),
+      );
+      expect(people.filter((held) => held === null)).toHaveLength(1);
+      expect(await suite.store().listPeople({ limit: 9 })).toHaveLength(1);
     });
   });
 }

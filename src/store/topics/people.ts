@@ -1,5 +1,6 @@
 /** People who sign in, and their sessions. Part of the Store (`../store.ts` says what all its operations promise). */
 import type { Person, PersonSession, Standing } from '../../model/person.ts';
+import type { IdempotencyEntry } from './acceptance.ts';
 
 /** What may change of a person; what is left out stays. */
 export interface PersonChange extends Partial<Standing> {
@@ -15,7 +16,12 @@ export interface SessionOf {
 
 export interface PeopleStore {
   /** `exists`: the address is somebody's already; `limit`: there are `maxPeople`. */
-  addPerson(params: { person: Person; maxPeople: number }): Promise<'added' | 'exists' | 'limit'>;
+  addPerson(params: {
+    person: Person;
+    maxPeople: number;
+    /** Stored in the same transaction if the person is added; rejects with KeyTaken if it is taken. */
+    idempotency?: IdempotencyEntry;
+  }): Promise<'added' | 'exists' | 'limit'>;
   getPerson(params: { id: string } | { email: string }): Promise<Person | null>;
   /** At most `limit` below `beforeId`, by id, the newest first. */
   listPeople(params: { beforeId?: string; limit: number }): Promise<readonly Person[]>;

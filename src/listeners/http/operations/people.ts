@@ -12,6 +12,7 @@ import type { People } from '../../../policy/access/people.ts';
 import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
 import type { Store } from '../../../store/store.ts';
 import { type Answer, pageOf, time } from '../answer-schemas.ts';
+import type { CreateOnce } from '../create-once.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { flag } from '../query.ts';
@@ -72,8 +73,9 @@ export function peopleOperations(deps: {
   people: People;
   access: Pick<Access, 'endMadeWith'>;
   smtpCredentials: Pick<SmtpCredentials, 'forget'>;
+  createOnce: CreateOnce;
 }): readonly ApiRoute[] {
-  const { store, people, access, smtpCredentials } = deps;
+  const { store, people, access, smtpCredentials, createOnce } = deps;
   return [
     operation({
       id: 'listPeople',
@@ -99,7 +101,7 @@ export function peopleOperations(deps: {
       scope: 'admin',
       summary: 'Add a person',
       description:
-        '`{Email, Password, Role, Domains?, Preset?}`: 201 and the person. `operator` may do everything; `member` what the preset may, for `Domains`; `viewer` may read',
+        '`{Email, Password, Role, Domains?, Preset?}`: 201 and the person. `operator` may do everything; `member` what the preset may, for `Domains`; `viewer` may read. Takes `Idempotency-Key`',
       body: {
         schema: NEW_PERSON,
         example: {
@@ -113,8 +115,9 @@ export function peopleOperations(deps: {
       status: 201,
       answer: personAnswer,
       headers: { Location: 'Address of the person' },
+      once: createOnce,
       errors: ['domain-invalid', 'person-exists', 'person-limit', 'password-refused'],
-      handle: async ({ caller, body }) => {
+      handle: async ({ caller, body, key }) => {
         requireNoLimits(caller);
         const person = await people.add({
           email: body.Email,
@@ -122,6 +125,7 @@ export function peopleOperations(deps: {
           role: body.Role,
           domains: body.Domains,
           preset: body.Preset,
+          idempotency: key && ((made) => key(toAnswer(made))),
         });
         return withHeaders(toAnswer(person), { location: `/api/v1/people/${person.id}` });
       },

@@ -6,7 +6,7 @@
 import type { SendRate } from '../../../policy/limits/send-rate.ts';
 import { createCreateOnce } from '../create-once.ts';
 import type { HttpDeps, HttpOptions } from '../deps.ts';
-import type { Idempotency } from '../idempotency.ts';
+import { createIdempotency, type Idempotency } from '../idempotency.ts';
 import type { ApiRoute } from '../route.ts';
 import { createCaptureFeed } from '../sandbox/capture-feed.ts';
 import type { CapturedReader } from '../sandbox/captured-reader.ts';
@@ -66,9 +66,11 @@ export interface Shared {
 
 /** The routes below /api/v1. */
 export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared): readonly ApiRoute[] {
-  const createOnce = createCreateOnce(
-    { ...deps, idempotency: shared.idempotency },
-    { windowMs: options.idempotencyWindowMs },
+  const window = { windowMs: options.idempotencyWindowMs };
+  const createOnce = createCreateOnce({ ...deps, idempotency: shared.idempotency }, window);
+  const createWithPasswordOnce = createCreateOnce(
+    { ...deps, idempotency: createIdempotency(deps, { ...window, fingerprintKey: deps.fingerprintKey }) },
+    window,
   );
   const templates = createStoredTemplates(deps.store);
   const reader = createEmailReader(
@@ -114,7 +116,7 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     }),
     ...smtpCredentialOperations({ ...deps, createOnce }),
     ...sessionOperations(deps),
-    ...peopleOperations(deps),
+    ...peopleOperations({ ...deps, createOnce: createWithPasswordOnce }),
     auditOperation(deps),
     ...sandboxOperations({ ...deps, search, captured }),
     ...sandboxRuleOperations({ ...deps, createOnce }),

@@ -31,9 +31,11 @@ function keyOf(call: WriteCall): IdempotencyEntry | undefined {
   return call.params.idempotency;
 }
 
+const NOTHING_MADE: ReadonlySet<string> = new Set(['taken', 'ended', 'full', 'exists', 'limit']);
+
 /** The results that mean that nothing was created: `false`, a word, another kind. */
 function hasCreated(value: ResultOf<WriteName>): boolean {
-  if (value === false || value === 'taken' || value === 'ended' || value === 'full') return false;
+  if (value === false || (typeof value === 'string' && NOTHING_MADE.has(value))) return false;
   if (typeof value !== 'object' || value === null || !('kind' in value)) return true;
   return value.kind === 'created' || value.kind === 'added';
 }
