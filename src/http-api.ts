@@ -6,17 +6,20 @@ import { fileURLToPath } from 'node:url';
 import type { Registry } from 'prom-client';
 import type { Accounts } from './accounts.ts';
 import type { Checkup } from './checkup.ts';
+import { isLoopback, type ListenAddress } from './config/forms.ts';
 import type { Mode } from './config/key-facts.ts';
 import { configRows } from './config/shown.ts';
+import type { Config } from './config/table.ts';
 import type { LoadedConfig } from './config.ts';
 import type { Engine } from './engine.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/log.ts';
 import type { Random } from './lib/random.ts';
+import type { Sealer } from './lib/seal.ts';
 import type { Signal } from './lib/signal.ts';
 import { createDashboardRoutes } from './listeners/dashboard/dashboard.ts';
-import type { Sealer } from './lib/seal.ts';
 import { createHealthRoutes } from './listeners/health/health.ts';
+import type { SubmissionPort } from './listeners/http/operations/me.ts';
 import { DEFAULT_EMAIL_LIMITS } from './listeners/http/send/limits.ts';
 import { createHttpListener, type HttpListener } from './listeners/http/server.ts';
 import type { Returns } from './listeners/returns/open-returns.ts';
@@ -49,10 +52,12 @@ interface Parts {
   checkup: Checkup;
   storage: Storage;
   personalTokens: PersonalTokens;
+  sealer: Sealer;
   readerFacts: ReaderFacts;
+  /** Where SMTP submission listens. */
+  submissionPorts(): { submission: ListenAddress | null; submissionTls: ListenAddress | null };
   /** null = returned mail is not received here. */
   returns: Returns | null;
-  sealer: Sealer;
   eventsStored(): void;
   /** Announces that this process stored something. */
   stored: Signal;
@@ -76,7 +81,12 @@ const PAGE_OPERATIONS: ReadonlySet<string> = new Set([
 /** If the port is in use, `start()` rejects. */
 export function createHttpApi(
   parts: Parts,
-  { loaded, mode, idempotencyWindowMs }: { loaded: LoadedConfig; mode: Mode; idempotencyWindowMs: number },
+  {
+    loaded,
+    mode,
+    version,
+    idempotencyWindowMs,
+  }: { loaded: LoadedConfig; mode: Mode; version: string; idempotencyWindowMs: number },
 ): HttpListener {
   const { store, clock, random, log, resolver, domains, accounts, engine, guard, eventsStored, returns } =
     parts;
@@ -128,12 +138,13 @@ export function createHttpApi(
       ...{ store, access, domains, guard, eventsStored, clock, random, log },
       ...(mode === 'dev' && !config.expose && config['public-url'] === null ? { ownPage } : {}),
       storage: parts.storage,
+      fingerprintKey: parts.sealer.deriveKey('fingerprints'),
       smtpCredentials: accounts.smtpCredentials,
+      submission: () => portsShown(config, parts.submissionPorts()),
       people: accounts.people,
       sessions: accounts.sessions,
       sendRate: accounts.sendRate,
       refusals: accounts.refusals,
-      fingerprintKey: parts.sealer.deriveKey('fingerprints'),
       acceptance: engine.acceptance,
       doctor: {
         instance: examine,
@@ -177,6 +188,7 @@ export function createHttpApi(
       },
       config: () => ({
         Mode: mode,
+        Version: version,
         Items: configRows(mode, loaded).map((row) => ({
           Key: row.key,
           Value: row.value,
@@ -215,4 +227,23 @@ export function createHttpApi(
       idempotencyWindowMs,
     },
   );
+}
+
+/** Encrypted ports first. By the name in the certificate, but for ports of this machine alone. */
+function portsShown(
+  config: Config,
+  listens: ReturnType<Parts['submissionPorts']>,
+): readonly SubmissionPort[] {
+  // Where another process has the role, the configuration says its ports.
+  const plain = listens.submission ?? config.submission;
+  const tls = listens.submissionTls ?? config['submission-tls'];
+  const shown = ({ host, port }: ListenAddress, Security: SubmissionPort['Security']): SubmissionPort => ({
+    Host: isLoopback(host) ? host : config.hostname,
+    Port: port,
+    Security,
+  });
+  return [
+    ...(tls === null ? [] : [shown(tls, 'TLS')]),
+    ...(plain === null ? [] : [shown(plain, config['submission-starttls'] ? 'StartTLS' : 'None')]),
+  ];
 }

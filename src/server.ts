@@ -280,9 +280,15 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       {
         ...{ ...base, node, engine, accounts, guard, webhooks, checkup, returns, storage },
         sealer,
+        submissionPorts: submission.addresses,
         ...{ personalTokens, readerFacts, eventsStored, stored, publicUrl: ownUrl },
       },
-      { loaded: params.loaded, mode: params.mode, idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS },
+      {
+        loaded: params.loaded,
+        mode: params.mode,
+        version: params.version,
+        idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS,
+      },
     );
     const upkeep = createUpkeep(
       { ...base, retention: createRetention({ store, clock }, kept) },

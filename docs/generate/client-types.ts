@@ -21,6 +21,9 @@ const OPERATIONS: ReadonlySet<string> = new Set([
   ...['getSession', 'listSessions'],
   ...['getAttention', 'getQueue', 'getSite', 'tryPath', 'listHolds', 'holdQueue', 'releaseQueue'],
   ...['listCauses', 'resendCause', 'deleteOverride', 'getConfig', 'listTokens'],
+  ...['createToken', 'rotateToken', 'revokeToken', 'listSmtpCredentials', 'createSmtpCredential'],
+  ...['listPeople', 'createPerson', 'updatePerson', 'listAudit'],
+  ...['runDoctor', 'listNodes', 'getWarmup', 'listRefusals'],
 ]);
 
 interface Schema {

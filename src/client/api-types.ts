@@ -69,6 +69,29 @@ export type AttentionItem = {
   Command: string | null;
 };
 
+export type AuditEntry = {
+  AuditID: string;
+  Time: string;
+  By: 'Person' | 'Token';
+  /** PersonID or TokenID */
+  WhoID: string;
+  /** Email address of the person or name of the token at that time */
+  WhoName: string;
+  /** `operationId` of this document */
+  Operation: string;
+  /** Path below /api/v1 of what was made or changed, without addresses of recipients */
+  Resource: string;
+  IP: string;
+};
+
+export type AuditList = {
+  Items: readonly AuditEntry[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
+};
+
 /** Why a delivery did not succeed */
 export type Bounce = {
   Type: 'Permanent' | 'Transient' | 'Undetermined';
@@ -194,6 +217,8 @@ export type CausesAnswer = {
 export type ConfigAnswer = {
   /** How the server runs */
   Mode: 'dev' | 'serve';
+  /** Of postrider */
+  Version: string;
   Items: readonly ConfigItem[];
 };
 
@@ -242,6 +267,17 @@ export type CreateDomainRequest = {
   TrackingHost?: string;
 };
 
+export type CreatePersonRequest = {
+  Email: string;
+  /** At least 12 characters */
+  Password: string;
+  Role: 'operator' | 'member' | 'viewer';
+  /** Of a member or viewer; ["*"] = all, for viewers only */
+  Domains?: readonly string[];
+  /** Of a member; Default where left out */
+  Preset?: 'Default' | 'Send' | 'Full';
+};
+
 export type CreateSandboxRuleRequest = {
   /** Sender domain; needed if the token has several */
   Domain?: string;
@@ -268,6 +304,41 @@ export type CreateSandboxRuleRequest = {
   ExpiresIn?: number;
 };
 
+export type CreateSmtpCredentialRequest = {
+  Name?: string;
+  Domain?: string;
+  Sandbox?: boolean;
+  Notices?: boolean;
+};
+
+export type CreateTokenRequest = {
+  Name: string;
+  Domains?: readonly string[];
+  Scopes?: readonly (
+    | 'email:send'
+    | 'email:read'
+    | 'events:read'
+    | 'webhooks:read'
+    | 'webhooks:write'
+    | 'domains:read'
+    | 'domains:write'
+    | 'suppressions:read'
+    | 'suppressions:write'
+    | 'templates:read'
+    | 'templates:write'
+    | 'stats:read'
+    | 'smtp:write'
+    | 'tokens:read'
+    | 'tokens:write'
+    | 'admin'
+  )[];
+  Preset?: string;
+  ExpiresIn?: number | 'never';
+  Sandbox?: boolean;
+  IPAllowList?: readonly string[];
+  RateLimit?: number;
+};
+
 export type CreateWebhookRequest = {
   /** Token of the events, e.g. bounce, or all; several with commas between them */
   Event?: string;
@@ -289,6 +360,21 @@ export type DnsRecord = {
   Required: boolean;
   /** Unknown before the first check, and for records that are only suggested */
   Status: 'Unknown' | 'Ok' | 'Warning' | 'Failed';
+};
+
+export type Doctor = {
+  CheckedAt: string;
+  /** This server itself */
+  Instance: readonly DomainCheck[];
+  Domains: readonly {
+    Domain: string;
+    Status: 'Pending' | 'Verified' | 'Failing' | 'Suspended';
+    CheckedAt: string | null;
+    Checks: readonly DomainCheck[];
+    Changes: readonly DomainChange[];
+    /** Its records as lines of a zone file */
+    Zone: string;
+  }[];
 };
 
 export type Domain = {
@@ -577,9 +663,13 @@ export type Me = {
   }[];
   AllDomains: boolean;
   Scopes: readonly string[];
+  /** `operationId` of those that it may call without their scope: the dashboard of a development server */
+  Operations: readonly string[];
   Sandbox: boolean;
   /** How this server was started */
   Mode: 'dev' | 'serve';
+  /** Where programs submit mail by SMTP, encrypted ports first; empty = nowhere */
+  Submission: readonly SubmissionPort[];
   Limits: {
     RecipientsPerMessage: number;
     AttachmentsPerMessage: number;
@@ -707,10 +797,69 @@ export type NamedAddress = {
   Email: string;
 };
 
+export type NewSmtpCredentialAnswer = {
+  CredentialID: string;
+  Username: string;
+  Name: string;
+  Domain: string;
+  Sandbox: boolean;
+  /** Who sends with it is told of failures by mail */
+  Notices: boolean;
+  /** Empty = from anywhere */
+  IPAllowList: readonly string[];
+  /** Sends per second; null = no limit of its own */
+  RateLimit: number | null;
+  /** TokenID of the token, or PersonID of the person, that made it; null = none, or unknown */
+  CreatedBy: string | null;
+  CreatedAt: string;
+  /** null = never */
+  ExpiresAt: string | null;
+  /** Shown this once */
+  Password: string;
+};
+
+export type NewTokenAnswer = {
+  TokenID: string;
+  /** The JWT; shown this once */
+  Token: string;
+};
+
 export type NewWebhookAnswer = {
   NewWebhookID: number;
   /** Signs the calls; shown this once */
   Secret: string;
+};
+
+export type Node = {
+  /** Stays the same over restarts */
+  Node: string;
+  /** Another one with every start */
+  Epoch: number;
+  /** The one that answers */
+  Self: boolean;
+  /** Silent: it has sent no heartbeat for a while, and will soon count as dead */
+  Status: 'Alive' | 'Silent' | 'Ended';
+  Host: string;
+  Pid: number;
+  Roles: readonly string[];
+  /** Ids of the sources it sends from; empty = the address of the machine */
+  Sources: readonly string[];
+  StartedAt: string;
+  /** By its own clock; a process that is alone with its database says it once */
+  HeartbeatAt: string;
+  EndedAt: string | null;
+  /** Recipients under its lease */
+  Sending: number;
+  /** What it alone does: `send SOURCE>SITE` for shared sources, `upkeep` for the instance */
+  Leases: readonly string[];
+};
+
+export type NodesAnswer = {
+  Items: readonly Node[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
 };
 
 /** Done */
@@ -792,6 +941,28 @@ export type PathLimit = {
 export type PathWord = {
   At: string;
   Text: string;
+};
+
+export type Person = {
+  PersonID: string;
+  Email: string;
+  Role: 'operator' | 'member' | 'viewer';
+  /** ["*"] = all */
+  Domains: readonly string[];
+  /** What a member may do; null for other roles */
+  Preset: 'Default' | 'Send' | 'Full' | null;
+  CreatedAt: string;
+  LastSignInAt: string | null;
+  /** null = may sign in */
+  DisabledAt: string | null;
+};
+
+export type PersonList = {
+  Items: readonly Person[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
 };
 
 export type ProblemItem = {
@@ -890,6 +1061,41 @@ export type RecipientStatuses = {
   Captured?: number;
 };
 
+export type Refusal = {
+  RefusalID: string;
+  /** The last time */
+  Time: string;
+  /** The first time */
+  Since: string;
+  /** The same refusal so often in a row */
+  Times: number;
+  Via: 'HTTP' | 'SMTP';
+  /** `POST /email`, or the command of SMTP: AUTH, MAIL, RCPT, DATA */
+  Action: string;
+  /** Of HTTP, or the code of the SMTP reply */
+  Status: number;
+  /** As in `Errors`; null for a reply of SMTP itself */
+  Code: number | null;
+  Name: string | null;
+  /** What was answered, at most 300 characters */
+  Message: string;
+  /** Sender domain it was about, where that is known */
+  Domain: string | null;
+  /** Of the token or SMTP credential; null = nobody was logged in */
+  TokenID: string | null;
+  TokenName: string | null;
+  /** Address it came from */
+  Peer: string;
+};
+
+export type RefusalsAnswer = {
+  Items: readonly Refusal[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
+};
+
 /** A relay that failed and is passed over */
 export type Relay = {
   /** host:port */
@@ -951,6 +1157,25 @@ export type RetryAnswer = {
     Reason: string;
     Until: string | null;
   }[];
+};
+
+export type RevokedTokenAnswer = {
+  Tokens?: number;
+  Credentials?: number;
+  Webhooks?: number;
+};
+
+export type RotateTokenRequest = {
+  /** Seconds */
+  Overlap?: number;
+};
+
+export type RotatedTokenAnswer = {
+  TokenID: string;
+  /** The JWT; shown this once */
+  Token: string;
+  /** The old token is good until then */
+  PreviousValidUntil: string;
 };
 
 export type SandboxRule = {
@@ -1033,6 +1258,33 @@ export type Site = {
     /** Why it closed; null = it opened */
     Reason: string | null;
   }[];
+};
+
+export type SmtpCredential = {
+  CredentialID: string;
+  Username: string;
+  Name: string;
+  Domain: string;
+  Sandbox: boolean;
+  /** Who sends with it is told of failures by mail */
+  Notices: boolean;
+  /** Empty = from anywhere */
+  IPAllowList: readonly string[];
+  /** Sends per second; null = no limit of its own */
+  RateLimit: number | null;
+  /** TokenID of the token, or PersonID of the person, that made it; null = none, or unknown */
+  CreatedBy: string | null;
+  CreatedAt: string;
+  /** null = never */
+  ExpiresAt: string | null;
+};
+
+export type SmtpCredentialList = {
+  Items: readonly SmtpCredential[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
 };
 
 export type StatsAnswer = {
@@ -1130,6 +1382,13 @@ export type StreamedEvent = {
   /** The sender’s own texts by key */
   Metadata: Readonly<Record<string, string>>;
   Sandbox: boolean;
+};
+
+export type SubmissionPort = {
+  Host: string;
+  Port: number;
+  /** How a connection is encrypted: at once, after STARTTLS, not at all (`dev` only) */
+  Security: 'TLS' | 'StartTLS' | 'None';
 };
 
 export type Suppression = {
@@ -1242,6 +1501,16 @@ export type TryAnswer = {
   Relays: readonly Relay[];
 };
 
+export type UpdatePersonRequest = {
+  Role?: 'operator' | 'member' | 'viewer';
+  /** Of a member or viewer; ["*"] = all, for viewers only */
+  Domains?: readonly string[];
+  /** Of a member; Default where left out */
+  Preset?: 'Default' | 'Send' | 'Full';
+  /** true: may not sign in, and what the person made ends as with Children=true */
+  Disabled?: boolean;
+};
+
 export type UpdateWebhookRequest = {
   /** Token of the events, e.g. bounce, or all; several with commas between them */
   Event?: string;
@@ -1251,6 +1520,26 @@ export type UpdateWebhookRequest = {
   WebhookURL?: string;
   Status?: 'Enabled' | 'Disabled';
   Description?: string;
+};
+
+export type Warmup = {
+  Source: string;
+  Provider: string;
+  /** Messages within any 24 hours; null = warm, no budget */
+  Budget: number | null;
+  /** Within the last 24 hours */
+  Used: number;
+  DeferredToday: number;
+  BlockedToday: number;
+  LastUsedAt: string | null;
+};
+
+export type WarmupAnswer = {
+  Items: readonly Warmup[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
 };
 
 export type WebhookDetail = {
@@ -1423,9 +1712,45 @@ export interface Queries {
     /** `NextCursor` of the page before */
     After?: string;
   };
+  revokeToken: {
+    /** Also what was made with it */
+    Children?: boolean;
+  };
   getMe: {
     /** Only of this sender domain, one of the token’s */
     Domain?: string;
+  };
+  listSmtpCredentials: {
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
+  };
+  listPeople: {
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
+  };
+  updatePerson: {
+    /** Also end the tokens, SMTP credentials and webhooks that the person made, and what those made */
+    Children?: boolean;
+  };
+  listAudit: {
+    /** WhoID or WhoName */
+    Who?: string;
+    /** `operationId` */
+    Operation?: string;
+    /** Not before: Unix seconds or ISO 8601 */
+    Since?: string;
+    /** Before: Unix seconds or ISO 8601 */
+    Until?: string;
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
   };
   listCaptures: {
     /** Name of the inbox */
@@ -1539,6 +1864,30 @@ export interface Queries {
     /** Queues of the answer */
     Limit?: number;
     /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+  };
+  getWarmup: {
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
+  };
+  listRefusals: {
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+  };
+  listNodes: {
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
+  };
+  runDoctor: {
+    /** Only this sender domain */
     Domain?: string;
   };
   listHolds: {

@@ -55,7 +55,17 @@ describe('without a token', () => {
   });
 
   it('it reads what its places show, and works on the queue', async () => {
-    for (const path of ['/attention', '/queue', '/queue/holds', '/causes', '/stats', '/domains', '/config'])
+    for (const path of [
+      '/attention',
+      '/queue',
+      '/queue/holds',
+      '/causes',
+      '/stats',
+      '/domains',
+      '/config',
+      '/nodes',
+      '/warmup',
+    ])
       expect(await status(dev, 'GET', path), path).toBe(200);
     expect(await status(dev, 'POST', '/queue/paths/none.example/try')).toBe(404);
   });

@@ -106,8 +106,24 @@ describe('presets and scopes', () => {
       Scopes: ['email:send'],
       Sandbox: true,
       Mode: 'serve',
+      Operations: [],
+      Submission: [],
       Limits: { RecipientsPerMessage: 50, SendsPerSecond: 5 },
     });
+  });
+
+  it('GET /me says where programs submit mail, encrypted ports first', async () => {
+    const settings = {
+      submission: '127.0.0.1:0',
+      'submission-tls': '0.0.0.0:0',
+      hostname: 'mail.example.com',
+    };
+    const own = await startInstance(scope, { settings });
+    const { plain, tls } = own.server.submission;
+    expect((await own.call('GET', '/me')).json.Submission).toEqual([
+      { Host: 'mail.example.com', Port: tls?.port, Security: 'TLS' },
+      { Host: '127.0.0.1', Port: plain?.port, Security: 'StartTLS' },
+    ]);
   });
 });
 

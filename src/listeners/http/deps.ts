@@ -27,6 +27,7 @@ import type { WarmupView } from '../../policy/limits/warmup/warmup.ts';
 import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import type { Store } from '../../store/store.ts';
 import type { ServerProblem } from './operations/attention-items.ts';
+import type { SubmissionPort } from './operations/me.ts';
 import type { ConfigAnswer } from './operations/operator.ts';
 import type { Traffic } from './operations/traffic.ts';
 import type { PlainRoute } from './route.ts';
@@ -54,6 +55,8 @@ export interface HttpDeps {
     instance(): Promise<readonly DomainCheck[]>;
     lastInstance(): { at: number; checks: readonly DomainCheck[] } | null;
   };
+  /** Where this server takes mail by SMTP from programs. */
+  submission(): readonly SubmissionPort[];
   /** What prevents this server from working, as /readyz shows it. */
   problems(): Promise<readonly ServerProblem[]>;
   /** The bounce and complaint rates of sender domains. */
@@ -84,11 +87,11 @@ export interface HttpDeps {
   traffic: Traffic;
   /** The configuration in force, without secrets. */
   config(): ConfigAnswer;
+  /** Known to this instance alone, for what is kept of bodies with a password. */
+  fingerprintKey: Uint8Array;
   clock: Clock;
   random: Random;
   /** The service log. */
-  /** Known to this instance alone, for what is kept of bodies with a password. */
-  fingerprintKey: Uint8Array;
   log: Logger;
   /** Mounted at the root of the same port: health, tracking, dashboard. */
   routes?: readonly PlainRoute[];

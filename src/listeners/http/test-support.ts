@@ -131,6 +131,7 @@ export async function startListener(
     people,
     sessions,
     smtpCredentials: createSmtpCredentials(shared),
+    submission: () => [],
     fingerprintKey: testSealer.deriveKey('fingerprints'),
     clock,
     random,

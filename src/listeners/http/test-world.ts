@@ -183,7 +183,7 @@ export async function openWorld(
         createPersonalTokens([{ id: 0, secret: new Uint8Array(32) }]),
         createReturnPathTokens([{ id: 0, secret: new Uint8Array(32) }]),
       ),
-      config: () => ({ Mode: 'serve', Items: [] }),
+      config: () => ({ Mode: 'serve', Version: '0.0.0', Items: [] }),
       warmup: { list: () => [] },
       node: soleLease(epoch),
       ...given.parts,

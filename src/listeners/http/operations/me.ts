@@ -32,6 +32,16 @@ const storage = z
   })
   .meta({ id: 'Storage' });
 
+const submissionPort = z
+  .object({
+    Host: z.string(),
+    Port: count,
+    Security: z
+      .enum(['TLS', 'StartTLS', 'None'])
+      .describe('How a connection is encrypted: at once, after STARTTLS, not at all (`dev` only)'),
+  })
+  .meta({ id: 'SubmissionPort' });
+
 const meAnswer = z
   .object({
     TokenID: z.string(),
@@ -39,8 +49,16 @@ const meAnswer = z
     Domains: z.array(z.object({ Domain: z.string(), Status: z.enum([...domainStatus.options, 'Unknown']) })),
     AllDomains: z.boolean(),
     Scopes: z.array(z.string()),
+    Operations: z
+      .array(z.string())
+      .describe(
+        '`operationId` of those that it may call without their scope: the dashboard of a development server',
+      ),
     Sandbox: z.boolean(),
     Mode: z.enum(['dev', 'serve']).describe('How this server was started'),
+    Submission: z
+      .array(submissionPort)
+      .describe('Where programs submit mail by SMTP, encrypted ports first; empty = nowhere'),
     Limits: z.object({
       RecipientsPerMessage: count,
       AttachmentsPerMessage: count,
@@ -60,6 +78,7 @@ const meAnswer = z
   .meta({ id: 'Me' });
 
 export type MeAnswer = Answer<typeof meAnswer>;
+export type SubmissionPort = Answer<typeof submissionPort>;
 
 /** Domains that GET /me names; a caller with more asks GET /domains. */
 const MAX_SHOWN_DOMAINS = 100;
@@ -70,6 +89,7 @@ export function meOperation(
     store: Pick<Store, 'listDomains' | 'quotaUses'>;
     domains: Pick<DomainService, 'quotaIn'>;
     storage?: Pick<Storage, 'use'>;
+    submission(): readonly SubmissionPort[];
     clock: Clock;
   },
   options: {
@@ -88,7 +108,7 @@ export function meOperation(
     limitedTokens: true,
     summary: 'Show what this token is',
     description:
-      'What this token may do: domains and their status, scopes, limits, what is left of the quotas of its domains (`Quotas`), and their disk usage (`Storage`: waiting mail, captured copies, stored contents). At most 100 domains; `Domain`: only this one',
+      'What this token may do: domains and their status, scopes, limits, where mail is submitted by SMTP (`Submission`), what is left of the quotas of its domains (`Quotas`), and their disk usage (`Storage`: waiting mail, captured copies, stored contents). At most 100 domains; `Domain`: only this one',
     query: DOMAIN,
     answer: meAnswer,
     errors: ['not-found'],
@@ -108,8 +128,10 @@ export function meOperation(
         })),
         AllDomains: all,
         Scopes: [...caller.scopes],
+        Operations: [...(caller.operations ?? [])],
         Sandbox: caller.sandbox,
         Mode: options.mode,
+        Submission: [...deps.submission()],
         Quotas: await quotasOf(rows),
         Storage: await storageOf(names),
         Limits: {

@@ -13,7 +13,10 @@ const item = {
 };
 let world: World;
 beforeAll(async () => {
-  world = await openWorld({ clock, parts: { config: () => ({ Mode: 'serve', Items: [item] }) } });
+  world = await openWorld({
+    clock,
+    parts: { config: () => ({ Mode: 'serve', Version: '1.0.0', Items: [item] }) },
+  });
 });
 afterAll(() => world.close());
 
@@ -80,7 +83,7 @@ describe('GET /queue', () => {
 describe('GET /config', () => {
   it('shows what is in force to admins of everything', async () => {
     const reply = await world.call('GET', '/config', { token: world.tokens.admin });
-    expect(reply.json()).toEqual({ Mode: 'serve', Items: [item] });
+    expect(reply.json()).toEqual({ Mode: 'serve', Version: '1.0.0', Items: [item] });
     const some = await world.at.token({
       domains: ['other.example'],
       scopes: ['admin'],

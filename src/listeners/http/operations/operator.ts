@@ -79,6 +79,7 @@ const configItem = z
 const configAnswer = z
   .object({
     Mode: z.enum(['dev', 'serve']).describe('How the server runs'),
+    Version: z.string().describe('Of postrider'),
     Items: z.array(configItem),
   })
   .meta({ id: 'ConfigAnswer' });
@@ -175,7 +176,7 @@ export function operatorOperations(deps: {
       scope: 'admin',
       summary: 'Show the configuration',
       description:
-        'The configuration in force, without secrets: `{Mode, Items: [{Key, Value, Source, Default, Meaning}]}`',
+        'The configuration in force, without secrets: `{Mode, Version, Items: [{Key, Value, Source, Default, Meaning}]}`',
       answer: configAnswer,
       handle: () => deps.config(),
     }),
