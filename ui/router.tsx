@@ -36,6 +36,16 @@ export interface OverviewSearch {
   range?: '7d' | '30d' | '90d';
 }
 
+export interface AccessSearch {
+  /** What is shown; left out: the tokens. */
+  tab?: string;
+  /** Of the audit: by whom, which operation, from and to which day. */
+  who?: string;
+  operation?: string;
+  since?: string;
+  until?: string;
+}
+
 /** The routes, with the types of their addresses. */
 export function createAppRouter() {
   const root = createRootRoute({
@@ -98,9 +108,16 @@ export function createAppRouter() {
     validateSearch: ({ view }: Record<string, unknown>): DomainSearch =>
       view === 'signing' || view === 'limits' || view === 'settings' ? { view } : {},
   });
+  const access = createRoute({
+    getParentRoute: () => root,
+    path: '/access',
+    component: lazyRouteComponent(() => import('./places/access/access-place.tsx'), 'AccessPlace'),
+    validateSearch: (given: Record<string, unknown>): AccessSearch =>
+      textsOf(given, ['tab', 'who', 'operation', 'since', 'until']),
+  });
   const inboxes = inbox.addChildren([mail]);
   const allMail = messages.addChildren([message]);
-  const tree = [home, inboxes, allMail, overview, queue, site, domains, domain];
+  const tree = [home, inboxes, allMail, overview, queue, site, domains, domain, access];
   return createRouter({
     routeTree: root.addChildren(tree),
     defaultPreload: false,
@@ -110,6 +127,16 @@ export function createAppRouter() {
 
 function wordsOf({ q }: Record<string, unknown>): WordsSearch {
   return q === undefined || q === '' ? {} : { q: String(q) };
+}
+
+/** Those of the names that are given, as texts. */
+function textsOf<Name extends string>(
+  given: Record<string, unknown>,
+  names: readonly Name[],
+): { [name in Name]?: string } {
+  const texts: { [name in Name]?: string } = {};
+  for (const name of names) if (given[name] != null && given[name] !== '') texts[name] = String(given[name]);
+  return texts;
 }
 
 declare module '@tanstack/react-router' {

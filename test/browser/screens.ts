@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const WIDTHS = [360, 768, 1280, 1920] as const;
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -60,8 +60,12 @@ export async function withScreens(
   }
 }
 
-/** Takes pictures into a folder that exists. */
-export function everywhereIn(browser: Browser, target: string): Screens['everywhere'] {
+/** Takes pictures into a folder that exists. `cookies`: of who is signed in. */
+export function everywhereIn(
+  browser: Browser,
+  target: string,
+  { cookies = [] }: { cookies?: Parameters<BrowserContext['addCookies']>[0] } = {},
+): Screens['everywhere'] {
   return async (name, show) => {
     for (const width of WIDTHS) {
       for (const colorScheme of ['light', 'dark'] as const) {
@@ -69,6 +73,7 @@ export function everywhereIn(browser: Browser, target: string): Screens['everywh
         if (only !== undefined && !`${name}-${width}-${colorScheme}`.match(only)) continue;
         const height = width === 360 ? 740 : width === 768 ? 1024 : 800;
         const context = await browser.newContext({ viewport: { width, height }, colorScheme });
+        await context.addCookies(cookies);
         const page = await context.newPage();
         await show(page);
         await page.waitForTimeout(400);

@@ -9,7 +9,11 @@ export const ME = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-/** Whether these scopes are enough for what needs `scope`. */
-export function mayDo(me: Me | undefined, scope: string): boolean {
-  return me?.Scopes.some((one) => one === scope || one === 'admin') === true;
+/** Whether these rights are enough for what needs `scope`, or for `operation`, which may be granted alone. */
+export function mayDo(me: Me | undefined, scope: string, operation?: string): boolean {
+  if (me === undefined) return false;
+  return (
+    me.Scopes.some((one) => one === scope || one === 'admin') ||
+    (operation !== undefined && me.Operations.includes(operation))
+  );
 }

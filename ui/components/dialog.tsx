@@ -5,10 +5,13 @@ import { IconButton } from './button.tsx';
 
 export function Dialog({
   title,
+  isWide = false,
   children,
   onClose,
 }: {
   title: string;
+  /** For forms with explanations. */
+  isWide?: boolean;
   children: ReactNode;
   onClose(): void;
 }) {
@@ -25,10 +28,10 @@ export function Dialog({
       aria-label={title}
       onCancel={onClose}
       onClose={onClose}
-      className="w-[calc(100%-2rem)] max-w-md rounded-lg border border-line-strong bg-raised p-4"
+      className={`w-[calc(100%-2rem)] rounded-lg border ${isWide ? 'max-w-2xl' : 'max-w-md'} border-line-strong bg-raised p-4 text-left font-normal`}
     >
-      <div className="mb-3 flex items-center justify-between">
-        <h2 className="font-semibold text-base">{title}</h2>
+      <div className="mb-3 flex items-start justify-between gap-2">
+        <h2 className="min-w-0 pt-1 font-semibold text-base">{title}</h2>
         <IconButton label="Close" onClick={onClose}>
           <X size={16} aria-hidden />
         </IconButton>

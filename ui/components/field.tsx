@@ -41,6 +41,15 @@ export function SelectField({ label, hint, error, ...rest }: ComponentProps<'sel
   );
 }
 
+/** The options of a choice: value and name of each. */
+export function Options({ of }: { of: readonly (readonly [value: string, name: string])[] }) {
+  return of.map(([value, name]) => (
+    <option key={value} value={value}>
+      {name}
+    </option>
+  ));
+}
+
 /** Yes or no. */
 export function CheckField({ label, hint, error, ...rest }: Omit<ComponentProps<'input'>, 'type'> & Said) {
   const id = useId();

@@ -21,7 +21,7 @@ export function Page({
     <main className="flex h-full flex-col bg-surface">
       {error instanceof Unreachable && <OfflineBanner />}
       <div className="min-h-0 flex-1 overflow-y-auto">
-        <div className="mx-auto grid max-w-6xl gap-5 p-4 min-[44rem]:px-6">
+        <div className="mx-auto grid max-w-6xl grid-cols-1 gap-5 p-4 min-[44rem]:px-6">
           <header className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-2">
             <h1 className="min-w-0 font-semibold text-lg">{title}</h1>
             {tools}

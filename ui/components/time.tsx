@@ -58,7 +58,8 @@ function ahead(at: Date, nowMs: number): string {
   const left = at.getTime() - nowMs;
   if (left < MINUTE) return left < 0 ? 'now' : 'in < 1 min';
   if (left < HOUR) return `in ${Math.round(left / MINUTE)} min`;
-  return left < 24 * HOUR ? `in ${Math.round(left / HOUR)} h` : `on ${DAY.format(at)}`;
+  if (left < 24 * HOUR) return `in ${Math.round(left / HOUR)} h`;
+  return `on ${(left < 300 * 24 * HOUR ? DAY : DATE).format(at)}`;
 }
 
 /** To the second, for what follows one another closely. */

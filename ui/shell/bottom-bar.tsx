@@ -1,4 +1,4 @@
-/** The places at the foot of a phone: the first four, and a menu with the others and what belongs to none. */
+/** The places at the foot of a phone, and a menu with the further ones and what belongs to none. */
 import { Link, useNavigate } from '@tanstack/react-router';
 import { BookOpen, Ellipsis, Search } from 'lucide-react';
 import { Menu } from '../components/menu.tsx';
@@ -6,7 +6,6 @@ import { NEXT_THEME, THEME_ICON, useTheme } from '../components/theme-button.tsx
 import { usePlaces } from './places.ts';
 import { useSessionMenu } from './session-menu.tsx';
 
-const SHOWN = 4;
 const LOOK =
   'grid min-w-0 flex-1 content-center justify-items-center gap-0.5 text-soft text-[0.75rem] leading-4 -outline-offset-2 data-[status=active]:font-semibold data-[status=active]:text-accent';
 
@@ -18,12 +17,14 @@ export function BottomBar({ onFind }: { onFind(): void }) {
   const ThemeIcon = THEME_ICON[theme];
   return (
     <nav aria-label="Places" className="flex h-14 shrink-0 border-line border-t bg-page min-[44rem]:hidden">
-      {places.slice(0, SHOWN).map(({ path, name, icon: Icon }) => (
-        <Link key={path} to={path} className={LOOK}>
-          <Icon size={20} aria-hidden />
-          {name}
-        </Link>
-      ))}
+      {places
+        .filter(({ isFurther }) => isFurther !== true)
+        .map(({ path, name, icon: Icon }) => (
+          <Link key={path} to={path} className={LOOK}>
+            <Icon size={20} aria-hidden />
+            {name}
+          </Link>
+        ))}
       <Menu
         trigger={
           <button type="button" className={LOOK}>
@@ -32,15 +33,17 @@ export function BottomBar({ onFind }: { onFind(): void }) {
           </button>
         }
         entries={[
-          ...places.slice(SHOWN).map(({ path, name, icon: Icon }) => ({
-            label: name,
-            name: (
-              <>
-                <Icon size={16} aria-hidden /> {name}
-              </>
-            ),
-            run: () => void navigate({ to: path }),
-          })),
+          ...places
+            .filter(({ isFurther }) => isFurther)
+            .map(({ path, name, icon: Icon }) => ({
+              label: name,
+              name: (
+                <>
+                  <Icon size={16} aria-hidden /> {name}
+                </>
+              ),
+              run: () => void navigate({ to: path }),
+            })),
           {
             label: 'Find',
             name: (

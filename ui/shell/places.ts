@@ -1,14 +1,16 @@
 /** The places of the dashboard, in the order of the rail: where each is, its word, and its sign. */
 import { useQuery } from '@tanstack/react-query';
-import { Gauge, Globe, Hourglass, Inbox, type LucideIcon, Mails } from 'lucide-react';
+import { Gauge, Globe, Hourglass, Inbox, KeyRound, type LucideIcon, Mails } from 'lucide-react';
 import { ME, mayDo } from '../api/me.ts';
 
 export interface DashboardPlace {
-  path: '/inbox' | '/messages' | '/overview' | '/queue' | '/domains';
+  path: '/inbox' | '/messages' | '/overview' | '/queue' | '/domains' | '/access';
   name: string;
   icon: LucideIcon;
-  /** What is needed to see anything there; absent = what everybody has who signs in. */
-  scope?: string;
+  /** Any of these is needed to see anything there; absent = what everybody has who signs in. */
+  scopes?: readonly string[];
+  /** What may be called there without a scope. */
+  operation?: string;
   /** Of the second group: what is set up, rather than what happens. */
   isFurther?: true;
 }
@@ -18,12 +20,15 @@ const PLACES: readonly DashboardPlace[] = [
   { path: '/inbox', name: 'Inbox', icon: Inbox },
   { path: '/messages', name: 'Messages', icon: Mails },
   { path: '/overview', name: 'Overview', icon: Gauge },
-  { path: '/queue', name: 'Queue', icon: Hourglass, scope: 'admin' },
-  { path: '/domains', name: 'Domains', icon: Globe, scope: 'domains:read', isFurther: true },
+  { path: '/queue', name: 'Queue', icon: Hourglass, scopes: ['admin'], operation: 'getQueue' },
+  { path: '/domains', name: 'Domains', icon: Globe, scopes: ['domains:read'], isFurther: true },
+  { path: '/access', name: 'Access', icon: KeyRound, scopes: ['tokens:read', 'smtp:write'], isFurther: true },
 ];
 
 /** Those that answer the person who looks. */
 export function usePlaces(): readonly DashboardPlace[] {
   const { data: me } = useQuery(ME);
-  return PLACES.filter(({ scope }) => scope === undefined || mayDo(me, scope));
+  return PLACES.filter(
+    ({ scopes, operation }) => scopes === undefined || scopes.some((one) => mayDo(me, one, operation)),
+  );
 }

@@ -58,7 +58,7 @@ function Waiting({ attention: { Waiting: waiting, Complete } }: { attention: Att
   const text = `${sum.toLocaleString()}${Complete ? '' : '+'} waiting`;
   return (
     <p className="text-soft tabular-nums">
-      {mayDo(me, 'admin') ? (
+      {mayDo(me, 'admin', 'getQueue') ? (
         <Link to="/queue" className="text-accent hover:underline">
           {text}
         </Link>

@@ -1,0 +1,248 @@
+/** Tokens, SMTP logins, people and the audit, as an operator works with them; and what each role is offered of them. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { createTransport } from 'nodemailer';
+import type { Browser, Page } from 'playwright-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { addDomain, fileScope, type Instance, startInstance } from '../scenarios/harness.ts';
+import { hasBrowser, openBrowser, PHONE } from './browser.ts';
+import { addPerson, openPageAs } from './people-kit.ts';
+
+const HOSTILE = '<img src=x onerror=alert(1)>';
+const ADA = 'ada@example.com';
+
+describe.skipIf(!hasBrowser)('the place Access', () => {
+  const scope = fileScope();
+  let server: Instance;
+  let browser: Browser;
+  let url: string;
+
+  beforeAll(async () => {
+    const settings = { 'submission-tls': '127.0.0.1:0', submission: '127.0.0.1:0' };
+    server = await startInstance(scope, { settings });
+    browser = await openBrowser(scope);
+    url = `${server.server.localUrl}/access`;
+    await addDomain(server, 'example.com');
+    await addDomain(server, 'other.example');
+    await addPerson(server, ADA);
+  });
+
+  const row = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text });
+  const actions = async (page: Page, text: string, name: string): Promise<void> => {
+    await page.getByRole('button', { name: `Actions for ${text}`, exact: true }).click();
+    await page.getByRole('menuitem', { name }).click();
+  };
+
+  /** What a dialog shows to be copied. */
+  const shown = async (page: Page): Promise<string[]> => {
+    await page.getByText('it is not shown again').waitFor();
+    return page.getByRole('dialog').locator('pre').allTextContents();
+  };
+
+  it('makes a token whose command works as pasted, and revokes it by its name', async () => {
+    const { page, errors } = await openPageAs(browser, server, ADA);
+    await page.goto(url);
+    await page.getByRole('button', { name: 'New token' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill(HOSTILE);
+    await dialog.getByRole('radio', { name: 'Send' }).check();
+    await dialog.getByText('May not read anything').waitFor();
+    await dialog.getByLabel('example.com', { exact: true }).check();
+    await dialog.getByLabel('Only from these addresses').fill('127.0.0.1 ::1');
+    await dialog.getByLabel('Sends per second').fill('5');
+    await dialog.getByRole('button', { name: 'Make the token' }).click();
+    const [token = '', command = ''] = await shown(page);
+    const { stdout } = await promisify(execFile)('sh', ['-c', command]);
+    expect(JSON.parse(stdout)).toEqual({ MessageID: expect.any(String) });
+    await dialog.getByRole('button', { name: 'I have copied it' }).click();
+    const made = row(page, HOSTILE);
+    await made.getByText('Send mail').waitFor();
+    await made.getByText('At most 5 a second · From 127.0.0.1, ::1').waitFor();
+    await made.getByText('by you').waitFor();
+    expect((await page.content()).includes(token)).toBe(false);
+    await actions(page, HOSTILE, 'Revoke');
+    const revoke = dialog.getByRole('button', { name: 'Revoke' });
+    expect(await revoke.isDisabled()).toBe(true);
+    await dialog.getByRole('textbox', { name: 'Type' }).fill(HOSTILE);
+    await revoke.click();
+    await made.waitFor({ state: 'detached' });
+    expect((await server.call('GET', '/me', { token })).status).toBe(401);
+    await page.getByLabel('Show revoked and ended tokens').check();
+    await made.getByText('revoked').waitFor();
+    expect(errors).toEqual([]);
+  });
+
+  it('says at the form what is refused, and makes nothing', async () => {
+    const { page } = await openPageAs(browser, server, ADA);
+    await page.goto(url);
+    await page.getByRole('button', { name: 'New token' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('typo');
+    await dialog.getByLabel('example.com', { exact: true }).check();
+    await dialog.getByLabel('Only from these addresses').fill('10.0.0.0/99');
+    await dialog.getByRole('button', { name: 'Make the token' }).click();
+    await dialog.getByRole('alert').getByText('takes addresses and ranges').waitFor();
+    expect((await server.call('GET', '/tokens')).text).not.toContain('typo');
+  });
+
+  it('shows what a token made below it, and ends that with it', async () => {
+    const body = { Name: 'parent', Domains: ['example.com'], Preset: 'Full' };
+    const parent = (await server.call('POST', '/tokens', { body })).json;
+    const child = { Name: 'child', Domains: ['example.com'], Preset: 'Send' };
+    const made = (await server.call('POST', '/tokens', { body: child, token: parent.Token })).json;
+    const { page } = await openPageAs(browser, server, ADA);
+    await page.goto(url);
+    await row(page, 'child').getByText('by the token parent').waitFor();
+    const names = await page.getByRole('rowheader').allTextContents();
+    expect(names.indexOf('└child')).toBe(names.indexOf('└parent') + 1);
+    await actions(page, 'parent', 'Replace');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Replace', exact: true }).click();
+    const [rotated = ''] = await shown(page);
+    expect((await server.call('GET', '/me', { token: rotated })).status).toBe(200);
+    await dialog.getByRole('button', { name: 'I have copied it' }).click();
+    await server.call('DELETE', `/tokens/${parent.TokenID}?Children=true`);
+    expect((await server.call('GET', '/me', { token: made.Token })).status).toBe(401);
+  });
+
+  it('makes an SMTP login that works with the settings it shows', async () => {
+    const { page } = await openPageAs(browser, server, ADA);
+    await page.goto(`${url}?tab=smtp`);
+    await page.getByText('Programs connect to 127.0.0.1:').waitFor();
+    await page.getByRole('button', { name: 'New SMTP credential' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Domain').selectOption('example.com');
+    await dialog.getByLabel('Name').fill(HOSTILE);
+    await dialog.getByRole('button', { name: 'Make the credential' }).click();
+    for (const port of [0, 1]) {
+      await dialog.getByLabel('Port', { exact: true }).selectOption(String(port));
+      const [settings = ''] = await shown(page);
+      const given = /createTransport\((\{[\s\S]*?\n\})\)/.exec(settings)?.[1] ?? '';
+      const options = new Function(`return (${given})`)();
+      const transport = createTransport({ ...options, tls: { rejectUnauthorized: false } });
+      expect(await transport.verify()).toBe(true);
+      transport.close();
+    }
+    await dialog.getByLabel('Settings for', { exact: true }).selectOption('django');
+    await dialog.getByText('EMAIL_USE_').waitFor();
+    await dialog.getByRole('button', { name: 'I have copied it' }).click();
+    const made = row(page, HOSTILE);
+    await made.getByRole('button', { name: 'Revoke' }).click();
+    const user = (await made.locator('td').first().textContent()) ?? '';
+    await dialog.getByRole('textbox', { name: 'Type' }).fill(user);
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('No SMTP credentials yet').waitFor();
+  });
+
+  it('adds a person who can sign in, ends the sessions, disables and removes', async () => {
+    const Email = 'bob@example.com';
+    const { page, errors } = await openPageAs(browser, server, ADA);
+    await page.goto(`${url}?tab=people`);
+    await row(page, ADA).getByText('you', { exact: true }).waitFor();
+    expect(await row(page, ADA).getByRole('button').count()).toBe(0);
+    await page.getByRole('button', { name: 'Add a person' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Email address').fill(Email);
+    await dialog.getByLabel('other.example').check();
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    const [Password = ''] = await shown(page);
+    await dialog.getByRole('button', { name: 'I have copied it' }).click();
+    await row(page, Email).getByText('Member (Default)').waitFor();
+    const signIn = async () => {
+      const headers = { origin: server.server.localUrl, 'x-postrider-dashboard': '1' };
+      const answer = await server.call('POST', '/session', {
+        ...{ token: null, headers, body: { Email, Password } },
+      });
+      const [cookie = ''] = answer.headers.getSetCookie().join().split(';');
+      const as = { token: null, headers: { ...headers, cookie } };
+      return {
+        status: answer.status,
+        isOpen: async () => (await server.call('GET', '/session', as)).status === 200,
+      };
+    };
+    const session = await signIn();
+    expect([session.status, await session.isOpen()]).toEqual([200, true]);
+    await actions(page, Email, 'End all sessions');
+    await page.getByText('All sessions of bob@example.com have ended').waitFor();
+    expect(await session.isOpen()).toBe(false);
+    await actions(page, Email, 'Change role and domains');
+    await dialog.getByLabel('Role').selectOption('viewer');
+    await dialog.getByLabel('All domains').check();
+    await dialog.getByRole('button', { name: 'Change', exact: true }).click();
+    await row(page, Email).getByText('all domains', { exact: true }).waitFor();
+    await actions(page, Email, 'Disable');
+    await dialog.getByRole('textbox', { name: 'Type' }).fill(Email);
+    await dialog.getByRole('button', { name: 'Disable' }).click();
+    await row(page, Email).getByText('disabled').waitFor();
+    expect((await signIn()).status).toBe(401);
+    await actions(page, Email, 'Enable');
+    await actions(page, Email, 'Set a new password');
+    await dialog.getByRole('button', { name: 'Make a new password' }).click();
+    const [second = ''] = await shown(page);
+    expect(second).not.toBe(Password);
+    await dialog.getByRole('button', { name: 'I have copied it' }).click();
+    await actions(page, Email, 'Remove');
+    await dialog.getByRole('textbox', { name: 'Type' }).fill(Email);
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await row(page, Email).waitFor({ state: 'detached' });
+    expect(errors).toEqual([]);
+  });
+
+  it('tells who changed what in sentences, found by the address of the page', async () => {
+    await server.call('POST', '/domains', { body: { Domain: 'new.example' } });
+    const { page } = await openPageAs(browser, server, ADA);
+    await page.goto(`${url}?tab=audit`);
+    const changes = page.getByRole('list', { name: 'Changes' }).getByRole('listitem');
+    await changes.getByText('added the domain new.example').waitFor();
+    await changes.getByText(`revoked the token ${HOSTILE}`).waitFor();
+    await page.getByLabel('What was done').selectOption('deletePerson');
+    await changes.getByText('removed a person').waitFor();
+    expect(await changes.count()).toBe(1);
+    expect(page.url()).toBe(`${url}?tab=audit&operation=deletePerson`);
+    await page.getByLabel('from').fill('2001-01-02');
+    await page.getByLabel('to', { exact: true }).fill('2001-01-03');
+    await page.getByRole('button', { name: 'Show all changes' }).click();
+    await changes.getByText('added the domain new.example').waitFor();
+  });
+
+  const ROLES = [
+    { Role: 'operator', tabs: ['Tokens', 'SMTP', 'People', 'Audit'], mayMake: true },
+    { Role: 'member', Domains: ['example.com'], Preset: 'Full', tabs: ['Tokens', 'SMTP'], mayMake: true },
+    { Role: 'member', Domains: ['example.com'], Preset: 'Default', tabs: null, mayMake: false },
+    { Role: 'viewer', Domains: ['*'], tabs: ['Tokens'], mayMake: false },
+  ] as const;
+
+  it.each(ROLES)('offers each role what it may: %j', async ({ tabs, mayMake, ...rights }) => {
+    const email = `${rights.Role}-${'Preset' in rights ? rights.Preset.toLowerCase() : 'x'}@example.com`;
+    await addPerson(server, email, structuredClone(rights) as never);
+    for (const viewport of [undefined, PHONE]) {
+      const { page, errors } = await openPageAs(
+        browser,
+        server,
+        email,
+        viewport === undefined ? {} : { viewport },
+      );
+      await page.goto(url.replace('/access', '/inbox'));
+      const nav = page.getByRole('navigation').filter({ visible: true });
+      await nav.getByRole('link', { name: 'Inbox' }).waitFor();
+      const place =
+        viewport === undefined
+          ? nav.getByRole('link', { name: 'Access' })
+          : page.getByRole('menuitem', { name: 'Access' });
+      if (viewport !== undefined) await nav.getByRole('button', { name: 'More' }).click();
+      expect(await place.count()).toBe(tabs === null ? 0 : 1);
+      if (tabs === null) continue;
+      await place.click();
+      await page.getByRole('heading', { name: 'Access' }).waitFor();
+      expect(await page.getByRole('radio').allTextContents()).toEqual(tabs);
+      await page.getByText('A program sends its token').waitFor();
+      expect(await page.getByRole('button', { name: 'New token' }).count()).toBe(mayMake ? 1 : 0);
+      for (const tab of tabs) {
+        await page.getByRole('radio', { name: tab }).click();
+        await page.getByText('Loading').waitFor({ state: 'detached' });
+        expect(await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth')).toBe(false);
+      }
+      expect(errors).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,83 @@
+/** Who may do what, as the place Access asks for it: tokens, SMTP credentials, people, and who changed what. */
+import type {
+  AuditList,
+  CreatePersonRequest,
+  CreateTokenRequest,
+  NewSmtpCredentialAnswer,
+  NewTokenAnswer,
+  Person,
+  PersonList,
+  RevokedTokenAnswer,
+  RotatedTokenAnswer,
+  SmtpCredentialList,
+  TokenList,
+  UpdatePersonRequest,
+} from '../../src/client/api-types.ts';
+import { call, open, type Query } from './call.ts';
+
+const part = encodeURIComponent;
+const PAGE = 100;
+
+/** A page of a hundred, the newest first. */
+export function listTokens(after: string | undefined, signal?: AbortSignal): Promise<TokenList> {
+  return call('GET', '/tokens', { query: { Limit: PAGE, After: after }, signal });
+}
+
+export function createToken(body: CreateTokenRequest): Promise<NewTokenAnswer> {
+  return call('POST', '/tokens', { body });
+}
+
+export function rotateToken(id: string, overlapSeconds: number): Promise<RotatedTokenAnswer> {
+  return call('POST', `/tokens/${part(id)}/rotate`, { body: { Overlap: overlapSeconds } });
+}
+
+export function revokeToken(id: string, children: boolean): Promise<RevokedTokenAnswer> {
+  return call('DELETE', `/tokens/${part(id)}`, { query: { Children: children || undefined } });
+}
+
+export function listCredentials(
+  after: string | undefined,
+  signal?: AbortSignal,
+): Promise<SmtpCredentialList> {
+  return call('GET', '/smtp-credentials', { query: { Limit: PAGE, After: after }, signal });
+}
+
+export function createCredential(body: {
+  Name?: string;
+  Domain: string;
+  Sandbox: boolean;
+  Notices: boolean;
+}): Promise<NewSmtpCredentialAnswer> {
+  return call('POST', '/smtp-credentials', { body });
+}
+
+export async function removeCredential(id: string): Promise<void> {
+  await open('DELETE', `/smtp-credentials/${part(id)}`);
+}
+
+export function listPeople(after: string | undefined, signal?: AbortSignal): Promise<PersonList> {
+  return call('GET', '/people', { query: { Limit: PAGE, After: after }, signal });
+}
+
+export function addPerson(body: CreatePersonRequest): Promise<Person> {
+  return call('POST', '/people', { body });
+}
+
+/** All sessions of the person end, also where nothing else changes. */
+export function changePerson(id: string, body: UpdatePersonRequest, children = false): Promise<Person> {
+  return call('PATCH', `/people/${part(id)}`, { body, query: { Children: children || undefined } });
+}
+
+export function setPassword(id: string, password: string, children: boolean): Promise<Person> {
+  const query = { Children: children || undefined };
+  return call('PUT', `/people/${part(id)}/password`, { body: { Password: password }, query });
+}
+
+export async function removePerson(id: string, children: boolean): Promise<void> {
+  await open('DELETE', `/people/${part(id)}`, { query: { Children: children || undefined } });
+}
+
+/** A page of fifty, the newest first. */
+export function listAudit(query: Query, signal?: AbortSignal): Promise<AuditList> {
+  return call('GET', '/audit', { query: { Limit: 50, ...query }, signal });
+}

@@ -1,0 +1,89 @@
+/** Who changed what, the newest first, each entry as a sentence. What is looked for stands in the address. For operators. */
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { ScrollText } from 'lucide-react';
+import type { AuditEntry, Me } from '../../../../src/client/api-types.ts';
+import { listAudit, listPeople, listTokens } from '../../../api/access.ts';
+import { mayDo } from '../../../api/me.ts';
+import { Button } from '../../../components/button.tsx';
+import { MoreButton } from '../../../components/more-button.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { NotYet } from '../../../components/page.tsx';
+import { usePages } from '../../../components/pages.ts';
+import { Instant } from '../../../components/time.tsx';
+import { AUDIT, PEOPLE, TOKENS } from '../keys.ts';
+import { AuditFilters } from './audit-filters.tsx';
+import { auditText } from './audit-words.ts';
+
+export function AuditView({ me }: { me: Me }) {
+  const { who, operation, since, until } = useSearch({ from: '/access' });
+  const navigate = useNavigate({ from: '/access' });
+  const query = { Who: who, Operation: operation, Since: dayStart(since, 0), Until: dayStart(until, 1) };
+  const list = usePages([...AUDIT, query], (After, signal) => listAudit({ ...query, After }, signal));
+  const nameOf = useNames(me);
+  const { items } = list;
+  return (
+    <>
+      <AuditFilters />
+      {items === undefined ? (
+        <NotYet error={list.error} onAgain={list.again} />
+      ) : items.length === 0 && !list.hasMore ? (
+        <Notice title="No change is recorded" icon={<ScrollText aria-hidden />}>
+          {who || operation || since || until ? (
+            <Button onClick={() => void navigate({ search: { tab: 'audit' } })}>Show all changes</Button>
+          ) : (
+            'Changes of tokens, people, domains, webhooks, suppressions and holds are kept here for 400 days.'
+          )}
+        </Notice>
+      ) : (
+        <ul aria-label="Changes" className="grid border-line border-t">
+          {items.map((entry) => (
+            <Entry key={entry.AuditID} entry={entry} nameOf={nameOf} />
+          ))}
+        </ul>
+      )}
+      <MoreButton list={list}>Show older changes</MoreButton>
+    </>
+  );
+}
+
+function Entry({ entry, nameOf }: { entry: AuditEntry; nameOf(id: string): string | null }) {
+  const { Time, By, WhoName, WhoID, IP, Resource } = entry;
+  const navigate = useNavigate({ from: '/access' });
+  return (
+    <li className="flex flex-wrap items-baseline gap-x-4 gap-y-0.5 border-line border-b py-2">
+      <Instant at={Time} className="w-36 shrink-0 text-soft text-xs" />
+      <p className="min-w-0 flex-1 basis-72" title={Resource}>
+        {By === 'Token' && <span className="text-soft">The token </span>}
+        <button
+          type="button"
+          title="Show only what this one changed"
+          className="text-left font-semibold hover:underline"
+          onClick={() => void navigate({ search: (before) => ({ ...before, who: WhoID }) })}
+        >
+          <bdi>{WhoName || WhoID}</bdi>
+        </button>{' '}
+        <bdi>{auditText(entry, nameOf)}</bdi>
+      </p>
+      <span className="shrink-0 text-soft text-xs">from {IP}</span>
+    </li>
+  );
+}
+
+/** Names of tokens and people that are known, the first hundred of each. */
+function useNames(me: Me): (id: string) => string | null {
+  const tokens = usePages(TOKENS, listTokens, mayDo(me, 'tokens:read')).items;
+  const people = usePages(PEOPLE, listPeople).items;
+  return (id) =>
+    tokens?.find(({ TokenID }) => TokenID === id)?.Name ??
+    people?.find(({ PersonID }) => PersonID === id)?.Email ??
+    null;
+}
+
+/** The beginning of a day in the reader's zone, so many days later; undefined where none is given. */
+function dayStart(day: string | undefined, later: number): string | undefined {
+  if (day === undefined) return undefined;
+  const at = new Date(`${day}T00:00`);
+  if (Number.isNaN(at.getTime())) return undefined;
+  at.setDate(at.getDate() + later);
+  return at.toISOString();
+}

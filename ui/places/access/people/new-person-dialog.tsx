@@ -1,0 +1,64 @@
+/** Adds a person: the address, the role, the domains; then shows the password that was made, this once. */
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import type { Me } from '../../../../src/client/api-types.ts';
+import { addPerson } from '../../../api/access.ts';
+import { Button } from '../../../components/button.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
+import { Field, FormError } from '../../../components/field.tsx';
+import { PEOPLE } from '../keys.ts';
+import { ShownOnce } from '../shown-once.tsx';
+import { isWhole, type Rights, RightsFields, rightsBody } from './rights-fields.tsx';
+import { newPassword } from './roles.ts';
+
+export function NewPersonDialog({ me, onClose }: { me: Me; onClose(): void }) {
+  const queries = useQueryClient();
+  const [email, setEmail] = useState('');
+  const [rights, setRights] = useState<Rights>({ role: 'member', domains: [], preset: 'Default' });
+  const adding = useMutation({
+    async mutationFn() {
+      const password = newPassword();
+      const person = await addPerson({ Email: email, Password: password, ...rightsBody(rights) });
+      return { person, password };
+    },
+    onSuccess: () => void queries.invalidateQueries({ queryKey: PEOPLE }),
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    adding.mutate();
+  };
+  if (adding.data !== undefined)
+    return (
+      <Dialog title={`${adding.data.person.Email} can sign in`} onClose={onClose}>
+        <ShownOnce what="password" text={adding.data.password} onClose={onClose}>
+          <p>
+            Give it to the person with the address of this page,{' '}
+            <span className="font-mono text-xs">{location.origin}</span>. It can be changed after signing in.
+          </p>
+        </ShownOnce>
+      </Dialog>
+    );
+  return (
+    <Dialog isWide title="Add a person" onClose={onClose}>
+      <form onSubmit={submit} className="grid gap-4">
+        <Field
+          label="Email address"
+          type="email"
+          required
+          autoComplete="off"
+          value={email}
+          onChange={({ target }) => setEmail(target.value)}
+          hint="To sign in with; nothing is mailed to it"
+        />
+        <RightsFields me={me} rights={rights} onRights={setRights} />
+        <FormError error={adding.error} />
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" disabled={adding.isPending || !isWhole(rights)}>
+            Add
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

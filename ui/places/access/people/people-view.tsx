@@ -1,0 +1,83 @@
+/** The people who may sign in: their role, their domains, when they signed in last. For operators. */
+import { useQuery } from '@tanstack/react-query';
+import { Plus, Users } from 'lucide-react';
+import { useState } from 'react';
+import type { Me, Person } from '../../../../src/client/api-types.ts';
+import { listPeople } from '../../../api/access.ts';
+import { SESSION } from '../../../api/session.ts';
+import { Button } from '../../../components/button.tsx';
+import { type Column, DataTable } from '../../../components/data-table.tsx';
+import { MoreButton } from '../../../components/more-button.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { NotYet } from '../../../components/page.tsx';
+import { usePages } from '../../../components/pages.ts';
+import { Time } from '../../../components/time.tsx';
+import { DomainsText } from '../domains-text.tsx';
+import { PEOPLE } from '../keys.ts';
+import { NewPersonDialog } from './new-person-dialog.tsx';
+import { PersonMenu } from './person-menu.tsx';
+import { roleText } from './roles.ts';
+
+export function PeopleView({ me }: { me: Me }) {
+  const list = usePages(PEOPLE, listPeople);
+  const own = useQuery(SESSION).data?.Person?.PersonID;
+  const [isAdding, setAdding] = useState(false);
+  const { items } = list;
+  if (items === undefined) return <NotYet error={list.error} onAgain={list.again} />;
+  return (
+    <>
+      <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
+        <p className="max-w-prose text-soft">
+          People sign in to this dashboard. Programs use tokens instead.
+        </p>
+        <Button look="main" onClick={() => setAdding(true)}>
+          <Plus size={14} aria-hidden /> Add a person
+        </Button>
+      </div>
+      {items.length === 0 ? (
+        <Notice title="Nobody can sign in yet" icon={<Users aria-hidden />}>
+          Add the first person here, or with <code className="font-mono text-xs">postrider user add</code>.
+        </Notice>
+      ) : (
+        <DataTable
+          label="People"
+          columns={columnsOf(own)}
+          rows={items}
+          keyOf={({ PersonID }) => PersonID}
+          actions={(person) => person.PersonID !== own && <PersonMenu me={me} person={person} />}
+        />
+      )}
+      <MoreButton list={list}>Show more people</MoreButton>
+      {isAdding && <NewPersonDialog me={me} onClose={() => setAdding(false)} />}
+    </>
+  );
+}
+
+function columnsOf(own: string | undefined): readonly [Column<Person>, ...Column<Person>[]] {
+  return [
+    {
+      name: 'Person',
+      width: 'w-4/12',
+      cell: ({ PersonID, Email, DisabledAt }) => (
+        <>
+          <bdi className={DisabledAt === null ? '' : 'text-soft line-through'}>{Email}</bdi>
+          {PersonID === own && <span className="ml-2 font-normal text-soft">you</span>}
+          {DisabledAt !== null && (
+            <span className="ml-2 font-normal text-warn">
+              disabled <Time at={DisabledAt} />
+            </span>
+          )}
+        </>
+      ),
+    },
+    { name: 'Role', cell: roleText },
+    { name: 'Domains', width: 'w-3/12', cell: ({ Domains }) => <DomainsText domains={Domains} /> },
+    {
+      name: 'Last sign-in',
+      width: 'w-32',
+      cell: ({ LastSignInAt }) =>
+        LastSignInAt === null ? <span className="text-soft">never</span> : <Time at={LastSignInAt} />,
+    },
+    { name: 'Added', width: 'w-24', cell: ({ CreatedAt }) => <Time at={CreatedAt} /> },
+  ];
+}

@@ -1,0 +1,165 @@
+/** The dialogs about a person: the rights, a new password, disabling, removing. Each says what ends with it. */
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import type { Me, Person } from '../../../../src/client/api-types.ts';
+import { changePerson, removePerson, setPassword } from '../../../api/access.ts';
+import { Button } from '../../../components/button.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
+import { CheckField, FormError } from '../../../components/field.tsx';
+import { NameDialog } from '../../../components/name-dialog.tsx';
+import { toast } from '../../../components/toasts.tsx';
+import { ShownOnce } from '../shown-once.tsx';
+import { isWhole, type Rights, RightsFields, rightsBody } from './rights-fields.tsx';
+import { newPassword } from './roles.ts';
+
+export type PersonTask = 'rights' | 'password' | 'disable' | 'remove';
+
+interface Given {
+  me: Me;
+  person: Person;
+  onClose(): void;
+}
+
+const DIALOGS = {
+  rights: RightsDialog,
+  password: PasswordDialog,
+  disable: DisableDialog,
+  remove: RemoveDialog,
+} as const;
+
+export function PersonDialog({ task, ...given }: Given & { task: PersonTask }) {
+  const Shown = DIALOGS[task];
+  return <Shown {...given} />;
+}
+
+function RightsDialog({ me, person, onClose }: Given) {
+  const changed = useChanged();
+  const [rights, setRights] = useState<Rights>({
+    role: person.Role,
+    domains: person.Role === 'operator' ? [] : person.Domains,
+    preset: person.Preset ?? 'Default',
+  });
+  const [withMade, setWithMade] = useState(false);
+  const changing = useMutation({
+    mutationFn: () => changePerson(person.PersonID, rightsBody(rights), withMade),
+    onSuccess() {
+      changed(`The rights of ${person.Email} are changed`);
+      onClose();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    changing.mutate();
+  };
+  return (
+    <Dialog isWide title={`Rights of ${person.Email}`} onClose={onClose}>
+      <form onSubmit={submit} className="grid gap-4">
+        <RightsFields me={me} rights={rights} onRights={setRights} />
+        <MadeField isEnded={withMade} onEnded={setWithMade} />
+        <p className="text-soft">All sessions of the person end.</p>
+        <FormError error={changing.error} />
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" disabled={changing.isPending || !isWhole(rights)}>
+            Change
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function PasswordDialog({ person, onClose }: Given) {
+  const [withMade, setWithMade] = useState(false);
+  const changed = useChanged();
+  const setting = useMutation({
+    async mutationFn() {
+      const password = newPassword();
+      await setPassword(person.PersonID, password, withMade);
+      return password;
+    },
+    onSuccess: () => changed(`${person.Email} has a new password`),
+  });
+  return (
+    <Dialog title={`New password for ${person.Email}`} onClose={onClose}>
+      {setting.data !== undefined ? (
+        <ShownOnce what="password" text={setting.data} onClose={onClose} />
+      ) : (
+        <div className="grid gap-4">
+          <p>A password is made and shown once. The old one ends, and all sessions of the person.</p>
+          <MadeField isEnded={withMade} onEnded={setWithMade} />
+          <FormError error={setting.error} />
+          <div className="flex justify-end gap-2">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button look="main" disabled={setting.isPending} onClick={() => setting.mutate()}>
+              Make a new password
+            </Button>
+          </div>
+        </div>
+      )}
+    </Dialog>
+  );
+}
+
+function DisableDialog({ person, onClose }: Given) {
+  const changed = useChanged();
+  return (
+    <NameDialog
+      title={`Disable ${person.Email}`}
+      action="Disable"
+      name={person.Email}
+      run={() => changePerson(person.PersonID, { Disabled: true })}
+      onDone={() => {
+        changed(`${person.Email} cannot sign in any more`);
+        onClose();
+      }}
+      onClose={onClose}
+    >
+      <p>
+        All sessions end, and so do the tokens, SMTP credentials and webhooks that the person made. They do
+        not come back when the person is enabled again.
+      </p>
+    </NameDialog>
+  );
+}
+
+function RemoveDialog({ person, onClose }: Given) {
+  const changed = useChanged();
+  const [withMade, setWithMade] = useState(false);
+  return (
+    <NameDialog
+      title={`Remove ${person.Email}`}
+      action="Remove"
+      name={person.Email}
+      run={() => removePerson(person.PersonID, withMade)}
+      onDone={() => {
+        changed(`${person.Email} is removed`);
+        onClose();
+      }}
+      onClose={onClose}
+    >
+      <p>The person cannot sign in any more, and all sessions end. This cannot be undone.</p>
+      <MadeField isEnded={withMade} onEnded={setWithMade} />
+    </NameDialog>
+  );
+}
+
+function MadeField({ isEnded, onEnded }: { isEnded: boolean; onEnded(isEnded: boolean): void }) {
+  return (
+    <CheckField
+      label="Also end what the person made"
+      hint="Tokens, SMTP credentials and webhooks; otherwise they go on working"
+      checked={isEnded}
+      onChange={({ target }) => onEnded(target.checked)}
+    />
+  );
+}
+
+/** Says it, and reads everything of Access again. */
+function useChanged(): (said: string) => void {
+  const queries = useQueryClient();
+  return (said) => {
+    toast({ text: said });
+    void queries.invalidateQueries({ queryKey: ['access'] });
+  };
+}

@@ -1,0 +1,51 @@
+/** What an operator can do with a person: change the rights, set a password, end the sessions, disable, remove. */
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Ellipsis } from 'lucide-react';
+import { useState } from 'react';
+import type { Me, Person } from '../../../../src/client/api-types.ts';
+import { changePerson } from '../../../api/access.ts';
+import { IconButton } from '../../../components/button.tsx';
+import { Menu } from '../../../components/menu.tsx';
+import { toast, toastError } from '../../../components/toasts.tsx';
+import { PEOPLE } from '../keys.ts';
+import { PersonDialog, type PersonTask } from './person-dialogs.tsx';
+
+export function PersonMenu({ me, person }: { me: Me; person: Person }) {
+  const queries = useQueryClient();
+  const [task, setTask] = useState<PersonTask | null>(null);
+  const { PersonID, Email, DisabledAt } = person;
+  const changing = useMutation({
+    mutationFn: ({ body }: { body: { Disabled?: false }; said: string }) => changePerson(PersonID, body),
+    onSuccess: (_, { said }) => toast({ text: said }),
+    onError: toastError,
+    onSettled: () => void queries.invalidateQueries({ queryKey: PEOPLE }),
+  });
+  const isDisabled = DisabledAt !== null;
+  return (
+    <>
+      <Menu
+        trigger={
+          <IconButton label={`Actions for ${Email}`}>
+            <Ellipsis size={16} aria-hidden />
+          </IconButton>
+        }
+        entries={[
+          { name: 'Change role and domains…', run: () => setTask('rights') },
+          { name: 'Set a new password…', run: () => setTask('password') },
+          isDisabled
+            ? {
+                name: 'Enable',
+                run: () => changing.mutate({ body: { Disabled: false }, said: `${Email} can sign in again` }),
+              }
+            : {
+                name: 'End all sessions',
+                run: () => changing.mutate({ body: {}, said: `All sessions of ${Email} have ended` }),
+              },
+          ...(isDisabled ? [] : [{ name: 'Disable…', run: () => setTask('disable'), isDangerous: true }]),
+          { name: 'Remove…', run: () => setTask('remove'), isDangerous: true },
+        ]}
+      />
+      {task !== null && <PersonDialog me={me} person={person} task={task} onClose={() => setTask(null)} />}
+    </>
+  );
+}

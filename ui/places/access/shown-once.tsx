@@ -1,0 +1,28 @@
+/** A secret that is shown this once: with a button that copies it, and what to do with it. */
+import type { ReactNode } from 'react';
+import { Button } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/copy.tsx';
+
+export function ShownOnce({
+  what,
+  text,
+  children,
+  onClose,
+}: {
+  /** `token`, `password`. */
+  what: string;
+  text: string;
+  children?: ReactNode;
+  onClose(): void;
+}) {
+  return (
+    <div className="grid gap-4">
+      <p>Copy the {what} now: it is not shown again.</p>
+      <CodeBlock text={text} label={`Copy the ${what}`} />
+      {children}
+      <Button look="main" className="justify-self-end" onClick={onClose}>
+        I have copied it
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+/** Makes a user name and a password for one domain, and shows them once. */
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import type { FormEvent } from 'react';
+import type { Me } from '../../../../src/client/api-types.ts';
+import { createCredential } from '../../../api/access.ts';
+import { Button } from '../../../components/button.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
+import { CheckField, Field, FormError, Options, SelectField } from '../../../components/field.tsx';
+import { CREDENTIALS } from '../keys.ts';
+import { NewCredential } from './new-credential.tsx';
+
+export function NewCredentialDialog({ me, onClose }: { me: Me; onClose(): void }) {
+  const queries = useQueryClient();
+  const making = useMutation({
+    mutationFn: createCredential,
+    onSuccess: () => void queries.invalidateQueries({ queryKey: CREDENTIALS }),
+  });
+  const submit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const name = String(form.get('Name')).trim();
+    making.mutate({
+      ...(name === '' ? {} : { Name: name }),
+      Domain: String(form.get('Domain')).trim(),
+      Sandbox: form.has('Sandbox'),
+      Notices: form.has('Notices'),
+    });
+  };
+  const domains = me.Domains.map(({ Domain }) => [Domain, Domain] as const);
+  return (
+    <Dialog
+      isWide
+      title={making.data === undefined ? 'New SMTP credential' : 'The new SMTP credential'}
+      onClose={onClose}
+    >
+      {making.data === undefined ? (
+        <form onSubmit={submit} className="grid gap-4">
+          {domains.length === 0 ? (
+            <Field
+              label="Domain"
+              name="Domain"
+              required
+              autoComplete="off"
+              hint="The sender domain of its mail"
+            />
+          ) : (
+            <SelectField label="Domain" name="Domain" hint="The sender domain of its mail">
+              <Options of={domains} />
+            </SelectField>
+          )}
+          <Field
+            label="Name"
+            name="Name"
+            maxLength={128}
+            autoComplete="off"
+            hint="What uses it: “printer”, “shop”; the domain where left out"
+          />
+          <CheckField
+            label="Tell the sender of failures by mail"
+            name="Notices"
+            defaultChecked
+            hint="As mail servers do; programs that read events or webhooks do not need it"
+          />
+          <CheckField
+            label="Sandbox only"
+            name="Sandbox"
+            hint="Everything that is sent with it is captured and never leaves this server"
+          />
+          <FormError error={making.error} />
+          <div className="flex justify-end gap-2">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" look="main" disabled={making.isPending}>
+              Make the credential
+            </Button>
+          </div>
+        </form>
+      ) : (
+        <NewCredential made={making.data} me={me} onClose={onClose} />
+      )}
+    </Dialog>
+  );
+}

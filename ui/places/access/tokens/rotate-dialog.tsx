@@ -1,0 +1,56 @@
+/** Replaces a token by a new one of the same rights; the old one goes on for a while, so that programs can be changed. */
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Token } from '../../../../src/client/api-types.ts';
+import { rotateToken } from '../../../api/access.ts';
+import { Button } from '../../../components/button.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
+import { FormError, Options, SelectField } from '../../../components/field.tsx';
+import { Until } from '../../../components/time.tsx';
+import { TOKENS } from '../keys.ts';
+import { ShownOnce } from '../shown-once.tsx';
+
+const OVERLAPS = [
+  ['0', 'ends at once'],
+  ['3600', 'is valid for an hour'],
+  ['86400', 'is valid for a day'],
+  ['604800', 'is valid for a week'],
+] as const;
+
+export function RotateDialog({ token, onClose }: { token: Token; onClose(): void }) {
+  const queries = useQueryClient();
+  const [overlap, setOverlap] = useState('86400');
+  const rotating = useMutation({
+    mutationFn: () => rotateToken(token.TokenID, Number(overlap)),
+    onSuccess: () => void queries.invalidateQueries({ queryKey: TOKENS }),
+  });
+  return (
+    <Dialog title={`Replace ${token.Name}`} onClose={onClose}>
+      {rotating.data === undefined ? (
+        <div className="grid gap-4">
+          <p>A new token with the same rights and limits takes its place.</p>
+          <SelectField
+            label="The old token"
+            value={overlap}
+            onChange={({ target }) => setOverlap(target.value)}
+          >
+            <Options of={OVERLAPS} />
+          </SelectField>
+          <FormError error={rotating.error} />
+          <div className="flex justify-end gap-2">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button look="main" disabled={rotating.isPending} onClick={() => rotating.mutate()}>
+              Replace
+            </Button>
+          </div>
+        </div>
+      ) : (
+        <ShownOnce what="token" text={rotating.data.Token} onClose={onClose}>
+          <p className="text-soft">
+            The old token ends <Until at={rotating.data.PreviousValidUntil} />.
+          </p>
+        </ShownOnce>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,65 @@
+/** What can be done with a token: replaced by a new one, or revoked, also with everything that was made with it. */
+import { useQueryClient } from '@tanstack/react-query';
+import { Ellipsis } from 'lucide-react';
+import { useState } from 'react';
+import type { Token } from '../../../../src/client/api-types.ts';
+import { revokeToken } from '../../../api/access.ts';
+import { IconButton } from '../../../components/button.tsx';
+import { CheckField } from '../../../components/field.tsx';
+import { Menu } from '../../../components/menu.tsx';
+import { NameDialog } from '../../../components/name-dialog.tsx';
+import { toast } from '../../../components/toasts.tsx';
+import { RotateDialog } from './rotate-dialog.tsx';
+import { countBelow } from './token-tree.ts';
+
+/** `all`: the tokens that are known. */
+export function TokenMenu({ token, all }: { token: Token; all: readonly Token[] }) {
+  const [opened, setOpened] = useState<'rotate' | 'revoke' | null>(null);
+  const close = (): void => setOpened(null);
+  return (
+    <>
+      <Menu
+        trigger={
+          <IconButton label={`Actions for ${token.Name}`}>
+            <Ellipsis size={16} aria-hidden />
+          </IconButton>
+        }
+        entries={[
+          { name: 'Replace…', run: () => setOpened('rotate') },
+          { name: 'Revoke…', run: () => setOpened('revoke'), isDangerous: true },
+        ]}
+      />
+      {opened === 'rotate' && <RotateDialog token={token} onClose={close} />}
+      {opened === 'revoke' && (
+        <RevokeDialog token={token} below={countBelow(all, token.TokenID)} onClose={close} />
+      )}
+    </>
+  );
+}
+
+function RevokeDialog({ token, below, onClose }: { token: Token; below: number; onClose(): void }) {
+  const queries = useQueryClient();
+  const [withChildren, setChildren] = useState(false);
+  return (
+    <NameDialog
+      title={`Revoke ${token.Name}`}
+      action="Revoke"
+      name={token.Name}
+      run={() => revokeToken(token.TokenID, withChildren)}
+      onDone={() => {
+        toast({ text: `${token.Name} is revoked` });
+        void queries.invalidateQueries({ queryKey: ['access'] });
+        onClose();
+      }}
+      onClose={onClose}
+    >
+      <p>Programs that use this token are refused at once. This cannot be undone.</p>
+      <CheckField
+        label="Also revoke what was made with it"
+        hint={`Tokens, SMTP credentials and webhooks${below === 0 ? '' : `; ${below} ${below === 1 ? 'token is' : 'tokens are'} below it`}`}
+        checked={withChildren}
+        onChange={({ target }) => setChildren(target.checked)}
+      />
+    </NameDialog>
+  );
+}

@@ -1,0 +1,168 @@
+/** Tokens: what each may do, for which domains, when it was used last; below each what was made with it. */
+import { KeyRound, Plus } from 'lucide-react';
+import { useState } from 'react';
+import type { Me, Token } from '../../../../src/client/api-types.ts';
+import { listTokens } from '../../../api/access.ts';
+import { mayDo } from '../../../api/me.ts';
+import { Button } from '../../../components/button.tsx';
+import { type Column, DataTable } from '../../../components/data-table.tsx';
+import { CheckField } from '../../../components/field.tsx';
+import { MoreButton } from '../../../components/more-button.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { NotYet } from '../../../components/page.tsx';
+import { usePages } from '../../../components/pages.ts';
+import { Time, Until } from '../../../components/time.tsx';
+import { DomainsText } from '../domains-text.tsx';
+import { TOKENS } from '../keys.ts';
+import { useMakerText } from '../makers.ts';
+import { capital, rightsText } from '../rights-words.ts';
+import { NewTokenDialog } from './new-token-dialog.tsx';
+import { TokenMenu } from './token-menu.tsx';
+import { standingOf, type TokenRow, treeOf } from './token-tree.ts';
+
+export function TokensView({ me }: { me: Me }) {
+  const list = usePages(TOKENS, listTokens);
+  const makerText = useMakerText(me);
+  const [isMaking, setMaking] = useState(false);
+  const [hasEnded, setEnded] = useState(false);
+  const { items } = list;
+  if (items === undefined) return <NotYet error={list.error} onAgain={list.again} />;
+  const mayChange = mayDo(me, 'tokens:write');
+  const now = Date.now();
+  const shown = items.filter((token) => hasEnded || standingOf(token, now) === 'live');
+  return (
+    <>
+      <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
+        <p className="max-w-prose text-soft">
+          A program sends its token with every request. Give each program one of its own, with no more rights
+          than it needs.
+          {!mayChange && me.Mode === 'dev' && (
+            <>
+              {' '}
+              This page makes none without a sign-in: use{' '}
+              <code className="font-mono text-xs">postrider token create</code>.
+            </>
+          )}
+        </p>
+        {mayChange && (
+          <Button look="main" onClick={() => setMaking(true)}>
+            <Plus size={14} aria-hidden /> New token
+          </Button>
+        )}
+      </div>
+      {shown.length === 0 ? (
+        <Notice title="No tokens yet" icon={<KeyRound aria-hidden />}>
+          {mayChange ? 'Make one for the first program that sends mail.' : 'There are none for your domains.'}
+        </Notice>
+      ) : (
+        <DataTable
+          label="Tokens"
+          columns={columnsOf(makerText, now)}
+          rows={treeOf(shown)}
+          keyOf={({ token }) => token.TokenID}
+          {...(mayChange
+            ? {
+                actions: ({ token }: TokenRow) =>
+                  standingOf(token, now) === 'live' && <TokenMenu token={token} all={items} />,
+              }
+            : {})}
+        />
+      )}
+      <MoreButton list={list}>Show older tokens</MoreButton>
+      {(hasEnded || shown.length < items.length) && (
+        <CheckField
+          label="Show revoked and ended tokens"
+          checked={hasEnded}
+          onChange={({ target }) => setEnded(target.checked)}
+        />
+      )}
+      {isMaking && <NewTokenDialog me={me} onClose={() => setMaking(false)} />}
+    </>
+  );
+}
+
+function columnsOf(
+  makerText: (id: string | null) => string,
+  now: number,
+): readonly [Column<TokenRow>, ...Column<TokenRow>[]] {
+  return [
+    { name: 'Name', width: 'w-[22%]', cell: (row) => <Name row={row} now={now} /> },
+    { name: 'May', cell: ({ token }) => <Rights token={token} /> },
+    { name: 'Domains', width: 'w-2/12', cell: ({ token }) => <DomainsText domains={token.Domains} /> },
+    { name: 'Last used', width: 'w-36', cell: ({ token }) => <LastUse token={token} /> },
+    {
+      name: 'Ends',
+      width: 'w-28',
+      cell: ({ token: { ExpiresAt } }) =>
+        ExpiresAt === null ? (
+          <span className="text-soft">never</span>
+        ) : Date.parse(ExpiresAt) > now ? (
+          <Until at={ExpiresAt} />
+        ) : (
+          <Time at={ExpiresAt} />
+        ),
+    },
+    {
+      name: 'Made',
+      width: 'w-2/12',
+      cell: ({ token }) => (
+        <>
+          <Time at={token.CreatedAt} />
+          <span className="block text-soft text-xs">
+            by <bdi>{makerText(token.CreatedBy)}</bdi>
+          </span>
+        </>
+      ),
+    },
+  ];
+}
+
+/** Of a depth, what Tailwind finds in this text. */
+const INDENTS = ['', 'pl-4', 'pl-8', 'pl-12', 'pl-16'] as const;
+
+function Name({ row: { token, depth }, now }: { row: TokenRow; now: number }) {
+  const standing = standingOf(token, now);
+  return (
+    <span className={`block ${INDENTS[depth] ?? ''}`}>
+      {depth > 0 && (
+        <span aria-hidden className="mr-1 text-soft">
+          └
+        </span>
+      )}
+      <bdi className={standing === 'live' ? '' : 'text-soft line-through'}>
+        {token.Name || 'without a name'}
+      </bdi>
+      {standing !== 'live' && <span className="ml-2 font-normal text-soft">{standing}</span>}
+    </span>
+  );
+}
+
+function Rights({ token: { Scopes, Sandbox, IPAllowList, RateLimit } }: { token: Token }) {
+  const limits = [
+    ...(Sandbox ? ['sandbox only'] : []),
+    ...(RateLimit === null ? [] : [`at most ${RateLimit} a second`]),
+    ...(IPAllowList.length === 0
+      ? []
+      : [`from ${IPAllowList.slice(0, 2).join(', ')}${IPAllowList.length > 2 ? ' …' : ''}`]),
+  ];
+  return (
+    <>
+      {capital(rightsText(Scopes))}
+      {limits.length > 0 && (
+        <span className="block text-soft text-xs" title={IPAllowList.join('\n')}>
+          {capital(limits.join(' · '))}
+        </span>
+      )}
+    </>
+  );
+}
+
+function LastUse({ token: { LastUsedAt, LastUsedIP } }: { token: Token }) {
+  if (LastUsedAt === null) return <span className="text-soft">never</span>;
+  return (
+    <>
+      <Time at={LastUsedAt} />
+      {LastUsedIP !== null && <span className="block text-soft text-xs">from {LastUsedIP}</span>}
+    </>
+  );
+}
