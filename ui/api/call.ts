@@ -119,7 +119,12 @@ export function mayHelpAgain(error: unknown): boolean {
 
 async function problemOf(answer: Response): Promise<ApiError> {
   const said = (await answer.json().catch(() => null)) as Partial<Record<string, unknown>> | null;
-  const message = [said?.detail, said?.Message, said?.title].find((one) => typeof one === 'string');
+  // Where fields are wrong, the detail only counts them.
+  const problems = Array.isArray(said?.Errors) ? (said.Errors as { Message?: unknown }[]) : [];
+  const told = problems.map(({ Message }) => Message).filter((one) => typeof one === 'string');
+  const message = [told.join('. ') || undefined, said?.detail, said?.Message, said?.title].find(
+    (one) => typeof one === 'string',
+  );
   return new ApiError(
     answer.status,
     String(said?.type ?? ''),
