@@ -1,0 +1,179 @@
+/** Which site a recipient's mail belongs to, before, while and after the DNS says where its domain is. */
+import { describe, expect, it } from 'vitest';
+import { createEgressFacts } from '../../../../test/fakes/egress-facts.ts';
+import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import type { DnsAnswer, MxRecord } from '../../../net/dns-types.ts';
+import type { SiteQuestion } from '../../queue/gate.ts';
+import { createRoutes, type RoutesConfig } from './routes.ts';
+import { createSites } from './sites.ts';
+
+const MINUTE = 60_000;
+const RELAY = { kind: 'relay', host: 'relay.example', port: 587, implicitTls: false, auth: null } as const;
+const MX = { kind: 'mx' } as const;
+const to = (recipientDomain: string, more: Partial<SiteQuestion> = {}): SiteQuestion => ({
+  ...{ recipientDomain, senderDomain: 'shop.example', lane: 'normal', sandbox: null },
+  ...more,
+});
+const found = (...hosts: string[]): DnsAnswer<MxRecord> => ({
+  kind: 'found',
+  records: hosts.map((exchange, i) => ({ preference: i, exchange })),
+  ttlSeconds: 600,
+  secure: false,
+});
+const FAILURE: DnsAnswer<MxRecord> = { kind: 'failure', reason: 'timeout', detail: 'no answer' };
+
+function world(targets: RoutesConfig['targets'] = [MX], facts?: ReturnType<typeof createEgressFacts>) {
+  const clock = createVirtualClock(1_790_000_000_000);
+  const dns = new Map<string, DnsAnswer<MxRecord>>();
+  const asked: string[] = [];
+  const memory = facts ?? createEgressFacts(clock);
+  const sites = createSites({
+    routes: createRoutes({ rules: [], targets, sources: [] }),
+    resolver: {
+      async mx(name) {
+        asked.push(name);
+        return dns.get(name) ?? FAILURE;
+      },
+    },
+    shaping: {
+      groupingOf: (_, hosts) => ({
+        provider: hosts.every((host) => host.endsWith('.big.test')) ? 'big' : null,
+        oneSite: true,
+      }),
+    },
+    warmup: { warms: () => false, isFull: () => false },
+    egressMemory: memory.fresh(),
+    clock,
+  });
+  const moved: string[] = [];
+  sites.onMoved((name) => moved.push(name));
+  return { clock, dns, asked, sites, moved };
+}
+
+/** The site of a recipient, as paths are named. */
+function siteOf(sites: ReturnType<typeof world>['sites'], recipient: SiteQuestion) {
+  const site = sites.siteNamed(sites.nameOf(recipient));
+  return site?.kind === 'path' ? site.site : site?.kind;
+}
+
+describe('the site of a recipient', () => {
+  it('is unresolved until the DNS has answered, which is then told', async () => {
+    const { dns, sites, moved } = world();
+    dns.set('a.example', found('mx.host.test'));
+    const before = sites.nameOf(to('a.example'));
+    expect(sites.siteNamed(before)).toEqual({ kind: 'unresolved', domain: 'a.example' });
+    await sites.lookUp('a.example');
+    expect(siteOf(sites, to('a.example'))).toBe('mx.host.test');
+    expect(moved).toEqual([before]);
+  });
+
+  it('is shared by domains with the same hosts, and by all domains of a provider', async () => {
+    const { dns, sites } = world();
+    dns.set('a.example', found('mx1.host.test', 'mx2.host.test'));
+    dns.set('b.example', found('MX2.host.test', 'mx1.host.test'));
+    dns.set('c.example', found('in1.big.test'));
+    dns.set('d.example', found('in7.big.test'));
+    for (const domain of dns.keys()) await sites.lookUp(domain);
+    expect(sites.nameOf(to('a.example'))).toBe(sites.nameOf(to('b.example')));
+    expect([siteOf(sites, to('c.example')), siteOf(sites, to('d.example'))]).toEqual(['big', 'big']);
+  });
+
+  it('is asked for once by all who want to know it', async () => {
+    const { asked, sites } = world();
+    await Promise.all([sites.lookUp('a.example'), sites.lookUp('a.example')]);
+    expect(asked).toEqual(['a.example']);
+  });
+
+  it('needs no DNS where mail goes to the sandbox or to relays only', () => {
+    const { asked, sites } = world([RELAY]);
+    expect(sites.siteNamed(sites.nameOf(to('a.example', { sandbox: 'deliver' })))).toEqual({
+      kind: 'sandbox',
+    });
+    expect(siteOf(sites, to('a.example'))).toBe('relay:relay.example:587');
+    expect(sites.nameOf(to('a.example'))).toBe(sites.nameOf(to('b.example')));
+    expect(asked).toEqual([]);
+  });
+
+  it('is one for each domain behind relays whose last resort are the domain’s own hosts', () => {
+    const { sites } = world([RELAY, MX]);
+    expect(siteOf(sites, to('a.example'))).toBe('relay:relay.example:587|a.example');
+    expect(siteOf(sites, to('b.example'))).toBe('relay:relay.example:587|b.example');
+  });
+});
+
+describe('a domain that moves to other hosts', () => {
+  it('is looked up again after its TTL while mail goes on, and its old name is told', async () => {
+    const { clock, dns, sites, moved } = world();
+    dns.set('a.example', found('old.test'));
+    await sites.lookUp('a.example');
+    const old = sites.nameOf(to('a.example'));
+    dns.set('a.example', found('new.test'));
+    await clock.advance(10 * MINUTE + 1);
+    expect(sites.nameOf(to('a.example'))).toBe(old);
+    await sites.lookUp('a.example');
+    expect(siteOf(sites, to('a.example'))).toBe('new.test');
+    expect(moved).toContain(old);
+  });
+
+  it('waits for the DNS when its last answer is five minutes out of date', async () => {
+    const { clock, dns, sites } = world();
+    dns.set('a.example', found('old.test'));
+    await sites.lookUp('a.example');
+    await clock.advance(15 * MINUTE + 1);
+    expect(siteOf(sites, to('a.example'))).toBe('unresolved');
+  });
+
+  it('keeps its site while the DNS does not answer, as long as its last answer can be used', async () => {
+    const { clock, dns, sites } = world();
+    dns.set('a.example', found('old.test'));
+    await sites.lookUp('a.example');
+    dns.set('a.example', FAILURE);
+    await clock.advance(10 * MINUTE + 1);
+    await sites.lookUp('a.example');
+    expect(siteOf(sites, to('a.example'))).toBe('old.test');
+  });
+});
+
+describe('a domain of which the DNS says nothing', () => {
+  it('is a site of its own for half a minute, so that its path shows why', async () => {
+    const { clock, dns, sites } = world();
+    await sites.lookUp('a.example');
+    expect(siteOf(sites, to('a.example'))).toBe('a.example');
+    dns.set('a.example', found('mx.host.test'));
+    await clock.advance(30_001);
+    sites.nameOf(to('a.example'));
+    await sites.lookUp('a.example');
+    expect(siteOf(sites, to('a.example'))).toBe('mx.host.test');
+  });
+
+  it('counts at the provider that it had before the start', async () => {
+    const facts = createEgressFacts(createVirtualClock(1_790_000_000_000));
+    const first = world([MX], facts);
+    first.dns.set('a.example', found('in1.big.test'));
+    await first.sites.lookUp('a.example');
+    const again = createSites({
+      routes: createRoutes({ rules: [], targets: [MX], sources: [] }),
+      resolver: { mx: async () => FAILURE },
+      shaping: { groupingOf: () => ({ provider: null, oneSite: false }) },
+      warmup: { warms: () => false, isFull: () => false },
+      egressMemory: await facts.open(),
+      clock: first.clock,
+    });
+    await again.lookUp('a.example');
+    expect(again.sitesOf(to('a.example'))).toEqual(['a.example', 'big']);
+  });
+});
+
+describe('a domain that was isolated', () => {
+  it('stays so for half a minute, whatever the DNS says', async () => {
+    const { clock, dns, sites } = world();
+    dns.set('a.example', found('mx.host.test'));
+    await sites.lookUp('a.example');
+    sites.isolate('a.example');
+    await sites.lookUp('a.example');
+    expect(siteOf(sites, to('a.example'))).toBe('a.example');
+    await clock.advance(30_001);
+    await sites.lookUp('a.example');
+    expect(siteOf(sites, to('a.example'))).toBe('mx.host.test');
+  });
+});
