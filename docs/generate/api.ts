@@ -5,6 +5,7 @@ import type { Json } from '../../src/listeners/http/openapi/components.ts';
 import { openApiDocument } from '../../src/listeners/http/openapi/document.ts';
 import { settingMeanings } from '../../src/listeners/http/operations/domain-settings.ts';
 import { apiRoutes, type Shared } from '../../src/listeners/http/operations/table.ts';
+import { plainRoutes } from '../../src/listeners/http/plain-routes.ts';
 import { typeOf } from '../../src/listeners/http/reference/fields.ts';
 import { list, object, resolve, text } from '../../src/listeners/http/reference/spec.ts';
 import type { ApiRoute } from '../../src/listeners/http/route.ts';
@@ -45,17 +46,9 @@ export function openApiText(): string {
 
 /** Paths from the root that need no token of the API. */
 export function plainPaths(): readonly string[] {
-  const health = createHealthRoutes({ metricsFrom: [] as readonly string[] } as HealthDeps).map(
-    (route) => route.path,
-  );
-  return [
-    '/.well-known/jwks.json',
-    '/api/v1',
-    '/api/v1/openapi.json',
-    '/api/v1/docs',
-    '/api/v1/problems/{name}',
-    ...health,
-  ];
+  const own = plainRoutes(contractRoutes(), {} as Parameters<typeof plainRoutes>[1]);
+  const health = createHealthRoutes({ metricsFrom: [] as readonly string[] } as HealthDeps);
+  return [...own, ...health].map(({ path }) => braces(path));
 }
 
 export function apiPage(): string {

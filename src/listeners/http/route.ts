@@ -9,6 +9,9 @@ import { AppError, type ErrorName, type Problem } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Scope } from '../../model/token.ts';
 
+/** Where the API is on its port. */
+export const BASE = '/api/v1';
+
 /** Query parameters with this prefix contain a key of the caller, whose case is kept. */
 export const METADATA_PREFIX = 'metadata.';
 

@@ -21,13 +21,13 @@ import { readBody } from './body/body-reader.ts';
 import { type Asking, createCallers, NOBODY } from './callers.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps, type HttpOptions } from './deps.ts';
 import { createIdempotency } from './idempotency.ts';
-import { problemPage } from './operations/problem-pages.ts';
 import { apiRoutes } from './operations/table.ts';
+import { plainRoutes } from './plain-routes.ts';
 import { problemAnswer, toAppError } from './problem.ts';
-import { referenceRoutes } from './reference/routes.ts';
 import {
   type ApiAnswer,
   type ApiRoute,
+  BASE,
   METADATA_PREFIX,
   type PlainRoute,
   type RequestEnd,
@@ -54,7 +54,6 @@ export interface HttpListener extends Service {
   address(): { host: string; port: number; url: string };
 }
 
-const BASE = '/api/v1';
 /** Of a path that does not exist, as its refusal repeats it. */
 const MAX_SHOWN_PATH = 200;
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -75,31 +74,14 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   const idempotency = createIdempotency(deps, { windowMs: options.idempotencyWindowMs });
   const sendRate = deps.sendRate ?? createSendRate(deps.clock, { perSecond: options.sendsPerSecond });
   const routes = apiRoutes(deps, options, { workers, captured, idempotency, sendRate });
-  const plainRoutes: readonly PlainRoute[] = [
-    {
-      method: 'GET',
-      path: `${BASE}/problems/:name`,
-      handle: ({ params }) => problemPage(params.name ?? ''),
-    },
-    ...referenceRoutes(BASE, routes, publicUrl),
-    {
-      method: 'GET',
-      path: '/.well-known/jwks.json',
-      handle: async () => ({
-        status: 200,
-        headers: { 'cache-control': 'public, max-age=300' },
-        body: JSON.stringify(await deps.access.jwks()),
-      }),
-    },
-    ...(deps.routes ?? []),
-  ];
+  const plain = [...plainRoutes(routes, { access: deps.access, publicUrl }), ...(deps.routes ?? [])];
   const callers = createCallers(deps, options.publicUrl);
   const audit = createAudit(deps);
   const bodies = createBodyBudget(options.maxHeldBodyBytes);
   const app = createApp();
   const methodsOf = createMethodTable([
     ...routes.map(({ method, path, endless }) => ({ method, path: BASE + path, endless })),
-    ...plainRoutes,
+    ...plain,
   ]);
   let running = 0;
   let stopping = false;
@@ -109,7 +91,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   let listening: AddressInfo | null = null;
 
   for (const route of routes) mountApi(app, route);
-  for (const route of plainRoutes) mountPlain(app, route);
+  for (const route of plain) mountPlain(app, route);
 
   return {
     async start() {
