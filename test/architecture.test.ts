@@ -6,7 +6,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { READS, WRITES } from '../src/store/sqlite/operations.ts';
 import { AREAS, areaOf, check, importsOf, MAX_LINES, ROOMS } from './architecture-rules.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -29,17 +28,6 @@ describe('src/', () => {
     expect(server).toContain('prom-client');
     const engine = importsOf(files.get('src/store/sqlite/open.ts') ?? '');
     expect(engine).toContainEqual({ specifier: './engine/writer-thread.ts', typesOnly: false, thread: true });
-  });
-});
-
-describe('the store', () => {
-  it('has a test of conformance for every operation', () => {
-    const folder = join(ROOT, 'src/store/conformance');
-    const tests = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
-    const untried = Object.keys({ ...READS, ...WRITES }).filter(
-      (name) => !tests.some((text) => text.includes(`.${name}(`)),
-    );
-    expect(untried, 'try these in src/store/conformance').toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 /**
  * The reference pages against the code: what is committed is what the generator makes, and every error, key, kind,
- * metric, command and operation appears, and nothing else does. The second half does not trust the generator: it looks
- * for the names in the tables and in the source texts by itself.
+ * command and operation appears, and nothing else does. The second half does not trust the generator: it looks for the
+ * names in the tables by itself. The metrics are compared with those of a running server in test/scenarios/operations.test.ts.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -108,15 +108,6 @@ describe('the reference', () => {
     for (const word of STATUS_WORDS) expect(glossary).not.toContain(`| ${word.toLowerCase()} |`);
   });
 
-  it('names every metric that some source file declares', () => {
-    const declared = new Set<string>();
-    for (const text of sources().values()) {
-      for (const [, name = ''] of text.matchAll(/\bname: '(postrider_[a-z_]+)'/g)) declared.add(name);
-    }
-    expect(declared.size).toBeGreaterThan(0);
-    expect(column('metrics.md', 0).sort()).toEqual([...declared].sort());
-  });
-
   it('names every command', () => {
     const headings = [...read('commands.md').matchAll(/^## `postrider ([a-z -]+?)(?: [<[].*)?`$/gm)];
     expect(headings.map((match) => match[1])).toEqual(leafCommands(commandTree()).map(({ name }) => name));
@@ -125,15 +116,6 @@ describe('the reference', () => {
   it('names every operation, and every path that needs no token', () => {
     expect(column('api.md', 0)).toEqual(operations().map(({ method, path }) => `${method} ${path}`));
     expect(tables('api.md')[1]?.map((cells) => cells[0])).toEqual(plainPaths().map((path) => `GET ${path}`));
-  });
-
-  it('knows the paths that the listener mounts by itself', () => {
-    const server = sources().get('src/listeners/http/server.ts') ?? '';
-    const own = [...server.matchAll(/^\s*path: (?:'([^']+)'|`\$\{BASE\}([^`]+)`),$/gm)].map(
-      (match) => match[1] ?? `/api/v1${match[2]}`.replace(/:([a-z]+)/, '{$1}'),
-    );
-    expect(own.length).toBeGreaterThan(0);
-    for (const path of own) expect(plainPaths()).toContain(path);
   });
 
   it('says of every command how it is used', () => {

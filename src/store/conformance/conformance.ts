@@ -2,7 +2,8 @@
  * Conformance: every method and promise of `Store`, tested only through the interface. Each test runs on a new empty
  * store. An engine is complete when this passes unchanged.
  */
-import { afterEach, beforeEach, describe } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Store } from '../store.ts';
 import { describeAcceptance } from './acceptance.ts';
 import { describeAudit } from './audit.ts';
 import { describeCallPortions } from './call-portions.ts';
@@ -111,8 +112,9 @@ export function describeStoreConformance(
       if (opened === undefined) throw new Error('No store is open outside a test');
       return opened;
     };
+    const asked = new Set<PropertyKey>();
     const suite: Suite = {
-      store: () => current().store,
+      store: () => noting(current().store, asked),
       async reopen() {
         const now = current();
         now.store = await now.reopen();
@@ -120,5 +122,30 @@ export function describeStoreConformance(
       openAnother: () => current().openAnother(),
     };
     for (const part of parts) part(suite);
+
+    // Behind all others, which have noted what they asked.
+    if (parts === EVERY_PART || parts === EVERY_SHARED_PART) {
+      it('is asked for everything that it can do', () => {
+        const { store } = current();
+        const operations = Object.keys(store).filter(
+          (name) => typeof store[name as keyof Store] === 'function',
+        );
+        expect(operations.length).toBeGreaterThan(100);
+        expect(
+          operations.filter((name) => !asked.has(name)),
+          'try these',
+        ).toEqual([]);
+      });
+    }
+  });
+}
+
+/** The store, with the names of the operations that are called noted in `asked`. */
+function noting(store: Store, asked: Set<PropertyKey>): Store {
+  return new Proxy(store, {
+    get(target, name, receiver) {
+      asked.add(name);
+      return Reflect.get(target, name, receiver);
+    },
   });
 }
