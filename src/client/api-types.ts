@@ -1889,6 +1889,8 @@ export interface Queries {
   runDoctor: {
     /** Only this sender domain */
     Domain?: string;
+    /** Only this server, or only its domains */
+    Part?: 'server' | 'domains';
   };
   listHolds: {
     /** Sender domain that the hold names */

@@ -49,6 +49,21 @@ beforeAll(async () => {
 const doctor = (...args: string[]) => command(['doctor', ...args, '--data', server.folder]);
 const checkOf = (checks: readonly Check[], name: string) => checks.find(({ Name }) => Name === name);
 
+describe('a part of it', () => {
+  it('is the server alone, or one domain alone', async () => {
+    await server.call('POST', '/domains', { body: { Domain: 'part.example' } });
+    const ask = async (query: string): Promise<DoctorFacts> =>
+      (await server.call('GET', `/doctor?${query}`)).json;
+    const ofServer = await ask('Part=server');
+    expect([ofServer.Instance.length > 0, ofServer.Domains]).toEqual([true, []]);
+    const ofDomain = await ask('Part=domains&Domain=part.example');
+    expect(ofDomain.Instance).toEqual([]);
+    expect(ofDomain.Domains.map(({ Domain }) => Domain)).toEqual(['part.example']);
+    expect((await server.call('GET', '/doctor?Part=none')).status).toBe(422);
+    await server.call('DELETE', '/domains/part.example');
+  });
+});
+
 describe('a relay', () => {
   it('is logged in to: a wrong password is named by doctor and, once mail met it, by readiness', async () => {
     const relay = await startSmtpSink({ auth: { user: 'shop', pass: 'right' } });

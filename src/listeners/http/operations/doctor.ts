@@ -14,7 +14,7 @@ import { checksOf } from '../../../policy/domains/domain-status.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
 import { type Answer, time } from '../answer-schemas.ts';
 import { operation } from '../operation.ts';
-import { text } from '../query.ts';
+import { text, word } from '../query.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { change, changeItems, check, domainStatus, toCheckItem } from './domain-checks.ts';
 
@@ -40,6 +40,7 @@ export type DoctorAnswer = Answer<typeof doctorAnswer>;
 
 /** Domains checked per call; others are shown with their last result. */
 const MAX_EXAMINED = 50;
+const PARTS = ['server', 'domains'] as const;
 const AT_ONCE = 4;
 const FRESH_MS = 10_000;
 
@@ -58,12 +59,21 @@ export function doctorOperations(deps: {
       scope: 'admin',
       summary: 'Check everything again',
       description:
-        'Runs all checks of this server and its sender domains (or of `Domain`): `{CheckedAt, Instance: [{Name, Status, Type, Host, Expected, Found, Message, Fix}], Domains: [{Domain, Status, CheckedAt, Checks, Changes, Zone}]}`; `Zone` is what a zone file takes. At most 50 domains are looked at in one call, and none that was within 10 seconds; the others are shown as they were found last. For tokens of all domains. [What the checks mean](../howto/dns-and-doctor.md)',
-      query: { Domain: text('Only this sender domain', 255) },
+        'Runs all checks of this server and its sender domains (or of `Domain`): `{CheckedAt, Instance: [{Name, Status, Type, Host, Expected, Found, Message, Fix}], Domains: [{Domain, Status, CheckedAt, Checks, Changes, Zone}]}`; `Zone` is what a zone file takes. At most 50 domains are looked at in one call, and none that was within 10 seconds; the others are shown as they were found last. `Part=server` or `domains` leaves out the other. For tokens of all domains. [What the checks mean](../howto/dns-and-doctor.md)',
+      query: {
+        Domain: text('Only this sender domain', 255),
+        Part: word(PARTS, 'is server or domains')
+          .optional()
+          .describe('Only this server, or only its domains'),
+      },
       answer: doctorAnswer,
       handle: async ({ query }) => {
-        const chosen = await choose(query.Domain);
-        const [instance, examined] = await Promise.all([doctor.instance(), examineAll(chosen)]);
+        const { Domain: name, Part: part } = query;
+        const chosen = part === 'server' ? [] : await choose(name);
+        const [instance, examined] = await Promise.all([
+          part === 'domains' ? [] : doctor.instance(),
+          examineAll(chosen),
+        ]);
         return {
           CheckedAt: isoTime(clock.now()),
           Instance: instance.map(toCheckItem),
