@@ -14,7 +14,7 @@ export function Segments<Value extends string>(props: {
       aria-label={props.label}
       value={props.value}
       onValueChange={(value) => value !== '' && props.onValue(value as Value)}
-      className="inline-flex justify-self-start rounded-md border border-line-strong p-px"
+      className="inline-flex max-w-full justify-self-start overflow-x-auto rounded-md border border-line-strong p-px"
     >
       {props.choices.map(({ value, name, icon }) => (
         <ToggleGroup.Item
@@ -22,7 +22,7 @@ export function Segments<Value extends string>(props: {
           value={value}
           title={name}
           aria-label={name}
-          className="inline-flex min-h-7 min-w-8 items-center justify-center rounded px-2 text-soft text-xs hover:text-ink data-[state=on]:bg-chosen data-[state=on]:text-ink"
+          className="inline-flex min-h-7 min-w-8 items-center justify-center whitespace-nowrap rounded px-1.5 text-soft text-xs min-[44rem]:px-2 hover:text-ink data-[state=on]:bg-chosen data-[state=on]:text-ink"
         >
           {icon ?? name}
         </ToggleGroup.Item>

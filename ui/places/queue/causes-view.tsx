@@ -9,6 +9,7 @@ import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet } from '../../components/page.tsx';
+import { Sentence } from '../../components/sentence.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { messageOf } from '../../components/undoable.ts';
@@ -131,19 +132,6 @@ function ResendDialog({ cause, onClose }: { cause: Cause; onClose(): void }) {
         </Button>
       </div>
     </Dialog>
-  );
-}
-
-/** A sentence of the server, what stands in backticks as code. */
-function Sentence({ text }: { text: string }) {
-  return text.split('`').map((part, place) =>
-    place % 2 === 0 ? (
-      part
-    ) : (
-      <code key={part} className="font-mono text-xs">
-        {part}
-      </code>
-    ),
   );
 }
 
