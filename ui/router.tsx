@@ -46,6 +46,13 @@ export interface AccessSearch {
   until?: string;
 }
 
+export interface SystemSearch {
+  /** What is shown; left out: the first that the person may see. */
+  tab?: string;
+  /** What a setting is found by. */
+  q?: string;
+}
+
 /** The routes, with the types of their addresses. */
 export function createAppRouter() {
   const root = createRootRoute({
@@ -108,6 +115,12 @@ export function createAppRouter() {
     validateSearch: ({ view }: Record<string, unknown>): DomainSearch =>
       view === 'signing' || view === 'limits' || view === 'settings' ? { view } : {},
   });
+  const system = createRoute({
+    getParentRoute: () => root,
+    path: '/system',
+    component: lazyRouteComponent(() => import('./places/system/system-place.tsx'), 'SystemPlace'),
+    validateSearch: (given: Record<string, unknown>): SystemSearch => textsOf(given, ['tab', 'q']),
+  });
   const access = createRoute({
     getParentRoute: () => root,
     path: '/access',
@@ -117,7 +130,7 @@ export function createAppRouter() {
   });
   const inboxes = inbox.addChildren([mail]);
   const allMail = messages.addChildren([message]);
-  const tree = [home, inboxes, allMail, overview, queue, site, domains, domain, access];
+  const tree = [home, inboxes, allMail, overview, queue, site, domains, domain, access, system];
   return createRouter({
     routeTree: root.addChildren(tree),
     defaultPreload: false,

@@ -102,6 +102,17 @@ try {
   await shot('audit-none', '/access?tab=audit&who=nobody', (page) =>
     page.getByText('No change is').waitFor(),
   );
+  await shot('checks-none', '/system', (page) => page.getByText('Nothing was checked').waitFor());
+  await shot('checks', '/system', async (page) => {
+    await page.getByRole('button', { name: 'Check everything' }).click();
+    await page.getByRole('button', { name: 'Check again' }).waitFor();
+  });
+  await shot('server', '/system?tab=server', (page) => page.getByText('This process').waitFor());
+  await shot('warmup-none', '/system?tab=warmup', (page) => page.getByText('No source is').waitFor());
+  await shot('settings', '/system?tab=config', (page) => page.getByText('hostname').first().waitFor());
+  for (let n = 0; n < 3; n += 1) await server.call('GET', '/me', { token: 'none' });
+  await server.call('POST', '/email', { token: below.Token, body: {} });
+  await shot('refused', '/system?tab=refused', (page) => page.getByText('3 times').first().waitFor());
 } finally {
   for (const end of ends.reverse()) await end();
 }

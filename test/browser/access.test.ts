@@ -222,7 +222,9 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
         email,
         viewport === undefined ? {} : { viewport },
       );
+      const me = page.waitForResponse('**/api/v1/me');
       await page.goto(url.replace('/access', '/inbox'));
+      await me;
       const nav = page.getByRole('navigation').filter({ visible: true });
       await nav.getByRole('link', { name: 'Inbox' }).waitFor();
       const place =
@@ -230,7 +232,7 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
           ? nav.getByRole('link', { name: 'Access' })
           : page.getByRole('menuitem', { name: 'Access' });
       if (viewport !== undefined) await nav.getByRole('button', { name: 'More' }).click();
-      expect(await place.count()).toBe(tabs === null ? 0 : 1);
+      await expect.poll(() => place.count()).toBe(tabs === null ? 0 : 1);
       if (tabs === null) continue;
       await place.click();
       await page.getByRole('heading', { name: 'Access' }).waitFor();

@@ -95,7 +95,14 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     await signIn(page, ADA.Password, Email);
     await page.getByText('0 waiting').waitFor();
     const places = page.getByRole('navigation').first().getByRole('listitem');
-    expect(await places.allTextContents()).toEqual(['Inbox', 'Messages', 'Overview', 'Domains', 'Access']);
+    expect(await places.allTextContents()).toEqual([
+      'Inbox',
+      'Messages',
+      'Overview',
+      'Domains',
+      'Access',
+      'System',
+    ]);
     expect(await page.getByRole('link', { name: '0 waiting' }).count()).toBe(0);
     await server.call('POST', '/domains', { body: { Domain: 'example.com', Verified: true } });
     await server.send({ Subject: 'Not to be deleted', Sandbox: true });

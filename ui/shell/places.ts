@@ -1,10 +1,10 @@
 /** The places of the dashboard, in the order of the rail: where each is, its word, and its sign. */
 import { useQuery } from '@tanstack/react-query';
-import { Gauge, Globe, Hourglass, Inbox, KeyRound, type LucideIcon, Mails } from 'lucide-react';
+import { Gauge, Globe, Hourglass, Inbox, KeyRound, type LucideIcon, Mails, Server } from 'lucide-react';
 import { ME, mayDo } from '../api/me.ts';
 
 export interface DashboardPlace {
-  path: '/inbox' | '/messages' | '/overview' | '/queue' | '/domains' | '/access';
+  path: '/inbox' | '/messages' | '/overview' | '/queue' | '/domains' | '/access' | '/system';
   name: string;
   icon: LucideIcon;
   /** Any of these is needed to see anything there; absent = what everybody has who signs in. */
@@ -15,7 +15,7 @@ export interface DashboardPlace {
   isFurther?: true;
 }
 
-/** The first four that a person may see stand in the bar of a phone; the others behind “More”. */
+/** Those of the first group stand in the bar of a phone, the others behind “More”. */
 const PLACES: readonly DashboardPlace[] = [
   { path: '/inbox', name: 'Inbox', icon: Inbox },
   { path: '/messages', name: 'Messages', icon: Mails },
@@ -23,6 +23,14 @@ const PLACES: readonly DashboardPlace[] = [
   { path: '/queue', name: 'Queue', icon: Hourglass, scopes: ['admin'], operation: 'getQueue' },
   { path: '/domains', name: 'Domains', icon: Globe, scopes: ['domains:read'], isFurther: true },
   { path: '/access', name: 'Access', icon: KeyRound, scopes: ['tokens:read', 'smtp:write'], isFurther: true },
+  {
+    path: '/system',
+    name: 'System',
+    icon: Server,
+    scopes: ['admin', 'email:read'],
+    operation: 'listNodes',
+    isFurther: true,
+  },
 ];
 
 /** Those that answer the person who looks. */

@@ -40,17 +40,19 @@ export function AuditFilters() {
           </option>
         ))}
       </select>
-      {(['since', 'until'] as const).map((name) => (
-        <label key={name} className="flex items-center gap-1.5 text-soft">
-          {name === 'since' ? 'from' : 'to'}
-          <input
-            type="date"
-            value={name === 'since' ? since : until}
-            onChange={({ target }) => set(name, target.value)}
-            className={`${BOX} text-ink`}
-          />
-        </label>
-      ))}
+      <div className="flex flex-wrap gap-2">
+        {(['since', 'until'] as const).map((name) => (
+          <label key={name} className="flex items-center gap-1.5 text-soft">
+            {name === 'since' ? 'from' : 'to'}
+            <input
+              type="date"
+              value={name === 'since' ? since : until}
+              onChange={({ target }) => set(name, target.value)}
+              className={`${BOX} text-ink`}
+            />
+          </label>
+        ))}
+      </div>
     </div>
   );
 }

@@ -92,7 +92,7 @@ function columnsOf(
     { name: 'Last used', width: 'w-36', cell: ({ token }) => <LastUse token={token} /> },
     {
       name: 'Ends',
-      width: 'w-28',
+      width: 'w-34',
       cell: ({ token: { ExpiresAt } }) =>
         ExpiresAt === null ? (
           <span className="text-soft">never</span>

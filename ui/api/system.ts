@@ -1,0 +1,51 @@
+/** The server itself, as the place System asks for it: checks, processes, warm-up, configuration, what was refused. */
+import type {
+  ConfigAnswer,
+  Doctor,
+  DomainList,
+  NodesAnswer,
+  RefusalsAnswer,
+  WarmupAnswer,
+} from '../../src/client/api-types.ts';
+import { call } from './call.ts';
+
+const PAGE = 100;
+/** Domains that are checked in one go. */
+const MAX_DOMAINS = 500;
+
+/** By name; the first five hundred. */
+export async function listDomainNames(signal: AbortSignal): Promise<readonly string[]> {
+  const names: string[] = [];
+  for (let after: string | undefined; names.length < MAX_DOMAINS; ) {
+    const page: DomainList = await call('GET', '/domains', { query: { Limit: PAGE, After: after }, signal });
+    names.push(...page.Items.map(({ Domain }) => Domain));
+    if (page.NextCursor === null) break;
+    after = page.NextCursor;
+  }
+  return names;
+}
+
+export async function checkServer(signal: AbortSignal): Promise<Doctor['Instance']> {
+  return (await call<Doctor>('GET', '/doctor', { query: { Part: 'server' }, signal })).Instance;
+}
+
+export async function checkDomain(name: string, signal: AbortSignal): Promise<Doctor['Domains']> {
+  const query = { Part: 'domains', Domain: name };
+  return (await call<Doctor>('GET', '/doctor', { query, signal })).Domains;
+}
+
+export function getConfig(signal?: AbortSignal): Promise<ConfigAnswer> {
+  return call('GET', '/config', { signal });
+}
+
+export function listNodes(after: string | undefined, signal?: AbortSignal): Promise<NodesAnswer> {
+  return call('GET', '/nodes', { query: { Limit: PAGE, After: after }, signal });
+}
+
+export function listWarmup(after: string | undefined, signal?: AbortSignal): Promise<WarmupAnswer> {
+  return call('GET', '/warmup', { query: { Limit: PAGE, After: after }, signal });
+}
+
+export function listRefusals(after: string | undefined, signal?: AbortSignal): Promise<RefusalsAnswer> {
+  return call('GET', '/refusals', { query: { Limit: PAGE, After: after }, signal });
+}

@@ -1,0 +1,79 @@
+/** The settings in force: value, where it comes from, what it means; what was set stands first. Secrets are never shown. */
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { SearchX } from 'lucide-react';
+import { useRef } from 'react';
+import type { ConfigItem } from '../../../src/client/api-types.ts';
+import { getConfig } from '../../api/system.ts';
+import { Button } from '../../components/button.tsx';
+import { type Column, DataTable } from '../../components/data-table.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { NotYet } from '../../components/page.tsx';
+import { SearchBox } from '../../components/search-box.tsx';
+import { Sentence } from '../../components/sentence.tsx';
+import { useKeys } from '../../components/use-keys.ts';
+import { found, sourceText } from './config-rows.ts';
+import { CONFIG } from './keys.ts';
+
+export function ConfigView() {
+  const { q = '' } = useSearch({ from: '/system' });
+  const navigate = useNavigate({ from: '/system' });
+  const box = useRef<HTMLInputElement>(null);
+  useKeys({ '/': () => box.current?.focus() });
+  const { data, error, refetch } = useQuery({ queryKey: CONFIG, queryFn: ({ signal }) => getConfig(signal) });
+  if (data === undefined) return <NotYet error={error} onAgain={() => void refetch()} />;
+  const search = (words: string): void =>
+    void navigate({ search: { tab: 'config', ...(words === '' ? {} : { q: words }) }, replace: true });
+  const rows = found(data.Items, q);
+  return (
+    <>
+      <p className="max-w-prose text-soft">
+        Settings are read at the start: from flags, the environment (POSTRIDER_…), postrider.json in the data
+        folder, or defaults. They are changed there, not here.
+      </p>
+      <div className="flex max-w-md">
+        <SearchBox
+          ref={box}
+          words={q}
+          label="Find a setting"
+          placeholder="Key, value or meaning"
+          isWrong={false}
+          onWords={search}
+        />
+      </div>
+      {rows.length === 0 ? (
+        <Notice title="Nothing found" icon={<SearchX aria-hidden />}>
+          <Button onClick={() => search('')}>Show all settings</Button>
+        </Notice>
+      ) : (
+        <DataTable label="Settings" columns={COLUMNS} rows={rows} keyOf={({ Key }) => Key} />
+      )}
+    </>
+  );
+}
+
+const COLUMNS: readonly [Column<ConfigItem>, ...Column<ConfigItem>[]] = [
+  { name: 'Key', width: 'w-56', cell: ({ Key }) => <span className="font-mono text-xs">{Key}</span> },
+  {
+    name: 'Value',
+    width: 'w-3/12',
+    cell: ({ Value, Default, Source }) => (
+      <>
+        {Value === null || Value === '' ? (
+          <span className="text-soft">not set</span>
+        ) : (
+          <bdi className="font-mono text-xs">{Value}</bdi>
+        )}
+        {Source !== 'default' && Default !== Value && (
+          <span className="block text-soft text-xs">default: {Default || 'not set'}</span>
+        )}
+      </>
+    ),
+  },
+  {
+    name: 'From',
+    width: 'w-32',
+    cell: (item) => <span className={item.Source === 'default' ? 'text-soft' : ''}>{sourceText(item)}</span>,
+  },
+  { name: 'Meaning', cell: ({ Meaning }) => <Sentence text={Meaning} /> },
+];

@@ -1,0 +1,70 @@
+/** What this server refused lately, by HTTP and SMTP: what it was, why, and what helps. The newest first. */
+import { ShieldCheck } from 'lucide-react';
+import type { Refusal } from '../../../../src/client/api-types.ts';
+import { listRefusals } from '../../../api/system.ts';
+import { MoreButton } from '../../../components/more-button.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { NotYet } from '../../../components/page.tsx';
+import { usePages } from '../../../components/pages.ts';
+import { Time } from '../../../components/time.tsx';
+import { REFUSALS } from '../keys.ts';
+import { adviceFor } from './advice.ts';
+
+export function RefusalsView() {
+  const list = usePages(REFUSALS, listRefusals);
+  if (list.items === undefined) return <NotYet error={list.error} onAgain={list.again} />;
+  if (list.items.length === 0)
+    return (
+      <Notice title="Nothing was refused" icon={<ShieldCheck aria-hidden />}>
+        Requests and SMTP commands that the server refuses stand here with the reason, since it was started.
+      </Notice>
+    );
+  return (
+    <>
+      <ul aria-label="Refused" className="grid border-line border-t">
+        {list.items.map((refusal) => (
+          <Row key={refusal.RefusalID} refusal={refusal} />
+        ))}
+      </ul>
+      <MoreButton list={list}>Show older ones</MoreButton>
+    </>
+  );
+}
+
+function Row({ refusal }: { refusal: Refusal }) {
+  const { Time: at, Since, Times, Via, Action, Status, Name, Message, Domain, TokenName, Peer } = refusal;
+  const by = [
+    TokenName === null ? 'without a login' : `by ${TokenName}`,
+    ...(Domain === null ? [] : [`for ${Domain}`]),
+    `from ${Peer}`,
+  ];
+  return (
+    <li className="grid gap-0.5 border-line border-b py-2.5">
+      <p className="flex flex-wrap items-baseline gap-x-3">
+        <bdi className="font-semibold">{Message}</bdi>
+        {Times > 1 && <span className="text-warn tabular-nums">{Times.toLocaleString()} times</span>}
+        <span className="text-soft text-xs">
+          {Times > 1 && (
+            <>
+              since <Time at={Since} />, last{' '}
+            </>
+          )}
+          <Time at={at} />
+        </span>
+      </p>
+      <p>{adviceFor(refusal)}</p>
+      <p className="text-soft text-xs">
+        {Via} <span className="font-mono">{Action}</span> · {Status} ·{' '}
+        {Name !== null && (
+          <>
+            <a href={`/api/v1/problems/${encodeURIComponent(Name)}`} className="text-accent hover:underline">
+              {Name}
+            </a>{' '}
+            ·{' '}
+          </>
+        )}
+        <bdi>{by.join(' · ')}</bdi>
+      </p>
+    </li>
+  );
+}
