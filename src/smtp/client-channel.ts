@@ -32,6 +32,8 @@ export interface Channel {
   closed(): ChannelClose | null;
   /** Octets received that no listener has taken yet. */
   buffered(): number;
+  /** Octets written that the system has not taken yet, with those of an unfinished write. */
+  unsent(): number;
   /** Replaces the listener and passes it buffered replies. null: replies are kept for the next listener. */
   listen(listener: ChannelListener | null): void;
   /** Sends command lines that passed the guard. */
@@ -145,6 +147,9 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
     },
     buffered() {
       return reader.buffered();
+    },
+    unsent() {
+      return socket.writableLength;
     },
     listen(next) {
       listener = next;

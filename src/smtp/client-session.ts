@@ -36,6 +36,8 @@ interface Opening {
   channel: Channel;
   tls: TlsFacts | null;
   capabilities: Capabilities;
+  /** The fastest reply to a command so far. */
+  roundTripMs: number;
 }
 
 /** A completed step, or the failure that ends the opening. */
@@ -47,10 +49,12 @@ const OK: Step = { kind: 'ok' };
 function ask(opening: Opening, command: string | null, limitMs: number, shown: string): Promise<Asked> {
   const { channel, log } = opening;
   return new Promise((resolve) => {
+    let askedMs = Number.NEGATIVE_INFINITY;
     if (channel.closed() === null && command !== null) {
       if (channel.buffered() > 0) {
         channel.close('protocol', 'the server spoke before it was asked');
       } else channel.write(command);
+      askedMs = channel.nowMs();
       log.add(channel.nowMs(), shown);
     }
     channel.expectWithin(
@@ -62,6 +66,7 @@ function ask(opening: Opening, command: string | null, limitMs: number, shown: s
         // Exactly one reply per question: later input stays in the channel for the next question.
         channel.listen(null);
         log.add(channel.nowMs(), reply);
+        opening.roundTripMs = Math.min(opening.roundTripMs, channel.nowMs() - askedMs);
         channel.expectNothing();
         resolve({ kind: 'reply', reply });
         return false;
@@ -251,6 +256,7 @@ export async function openSession(target: Target, options: OpenOptions): Promise
     channel: createChannel(socket, clock),
     tls: null,
     capabilities: NO_CAPABILITIES,
+    roundTripMs: Number.POSITIVE_INFINITY,
   };
   if (target.implicitTls) opening.channel.detach();
   const onAbort = () => {
@@ -265,10 +271,10 @@ export async function openSession(target: Target, options: OpenOptions): Promise
     socket.destroy();
     return signal?.aborted === true ? { ...result, reason: 'aborted' } : result;
   }
-  const { channel, capabilities, tls } = opening;
+  const { channel, capabilities, tls, roundTripMs } = opening;
   const inClear = tls === null ? (options.inClear ?? null) : null;
   const session = createSession({
-    ...{ channel, peer: target, capabilities, tls, inClear, conversation: log, timeouts },
+    ...{ channel, peer: target, capabilities, tls, inClear, conversation: log, timeouts, roundTripMs },
   });
   return { kind: 'open', session };
 }

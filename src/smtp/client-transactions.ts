@@ -20,8 +20,17 @@
 import { afterInput } from '../lib/turns.ts';
 import type { Channel, ChannelClose } from './client-channel.ts';
 import { buildEnvelope } from './client-envelope.ts';
+import { createFlight } from './client-flight.ts';
 import type { TlsFacts } from './client-tls.ts';
-import type { Session, SessionClose, SessionWatch, Target, Timeouts } from './client-types.ts';
+import type {
+  Session,
+  SessionClose,
+  SessionWatch,
+  Target,
+  Timeouts,
+  Transaction,
+  TransactionResult,
+} from './client-types.ts';
 import {
   type Awaiting,
   decideRest,
@@ -53,6 +62,7 @@ export interface SessionParts {
   inClear: string | null;
   conversation: ConversationLog;
   timeouts: Timeouts;
+  roundTripMs: number;
 }
 
 /** Takes over a channel on which EHLO (and TLS, AUTH) is complete and no reply is pending. */
@@ -73,6 +83,20 @@ export function createSession(parts: SessionParts): Session {
   let quitting = false;
   let quitSent = false;
   const closeListeners: ((close: SessionClose) => void)[] = [];
+  /** Never beside `head` and `next`. */
+  const flight = createFlight({
+    ...{ channel, timeouts, lost: lose, waits: startPatience },
+    outOfStep: (why) => watch?.outOfStep?.(why),
+    finished(work, accepted) {
+      transactions += 1;
+      if (accepted) delivered += 1;
+      needsReset = !accepted;
+      if (flight.size() === 0 && quitting) sendQuit();
+      done(work);
+    },
+  });
+  /** The last message was sent whole: what comes with nothing awaited belongs to it. */
+  let wasWhole = false;
 
   function say(work: Work, text: string): void {
     channel.write(text);
@@ -230,7 +254,7 @@ export function createSession(parts: SessionParts): Session {
   }
 
   function onReminder(): void {
-    if (head === null) return;
+    if (head === null && flight.size() === 0) return;
     if (next !== null && !next.takenBack) takeBack(next, 'the message ahead of it is not answered');
     watch?.slow();
   }
@@ -250,6 +274,10 @@ export function createSession(parts: SessionParts): Session {
       waitFor(head, 'mail');
       startPatience();
     } else begin(head);
+    done(work);
+  }
+
+  function done(work: Work): void {
     const recipients = work.results.filter((result) => result !== null);
     work.resolve(doneResult(work, recipients, channel.nowMs(), tls));
   }
@@ -355,9 +383,13 @@ export function createSession(parts: SessionParts): Session {
   function onReply(reply: Reply): boolean {
     const work = head;
     if (quitSent) channel.close('local', 'quit');
+    else if (flight.size() > 0) flight.onReply(reply);
     else if (work === null) {
       if (reply.code === 421) channel.close('421', 'the server ended the session', reply);
-      else nonsense(reply, 'nothing');
+      else {
+        if (wasWhole) watch?.outOfStep?.(`a reply more than commands: ${reply.code}`);
+        nonsense(reply, 'nothing');
+      }
     } else {
       work.log.add(channel.nowMs(), reply);
       if (reply.code === 421) channel.close('421', 'the server ended the session', reply);
@@ -413,12 +445,28 @@ export function createSession(parts: SessionParts): Session {
     const [first, second] = [head, next];
     head = null;
     next = null;
+    flight.onClose(close);
     if (first !== null) lose(first, close, false);
     if (second !== null) lose(second, close, true);
     for (const tell of closeListeners.splice(0)) tell(close);
   }
 
-  const hasRoom = () => channel.closed() === null && !quitting && next === null && head?.takenBack !== true;
+  const isOpen = () => channel.closed() === null && !quitting;
+  const hasRoom = () => isOpen() && next === null && head?.takenBack !== true && flight.size() === 0;
+  const maySendWhole = (most: number) =>
+    isOpen() && head === null && capabilities.chunking && pipelining && flight.mayTake(most);
+
+  /** Passes on a transaction that may be sent, or returns it. */
+  function take(tx: Transaction, go: (work: Work) => void): Promise<TransactionResult> {
+    const envelope = buildEnvelope(tx, capabilities);
+    if (envelope.kind === 'not-sendable') return Promise.resolve(envelope);
+    return new Promise((resolve) => {
+      const work = newWork(tx, envelope, channel.nowMs(), resolve);
+      const gone = channel.closed() ?? (quitting ? { reason: 'local', detail: 'quit', reply: null } : null);
+      if (gone === null) go(work);
+      else lose(work, gone, false);
+    });
+  }
 
   channel.listen({ onReply, onClose, onReminder });
   return {
@@ -429,7 +477,7 @@ export function createSession(parts: SessionParts): Session {
     conversation: parts.conversation,
     state() {
       if (channel.closed() !== null || quitSent) return 'closed';
-      return head === null ? 'idle' : 'busy';
+      return head === null && flight.size() === 0 ? 'idle' : 'busy';
     },
     delivered() {
       return delivered;
@@ -440,17 +488,27 @@ export function createSession(parts: SessionParts): Session {
     hasRoom() {
       return hasRoom();
     },
-    transact(tx) {
-      const envelope = buildEnvelope(tx, capabilities);
-      if (envelope.kind === 'not-sendable') return Promise.resolve(envelope);
-      return new Promise((resolve) => {
-        const work = newWork(tx, envelope, channel.nowMs(), resolve);
-        const gone = channel.closed() ?? (quitting ? { reason: 'local', detail: 'quit', reply: null } : null);
-        if (gone !== null) {
-          lose(work, gone, false);
+    roundTripMs: parts.roundTripMs,
+    inFlight() {
+      return flight.size();
+    },
+    maySendWhole,
+    sendWhole(tx) {
+      return take(tx, (work) => {
+        if (!maySendWhole(Number.POSITIVE_INFINITY)) throw new Error('nothing may be sent whole now');
+        if (!mayBegin(work)) {
+          takeBack(work, 'it is not to go any more');
           return;
         }
-        if (next !== null) throw new Error('a session takes two transactions at once, not three');
+        wasWhole = true;
+        flight.send(work);
+      });
+    },
+    transact(tx) {
+      return take(tx, (work) => {
+        if (next !== null || flight.size() > 0)
+          throw new Error('a session takes two transactions at once, not three');
+        wasWhole = false;
         if (head === null) {
           if (!mayBegin(work)) {
             takeBack(work, 'it is not to go any more');
@@ -473,7 +531,7 @@ export function createSession(parts: SessionParts): Session {
     quit() {
       if (quitting || channel.closed() !== null) return;
       quitting = true;
-      if (head === null) sendQuit();
+      if (head === null && flight.size() === 0) sendQuit();
     },
     destroy() {
       channel.close('local', 'destroyed');

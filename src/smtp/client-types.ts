@@ -166,6 +166,11 @@ export interface SessionWatch {
   patienceMs(): number;
   /** The current transaction has taken longer. The one behind it was returned, as lost with reason `local`. */
   slow(): void;
+  /**
+   * Messages cannot be in flight to this server: its replies do not match the commands or cannot be told apart, or it
+   * refuses the BDAT that it offers.
+   */
+  outOfStep?(why: string): void;
 }
 
 export interface RecipientResult {
@@ -234,6 +239,8 @@ export interface Session {
   readonly inClear: string | null;
   /** The commands and replies while opening. */
   readonly conversation: ConversationLog;
+  /** The fastest reply to a command while opening, in milliseconds: at least the round trip. */
+  readonly roundTripMs: number;
   state(): 'idle' | 'busy' | 'closed';
   /** Transactions that ended in a 2xx to the final dot. */
   delivered(): number;
@@ -243,6 +250,18 @@ export interface Session {
   hasRoom(): boolean;
   /** Sends one message. Never rejects because of a server; throws if two transactions are running already. */
   transact(tx: Transaction): Promise<TransactionResult>;
+  /** Messages sent by `sendWhole` that are not answered. */
+  inFlight(): number;
+  /**
+   * Whether `sendWhole()` may be called now, so that at most `most` messages are unanswered. More than one only after
+   * the first was accepted, and never beside a transaction of `transact`.
+   */
+  maySendWhole(most: number): boolean;
+  /**
+   * Sends one message in one write, with BDAT (RFC 3030), behind those that are not answered yet. For servers with
+   * CHUNKING and PIPELINING. Never rejects because of a server; throws where nothing may be sent whole.
+   */
+  sendWhole(tx: Transaction): Promise<TransactionResult>;
   watch(watcher: SessionWatch): void;
   /**
    * Accepts nothing new, sends QUIT when no transaction is running, and destroys the socket at the latest 2 s later.

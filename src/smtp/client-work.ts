@@ -27,11 +27,11 @@ export interface Work {
   accepted: number;
   readonly results: (RecipientResult | null)[];
   dot: Reply | null;
-  /** The write that ends with the dot was given to the socket. */
+  /** The write that ends with the dot, or the whole message after BDAT, was given to the socket. */
   dotHanded: boolean;
   /** The system has taken all of that write. */
   flushed: boolean;
-  /** Another envelope was in the same write as the dot, so an unfinished write may still contain the dot. */
+  /** The dot, or the message after BDAT, may be followed by more in the same write, so an unfinished one may contain it. */
   dotHasCompany: boolean;
   startedMs: number;
   readonly log: Conversation;
@@ -109,7 +109,8 @@ export function lostResult(
     stage: stageOf(work, afterDot || close.reason === '421'),
     afterDot,
     reused: used,
-    untried: behind || !work.sent || work.awaiting === 'rset',
+    // RSET is waited for alone, except where the whole message is behind it.
+    untried: behind || !work.sent || (work.awaiting === 'rset' && !work.dotHanded),
     pipelined: work.pipelined,
     reason: close.reason,
     detail: close.detail,

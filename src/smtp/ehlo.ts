@@ -9,6 +9,8 @@ export interface Capabilities {
   readonly esmtp: boolean;
   /** RFC 2920. */
   readonly pipelining: boolean;
+  /** RFC 3030: BDAT. */
+  readonly chunking: boolean;
   /** `SIZE` was offered, so `SIZE=` is sent (RFC 1870). */
   readonly sizeOffered: boolean;
   /** Largest message in octets, or null for no stated limit (`SIZE`, `SIZE 0`). */
@@ -29,6 +31,7 @@ export interface Capabilities {
 export const NO_CAPABILITIES: Capabilities = {
   esmtp: false,
   pipelining: false,
+  chunking: false,
   sizeOffered: false,
   maxSize: null,
   eightBitMime: false,
@@ -56,6 +59,9 @@ export function parseCapabilities(reply: Reply): Capabilities {
     switch (words[0]) {
       case 'PIPELINING':
         found.pipelining = true;
+        break;
+      case 'CHUNKING':
+        found.chunking = true;
         break;
       case 'SIZE':
         found.sizeOffered = true;

@@ -138,6 +138,7 @@ describe('opening a session', () => {
     expect(session.capabilities).toEqual({
       esmtp: true,
       pipelining: true,
+      chunking: false,
       sizeOffered: true,
       maxSize: 1000,
       eightBitMime: true,

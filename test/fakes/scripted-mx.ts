@@ -42,6 +42,8 @@ export type Step =
   | 'rcpt'
   | 'data'
   | 'dot'
+  /** Once the octets of BDAT are in. */
+  | 'bdat'
   | 'rset'
   | 'quit';
 
@@ -57,6 +59,8 @@ export type Script = Partial<Record<Step, Action | readonly Action[]>> & {
   deafFrom?: 'data';
   /** What came in behind the dot of a message by the time it was read is dropped. */
   dropsBehindDot?: true;
+  /** The octets of BDAT are read as commands where it is refused. */
+  readsBdatAsCommands?: true;
 };
 
 export interface ScriptedConnection {
@@ -88,7 +92,9 @@ const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 function stepOf(line: string): Step | null {
   const verb = line.split(' ', 1)[0]?.toLowerCase();
-  const steps: readonly Step[] = ['ehlo', 'helo', 'starttls', 'auth', 'mail', 'rcpt', 'data', 'rset', 'quit'];
+  const steps: readonly Step[] = [
+    ...(['ehlo', 'helo', 'starttls', 'auth', 'mail', 'rcpt', 'data', 'bdat', 'rset', 'quit'] as const),
+  ];
   return steps.find((step) => step === verb) ?? null;
 }
 
@@ -101,6 +107,10 @@ function play(plain: Socket, script: Script): ScriptedConnection & { destroy(): 
   let socket: Socket = plain;
   let input: Buffer = NOTHING;
   let inBody = false;
+  /** Octets of BDAT that are awaited. */
+  let chunk: number | null = null;
+  /** Of the transaction, where CHUNKING is offered: such a server says 503 to what does not fit. */
+  let envelope = { mail: false, rcpts: 0 };
   let bodyActionDone = false;
   let usedTls = false;
   let working = false;
@@ -110,6 +120,7 @@ function play(plain: Socket, script: Script): ScriptedConnection & { destroy(): 
     markEnded = resolve;
   });
 
+  const strict = script.capabilities?.includes('CHUNKING') === true;
   const isOpen = () => !socket.destroyed && !plain.destroyed;
   const send = (bytes: string | Uint8Array) => {
     if (muted || !isOpen() || socket.writableEnded) return;
@@ -139,6 +150,11 @@ function play(plain: Socket, script: Script): ScriptedConnection & { destroy(): 
         return '250 mx.test';
       case 'data':
         return '354 go ahead';
+      case 'rcpt':
+        if (!strict) return '250 2.0.0 ok';
+        return envelope.mail ? '250 2.1.5 this one is fine' : '503 5.5.1 MAIL first';
+      case 'bdat':
+        return envelope.rcpts === 0 ? '503 5.5.1 no valid recipients' : '250 2.6.0 message taken';
       case 'dot':
         return '250 2.0.0 kept';
       case 'quit':
@@ -242,14 +258,39 @@ function play(plain: Socket, script: Script): ScriptedConnection & { destroy(): 
     return true;
   }
 
+  async function takeChunk(octets: number): Promise<boolean> {
+    const action = scripted('bdat', ordinary('bdat'));
+    const eaten = script.readsBdatAsCommands !== true || JSON.stringify(action).startsWith('"2');
+    if (eaten && input.length < octets) return false;
+    chunk = null;
+    if (eaten) messages.push(input.subarray(0, octets));
+    if (eaten) input = input.subarray(octets);
+    envelope = { mail: false, rcpts: 0 };
+    await perform(action);
+    return true;
+  }
+
+  /** What an answer makes of the transaction. */
+  function note(step: Step | null, action: Action): void {
+    const isGood = typeof action === 'string' && action.startsWith('2');
+    if (step === 'rset') envelope = { mail: false, rcpts: 0 };
+    else if (step === 'mail') envelope = { mail: isGood, rcpts: 0 };
+    else if (step === 'rcpt' && isGood) envelope.rcpts += 1;
+  }
+
   async function takeCommand(): Promise<boolean> {
     const end = input.indexOf('\r\n');
     if (end === -1) return false;
     const line = input.toString('utf8', 0, end);
     input = input.subarray(end + 2);
     commands.push(line);
+    if (strict && /^BDAT \d+ LAST$/.test(line)) {
+      chunk = Number(line.split(' ')[1]);
+      return true;
+    }
     const step = stepOf(line) ?? (commands.some((earlier) => earlier.startsWith('AUTH')) ? 'auth' : null);
     const action = step === null ? '502 5.5.1 unknown command' : scripted(step, ordinary(step));
+    note(step, action);
     const positive = JSON.stringify(action).includes('354');
     if (step === 'data' && positive) inBody = true;
     if (step === 'data' && script.deafFrom === 'data') socket.pause();
@@ -260,7 +301,7 @@ function play(plain: Socket, script: Script): ScriptedConnection & { destroy(): 
   async function work(): Promise<void> {
     if (working) return;
     working = true;
-    while (isOpen() && (await (inBody ? takeBody() : takeCommand())));
+    while (isOpen() && (await (inBody ? takeBody() : chunk === null ? takeCommand() : takeChunk(chunk))));
     working = false;
   }
 
