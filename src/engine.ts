@@ -107,6 +107,8 @@ export interface EngineOptions {
   sources: readonly SourceConfig[];
   /** The key `max-connections` if set. */
   maxConnections: number | null;
+  /** The key `transactions-in-flight` if set. */
+  transactionsInFlight?: number | null;
   /** Waits between attempts; null = the built-in ones. */
   retry: Parameters<typeof createRetrySchedule>[1];
   queue: QueueOptions;
@@ -160,6 +162,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     {
       folder: options.folder,
       maxConnections: options.maxConnections,
+      transactionsInFlight: options.transactionsInFlight ?? null,
       sourceIds: new Set(options.sources.map(({ id }) => id)),
       strict: options.strict,
     },

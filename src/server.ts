@@ -389,6 +389,7 @@ function engineOptions(
     targets: config.route,
     sources: routing.sources,
     maxConnections: config['max-connections'],
+    transactionsInFlight: config['transactions-in-flight'],
     retry: config.retry,
     queue: {
       ...QUEUE_DEFAULTS,

@@ -34,6 +34,8 @@ export interface TrafficOptions {
   folder: string;
   /** The key `max-connections` if set. */
   maxConnections: number | null;
+  /** The key `transactions-in-flight` if set. */
+  transactionsInFlight: number | null;
   sourceIds: ReadonlySet<string>;
   /** A mistake in a file is thrown; otherwise it is logged. */
   strict: boolean;

@@ -35,6 +35,8 @@ export interface FarEndHabits {
   losesAll?: boolean;
   /** Octets of a message that it takes. */
   size?: number;
+  /** Offers CHUNKING; `refused`: and answers BDAT with 502; `twice`: and answers each message two times. */
+  chunking?: 'works' | 'refused' | 'twice';
 }
 
 export interface OneFarEnd {
@@ -46,12 +48,16 @@ export interface OneFarEnd {
   takenAt(local: string): readonly number[];
   connections(address?: string): number;
   row(local: string): { id: number; state: string; attempts: number; lastReply: string | null };
+  /** Its mail may have arrived twice, or at all, for all that is known. */
+  isMarked(local: string): boolean;
   /** Continues until it is true, or for this time. */
   until(holds: () => boolean, mostMs: number): Promise<boolean>;
   /** Those who hang are answered. */
   release(): void;
   /** Recipients of empty messages that were taken. */
   readonly empty: readonly string[];
+  /** Recipients whose mail came by BDAT. */
+  readonly whole: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -74,10 +80,12 @@ export async function startOneFarEnd(
   const taken = new Map<string, number[]>();
   const opened = new Map<string, number>();
   const empty: string[] = [];
+  const whole: string[] = [];
   const waiting = new Set<() => void>();
   const room = openRoom({
     shaping: [
       ...['default', 'small'].map((id) => ({ id, limits: options.limits ?? {} })),
+      { id: 'relay', limits: { transactionsInFlight: options.limits?.transactionsInFlight ?? 16 } },
       ...(options.warmUp === true ? [{ id: 'provider', mx: ['.far.test'], oneSite: true, limits: {} }] : []),
     ],
     failStoreWrites: null,
@@ -132,6 +140,11 @@ export async function startOneFarEnd(
       if (row === undefined) throw new Error(`no recipient ${local}`);
       return { ...row, state: room.stateOf(row.id) };
     },
+    isMarked: (local) =>
+      room.db.get<{ marked: number }>(
+        'SELECT may_be_duplicate AS marked FROM delivery WHERE address = ?',
+        `${local}@far.test`,
+      )?.marked === 1,
     async until(holds, mostMs) {
       const end = clock.monotonicMs() + mostMs;
       while (!holds() && clock.monotonicMs() < end) await clock.advance(10);
@@ -141,6 +154,7 @@ export async function startOneFarEnd(
       for (const answer of [...waiting]) answer();
     },
     empty,
+    whole,
     async stop() {
       const stopping = started.stop(1_000);
       await clock.advance(60_000);
@@ -153,6 +167,7 @@ export async function startOneFarEnd(
     const { latencyMs = 1 } = own;
     let input = '';
     let inBody = false;
+    let chunk: number | null = null;
     let busy = false;
     let local = '';
     let messages = 0;
@@ -186,6 +201,13 @@ export async function startOneFarEnd(
 
     function work(): void {
       while (!busy && client.isOpen) {
+        if (chunk !== null) {
+          if (input.length < chunk) return;
+          input = input.slice(chunk);
+          chunk = null;
+          onChunk();
+          continue;
+        }
         const end = inBody
           ? input.startsWith('.\r\n')
             ? 0
@@ -207,8 +229,12 @@ export async function startOneFarEnd(
     function onCommand(line: string) {
       switch (line.slice(0, 4).toUpperCase()) {
         case 'EHLO':
+          if (own.chunking !== undefined) client.say('250-far.test\r\n250-CHUNKING\r\n');
           say(`250-far.test\r\n250-PIPELINING\r\n250 SIZE ${own.size ?? 10_000_000}`);
           if (own.endsAtOnce === true) client.end();
+          return;
+        case 'BDAT':
+          chunk = Number(line.split(' ')[1]);
           return;
         case 'RCPT':
           local = /<([^@>]*)@/.exec(line)?.[1] ?? '';
@@ -229,6 +255,14 @@ export async function startOneFarEnd(
       else if (fate === 'garbage') last('what?');
       else if (fate === 'tarpit') after(TARPIT_MS, () => say('250 ok'));
       else say('250 ok');
+    }
+
+    function onChunk() {
+      if (own.chunking === 'refused') return say('502 5.5.1 no BDAT');
+      if (fateOf(local) === 'drop') return client.reset();
+      whole.push(local);
+      onDot(false);
+      if (own.chunking === 'twice') say('250 2.0.0 kept');
     }
 
     function onDot(isEmpty: boolean) {

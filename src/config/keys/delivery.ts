@@ -26,6 +26,7 @@ export interface DeliveryConfig {
   retry: readonly number[] | null;
   'max-age': number | null;
   'max-connections': number | null;
+  'transactions-in-flight': number | null;
 }
 
 /** Formats, defaults and meanings. */
@@ -83,6 +84,12 @@ export const DELIVERY_KEYS: KeyTable<DeliveryConfig> = {
     both(null),
     'SMTP connections from one source to one site: the number for relays and for sites of unknown providers, and the maximum for known providers; if not set, the shaping data decides',
     (t) => parseInteger(t, 1, 1000),
+  ),
+  'transactions-in-flight': key(
+    '1 … 16',
+    both(null),
+    'messages on one SMTP connection that may be unanswered, where the far end is not near and offers CHUNKING and PIPELINING; 1 = each waits for the reply to the one before; if not set, the shaping data decides (16 for relays, 1 for others)',
+    (t) => parseInteger(t, 1, 16),
   ),
 };
 

@@ -1,6 +1,7 @@
 /**
  * The next message of a path, and the connection for it: behind another message if the far end is near, otherwise an
- * idle connection, otherwise a new one is requested. Also records what is waited for.
+ * idle connection, otherwise one with unanswered messages if the far end takes several, otherwise a new one is
+ * requested. Also records what is waited for.
  */
 import type { Queue } from '../../queue/queue.ts';
 import type { Prepared } from '../prepare/prepared.ts';
@@ -9,6 +10,7 @@ import { mayCarry } from '../tls/plan.ts';
 import type { Alarm } from './alarm.ts';
 import type { Capacity } from './capacity.ts';
 import type { Connecting } from './connecting.ts';
+import type { InFlight } from './in-flight.ts';
 import type { Link, Links } from './links.ts';
 import type { PathNotes } from './notes.ts';
 import type { Picker } from './picker.ts';
@@ -29,6 +31,7 @@ interface Deps {
   links: Links;
   capacity: Capacity;
   connecting: Connecting;
+  inFlight: InFlight;
   senderLimits: SenderLimits;
   warm: PathWarmup;
   connector: Pick<Connector, 'halfOpen'>;
@@ -40,6 +43,8 @@ interface Deps {
  * For nearer far ends, one write and one reply per message use a fifth less CPU than spreading over idle connections.
  */
 const NEAR_MS = 20;
+/** With so many unanswered messages on each connection, a further one is opened if it is allowed. */
+const WORTH_A_CONNECTION = 2;
 /** Slower far ends get one message per connection: nothing should wait behind them. */
 const QUICK_MS = 1_000;
 
@@ -47,6 +52,7 @@ const QUICK_MS = 1_000;
 export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
   const { name, queue, ready, links, capacity, connecting, senderLimits, warm, connector, notes, alarm } =
     deps;
+  const { inFlight } = deps;
   return { next, isWarm };
 
   function next(): { link: Link; prepared: Prepared } | null {
@@ -72,6 +78,8 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
       const link = links.idle((candidate) => carries(candidate, prepared));
       if (link !== null) return { link, prepared };
     }
+    const follows = behindUnanswered(heads);
+    if (follows !== null) return follows;
     const quick = behindAnother(heads, QUICK_MS);
     if (quick !== null) return quick;
     const [first] = candidates;
@@ -110,10 +118,35 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
       const { lane } = prepared.item.delivery;
       // Critical mail does not wait behind another message while it can get its own connection.
       if (lane === 'critical' && connecting.mayOpen()) continue;
-      const link = links.busy(lane, latencyMs, carries, prepared);
+      const link = links.busy(lane, latencyMs, carriesBehind, prepared);
       return link === null ? null : { link, prepared };
     }
     return null;
+  }
+
+  /** A message that is sent whole, on a connection on which others of its lane are not answered yet. */
+  function behindUnanswered(heads: readonly Prepared[]): { link: Link; prepared: Prepared } | null {
+    for (const prepared of heads) {
+      if (!isWarm(prepared)) continue;
+      const { lane, senderDomain } = prepared.item.delivery;
+      const link = links.following(
+        lane,
+        (one) =>
+          (one.senderDomain === senderDomain || allows(senderDomain)) &&
+          carries(one, prepared) &&
+          inFlight.mayFollow(one, prepared),
+      );
+      if (link === null) continue;
+      const open = link.inFlight >= WORTH_A_CONNECTION && connecting.stage() === null;
+      if (open && links.size() < capacity.usable()) connecting.openFor(prepared);
+      return { link, prepared };
+    }
+    return null;
+  }
+
+  /** What can be sent whole does not use a connection for DATA, on which nothing else could follow. */
+  function carriesBehind(link: Link, prepared: Prepared): boolean {
+    return carries(link, prepared) && inFlight.most(link, prepared) === 0;
   }
 
   function carries(link: Link, { item, requireTls, asksForTls }: Prepared): boolean {

@@ -26,6 +26,43 @@ function world(stored: StoredEgressFact[] = []) {
 }
 
 describe('a far end', () => {
+  it('is trusted with more in flight by what it answered, and with half after a loss', () => {
+    const farEnd = world().farEnds.of(A);
+    expect(farEnd.trusted()).toBe(1);
+    for (let n = 0; n < 8; n++) farEnd.answeredWhole();
+    expect(farEnd.trusted()).toBe(2);
+    for (let n = 0; n < 100; n++) farEnd.answeredWhole();
+    expect(farEnd.trusted()).toBe(16);
+    farEnd.lostInFlight();
+    expect(farEnd.trusted()).toBe(8);
+    for (let n = 0; n < 9; n++) farEnd.lostInFlight();
+    expect(farEnd.trusted()).toBe(1);
+  });
+
+  it('that was out of step gets DATA for a day, also after a restart, and no other does', async () => {
+    const first = world();
+    first.farEnds.of(A).outOfStep();
+    expect(first.farEnds.of(A).takesWhole).toBe(false);
+    expect(first.farEnds.of(B).takesWhole).toBe(true);
+    await first.egressMemory.flush();
+    const again = world(first.stored);
+    await again.egressMemory.load();
+    expect(again.farEnds.of(A).takesWhole).toBe(false);
+    await again.clock.advance(DAY + 1);
+    expect(again.farEnds.of(A).takesWhole).toBe(true);
+  });
+
+  it('is as far away as its fastest reply of the last minutes says', async () => {
+    const { clock, farEnds } = world();
+    const farEnd = farEnds.of(A);
+    expect(farEnd.roundTripMs()).toBe(Number.POSITIVE_INFINITY);
+    for (const ms of [40, 20, 300]) farEnd.answeredWithin(ms);
+    expect(farEnd.roundTripMs()).toBe(20);
+    await clock.advance(11 * 60_000);
+    farEnd.answeredWithin(100);
+    expect(farEnd.roundTripMs()).toBe(100);
+  });
+
   it('may take four times as long as usual, within a second and a minute', () => {
     const farEnd = world().farEnds.of(A);
     expect(farEnd.patienceMs()).toBe(15_000);

@@ -14,7 +14,14 @@ it('is made ready anew when it has waited for its turn: the domain may have been
   const ready = createPicker();
   const finished: string[] = [];
   const items = [testItem({ id: 1 }), testItem({ id: 2 })];
-  const rest = { shared: null, note: null, requireTls: false, asksForTls: false, eightBit: false };
+  const rest = {
+    shared: null,
+    note: null,
+    requireTls: false,
+    atMostOnce: false,
+    asksForTls: false,
+    eightBit: false,
+  };
   const body = { mailFrom: '', prefix: new Uint8Array(0), content: new Uint8Array(1), dsn: {} };
   let removed = false;
   const parts = {

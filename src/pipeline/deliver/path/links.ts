@@ -57,6 +57,8 @@ export interface Links {
    * A connection that carries this lane, answered its last message within `withinMs`, and may carry this one behind it.
    */
   busy<Mail>(lane: Lane, withinMs: number, may: (link: Link, mail: Mail) => boolean, mail: Mail): Link | null;
+  /** The connection of this lane with the fewest unanswered messages that were sent whole, and that may carry one more. */
+  following(lane: Lane, may: (link: Link) => boolean): Link | null;
   add(endpoint: Endpoint, farEnd: FarEnd, session: Session, idleMs: number): void;
   /** The connection on which an item waits behind another message, or null. */
   behind(item: ReadyItem): Link | null;
@@ -129,7 +131,16 @@ export function createLinks(deps: {
       }
       return null;
     },
+    following(lane, may) {
+      let found: Link | null = null;
+      for (const link of links) {
+        if (link.lane !== lane || link.hangs || link.session.inFlight() === 0) continue;
+        if ((found === null || link.inFlight < found.inFlight) && may(link)) found = link;
+      }
+      return found;
+    },
     add(endpoint, farEnd, session, idleMs) {
+      farEnd.answeredWithin(session.roundTripMs);
       const link: Link = {
         session,
         endpoint,
@@ -150,6 +161,7 @@ export function createLinks(deps: {
       rest(link, idleMs);
       session.watch({
         patienceMs: farEnd.patienceMs,
+        outOfStep: () => farEnd.outOfStep(),
         slow() {
           // Only an envelope of a withdrawn message is left on it.
           if (link.inFlight === 0) return session.destroy();

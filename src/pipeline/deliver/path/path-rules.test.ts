@@ -111,6 +111,7 @@ describe('what goes next', () => {
     content: new Uint8Array(bytes),
     note: null,
     requireTls: false,
+    atMostOnce: false,
     asksForTls: false,
     eightBit: false,
     dsn: { envid: '' },

@@ -5,6 +5,7 @@
  *
  * There are two stages, so that signing (on the thread pool) runs while connections are busy. A connection accepts a
  * second message of the same lane while one is being sent: its envelope is then sent with the first one's last bytes.
+ * To a far end that is far away and takes whole messages, several are sent without waiting for replies (in-flight.ts).
  * Connections are opened one at a time, only if a waiting message finds none. Each part beside this file owns one thing
  * and reports to this file, which decides what follows.
  */
@@ -37,6 +38,7 @@ import type { PathDomains } from './domains.ts';
 import { createPathEgress } from './egress.ts';
 import { createPathFailures } from './failures.ts';
 import type { FarEnds } from './far-ends.ts';
+import { createInFlight } from './in-flight.ts';
 import { createPathIntake } from './intake.ts';
 import type { ProviderGate } from './limits.ts';
 import { createLinks, type Link } from './links.ts';
@@ -151,8 +153,22 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
     { name, queue, preparer, clock, log, ready, senderLimits, warm, notes, capacity, links, alarm, finish },
     { prepared: pump },
   );
+  const inFlight = createInFlight({ capacity, life });
   const choice = createChoice(
-    { name, queue, ready, links, capacity, connecting, senderLimits, warm, connector, notes, alarm },
+    {
+      name,
+      queue,
+      ready,
+      links,
+      capacity,
+      connecting,
+      inFlight,
+      senderLimits,
+      warm,
+      connector,
+      notes,
+      alarm,
+    },
     { warmupFull: leaveToOthers },
   );
   const failures = createPathFailures({
@@ -173,7 +189,8 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
       connector,
       capacity,
     },
-    ...{ senderLimits, warm, notes, links, failures, ready, finish, life, senderEffects: deps.senderEffects },
+    ...{ senderLimits, warm, notes, links, failures, ready, finish, life, inFlight },
+    senderEffects: deps.senderEffects,
   };
   const view = createPathView({
     ...{ name, place, route, queue, state, capacity, links, connecting, ready, intake, notes, life },

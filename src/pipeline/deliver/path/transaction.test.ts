@@ -54,6 +54,7 @@ async function told(script: Script, messages = 1): Promise<(string | null)[]> {
     links: { busyCount: () => 1, leaveThose: nothing },
     failures: { lostUnder: nothing, endedBetween: nothing },
     finish: nothing,
+    inFlight: { most: () => 0 },
     life: { stopping: false, inFlight: 1 },
   } as unknown as TransactionParts;
   const endpoint = { host: 'mx.test', address: '127.0.0.1', port: mx.port, route: 'mx' };

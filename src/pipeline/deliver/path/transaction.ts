@@ -8,7 +8,7 @@
 import type { Clock } from '../../../lib/clock.ts';
 import type { Failpoints } from '../../../lib/failpoints.ts';
 import { type Overrides, pathKey } from '../../../policy/limits/shaping/types.ts';
-import type { TransactionResult } from '../../../smtp/client-types.ts';
+import type { Transaction, TransactionResult } from '../../../smtp/client-types.ts';
 import type { Queue } from '../../queue/queue.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
 import type { DeliverMetrics } from '../deliver-metrics.ts';
@@ -23,6 +23,7 @@ import type { Connector } from '../routing/connector.ts';
 import type { Site } from '../routing/sites.ts';
 import type { Capacity } from './capacity.ts';
 import type { PathFailures } from './failures.ts';
+import type { InFlight } from './in-flight.ts';
 import type { Life } from './life.ts';
 import type { Link, Links } from './links.ts';
 import type { PathNotes } from './notes.ts';
@@ -49,6 +50,7 @@ export interface TransactionParts {
   warm: Pick<PathWarmup, 'onOutcome' | 'cameBack'>;
   notes: Pick<PathNotes, 'succeeded'>;
   links: Pick<Links, 'busyCount' | 'leaveThose'>;
+  inFlight: Pick<InFlight, 'most'>;
   failures: PathFailures;
   ready: Pick<Picker, 'addFirst'>;
   finish: Finish;
@@ -69,7 +71,10 @@ export async function transact(
   const items = [item, ...sameTransaction];
   const gone: ReadyItem[] = [];
   const { mailFrom, prefix, dsn } = sameTransaction.length > 0 ? (prepared.shared ?? prepared) : prepared;
-  const result = await link.session.transact({
+  // Behind a message sent with DATA it is sent with DATA too.
+  const most = parts.inFlight.most(link, prepared);
+  const whole = most > 0 && link.session.maySendWhole(most);
+  const transaction: Transaction = {
     mailFrom,
     recipients: items.map(({ delivery }) => delivery.address),
     data: [prefix, content],
@@ -80,7 +85,8 @@ export async function transact(
     onDataSent: () => failpoints.reach('after-data-sent'),
     mayGo,
     begins,
-  });
+  };
+  const result = await (whole ? link.session.sendWhole(transaction) : link.session.transact(transaction));
   if (link.behind?.item === item) link.behind = null;
   if (gone.length > 0) {
     cameBack(items, false);
@@ -165,6 +171,9 @@ export async function transact(
   }
 
   function heardOf(ended: TransactionResult): void {
+    // Once for the connection: for the message whose reply was awaited.
+    if (whole && ended.kind === 'lost' && !ended.untried && ended.reason !== 'local')
+      link.farEnd.lostInFlight();
     if (link.session.tls !== null && ended.kind !== 'not-sendable') {
       if (ended.kind === 'done') connector.firstUnderTls(link.endpoint, null);
       else if (endedAtOnce(ended)) connector.firstUnderTls(link.endpoint, `${ended.stage}: ${ended.detail}`);
@@ -173,6 +182,7 @@ export async function transact(
       link.latencyMs = ended.latencyMs;
       link.endedAtMs = clock.monotonicMs();
       link.farEnd.took(ended.latencyMs);
+      if (whole) link.farEnd.answeredWhole();
     } else if (ended.kind === 'lost' && ended.reused && ended.stage === 'mail' && !ended.untried) {
       if (ended.reason !== 'timeout') failures.endedBetween(link);
       else if (ended.pipelined) link.farEnd.droppedBehind();

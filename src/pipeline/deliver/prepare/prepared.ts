@@ -33,6 +33,8 @@ export interface Prepared {
   note: string | null;
   /** It may only be sent over verified TLS. */
   requireTls: boolean;
+  /** If its outcome is unknown it is not sent again, so that is to be rare. */
+  atMostOnce: boolean;
   /** Its recipient domain may have its own TLS policy, and then shares no connection with others. */
   asksForTls: boolean;
   /** The content has octets above 127. */
@@ -147,6 +149,7 @@ export function createPreparer(
           content,
           note: signed.kind === 'unsigned' ? signed.reason : null,
           requireTls: sender.requireTls,
+          atMostOnce: sender.atMostOnce,
           asksForTls: asks,
           eightBit: delivery.eightBit || delivery.needsSmtpUtf8,
           // Notices come to our return path, whatever the sender requested; the token identifies the copy.

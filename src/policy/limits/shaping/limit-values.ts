@@ -20,6 +20,11 @@ export const LIMITS: { readonly [Name in LimitName]: LimitFacts } = {
   newConnectionsPerMinute: orNull(number(0.01, 60_000, 'connections opened within a minute')),
   messagesPerSecond: orNull(number(0.0001, 10_000, 'messages a second; 0.0167 is one a minute')),
   recipientsPerTransaction: whole(1, 1000, 'recipients of one message that may share a transaction'),
+  transactionsInFlight: whole(
+    1,
+    16,
+    'messages on one connection that may be unanswered, where the far end is not near and offers CHUNKING and PIPELINING; 1 = one at a time',
+  ),
   tls: {
     form: '`opportunistic` or `required`',
     meaning: 'whether mail may go in the clear where the far end offers no TLS',

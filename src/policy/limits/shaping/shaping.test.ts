@@ -271,3 +271,25 @@ describe('overrides over the data', () => {
     );
   });
 });
+
+describe('the key transactions-in-flight', () => {
+  const with4 = () =>
+    createShaping(NONE, { maxConnections: null, transactionsInFlight: 4, sourceIds: new Set<string>() });
+  const relay: PathQuery = { ...GENERAL, site: 'relay:far.example:25', route: 'relay' };
+
+  it('replaces the shipped value, for relays and for everybody else', () => {
+    for (const query of [GENERAL, google(), relay]) {
+      const { limits, origins } = with4().limitsFor(query);
+      expect(limits.transactionsInFlight).toBe(4);
+      expect(origins.transactionsInFlight).toEqual({ kind: 'config', key: 'transactions-in-flight' });
+    }
+    expect(shaping().limitsFor(relay).limits.transactionsInFlight).toBe(16);
+    expect(shaping().limitsFor(GENERAL).limits.transactionsInFlight).toBe(1);
+  });
+
+  it('gives way to a row of the operator', () => {
+    const data = with4();
+    use(data, [{ id: 'relay', limits: { transactionsInFlight: 8 } }]);
+    expect(data.limitsFor(relay).limits.transactionsInFlight).toBe(8);
+  });
+});

@@ -63,13 +63,23 @@ export function shippedShaping(): readonly ShapingRow[] {
 
 /**
  * `maxConnections`: the key `max-connections`, which replaces the value of the general rows and limits that of the
- * other shipped ones; null = not set. `sourceIds`: the sources that rows may name.
+ * other shipped ones; null = not set. `transactionsInFlight`: the key `transactions-in-flight`, likewise. `sourceIds`: the
+ * sources that rows may name.
  */
 export function createShaping(
   overrides: Pick<Overrides, 'of'>,
-  options: { maxConnections: number | null; sourceIds: ReadonlySet<string> },
+  options: {
+    maxConnections: number | null;
+    transactionsInFlight?: number | null;
+    sourceIds: ReadonlySet<string>;
+  },
 ): ReloadableShaping {
   const shipped = shippedShaping();
+  const { maxConnections, transactionsInFlight = null } = options;
+  const keys = [
+    { name: 'connections', key: 'max-connections', value: maxConnections },
+    { name: 'transactionsInFlight', key: 'transactions-in-flight', value: transactionsInFlight },
+  ] as const;
   let layers = layered(shipped, []);
   const remembered = new BoundedMap<string, EffectiveLimits>(MAX_REMEMBERED);
   /** A path asks with the same object several times per message, so its answer is found without allocating. */
@@ -150,20 +160,23 @@ export function createShaping(
     for (const { row, operator } of rowsFor(query)) {
       const general = GENERAL_ROWS.includes(row.id);
       apply(row.limits ?? {}, row, operator?.limits);
-      if (general && options.maxConnections !== null && operator?.limits?.connections === undefined) {
-        base.connections = options.maxConnections;
-        origins.connections = { kind: 'config', key: 'max-connections' };
+      for (const { name, key, value } of keys) {
+        if (value === null || !general || row.limits?.[name] === undefined) continue;
+        if (operator?.limits?.[name] === undefined) useKey(name, key, value);
       }
       const ofSource = row.sources?.[query.source];
       if (ofSource !== undefined) apply(ofSource, row, operator?.sources?.[query.source]);
     }
-    const most = options.maxConnections;
-    if (most !== null && origins.connections?.kind === 'data' && (base.connections ?? 0) > most) {
-      base.connections = most;
-      origins.connections = { kind: 'config', key: 'max-connections' };
-    }
+    for (const { name, key, value } of keys)
+      if (value !== null && origins[name]?.kind === 'data' && (base[name] ?? 0) > value)
+        useKey(name, key, value);
     // Every limit is in the row `default`, which a test ensures.
     return { limits: base as PathLimits, origins: origins as Base['origins'] };
+
+    function useKey(name: (typeof keys)[number]['name'], key: string, value: number): void {
+      base[name] = value;
+      origins[name] = { kind: 'config', key };
+    }
 
     function stricterThanBase<Name extends LimitName>(name: Name, limits: Partial<PathLimits>): boolean {
       const before = base[name];

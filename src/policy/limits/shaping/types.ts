@@ -18,6 +18,8 @@ export interface PathLimits {
   /** May be below one: 1/60 is one per minute. */
   messagesPerSecond: number | null;
   recipientsPerTransaction: number;
+  /** Messages on one connection that may be unanswered, at far ends to which they can be sent whole. */
+  transactionsInFlight: number;
   tls: 'opportunistic' | 'required';
 }
 
