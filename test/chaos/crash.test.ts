@@ -60,6 +60,16 @@ describe('a server killed under load', () => {
     },
   );
 
+  it('loses nothing of what is in flight to a far end that is far away', async () => {
+    const bench = await benches.prepare({ sink: { chunking: true, delayMs: 40 } });
+    const server = await bench.start({ POSTRIDER_FAILPOINT: 'after-remote-250:400' });
+    await addDomain(server);
+    const load = startLoad(server, { posters: 16, name: 'in-flight' });
+    expect((await server.exited).signal).toBe('SIGKILL');
+    await recoverAndCount(bench, load, 'in flight');
+    expect(bench.sink.counts.whole).toBeGreaterThan(100);
+  });
+
   it('loses nothing in a short crash campaign', async () => {
     const { rounds, failed } = await runCampaign({
       ...{ rounds: 4, seed: 20, posters: 8, loadMs: [500, 1500], peak: 0 },

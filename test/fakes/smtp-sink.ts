@@ -29,6 +29,9 @@ export interface SinkOptions {
   host?: string;
   port?: number;
   pipelining?: boolean;
+  chunking?: boolean;
+  /** Every reply comes so much later, as from far away. Not with `tls`. */
+  delayMs?: number;
   /** Announced and enforced; 0 announces no limit. */
   size?: number;
   eightBitMime?: boolean;
@@ -58,6 +61,8 @@ export interface SmtpSink {
     open: number;
     peak: number;
     messages: number;
+    /** Of these by BDAT. */
+    whole: number;
     recipients: number;
     bytes: number;
   };
@@ -106,9 +111,21 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
   let out = '';
   let held = false;
 
+  /** Octets of BDAT that are still to come. */
+  let chunk: number | null = null;
+
+  const { delayMs = 0 } = options;
+  const later = (then: () => void) => {
+    if (delayMs === 0) then();
+    else setTimeout(then, delayMs).unref();
+  };
   const flush = () => {
-    if (out !== '' && !socket.destroyed) socket.write(out, 'latin1');
+    if (out === '') return;
+    const text = out;
     out = '';
+    later(() => {
+      if (!socket.destroyed) socket.write(text, 'latin1');
+    });
   };
   const reset = () => {
     from = null;
@@ -119,6 +136,7 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
   const ehlo = () => {
     const lines = ['sink.test'];
     if (options.pipelining !== false) lines.push('PIPELINING');
+    if (options.chunking === true) lines.push('CHUNKING');
     if (options.size !== undefined) lines.push(`SIZE ${options.size}`);
     if (options.eightBitMime !== false) lines.push('8BITMIME');
     if (options.smtpUtf8 === true) lines.push('SMTPUTF8');
@@ -193,6 +211,10 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
         dataChunks = [];
         dataTail = Buffer.from('\r\n');
         return '354 go\r\n';
+      case 'BDAT':
+        if (options.chunking !== true) return '502 5.5.1 unknown command\r\n';
+        chunk = Number(/^BDAT (\d{1,9}) LAST$/i.exec(line)?.[1] ?? 0);
+        return '';
       case 'RSET':
         reset();
         return '250 2.0.0 ok\r\n';
@@ -236,7 +258,10 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
   function store(chunks: Buffer[]): { answer: string; until: Promise<unknown> | null } {
     const whole = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
     // The CRLF in front stands for the end of the DATA line.
-    const raw = whole.subarray(2);
+    return keep(whole.subarray(2), destuff);
+  }
+
+  function keep(raw: Buffer, plainOf: (raw: Buffer) => Buffer): ReturnType<typeof store> {
     if (options.size !== undefined && options.size > 0 && raw.length > options.size * 1.2) {
       reset();
       return { answer: '552 5.3.4 too large\r\n', until: null };
@@ -244,7 +269,7 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
     counts.messages += 1;
     counts.recipients += rcpts.length;
     counts.bytes += raw.length;
-    const data = options.keepData === false ? Buffer.alloc(0) : Buffer.from(destuff(raw));
+    const data = options.keepData === false ? Buffer.alloc(0) : Buffer.from(plainOf(raw));
     const { remoteAddress = '' } = plain;
     const message = {
       ...{ from: from ?? '', rcpts, mailParams, rcptParams, data, tls: secure, connection, remoteAddress },
@@ -274,23 +299,40 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
     work();
   }
 
+  function reply({ answer, until }: ReturnType<typeof store>): void {
+    if (until === null) {
+      out += answer;
+      return;
+    }
+    held = true;
+    void until.then(() => {
+      held = false;
+      out += answer;
+      work();
+    });
+  }
+
   function work(): void {
     while (!held) {
+      if (chunk !== null) {
+        if (input.length < chunk) break;
+        const octets = input.subarray(0, chunk);
+        input = input.subarray(chunk);
+        chunk = null;
+        if (rcpts.length === 0) {
+          reset();
+          out += '503 5.5.1 no valid recipients\r\n';
+        } else {
+          counts.whole += 1;
+          reply(keep(octets, (raw) => raw));
+        }
+        continue;
+      }
       if (dataChunks !== null) {
         if (!takeData(dataChunks)) break;
         const chunks = dataChunks;
         dataChunks = null;
-        const { answer, until } = store(chunks);
-        if (until === null) {
-          out += answer;
-          continue;
-        }
-        held = true;
-        void until.then(() => {
-          held = false;
-          out += answer;
-          work();
-        });
+        reply(store(chunks));
         continue;
       }
       const end = input.indexOf('\r\n');
@@ -311,7 +353,7 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
       if (line.toUpperCase() === 'QUIT') {
         out += '221 2.0.0 bye\r\n';
         flush();
-        socket.end();
+        later(() => socket.end());
         return;
       }
       out += command(line);
@@ -327,13 +369,14 @@ function serve(plain: Socket, connection: number, shared: Shared): void {
 
   plain.setNoDelay(true);
   attach();
-  socket.write('220 sink.test ESMTP\r\n');
+  out = '220 sink.test ESMTP\r\n';
+  flush();
 }
 
 /** Starts a sink, on 127.0.0.1 and a free port if not told otherwise. */
 export async function startSmtpSink(options: SinkOptions = {}): Promise<SmtpSink> {
   const host = options.host ?? '127.0.0.1';
-  const counts = { connections: 0, open: 0, peak: 0, messages: 0, recipients: 0, bytes: 0 };
+  const counts = { connections: 0, open: 0, peak: 0, messages: 0, whole: 0, recipients: 0, bytes: 0 };
   const messages: SinkMessage[] = [];
   const waiters: { count: number; resolve: () => void }[] = [];
   const sockets = new Set<Socket>();

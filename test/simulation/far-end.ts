@@ -19,6 +19,8 @@ export interface SitePlan {
   /** How long it thinks about a message. */
   dotMs: number;
   pipelining: boolean;
+  /** It takes messages by BDAT too. */
+  chunking?: boolean;
   troubles: Trouble[];
   /** It does TLS, but for its troubles. */
   tls?: boolean;
@@ -85,6 +87,11 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
   function serve(client: ClientHalf, connection: OpenConnection): ServerHalf {
     let input = '';
     let inBody = false;
+    /** Octets of BDAT that are still to come. */
+    let chunk: number | null = null;
+    let byBdat = false;
+    /** Its replies no longer match the commands: whether they are read is not known. */
+    let outOfStep = false;
     let busy = false;
     let now: WireTransaction | null = null;
     let refused = false;
@@ -108,7 +115,11 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
         // A handshake that never came is over when the client gives it up.
         if (inHandshake !== null) deps.tls?.(plan.name, 'fault');
         secure?.gone();
-        wire.disconnect(connection);
+        leave();
+      },
+      missed(bytes) {
+        input += bytes.toString('latin1');
+        leave();
       },
     };
 
@@ -145,9 +156,17 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
     function hangUp(text: string | null, how: 'end' | 'reset' = 'end'): void {
       if (text !== null) say(text);
       flush();
-      wire.disconnect(connection);
+      leave();
       if (secure === null) client[how]();
       else secure.hangUp(how);
+    }
+
+    /** What came in and was not read may have been taken, for all that the client knows. */
+    function leave(): void {
+      wire.disconnect(connection);
+      if (plan.chunking === true)
+        for (const [line] of input.matchAll(/^MAIL FROM:<[^>]*>/gm)) wire.unread(transactionOf(line));
+      input = '';
     }
 
     function greet() {
@@ -163,6 +182,14 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
 
     function work(): void {
       while (!busy && client.isOpen) {
+        if (chunk !== null) {
+          if (input.length < chunk) break;
+          const octets = input.slice(0, chunk);
+          input = input.slice(chunk);
+          chunk = null;
+          onChunk(octets);
+          continue;
+        }
         const end = inBody ? bodyEnd() : input.indexOf('\r\n');
         if (end < 0) break;
         const text = input.slice(0, end);
@@ -202,7 +229,11 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
           if (now === null || refused) return say('503 5.5.1 no valid recipients');
           if (strikes('drops-in-data')) return hangUp(null, 'reset');
           inBody = true;
+          byBdat = false;
           return say('354 go ahead');
+        case 'BDAT':
+          chunk = Number(line.split(' ')[1]);
+          return;
         case 'RSET':
           now = null;
           return say('250 2.0.0 forgotten');
@@ -217,6 +248,7 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
       const tls = plan.tls === true || TLS_TROUBLES.some((kind) => trouble(kind) !== null);
       return [
         ...(plan.pipelining ? ['PIPELINING'] : []),
+        ...(plan.chunking === true ? ['CHUNKING'] : []),
         ...(tls && !isSecure ? ['STARTTLS'] : []),
         ...(plan.login === true ? ['AUTH PLAIN'] : []),
       ];
@@ -262,11 +294,25 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
 
     function onMail(line: string) {
       if (plan.login === true && !loggedIn) return say('530 5.7.0 Authentication required');
+      refused = false;
+      now = transactionOf(line);
+      wire.begin(now, connection);
+      const few = trouble('few-messages');
+      if (few !== null && connection.messages > few.most) {
+        now.blamedPath = true;
+        return hangUp(REFUSALS['few-messages'].text);
+      }
+      const slow = trouble('slow-down');
+      if (slow !== null && isTooFast(slow.most)) return refuse(REFUSALS['slow-down']);
+      if (trouble('blocklisted') !== null) return refuse(REFUSALS.blocklisted);
+      say('250 2.1.0 ok');
+    }
+
+    function transactionOf(line: string): WireTransaction {
       const local = /<([^@>]*)@/.exec(line)?.[1] ?? '';
       const token = tokens.parse(local);
       if (!token.ok || typeof token.id !== 'number') throw new Error(`not a return path of ours: ${line}`);
-      refused = false;
-      now = {
+      return {
         deliveryId: token.id,
         address: null,
         site: plan.name,
@@ -281,16 +327,6 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
         secure: isSecure,
         openedAtMs,
       };
-      wire.begin(now, connection);
-      const few = trouble('few-messages');
-      if (few !== null && connection.messages > few.most) {
-        now.blamedPath = true;
-        return hangUp(REFUSALS['few-messages'].text);
-      }
-      const slow = trouble('slow-down');
-      if (slow !== null && isTooFast(slow.most)) return refuse(REFUSALS['slow-down']);
-      if (trouble('blocklisted') !== null) return refuse(REFUSALS.blocklisted);
-      say('250 2.1.0 ok');
     }
 
     function isTooFast(most: number): boolean {
@@ -327,6 +363,15 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
       say(text);
     }
 
+    function onChunk(octets: string) {
+      if (now === null || refused || now.address === null) return say('503 5.5.1 no valid recipients');
+      byBdat = true;
+      if (!strikes('bdat-refused')) return onMessage(octets);
+      now = null;
+      outOfStep = true;
+      say('502 5.5.1 BDAT not implemented');
+    }
+
     function onMessage(text: string) {
       const transaction = now;
       if (transaction === null) return say('503 5.5.1 RCPT first');
@@ -346,8 +391,16 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
       take(transaction, text);
       flush();
       if (plan.dotMs > 0) return after(plan.dotMs, () => accept(transaction));
-      transaction.confirmedAtMs = clock.monotonicMs();
+      confirm(transaction);
+    }
+
+    function confirm(transaction: WireTransaction): void {
+      if (byBdat && strikes('bdat-unanswered')) outOfStep = true;
+      else say('250 2.0.0 kept');
+      if (!outOfStep) transaction.confirmedAtMs = clock.monotonicMs();
+      if (!byBdat || !strikes('bdat-twice')) return;
       say('250 2.0.0 kept');
+      outOfStep = true;
     }
 
     function take(transaction: WireTransaction, text: string): void {
@@ -356,8 +409,7 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
     }
 
     function accept(transaction: WireTransaction): void {
-      transaction.confirmedAtMs = clock.monotonicMs();
-      say('250 2.0.0 kept');
+      confirm(transaction);
       work();
     }
   }

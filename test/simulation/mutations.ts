@@ -104,6 +104,24 @@ export const MUTATIONS: readonly Mutation[] = [
     })),
   },
   {
+    name: 'messages in flight on a lost connection that nobody is told of',
+    notices: /its event does not say so|nothing says that it may have arrived/,
+    // Only of these the connection may end before the reply to MAIL, and the message have arrived.
+    store: withSettlements((one) =>
+      one.category === 'outcome_unknown' && /ended at (mail|rcpt)/.test(one.lastReply ?? '')
+        ? { ...one, mayBeDuplicate: false }
+        : one,
+    ),
+  },
+  {
+    name: 'a reply that is matched to another message in flight',
+    notices: /is delivered, and no far end has it|though its 250 was read/,
+    store: (store) =>
+      replaced(store, 'settle', (params) =>
+        store.settle({ ...params, settlements: swapped(params.settlements) }),
+      ),
+  },
+  {
     name: 'a failing path that the message pays for',
     notices: /was charged \d+ attempts/,
     store: withSettlements((one) => ({ ...one, countAttempt: true })),
@@ -303,6 +321,21 @@ function withSettlements(change: (one: Settlement) => Settlement): (store: Store
     replaced(store, 'settle', (params) =>
       store.settle({ ...params, settlements: params.settlements.map(change) }),
     );
+}
+
+/** The first that was accepted and the first that was refused in a commit change places. */
+function swapped(settlements: readonly Settlement[]): readonly Settlement[] {
+  const accepted = settlements.find(({ state }) => state === 'delivered');
+  const refused = settlements.find(({ state }) => state === 'bounced');
+  if (accepted === undefined || refused === undefined) return settlements;
+  const named = (one: Settlement, { deliveryId, epoch }: Settlement): Settlement => ({
+    ...one,
+    ...{ deliveryId, epoch },
+    events: one.events.map((event) => ({ ...event, deliveryId })),
+  });
+  return settlements.map((one) =>
+    one === accepted ? named(refused, accepted) : one === refused ? named(accepted, refused) : one,
+  );
 }
 
 function replaced<Name extends keyof Store>(store: Store, name: Name, by: Store[Name]): Store {

@@ -13,6 +13,8 @@ export interface ServerHalf {
   received(bytes: Buffer): void;
   /** The connection is gone, whoever ended it; once. */
   gone(): void;
+  /** What the client wrote before it noticed that. */
+  missed?(bytes: Buffer): void;
 }
 
 /** What the far end may do with the client's half. */
@@ -38,11 +40,12 @@ export interface Network {
 
 class ClientSocket extends Duplex {
   server: ServerHalf | null = null;
+  private former: ServerHalf | null = null;
 
   override _read(): void {}
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.server?.received(chunk);
+    this.deliver(chunk);
     done();
   }
 
@@ -50,8 +53,13 @@ class ClientSocket extends Duplex {
     chunks: { chunk: Buffer; encoding: BufferEncoding }[],
     done: (error?: Error | null) => void,
   ): void {
-    this.server?.received(Buffer.concat(chunks.map(({ chunk }) => chunk)));
+    this.deliver(Buffer.concat(chunks.map(({ chunk }) => chunk)));
     done();
+  }
+
+  private deliver(bytes: Buffer): void {
+    if (this.server === null) this.former?.missed?.(bytes);
+    else this.server.received(bytes);
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
@@ -60,8 +68,9 @@ class ClientSocket extends Duplex {
   }
 
   leave(): void {
-    const server = this.server;
+    const { server } = this;
     this.server = null;
+    this.former = server ?? this.former;
     server?.gone();
   }
 }

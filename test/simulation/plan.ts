@@ -9,7 +9,7 @@ import type { SitePlan } from './far-end.ts';
 import { type Ways, waysOf } from './plan-ways.ts';
 import type { Source } from './process.ts';
 import { createDice, type Dice } from './seeded.ts';
-import { TROUBLES, type Trouble } from './troubles.ts';
+import { BDAT_TROUBLES, TROUBLES, type Trouble } from './troubles.ts';
 
 export type Action =
   | {
@@ -141,7 +141,9 @@ export function planOf(seed: number, size: Size = sizeOf(seed)): Plan {
   );
   const tenants = Array.from({ length: dice.whole(1, size.tenants) }, (_, i) => `sender${i}.test`);
   const more = waysOf(createDice(seed, 3), { tenants, sites, loadUntilMs, lasts: size.trouble });
+  const far = chunkingOf(createDice(seed, 5), more, { tenants, domains, loadUntilMs, lasts: size.trouble });
   const timeline = [
+    ...far.timed,
     ...more.timed,
     ...mail(dice, size, { loadUntilMs, tenants, domains: domains.map(({ name }) => name) }),
     ...happenings(dice, {
@@ -153,9 +155,9 @@ export function planOf(seed: number, size: Size = sizeOf(seed)): Plan {
   ].sort((a, b) => a.atMs - b.atMs);
   return {
     seed,
-    ...{ sites: more.sites, ways: more.ways, tenants },
+    ...{ sites: far.sites, ways: { ...more.ways, relays: far.relays }, tenants },
     domains,
-    shaping: limitsOf(dice, providers),
+    shaping: withFastLimits(limitsOf(dice, providers), far.fast),
     sources: dice.chance(0.3)
       ? [
           { id: 'out1', address: '20.0.0.1' },
@@ -187,6 +189,74 @@ function siteOf(dice: Dice, index: number, providers: number, size: Size, loadUn
     pipelining: dice.chance(0.85),
     troubles: dice.chance(0.35) ? [] : troublesOf(dice, size, loadUntilMs),
   };
+}
+
+/** Some sites and relays take messages by BDAT, and get so much mail that several messages are in flight. */
+function chunkingOf(
+  dice: Dice,
+  { sites, ways }: { sites: readonly SitePlan[]; ways: Ways },
+  scene: {
+    tenants: readonly string[];
+    domains: readonly { name: string; site: number }[];
+    loadUntilMs: number;
+    lasts: readonly number[];
+  },
+): { sites: SitePlan[]; relays: SitePlan[]; timed: Timed[]; fast: number | null } {
+  const timed: Timed[] = [];
+  let user = 0;
+  const some = (site: SitePlan, domains: readonly { name: string }[]): SitePlan => {
+    // What a far end under TLS did not read cannot be counted.
+    if (!site.pipelining || site.tls === true || !dice.chance(0.5)) return site;
+    const troubles = [...site.troubles];
+    if (dice.chance(0.5)) {
+      const fromMs = dice.ms(0, scene.loadUntilMs);
+      troubles.push({
+        kind: dice.pick(BDAT_TROUBLES),
+        fromMs,
+        untilMs: fromMs + dice.pick(scene.lasts) * MINUTE,
+        share: dice.pick([0.05, 0.2, 0.5]),
+        most: dice.whole(1, 30),
+      });
+    }
+    for (let n = dice.whole(0, 2); n > 0; n--)
+      timed.push({
+        atMs: dice.ms(0, scene.loadUntilMs),
+        action: {
+          kind: 'send',
+          tenant: dice.pick(scene.tenants),
+          lane: dice.pick(['normal', 'bulk', 'bulk'] as const),
+          recipients: Array.from(
+            { length: dice.whole(20, 80) },
+            () => `far${user++}@${dice.pick(domains).name}`,
+          ),
+          expiresInMs: 20 * MINUTE,
+          sendInMs: null,
+          octets: dice.whole(100, 4_000),
+        },
+      });
+    const latencyMs = Math.max(site.latencyMs, dice.pick([1, 20, 80, 200]));
+    return { ...site, chunking: true, latencyMs, troubles };
+  };
+  return {
+    sites: sites.map((site, i) =>
+      some(
+        site,
+        scene.domains.filter((domain) => domain.site === i),
+      ),
+    ),
+    relays: ways.relays.map((relay) => some(relay, scene.domains)),
+    timed,
+    fast: dice.chance(0.5) ? dice.whole(1, 6) : null,
+  };
+}
+
+/** So few connections and so fast that messages are in flight, where the operator set no other limits. */
+function withFastLimits(rows: Plan['shaping'], connections: number | null): Plan['shaping'] {
+  if (connections === null || rows.some(({ id }) => id === 'default')) return rows;
+  return [
+    { id: 'default', limits: { connections, messagesPerSecond: null, transactionsInFlight: 16 } },
+    ...rows,
+  ];
 }
 
 function troublesOf(dice: Dice, size: Size, loadUntilMs: number): Trouble[] {

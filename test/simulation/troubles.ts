@@ -36,6 +36,10 @@ export type TroubleKind =
   | 'drops-after-dot'
   | 'mute-after-dot'
   | 'dislikes-content'
+  // at BDAT, which is offered
+  | 'bdat-refused'
+  | 'bdat-twice'
+  | 'bdat-unanswered'
   // all the time
   | 'tarpits';
 
@@ -78,6 +82,17 @@ export const TLS_TROUBLES: readonly TroubleKind[] = [
   'tls-broken',
   'tls-mute',
   'tls-dies',
+];
+
+/** Of sites that offer CHUNKING. */
+export const BDAT_TROUBLES: readonly TroubleKind[] = [
+  'bdat-refused',
+  'bdat-twice',
+  'bdat-unanswered',
+  'drops-after-dot',
+  'drops-after-dot',
+  'mute-after-dot',
+  'few-messages',
 ];
 
 /** Of relays. */

@@ -55,6 +55,8 @@ export interface Wire {
   connect(connection: OpenConnection): void;
   disconnect(connection: OpenConnection): void;
   begin(transaction: WireTransaction, connection: OpenConnection): void;
+  /** The far end hung up before it read this. */
+  unread(transaction: WireTransaction): void;
   /** The far end has the whole message. */
   take(transaction: WireTransaction, atMs: number): void;
   /** Most connections at a time, over all sites. */
@@ -78,6 +80,14 @@ export function createWire(
   const openNow = (site: string, source?: string) =>
     counts.get(source === undefined ? site : `${source}>${site}`) ?? 0;
 
+  const keep = (transaction: WireTransaction) => {
+    if (!options.keep) return;
+    transactions.push(transaction);
+    const known = byDelivery.get(transaction.deliveryId);
+    if (known === undefined) byDelivery.set(transaction.deliveryId, [transaction]);
+    else known.push(transaction);
+  };
+
   return {
     transactions,
     open,
@@ -94,14 +104,10 @@ export function createWire(
     disconnect(connection) {
       if (open.delete(connection)) add(connection.site, connection.source, -1);
     },
+    unread: keep,
     begin(transaction, connection) {
       connection.messages += 1;
-      if (options.keep) {
-        transactions.push(transaction);
-        const known = byDelivery.get(transaction.deliveryId);
-        if (known === undefined) byDelivery.set(transaction.deliveryId, [transaction]);
-        else known.push(transaction);
-      }
+      keep(transaction);
       watch.mail(transaction, connection);
     },
     take(transaction, atMs) {
