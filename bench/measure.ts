@@ -20,6 +20,7 @@ export type Load = {
   readonly bodyBytes: number;
   readonly dkim: boolean;
   readonly delayMs: number;
+  readonly chunking: boolean;
   readonly oneAtATime: boolean;
   readonly preload: string | undefined;
   readonly logs: boolean;
@@ -182,6 +183,7 @@ type SinkMessage =
 async function startSink(load: Load): Promise<SinkHandle> {
   const args = ['0', String(load.messages)];
   if (load.delayMs > 0) args.push('--delay-ms', String(load.delayMs));
+  if (load.chunking) args.push('--chunking');
   if (load.oneAtATime) args.push('--notify');
   const child = forkPart('sink.ts', args);
   let complete = (): void => undefined;

@@ -14,6 +14,8 @@ export type Options = {
   readonly oneAtATime: boolean;
   readonly slowFsyncMs: number;
   readonly delayMs: number;
+  /** The far end offers CHUNKING. */
+  readonly chunking: boolean;
   /** Recipients that wait in the queue of a second row of ours; 0 = there is none. */
   readonly backlog: number;
   readonly timeoutMs: number;
@@ -39,6 +41,7 @@ HTTP or SMTP, are made durable, and are delivered to a local SMTP sink. Prints o
   --one-at-a-time    latency: the next message only when the last one is at the sink
   --slow-fsync MS    every fsync takes at least this long (a preloaded library, needs gcc)
   --delay-ms MS      the far end answers this much later (a round trip away)
+  --chunking         the far end offers CHUNKING
   --backlog N        ours alone, once with an empty queue and once with N recipients waiting in it (1000000)
   --timeout S        limit for one run's load                                 default 300
   --dir FOLDER       where the products keep their queues; a real disk         default /var/tmp
@@ -67,6 +70,7 @@ export function readOptions(args: readonly string[]): Options {
       'one-at-a-time': { type: 'boolean', default: false },
       'slow-fsync': { type: 'string', default: '0' },
       'delay-ms': { type: 'string', default: '0' },
+      chunking: { type: 'boolean', default: false },
       backlog: { type: 'string', default: '0' },
       timeout: { type: 'string', default: '300' },
       dir: { type: 'string', default: '/var/tmp' },
@@ -90,6 +94,7 @@ export function readOptions(args: readonly string[]): Options {
     oneAtATime,
     slowFsyncMs: amount('slow-fsync', values['slow-fsync'], 1_000),
     delayMs: amount('delay-ms', values['delay-ms'], 10_000),
+    chunking: values.chunking,
     backlog: whole('backlog', values.backlog, 0, 10_000_000),
     timeoutMs: whole('timeout', values.timeout, 1, 3_600) * 1000,
     baseDir: values.dir,

@@ -118,6 +118,7 @@ function headline(options: Options): string {
     options.dkim ? 'DKIM RSA-2048' : 'unsigned',
     ...(options.slowFsyncMs > 0 ? [`fsync ≥ ${options.slowFsyncMs} ms`] : []),
     ...(options.delayMs > 0 ? [`far end ${options.delayMs} ms away`] : []),
+    ...(options.chunking ? ['with CHUNKING'] : []),
     ...(options.logs ? ['mail logs on'] : []),
   ];
   const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim() ?? 'unknown CPU'}, Linux ${release()}, Node ${process.versions.node}`;

@@ -1,7 +1,7 @@
 // The far end: an SMTP sink in a process of its own. It takes every message, reads the id from the header
 // X-Bench-Id, notes when the final dot came in, and counts duplicates and signatures. It shares the machine
 // with the server under test, so it looks at each byte once (Buffer.indexOf) and keeps no message.
-//   node bench/sink.ts PORT EXPECTED [--delay-ms N] [--notify]     (started by the harness with an IPC channel)
+//   node bench/sink.ts PORT EXPECTED [--delay-ms N] [--chunking] [--notify]     (started by the harness with an IPC channel)
 // Messages out: {kind:'ready',port} · {kind:'complete'} when EXPECTED unique ids are in · {kind:'arrived',id}
 // with --notify · {kind:'report',report} on {kind:'report'} · {kind:'count',unique} on {kind:'count'}.
 // With --delay-ms every reply waits that long (a far end one round trip away) and the greeting twice as long,
@@ -12,6 +12,7 @@ import { nowMicros, type SinkReport } from './types.ts';
 type Sink = {
   readonly expected: number;
   readonly delayMs: number;
+  readonly chunking: boolean;
   readonly arrivedAt: Float64Array;
   readonly notify: boolean;
   unique: number;
@@ -30,13 +31,13 @@ const END = Buffer.from('\r\n.\r\n');
 const HEADER_END = Buffer.from('\r\n\r\n');
 const ID_NAME = Buffer.from('\nX-Bench-Id:');
 const SIGNATURE_NAME = Buffer.from('\nDKIM-Signature:');
-const EHLO_REPLY =
-  '250-sink.example.net\r\n250-PIPELINING\r\n250-SIZE 104857600\r\n250-8BITMIME\r\n250 ENHANCEDSTATUSCODES\r\n';
+const EHLO_REPLY = 'PIPELINING\r\n250-SIZE 104857600\r\n250-8BITMIME\r\n250 ENHANCEDSTATUSCODES\r\n';
 
 /** Serves one connection: commands line by line, content until the lone dot, both across any chunking. */
 function serve(sink: Sink, socket: Socket): void {
   let pending: Buffer = Buffer.alloc(0); // an unfinished command line, or the content's last four bytes
   let inData = false;
+  let chunkLeft = -1; // octets of BDAT that are still to come; -1 = none is under way
   let head: Buffer[] = []; // content up to the end of its header
   let headDone = false;
   let contentBytes = 0;
@@ -56,6 +57,21 @@ function serve(sink: Sink, socket: Socket): void {
     let rest = chunk;
     let out = '';
     while (rest.length > 0) {
+      if (chunkLeft >= 0) {
+        const content = rest.subarray(0, chunkLeft);
+        rest = rest.subarray(content.length);
+        chunkLeft -= content.length;
+        contentBytes += content.length;
+        if (!headDone) {
+          head.push(content);
+          headDone = content.includes(HEADER_END) || contentBytes > 65_536;
+        }
+        if (chunkLeft > 0) break;
+        chunkLeft = -1;
+        record(sink, Buffer.concat(head), contentBytes);
+        out += '250 2.0.0 taken\r\n';
+        continue;
+      }
       if (inData) {
         const joined = pending.length > 0 ? Buffer.concat([pending, rest]) : rest;
         const end = joined.indexOf(END);
@@ -86,11 +102,17 @@ function serve(sink: Sink, socket: Socket): void {
       rest = joined.subarray(lineEnd + 1);
       switch (joined.toString('latin1', 0, 4).toUpperCase()) {
         case 'EHLO':
-          out += EHLO_REPLY;
+          out += `250-sink.example.net\r\n${sink.chunking ? '250-CHUNKING\r\n' : ''}250-${EHLO_REPLY}`;
           break;
         case 'MAIL':
         case 'RCPT':
           out += '250 2.1.0 ok\r\n';
+          break;
+        case 'BDAT':
+          chunkLeft = Number(joined.toString('latin1', 5, lineEnd).split(' ')[0]);
+          head = [];
+          headDone = false;
+          contentBytes = 0;
           break;
         case 'DATA':
           out += '354 go on\r\n';
@@ -167,6 +189,7 @@ function main(): void {
   const sink: Sink = {
     expected: Number(expected),
     delayMs: delayAt < 0 ? 0 : Number(flags[delayAt + 1]),
+    chunking: flags.includes('--chunking'),
     notify: flags.includes('--notify'),
     arrivedAt: new Float64Array(Number(expected)),
     unique: 0,
@@ -189,7 +212,14 @@ function main(): void {
   process.on('message', (message: { kind: string }) => {
     if (message.kind === 'count') process.send?.({ kind: 'count', unique: sink.unique, warmup: sink.warmup });
     if (message.kind !== 'report') return;
-    const { expected: _expected, delayMs: _delay, notify: _notify, open: _open, ...report } = sink;
+    const {
+      expected: _expected,
+      delayMs: _delay,
+      chunking: _chunking,
+      notify: _notify,
+      open: _open,
+      ...report
+    } = sink;
     process.send?.({ kind: 'report', report: report satisfies SinkReport });
   });
   process.on('disconnect', () => process.exit(0));
