@@ -59,7 +59,7 @@ function Waiting({ attention: { Waiting: waiting, Complete } }: { attention: Att
   return (
     <p className="text-soft tabular-nums">
       {mayDo(me, 'admin', 'getQueue') ? (
-        <Link to="/queue" className="text-accent hover:underline">
+        <Link to="/queue" className="text-accent underline">
           {text}
         </Link>
       ) : (

@@ -57,7 +57,7 @@ function Row({ refusal }: { refusal: Refusal }) {
         {Via} <span className="font-mono">{Action}</span> · {Status} ·{' '}
         {Name !== null && (
           <>
-            <a href={`/api/v1/problems/${encodeURIComponent(Name)}`} className="text-accent hover:underline">
+            <a href={`/api/v1/problems/${encodeURIComponent(Name)}`} className="text-accent underline">
               {Name}
             </a>{' '}
             ·{' '}
