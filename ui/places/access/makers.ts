@@ -1,4 +1,4 @@
-/** Who made a token or a credential, in words: a token, a person, oneself. */
+/** Tokens and people by their ids, and who made something, in words: a token, a person, oneself. */
 import { useQuery } from '@tanstack/react-query';
 import type { Me } from '../../../src/client/api-types.ts';
 import { listPeople, listTokens } from '../../api/access.ts';
@@ -7,16 +7,27 @@ import { SESSION } from '../../api/session.ts';
 import { usePages } from '../../components/pages.ts';
 import { PEOPLE, TOKENS } from './keys.ts';
 
+/** Names of what is known, by id: the newest hundred of each, and what else was read. */
+export function useNames(me: Me): {
+  tokenName(id: string): string | null;
+  emailOf(id: string): string | null;
+} {
+  const tokens = usePages(TOKENS, listTokens, mayDo(me, 'tokens:read')).items;
+  const people = usePages(PEOPLE, listPeople, mayDo(me, 'admin')).items;
+  return {
+    tokenName: (id) => tokens?.find(({ TokenID }) => TokenID === id)?.Name ?? null,
+    emailOf: (id) => people?.find(({ PersonID }) => PersonID === id)?.Email ?? null,
+  };
+}
+
 /** Gives the words for an id; null = the server itself, or not known. */
 export function useMakerText(me: Me): (id: string | null) => string {
   const own = useQuery(SESSION).data?.Person?.PersonID;
-  const tokens = usePages(TOKENS, listTokens, mayDo(me, 'tokens:read')).items;
-  const people = usePages(PEOPLE, listPeople, mayDo(me, 'admin')).items;
+  const { tokenName, emailOf } = useNames(me);
   return (id) => {
     if (id === null) return 'the server';
     if (id === own) return 'you';
-    const token = tokens?.find(({ TokenID }) => TokenID === id);
-    if (token !== undefined) return `the token ${token.Name}`;
-    return people?.find(({ PersonID }) => PersonID === id)?.Email ?? 'somebody else';
+    const name = tokenName(id);
+    return name === null ? (emailOf(id) ?? 'somebody else') : `the token ${name}`;
   };
 }

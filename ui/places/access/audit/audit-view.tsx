@@ -2,15 +2,15 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ScrollText } from 'lucide-react';
 import type { AuditEntry, Me } from '../../../../src/client/api-types.ts';
-import { listAudit, listPeople, listTokens } from '../../../api/access.ts';
-import { mayDo } from '../../../api/me.ts';
+import { listAudit } from '../../../api/access.ts';
 import { Button } from '../../../components/button.tsx';
 import { MoreButton } from '../../../components/more-button.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
 import { Instant } from '../../../components/time.tsx';
-import { AUDIT, PEOPLE, TOKENS } from '../keys.ts';
+import { AUDIT } from '../keys.ts';
+import { useNames } from '../makers.ts';
 import { AuditFilters } from './audit-filters.tsx';
 import { auditText } from './audit-words.ts';
 
@@ -19,7 +19,8 @@ export function AuditView({ me }: { me: Me }) {
   const navigate = useNavigate({ from: '/access' });
   const query = { Who: who, Operation: operation, Since: dayStart(since, 0), Until: dayStart(until, 1) };
   const list = usePages([...AUDIT, query], (After, signal) => listAudit({ ...query, After }, signal));
-  const nameOf = useNames(me);
+  const { tokenName, emailOf } = useNames(me);
+  const nameOf = (id: string): string | null => tokenName(id) ?? emailOf(id);
   const { items } = list;
   return (
     <>
@@ -67,16 +68,6 @@ function Entry({ entry, nameOf }: { entry: AuditEntry; nameOf(id: string): strin
       <span className="shrink-0 text-soft text-xs">from {IP}</span>
     </li>
   );
-}
-
-/** Names of tokens and people that are known, the first hundred of each. */
-function useNames(me: Me): (id: string) => string | null {
-  const tokens = usePages(TOKENS, listTokens, mayDo(me, 'tokens:read')).items;
-  const people = usePages(PEOPLE, listPeople).items;
-  return (id) =>
-    tokens?.find(({ TokenID }) => TokenID === id)?.Name ??
-    people?.find(({ PersonID }) => PersonID === id)?.Email ??
-    null;
 }
 
 /** The beginning of a day in the reader's zone, so many days later; undefined where none is given. */

@@ -6,7 +6,7 @@ const DAY = 86_400;
 const ENDS = [
   [String(30 * DAY), 'in 30 days'],
   [String(90 * DAY), 'in 90 days'],
-  ['', 'in a year, or with yours'],
+  ['', 'in a year'],
   ['never', 'never'],
 ] as const;
 
