@@ -190,14 +190,20 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
 
   it('tells who changed what in sentences, found by the address of the page', async () => {
     await server.call('POST', '/domains', { body: { Domain: 'new.example' } });
+    const token = { Name: HOSTILE, Domains: ['example.com'], Preset: 'Send' };
+    const { TokenID } = (await server.call('POST', '/tokens', { body: token })).json;
+    await server.call('DELETE', `/tokens/${TokenID}`);
+    await addPerson(server, 'gone@example.com');
+    const people = (await server.call('GET', '/people?Limit=1')).json.Items;
+    await server.call('DELETE', `/people/${people[0].PersonID}`);
     const { page } = await openPageAs(browser, server, ADA);
     await page.goto(`${url}?tab=audit`);
     const changes = page.getByRole('list', { name: 'Changes' }).getByRole('listitem');
     await changes.getByText('added the domain new.example').waitFor();
-    await changes.getByText(`revoked the token ${HOSTILE}`).waitFor();
+    await changes.getByText(`revoked the token ${HOSTILE}`).first().waitFor();
     await page.getByLabel('What was done').selectOption('deletePerson');
-    await changes.getByText('removed a person').waitFor();
-    expect(await changes.count()).toBe(1);
+    await changes.getByText('removed a person').first().waitFor();
+    expect(await changes.filter({ hasNotText: 'removed a person' }).count()).toBe(0);
     expect(page.url()).toBe(`${url}?tab=audit&operation=deletePerson`);
     await page.getByLabel('from').fill('2001-01-02');
     await page.getByLabel('to', { exact: true }).fill('2001-01-03');
