@@ -11,7 +11,7 @@ const parts = [
   'src/policy/domains/domains.test.ts',
   'src/policy/limits/guard-rails.test.ts',
   'src/pipeline/accept/accept.test.ts',
-  'src/pipeline/queue/create-queue.test.ts',
+  'src/pipeline/queue/{create-queue,claims}.test.ts',
   'src/pipeline/notices/notices.test.ts',
   'src/pipeline/webhooks/sender.test.ts',
   'src/policy/limits/shaping/overrides.test.ts',

@@ -1,0 +1,215 @@
+/** What is claimed from a real store, for which sites and when, with a clock that stands still until a test moves it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createVirtualClock, type VirtualClock } from '../../../test/fakes/virtual-clock.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLogger } from '../../lib/log.ts';
+import { createSystemRandom } from '../../lib/random.ts';
+import type { ClaimedDelivery } from '../../model/delivery.ts';
+import type { Lane } from '../../model/message.ts';
+import { soleLease } from '../../model/node.ts';
+import { delivered, HOUR, message, recipient, T0 } from '../../store/conformance/fixtures.ts';
+import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { type Store, StoreUnavailable } from '../../store/store.ts';
+import { type Claims, createClaims } from './claims.ts';
+import { createDueQueues } from './due-queues.ts';
+import { createReadyWindow } from './ready-window.ts';
+import { createTally } from './tally.ts';
+import { testItem } from './test-items.ts';
+
+const SITE = 'example.net';
+
+let folder: string;
+let store: Store;
+let clock: VirtualClock;
+let claims: Claims;
+let taken: ClaimedDelivery[];
+/** Sites that are closed, and sender domains whose mail is held. */
+const closed = new Set<string>();
+const held = new Set<string>();
+let urgent: string[];
+let expired: number[];
+let allowance: number;
+/** Claims that fail before the store is asked. */
+let failures: number;
+/** Claims wait for this. */
+let storeAnswers: Promise<void>;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'postrider-claims-'));
+  store = await openSqliteStore({
+    ...{ path: join(folder, 'queue.db'), clock: systemClock, patienceMs: 1, threads: 0 },
+  });
+  clock = createVirtualClock(T0);
+  [taken, urgent, expired, allowance, failures] = [[], [], [], 64, 0];
+  storeAnswers = Promise.resolve();
+  closed.clear();
+  held.clear();
+  const node = soleLease(await store.beginEpoch({ nodeId: 'test', now: T0 }));
+  const limits = { maxRows: 100, maxBytes: 64 * 1024 * 1024, maxRowsPerSite: 64 };
+  const window = createReadyWindow(limits);
+  claims = createClaims(
+    {
+      store: new Proxy(store, {
+        get(target, name) {
+          if (name !== 'claimDue') return Reflect.get(target, name);
+          return async (params: Parameters<Store['claimDue']>[0]) => {
+            await storeAnswers;
+            if (failures === 0) return store.claimDue(params);
+            failures -= 1;
+            throw new StoreUnavailable('full');
+          };
+        },
+      }),
+      clock,
+      random: createSystemRandom(),
+      log: silentLogger,
+      node,
+      window,
+      reserved: () => ({ rows: 0, bytes: 0, at: createTally() }),
+      due: createDueQueues(({ recipientDomain }) => recipientDomain),
+      closed: (site) => site !== null && closed.has(site),
+      held: ({ senderDomain }) => held.has(senderDomain),
+      allowance: () => allowance,
+      urgent: (site) => urgent.push(site),
+      add(deliveries) {
+        taken.push(...deliveries);
+        for (const delivery of deliveries) window.add(testItem(delivery, { site: delivery.recipientDomain }));
+      },
+      wake() {},
+      expire(delivery) {
+        expired.push(delivery.id);
+        return delivered(delivery.id, delivery.epoch, { state: 'failed', category: 'expired' });
+      },
+      expireHeld() {},
+      eventsStored() {},
+    },
+    { sweepMs: 10_000, checkMs: 5_000, maxRows: limits.maxRows },
+  );
+});
+
+afterEach(async () => {
+  await claims.stop();
+  await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Stores messages of one queued recipient each. */
+async function queued(
+  count: number,
+  more: { from?: string; to?: string; lane?: Lane; dueAt?: number; expiresAt?: number } = {},
+): Promise<void> {
+  const { from = 'example.com', to = SITE, lane = 'normal', dueAt = T0, expiresAt = T0 + HOUR } = more;
+  const messages = Array.from({ length: count }, (_, n) =>
+    message({
+      ...{ domain: from, lane, expiresAt },
+      recipients: [recipient({ address: `r${n}@${to}`, domain: to, dueAt })],
+    }),
+  );
+  await store.commitAccepted({ messages, epoch: 1, idempotency: null });
+}
+
+const count = (from: string) => taken.filter(({ senderDomain }) => senderDomain === from).length;
+
+describe('claims', () => {
+  it('take what is due at the start, and the rest when its time has come', async () => {
+    await queued(2);
+    await queued(1, { dueAt: T0 + 7_000 });
+    claims.start();
+    await expect.poll(() => taken.length).toBe(2);
+    await clock.advance(6_999);
+    expect(taken).toHaveLength(2);
+    await clock.advance(1);
+    await expect.poll(() => taken.length).toBe(3);
+  });
+
+  it('find what nobody announced with the next sweep', async () => {
+    claims.start();
+    await clock.advance(1);
+    await queued(1);
+    await clock.advance(4_000);
+    expect(taken).toEqual([]);
+    await clock.advance(1_000);
+    await expect.poll(() => taken.length).toBe(1);
+  });
+
+  it('leave the mail of a closed site, tell its path of critical mail, and take it when the site opens', async () => {
+    closed.add(SITE);
+    await queued(1, { lane: 'critical' });
+    await queued(1, { to: 'other.example', lane: 'critical' });
+    claims.start();
+    await expect.poll(() => taken.map(({ recipientDomain }) => recipientDomain)).toEqual(['other.example']);
+    expect(new Set(urgent)).toEqual(new Set([SITE]));
+    closed.clear();
+    claims.refill(SITE);
+    await expect.poll(() => taken.length).toBe(2);
+  });
+
+  it('leave mail that is held, and take other mail of its site', async () => {
+    held.add('held.example');
+    await queued(2, { from: 'held.example' });
+    await queued(2, { from: 'free.example' });
+    claims.start();
+    await expect.poll(() => count('free.example')).toBe(2);
+    expect(count('held.example')).toBe(0);
+  });
+
+  it('share the places of a site between its queues', async () => {
+    allowance = 8;
+    await queued(20, { from: 'large.example' });
+    await queued(20, { from: 'small.example' });
+    claims.start();
+    await expect.poll(() => taken.length).toBeGreaterThan(0);
+    await claims.underWay();
+    expect(count('large.example')).toBe(count('small.example'));
+  });
+
+  it('take nothing for a site that holds half of what it may', async () => {
+    allowance = 4;
+    await queued(10);
+    claims.start();
+    // The fourth place is kept for critical mail.
+    await expect.poll(() => taken.length).toBe(3);
+    await claims.underWay();
+    allowance = 6;
+    claims.refill(SITE);
+    expect([claims.isLow(SITE), claims.underWay()]).toEqual([false, null]);
+    allowance = 8;
+    claims.refill(SITE);
+    await expect.poll(() => taken.length).toBe(6);
+  });
+
+  it('count the places that they may fill until the store has answered', async () => {
+    await queued(3);
+    const answer = Promise.withResolvers<void>();
+    storeAnswers = answer.promise;
+    claims.start();
+    await expect.poll(() => claims.promised().at.of(SITE)).toBeGreaterThan(0);
+    answer.resolve();
+    await expect.poll(() => taken.length).toBe(3);
+    expect(claims.promised()).toMatchObject({ rows: 0, bytes: 0 });
+    expect(claims.promised().at.of(SITE)).toBe(0);
+  });
+
+  it('that fail are tried again after a second', async () => {
+    failures = 1;
+    await queued(1);
+    claims.start();
+    await expect.poll(() => failures).toBe(0);
+    await claims.underWay();
+    expect(taken).toEqual([]);
+    await clock.advance(1_000);
+    await expect.poll(() => taken.length).toBe(1);
+  });
+
+  it('settle what has expired, also where its site is closed', async () => {
+    closed.add(SITE);
+    await queued(2, { expiresAt: T0 + 1_000 });
+    claims.start();
+    await clock.advance(20_000);
+    await expect.poll(() => expired.length).toBe(2);
+    expect(taken).toEqual([]);
+  });
+});
