@@ -48,7 +48,7 @@ export interface Api {
 
 const SHORT_DRAIN_MS = 2_000;
 
-/** For commands that look at what a server has kept: a mistyped folder is refused, not made. */
+/** For commands that use what a server has stored: they refuse a folder that does not exist instead of creating it. */
 export const EXISTING = { existing: true } as const;
 
 /** Every item of a list that the API gives page by page. `path`: without a query. */
@@ -113,7 +113,7 @@ export async function openApi(
   );
   let server: RunningServer;
   try {
-    // Loaded here: beside a running server a command does without.
+    // Loaded here: a command does not need it while a server runs.
     const { startServer } = await import('../server.ts');
     server = await startServer({ mode, loaded, logs: silentLoggers, version });
   } catch (cause) {
@@ -141,7 +141,7 @@ async function findServer(folder: string): Promise<{ url: string; token: string 
     const health = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) });
     return health.ok ? { url, token } : null;
   } catch {
-    // A note left behind by a server that was killed.
+    // The file of a server that was killed.
     return null;
   }
 }
@@ -181,7 +181,7 @@ function client(
         method,
         headers: {
           authorization: `Bearer ${token}`,
-          // Strict: a mistyped name must not pass for done.
+          // Strict: a misspelt member is refused instead of ignored.
           ...(body === undefined ? {} : { 'content-type': 'application/json', prefer: 'handling=strict' }),
           ...headers,
         },
@@ -208,7 +208,7 @@ async function readBody(response: Response): Promise<{ bytes: Uint8Array; parsed
   };
 }
 
-/** Server-sent events as this API writes them: one line a field, an empty line behind each block. */
+/** Server-sent events as this API writes them: one line for each field, an empty line after each event. */
 async function* eventBlocks(
   body: AsyncIterable<Uint8Array>,
 ): AsyncIterable<{ id: string; event: string; data: string }> {
@@ -230,7 +230,7 @@ async function* eventBlocks(
   }
 }
 
-/** What a path below the API is about, and the command that lists such things. */
+/** For each kind of path: what it names, and the command that lists these. */
 const THINGS: Readonly<Record<string, readonly [string, string]>> = {
   email: ['message', 'messages'],
   domains: ['domain', 'domain list'],
@@ -242,7 +242,7 @@ const THINGS: Readonly<Record<string, readonly [string, string]>> = {
   causes: ['cause', 'causes'],
 };
 
-/** A 404 for one thing, in words that name it and how to find the right one; null for other answers. */
+/** For a 404: what does not exist, and the command that lists what does; null for other answers. */
 function missing(status: number, path: string, command: (words: string) => string): string | null {
   const [, kind = '', id] = /^\/([a-z-]+)\/([^/?]+)/.exec(path) ?? [];
   const thing = THINGS[kind];

@@ -1,6 +1,6 @@
 /**
- * Values of options that are checked before anything else happens: words of a list, numbers within bounds. What does not fit
- * is wrong usage (exit code 2) with the words or bounds that would; spelling of words counts, their case does not.
+ * Readers of option values: a word of a list, a number within bounds, a time. They run before anything else; a value that
+ * does not fit is wrong usage (exit code 2), and the message names what would fit. Words are compared without case.
  */
 import { InvalidArgumentError, type Option } from 'commander';
 import { parseDuration } from '../config/forms.ts';
@@ -8,7 +8,7 @@ import { systemClock } from '../lib/clock.ts';
 import { parseInstant } from '../lib/instant.ts';
 import { UsageError } from './terminal.ts';
 
-/** A reader of an option that knows every word it takes. */
+/** A reader with the words that it accepts. */
 type Worded<Read> = Read & { readonly words: readonly string[] };
 
 /** One of `words`, in any case; gives it as it is written there. */

@@ -1,4 +1,4 @@
-/** `backup`, `restore`: everything a server has in one file, and a data folder made from it. */
+/** `backup` writes everything that a server has into one file, and `restore` makes a data folder from it. */
 import { join, resolve } from 'node:path';
 import { BackupError, type BackupFacts, restoreBackup, writeBackup } from '../backup.ts';
 import { loadConfig } from '../config.ts';

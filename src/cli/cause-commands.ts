@@ -1,4 +1,7 @@
-/** `causes`: what failed or waits for one reason; `causes resend`: once it is mended, all of them again. */
+/**
+ * `causes` lists what failed or waits for the same reason; `causes resend` queues all of it again after the problem was
+ * fixed.
+ */
 import { systemClock } from '../lib/clock.ts';
 import type { CauseItem, ResendAnswer } from '../listeners/http/operations/causes.ts';
 import type { Page } from '../listeners/http/paging.ts';
@@ -8,7 +11,7 @@ import { printPages } from './lists.ts';
 import { createProgress } from './progress.ts';
 import { printable, table, UsageError } from './terminal.ts';
 
-/** What a person reads through; more kinds of causes are in `--json`. */
+/** More are only in `--json`. */
 const MAX_EXPLAINED = 10;
 
 export const causeCommands: CommandGroup = (program, context) => {

@@ -1,4 +1,4 @@
-/** How checks read on a terminal: one line each with its mark, the fix below it, and what changed since they were made before. */
+/** Prints checks on a terminal: a line with a mark for each, the fix below it, and what changed since the earlier check. */
 import type { DomainChangeItem, DomainCheckItem } from '../listeners/http/operations/domain-checks.ts';
 import { printable, type Screen, styled, wrapped } from './terminal.ts';
 

@@ -13,7 +13,7 @@ export interface CommandContext {
   command(words: string): string;
   /** Runs `work` with the server's API, and closes it whatever happens. `existing`: makes no new data folder. */
   withApi<T>(work: (api: Api) => Promise<T>, options?: { existing?: boolean }): Promise<T>;
-  /** The command was carried out and its answer is no: exit code 1, without a further message. */
+  /** The command ran and its result is negative: exit code 1, without a further message. */
   fail(): void;
   /** Prints `value` as JSON where `--json` was given, else `text`. */
   print(value: unknown, text: string): void;

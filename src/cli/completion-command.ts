@@ -1,7 +1,7 @@
 /**
- * `completion`: a script that completes commands, options and the words an option takes. Made from the tree of commands, so
- * it knows nothing that `--help` does not; it runs no program while somebody types. zsh reads the script of bash
- * through its own `bashcompinit`.
+ * `completion` prints a shell script that completes commands, options and the words that an option takes. The script is made
+ * from the tree of commands, so it offers exactly what `--help` shows, and it runs no program while the user types. zsh
+ * reads the script for bash through its own `bashcompinit`.
  */
 import type { Command, Option } from 'commander';
 import { wordsOf } from './arguments.ts';

@@ -1,6 +1,6 @@
 /**
- * `config`: the configuration in force, without secrets. Of the server that runs on the data folder, asked of that server,
- * which may have been started with other flags; where none runs, or a mode or keys are named, what a start would use.
+ * `config` prints the configuration in force, without secrets. If a server runs on the data folder it is asked, because it
+ * may have been started with other flags. Otherwise, or if a mode or keys are given, it prints what a start would use.
  */
 import { configRows } from '../config/shown.ts';
 import { type ConfigKey, environmentName } from '../config/table.ts';

@@ -9,8 +9,8 @@ import { CommandError, type Terminal, UsageError } from './terminal.ts';
 export const YES = ['--yes', 'do not ask for confirmation'] as const;
 
 /**
- * Comes back where it may go on. Throws CommandError where the answer is another than yes, UsageError where nobody can be
- * asked. `what`: the question without its mark, such as `Erase all data of a@example.net permanently`.
+ * Returns if the command may continue. Throws CommandError if the answer is not yes, UsageError if there is no terminal.
+ * `what`: the question without its mark, such as `Erase all data of a@example.net permanently`.
  */
 export async function confirm(
   { stdin, stderr }: Pick<Terminal, 'stdin' | 'stderr'>,

@@ -50,7 +50,7 @@ export function csvLine(cells: readonly string[]): string {
 }
 
 function csvCell(text: string): string {
-  // Spreadsheets run what begins like a formula; what a stranger's server said may well do so.
+  // Spreadsheets run a cell that begins like a formula, and the reply of a mail server can begin like one.
   const safe = /^[=+@\t\r-]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

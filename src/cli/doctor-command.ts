@@ -1,4 +1,4 @@
-/** `doctor`: every DNS, network and health check again, each with its fix; exit code 1 where one fails. */
+/** `doctor` repeats every DNS, network and health check and prints the fix of each that fails; then the exit code is 1. */
 
 import type { DoctorAnswer, DoctorDomainItem } from '../listeners/http/operations/doctor.ts';
 import type { DomainCheckItem } from '../listeners/http/operations/domain-checks.ts';

@@ -136,7 +136,7 @@ export const domainCommands: CommandGroup = (program, context) => {
     });
 };
 
-/** An SPF record names the server; where that has no full name, the record is of no use to anyone. */
+/** The SPF record names the server, so it has no effect if the server has no fully qualified name. */
 function warnOfShortName(ctx: CommandContext, domain: DomainAnswer): void {
   const spf = domain.DnsRecords.find((record) => record.Value.startsWith('v=spf1 '));
   const name = / a:([^.\s]+)(?:\s|$)/.exec(spf?.Value ?? '')?.[1];

@@ -1,4 +1,4 @@
-/** `erase`: a person's data removed, for good; so it asks before it acts. */
+/** `erase` removes a person's data permanently, so it asks for confirmation first. */
 import { systemClock } from '../lib/clock.ts';
 import type { EraseAnswer } from '../listeners/http/operations/erase.ts';
 import { EXISTING } from './api-client.ts';

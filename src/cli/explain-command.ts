@@ -1,7 +1,7 @@
 /**
- * `explain`: what a remote's reply means, whose fault it is and what happens next. Given a reply as a person pastes it,
- * or JSON lines on standard input; asks no server and opens no folder. A line that cannot be read gives a line with
- * `error` and exit code 1; the others are answered all the same.
+ * `explain` says what the reply of a mail server means, who can fix it and what happens next. It takes a reply as an
+ * argument, or JSON lines on standard input; it asks no server and opens no data folder. For a line that cannot be read it
+ * prints a line with `error` and ends with exit code 1; the other lines are still answered.
  */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -111,7 +111,7 @@ function answerLine(classifier: Classifier, line: string, stage: Stage, mx: stri
   const text = typeof fields.text === 'string' ? fields.text : '';
   const repeated = readReply(text);
   const code = Number(fields.code ?? repeated?.code);
-  // Logs often keep the code in the text too: what it says comes behind it.
+  // Logs often repeat the code in the text; the message follows it.
   const read = repeated?.code === code ? repeated : null;
   if (!Number.isInteger(code) || code < 400 || code > 599)
     return { id, error: 'code is a number from 400 to 599' };

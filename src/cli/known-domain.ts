@@ -1,12 +1,12 @@
 /**
- * Tokens, webhooks and SMTP users may be made before their domain is. A domain that never comes is more likely a
- * mistyped name: this looks for it and says so on standard error. The command itself has succeeded either way.
+ * Tokens, webhooks and SMTP users may be created before their domain is added, but a domain that does not exist is more
+ * often a misspelt name. The command succeeds in both cases; this prints a warning on standard error.
  */
 import type { Api } from './api-client.ts';
 import type { CommandContext } from './command.ts';
 import { CommandError, printable } from './terminal.ts';
 
-/** Warns of each of `domains` that the server does not have; `*` stands for all and is left out. */
+/** Warns about each of `domains` that was not added; `*` is ignored. */
 export async function warnOfUnknownDomains(
   context: CommandContext,
   api: Pick<Api, 'call'>,

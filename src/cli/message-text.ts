@@ -1,7 +1,6 @@
 /**
- * One message for a person's eyes: its recipients with what was said last and when they are tried next, and the
- * timeline with the SMTP conversation. Given the API's answers; leaves text, wrapped where a terminal shows it.
- * Everything that came from outside is made safe for the terminal.
+ * One message as text for a terminal: its recipients with the last reply and the next attempt, and the timeline with the
+ * SMTP conversations. Input: answers of the API. Text from outside is made safe for the terminal.
  */
 import type { MessageDetail } from '../listeners/http/operations/messages.ts';
 import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.ts';
@@ -25,14 +24,14 @@ export function messageText(
   const recipients = message.Recipients.flatMap((r) => {
     const address = printable(r.Email).padEnd(Math.min(widest, MAX_ADDRESS_COLUMN));
     const first = `  ${r.Type.padEnd(3)} ${address}  ${styled(stdout, 'bold', listWord(r))}`;
-    // The reply to an earlier try says nothing about one that succeeded.
+    // The reply to an earlier attempt is not shown after a success.
     const said = r.Status === 'Delivered' && r.LastSmtpCode >= 400 ? '' : withoutNoCode(r.LastResponse);
     const waits =
       r.WaitReason === 'deferred' || (r.LastResponse !== '' && r.WaitReason.includes(r.LastResponse))
         ? ''
         : r.WaitReason;
     const limit = `given up ${r.ExpiresAt}`;
-    // A hold ends by the operator's hand: the time of the next try is over by then, or means nothing.
+    // An operator ends a hold, so the time of the next attempt is not known.
     const next =
       r.NextAttemptAt === null ? '' : r.Status === 'Held' ? limit : `next try ${r.NextAttemptAt}, ${limit}`;
     return [first, ...[said, waits, next].filter((text) => text !== '').map((text) => detail(6, text))];

@@ -1,4 +1,4 @@
-/** `nodes`: the processes that work on this instance, and what each does alone. */
+/** `nodes` lists the processes that work on this database, and the singleton jobs that each does. */
 import type { NodeItem } from '../listeners/http/operations/nodes.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import { type CommandGroup, example } from './command.ts';

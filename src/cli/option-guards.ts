@@ -1,7 +1,7 @@
 /**
- * Options that would be ignored are refused, over the whole tree of commands: one that takes a single value and is given
- * twice (commander keeps the last), and one of a group of commands that is given to a command below it (commander gives it
- * to the group, whose own action does not run). An option that takes several values, and a switch, may be repeated.
+ * Refuses options that commander would ignore, in the whole tree of commands: an option with a single value that is given
+ * twice (commander keeps the last), and an option of a command group that is given to a command below it (commander gives it
+ * to the group, whose own action does not run). Options with several values and switches may be repeated.
  */
 import type { Command, Option } from 'commander';
 import { keepsAll } from './arguments.ts';

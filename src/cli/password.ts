@@ -1,6 +1,6 @@
 /**
- * A password for a person: made here and shown once, read from standard input, or asked for at the terminal without showing
- * what is typed. Which of them is said by options; without one, a terminal is asked and anything else is read.
+ * Gets the password of a person: made here and printed once, read from standard input, or asked for at the terminal without
+ * showing it. Options choose; without one, it asks at a terminal and reads standard input otherwise.
  */
 import { createInterface } from 'node:readline';
 import { createSystemRandom } from '../lib/random.ts';

@@ -1,6 +1,6 @@
 /**
- * The command line: one commander program. Every command has a help text with an example, `--json` for machines and
- * exit codes 0, 1 and 2 (2 = wrong usage). What a command does stands in its own file.
+ * The command line: one commander program. Every command has a help text with an example, `--json` for programs, and the
+ * exit codes 0, 1 and 2 (2 = wrong usage). Each command is in its own file.
  */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';

@@ -1,6 +1,5 @@
 /**
- * A progress line on standard error for work of more than a second: a bar that redraws itself where a person looks, a
- * line every ten seconds in a log, nothing at all for short work.
+ * Progress on standard error for work that takes more than a second: a bar at a terminal, a line every ten seconds in a log.
  */
 import type { Clock } from '../lib/clock.ts';
 import type { Terminal } from './terminal.ts';

@@ -53,7 +53,7 @@ export async function runServer(
   const underTest = terminal.environment.NODE_ENV === 'test';
   let server: RunningServer;
   try {
-    // Loaded here, so that commands that need no server of their own start without it.
+    // Loaded here, so that commands that need no server start faster.
     const { startServer } = await import('../server.ts');
     server = await startServer({
       mode,
@@ -65,7 +65,7 @@ export async function runServer(
     });
   } catch (cause) {
     const explained = explainStart(cause, config);
-    // A stack helps with what nobody foresaw; a folder that is locked or a port in use is one sentence.
+    // A known error, such as a port in use, is one sentence; an unknown one is printed with its stack.
     const foreseen = explained !== cause || explained.name === 'StoreRefused';
     logs.service.error(foreseen ? { reason: explained.message } : { err: cause }, 'could not start');
     sink.flushSync();
@@ -87,7 +87,7 @@ export async function runServer(
   } else if (mode === 'dev') {
     terminal.stdout.write(`\n${end === 'SIGINT' ? 'Stopping.' : 'Stop requested.'}\n`);
   }
-  // What is not given back by then is taken back by the next start; this one is not to last for ever.
+  // The next start reclaims what was not released by then.
   await server.stop(DRAIN_MS);
   sink.flushSync();
   return typeof end === 'object' ? 1 : 0;
@@ -98,7 +98,8 @@ function untilSignal(reload: () => void): Promise<NodeJS.Signals> {
     let askedAtMs: number | null = null;
     const stop = (signal: NodeJS.Signals): void => {
       const nowMs = systemClock.monotonicMs();
-      // A second signal while draining means it; one right behind the first is the terminal's and the launcher's.
+      // A second signal while draining ends the process at once. One directly after the first is the same Ctrl-C, passed
+      // on by the launcher.
       if (askedAtMs !== null && nowMs - askedAtMs > SAME_REQUEST_MS) process.exit(130);
       askedAtMs ??= nowMs;
       resolve(signal);
@@ -114,7 +115,7 @@ interface StartLine {
   text: string;
 }
 
-/** Sentences for a person at a terminal; elsewhere what is written is somebody's log, and its lines are as the log's. */
+/** As sentences at a terminal; elsewhere in the format of the log, because standard error is part of the log there. */
 function writeStart({ stderr }: Pick<Terminal, 'stderr'>, lines: readonly StartLine[]): void {
   for (const { level, text } of lines) {
     const time = new Date(systemClock.now()).toISOString();
@@ -126,7 +127,7 @@ function writeStart({ stderr }: Pick<Terminal, 'stderr'>, lines: readonly StartL
   }
 }
 
-/** What an operator should see at the start of `serve`: where mail goes, and what receivers will hold against it. */
+/** Printed at the start of `serve`: where mail goes, and what receivers may object to. */
 function startLines(server: RunningServer, config: Config): readonly StartLine[] {
   const told = (text: string): StartLine => ({ level: 'info', text });
   const lines = [
@@ -153,7 +154,7 @@ function startLines(server: RunningServer, config: Config): readonly StartLine[]
   return lines;
 }
 
-/** What everybody should know who starts a development server that others reach. */
+/** A warning if other machines can reach a development server. */
 function exposedLine(server: RunningServer, config: Config): string {
   const { plain, tls } = server.submission;
   const open = [config.http, plain, tls, server.returns]

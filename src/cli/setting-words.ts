@@ -1,6 +1,6 @@
 /**
- * Settings as words of a command line: `RequireTls=true`, `Retention.ContentDays=0`. A value that reads as JSON is that
- * value, everything else is text, so nothing here knows the names: the server refuses those that it does not know.
+ * Settings as arguments of a command: `RequireTls=true`, `Retention.ContentDays=0`. A value that is valid JSON is read as
+ * JSON, any other value is text. The names are checked by the server.
  */
 import { UsageError } from './terminal.ts';
 

@@ -1,4 +1,4 @@
-/** `suppress …`: whom a sender domain does not send to; import and export as CSV. */
+/** `suppress …`: the addresses that a sender domain does not send to; import and export as CSV. */
 import { createWriteStream } from 'node:fs';
 import { systemClock } from '../lib/clock.ts';
 import type { SuppressionAnswer } from '../listeners/http/operations/suppressions.ts';

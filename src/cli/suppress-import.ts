@@ -1,6 +1,6 @@
 /**
- * `suppress import`: the addresses of a file on the list. What the file was read as, and everything in it that was not
- * understood, is said before anything is stored; where something was not, or had to be guessed, it asks first.
+ * `suppress import` adds the addresses of a file to the list. It first prints how it read the file and what it did not
+ * understand. If there was any such thing, or it had to guess, it asks before it stores anything.
  */
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';

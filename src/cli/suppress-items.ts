@@ -1,4 +1,4 @@
-/** Addresses on their way to the list, by hand or from a file: one request, and how its answer reads. */
+/** Adds addresses to the suppression list, given by hand or read from a file: the request, and its answer as text. */
 import type { SuppressionsAdded } from '../listeners/http/operations/suppressions.ts';
 import type { Api } from './api-client.ts';
 import type { Item } from './suppression-file.ts';

@@ -1,4 +1,4 @@
-/** `tail`: events as they happen, until the server stops or the person does. */
+/** `tail` prints events as they happen, until the server stops or the user interrupts it. */
 import type { StreamedEvent } from '../listeners/http/operations/event-stream.ts';
 import { EXISTING } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';

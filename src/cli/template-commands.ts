@@ -1,4 +1,4 @@
-/** `template …`: stored texts with gaps, made from files, filled in to look at. */
+/** `template …`: stored texts with placeholders, created from files, and filled in to check them. */
 import type { Command } from 'commander';
 import type {
   TemplateDetail,

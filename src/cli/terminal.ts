@@ -1,4 +1,4 @@
-/** What commands write to and ask of the terminal. Colours only where a person looks. */
+/** Output to the terminal, and questions to the user. Colours are used only at a terminal. */
 import { styleText } from 'node:util';
 
 export interface Terminal {

@@ -1,4 +1,4 @@
-/** How a path, an override and a hold look on a terminal. Pure. */
+/** Paths, overrides and holds as text for a terminal. Pure. */
 
 import type { SiteAnswer } from '../listeners/http/operations/paths.ts';
 import type {

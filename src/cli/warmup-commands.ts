@@ -1,4 +1,4 @@
-/** `warmup`: show the warm-up step of each new source at each provider; `warmup plan`: the calendar of one beforehand. */
+/** `warmup` shows the warm-up step of each new source at each provider; `warmup plan` prints the calendar of a warm-up. */
 
 import type { WarmupItem } from '../listeners/http/operations/operator.ts';
 import type { Page } from '../listeners/http/paging.ts';

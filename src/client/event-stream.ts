@@ -34,7 +34,7 @@ export async function* streamedEvents(response: Response): AsyncGenerator<Stream
     }
   } finally {
     await reader.cancel().catch(() => {
-      // It is gone already: that is what was wanted.
+      // It is already closed.
     });
   }
 }

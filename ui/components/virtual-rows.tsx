@@ -31,7 +31,7 @@ export function VirtualRows<Item>(props: {
   row(item: Item, top: number): ReactNode;
   hasMore: boolean;
   onMore(): void;
-  /** The first row in sight is another one. */
+  /** Called when another row becomes the first in sight. */
   onSight?(index: number): void;
   ref: Ref<RowsHandle>;
 }) {
@@ -52,7 +52,7 @@ export function VirtualRows<Item>(props: {
     return () => watcher.disconnect();
   }, []);
 
-  // Rows of another height: the same one stays on top.
+  // When the height of rows changes, the same row stays on top.
   const lastPx = useRef(rowPx);
   useLayoutEffect(() => {
     const element = box.current;

@@ -1,4 +1,4 @@
-/** The sign of the program, as in mark.svg, in the colours of the theme. */
+/** The logo of the program, as in mark.svg, in the colours of the theme. */
 export function Mark() {
   return (
     <svg viewBox="0 0 24 24" width="26" height="26" aria-hidden="true">

@@ -1,4 +1,4 @@
-/** The data folder: which one, and whether this user can work in it. Looks only; `write-step.ts` makes it. */
+/** The data folder: which one it is, and whether this user can use it. Only reads; `write-step.ts` creates the folder. */
 import { constants, existsSync } from 'node:fs';
 import { access, readdir, realpath, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';

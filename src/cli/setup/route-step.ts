@@ -1,6 +1,6 @@
 /**
- * Where mail leaves: through a relay, directly, or not at all. A relay is tried at once by the doctor's own check, which
- * connects, makes TLS and logs in as delivery would.
+ * How mail leaves: through a relay, directly, or not at all. A relay is checked at once by the check of the doctor, which
+ * connects, starts TLS and logs in as delivery does.
  */
 import { shownValue } from '../../config/shown.ts';
 import { CONFIG_KEYS } from '../../config/table.ts';

@@ -110,7 +110,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Somebody else was quicker. */
+/** It was already deleted elsewhere. */
 function unlessGone(error: unknown): void {
   if (!(error instanceof Error && 'status' in error && error.status === 404)) throw error;
 }

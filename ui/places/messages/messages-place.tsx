@@ -22,7 +22,7 @@ import { LINES_PX, MessageRow, TABLE_PX } from './message-row.tsx';
 import { MessagePage } from './page/message-page.tsx';
 import { readSearch, SEARCH_HELP } from './search-words.ts';
 
-/** A message stands beside the list; without one the list has all the room. */
+/** From this width on, an open message is shown beside the list. */
 const BESIDE = '(min-width: 64rem)';
 const KEY_HELP = [
   ['j', 'next message'],
@@ -66,7 +66,7 @@ export function MessagesPlace() {
         : navigate({ to: '/messages/$id', params: { id }, search: true, replace: openId !== null }),
     [navigate, openId],
   );
-  // An id is no search: it is the message.
+  // A message id opens the message instead of searching for it.
   useEffect(() => {
     if (messageId !== null)
       void navigate({ to: '/messages/$id', params: { id: messageId }, search: {}, replace: true });

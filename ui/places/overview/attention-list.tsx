@@ -119,7 +119,7 @@ function ActionButton({
     onError: (error) => toast({ text: `${action.Label}: ${messageOf(error)}` }),
     onSettled() {
       void queries.invalidateQueries();
-      // By then a message that was tried was taken or not.
+      // The attempt has ended by then.
       setTimeout(() => void queries.invalidateQueries({ queryKey: ['attention'] }), OUTCOME_MS);
     },
   });

@@ -36,7 +36,7 @@ export function BarChart({
     >
       {pointed !== null && <rect x={pointed} y={0} width={1} height={HEIGHT} className="fill-hover" />}
       {counts.map((count, place) => {
-        // What is not nothing is seen.
+        // A value above zero is always visible.
         const height = count === 0 ? 0 : Math.max(2, (count / most) * HEIGHT);
         return (
           <rect

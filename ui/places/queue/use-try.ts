@@ -28,7 +28,7 @@ export function useTry(site: string): { tryNow(): void; isTrying: boolean } {
     onSettled() {
       const look = () => void queries.invalidateQueries({ queryKey: ['queue'] });
       look();
-      // By then the one message was taken or not.
+      // The attempt has ended by then.
       setTimeout(look, OUTCOME_MS);
     },
   });
