@@ -12,7 +12,8 @@ import { dirname, join } from 'node:path';
 import type { Clock } from './lib/clock.ts';
 import { sleep } from './lib/clock.ts';
 import { readTarHeader, TAR_BLOCK, TAR_END, tarHeader, tarPadding } from './lib/tar.ts';
-import { copyDatabase, newestSchema, prepareRestored, schemaOf } from './store/sqlite/copy.ts';
+import { openWayBack, type WayBack } from './store/sqlite/before-migration.ts';
+import { copyDatabase, type Hold, newestSchema, prepareRestored, schemaOf } from './store/sqlite/copy.ts';
 
 /** A mistake of the person, or something they have to do; the message says what. */
 export class BackupError extends Error {}
@@ -112,7 +113,7 @@ export async function restoreBackup(params: {
   folder: string;
   file: string;
   /** null: waiting mail is sent as soon as a server starts. */
-  hold: { id: string; at: number } | null;
+  hold: Hold | null;
   progress(done: number, total: number | null): void;
 }): Promise<BackupFacts & { waiting: number }> {
   const { folder, file, hold, progress } = params;
@@ -139,7 +140,7 @@ export async function restoreBackup(params: {
         restored += size;
       }
       const database = join(folder, `.${DATABASE}.restoring`);
-      const { waiting } = prepareRestored(database, hold);
+      const waiting = prepareRestored(database, hold);
       for (const { name } of header.files) {
         await rename(join(folder, `.${name}.restoring`), join(folder, name));
       }
@@ -158,6 +159,18 @@ export async function restoreBackup(params: {
   } finally {
     await input.close();
   }
+}
+
+/** The way back to before the last upgrade (`openWayBack`). Throws BackupError or StoreRefused. */
+export function wayBack(database: string): WayBack {
+  if (!existsSync(database)) throw new BackupError(`there is no postrider database at ${database}`);
+  const way = openWayBack(database);
+  if (way === null) {
+    throw new BackupError(
+      `beside ${database} there is no copy from before its last upgrade; restore a backup instead`,
+    );
+  }
+  return way;
 }
 
 /** Copies the database and reports the progress by its size. */

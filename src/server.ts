@@ -53,6 +53,7 @@ import { createDiskWatch, missingSources } from './readiness.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
 import type { ListenAddress } from './smtp/server-listener.ts';
 import { openSmtpListeners } from './smtp-listeners.ts';
+import { removeOldCopies } from './store/sqlite/before-migration.ts';
 import { takeLock } from './store/sqlite/engine/lock.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
 import { createUpkeep } from './upkeep.ts';
@@ -291,7 +292,11 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       },
     );
     const upkeep = createUpkeep(
-      { ...base, retention: createRetention({ store, clock }, kept) },
+      {
+        ...base,
+        retention: createRetention({ store, clock }, kept),
+        removeOldCopies: () => removeOldCopies(sqlitePath(config.database, folder), clock.now()),
+      },
       { idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS, checkDomains: !anyDomain },
     );
     /** Done for the whole instance: by one node at a time if there are several. */

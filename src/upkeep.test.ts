@@ -91,7 +91,7 @@ async function startUpkeep(checkDomains = true): Promise<void> {
     },
   );
   upkeep = createUpkeep(
-    { store, domains, retention, clock: watched, log },
+    { store, domains, retention, clock: watched, log, removeOldCopies: async () => {} },
     { idempotencyWindowMs: DAY, checkDomains },
   );
   await upkeep.start();

@@ -38,6 +38,8 @@ export function createUpkeep(
     store: Pick<Store, 'purgeIdempotency' | 'purgeSuppressions' | 'purgeLimits' | 'purgeCauses'>;
     domains: Pick<DomainService, 'all' | 'verify' | 'renewStandby'>;
     retention: Retention;
+    /** Removes what was kept long enough to go back to before an upgrade. */
+    removeOldCopies(): Promise<void>;
     clock: Clock;
     log: Logger;
   },
@@ -51,6 +53,7 @@ export function createUpkeep(
     every('overrides and paths', PURGE_EVERY_MS, purgeLimits),
     every('retention', PURGE_EVERY_MS, forget),
     every('causes', PURGE_EVERY_MS, purgeCauses),
+    every('copies from before an upgrade', PURGE_EVERY_MS, deps.removeOldCopies),
     every('sender domains', DOMAINS_EVERY_MS, lookAfterDomains),
   ];
 

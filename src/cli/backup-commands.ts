@@ -1,11 +1,15 @@
-/** `backup` writes everything that a server has into one file, and `restore` makes a data folder from it. */
+/**
+ * `backup` writes everything that a server has into one file, `restore` makes a data folder from it, and `rollback` goes
+ * back to before an upgrade.
+ */
 import { join, resolve } from 'node:path';
-import { BackupError, type BackupFacts, restoreBackup, writeBackup } from '../backup.ts';
+import { BackupError, type BackupFacts, restoreBackup, wayBack, writeBackup } from '../backup.ts';
 import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { createSystemRandom } from '../lib/random.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { confirm, YES } from './confirm.ts';
 import { createProgress } from './progress.ts';
 import { CommandError } from './terminal.ts';
 
@@ -34,8 +38,9 @@ export const backupCommands: CommandGroup = (program, context) => {
     .action(async (file: string, options: { send?: boolean }) => {
       const ctx = context();
       const { folder } = places(ctx);
-      const now = systemClock.now();
-      const hold = options.send ? null : { id: uuidv7(systemClock, createSystemRandom()), at: now };
+      const hold = options.send
+        ? null
+        : newHold('restore', 'restored from a backup: what waits may have been sent after it was made');
       const facts = await withProgress(ctx, (progress) =>
         restoreBackup({ folder, file: resolve(file), hold, progress }),
       );
@@ -51,7 +56,54 @@ export const backupCommands: CommandGroup = (program, context) => {
       }
       ctx.print({ Data: folder, ...answer(facts), Waiting: facts.waiting, Held: held }, lines.join('\n'));
     });
+
+  program
+    .command('rollback')
+    .description('go back to the copy made before the last upgrade; the server must be stopped')
+    .option('--send', 'do not hold the mail that was waiting when the copy was made')
+    .option(...YES)
+    .addHelpText('after', example('postrider rollback --data /var/lib/postrider'))
+    .action(async (options: { send?: boolean; yes?: boolean }) => {
+      const ctx = context();
+      const way = wayBack(places(ctx).database);
+      try {
+        const madeAt = new Date(way.madeAt).toISOString();
+        ctx.terminal.stderr.write(
+          `The copy is of ${madeAt}. Messages accepted since: ${way.accepted}; recipients of these who wait and would get nothing: ${way.waiting}. Events, suppressions, tokens and all other changes since are lost too.\n`,
+        );
+        await confirm(ctx.terminal, `Go back to the copy of ${madeAt}`, options.yes);
+        const hold = options.send
+          ? null
+          : newHold('rollback', 'back to before an upgrade: what waits may have been sent since');
+        const { newer, waiting } = await way.go(hold);
+        const held = waiting > 0 && hold !== null;
+        const lines = [
+          `The database is that of ${madeAt} again (schema ${way.to}); the newer one is kept as ${newer}.`,
+          'Start the version of postrider that you had before: this one would migrate the database again.',
+        ];
+        if (waiting > 0) {
+          lines.push(
+            held
+              ? `${waiting} recipients are held, because they may have got their mail since. Release them with: ${ctx.command('queue release --all')}`
+              : `${waiting} recipients are sent to as soon as a server starts.`,
+          );
+        }
+        ctx.print(
+          {
+            ...{ CreatedAt: madeAt, Schema: way.to, NewerSchema: way.from, Newer: newer },
+            ...{ Accepted: way.accepted, Lost: way.waiting, Waiting: waiting, Held: held },
+          },
+          lines.join('\n'),
+        );
+      } finally {
+        way.release();
+      }
+    });
 };
+
+function newHold(by: 'restore' | 'rollback', reason: string) {
+  return { id: uuidv7(systemClock, createSystemRandom()), at: systemClock.now(), reason, by };
+}
 
 function places(ctx: CommandContext): { folder: string; database: string } {
   const { config } = loadConfig('serve', ctx.flags, ctx.terminal.environment);

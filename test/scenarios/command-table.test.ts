@@ -151,6 +151,7 @@ const ROWS: readonly Row[] = [
   ['backup {backup}', 0],
   ['backup {backup}', 1],
   ['restore {backup}', 1],
+  ['rollback --yes', 1],
   ['erase reader@example.net', 2],
   ['erase reader@example.net --yes', 0],
   ['erase nobody --yes', 2],

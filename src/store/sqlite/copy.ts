@@ -35,29 +35,40 @@ export function schemaOf(path: string): number {
   }
 }
 
-/**
- * Prepares a restored copy: migrates it to the current schema, reclaims what was being sent, and marks all waiting mail
- * as a possible duplicate, since it may have been sent after the copy was made. With `hold`, nothing is sent until a
- * person releases it. Returns how many recipients wait.
- */
-export function prepareRestored(path: string, hold: { id: string; at: number } | null): { waiting: number } {
+/** A hold on all delivery: its id and time, the reason shown to people, and the command that made it. */
+export interface Hold {
+  id: string;
+  at: number;
+  reason: string;
+  by: 'restore' | 'rollback';
+}
+
+/** Migrates a restored copy to the current schema and reclaims its mail. Returns how many recipients wait. */
+export function prepareRestored(path: string, hold: Hold | null): number {
   const db: Connection = openDatabase(path);
   try {
-    db.exec('BEGIN IMMEDIATE');
-    const { changes } = db.run(
-      'UPDATE delivery SET state = 0, epoch = 0, may_be_duplicate = 1 WHERE state IN (0, 1)',
-    );
-    if (hold !== null && changes > 0) {
-      db.run(
-        `INSERT INTO hold (id, reason, created_at, created_by)
-         VALUES (?, 'restored from a backup: what waits may have been sent after it was made', ?, 'restore')`,
-        hold.id,
-        hold.at,
-      );
-    }
-    db.exec('COMMIT');
-    return { waiting: changes };
+    return reclaimWaiting(db, hold);
   } finally {
     db.close();
   }
+}
+
+/**
+ * Reclaims what was being sent when a copy was made, and marks all waiting mail as a possible duplicate, since it may
+ * have been sent after that. With `hold`, nothing is sent until a person releases it. Returns how many recipients wait.
+ * Uses only columns that every released schema has.
+ */
+export function reclaimWaiting(db: Connection, hold: Hold | null): number {
+  db.exec('BEGIN IMMEDIATE');
+  const { changes } = db.run(
+    'UPDATE delivery SET state = 0, epoch = 0, may_be_duplicate = 1 WHERE state IN (0, 1)',
+  );
+  if (hold !== null && changes > 0) {
+    db.run(
+      'INSERT INTO hold (id, reason, created_at, created_by) VALUES (?, ?, ?, ?)',
+      ...[hold.id, hold.reason, hold.at, hold.by],
+    );
+  }
+  db.exec('COMMIT');
+  return changes;
 }

@@ -11,6 +11,7 @@ import { createGroupCommit, type Operation } from '../shared/group-commit.ts';
 import { createSuppressionFilter } from '../shared/suppression-filter.ts';
 import { KeyTaken, type Store, StoreUnavailable } from '../store.ts';
 import type { SuppressionChange } from '../topics/suppressions.ts';
+import { copyBeforeMigration } from './before-migration.ts';
 import { contentBytes, createArena } from './engine/arena.ts';
 import type { Connection } from './engine/connection.ts';
 import { createInProcess } from './engine/in-process.ts';
@@ -89,6 +90,22 @@ async function lockPrivately(path: string, clock: Clock, shared: boolean): Promi
   return shared ? joinLock(path, clock) : takeLock(path);
 }
 
+async function copyOrRelease(path: string, lock: StoreLock, log: StoreLog): Promise<void> {
+  try {
+    const copy = await copyBeforeMigration(path);
+    if (copy?.kind === 'made') {
+      const { file, from, to } = copy;
+      log('info', 'the database was copied before it is migrated', { file, from, to });
+    } else if (copy?.kind === 'no-room') {
+      const { bytes, free } = copy;
+      log('warn', 'the disk has no room for a copy of the database before it is migrated', { bytes, free });
+    }
+  } catch (cause) {
+    lock.release();
+    throw cause;
+  }
+}
+
 /** Opens or creates the database and starts its threads. Throws StoreRefused. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { path, clock } = options;
@@ -96,6 +113,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const patienceMs = options.patienceMs ?? 20;
   const { connection, shared = false } = options;
   const lock = connection === undefined ? await lockPrivately(path, clock, shared) : NO_LOCK;
+  if (connection === undefined && lock.alone) await copyOrRelease(path, lock, log);
   const arena = createArena(connection === undefined ? MAX_BATCH_BYTES : 0);
   const writerData: WriterData = {
     path,

@@ -29,7 +29,7 @@ export function migrate(db: Connection, migrations: readonly Migration[]): numbe
   if (version > newest) {
     throw new StoreRefused(
       'newer-schema',
-      `The database was made by a newer postrider: its schema is number ${version}, this program knows up to ${newest}. Run the newer program, or restore a backup from before the upgrade.`,
+      `The database was made by a newer postrider: its schema is number ${version}, this program knows up to ${newest}; run the newer program, or go back with its \`rollback\` command or with a backup from before the upgrade.`,
     );
   }
   for (const migration of migrations) {
