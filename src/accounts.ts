@@ -11,6 +11,7 @@ import { type Access, createAccess } from './policy/access/access.ts';
 import { createHashTurns, createPasswords } from './policy/access/password-hash.ts';
 import { createPeople, type People } from './policy/access/people.ts';
 import { createRefusals, type Refusals } from './policy/access/refusals.ts';
+import { createSecondFactors, type SecondFactors } from './policy/access/second-factor.ts';
 import { createSessions, type Sessions, withSessions } from './policy/access/sessions.ts';
 import { createSmtpCredentials } from './policy/access/smtp-credentials.ts';
 import { createSendRate, type SendRate } from './policy/limits/send-rate.ts';
@@ -22,6 +23,7 @@ export interface Accounts {
   smtpCredentials: ReturnType<typeof createSmtpCredentials>;
   people: People;
   sessions: Sessions;
+  secondFactors: SecondFactors;
   sendRate: SendRate;
   /** Recent refusals of all listeners. */
   refusals: Refusals;
@@ -46,7 +48,8 @@ export async function openAccounts(
 ): Promise<Accounts> {
   const hashTurns = createHashTurns();
   const passwords = createPasswords({ ...deps, hashTurns });
-  const sessions = createSessions({ ...deps, passwords });
+  const secondFactors = createSecondFactors(deps);
+  const sessions = createSessions({ ...deps, passwords, secondFactors });
   const access = withSessions(createAccess(deps), sessions);
   const isUsable = (jwt: string): Promise<boolean> =>
     access.authenticate(`Bearer ${jwt}`, '127.0.0.1').then(
@@ -71,6 +74,7 @@ export async function openAccounts(
     smtpCredentials: createSmtpCredentials({ ...deps, hashTurns }),
     people: createPeople({ ...deps, passwords, sessions }),
     sessions,
+    secondFactors,
     refusals: createRefusals({ ...deps, log: deps.mailLog, count: deps.countRefusal }),
     sendRate: createSendRate(deps.clock, { perSecond }),
     adminToken,

@@ -143,6 +143,7 @@ export function createHttpApi(
       submission: () => portsShown(config, parts.submissionPorts()),
       people: accounts.people,
       sessions: accounts.sessions,
+      secondFactors: accounts.secondFactors,
       sendRate: accounts.sendRate,
       refusals: accounts.refusals,
       acceptance: engine.acceptance,

@@ -18,7 +18,7 @@ const OPERATIONS: ReadonlySet<string> = new Set([
   ...['listSuppressions', 'addSuppressions', 'getSuppression', 'deleteSuppression'],
   ...['listCaptures', 'getCapture', 'deleteCaptures', 'waitForCapture', 'streamCaptures', 'listInboxes'],
   ...['releaseCapture', 'listSandboxRules', 'createSandboxRule', 'deleteSandboxRules'],
-  ...['getSession', 'listSessions'],
+  ...['getSession', 'listSessions', 'makeTotpSecret', 'switchOnTotp', 'switchOffTotp'],
   ...['getAttention', 'getQueue', 'getSite', 'tryPath', 'listHolds', 'holdQueue', 'releaseQueue'],
   ...['listCauses', 'resendCause', 'deleteOverride', 'getConfig', 'listTokens'],
   ...['createToken', 'rotateToken', 'revokeToken', 'listSmtpCredentials', 'createSmtpCredential'],

@@ -94,6 +94,21 @@ export const userCommands: CommandGroup = (program, context) => {
       }, EXISTING);
     });
 
+  user
+    .command('totp-reset <email>')
+    .description('remove the second factor of a person who lost it; all sessions of the person end')
+    .option(...YES)
+    .addHelpText('after', example('postrider user totp-reset ada@example.com'))
+    .action(async (email: string, options: { yes?: boolean }) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { PersonID } = await personOf(ctx, api, email);
+        await confirm(ctx.terminal, `Let ${email} sign in with the password alone`, options.yes);
+        const { body } = await api.call('DELETE', `/people/${PersonID}/totp`);
+        ctx.print(body, `${email} signs in with the password alone.`);
+      }, EXISTING);
+    });
+
   for (const [name, Disabled, done] of [
     ['disable', true, 'cannot sign in any more'],
     ['enable', false, 'can sign in again'],

@@ -955,6 +955,8 @@ export type Person = {
   LastSignInAt: string | null;
   /** null = may sign in */
   DisabledAt: string | null;
+  /** Signing in asks for a code, too */
+  SecondFactor: boolean;
 };
 
 export type PersonList = {
@@ -1059,6 +1061,10 @@ export type RecipientStatuses = {
   Canceled?: number;
   /** captured by the sandbox: a copy is kept, nothing was sent. `Status` of the recipient is Delivered */
   Captured?: number;
+};
+
+export type RecoveryCodes = {
+  RecoveryCodes: readonly string[];
 };
 
 export type Refusal = {
@@ -1217,6 +1223,7 @@ export type Session = {
     PersonID: string;
     Email: string;
     Role: 'operator' | 'member' | 'viewer';
+    SecondFactor: boolean;
   } | null;
   SessionID: string | null;
   /** ["*"] = all; the first 100 */
@@ -1427,6 +1434,19 @@ export type SuppressionsAdded = {
   Existing: number;
 };
 
+export type SwitchOffTotpRequest = {
+  Password: string;
+  Code: string;
+};
+
+export type SwitchOnTotpRequest = {
+  Password: string;
+  /** As POST /session/totp made it */
+  Secret: string;
+  /** What the app shows for it */
+  Code: string;
+};
+
 export type Timeline = {
   Items: readonly TimelineEntry[];
   /** There is a next page */
@@ -1491,6 +1511,13 @@ export type TokenList = {
   HasMore: boolean;
   /** `After` of the next page; null on the last one */
   NextCursor: string | null;
+};
+
+export type TotpSecret = {
+  /** Base32 */
+  Secret: string;
+  /** `otpauth:`, for a QR code */
+  URI: string;
 };
 
 export type TryAnswer = {

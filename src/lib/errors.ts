@@ -122,6 +122,8 @@ export const ERRORS = {
   'person-limit': e(2206, 409, 'There are as many people as there may be'),
   'password-refused': e(2207, 422, 'The password is too easy to guess'),
   'password-wrong': e(2208, 422, 'The current password is not right'),
+  'code-required': e(2209, 401, 'Enter the code of your authenticator app, or a recovery code'),
+  'code-wrong': e(2210, 422, 'The code is not right, or was used before'),
   'key-not-published': e(2004, 409, 'The standby DKIM key is not published yet'),
 } as const satisfies Record<string, ErrorFacts>;
 

@@ -29,7 +29,22 @@ export interface Person extends Standing {
   lastSignInAt: number | null;
   /** null = may sign in. */
   disabledAt: number | null;
+  /** null = the password alone is enough. */
+  secondFactor: SecondFactor | null;
 }
+
+/** Codes of an authenticator app (TOTP) and recovery codes. */
+export interface SecondFactor {
+  /** The app's secret, sealed; base64url. */
+  secretSealed: string;
+  /** The step of the last code that was used: none counts twice. */
+  lastStep: number;
+  /** SHA-256 of each recovery code that is left; base64url. */
+  recoveryHashes: readonly string[];
+}
+
+/** What a right code proves, once. */
+export type SecondProof = { step: number } | { recoveryHash: string };
 
 /** A session that is not used for this time ends. */
 export const SESSION_IDLE_MS = 12 * 3_600_000;

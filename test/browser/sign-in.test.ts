@@ -1,6 +1,7 @@
 /** Signing in to the dashboard of a production server, as a person does it, and what ends a session. */
 import type { Browser, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { hotp, totpSecretOf, totpStep } from '../../src/lib/totp.ts';
 import { fileScope, type Instance, startInstance } from '../scenarios/harness.ts';
 import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
 
@@ -115,6 +116,43 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     await page.getByText('1 selected').waitFor();
     for (const name of ['Delete', 'Release…'])
       expect(await page.getByRole('button', { name }).count(), name).toBe(0);
+  });
+
+  it('asks for a code once the second factor is on, and takes a recovery code for it', async () => {
+    const Email = 'cia@example.com';
+    await server.call('POST', '/people', { body: { Email, Password: ADA.Password, Role: 'operator' } });
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    await signIn(page, ADA.Password, Email);
+    const open = async () => {
+      await page.getByRole('button', { name: `Signed in as ${Email}` }).click();
+      await page.getByRole('menuitem', { name: 'Second factor' }).click();
+    };
+    await open();
+    const dialog = page.getByRole('dialog', { name: 'Second factor' });
+    const secret = totpSecretOf((await dialog.locator('pre').textContent()) ?? '') ?? new Uint8Array();
+    await dialog.getByLabel('Current password').fill(ADA.Password);
+    await dialog.getByLabel('Code').fill(hotp(secret, totpStep(Date.now())));
+    await dialog.getByRole('button', { name: 'Switch on' }).click();
+    await dialog.getByText('They are not shown again').waitFor();
+    const [first = '', second = ''] = ((await dialog.locator('pre').textContent()) ?? '').split('\n');
+    await dialog.getByRole('button', { name: 'I have kept them' }).click();
+    await page.getByRole('button', { name: `Signed in as ${Email}` }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+
+    await signIn(page, ADA.Password, Email);
+    await page.getByLabel('Code').fill('000000');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').getByText('The code is not right').waitFor();
+    expect(await page.getByLabel('Code').inputValue()).toBe('');
+    await page.getByLabel('Code').fill(first);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+
+    await open();
+    await dialog.getByLabel('Current password').fill(ADA.Password);
+    await dialog.getByLabel('Code').fill(second);
+    await dialog.getByRole('button', { name: 'Switch off' }).click();
+    await page.getByText('The second factor is off').waitFor();
   });
 
   it('goes on with a changed password, and ends when an operator disables the person', async () => {

@@ -4,6 +4,7 @@
  * that is never called fails; so does one that shows something of one tenant to another.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { base32, hotp, TOTP_SECRET_BYTES, totpStep } from '../../src/lib/totp.ts';
 import { NOT_AUDITED } from '../../src/listeners/http/audit.ts';
 import { openWorld, type World } from '../../src/listeners/http/test-world.ts';
 import { createFakeDns } from '../fakes/fake-dns.ts';
@@ -141,8 +142,12 @@ beforeAll(async () => {
   const page = { origin: server.server.localUrl, 'x-postrider-dashboard': '1' };
   const ada = { Email: 'ada@example.org', Password: 'correct horse battery' };
   const bob = { ...ada, Email: 'bob@example.org' };
-  // The last one is changed by operations, which ends the sessions.
-  for (const one of [ada, bob, { ...ada, Email: 'eve@example.org' }]) {
+  const cia = { ...ada, Email: 'cia@example.org' };
+  const dan = { ...ada, Email: 'dan@example.org' };
+  const secret = new Uint8Array(TOTP_SECRET_BYTES);
+  // The last two are changed by operations, which ends the sessions.
+  const fay = { ...ada, Email: 'fay@example.org' };
+  for (const one of [ada, bob, cia, dan, fay, { ...ada, Email: 'eve@example.org' }]) {
     await server.call('POST', '/people', { body: { ...one, Role: 'operator' } });
   }
   const cookieOf = async (body: object) => {
@@ -150,9 +155,10 @@ beforeAll(async () => {
     return answer.headers.getSetCookie().join().split(';')[0] ?? '';
   };
   const cookie = await cookieOf(ada);
+  const cookieOfDan = await cookieOf(dan);
   const other = { headers: { cookie: await cookieOf(ada) }, token: null };
   const ended = (await server.call('GET', '/session', other)).json.SessionID;
-  const person = (await server.call('GET', '/people')).json.Items[0].PersonID;
+  const [{ PersonID: person }, { PersonID: reset }] = (await server.call('GET', '/people')).json.Items;
 
   const domain = 'Domain=example.com';
   good = {
@@ -165,6 +171,21 @@ beforeAll(async () => {
       headers: page,
       body: { Password: bob.Password, NewPassword: 'a longer and better one' },
     },
+    makeTotpSecret: { cookie: cookieOfDan, headers: page },
+    switchOnTotp: {
+      cookie: await cookieOf(cia),
+      headers: page,
+      // A code counts for a minute.
+      get body() {
+        return { Password: cia.Password, Secret: base32(secret), Code: hotp(secret, totpStep(Date.now())) };
+      },
+    },
+    switchOffTotp: {
+      cookie: cookieOfDan,
+      headers: page,
+      body: { Password: dan.Password, Code: 'none' },
+    },
+    resetTotp: { params: { id: reset } },
     sendEmail: { headers: { 'idempotency-key': 'contract-1' } },
     createWebhook: { body: { Event: 'bounce', WebhookURL: `${receiver.url}/two`, Domain: 'example.com' } },
     createTemplate: { body: { Name: 'second', Domain: 'example.com', ...texts } },

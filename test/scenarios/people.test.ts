@@ -89,9 +89,12 @@ describe('a person', () => {
     expect(open.map(({ id }) => id).sort()).toEqual([
       'changePassword',
       'endSession',
+      'makeTotpSecret',
       'markCaptures',
       'renderTemplate',
       'signOut',
+      'switchOffTotp',
+      'switchOnTotp',
     ]);
   });
 
@@ -222,6 +225,7 @@ describe('the commands', () => {
     expect(await statusOf(secret)).toBe(401);
     await run('user enable bob@example.net');
     expect(await statusOf(secret)).toBe(200);
+    expect((await run('user totp-reset bob@example.net --yes')).stdout).toContain('with the password alone');
     expect((await run('user remove bob@example.net')).code).toBe(2);
     expect((await run('user remove bob@example.net --yes')).code).toBe(0);
     expect(await statusOf(secret)).toBe(401);

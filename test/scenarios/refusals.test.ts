@@ -2,6 +2,7 @@
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ERRORS, type ErrorName } from '../../src/lib/errors.ts';
+import { base32, hotp, TOTP_SECRET_BYTES, totpStep } from '../../src/lib/totp.ts';
 import {
   type Answer,
   addDomain,
@@ -279,10 +280,19 @@ const CASES: Partial<Record<ErrorName, () => Promise<Answer>>> = {
     page('PUT', '/session/password', {}, { cookie: `postrider-session=${'A'.repeat(43)}` }),
   'session-required': () => server.call('DELETE', '/session'),
   'person-exists': () => twice(person),
+  'code-required': async () => {
+    const cookie = await cookieOf('cia@example.org');
+    const secret = new Uint8Array(TOTP_SECRET_BYTES);
+    const Code = hotp(secret, totpStep(Date.now()));
+    await page('PUT', '/session/totp', { Password, Secret: base32(secret), Code }, { cookie });
+    return page('POST', '/session', { Email: 'cia@example.org', Password });
+  },
+  'code-wrong': async () => {
+    const body = { Password, Secret: 'A'.repeat(32), Code: 'none' };
+    return page('PUT', '/session/totp', body, { cookie: await cookieOf('dan@example.org') });
+  },
   'password-wrong': async () => {
-    await person({ Email: 'eve@example.org' });
-    const { headers } = await page('POST', '/session', { Email: 'eve@example.org', Password });
-    const cookie = headers.getSetCookie().join().split(';')[0] ?? '';
+    const cookie = await cookieOf('eve@example.org');
     return page('PUT', '/session/password', { Password: 'wrong', NewPassword: Password }, { cookie });
   },
   'password-refused': () => person({ Email: 'bob@example.org', Password: 'a'.repeat(20) }),
@@ -295,6 +305,13 @@ const CASES: Partial<Record<ErrorName, () => Promise<Answer>>> = {
     },
   ),
 };
+
+/** Of a new person who signs in. */
+async function cookieOf(Email: string): Promise<string> {
+  await person({ Email });
+  const { headers } = await page('POST', '/session', { Email, Password });
+  return headers.getSetCookie().join().split(';')[0] ?? '';
+}
 
 it('says of a domain that is not here how to add it, to a token that may send from all', async () => {
   const from = email({ From: { email: 'a@missing.example' } });

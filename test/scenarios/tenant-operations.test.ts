@@ -55,6 +55,10 @@ interface Operation {
 const scope = fileScope();
 /** In everything that the other tenant has, and in nothing else. */
 const MARK = /theirs/i;
+/** What a person is answered who names a session of somebody else, or gives a wrong password. */
+const OWN_STATUS: Readonly<Record<string, number>> = {
+  ...{ endSession: 404, changePassword: 200, makeTotpSecret: 200, switchOnTotp: 422, switchOffTotp: 422 },
+};
 const PASSWORD = 'correct horse battery';
 const FROM = { From: { email: 'a@theirs.example' } };
 let server: Instance;
@@ -182,7 +186,7 @@ describe('a token of another domain', () => {
         // One's own sessions are listed, and signing out would end the tests that follow.
         if (as.token === null && ['listSessions', 'signOut'].includes(operation.id)) continue;
         const { status, text } = await ask(operation, as, at);
-        const expected = as.token === null ? { endSession: 404, changePassword: 200 }[operation.id] : 403;
+        const expected = as.token === null ? OWN_STATUS[operation.id] : 403;
         expect(status, `${operation.id} as ${what}: ${text}`).toBe(expected);
         expect(text, operation.id).not.toMatch(MARK);
       }
@@ -427,6 +431,9 @@ async function everyCase(): Promise<Record<string, Case>> {
     listSessions: { by: 'session' },
     signOut: { by: 'session' },
     endSession: { by: 'session', params: { id: session } },
+    makeTotpSecret: { by: 'session' },
+    switchOnTotp: { by: 'session', body: { Password: 'wrong', Secret: 'A'.repeat(32), Code: 'none' } },
+    switchOffTotp: { by: 'session', body: { Password: 'wrong', Code: 'none' } },
     changePassword: {
       by: 'session',
       body: { Password: PASSWORD, NewPassword: 'a longer and better one' },
@@ -437,6 +444,7 @@ async function everyCase(): Promise<Record<string, Case>> {
     getPerson: whole(200, { params: { id: person } }),
     updatePerson: whole(200, { params: { id: person }, body: {} }),
     setPassword: whole(200, { params: { id: person }, body: { Password: PASSWORD } }),
+    resetTotp: whole(200, { params: { id: person } }),
     deletePerson: whole(404, { params: { id: randomUUID() } }),
     createSmtpCredential: forTheirs({ Name: 'n' }),
     markCaptures: { by: 'list', body: { Seen: true } },

@@ -1,6 +1,13 @@
 /** Who is signed in, and what one does with one's sessions. The cookie that proves a session is the browser's affair. */
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
-import type { Session, SessionList } from '../../src/client/api-types.ts';
+import type {
+  RecoveryCodes,
+  Session,
+  SessionList,
+  SwitchOffTotpRequest,
+  SwitchOnTotpRequest,
+  TotpSecret,
+} from '../../src/client/api-types.ts';
 import { ApiError, call, open } from './call.ts';
 
 /** Refused with 401 where nobody is signed in. */
@@ -16,8 +23,26 @@ export const SESSIONS = queryOptions({
   staleTime: 0,
 });
 
-export function signIn(email: string, password: string): Promise<Session> {
-  return call('POST', '/session', { body: { Email: email, Password: password } });
+/** `code` of the second factor, undefined = none is given. */
+export function signIn(email: string, password: string, code?: string): Promise<Session> {
+  return call('POST', '/session', { body: { Email: email, Password: password, Code: code } });
+}
+
+/** The password was right, and the code of the second factor is missing. */
+export function isCodeRequired(error: unknown): boolean {
+  return error instanceof ApiError && error.code.endsWith('/code-required');
+}
+
+export function makeTotpSecret(): Promise<TotpSecret> {
+  return call('POST', '/session/totp');
+}
+
+export function switchOnTotp(given: SwitchOnTotpRequest): Promise<RecoveryCodes> {
+  return call('PUT', '/session/totp', { body: given });
+}
+
+export async function switchOffTotp(given: SwitchOffTotpRequest): Promise<void> {
+  await open('POST', '/session/totp/off', { body: given });
 }
 
 /** Also where the session has ended already. */

@@ -8,7 +8,10 @@ import { Menu, type MenuEntry } from '../components/menu.tsx';
 import { toast } from '../components/toasts.tsx';
 
 const SessionsDialog = lazy(() => import('../places/sign-in/sessions-dialog.tsx'));
+const SecondFactorDialog = lazy(() => import('../places/sign-in/second-factor-dialog.tsx'));
 const PasswordDialog = lazy(() => import('../places/sign-in/password-dialog.tsx'));
+
+const DIALOGS = { sessions: SessionsDialog, password: PasswordDialog, secondFactor: SecondFactorDialog };
 
 /** Entries of a menu, and the dialogs that they open; no entries where nobody has signed in (a development server). */
 export function useSessionMenu(): {
@@ -17,7 +20,7 @@ export function useSessionMenu(): {
   dialogs: ReactNode;
 } {
   const queries = useQueryClient();
-  const [opened, setOpened] = useState<'sessions' | 'password' | null>(null);
+  const [opened, setOpened] = useState<keyof typeof DIALOGS | null>(null);
   const person = useQuery(SESSION).data?.Person ?? null;
   const leaving = useMutation({
     mutationFn: signOut,
@@ -29,16 +32,18 @@ export function useSessionMenu(): {
   });
   if (person === null) return { email: null, entries: [], dialogs: null };
   const close = (): void => setOpened(null);
+  const Opened = opened === null ? null : DIALOGS[opened];
   return {
     email: person.Email,
     entries: [
       { name: 'Sessions…', label: 'Sessions', run: () => setOpened('sessions') },
       { name: 'Change password…', label: 'Change password', run: () => setOpened('password') },
+      { name: 'Second factor…', label: 'Second factor', run: () => setOpened('secondFactor') },
       { name: 'Sign out', run: () => leaving.mutate() },
     ],
-    dialogs: opened !== null && (
+    dialogs: Opened !== null && (
       <Suspense>
-        {opened === 'sessions' ? <SessionsDialog onClose={close} /> : <PasswordDialog onClose={close} />}
+        <Opened onClose={close} />
       </Suspense>
     ),
   };

@@ -16,6 +16,7 @@ import type { WebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import type { Access } from '../../policy/access/access.ts';
 import type { People } from '../../policy/access/people.ts';
 import type { Refusals } from '../../policy/access/refusals.ts';
+import type { SecondFactors } from '../../policy/access/second-factor.ts';
 import type { Sessions } from '../../policy/access/sessions.ts';
 import type { SmtpCredentials } from '../../policy/access/smtp-credentials.ts';
 import type { DomainCheck } from '../../policy/domains/doctor/check.ts';
@@ -39,6 +40,7 @@ export interface HttpDeps {
   /** People who sign in to the dashboard. */
   people: People;
   sessions: Sessions;
+  secondFactors: SecondFactors;
   /** Who the dashboard acts as without a session; left out: somebody has to sign in. */
   ownPage?(): Promise<Caller>;
   /** Gets every refused request. */

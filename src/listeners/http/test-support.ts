@@ -14,6 +14,7 @@ import { createAccess, type MintRequest } from '../../policy/access/access.ts';
 import { createHashTurns, createPasswords } from '../../policy/access/password-hash.ts';
 import { createPeople } from '../../policy/access/people.ts';
 import { createRefusals } from '../../policy/access/refusals.ts';
+import { createSecondFactors } from '../../policy/access/second-factor.ts';
 import { createSessions, withSessions } from '../../policy/access/sessions.ts';
 import { createSmtpCredentials } from '../../policy/access/smtp-credentials.ts';
 import type { HttpDeps, HttpOptions } from './deps.ts';
@@ -119,7 +120,8 @@ export async function startListener(
   const shared = { store: parts.store, clock, random, log: quietLog };
   // The cheapest cost: no test depends on it.
   const passwords = createPasswords({ random, hashTurns: createHashTurns() }, { log2: 4, r: 1, p: 1 });
-  const sessions = createSessions({ ...shared, passwords });
+  const secondFactors = createSecondFactors({ ...shared, sealer: testSealer });
+  const sessions = createSessions({ ...shared, passwords, secondFactors });
   const people = createPeople({ ...shared, passwords, sessions });
   const instanceId = '0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b';
   const own = createAccess({ ...shared, sealer: testSealer, instanceId });
@@ -130,6 +132,7 @@ export async function startListener(
     access,
     people,
     sessions,
+    secondFactors,
     smtpCredentials: createSmtpCredentials(shared),
     submission: () => [],
     fingerprintKey: testSealer.deriveKey('fingerprints'),

@@ -117,6 +117,7 @@ export const SMTP_ERRORS: { readonly [Name in ErrorName]: readonly [code: number
   'template-variable-missing': CONTENT,
   'template-limit': [550, '5.3.0'],
   'sign-in-failed': LOGIN,
+  'code-required': LOGIN,
   'session-ended': LOGIN,
   'session-required': POLICY,
   'origin-not-allowed': POLICY,
@@ -124,6 +125,7 @@ export const SMTP_ERRORS: { readonly [Name in ErrorName]: readonly [code: number
   'person-limit': SYNTAX,
   'password-refused': SYNTAX,
   'password-wrong': SYNTAX,
+  'code-wrong': SYNTAX,
   'key-not-published': [550, '5.3.0'],
 };
 

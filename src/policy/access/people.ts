@@ -6,9 +6,10 @@ import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
-import type { MemberPreset, Person, Role, Standing } from '../../model/person.ts';
+import type { MemberPreset, Person, Role, SecondFactor, Standing } from '../../model/person.ts';
 import type { Store } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
+import type { PersonChange } from '../../store/topics/people.ts';
 import type { Passwords } from './password-hash.ts';
 import { emailOf, MAX_PASSWORD_CHARS, type Sessions } from './sessions.ts';
 
@@ -41,6 +42,10 @@ export interface People {
    * session has ended or somebody set a password since `person` was read.
    */
   changePassword(person: Person, password: string, session: string): Promise<void>;
+  /** One's own, on (null: off), in a session that stays; all others end. Throws AppError `session-ended` as `changePassword`. */
+  changeSecondFactor(person: Person, factor: SecondFactor | null, session: string): Promise<void>;
+  /** Switches it off and ends all sessions of the person. null where there is none of that id. */
+  resetSecondFactor(id: string): Promise<Person | null>;
   /** false where there is none of that id. */
   remove(id: string): Promise<boolean>;
 }
@@ -73,6 +78,7 @@ export function createPeople(deps: {
         createdAt: clock.now(),
         lastSignInAt: null,
         disabledAt: null,
+        secondFactor: null,
       };
       const added = await store.addPerson({
         person,
@@ -108,13 +114,18 @@ export function createPeople(deps: {
     },
 
     async changePassword(person, password, session) {
-      const { id, email } = person;
+      const { email } = person;
       checkPassword(password, email, '/NewPassword');
       const passwordHash = await passwords.hash(password, email);
-      const only = { passwordHash: person.passwordHash };
-      const after = await store.updatePerson({ id, change: { passwordHash }, keepSession: session, only });
+      await changeOwn(person, { passwordHash }, session);
+    },
+
+    changeSecondFactor: (person, secondFactor, session) => changeOwn(person, { secondFactor }, session),
+
+    async resetSecondFactor(id) {
+      const after = await store.updatePerson({ id, change: { secondFactor: null }, keepSession: null });
       sessions.forget();
-      if (after === null) throw new AppError('session-ended');
+      return after;
     },
 
     async remove(id) {
@@ -123,6 +134,13 @@ export function createPeople(deps: {
       return removed;
     },
   };
+
+  async function changeOwn(person: Person, change: PersonChange, session: string): Promise<void> {
+    const only = { passwordHash: person.passwordHash };
+    const after = await store.updatePerson({ id: person.id, change, keepSession: session, only });
+    sessions.forget();
+    if (after === null) throw new AppError('session-ended');
+  }
 }
 
 /** What the wish makes of the rights before. Throws AppError `invalid-parameter`. */

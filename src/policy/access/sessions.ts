@@ -12,7 +12,13 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import { parseAddress } from '../../mail/address.ts';
-import { type Person, type PersonSession, SESSION_IDLE_MS, scopesOf } from '../../model/person.ts';
+import {
+  type Person,
+  type PersonSession,
+  SESSION_IDLE_MS,
+  type SecondProof,
+  scopesOf,
+} from '../../model/person.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Store } from '../../store/store.ts';
 import type { SessionOf } from '../../store/topics/people.ts';
@@ -20,6 +26,7 @@ import type { Access } from './access.ts';
 import { addressKey, createFailedLogins } from './failed-logins.ts';
 import type { Passwords } from './password-hash.ts';
 import { createRecentReads } from './recent-reads.ts';
+import type { SecondFactors } from './second-factor.ts';
 
 export const LIFETIME_MS = 7 * 86_400_000;
 export const MAX_SESSIONS = 20;
@@ -30,9 +37,13 @@ const SECRET_BYTES = 32;
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 const MAX_USER_AGENT_CHARS = 200;
 
+type Failure = 'sign-in-failed' | 'password-wrong' | 'code-wrong';
+
 export interface SignIn {
   email: string;
   password: string;
+  /** Of the second factor. */
+  code: string | null;
   ip: string;
   userAgent: string;
   /** What the browser's cookie held: that session ends. */
@@ -42,11 +53,13 @@ export interface SignIn {
 export interface Sessions {
   /**
    * Begins a session with a new secret. Throws AppError `sign-in-failed`, `rate-limited` after too many failures of one address
-   * or for one account, `unavailable` where too many wait; rejects with StoreUnavailable.
+   * or for one account, with the right password of a person with a second factor `code-required` or `code-wrong`, `unavailable` where too many wait; rejects with StoreUnavailable.
    */
   signIn(given: SignIn): Promise<SessionOf & { secret: string; caller: Caller }>;
   /** Counts and throws as `signIn` does, but AppError `password-wrong` for a wrong one: the session has not ended. */
   checkPassword(person: Person, password: string, ip: string): Promise<void>;
+  /** Counts and throws as `signIn` does, for a person with a second factor. */
+  checkCode(person: Person, code: string, ip: string): void;
   /** The caller behind a cookie's text; null where there is no such session, or it has ended. */
   authenticate(secret: string, ip: string): Promise<Caller | null>;
   /** The same caller as it stands now; null where its session has ended. */
@@ -63,13 +76,18 @@ export function createSessions(deps: {
   random: Random;
   log: Logger;
   passwords: Passwords;
+  secondFactors: Pick<SecondFactors, 'proofOf'>;
 }): Sessions {
-  const { store, clock, random, log, passwords } = deps;
+  const { store, clock, random, log, passwords, secondFactors } = deps;
   const ofAddress = createFailedLogins(clock, {
     ...{ perWindow: 10, windowMs: 60_000, pauseMs: 300_000, maxAddresses: 10_000 },
   });
   const ofAccount = createFailedLogins(clock, {
     ...{ perWindow: 10, windowMs: 900_000, pauseMs: 900_000, maxAddresses: 10_000 },
+  });
+  /** Whoever guesses codes has the password: few guesses, from wherever they come. */
+  const ofCodes = createFailedLogins(clock, {
+    ...{ perWindow: 5, windowMs: 3_600_000, pauseMs: 3_600_000, maxAddresses: 10_000 },
   });
   /** Accounts with addresses from which they signed in: somebody else's guesses do not keep those out. */
   const known = new BoundedMap<string, true>(10_000);
@@ -86,6 +104,7 @@ export function createSessions(deps: {
       await prove(email, given.password, active?.passwordHash ?? null, ip, 'sign-in-failed');
       // `prove` throws where there is nobody.
       if (active === null) throw new AppError('sign-in-failed');
+      const proof = proofOf(active, given.code, ip);
       const secret = Buffer.from(random.bytes(SECRET_BYTES)).toString('base64url');
       const now = clock.now();
       const session: PersonSession = {
@@ -101,6 +120,7 @@ export function createSessions(deps: {
       const isAdded = await store.addSession({
         session,
         passwordHash: active.passwordHash,
+        proof,
         replaces: given.replaces === null ? null : hashOf(given.replaces),
         maxPerPerson: MAX_SESSIONS,
       });
@@ -115,6 +135,10 @@ export function createSessions(deps: {
     async checkPassword(person, password, ip) {
       refusePaused(person.email, ip);
       await prove(person.email, password, person.passwordHash, ip, 'password-wrong');
+    },
+
+    checkCode(person, code, ip) {
+      proofOf(person, code, ip);
     },
 
     async authenticate(secret, ip) {
@@ -170,18 +194,37 @@ export function createSessions(deps: {
     password: string,
     stored: string | null,
     ip: string,
-    failure: 'sign-in-failed' | 'password-wrong',
+    failure: Failure,
   ): Promise<void> {
     const fits = password.length <= MAX_PASSWORD_CHARS;
     const isRight = await passwords.isRight(fits ? password : '', fits ? stored : null, addressKey(ip));
-    if (isRight) return;
+    if (!isRight) throw failureOf(email, ip, failure);
+  }
+
+  /** null where the person has no second factor. Throws AppError `code-required`, `code-wrong`, `rate-limited`. */
+  function proofOf({ id, email, secondFactor }: Person, code: string | null, ip: string): SecondProof | null {
+    if (secondFactor === null) return null;
+    if (code === null) throw new AppError('code-required');
+    const seconds = ofCodes.pausedFor(accountKey(id));
+    if (seconds !== null) throw tooManyFailures(seconds);
+    const proof = secondFactors.proofOf(secondFactor, code);
+    if (proof === null) {
+      ofCodes.record(accountKey(id));
+      throw failureOf(email, ip, 'code-wrong');
+    }
+    if ('recoveryHash' in proof) log.warn({ person: id, ip }, 'a recovery code was used');
+    return proof;
+  }
+
+  /** Counts a failure; what to answer to it. */
+  function failureOf(email: string, ip: string, failure: Failure): AppError {
     ofAccount.record(accountKey(email));
     const verdict = ofAddress.record(ip);
     log.info({ ip }, 'signing in failed');
-    if (verdict.kind === 'counted') throw new AppError(failure);
+    if (verdict.kind === 'counted') return new AppError(failure);
     if (verdict.justNow)
       log.warn({ ip, pauseSeconds: verdict.retryAfterSeconds }, 'too many failed sign-ins');
-    throw tooManyFailures(verdict.retryAfterSeconds);
+    return tooManyFailures(verdict.retryAfterSeconds);
   }
 }
 

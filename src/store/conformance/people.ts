@@ -1,6 +1,6 @@
 /** Conformance: people who sign in, and their sessions. */
 import { describe, expect, it } from 'vitest';
-import type { Person, PersonSession } from '../../model/person.ts';
+import type { Person, PersonSession, SecondProof } from '../../model/person.ts';
 import { HOUR, newId, type Suite, T0 } from './fixtures.ts';
 
 /** A member for example.com. */
@@ -16,6 +16,7 @@ export function person(more: Partial<Person> = {}): Person {
     createdAt: T0,
     lastSignInAt: null,
     disabledAt: null,
+    secondFactor: null,
     ...more,
   };
 }
@@ -38,8 +39,13 @@ function session(personId: string, more: Partial<PersonSession> = {}): PersonSes
 /** Tests of the operations of people and their sessions. */
 export function describePeople(suite: Suite): void {
   const add = (one: Person, maxPeople = 100) => suite.store().addPerson({ person: one, maxPeople });
-  const begin = (one: PersonSession, replaces: Uint8Array | null = null, maxPerPerson = 10) =>
-    suite.store().addSession({ session: one, passwordHash: '$scrypt$first', replaces, maxPerPerson });
+  const begin = (
+    one: PersonSession,
+    replaces: Uint8Array | null = null,
+    maxPerPerson = 10,
+    proof: SecondProof | null = null,
+  ) =>
+    suite.store().addSession({ session: one, passwordHash: '$scrypt$first', proof, replaces, maxPerPerson });
   const idsOf = async (personId: string) =>
     (await suite.store().listSessions({ personId, limit: 100 })).map(({ id }) => id);
 
@@ -132,6 +138,26 @@ export function describePeople(suite: Suite): void {
       const changed = person({ passwordHash: '$scrypt$second' });
       for (const one of [off, changed]) await add(one);
       for (const id of [off.id, changed.id, newId()]) expect(await begin(session(id))).toBe(false);
+    });
+
+    it('begin with what the second factor asks for, each proof once', async () => {
+      const secondFactor = { secretSealed: 'sealed', lastStep: 7, recoveryHashes: ['a', 'b'] };
+      const one = person({ secondFactor });
+      const plain = person();
+      for (const each of [one, plain]) await add(each);
+      const withProof = (proof: SecondProof | null, { id } = one) => begin(session(id), null, 10, proof);
+      expect(await withProof({ step: 8 }, plain)).toBe(false);
+      for (const proof of [null, { step: 7 }, { recoveryHash: 'c' }])
+        expect(await withProof(proof)).toBe(false);
+      expect(await withProof({ step: 8 })).toBe(true);
+      expect(await withProof({ step: 8 })).toBe(false);
+      expect(await withProof({ recoveryHash: 'a' })).toBe(true);
+      expect(await withProof({ recoveryHash: 'a' })).toBe(false);
+      const left = { secretSealed: 'sealed', lastStep: 8, recoveryHashes: ['b'] };
+      expect((await suite.store().getPerson(one))?.secondFactor).toEqual(left);
+      const off = { id: one.id, change: { secondFactor: null }, keepSession: null };
+      expect((await suite.store().updatePerson(off))?.secondFactor).toBeNull();
+      expect(await withProof(null)).toBe(true);
     });
 
     it('take the place of the one before, and of the oldest where there are many', async () => {

@@ -2,7 +2,7 @@
  * People who sign in, and their sessions. An address is one person's; a session is found by the hash of its secret. What
  * changes a person's rights or password ends the sessions in the same transaction.
  */
-import type { Person, PersonSession } from '../../model/person.ts';
+import type { Person, PersonSession, SecondFactor, SecondProof } from '../../model/person.ts';
 import type { Connection } from './engine/connection.ts';
 import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
@@ -18,6 +18,7 @@ const PERSON = record<Person>({
   createdAt: 'plain',
   lastSignInAt: 'plain',
   disabledAt: 'plain',
+  secondFactor: 'json',
 });
 
 const SESSION = record<PersonSession>({
@@ -62,7 +63,7 @@ export const updatePerson = write('updatePerson', 'by key', { synced: true }, ({
   }
   const after: Person = { ...before, ...change, id };
   const columns = PERSON.row(after);
-  const names = ['role', 'domains', 'preset', 'password_hash', 'disabled_at'] as const;
+  const names = ['role', 'domains', 'preset', 'password_hash', 'disabled_at', 'second_factor'] as const;
   db.run(
     `UPDATE person SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE id = ?`,
     ...names.map((name) => columns[name] ?? null),
@@ -78,11 +79,13 @@ export const removePerson = write('removePerson', 'by key', { synced: true }, ({
 });
 
 export const addSession = write('addSession', 'by key', { synced: true }, ({ db }, params) => {
-  const { session, passwordHash, replaces, maxPerPerson } = params;
+  const { session, passwordHash, proof, replaces, maxPerPerson } = params;
   const { personId } = session;
   if (getSession(db, { id: session.id }) !== null) return true;
   const person = getPerson(db, { id: personId });
   if (person === null || person.disabledAt !== null || person.passwordHash !== passwordHash) return false;
+  const secondFactor = afterUse(person.secondFactor, proof);
+  if (secondFactor === undefined) return false;
   if (replaces !== null) db.run('DELETE FROM person_session WHERE secret_hash = ?', replaces);
   db.run(
     `DELETE FROM person_session WHERE id IN
@@ -91,7 +94,9 @@ export const addSession = write('addSession', 'by key', { synced: true }, ({ db 
     maxPerPerson - 1,
   );
   db.insert('person_session', SESSION.row(session));
-  db.run('UPDATE person SET last_sign_in_at = ? WHERE id = ?', session.createdAt, personId);
+  const { second_factor: left = null } = PERSON.row({ ...person, secondFactor });
+  const sql = 'UPDATE person SET last_sign_in_at = ?, second_factor = ? WHERE id = ?';
+  db.run(sql, session.createdAt, left, personId);
   return true;
 });
 
@@ -123,6 +128,14 @@ export const purgeSessions = write('purgeSessions', 'as asked', { portion: true 
   const unused = drop(db, 'last_used_at < ?', unusedSince, limit);
   return unused + drop(db, 'ends_at <= ?', now, limit - unused);
 });
+
+/** What is left of a second factor; undefined where `proof` proves nothing (any more). */
+function afterUse(factor: SecondFactor | null, proof: SecondProof | null): SecondFactor | null | undefined {
+  if (factor === null || proof === null) return factor === null && proof === null ? null : undefined;
+  if ('step' in proof) return proof.step > factor.lastStep ? { ...factor, lastStep: proof.step } : undefined;
+  const recoveryHashes = factor.recoveryHashes.filter((one) => one !== proof.recoveryHash);
+  return recoveryHashes.length < factor.recoveryHashes.length ? { ...factor, recoveryHashes } : undefined;
+}
 
 function drop(db: Connection, condition: string, value: number, limit: number): number {
   const sql = `SELECT rowid FROM person_session WHERE ${condition} LIMIT ?`;

@@ -1,11 +1,12 @@
 /** People who sign in, and their sessions. Part of the Store (`../store.ts` says what all its operations promise). */
-import type { Person, PersonSession, Standing } from '../../model/person.ts';
+import type { Person, PersonSession, SecondFactor, SecondProof, Standing } from '../../model/person.ts';
 import type { IdempotencyEntry } from './acceptance.ts';
 
 /** What may change of a person; what is left out stays. */
 export interface PersonChange extends Partial<Standing> {
   passwordHash?: string;
   disabledAt?: number | null;
+  secondFactor?: SecondFactor | null;
 }
 
 /** A session with whom it is of. */
@@ -39,12 +40,13 @@ export interface PeopleStore {
   removePerson(params: { id: string }): Promise<boolean>;
   /**
    * Begins a session and notes when the person signed in. The session that `replaces` names by its secret's hash ends, and
-   * of more than `maxPerPerson` those that began first. false where the person is gone or disabled, or the password is no longer
-   * `passwordHash`.
+   * of more than `maxPerPerson` those that began first. `proof` is used up; null for a person without a second factor. false
+   * where the person is gone or disabled, the password is no longer `passwordHash`, or `proof` was used before.
    */
   addSession(params: {
     session: PersonSession;
     passwordHash: string;
+    proof: SecondProof | null;
     replaces: Uint8Array | null;
     maxPerPerson: number;
   }): Promise<boolean>;

@@ -1,7 +1,7 @@
 /** The page to sign in, at every address while nobody is signed in; afterwards that address shows what it names. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { forgetAnswers, SESSION, signIn } from '../../api/session.ts';
+import { forgetAnswers, isCodeRequired, SESSION, signIn } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, FormError } from '../../components/field.tsx';
 import { Mark } from '../../shell/mark.tsx';
@@ -10,13 +10,18 @@ export default function SignInPage() {
   const queries = useQueryClient();
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
+  /** null = no code is asked for. */
+  const [code, setCode] = useState<string | null>(null);
   const signing = useMutation({
-    mutationFn: () => signIn(email, password),
+    mutationFn: () => signIn(email, password, code ?? undefined),
     onSuccess: (session) => {
       forgetAnswers(queries);
       queries.setQueryData(SESSION.queryKey, session);
     },
-    onError: () => setPassword(''),
+    onError: (error) => {
+      if (isCodeRequired(error) || code !== null) setCode('');
+      else setPassword('');
+    },
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -29,7 +34,7 @@ export default function SignInPage() {
           <Mark />
           <h1 className="font-semibold text-lg">Sign in to postrider</h1>
         </div>
-        <FormError error={signing.error} />
+        <FormError error={isCodeRequired(signing.error) ? null : signing.error} />
         <Field
           label="Email address"
           type="email"
@@ -38,7 +43,10 @@ export default function SignInPage() {
           required
           autoFocus
           value={email}
-          onChange={(event) => setEmail(event.target.value)}
+          onChange={(event) => {
+            setEmail(event.target.value);
+            setCode(null);
+          }}
         />
         <Field
           label="Password"
@@ -49,6 +57,18 @@ export default function SignInPage() {
           value={password}
           onChange={(event) => setPassword(event.target.value)}
         />
+        {code !== null && (
+          <Field
+            label="Code"
+            name="code"
+            autoComplete="one-time-code"
+            hint="Of your authenticator app, or a recovery code"
+            required
+            autoFocus
+            value={code}
+            onChange={(event) => setCode(event.target.value)}
+          />
+        )}
         <Button type="submit" look="main" disabled={signing.isPending} className="justify-center">
           {signing.isPending ? 'Signing in…' : 'Sign in'}
         </Button>

@@ -29,6 +29,7 @@ const personAnswer = z
     CreatedAt: time,
     LastSignInAt: time.nullable(),
     DisabledAt: time.nullable().describe('null = may sign in'),
+    SecondFactor: z.boolean().describe('Signing in asks for a code, too'),
   })
   .meta({ id: 'Person' });
 
@@ -180,15 +181,25 @@ export function peopleOperations(deps: {
       errors: ['password-refused'],
       handle: async ({ caller, params, query, body }) => {
         requireNoLimits(caller);
-        // Whoever finds an open session must not be able to keep the account.
-        if (caller.session !== undefined && caller.tokenId === params.id) {
-          throw new AppError('invalid-parameter', {
-            message: 'This is your own password: change it with PUT /session/password',
-          });
-        }
+        refuseOwn(caller, params.id, 'password: change it with PUT /session/password');
         const person = found(await people.setPassword(params.id, body.Password));
         if (query.Children === true) await endMadeBy(params.id);
         return person;
+      },
+    }),
+    operation({
+      id: 'resetTotp',
+      method: 'DELETE',
+      path: '/people/:id/totp',
+      scope: 'admin',
+      summary: 'Reset the second factor of a person',
+      description:
+        'The person, whose sessions all end and who signs in with the password alone, for whoever lost the app and the recovery codes. One’s own is switched off with `POST /session/totp/off`',
+      answer: personAnswer,
+      handle: async ({ caller, params }) => {
+        requireNoLimits(caller);
+        refuseOwn(caller, params.id, 'second factor: switch it off with POST /session/totp/off');
+        return found(await people.resetSecondFactor(params.id));
       },
     }),
     operation({
@@ -222,6 +233,12 @@ export function peopleOperations(deps: {
   }
 }
 
+/** Whoever finds an open session must not be able to keep the account. Throws AppError `invalid-parameter`. */
+function refuseOwn(caller: Caller, id: string, what: string): void {
+  if (caller.session === undefined || caller.tokenId !== id) return;
+  throw new AppError('invalid-parameter', { message: `This is your own ${what}` });
+}
+
 /** A person's sessions have none of a token's limits: a limited token could rid itself of them. Throws AppError `scope-missing`. */
 function requireNoLimits(caller: Caller): void {
   const { expiresAt, ipAllowList } = caller.bounds ?? NO_BOUNDS;
@@ -248,5 +265,6 @@ function toAnswer(person: Person): PersonAnswer {
     CreatedAt: isoTime(person.createdAt),
     LastSignInAt: isoTimeOrNull(person.lastSignInAt),
     DisabledAt: isoTimeOrNull(person.disabledAt),
+    SecondFactor: person.secondFactor !== null,
   };
 }

@@ -3,6 +3,7 @@
  * guessing is slowed down.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { base32, hotp, totpStep } from '../../../lib/totp.ts';
 import { createManualClock } from '../../../store/sqlite/test-support.ts';
 import { type Reply, send } from '../test-support.ts';
 import { codesOf, openWorld, type World } from '../test-world.ts';
@@ -265,6 +266,100 @@ describe('a session', () => {
     }
     const me = await world.call('GET', '/session', { token: world.tokens.admin });
     expect(me.json()).toMatchObject({ Person: null, SessionID: null, Domains: ['*'] });
+  });
+});
+
+describe('a second factor', () => {
+  const SECRET = new Uint8Array(20).fill(5);
+  const code = (by = 0) => hotp(SECRET, totpStep(clock.now()) + by);
+  const withCode = (Code?: string, Password = PASSWORD) =>
+    ask('POST', '/session', { body: { Email: ADA, Password, ...(Code === undefined ? {} : { Code }) } });
+  const on = (cookie: string, body: object = {}) => {
+    const right = { Password: PASSWORD, Secret: base32(SECRET), Code: code() };
+    return ask('PUT', '/session/totp', { cookie, body: { ...right, ...body } });
+  };
+
+  async function switchedOn(): Promise<{ cookie: string; recoveryCodes: string[] }> {
+    await add();
+    const cookie = await cookieOf();
+    const reply = await on(cookie);
+    expect(reply.status, reply.text).toBe(200);
+    return { cookie, recoveryCodes: reply.json().RecoveryCodes as string[] };
+  }
+
+  it('is on after the password and a right code, and ends the other sessions', async () => {
+    await add();
+    const [cookie, other] = [await cookieOf(), await cookieOf()];
+    const made = (await ask('POST', '/session/totp', { cookie })).json();
+    expect(made.Secret).toMatch(/^[A-Z2-7]{32}$/);
+    expect(made.URI).toBe(
+      `otpauth://totp/postrider:ada%40example.com?secret=${made.Secret}&issuer=postrider`,
+    );
+    expect(codesOf(await on(cookie, { Password: 'wrong' }))).toEqual([2208]);
+    expect(codesOf(await on(cookie, { Code: code(2) }))).toEqual([2210]);
+    expect(codesOf(await on(cookie, { Secret: 'ABC' }))).toEqual([2210]);
+    expect(await statusOf(other)).toBe(200);
+    const reply = await on(cookie);
+    expect(new Set(reply.json().RecoveryCodes as string[]).size).toBe(10);
+    expect([await statusOf(cookie), await statusOf(other)]).toEqual([200, 401]);
+    expect((await ask('GET', '/session', { cookie })).json()).toMatchObject({
+      Person: { SecondFactor: true },
+    });
+    expect(codesOf(await on(cookie))).toEqual([422]);
+    const stored = JSON.stringify(await world.store.getPerson({ email: ADA }));
+    for (const text of reply.json().RecoveryCodes as string[]) expect(stored).not.toContain(text);
+  });
+
+  it('is asked for after the right password only, and each code counts once', async () => {
+    await switchedOn();
+    expect(codesOf(await withCode())).toEqual([2209]);
+    for (const given of [undefined, code(1)]) expect(codesOf(await withCode(given, 'wrong'))).toEqual([2201]);
+    // The code that switched it on.
+    expect(codesOf(await withCode(code()))).toEqual([2210]);
+    clock.advance(MINUTE);
+    expect((await withCode(code())).status).toBe(200);
+    expect(codesOf(await withCode(code()))).toEqual([2210]);
+    const both = await Promise.all([withCode(code(1)), withCode(code(1))]);
+    expect(both.map(({ status }) => status === 200).sort()).toEqual([false, true]);
+  });
+
+  it('can be a recovery code, each once, also without the dashes', async () => {
+    const { recoveryCodes } = await switchedOn();
+    const [first = '', second = ''] = recoveryCodes;
+    expect(first).toMatch(/^([A-Z2-7]{4}-){3}[A-Z2-7]{4}$/);
+    expect((await withCode(first)).status).toBe(200);
+    expect(codesOf(await withCode(first))).toEqual([2210]);
+    expect((await withCode(second.replaceAll('-', '').toLowerCase())).status).toBe(200);
+  });
+
+  it('is guessed five times an hour at most, from wherever', async () => {
+    await switchedOn();
+    for (let i = 0; i < 5; i += 1) expect(codesOf(await withCode('000000'))).toEqual([2210]);
+    await withCode('000000');
+    clock.advance(16 * MINUTE);
+    const paused = await withCode(code());
+    expect([paused.status, codesOf(paused)]).toEqual([429, [429]]);
+    clock.advance(45 * MINUTE);
+    expect((await withCode(code())).status).toBe(200);
+  });
+
+  it('goes by the password and a code, or by an operator, who cannot reset the own one', async () => {
+    const { cookie } = await switchedOn();
+    clock.advance(MINUTE);
+    const off = (Password: string, Code: string) =>
+      ask('POST', '/session/totp/off', { cookie, body: { Password, Code } });
+    expect(codesOf(await off('wrong', code()))).toEqual([2208]);
+    expect(codesOf(await off(PASSWORD, '000000'))).toEqual([2210]);
+    const { id } = (await world.store.getPerson({ email: ADA })) ?? { id: '' };
+    expect((await ask('DELETE', `/people/${id}/totp`, { cookie })).status).toBe(422);
+    expect((await off(PASSWORD, code())).status).toBe(200);
+    expect((await on(cookie)).status).toBe(200);
+    await add('bob@example.com');
+    const bob = await cookieOf('bob@example.com');
+    const reset = await ask('DELETE', `/people/${id}/totp`, { cookie: bob });
+    expect(reset.json()).toMatchObject({ Email: ADA, SecondFactor: false });
+    expect(await statusOf(cookie)).toBe(401);
+    expect((await signIn()).status).toBe(200);
   });
 });
 

@@ -4,10 +4,12 @@
  * signs in comes from the dashboard of this server, as every changing request of a session does (server.ts sees to it).
  */
 import { z } from 'zod';
+import { AppError } from '../../../lib/errors.ts';
 import type { Person } from '../../../model/person.ts';
 import { ROLES } from '../../../model/person.ts';
 import type { Caller } from '../../../model/submission.ts';
 import type { People } from '../../../policy/access/people.ts';
+import type { SecondFactors } from '../../../policy/access/second-factor.ts';
 import { sessionCookie, sessionSecret } from '../../../policy/access/session-page.ts';
 import { LIFETIME_MS, MAX_SESSIONS, type Sessions } from '../../../policy/access/sessions.ts';
 import type { Store } from '../../../store/store.ts';
@@ -18,7 +20,7 @@ import { type ApiRoute, isoTime, refuse } from '../route.ts';
 const sessionAnswer = z
   .object({
     Person: z
-      .object({ PersonID: z.string(), Email: z.string(), Role: z.enum(ROLES) })
+      .object({ PersonID: z.string(), Email: z.string(), Role: z.enum(ROLES), SecondFactor: z.boolean() })
       .nullable()
       .describe('null: the request came with a token'),
     SessionID: z.string().nullable(),
@@ -41,14 +43,24 @@ const openSession = z
 
 export type SessionAnswer = Answer<typeof sessionAnswer>;
 
+const CODE = z.string({ error: 'a code is required' }).max(40);
 const SIGN_IN = z.object({
   Email: z.string({ error: 'an address is required' }).max(320),
   Password: z.string({ error: 'a password is required' }).max(1_024),
+  Code: CODE.optional().describe(
+    'Of the authenticator app, or a recovery code; where the person has a second factor',
+  ),
 });
 const NEW_PASSWORD = z.object({
   Password: z.string({ error: 'the current password is required' }).max(1_024),
   NewPassword: z.string({ error: 'a new password is required' }).max(1_024),
 });
+const TOTP_ON = z.object({
+  Password: z.string({ error: 'the current password is required' }).max(1_024),
+  Secret: z.string({ error: 'a secret is required' }).max(100).describe('As POST /session/totp made it'),
+  Code: CODE.describe('What the app shows for it'),
+});
+const TOTP_OFF = TOTP_ON.omit({ Secret: true }).extend({ Code: CODE });
 const MAX_SHOWN_DOMAINS = 100;
 const COOKIE_SECONDS = LIFETIME_MS / 1000;
 
@@ -56,9 +68,10 @@ const COOKIE_SECONDS = LIFETIME_MS / 1000;
 export function sessionOperations(deps: {
   store: Pick<Store, 'getPerson' | 'listSessions'>;
   sessions: Sessions;
-  people: Pick<People, 'changePassword'>;
+  people: Pick<People, 'changePassword' | 'changeSecondFactor'>;
+  secondFactors: Pick<SecondFactors, 'newSecret' | 'begin'>;
 }): readonly ApiRoute[] {
-  const { store, sessions, people } = deps;
+  const { store, sessions, people, secondFactors } = deps;
   return [
     operation({
       id: 'signIn',
@@ -69,15 +82,16 @@ export function sessionOperations(deps: {
       open: true,
       summary: 'Sign in',
       description:
-        '`{Email, Password}`: sets a session cookie and ends the session that the browser had before. Only from the dashboard of this server; programs use tokens',
+        '`{Email, Password, Code?}`: sets a session cookie and ends the session that the browser had before. Only from the dashboard of this server; programs use tokens',
       body: { schema: SIGN_IN, example: { Email: 'ada@example.com', Password: 'correct horse battery' } },
       answer: sessionAnswer,
       headers: { 'Set-Cookie': 'The session' },
-      errors: ['sign-in-failed'],
+      errors: ['sign-in-failed', 'code-required', 'code-wrong'],
       handle: async ({ body, request }) => {
         const { secret, person, caller } = await sessions.signIn({
           email: body.Email,
           password: body.Password,
+          code: body.Code ?? null,
           ip: request.ip,
           userAgent: request.header('user-agent') ?? '',
           replaces: sessionSecret(request),
@@ -135,6 +149,82 @@ export function sessionOperations(deps: {
         const person = await personOf(caller);
         await sessions.checkPassword(person, body.Password, request.ip);
         await people.changePassword(person, body.NewPassword, id);
+        return {};
+      },
+    }),
+    operation({
+      id: 'makeTotpSecret',
+      method: 'POST',
+      path: '/session/totp',
+      scope: null,
+      limitedTokens: true,
+      summary: 'Make a secret for an authenticator app',
+      description: '`{Secret, URI}`: for the app; nothing is stored before `PUT /session/totp`',
+      answer: z
+        .object({
+          Secret: z.string().describe('Base32'),
+          URI: z.string().describe('`otpauth:`, for a QR code'),
+        })
+        .meta({ id: 'TotpSecret' }),
+      errors: ['session-required'],
+      handle: async ({ caller }) => {
+        sessionOf(caller);
+        const { secret, uri } = secondFactors.newSecret((await personOf(caller)).email);
+        return { Secret: secret, URI: uri };
+      },
+    }),
+    operation({
+      id: 'switchOnTotp',
+      method: 'PUT',
+      path: '/session/totp',
+      scope: null,
+      limitedTokens: true,
+      summary: 'Switch on the second factor',
+      description:
+        '`{Password, Secret, Code}`: `{RecoveryCodes}`, which are shown only here and count once each. All other sessions of the person end. Refused where it is on',
+      body: {
+        schema: TOTP_ON,
+        example: {
+          Password: 'correct horse battery',
+          Secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
+          Code: '123456',
+        },
+      },
+      answer: z.object({ RecoveryCodes: z.array(z.string()) }).meta({ id: 'RecoveryCodes' }),
+      errors: ['session-required', 'password-wrong', 'code-wrong'],
+      handle: async ({ caller, body, request }) => {
+        const { id } = sessionOf(caller);
+        const person = await personOf(caller);
+        await sessions.checkPassword(person, body.Password, request.ip);
+        if (person.secondFactor !== null) {
+          throw new AppError('invalid-parameter', {
+            message: 'The second factor is on: switch it off first',
+          });
+        }
+        const begun = secondFactors.begin(body.Secret, body.Code);
+        if (begun === null) throw new AppError('code-wrong');
+        await people.changeSecondFactor(person, begun.factor, id);
+        return { RecoveryCodes: begun.recoveryCodes };
+      },
+    }),
+    operation({
+      id: 'switchOffTotp',
+      method: 'POST',
+      path: '/session/totp/off',
+      scope: null,
+      limitedTokens: true,
+      summary: 'Switch off the second factor',
+      description:
+        '`{Password, Code}`, a code of the app or a recovery code: `{}`. All other sessions of the person end',
+      body: { schema: TOTP_OFF, example: { Password: 'correct horse battery', Code: '123456' } },
+      answer: nothing,
+      errors: ['session-required', 'password-wrong', 'code-wrong'],
+      handle: async ({ caller, body, request }) => {
+        const { id } = sessionOf(caller);
+        const person = await personOf(caller);
+        await sessions.checkPassword(person, body.Password, request.ip);
+        sessions.checkCode(person, body.Code, request.ip);
+        await people.changeSecondFactor(person, null, id);
         return {};
       },
     }),
@@ -198,7 +288,15 @@ function sessionOf(caller: Caller): { id: string; personId: string } {
 
 function toAnswer(caller: Caller, person: Person | null): SessionAnswer {
   return {
-    Person: person === null ? null : { PersonID: person.id, Email: person.email, Role: person.role },
+    Person:
+      person === null
+        ? null
+        : {
+            PersonID: person.id,
+            Email: person.email,
+            Role: person.role,
+            SecondFactor: person.secondFactor !== null,
+          },
     SessionID: caller.session ?? null,
     Domains: caller.domains.slice(0, MAX_SHOWN_DOMAINS),
     Scopes: [...caller.scopes],

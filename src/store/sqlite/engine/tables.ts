@@ -175,7 +175,8 @@ export interface Tables {
     | 'preset'
     | 'created_at'
     | 'last_sign_in_at'
-    | 'disabled_at';
+    | 'disabled_at'
+    | 'second_factor';
   person_session:
     | 'id'
     | 'secret_hash'

@@ -1,0 +1,143 @@
+/** Switching one's second factor on, with a secret for an authenticator app, or off. Recovery codes are shown once. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { makeTotpSecret, SESSION, switchOffTotp, switchOnTotp } from '../../api/session.ts';
+import { Button } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/copy.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field, FormError } from '../../components/field.tsx';
+import { toast } from '../../components/toasts.tsx';
+
+export default function SecondFactorDialog({ onClose }: { onClose(): void }) {
+  const queries = useQueryClient();
+  const isOn = useQuery(SESSION).data?.Person?.SecondFactor === true;
+  const [recoveryCodes, setRecoveryCodes] = useState<readonly string[] | null>(null);
+  const changed = (): void => void queries.invalidateQueries({ queryKey: SESSION.queryKey });
+  return (
+    <Dialog title="Second factor" onClose={onClose}>
+      {recoveryCodes !== null ? (
+        <div className="grid gap-4">
+          <p>
+            The second factor is on, and your other sessions have ended. Keep these recovery codes: each signs
+            you in once when you have lost the app. They are not shown again.
+          </p>
+          <CodeBlock text={recoveryCodes.join('\n')} label="Copy the recovery codes" />
+          <Button look="main" className="justify-self-end" onClick={onClose}>
+            I have kept them
+          </Button>
+        </div>
+      ) : isOn ? (
+        <SwitchOff
+          onDone={() => {
+            changed();
+            toast({ text: 'The second factor is off; your other sessions have ended' });
+            onClose();
+          }}
+        />
+      ) : (
+        <SwitchOn
+          onDone={(codes) => {
+            setRecoveryCodes(codes);
+            changed();
+          }}
+        />
+      )}
+    </Dialog>
+  );
+}
+
+function SwitchOn({ onDone }: { onDone(recoveryCodes: readonly string[]): void }) {
+  const made = useQuery({
+    queryKey: ['totp-secret'],
+    queryFn: makeTotpSecret,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  });
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const switching = useMutation({
+    mutationFn: (secret: string) => switchOnTotp({ Password: password, Secret: secret, Code: code }),
+    onSuccess: ({ RecoveryCodes }) => onDone(RecoveryCodes),
+    onError: () => setCode(''),
+  });
+  if (made.data === undefined) return <FormError error={made.error} />;
+  const { Secret, URI } = made.data;
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    switching.mutate(Secret);
+  };
+  return (
+    <form onSubmit={submit} className="grid gap-4">
+      <p>
+        Signing in then asks for a code of an authenticator app, after the password. Enter this secret in the
+        app, or{' '}
+        <a href={URI} className="text-accent underline">
+          open it in an app on this device
+        </a>
+        .
+      </p>
+      <CodeBlock text={Secret.replaceAll(/(.{4})(?=.)/g, '$1 ')} label="Copy the secret" />
+      <FormError error={switching.error} />
+      <PasswordAndCode {...{ password, setPassword, code, setCode }} hint="What the app shows now" />
+      <Button type="submit" look="main" disabled={switching.isPending} className="justify-self-end">
+        Switch on
+      </Button>
+    </form>
+  );
+}
+
+function SwitchOff({ onDone }: { onDone(): void }) {
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const switching = useMutation({
+    mutationFn: () => switchOffTotp({ Password: password, Code: code }),
+    onSuccess: onDone,
+    onError: () => setCode(''),
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    switching.mutate();
+  };
+  return (
+    <form onSubmit={submit} className="grid gap-4">
+      <p>The second factor is on: signing in asks for a code. For another app, switch it off and on again.</p>
+      <FormError error={switching.error} />
+      <PasswordAndCode
+        {...{ password, setPassword, code, setCode }}
+        hint="Of your authenticator app, or a recovery code"
+      />
+      <Button type="submit" disabled={switching.isPending} className="justify-self-end">
+        Switch off
+      </Button>
+    </form>
+  );
+}
+
+function PasswordAndCode(props: {
+  password: string;
+  setPassword(text: string): void;
+  code: string;
+  setCode(text: string): void;
+  hint: string;
+}) {
+  return (
+    <>
+      <Field
+        label="Current password"
+        type="password"
+        autoComplete="current-password"
+        required
+        value={props.password}
+        onChange={(event) => props.setPassword(event.target.value)}
+      />
+      <Field
+        label="Code"
+        autoComplete="one-time-code"
+        hint={props.hint}
+        required
+        value={props.code}
+        onChange={(event) => props.setCode(event.target.value)}
+      />
+    </>
+  );
+}
