@@ -57,7 +57,10 @@ export const AREAS: readonly Area[] = [
   {
     name: 'cli',
     at: 'src/cli/',
-    may: ['server', 'backup', 'preflight', 'config', 'listeners/http', CLASSIFIER, 'policy/limits', ...BASE],
+    may: [
+      ...['server', 'backup', 'preflight', 'config', 'listeners/http', CLASSIFIER],
+      ...['policy/limits', 'policy/suppressions', ...BASE],
+    ],
   },
   {
     name: 'server',

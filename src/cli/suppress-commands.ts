@@ -1,18 +1,18 @@
 /** `suppress …`: the addresses that a sender domain does not send to; import and export as CSV. */
 import { createWriteStream } from 'node:fs';
 import { systemClock } from '../lib/clock.ts';
+import { csvLine } from '../lib/csv.ts';
 import type { SuppressionAnswer } from '../listeners/http/operations/suppressions.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import { SUPPRESSION_REASONS } from '../model/suppression.ts';
+import { FIELDS } from '../policy/suppressions/import-presets.ts';
 import { type Api, EXISTING } from './api-client.ts';
 import { numberFrom, oneOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
-import { csvLine } from './csv.ts';
 import { whyNot } from './files.ts';
 import { createProgress } from './progress.ts';
 import { addImport } from './suppress-import.ts';
 import { addedText, sendItems } from './suppress-items.ts';
-import { FIELDS } from './suppression-presets.ts';
 import { CommandError, printable, table, UsageError } from './terminal.ts';
 
 const REASONS = `one of ${SUPPRESSION_REASONS.join(', ')}`;

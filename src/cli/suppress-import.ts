@@ -8,14 +8,21 @@ import type { Command } from 'commander';
 import { systemClock } from '../lib/clock.ts';
 import type { SuppressionsAdded } from '../listeners/http/operations/suppressions.ts';
 import { SUPPRESSION_REASONS, type SuppressionReason } from '../model/suppression.ts';
+import {
+  type ImportPlan,
+  ImportProblem,
+  type ImportSheet,
+  planImport,
+  portionsOf,
+  readSheet,
+} from '../policy/suppressions/import-file.ts';
+import { FIELDS, type Field, PRESETS, plainName } from '../policy/suppressions/import-presets.ts';
 import { each, oneOf } from './arguments.ts';
 import { type CommandContext, example } from './command.ts';
 import { confirm, YES } from './confirm.ts';
 import { whyNot } from './files.ts';
 import { createProgress } from './progress.ts';
-import { addedText, portionsOf, sendItems } from './suppress-items.ts';
-import { type Plan, planImport, splitOnce } from './suppression-file.ts';
-import { PRESETS, plainName } from './suppression-presets.ts';
+import { addedText, sendItems } from './suppress-items.ts';
 import { CommandError, printable, UsageError } from './terminal.ts';
 
 const MAX_SHOWN = 10;
@@ -67,16 +74,22 @@ export function addImport(suppress: Command, context: () => CommandContext): voi
     )
     .action(async (file: string, options: Options) => {
       const ctx = context();
+      const sheet = sheetOf(await readInput(file, ctx.terminal.stdin));
       const plan = planImport(
-        await readInput(file, ctx.terminal.stdin),
+        sheet,
         {
           reason: options.reason,
           ...(options.preset === undefined ? {} : { preset: options.preset }),
-          columns: options.column ?? [],
+          columns: columnsOf(sheet, options.column ?? []),
           words: wordsOf(options.map ?? []),
         },
         systemClock.now(),
       );
+      if (plan.columns.Email === undefined) {
+        throw new UsageError(
+          `no column is known to hold addresses; name it with --column Email=…; the file has: ${sheet.names.join(', ')}`,
+        );
+      }
       if (options.dryRun === true) {
         ctx.print(planFacts(plan), planText(plan));
         return;
@@ -97,11 +110,11 @@ export function addImport(suppress: Command, context: () => CommandContext): voi
 }
 
 /** Something in the file was not understood, or its reason was guessed. */
-function isDoubtful(plan: Plan): boolean {
+function isDoubtful(plan: ImportPlan): boolean {
   return plan.unknownColumns.length > 0 || plan.unknownReasons.size > 0 || plan.guessedReason !== null;
 }
 
-function planFacts(plan: Plan) {
+function planFacts(plan: ImportPlan) {
   return {
     Addresses: plan.items.length,
     Preset: plan.preset,
@@ -114,7 +127,7 @@ function planFacts(plan: Plan) {
   };
 }
 
-function planText(plan: Plan): string {
+function planText(plan: ImportPlan): string {
   const of =
     plan.preset === null
       ? ''
@@ -139,7 +152,7 @@ function planText(plan: Plan): string {
   ].join('\n');
 }
 
-function invalidText({ invalid }: Plan): string {
+function invalidText({ invalid }: ImportPlan): string {
   const lines = invalid
     .slice(0, MAX_SHOWN)
     .map(({ line, text }) => `line ${line}: "${printable(text).slice(0, 80)}"`);
@@ -152,6 +165,42 @@ function shortList(names: readonly string[]): string {
   return names.length > MAX_SHOWN
     ? `${shown.join(', ')} and ${names.length - MAX_SHOWN} more`
     : shown.join(', ');
+}
+
+function sheetOf(text: string): ImportSheet {
+  try {
+    return readSheet(text);
+  } catch (cause) {
+    throw cause instanceof ImportProblem ? new UsageError(cause.message) : cause;
+  }
+}
+
+/** `Email=Mail address`: a column by its name, or by its number from 1. */
+function columnsOf(sheet: ImportSheet, said: readonly string[]): Partial<Record<Field, number>> {
+  const plain = sheet.names.map(plainName);
+  const places: Partial<Record<Field, number>> = {};
+  for (const text of said) {
+    const [name, column] = splitOnce(text);
+    const field = FIELDS.find((each) => each.toLowerCase() === name.trim().toLowerCase());
+    if (field === undefined || column === '') {
+      throw new UsageError(
+        `--column "${text}": write one of ${FIELDS.join(', ')}, = and a column, e.g. Email=Mail`,
+      );
+    }
+    const at = plain.indexOf(plainName(column));
+    const place = at >= 0 ? at : /^[1-9]\d{0,3}$/.test(column) ? Number(column) - 1 : -1;
+    if (place < 0 || place >= sheet.names.length) {
+      throw new UsageError(`there is no column "${column}"; the file has: ${sheet.names.join(', ')}`);
+    }
+    places[field] = place;
+  }
+  return places;
+}
+
+/** The parts before and behind the first `=`. */
+function splitOnce(text: string): [string, string] {
+  const at = text.indexOf('=');
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1).trim()];
 }
 
 function wordsOf(given: readonly string[]): ReadonlyMap<string, SuppressionReason> {
@@ -169,7 +218,7 @@ function wordsOf(given: readonly string[]): ReadonlyMap<string, SuppressionReaso
   );
 }
 
-async function store(ctx: CommandContext, domain: string, { items }: Plan): Promise<SuppressionsAdded> {
+async function store(ctx: CommandContext, domain: string, { items }: ImportPlan): Promise<SuppressionsAdded> {
   const progress = createProgress(ctx.terminal.stderr, systemClock, 'addresses');
   const done: SuppressionsAdded = { Added: 0, Existing: 0 };
   await ctx.withApi(async (api) => {

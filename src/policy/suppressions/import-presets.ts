@@ -3,7 +3,7 @@
  * documentation (the names of their API if the CSV is not documented). A file is recognised by columns that only one
  * export has; if several formats look alike, the preset must be given.
  */
-import type { SuppressionReason } from '../model/suppression.ts';
+import type { SuppressionReason } from '../../model/suppression.ts';
 
 export const FIELDS = ['Email', 'Reason', 'Note', 'ExpiresAt'] as const;
 export type Field = (typeof FIELDS)[number];

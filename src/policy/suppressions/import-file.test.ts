@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { planImport, type Wishes } from './suppression-file.ts';
-import { PRESETS } from './suppression-presets.ts';
+import { parseAddress } from '../../mail/address.ts';
+import { type ImportWishes, planImport, readSheet } from './import-file.ts';
+import { PRESETS } from './import-presets.ts';
 
 const NOW = Date.parse('2026-11-22T00:00:00Z');
-const plan = (text: string, wishes: Partial<Wishes> = {}) =>
-  planImport(text, { reason: 'Manual', columns: [], words: new Map(), ...wishes }, NOW);
-const reasons = (text: string, wishes: Partial<Wishes> = {}) =>
+const plan = (text: string, wishes: Partial<ImportWishes> = {}) =>
+  planImport(readSheet(text), { reason: 'Manual', columns: {}, words: new Map(), ...wishes }, NOW);
+const reasons = (text: string, wishes: Partial<ImportWishes> = {}) =>
   plan(text, wishes).items.map(({ item }) => item.Reason);
 
 /** Exports as the services publish them; what each must become. */
@@ -142,18 +143,29 @@ describe('a file of one’s own', () => {
   it('takes columns and words as they are named', () => {
     const text = 'Kontakt;Grund;Note\na@x.example;verzogen;x\n';
     const words = new Map([['verzogen', 'Bounce' as const]]);
-    const named = plan(text, { columns: ['Email=kontakt', 'Reason=2'], words });
+    const named = plan(text, { columns: { Email: 0, Reason: 1 }, words });
     expect(named.items.map(({ item }) => item)).toEqual([
       { Email: 'a@x.example', Reason: 'Bounce', Note: 'x' },
     ]);
     expect(named.unknownColumns).toEqual([]);
-    expect(() => plan(text)).toThrow('no column is known to hold addresses');
-    expect(() => plan(text, { columns: ['Email=Adresse'] })).toThrow('the file has: Kontakt, Grund, Note');
-    expect(() => plan(text, { columns: ['Mail=Kontakt'] })).toThrow('write one of Email');
+    expect(plan(text).columns.Email).toBeUndefined();
+    const without = plan(text, { columns: { Email: 0, Note: null } });
+    expect(without.items.map(({ item }) => item.Note)).toEqual([undefined]);
+    expect(without.unknownColumns).toEqual(['Grund', 'Note']);
   });
 
   it('names rows without an address by their line', () => {
-    expect(plan('Email\na@x.example\nnobody\n\nb@x.example').invalid).toEqual([{ line: 3, text: 'nobody' }]);
+    expect(plan('Email\na@x.example\nnobody\n\nb@x.example').invalid).toEqual([
+      { line: 3, text: 'nobody', problem: 'has no @' },
+    ]);
     expect(() => plan('')).toThrow('no rows');
+  });
+
+  it('leaves out what the API would refuse, for the same reason', () => {
+    const texts = ['a@b', 'a b@x.example', '.a@x.example', 'a@-x.example', `${'a'.repeat(65)}@x.example`];
+    const read = plan(`Email\n${texts.join('\n')}\nfine@x.example`);
+    expect(read.items).toHaveLength(1);
+    for (const { text, problem } of read.invalid) expect(parseAddress(text)).toEqual({ ok: false, problem });
+    expect(read.invalid).toHaveLength(texts.length);
   });
 });

@@ -1,69 +1,68 @@
 /**
  * Reads a file of suppressed addresses: CSV with any common separator, JSON, or one JSON object per line. Returns a
  * plan: the entries, the columns they come from, and everything that was not understood, so that the user can decide
- * before anything is stored. Pure; one pass over the rows.
+ * before anything is stored. Used by the command and by the dashboard in a browser. Pure; one pass over the rows.
  */
-import type { SuppressionReason } from '../model/suppression.ts';
-import { parseCsv } from './csv.ts';
-import {
-  ALIASES,
-  FIELDS,
-  type Field,
-  LEFT_OUT,
-  PRESETS,
-  plainName,
-  reasonOf,
-} from './suppression-presets.ts';
-import { UsageError } from './terminal.ts';
 
-export type Item = { [Name in Field]?: string | undefined };
+import { parseCsv } from '../../lib/csv.ts';
+import { addressProblem } from '../../mail/address-text.ts';
+import type { SuppressionReason } from '../../model/suppression.ts';
+import { ALIASES, FIELDS, type Field, LEFT_OUT, PRESETS, plainName, reasonOf } from './import-presets.ts';
 
-export interface Wishes {
+/** An entry as the API takes it. */
+export type ImportItem = { [Name in Field]?: string | undefined };
+
+/** The file cannot be read; its message says why. */
+export class ImportProblem extends Error {}
+
+export interface ImportWishes {
   /** Of rows whose own cannot be read. */
   reason: SuppressionReason;
-  /** Key of PRESETS. */
-  preset?: string;
-  /** `Email=Mail address`; a column by its name, or by its number from 1. */
-  columns: readonly string[];
+  /** Key of PRESETS; null = none, absent = as the columns look. */
+  preset?: string | null;
+  /** The place of a field's column, from 0; null = it is not in the file. Absent = as its name says. */
+  columns: Places;
   /** `left us=Unsubscribe`. */
   words: ReadonlyMap<string, SuppressionReason>;
 }
 
-export interface Plan {
-  items: readonly { line: number; item: Item }[];
+export interface ImportPlan {
+  items: readonly { line: number; item: ImportItem }[];
   /** Whose export it looks like, or was said to be; null = nobody's in particular. */
   preset: string | null;
   /** The preset was guessed, and gives every row its reason. */
   guessedReason: SuppressionReason | null;
-  /** Name of the column that each field was read from. */
+  /** Name of the column that each field was read from; without Email nothing could be read. */
   columns: Readonly<Partial<Record<Field, string>>>;
   unknownColumns: readonly string[];
   /** Words for a reason that nobody knows, with how many rows have them. */
   unknownReasons: ReadonlyMap<string, number>;
   byReason: ReadonlyMap<string, number>;
-  /** Rows without an address, and what stands there. */
-  invalid: readonly { line: number; text: string }[];
+  /** Rows without an address, what stands there, and what is wrong with it (completes "the address …"). */
+  invalid: readonly { line: number; text: string; problem: string }[];
   /** Rows whose time has passed. */
   expired: number;
 }
 
-interface Sheet {
+/** The rows of a file and the names of their columns. */
+export interface ImportSheet {
   names: readonly string[];
   rows: readonly { line: number; cells: readonly string[] }[];
 }
 
-/** `now` in ms. Throws UsageError where there is nothing to read, or a column that was named is not there. */
-export function planImport(text: string, wishes: Wishes, now: number): Plan {
-  const sheet = readSheet(text);
+type Places = Readonly<Partial<Record<Field, number | null>>>;
+
+/** `now` in ms. */
+export function planImport(sheet: ImportSheet, wishes: ImportWishes, now: number): ImportPlan {
   const plain = sheet.names.map(plainName);
-  const presetName = wishes.preset ?? guess(sheet, plain);
+  const presetName = presetOf(sheet, wishes);
   const preset = presetName === null ? undefined : PRESETS[presetName];
-  const places = placesOf(sheet, plain, preset?.columns ?? {}, wishes.columns);
+  const places = placesIn(sheet, wishes);
   const origin = presetName === 'postmark' ? plain.indexOf('origin') : -1;
   const fixed = preset?.reason ?? null;
 
-  const items: { line: number; item: Item }[] = [];
-  const invalid: { line: number; text: string }[] = [];
+  const items: { line: number; item: ImportItem }[] = [];
+  const invalid: { line: number; text: string; problem: string }[] = [];
   const unknownReasons = new Map<string, number>();
   const byReason = new Map<string, number>();
   let expired = 0;
@@ -71,8 +70,9 @@ export function planImport(text: string, wishes: Wishes, now: number): Plan {
     // The apostrophe that our own export puts before what a spreadsheet would run.
     const cell = (field: Field) => (cells[places[field] ?? -1]?.trim() ?? '').replace(/^'(?=[=+@-])/, '');
     const email = cell('Email');
-    if (!email.includes('@')) {
-      invalid.push({ line, text: email });
+    const problem = addressProblem(email);
+    if (problem !== null) {
+      invalid.push({ line, text: email, problem });
       continue;
     }
     const expiresAt = instantOf(cell('ExpiresAt'));
@@ -88,7 +88,7 @@ export function planImport(text: string, wishes: Wishes, now: number): Plan {
     const reason = left ? 'Unsubscribe' : (fixed ?? read ?? wishes.reason);
     byReason.set(reason, (byReason.get(reason) ?? 0) + 1);
     const note = cell('Note') || (read === null ? word : '');
-    const item: Item = { Email: email, Reason: reason };
+    const item: ImportItem = { Email: email, Reason: reason };
     if (note !== '') item.Note = note.slice(0, MAX_NOTE_CHARS);
     if (expiresAt !== '') item.ExpiresAt = expiresAt;
     items.push({ line, item });
@@ -117,8 +117,13 @@ function namedIn(preset: (typeof PRESETS)[string] | undefined, name: string | un
   return name !== undefined && preset?.known?.includes(name) === true;
 }
 
-/** The preset whose columns are all there, unless its note is a column of reasons that are known; null = none. */
-function guess({ rows }: Sheet, plain: readonly string[]): string | null {
+/** The preset that was named, else the one whose columns are all there; null = none. */
+function presetOf(sheet: ImportSheet, { preset }: ImportWishes): string | null {
+  return preset === undefined ? guess(sheet, sheet.names.map(plainName)) : preset;
+}
+
+/** Not one whose note is a column of reasons that are known. */
+function guess({ rows }: ImportSheet, plain: readonly string[]): string | null {
   const found = Object.entries(PRESETS).find(([, { known, columns }]) => {
     if (known === undefined || !known.every((name) => plain.includes(name))) return false;
     const at = columns?.Note === 'reason' ? plain.indexOf('reason') : -1;
@@ -127,31 +132,18 @@ function guess({ rows }: Sheet, plain: readonly string[]): string | null {
   return found?.[0] ?? null;
 }
 
-/** Where each field stands: as the user says, else as the preset does, else by its name. */
-function placesOf(
-  sheet: Sheet,
-  plain: readonly string[],
-  preset: Readonly<Partial<Record<Field, string>>>,
-  said: readonly string[],
-): Partial<Record<Field, number>> {
+/** Where each field stands, from 0: as it is wished, else as the preset does, else by its name. */
+export function placesIn(sheet: ImportSheet, wishes: ImportWishes): Partial<Record<Field, number>> {
+  const plain = sheet.names.map(plainName);
+  const presetName = presetOf(sheet, wishes);
+  const preset = (presetName === null ? undefined : PRESETS[presetName])?.columns ?? {};
   const places: Partial<Record<Field, number>> = {};
-  for (const text of said) {
-    const [name = '', column = ''] = splitOnce(text);
-    const field = FIELDS.find((each) => each.toLowerCase() === name.trim().toLowerCase());
-    if (field === undefined || column === '') {
-      throw new UsageError(
-        `--column "${text}": write one of ${FIELDS.join(', ')}, = and a column, e.g. Email=Mail`,
-      );
-    }
-    const at = plain.indexOf(plainName(column));
-    const place = at >= 0 ? at : /^[1-9]\d{0,3}$/.test(column) ? Number(column) - 1 : -1;
-    if (place < 0 || place >= sheet.names.length) {
-      throw new UsageError(`there is no column "${column}"; the file has: ${sheet.names.join(', ')}`);
-    }
-    places[field] = place;
+  for (const field of FIELDS) {
+    const wished = wishes.columns[field] ?? null;
+    if (wished !== null) places[field] = wished;
   }
   for (const field of FIELDS) {
-    if (places[field] !== undefined) continue;
+    if (wishes.columns[field] !== undefined) continue;
     const name = preset[field];
     const byPreset = name === undefined ? -1 : plain.indexOf(name);
     const free = (i: number) =>
@@ -159,20 +151,18 @@ function placesOf(
     const at = byPreset >= 0 ? byPreset : plain.findIndex((one, i) => ALIASES[one] === field && free(i));
     if (at >= 0) places[field] = at;
   }
-  if (places.Email !== undefined) return places;
-  throw new UsageError(
-    `no column is known to hold addresses; name it with --column Email=…; the file has: ${sheet.names.join(', ')}`,
-  );
+  return places;
 }
 
-function readSheet(text: string): Sheet {
+/** CSV with any common separator, JSON, or one JSON object a line. Throws ImportProblem where there is nothing to read. */
+export function readSheet(text: string): ImportSheet {
   const start = text.replace(/^\ufeff/, '').trimStart();
   const sheet = start.startsWith('{') || start.startsWith('[') ? fromJson(start) : fromCsv(text);
-  if (sheet.rows.length === 0 && sheet.names.length === 0) throw new UsageError('the file has no rows');
+  if (sheet.rows.length === 0 && sheet.names.length === 0) throw new ImportProblem('the file has no rows');
   return sheet;
 }
 
-function fromCsv(text: string): Sheet {
+function fromCsv(text: string): ImportSheet {
   const rows = parseCsv(text);
   const [head] = rows;
   if (head === undefined) return { names: [], rows };
@@ -188,7 +178,7 @@ function fromCsv(text: string): Sheet {
 }
 
 /** The first list of objects in it; members of members are called `reason.code`. */
-function fromJson(text: string): Sheet {
+function fromJson(text: string): ImportSheet {
   const objects = listOf(text);
   const names: string[] = [];
   const rows = objects.map((object, i) => {
@@ -216,7 +206,7 @@ function listOf(text: string): readonly object[] {
         .filter((line) => line.trim() !== '')
         .map((line): unknown => JSON.parse(line));
     } catch (cause) {
-      throw new UsageError(`the file is not JSON: ${(cause as Error).message}`);
+      throw new ImportProblem(`the file is not JSON: ${(cause as Error).message}`);
     }
   }
   const list = Array.isArray(value)
@@ -238,8 +228,26 @@ function instantOf(text: string): string {
   return /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/.test(text) ? `${text.replace(' ', 'T')}Z` : text;
 }
 
-/** The parts before and behind the first `=`. */
-export function splitOnce(text: string): [string, string] {
-  const at = text.indexOf('=');
-  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1).trim()];
+/** As many as the API takes at once, and well below what a body may have: notes can be long. */
+const PER_REQUEST = 1000;
+const BYTES_PER_REQUEST = 256 * 1024;
+
+/** The rows in portions of one request each, in their order. */
+export function* portionsOf<Row extends { readonly item: ImportItem }>(
+  rows: readonly Row[],
+): Generator<Row[]> {
+  const encoder = new TextEncoder();
+  let portion: Row[] = [];
+  let bytes = 0;
+  for (const row of rows) {
+    const size = encoder.encode(JSON.stringify(row.item)).length + 1;
+    if (portion.length > 0 && (portion.length === PER_REQUEST || bytes + size > BYTES_PER_REQUEST)) {
+      yield portion;
+      portion = [];
+      bytes = 0;
+    }
+    portion.push(row);
+    bytes += size;
+  }
+  if (portion.length > 0) yield portion;
 }
