@@ -18,6 +18,14 @@ import { CommandError, printable, table, UsageError } from './terminal.ts';
 const REASONS = `one of ${SUPPRESSION_REASONS.join(', ')}`;
 const EXPORTED = [...FIELDS, 'Domain', 'CreatedAt', 'MessageID', 'Reply', 'Rule'] as const;
 
+interface ListOptions {
+  domain?: string;
+  reason?: string;
+  email?: string;
+  recipientDomain?: string;
+  limit: number;
+}
+
 export const suppressCommands: CommandGroup = (program, context) => {
   const suppress = program.command('suppress').description('addresses that are not sent to');
   const domainOption = ['--domain <domain>', 'sender domain of the list'] as const;
@@ -74,15 +82,17 @@ export const suppressCommands: CommandGroup = (program, context) => {
     .option(...domainOption)
     .option('--reason <reason>', 'only entries with this reason', oneOf(SUPPRESSION_REASONS))
     .option('--email <address>', 'only this address')
+    .option('--recipient-domain <domain>', 'only addresses of this domain')
     .option('--limit <number>', 'maximum number of entries, up to 100', numberFrom(1, 100), 25)
     .addHelpText('after', example('postrider suppress list --domain example.com --reason Bounce'))
-    .action(async (options: { domain?: string; reason?: string; email?: string; limit: number }) => {
+    .action(async (options: ListOptions) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
         const query = new URLSearchParams({ Limit: String(options.limit) });
         if (options.domain !== undefined) query.set('Domain', options.domain);
         if (options.reason !== undefined) query.set('Reason', options.reason);
         if (options.email !== undefined) query.set('Email', options.email);
+        if (options.recipientDomain !== undefined) query.set('RecipientDomain', options.recipientDomain);
         const { Items } = (await api.call('GET', `/suppressions?${query}`)).body as Page<SuppressionAnswer>;
         const rows = Items.map((item) => [
           printable(item.Email),

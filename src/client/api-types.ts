@@ -1714,6 +1714,8 @@ export interface Queries {
   listSuppressions: {
     /** Address */
     Email?: string;
+    /** Domain of the addresses */
+    RecipientDomain?: string;
     Reason?: 'Bounce' | 'Inactive' | 'SoftBounces' | 'Complaint' | 'Unsubscribe' | 'Manual';
     /** Not before: Unix seconds or ISO 8601 */
     Since?: string;

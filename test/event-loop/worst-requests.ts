@@ -367,7 +367,7 @@ async function everyOperation({
         return { ...operator, params: { name } };
       },
     ],
-    listSuppressions: list('Reason=Complaint', 'Email=none@example.net'),
+    listSuppressions: list('Reason=Complaint', 'Email=none@example.net', 'RecipientDomain=none.example'),
     addSuppressions: [
       { body: { Items: many(1000, (i) => ({ Email: `${text(40)}${i}@example.net`, Note: text(200) })) } },
       {

@@ -173,6 +173,16 @@ export function describeSuppressions(suite: Suite): void {
       expect(await names({ address: 'd@example.net' })).toBe('D');
     });
 
+    it('are found by the domain of their address, and of no other', async () => {
+      await add(
+        ['a@example.net', 'b@sub.example.net', 'c@badexample.net', 'D@example.net'].map((one) => entry(one)),
+      );
+      const found = (await list({ recipientDomain: 'example.net' })).map(({ address }) => address);
+      expect(found).toEqual(['D@example.net', 'a@example.net']);
+      expect(await list({ recipientDomain: 'example.net', domains: ['other.example'] })).toEqual([]);
+      expect(await list({ recipientDomain: 'example.net', address: 'c@badexample.net' })).toEqual([]);
+    });
+
     it('are lifted as a whole or by reason', async () => {
       await add([
         entry('ann@example.net', { reason: 'Bounce' }),

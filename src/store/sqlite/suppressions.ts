@@ -105,6 +105,7 @@ export const listSuppressions = read('listSuppressions', 'measured', { search: t
     params.reason === undefined ? undefined : suppressionReasonCode.of(params.reason),
   );
   filter.when('s.created_at >= ?', params.since);
+  filter.when("substr(s.key, instr(s.key, '@') + 1) = ?", params.recipientDomain);
   filter.when('(s.expires_at IS NULL OR s.expires_at > ?)', params.now);
   if (address !== undefined) {
     const ids = domainIds ?? domainIdsIn(db, 'suppression');

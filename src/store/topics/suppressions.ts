@@ -69,6 +69,8 @@ export interface SuppressionStore {
     domains?: readonly string[];
     reason?: SuppressionReason;
     address?: string;
+    /** Of addresses: a lower-case A-label. */
+    recipientDomain?: string;
     /** Created then or later. */
     since?: number;
     beforeId?: number;

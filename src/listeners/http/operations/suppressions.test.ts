@@ -272,3 +272,16 @@ describe('sending to the suppressed', () => {
     expect(refused.text).toContain('suppression list');
   });
 });
+
+describe('GET /suppressions by the domain of the addresses', () => {
+  it('finds it in any spelling, and nothing where it is no domain', async () => {
+    await add([{ Email: 'one@bücher.example' }, { Email: 'two@buecher.example' }]);
+    const found = async (domain: string) =>
+      (await items(`/suppressions?RecipientDomain=${encodeURIComponent(domain)}`)).Items.map(
+        ({ Email }) => Email,
+      );
+    expect(await found('BÜCHER.example')).toEqual(['one@xn--bcher-kva.example']);
+    expect(await found('buecher.example ')).toEqual(['two@buecher.example']);
+    expect(await found('%')).toEqual([]);
+  });
+});

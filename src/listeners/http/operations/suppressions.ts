@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
-import { parseAddress } from '../../../mail/address.ts';
+import { parseAddress, toALabelDomain } from '../../../mail/address.ts';
 import { SUPPRESSION_REASONS, type Suppression } from '../../../model/suppression.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import { expiryOf } from '../../../policy/suppressions/suppressions.ts';
@@ -21,7 +21,7 @@ import type { CreateOnce } from '../create-once.ts';
 import { gather, looksOf } from '../looks.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
-import { address, DOMAIN, SINCE, word } from '../query.ts';
+import { address, DOMAIN, SINCE, text, word } from '../query.ts';
 import { type ApiRoute, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 
 const MAX_ITEMS = 1000;
@@ -120,14 +120,23 @@ export function suppressionOperations(deps: {
       limitedTokens: true,
       summary: 'List who is not sent to',
       description:
-        'Suppressed addresses, newest first, a page: `{Email, Domain, Reason, Note, CreatedAt, ExpiresAt, MessageID, Reply, Rule}`. `Reason`, `Since`, `Email`, `Domain`',
-      query: { Email: address('Address'), Reason: REASON, ...SINCE, ...DOMAIN, ...PAGES.query },
+        'Suppressed addresses, newest first, a page: `{Email, Domain, Reason, Note, CreatedAt, ExpiresAt, MessageID, Reply, Rule}`. `Reason`, `Since`, `Email`, `RecipientDomain`, `Domain`',
+      query: {
+        Email: address('Address'),
+        RecipientDomain: text('Domain of the addresses', 255),
+        Reason: REASON,
+        ...SINCE,
+        ...DOMAIN,
+        ...PAGES.query,
+      },
       answer: pageOf('SuppressionList', suppression),
       handle: async ({ query, visible, request }) => {
-        const { Limit, After, Email, Reason, Since } = query;
+        const { Limit, After, Email, Reason, Since, RecipientDomain: given } = query;
+        // What is no domain finds nothing.
+        const recipientDomain = given && (toALabelDomain(given.trim(), 1) ?? given);
         const filter = {
           ...visible,
-          ...withoutUndefined({ address: Email, reason: Reason, since: Since }),
+          ...withoutUndefined({ address: Email, reason: Reason, since: Since, recipientDomain }),
           now: clock.now(),
           limit: Limit + 1,
           look: LOOK,
