@@ -102,6 +102,20 @@ export function createAppRouter() {
     path: '/queue/$site',
     component: lazyRouteComponent(() => import('./places/queue/site-page.tsx'), 'SitePage'),
   });
+  const suppressions = createRoute({
+    getParentRoute: () => root,
+    path: '/suppressions',
+    component: lazyRouteComponent(
+      () => import('./places/suppressions/suppressions-place.tsx'),
+      'SuppressionsPlace',
+    ),
+    validateSearch: wordsOf,
+  });
+  const suppressionImport = createRoute({
+    getParentRoute: () => root,
+    path: '/suppressions/import',
+    component: lazyRouteComponent(() => import('./places/suppressions/import/import-page.tsx'), 'ImportPage'),
+  });
   const domains = createRoute({
     getParentRoute: () => root,
     path: '/domains',
@@ -130,7 +144,10 @@ export function createAppRouter() {
   });
   const inboxes = inbox.addChildren([mail]);
   const allMail = messages.addChildren([message]);
-  const tree = [home, inboxes, allMail, overview, queue, site, domains, domain, access, system];
+  const tree = [
+    ...[home, inboxes, allMail, overview, queue, site, domains, domain],
+    ...[suppressions, suppressionImport, access, system],
+  ];
   return createRouter({
     routeTree: root.addChildren(tree),
     defaultPreload: false,

@@ -101,6 +101,7 @@ describe.skipIf(!hasBrowser)('signing in', () => {
       'Messages',
       'Overview',
       'Domains',
+      'Suppressions',
       'Access',
       'System',
     ]);

@@ -1,12 +1,64 @@
-/** The suppression list of a sender domain, as one address is put on it and taken off. */
-import type { SuppressionsAdded } from '../../src/client/api-types.ts';
-import { call, open } from './call.ts';
+/** The suppression lists of the sender domains: one function an operation. */
+import type { Suppression, SuppressionList, SuppressionsAdded } from '../../src/client/api-types.ts';
+import { call, open, type Query } from './call.ts';
 
-export function suppress(domain: string, address: string): Promise<SuppressionsAdded> {
-  return call('POST', '/suppressions', { body: { Domain: domain, Items: [{ Email: address }] } });
+const part = encodeURIComponent;
+const PAGE = 100;
+
+/** Under what the answers are kept. */
+export const SUPPRESSIONS = ['suppressions'] as const;
+
+/** One address on its way to the list. */
+export interface NewSuppression {
+  Email: string;
+  Reason?: string;
+  Note?: string;
+  ExpiresAt?: string;
 }
 
-/** For every reason. Throws ApiError 404 where it is not on the list. */
-export async function unsuppress(domain: string, address: string): Promise<void> {
-  await open('DELETE', `/suppressions/${encodeURIComponent(address)}`, { query: { Domain: domain } });
+/** Newest first. */
+export function listSuppressions(
+  filters: Query,
+  after: string | undefined,
+  signal?: AbortSignal,
+): Promise<SuppressionList> {
+  return call('GET', '/suppressions', { query: { ...filters, Limit: PAGE, After: after }, signal });
+}
+
+/** All of them, a page after the other. */
+export async function* everySuppression(
+  filters: Query,
+  signal: AbortSignal,
+): AsyncGenerator<readonly Suppression[]> {
+  for (let after: string | undefined; ; ) {
+    const page = await listSuppressions(filters, after, signal);
+    yield page.Items;
+    if (page.NextCursor === null) return;
+    after = page.NextCursor;
+  }
+}
+
+/** At most 1000 at once. */
+export function addSuppressions(
+  domain: string,
+  items: readonly NewSuppression[],
+  signal?: AbortSignal,
+): Promise<SuppressionsAdded> {
+  return call('POST', '/suppressions', { body: { Domain: domain, Items: items }, signal });
+}
+
+export function suppress(domain: string, address: string): Promise<SuppressionsAdded> {
+  return addSuppressions(domain, [{ Email: address }]);
+}
+
+/** For one reason, or for every one. Throws ApiError 404 where it is not on the list. */
+export async function unsuppress(
+  domain: string,
+  address: string,
+  { reason, leaving = false }: { reason?: string; leaving?: boolean } = {},
+): Promise<void> {
+  await open('DELETE', `/suppressions/${part(address)}`, {
+    query: { Domain: domain, Reason: reason },
+    keepalive: leaving,
+  });
 }

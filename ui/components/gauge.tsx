@@ -8,6 +8,7 @@ export function Gauge({
   value,
   limit,
   mark,
+  tone: fixed,
   text = COUNT.format,
   children,
 }: {
@@ -16,13 +17,15 @@ export function Gauge({
   limit: number;
   /** A first limit below the last one, shown as a line. */
   mark?: number;
+  /** Left out: by how much is used. */
+  tone?: keyof typeof FILLS;
   /** A figure as it is shown. */
   text?: (figure: number) => string;
   /** What stands beside the figures. */
   children?: React.ReactNode;
 }) {
   const share = limit === 0 ? 1 : Math.min(1, value / limit);
-  const tone = share >= 1 ? 'bad' : value > (mark ?? 0.8 * limit) ? 'warn' : 'good';
+  const tone = fixed ?? (share >= 1 ? 'bad' : value > (mark ?? 0.8 * limit) ? 'warn' : 'good');
   return (
     <div className="grid gap-1">
       <div className="flex flex-wrap items-baseline justify-between gap-x-3">

@@ -1,10 +1,18 @@
 /** The places of the dashboard, in the order of the rail: where each is, its word, and its sign. */
 import { useQuery } from '@tanstack/react-query';
-import { Gauge, Globe, Hourglass, Inbox, KeyRound, type LucideIcon, Mails, Server } from 'lucide-react';
+import { Ban, Gauge, Globe, Hourglass, Inbox, KeyRound, type LucideIcon, Mails, Server } from 'lucide-react';
 import { ME, mayDo } from '../api/me.ts';
 
 export interface DashboardPlace {
-  path: '/inbox' | '/messages' | '/overview' | '/queue' | '/domains' | '/access' | '/system';
+  path:
+    | '/inbox'
+    | '/messages'
+    | '/overview'
+    | '/queue'
+    | '/domains'
+    | '/suppressions'
+    | '/access'
+    | '/system';
   name: string;
   icon: LucideIcon;
   /** Any of these is needed to see anything there; absent = what everybody has who signs in. */
@@ -22,6 +30,13 @@ const PLACES: readonly DashboardPlace[] = [
   { path: '/overview', name: 'Overview', icon: Gauge },
   { path: '/queue', name: 'Queue', icon: Hourglass, scopes: ['admin'], operation: 'getQueue' },
   { path: '/domains', name: 'Domains', icon: Globe, scopes: ['domains:read'], isFurther: true },
+  {
+    path: '/suppressions',
+    name: 'Suppressions',
+    icon: Ban,
+    scopes: ['suppressions:read'],
+    isFurther: true,
+  },
   { path: '/access', name: 'Access', icon: KeyRound, scopes: ['tokens:read', 'smtp:write'], isFurther: true },
   {
     path: '/system',

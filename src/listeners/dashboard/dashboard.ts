@@ -27,7 +27,16 @@ export interface DashboardRoute {
 }
 
 /** First segments of the page's own URLs: `router.tsx` of the dashboard has the same. */
-const PLACES = ['overview', 'inbox', 'messages', 'queue', 'domains', 'access', 'system'] as const;
+const PLACES = [
+  'overview',
+  'inbox',
+  'messages',
+  'queue',
+  'domains',
+  'suppressions',
+  'access',
+  'system',
+] as const;
 
 /** Nothing from other origins, nothing inline, no framing. Captured mail is shown in frames with their own policy. */
 const POLICY =

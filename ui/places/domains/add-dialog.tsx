@@ -25,6 +25,7 @@ export function AddDialog({ onClose }: { onClose(): void }) {
       }),
     onSuccess: (domain) => {
       void queries.invalidateQueries({ queryKey: [...DOMAINS, 'list'] });
+      void queries.invalidateQueries({ queryKey: ME.queryKey });
       queries.setQueryData(domainKey(domain.Domain), domain);
       onClose();
       void navigate({ to: '/domains/$name', params: { name: domain.Domain } });

@@ -97,6 +97,7 @@ function Removal({ domain, isOperator }: { domain: Domain; isOperator: boolean }
             toast({ text: `${name} is removed` });
             void navigate({ to: '/domains' }).then(() => {
               queries.removeQueries({ queryKey: domainKey(name) });
+              void queries.invalidateQueries({ queryKey: ME.queryKey });
               return queries.invalidateQueries({ queryKey: DOMAINS });
             });
           }}

@@ -1,0 +1,92 @@
+/** Puts addresses on the list by hand. */
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { ApiError, fieldError } from '../../api/call.ts';
+import { addSuppressions, SUPPRESSIONS } from '../../api/suppressions.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field, FormError, SelectField, TextField } from '../../components/field.tsx';
+import { toast } from '../../components/toasts.tsx';
+import { addedText } from './added-text.ts';
+import { REASONS } from './reasons.ts';
+import { SenderDomain, useFirstDomain } from './sender-domain.tsx';
+
+export function AddDialog({ onClose }: { onClose(): void }) {
+  const queries = useQueryClient();
+  const first = useFirstDomain();
+  const [chosen, setDomain] = useState<string | null>(null);
+  const domain = chosen ?? first;
+  const [text, setText] = useState('');
+  const [reason, setReason] = useState('Manual');
+  const [note, setNote] = useState('');
+  const addresses = text.split(/[\s,;]+/).filter((one) => one !== '');
+  const adding = useMutation({
+    mutationFn: () =>
+      addSuppressions(
+        domain,
+        addresses.map((Email) => ({ Email, Reason: reason, ...(note === '' ? {} : { Note: note }) })),
+      ),
+    onSuccess: (done) => {
+      toast({ text: addedText(done) });
+      void queries.invalidateQueries({ queryKey: SUPPRESSIONS });
+      onClose();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    adding.mutate();
+  };
+  const refused = refusedOf(adding.error, addresses);
+  return (
+    <Dialog title="Stop sending to addresses" onClose={onClose}>
+      <form onSubmit={submit} className="grid gap-4">
+        {refused === undefined && fieldError(adding.error, '/Domain') === undefined && (
+          <FormError error={adding.error} />
+        )}
+        <SenderDomain value={domain} onValue={setDomain} error={fieldError(adding.error, '/Domain')} />
+        <TextField
+          label="Addresses"
+          hint="One, or several with blanks or lines between them; at most 1,000."
+          error={refused}
+          required
+          rows={3}
+          autoFocus
+          spellCheck={false}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <SelectField label="Reason" value={reason} onChange={(event) => setReason(event.target.value)}>
+          {REASONS.map(({ word, name }) => (
+            <option key={word} value={word}>
+              {name}
+            </option>
+          ))}
+        </SelectField>
+        <Field
+          label="Note"
+          hint="For people who look later; may be empty."
+          maxLength={256}
+          value={note}
+          onChange={(event) => setNote(event.target.value)}
+        />
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" disabled={adding.isPending}>
+            Add
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** The first address that was refused, and why. */
+function refusedOf(error: Error | null, addresses: readonly string[]): string | undefined {
+  if (!(error instanceof ApiError)) return undefined;
+  for (const [pointer, message] of error.fields) {
+    const place = /^\/Items\/(\d+)/.exec(pointer)?.[1];
+    if (place !== undefined) return `${addresses[Number(place)] ?? ''}: ${message}`;
+    if (pointer === '/Items') return message;
+  }
+  return undefined;
+}

@@ -1,0 +1,86 @@
+/** The first rows as they would be stored, how many of each reason, and the rows that would be refused. */
+import type { ImportPlan } from '../../../../src/policy/suppressions/import-file.ts';
+import { Status } from '../../../components/status.tsx';
+import { exactTime } from '../../../components/time.tsx';
+import { reasonName } from '../reasons.ts';
+
+const SHOWN = 8;
+
+export function PlanPreview({ plan }: { plan: ImportPlan }) {
+  const { items, invalid, expired, byReason } = plan;
+  const counts = [...byReason].map(([reason, count]) => `${reasonName(reason)} ${count.toLocaleString()}`);
+  return (
+    <div className="grid gap-3">
+      <p>
+        <span className="font-semibold tabular-nums">
+          {items.length.toLocaleString()} {items.length === 1 ? 'row' : 'rows'}
+        </span>
+        {counts.length > 0 && `: ${counts.join(', ')}`}
+        {expired > 0 && `. Left out: ${expired.toLocaleString()} that have ended already`}
+      </p>
+      {items.length > 0 && (
+        <div className="overflow-x-auto">
+          <table aria-label="The first rows" className="w-full min-w-120 border-collapse text-left">
+            <thead className="border-line border-b text-soft text-xs">
+              <tr>
+                <th className="py-1.5 pr-3 font-normal">Line</th>
+                <th className="px-2 py-1.5 font-normal">Address</th>
+                <th className="px-2 py-1.5 font-normal">Reason</th>
+                <th className="px-2 py-1.5 font-normal">Note</th>
+                <th className="px-2 py-1.5 font-normal">Ends</th>
+              </tr>
+            </thead>
+            <tbody>
+              {items.slice(0, SHOWN).map(({ line, item }) => (
+                <tr key={line} className="border-line border-b align-top">
+                  <td className="py-1.5 pr-3 text-soft tabular-nums">{line}</td>
+                  <td className="px-2 py-1.5">
+                    <bdi>{item.Email}</bdi>
+                  </td>
+                  <td className="px-2 py-1.5">{reasonName(item.Reason ?? '')}</td>
+                  <td className="px-2 py-1.5">
+                    <bdi className="line-clamp-2">{item.Note}</bdi>
+                  </td>
+                  <td className="px-2 py-1.5">{endOf(item.ExpiresAt)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {invalid.length > 0 && <RefusedRows title="without an address" rows={invalid} />}
+    </div>
+  );
+}
+
+export function RefusedRows({
+  title,
+  rows,
+}: {
+  title: string;
+  rows: readonly { line: number; text: string; problem: string }[];
+}) {
+  return (
+    <div className="grid gap-1">
+      <Status
+        status="Warning"
+        words={`${rows.length.toLocaleString()} ${rows.length === 1 ? 'row is' : 'rows are'} left out: ${title}`}
+      />
+      <ul aria-label="Rows that are left out" className="grid max-h-48 overflow-y-auto text-xs">
+        {rows.slice(0, 100).map(({ line, text, problem }) => (
+          <li key={line} className="flex flex-wrap gap-x-3">
+            <span className="w-18 text-soft tabular-nums">line {line}</span>
+            <bdi className="font-mono">{text === '' ? '(empty)' : text.slice(0, 120)}</bdi>
+            <span className="text-soft">{problem}</span>
+          </li>
+        ))}
+        {rows.length > 100 && <li className="text-soft">and {(rows.length - 100).toLocaleString()} more</li>}
+      </ul>
+    </div>
+  );
+}
+
+function endOf(at: string | undefined): string {
+  if (at === undefined) return 'as its reason';
+  return Number.isNaN(Date.parse(at)) ? at : exactTime(at);
+}

@@ -1,0 +1,106 @@
+/**
+ * The suppressions: who is not sent to, by which sender domain, why and until when. Taken off with ten seconds to undo it;
+ * added by hand, imported, exported. What is looked for stands in the address.
+ */
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Ban, Plus, SearchX, Upload } from 'lucide-react';
+import { useCallback, useMemo, useRef, useState } from 'react';
+import { ME, mayDo } from '../../api/me.ts';
+import { listSuppressions, SUPPRESSIONS } from '../../api/suppressions.ts';
+import { Button } from '../../components/button.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { NotYet, Page } from '../../components/page.tsx';
+import { SearchBox } from '../../components/search-box.tsx';
+import { useKeys } from '../../components/use-keys.ts';
+import { AddDialog } from './add-dialog.tsx';
+import { ExportButton } from './export-button.tsx';
+import { ReasonMenu } from './reason-menu.tsx';
+import { readSearch, SEARCH_EXAMPLES } from './search-words.ts';
+import { SuppressionRows } from './suppression-rows.tsx';
+
+export function SuppressionsPlace() {
+  const { q = '' } = useSearch({ from: '/suppressions' });
+  const navigate = useNavigate({ from: '/suppressions' });
+  const { data: me } = useQuery(ME);
+  const mayChange = mayDo(me, 'suppressions:write');
+  const [isAdding, setAdding] = useState(false);
+  const box = useRef<HTMLInputElement>(null);
+  const { filters, problem } = useMemo(() => readSearch(q, Date.now()), [q]);
+  const list = useInfiniteQuery({
+    queryKey: [...SUPPRESSIONS, 'list', q],
+    queryFn: ({ pageParam, signal }) => listSuppressions(filters, pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.NextCursor ?? undefined,
+    refetchOnWindowFocus: 'always',
+  });
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = list;
+  const items = data?.pages.flatMap((page) => page.Items) ?? [];
+  const onWords = useCallback(
+    (words: string) => void navigate({ search: words.trim() === '' ? {} : { q: words }, replace: true }),
+    [navigate],
+  );
+  useKeys({ '/': () => box.current?.focus() });
+  const tools = (
+    <div className="ml-auto flex flex-wrap justify-end gap-2">
+      <ExportButton filters={filters} />
+      {mayChange && (
+        <>
+          <Link
+            to="/suppressions/import"
+            className="inline-flex min-h-8 items-center gap-1.5 rounded-md border border-line-strong bg-surface px-3 py-1 hover:bg-hover"
+          >
+            <Upload size={14} aria-hidden /> Import…
+          </Link>
+          <Button look="main" onClick={() => setAdding(true)}>
+            <Plus size={14} aria-hidden /> Add…
+          </Button>
+        </>
+      )}
+    </div>
+  );
+  return (
+    <Page title="Suppressions" error={error} tools={tools}>
+      <div className="grid gap-2">
+        <div className="flex max-w-2xl flex-wrap items-center gap-2">
+          <SearchBox
+            ref={box}
+            words={q}
+            label="Find suppressions"
+            placeholder={SEARCH_EXAMPLES}
+            isWrong={problem !== null}
+            onWords={onWords}
+          />
+          <ReasonMenu text={q} onText={onWords} />
+        </div>
+        {problem !== null && <p className="text-bad text-xs">{problem}</p>}
+      </div>
+      {data === undefined ? (
+        <NotYet error={error} onAgain={() => void refetch()} />
+      ) : items.length > 0 ? (
+        <SuppressionRows items={items} mayChange={mayChange} />
+      ) : hasNextPage ? (
+        <p className="text-soft">Nothing found so far.</p>
+      ) : q !== '' ? (
+        <Notice title="Nobody is on the list like that" icon={<SearchX aria-hidden />}>
+          <Button onClick={() => onWords('')}>Show all</Button>
+        </Notice>
+      ) : (
+        <Notice title="Everybody is sent to" icon={<Ban aria-hidden />}>
+          Addresses come here by themselves when mail bounces for good, a reader complains or unsubscribes.
+          You can bring a list from another service: Import.
+        </Notice>
+      )}
+      {hasNextPage && (
+        <Button
+          className="justify-self-start"
+          disabled={isFetchingNextPage}
+          onClick={() => void fetchNextPage()}
+        >
+          {items.length > 0 ? 'Show older entries' : 'Search further'}
+        </Button>
+      )}
+      {isAdding && <AddDialog onClose={() => setAdding(false)} />}
+    </Page>
+  );
+}
