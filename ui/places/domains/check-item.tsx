@@ -16,7 +16,7 @@ export function CheckItem({ check }: { check: DomainCheck }) {
   const { Name, Status: status, Message, Host } = check;
   return (
     <li className="grid gap-1 border-line border-b py-2.5">
-      <p className="flex flex-wrap items-baseline gap-x-3">
+      <p className="flex flex-wrap items-center gap-x-3">
         <span className="font-semibold">{checkName(Name)}</span>
         <Status status={status} />
         <code className="ml-auto font-mono text-soft text-xs">

@@ -44,7 +44,7 @@ export function DomainList({ domains }: { domains: readonly Domain[] }) {
       {domains.map((domain) => (
         <li key={domain.Domain} className="grid gap-0.5 border-line border-b py-2.5">
           <DomainLink name={domain.Domain} />
-          <div className="flex flex-wrap items-baseline gap-x-3">
+          <div className="flex flex-wrap items-center gap-x-3">
             <DomainWord domain={domain} />
             <span className="text-soft text-xs">
               checked <Checked at={domain.LastCheckedAt} />

@@ -104,7 +104,7 @@ function Standing({ domain, live: { everyMs } }: { domain: Domain; live: LiveDom
   const word = wordOf(domain, Date.now());
   return (
     <div role="status" aria-label="How it stands" className="grid gap-1">
-      <p className="flex flex-wrap items-baseline gap-x-3">
+      <p className="flex flex-wrap items-center gap-x-3">
         <span className="font-semibold">
           <DomainWord domain={domain} />
         </span>

@@ -22,7 +22,7 @@ export function RecordTable({ records, ...look }: Look & { records: readonly Sho
       <ul aria-label="DNS records" className="grid border-line border-t">
         {records.map((shown) => (
           <li key={keyOf(shown)} className="grid gap-1.5 border-line border-b py-3">
-            <p className="flex flex-wrap items-baseline gap-x-3">
+            <p className="flex flex-wrap items-center gap-x-3">
               <span className="font-semibold">{purposeOf(shown)}</span>
               <Found shown={shown} />
               <span className="ml-auto text-soft text-xs">{needOf(shown)}</span>
@@ -49,7 +49,7 @@ export function RecordTable({ records, ...look }: Look & { records: readonly Sho
       <thead className="border-line border-b text-soft text-xs">
         <tr>
           <th className="w-32 py-1.5 pr-2 font-normal">For</th>
-          <th className="w-34 px-2 py-1.5 font-normal">Status</th>
+          <th className="w-38 px-2 py-1.5 font-normal">Status</th>
           <th className="w-16 px-2 py-1.5 font-normal">Type</th>
           <th className="w-3/12 px-2 py-1.5 font-normal">Name</th>
           <th className="py-1.5 pl-2 font-normal">Value</th>

@@ -26,7 +26,7 @@ export function SigningView(props: SigningProps) {
   return (
     <>
       <Keys {...props} />
-      <Section title="Whose mail is it?" aside="what DMARC compares">
+      <Section title="Alignment" aside="what DMARC compares">
         <AlignmentDrawing domain={domain} />
         {checks.length > 0 && (
           <ul aria-label="DMARC and alignment" className="grid border-line border-t">
@@ -57,7 +57,7 @@ function Keys({ domain, mayChange, onChanged }: SigningProps) {
         {DkimKeys.map((key) => (
           <li
             key={key.Selector}
-            className="flex flex-wrap items-baseline gap-x-4 gap-y-0.5 border-line border-b py-2"
+            className="flex flex-wrap items-center gap-x-4 gap-y-0.5 border-line border-b py-2"
           >
             <code className="min-w-16 font-mono font-semibold">{key.Selector}</code>
             <span>{ROLES[key.Role]}</span>

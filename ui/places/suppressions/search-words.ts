@@ -13,7 +13,7 @@ export interface SuppressionSearch {
 }
 
 /** Words that the box understands, each with an example. */
-export const SEARCH_EXAMPLES = 'Address, example.net, reason:bounce, domain:example.com, since:7d';
+export const SEARCH_EXAMPLES = 'Address, its domain, reason:, domain:, since:';
 
 export function readSearch(text: string, nowMs: number): SuppressionSearch {
   const filters: Record<string, string> = {};
