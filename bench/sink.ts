@@ -37,6 +37,7 @@ const EHLO_REPLY = 'PIPELINING\r\n250-SIZE 104857600\r\n250-8BITMIME\r\n250 ENHA
 function serve(sink: Sink, socket: Socket): void {
   let pending: Buffer = Buffer.alloc(0); // an unfinished command line, or the content's last four bytes
   let inData = false;
+  let hasRecipient = false;
   let chunkLeft = -1; // octets of BDAT that are still to come; -1 = none is under way
   let head: Buffer[] = []; // content up to the end of its header
   let headDone = false;
@@ -68,8 +69,9 @@ function serve(sink: Sink, socket: Socket): void {
         }
         if (chunkLeft > 0) break;
         chunkLeft = -1;
-        record(sink, Buffer.concat(head), contentBytes);
-        out += '250 2.0.0 taken\r\n';
+        if (hasRecipient) record(sink, Buffer.concat(head), contentBytes);
+        out += hasRecipient ? '250 2.0.0 taken\r\n' : '503 5.5.1 RCPT first\r\n';
+        hasRecipient = false;
         continue;
       }
       if (inData) {
@@ -106,6 +108,7 @@ function serve(sink: Sink, socket: Socket): void {
           break;
         case 'MAIL':
         case 'RCPT':
+          hasRecipient = true;
           out += '250 2.1.0 ok\r\n';
           break;
         case 'BDAT':

@@ -9,6 +9,10 @@
  * has other words than those to RSET, MAIL and RCPT, which the first message of the connection shows while it is alone.
  * So one reply too few or too many is noticed within the next transaction, before a wrong result is given. The connection is
  * closed then, and every unanswered message whose octets were sent may have been delivered.
+ *
+ * A server that reads the octets of a refused BDAT as commands would take orders from the content of mail. So before
+ * the first message it is shown a BDAT that it has to refuse, with a line that no server knows as a command: a server
+ * that answers that line gets nothing else by BDAT.
  */
 import type { Channel, ChannelClose } from './client-channel.ts';
 import type { SessionClose, Timeouts } from './client-types.ts';
@@ -36,6 +40,10 @@ interface Parts {
   lost(work: Work, close: SessionClose, behind: boolean): void;
   /** This server gets no messages in flight from now on. */
   outOfStep(why: string): void;
+  /** Whether the server is known to discard the octets of a refused BDAT. */
+  isProven(): boolean;
+  /** It has shown that. */
+  proven(): void;
 }
 
 /** The marks of its positive replies; `end` accepts a message. */
@@ -48,6 +56,11 @@ const AFTER_421_MS = 10_000;
 /** To BDAT with a recipient that was accepted: it is about the command. */
 const NO_BDAT: ReadonlySet<number> = new Set([500, 501, 502, 503, 504, 555]);
 const MARKED_WORDS = 5;
+/** No command of any server, so it is answered with 5yz where it is read as one. */
+const PROBE = 'XDISCARD\r\n';
+/** Positive, refused, positive. */
+const PROOF = `RSET\r\nBDAT ${PROBE.length} LAST\r\n${PROBE}RSET\r\n`;
+const PROOF_REPLIES = ['RSET', 'BDAT without a recipient', 'RSET behind it'] as const;
 
 export function createFlight(parts: Parts): Flight {
   const { channel, timeouts } = parts;
@@ -56,6 +69,8 @@ export function createFlight(parts: Parts): Flight {
   let marks: Marks | null = null;
   /** It came while others were behind it: whether the server has ended the session is seen by what follows. */
   let ending: Reply | null = null;
+  /** Replies to `PROOF` that came; null: it does not run. The message that waits for it is the only one. */
+  let proof: number | null = null;
 
   return {
     size() {
@@ -66,25 +81,53 @@ export function createFlight(parts: Parts): Flight {
       return works.length < most && marks !== null && ending === null && channel.unsent() < MOST_UNSENT;
     },
     send(work) {
-      const commands = `RSET\r\n${work.mail}${work.rcpts.join('')}BDAT ${work.tx.size} LAST\r\n`;
-      work.sent = true;
-      work.dotHanded = true;
-      // Writes that wait for an earlier one are joined.
-      work.dotHasCompany = channel.unsent() > 0;
       works.push(work);
-      channel.writeParts([Buffer.from(commands), ...work.tx.data], '', () => {
-        work.flushed = true;
-        work.tx.onDataSent?.();
-      });
-      work.startedMs = channel.nowMs();
-      work.log.add(work.startedMs, commands);
-      work.log.add(work.startedMs, work.tx.size);
-      work.awaiting = 'rset';
-      if (works.length === 1) first(work);
+      if (works.length > 1 || parts.isProven()) write(work);
+      else prove(work);
     },
     onReply,
     onClose,
   };
+
+  function prove(work: Work): void {
+    proof = 0;
+    channel.write(PROOF);
+    work.log.add(channel.nowMs(), PROOF);
+    channel.expectWithin(timeouts.mailMs, 'the replies to RSET and BDAT');
+  }
+
+  function onProofReply(work: Work, reply: Reply, at: number): void {
+    const command = PROOF_REPLIES[at] ?? '';
+    if (at === 1 ? !isRefusal(reply) : !isPositive(reply)) outOfStep(reply, command);
+    else if (at + 1 < PROOF_REPLIES.length) proof = at + 1;
+    else {
+      proof = null;
+      parts.proven();
+      if (work.tx.mayGo?.() !== false) write(work);
+      else {
+        works.shift();
+        channel.expectNothing();
+        parts.lost(work, { reason: 'local', detail: 'it is not to go any more', reply: null }, true);
+      }
+    }
+  }
+
+  function write(work: Work): void {
+    const commands = `RSET\r\n${work.mail}${work.rcpts.join('')}BDAT ${work.tx.size} LAST\r\n`;
+    work.sent = true;
+    work.dotHanded = true;
+    // Writes that wait for an earlier one are joined.
+    work.dotHasCompany = channel.unsent() > 0;
+    channel.writeParts([Buffer.from(commands), ...work.tx.data], '', () => {
+      work.flushed = true;
+      work.tx.onDataSent?.();
+    });
+    work.startedMs = channel.nowMs();
+    work.log.add(work.startedMs, commands);
+    work.log.add(work.startedMs, work.tx.size);
+    work.awaiting = 'rset';
+    if (works.length === 1) first(work);
+  }
 
   function first(work: Work): void {
     waitFor(work, 'rset');
@@ -114,7 +157,8 @@ export function createFlight(parts: Parts): Flight {
       return;
     }
     work.log.add(channel.nowMs(), reply);
-    if (reply.code !== 421) answer(reply);
+    if (proof !== null && reply.code !== 421) onProofReply(work, reply, proof);
+    else if (reply.code !== 421) answer(reply);
     else if (works.length === 1) channel.close('421', 'the server ended the session', reply);
     else {
       ending = reply;
@@ -228,7 +272,9 @@ export function createFlight(parts: Parts): Flight {
 
   function onClose(close: ChannelClose): void {
     const unanswered = works.splice(0);
-    if (close.reason === 'protocol' && unanswered.length > 0) parts.outOfStep(close.detail);
+    // Also where it ends the connection because of the BDAT: it would do so each time.
+    if (unanswered.length > 0 && (close.reason === 'protocol' || proof !== null))
+      parts.outOfStep(close.detail);
     const last = unanswered.at(-1);
     // The system reports it a turn later.
     const taken = close.reason !== 'reset' && channel.unsent() === 0;

@@ -87,6 +87,8 @@ export function createSession(parts: SessionParts): Session {
   const flight = createFlight({
     ...{ channel, timeouts, lost: lose, waits: startPatience },
     outOfStep: (why) => watch?.outOfStep?.(why),
+    isProven: () => watch?.discardsRefused?.() ?? true,
+    proven: () => watch?.showedDiscard?.(),
     finished(work, accepted) {
       transactions += 1;
       if (accepted) delivered += 1;

@@ -171,6 +171,13 @@ export interface SessionWatch {
    * refuses the BDAT that it offers.
    */
   outOfStep?(why: string): void;
+  /**
+   * Whether the server is known to discard the octets of a refused BDAT (RFC 3030 §2); if not, it has to show it before
+   * the first message by `sendWhole`. Absent: it is trusted.
+   */
+  discardsRefused?(): boolean;
+  /** It has shown it. */
+  showedDiscard?(): void;
 }
 
 export interface RecipientResult {

@@ -366,3 +366,53 @@ describe('one wrong reply among many', () => {
     );
   });
 });
+
+describe('a server that is not known to discard what it refuses', () => {
+  async function first(script: Script) {
+    const mx = await startScriptedMx({ capabilities: CHUNKING, ...script });
+    cleanups.push(() => mx.close());
+    const session = await open(mx.host, mx.port);
+    const faults: string[] = [];
+    let isProven = false;
+    session.watch({
+      patienceMs: () => 60_000,
+      slow() {},
+      outOfStep: (why) => void faults.push(why),
+      discardsRefused: () => isProven,
+      showedDiscard() {
+        isProven = true;
+      },
+    });
+    const result = short(await session.sendWhole(message(0)));
+    return { mx, session, faults, result, isProven: () => isProven };
+  }
+
+  it('shows it once, before it gets a message', async () => {
+    const { mx, session, faults, result, isProven } = await first({});
+    expect([result, faults, isProven()]).toEqual(['accepted', [], true]);
+    expect(short(await session.sendWhole(message(1)))).toBe('accepted');
+    const [wire] = mx.connections;
+    const whole = (n: number) => [
+      'RSET',
+      expect.stringContaining(`from${n}@`),
+      `RCPT TO:<to${n}@mx.test>`,
+      `BDAT ${message(n).size} LAST`,
+    ];
+    expect(wire?.commands.slice(1)).toEqual(['RSET', 'BDAT 10 LAST', 'RSET', ...whole(0), ...whole(1)]);
+    expect(wire?.messages).toHaveLength(2);
+  });
+
+  it.each<[string, Script]>([
+    ['reads the octets as a command', { readsBdatAsCommands: true }],
+    ['takes a message without a recipient', { bdat: TAKEN }],
+    ['ends the connection', { bdat: { do: 'last', reply: '503 5.5.1 RCPT first' } }],
+    ['ends the session', { bdat: { do: 'last', reply: '421 4.7.0 too many errors' } }],
+    ['drops the connection', { bdat: { do: 'reset' } }],
+  ])('gets nothing by BDAT where it %s', async (_, script) => {
+    const { mx, faults, result, isProven } = await first(script);
+    expect(result).toBe('untried');
+    expect(faults).toHaveLength(1);
+    expect(isProven()).toBe(false);
+    expect(mx.connections[0]?.bytes.toString('latin1')).not.toContain('Subject: number 0');
+  });
+});

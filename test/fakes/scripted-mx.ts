@@ -263,7 +263,7 @@ function play(plain: Socket, script: Script): ScriptedConnection & { destroy(): 
     const eaten = script.readsBdatAsCommands !== true || JSON.stringify(action).startsWith('"2');
     if (eaten && input.length < octets) return false;
     chunk = null;
-    if (eaten) messages.push(input.subarray(0, octets));
+    if (eaten && commands.at(-2) !== 'RSET') messages.push(input.subarray(0, octets));
     if (eaten) input = input.subarray(octets);
     envelope = { mail: false, rcpts: 0 };
     await perform(action);

@@ -39,7 +39,16 @@ describe.skipIf(missing !== null)('a real Postfix', () => {
     const session: Session = opened.session;
     cleanups.push(() => session.destroy());
     const faults: string[] = [];
-    session.watch({ patienceMs: () => 60_000, slow() {}, outOfStep: (why) => void faults.push(why) });
+    let isProven = false;
+    session.watch({
+      patienceMs: () => 60_000,
+      slow() {},
+      outOfStep: (why) => void faults.push(why),
+      discardsRefused: () => isProven,
+      showedDiscard() {
+        isProven = true;
+      },
+    });
     expect(short(await session.sendWhole(letter(0, 'a@reader.example')))).toBe('dot 250');
     const to = (n: number) => (n % 5 === 3 ? 'nobody@reader.example' : `user${n}@reader.example`);
     const numbers = Array.from({ length: 16 }, (_, i) => i + 1);
@@ -50,7 +59,7 @@ describe.skipIf(missing !== null)('a real Postfix', () => {
     expect(session.inFlight()).toBe(16);
     const results = (await Promise.all(sent)).map(short);
     expect(results, postfix.log()).toEqual(numbers.map((n) => (n % 5 === 3 ? 'rcpt 550' : 'dot 250')));
-    expect(faults).toEqual([]);
+    expect([faults, isProven]).toEqual([[], true]);
     const expected = [0, ...numbers.filter((n) => n % 5 !== 3)];
     await expect.poll(() => postfix.mail().length, { timeout: 20_000 }).toBe(expected.length);
     const mail = postfix.mail().map(String);

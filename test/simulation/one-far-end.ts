@@ -243,6 +243,9 @@ export async function startOneFarEnd(
           if (own.losesAll === true || fateOf(local) === 'drop') return client.reset();
           inBody = true;
           return say('354 go ahead');
+        case 'RSET':
+          local = '';
+          return say('250 ok');
         case 'QUIT':
           return last('221 bye');
         default:
@@ -258,6 +261,7 @@ export async function startOneFarEnd(
     }
 
     function onChunk() {
+      if (local === '') return say('503 5.5.1 RCPT first');
       if (own.chunking === 'refused') return say('502 5.5.1 no BDAT');
       if (fateOf(local) === 'drop') return client.reset();
       whole.push(local);

@@ -18,6 +18,9 @@ export interface FarEnd {
   readonly takesWhole: boolean;
   /** Its replies did not match the commands, or it refused the BDAT that it offers. */
   outOfStep(): void;
+  /** It discards the octets of a BDAT that it refuses: it has shown that within a day. */
+  readonly discardsRefused: boolean;
+  showedDiscard(): void;
   /** How many may be unanswered: grows with those that were answered, shrinks with connections that were lost. */
   trusted(): number;
   /** A message that was sent whole was answered. */
@@ -39,7 +42,7 @@ export interface FarEnd {
   endedAfter(messages: number, openedAtMs: number): number | null;
 }
 
-type Known = FarEnd & { takesBehind: boolean; takesWhole: boolean };
+type Known = FarEnd & { takesBehind: boolean; takesWhole: boolean; discardsRefused: boolean };
 
 export interface FarEnds {
   of(endpoint: { address: string; port: number }): FarEnd;
@@ -64,6 +67,7 @@ export function createFarEnds(deps: { clock: Clock; egressMemory: Pick<EgressMem
   const { clock } = deps;
   const dropping = deps.egressMemory.facts('drops-behind', readFlag, KEPT_MS);
   const outOfStep = deps.egressMemory.facts('out-of-step', readFlag, KEPT_MS);
+  const discarding = deps.egressMemory.facts('discards-refused', readFlag, KEPT_MS);
   const known = new BoundedMap<string, Known>(MOST);
 
   return {
@@ -72,6 +76,7 @@ export function createFarEnds(deps: { clock: Clock; egressMemory: Pick<EgressMem
       const farEnd = known.get(key) ?? farEndOf(key);
       farEnd.takesBehind = dropping.get(key) === null;
       farEnd.takesWhole = outOfStep.get(key) === null;
+      farEnd.discardsRefused = discarding.get(key) !== null;
       known.set(key, farEnd);
       return farEnd;
     },
@@ -85,6 +90,11 @@ export function createFarEnds(deps: { clock: Clock; egressMemory: Pick<EgressMem
     return {
       takesBehind: true,
       takesWhole: true,
+      discardsRefused: false,
+      showedDiscard() {
+        this.discardsRefused = true;
+        discarding.set(key, true, clock.now() + KEPT_MS);
+      },
       outOfStep() {
         this.takesWhole = false;
         answered = 0;

@@ -162,6 +162,8 @@ export function createLinks(deps: {
       session.watch({
         patienceMs: farEnd.patienceMs,
         outOfStep: () => farEnd.outOfStep(),
+        discardsRefused: () => farEnd.discardsRefused,
+        showedDiscard: () => farEnd.showedDiscard(),
         slow() {
           // Only an envelope of a withdrawn message is left on it.
           if (link.inFlight === 0) return session.destroy();
