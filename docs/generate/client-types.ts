@@ -14,6 +14,7 @@ const OPERATIONS: ReadonlySet<string> = new Set([
   ...['sendEmail', 'listEmails', 'getEmail', 'listEmailEvents', 'cancelEmail', 'retryEmail'],
   ...['streamEvents', 'getStats', 'getMe'],
   ...['listWebhooks', 'createWebhook', 'getWebhook', 'updateWebhook', 'testWebhook'],
+  ...['rotateWebhookSecret', 'listWebhookCalls', 'getWebhookCall', 'replayWebhook'],
   ...['listDomains', 'createDomain', 'getDomain', 'verifyDomain'],
   ...['listSuppressions', 'addSuppressions', 'getSuppression', 'deleteSuppression'],
   ...['listCaptures', 'getCapture', 'deleteCaptures', 'waitForCapture', 'streamCaptures', 'listInboxes'],

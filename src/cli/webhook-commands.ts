@@ -1,6 +1,10 @@
 /** `webhook …`: callback addresses of a domain. */
 import { systemClock } from '../lib/clock.ts';
-import type { ReplayAnswer, WebhookCall } from '../listeners/http/operations/webhook-calls.ts';
+import type {
+  ReplayAnswer,
+  WebhookCall,
+  WebhookCallDetail,
+} from '../listeners/http/operations/webhook-calls.ts';
 import type {
   NewWebhookAnswer,
   WebhookDetail,
@@ -152,10 +156,17 @@ export const webhookCommands: CommandGroup = (program, context) => {
     .command('calls <id>')
     .description('list the calls of a webhook, newest first, with their numbers for replay --delivery')
     .option('--limit <n>', 'maximum number of entries, up to 100', numberFrom(1, 100), 25)
-    .addHelpText('after', example('postrider webhook calls 1'))
-    .action(async (id: string, options: { limit: number }) => {
+    .option('--delivery <number>', 'one call with its request')
+    .addHelpText('after', example('postrider webhook calls 1', 'postrider webhook calls 1 --delivery 4711'))
+    .action(async (id: string, options: { limit: number; delivery?: string }) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
+        if (options.delivery !== undefined) {
+          const one = `/webhooks/${webhookId(ctx, id)}/deliveries/${callNumber(options.delivery)}`;
+          const found = (await api.call('GET', one)).body as WebhookCallDetail;
+          ctx.print(found, callText(found));
+          return;
+        }
         const path = `/webhooks/${webhookId(ctx, id)}/deliveries?Limit=${options.limit}`;
         const { Items } = (await api.call('GET', path)).body as Page<WebhookCall>;
         const rows = Items.map((item) => [
@@ -224,10 +235,7 @@ function replayRequest({ since, until, onlyFailed, delivery }: ReplayOptions): R
       throw new UsageError('give --delivery, or --since, --until and --only-failed, not both');
     }
     return {
-      DeliveryIDs: delivery.map((text) => {
-        if (!/^[1-9]\d{0,14}$/.test(text)) throw new UsageError(`"${text}" is not the number of a call`);
-        return Number(text);
-      }),
+      DeliveryIDs: delivery.map(callNumber),
     };
   }
   if (since === undefined && onlyFailed !== true) {
@@ -238,6 +246,18 @@ function replayRequest({ since, until, onlyFailed, delivery }: ReplayOptions): R
     Until: until && instantField(until),
     OnlyFailed: onlyFailed === true,
   };
+}
+
+function callNumber(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new UsageError(`"${text}" is not the number of a call`);
+  return Number(text);
+}
+
+function callText({ Event, Status, Tries, ResponseCode, Error: error, Request }: WebhookCallDetail): string {
+  const headers = Object.entries(Request.Headers).map(([name, value]) => `${name}: ${value}`);
+  const answer = Tries === 0 ? 'no try yet' : error || String(ResponseCode);
+  const lines = [`${Event}: ${Status}, tries: ${Tries}, last answer: ${answer}`, `POST ${Request.URL}`];
+  return [...lines, ...headers, '', Request.Body].map(printable).join('\n');
 }
 
 function webhookId(ctx: CommandContext, text: string): string {

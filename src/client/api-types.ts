@@ -1137,6 +1137,22 @@ export type Released = {
   MessageID: string;
 };
 
+export type ReplayAnswer = {
+  /** Calls that are made again */
+  Queued: number;
+  /** `After` of the next request; null = all of them are queued */
+  NextCursor: string | null;
+};
+
+export type ReplayWebhookRequest = {
+  DeliveryIDs?: readonly number[];
+  Since?: number | string;
+  Until?: number | string;
+  OnlyFailed?: boolean;
+  /** `NextCursor` of the request before, with the same range */
+  After?: string;
+};
+
 export type ResendAnswer = {
   Queued: number;
   /** Paths of theirs that were closed and are tried now */
@@ -1569,6 +1585,110 @@ export type WarmupAnswer = {
   NextCursor: string | null;
 };
 
+export type WebhookCall = {
+  DeliveryID: number;
+  EventID: string;
+  /** As in the payload of the call */
+  Event:
+    | 'accepted'
+    | 'scheduled'
+    | 'delivered'
+    | 'deferred'
+    | 'bounced'
+    | 'failed'
+    | 'suppressed'
+    | 'rejected'
+    | 'canceled'
+    | 'requeued'
+    | 'opened'
+    | 'clicked'
+    | 'complained'
+    | 'unsubscribed'
+    | 'domain.verified'
+    | 'domain.failing'
+    | 'webhook.disabled'
+    | 'auto_reply'
+    | 'held'
+    | 'released'
+    | 'late_outcome'
+    | 'suppression_added'
+    | 'complaint_withdrawn'
+    | 'return_noted'
+    | 'domain.warned'
+    | 'domain.held'
+    | 'domain.released'
+    | 'path_blocked'
+    | 'path_unblocked'
+    | 'suppression_removed';
+  Status: 'Pending' | 'Sending' | 'Succeeded' | 'Failed';
+  Tries: number;
+  /** Of the last try; 0 = no answer */
+  ResponseCode: number;
+  Error: string;
+  CreatedAt: string;
+  UpdatedAt: string;
+};
+
+export type WebhookCallDetail = {
+  DeliveryID: number;
+  EventID: string;
+  /** As in the payload of the call */
+  Event:
+    | 'accepted'
+    | 'scheduled'
+    | 'delivered'
+    | 'deferred'
+    | 'bounced'
+    | 'failed'
+    | 'suppressed'
+    | 'rejected'
+    | 'canceled'
+    | 'requeued'
+    | 'opened'
+    | 'clicked'
+    | 'complained'
+    | 'unsubscribed'
+    | 'domain.verified'
+    | 'domain.failing'
+    | 'webhook.disabled'
+    | 'auto_reply'
+    | 'held'
+    | 'released'
+    | 'late_outcome'
+    | 'suppression_added'
+    | 'complaint_withdrawn'
+    | 'return_noted'
+    | 'domain.warned'
+    | 'domain.held'
+    | 'domain.released'
+    | 'path_blocked'
+    | 'path_unblocked'
+    | 'suppression_removed';
+  Status: 'Pending' | 'Sending' | 'Succeeded' | 'Failed';
+  Tries: number;
+  /** Of the last try; 0 = no answer */
+  ResponseCode: number;
+  Error: string;
+  CreatedAt: string;
+  UpdatedAt: string;
+  Request: {
+    /** Where the webhook points now */
+    URL: string;
+    /** Those that every try has; the timestamp and the signature are made for each try */
+    Headers: Readonly<Record<string, string>>;
+    /** The JSON text of every try */
+    Body: string;
+  };
+};
+
+export type WebhookCalls = {
+  Items: readonly WebhookCall[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
+};
+
 export type WebhookDetail = {
   WebhookID: number;
   CreatedAt: string;
@@ -1621,6 +1741,13 @@ export type WebhookRecord = {
   LastResponseTryCounter: number;
 };
 
+export type WebhookSecretAnswer = {
+  /** Shown this once */
+  Secret: string;
+  /** Until then the secret before signs too */
+  PreviousValidUntil: string;
+};
+
 export type WebhookTest = {
   /** 0 = no answer */
   StatusCode: number;
@@ -1671,6 +1798,12 @@ export interface Queries {
   listWebhooks: {
     /** Only of this sender domain, one of the token’s */
     Domain?: string;
+  };
+  listWebhookCalls: {
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
   };
   listEmailEvents: {
     /** Items of a page */

@@ -336,6 +336,7 @@ async function everyOperation({
     testWebhook: id(hook),
     replayWebhook: id(hook, { body: { Since } }),
     listWebhookCalls: id(hook, { query: 'Limit=100' }),
+    getWebhookCall: [{ params: { id: hook, call: 1 } }],
     deleteWebhook: fresh(
       async () =>
         (await made('/webhooks', { Event: 'all', WebhookURL: 'https://hooks.example.org:9/b' })).NewWebhookID,

@@ -43,11 +43,13 @@ beforeAll(async () => {
   await symlink(join(PROJECT, 'node_modules/standardwebhooks'), join(app, 'node_modules/standardwebhooks'));
   await writeFile(join(app, 'receiver.mjs'), block('// receiver.mjs'));
   await writeFile(join(app, 'receiver.py'), block('# receiver.py'));
+  await writeFile(join(app, 'receiver.php'), block('<?php\n// receiver.php'));
+  await writeFile(join(app, 'call.sh'), block('# call.sh'));
 });
 
 /** The `n`th code block of the page that begins so. */
 function block(first: string, n = 0): string {
-  const blocks = [...page.matchAll(/```(?:js|python|sh)\n([\s\S]*?)```/g)].map(([, text = '']) => text);
+  const blocks = [...page.matchAll(/```(?:js|python|php|sh)\n([\s\S]*?)```/g)].map(([, text = '']) => text);
   const found = blocks.filter((text) => text.startsWith(first))[n];
   if (found === undefined) throw new TypeError(`the page has no such block: ${first}`);
   return found;
@@ -69,71 +71,89 @@ const VERIFIERS = [
   ['standardwebhooks', 'receiver.mjs', 1, 'standard.example'],
   ['the client', 'receiver.mjs', 2, 'client.example'],
   ['Python', 'receiver.py', null, 'python.example'],
+  ['PHP', 'receiver.php', null, 'php.example'],
 ] as const;
 
-const HAS_PYTHON = spawnSync('python3', ['--version']).status === 0;
+const isInstalled = (program: string) => spawnSync(program, ['--version']).status === 0;
+
+/** How a receiver is started on a port. */
+function startOf(file: string, port: number): [program: string, args: string[]] {
+  if (file.endsWith('.py')) return ['python3', [file]];
+  if (file.endsWith('.php')) return ['php', ['-S', `127.0.0.1:${port}`, file]];
+  return [process.execPath, [file]];
+}
 
 describe.each(VERIFIERS)('a receiver with %s', (_, file, verifier, domain) => {
-  const able = HAS_PYTHON || verifier !== null;
-  it.skipIf(!able)('believes signed calls once each, and nothing else', async () => {
-    if (verifier !== null) await writeFile(join(app, 'verify.mjs'), block('// verify.mjs', verifier));
-    const port = await freePort();
-    const url = `http://127.0.0.1:${port}/hook`;
-    const created = await cli('webhook', 'create', '--domain', domain, '--event', 'bounce', '--json', url);
-    const { NewWebhookID, Secret } = JSON.parse(created.stdout);
-    const child = spawn(file.endsWith('.py') ? 'python3' : process.execPath, [file], {
-      cwd: app,
-      env: { PATH: process.env.PATH ?? '', WEBHOOK_SECRET: Secret, PORT: String(port) },
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    const ended = new Promise((resolve) => child.once('close', resolve));
-    scope.defer(async () => {
-      child.kill();
-      await ended;
-    });
-    let received = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      received += text;
-    });
-    const unsigned = () => fetch(url, { method: 'POST', body: '{"type":"email.bounced","data":{"To":"x"}}' });
-    const refused = await until('the receiver listens', () => unsigned().catch(() => null));
-    expect(refused.status).toBe(400);
+  it.skipIf(!isInstalled(startOf(file, 0)[0]))(
+    'believes signed calls once each, and nothing else',
+    async () => {
+      if (verifier !== null) await writeFile(join(app, 'verify.mjs'), block('// verify.mjs', verifier));
+      const port = await freePort();
+      const url = `http://127.0.0.1:${port}/hook`;
+      const created = await cli('webhook', 'create', '--domain', domain, '--event', 'bounce', '--json', url);
+      const { NewWebhookID, Secret } = JSON.parse(created.stdout);
+      const [program, args] = startOf(file, port);
+      const child = spawn(program, args, {
+        cwd: app,
+        env: { PATH: process.env.PATH ?? '', WEBHOOK_SECRET: Secret, PORT: String(port) },
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      const ended = new Promise((resolve) => child.once('close', resolve));
+      scope.defer(async () => {
+        child.kill();
+        await ended;
+      });
+      let received = '';
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        received += text;
+      });
+      const unsigned = () =>
+        fetch(url, { method: 'POST', body: '{"type":"email.bounced","data":{"To":"x"}}' });
+      const refused = await until('the receiver listens', () => unsigned().catch(() => null));
+      expect(refused.status).toBe(400);
 
-    const tested = await cli('webhook', 'test', String(NewWebhookID), '--json');
-    expect(JSON.parse(tested.stdout)).toMatchObject({ StatusCode: 200 });
-    const sent = await request('POST', `${api}email`, {
-      token,
-      body: {
-        From: { email: `a@${domain}` },
-        To: [{ email: 'bounced@simulator.test' }],
-        Subject: 'x',
-        ContentType: 'Text',
-        PlainContent: 'hi',
-      },
-    });
-    expect(sent.status).toBe(200);
-    await until('the bounce is reported', () => received.includes('bounced@simulator.test') || null);
-    const lines = () => received.split('\n').filter((line) => line.includes('bounced@simulator.test'));
-    const before = lines().length;
+      const tested = await cli('webhook', 'test', String(NewWebhookID), '--json');
+      expect(JSON.parse(tested.stdout)).toMatchObject({ StatusCode: 200 });
+      const sent = await request('POST', `${api}email`, {
+        token,
+        body: {
+          From: { email: `a@${domain}` },
+          To: [{ email: 'bounced@simulator.test' }],
+          Subject: 'x',
+          ContentType: 'Text',
+          PlainContent: 'hi',
+        },
+      });
+      expect(sent.status).toBe(200);
+      await until('the bounce is reported', () => received.includes('bounced@simulator.test') || null);
+      const lines = () => received.split('\n').filter((line) => line.includes('bounced@simulator.test'));
+      const before = lines().length;
 
-    // What it has had is answered 200 and not done again; a rotated secret's calls carry the old signature too.
-    const last = async () => (await request('GET', `${api}webhooks/${NewWebhookID}`, { token })).json;
-    const answered = await until('the call is on record', async () => {
-      const hook = await last();
-      return hook.LastResponseTryCounter === 1 ? hook : null;
-    });
-    expect((await request('POST', `${api}webhooks/${NewWebhookID}/secret`, { token })).status).toBe(200);
-    const replayed = await cli('webhook', 'replay', String(NewWebhookID), '--since', '0');
-    expect(replayed.stdout).toBe('1 call queued.\n');
-    const again = await until('the replay was answered', async () => {
-      const hook = await last();
-      return hook.LastResponseAt === answered.LastResponseAt ? null : hook;
-    });
-    expect(again.LastResponseCode).toBe(200);
-    expect(lines()).toHaveLength(before);
-    expect(lines()[0]).toBe('email.bounced bounced@simulator.test');
-    expect((await unsigned()).status).toBe(400);
-  });
+      // What it has had is answered 200 and not done again; a rotated secret's calls carry the old signature too.
+      const last = async () => (await request('GET', `${api}webhooks/${NewWebhookID}`, { token })).json;
+      const answered = await until('the call is on record', async () => {
+        const hook = await last();
+        return hook.LastResponseTryCounter === 1 ? hook : null;
+      });
+      expect((await request('POST', `${api}webhooks/${NewWebhookID}/secret`, { token })).status).toBe(200);
+      const replayed = await cli('webhook', 'replay', String(NewWebhookID), '--since', '0');
+      expect(replayed.stdout).toBe('1 call queued.\n');
+      const again = await until('the replay was answered', async () => {
+        const hook = await last();
+        return hook.LastResponseAt === answered.LastResponseAt ? null : hook;
+      });
+      expect(again.LastResponseCode).toBe(200);
+      expect(lines()).toHaveLength(before);
+      expect(lines()[0]).toBe('email.bounced bounced@simulator.test');
+      expect((await unsigned()).status).toBe(400);
+      const byHand = (secret: string) =>
+        run('sh', [join(app, 'call.sh'), url], {
+          env: { PATH: process.env.PATH ?? '', WEBHOOK_SECRET: secret },
+        });
+      expect((await byHand(Secret)).stdout).toMatch(/^HTTP\/1\.[01] 200/);
+      expect((await byHand('whsec_AAAA')).stdout).toMatch(/^HTTP\/1\.[01] 400/);
+    },
+  );
 });
 
 describe('the shell blocks', () => {

@@ -244,6 +244,7 @@ describe('webhooks', () => {
       ['DELETE', ''],
       ['POST', '/test'],
       ['GET', '/deliveries'],
+      ['GET', '/deliveries/1'],
     ] as const) {
       expect((await call(method, path + suffix, { token: tokens.other })).status).toBe(404);
     }
@@ -402,6 +403,7 @@ describe('scopes', () => {
       'POST /webhooks/1/test',
       'POST /webhooks/1/replay',
       'GET /webhooks/1/deliveries',
+      'GET /webhooks/1/deliveries/1',
       'GET /events',
       'GET /email',
       'GET /email/1',

@@ -28,7 +28,12 @@ export type MakeCall = (
 /** Purpose under which webhook secrets are encrypted. */
 export const SECRET_SEAL = 'webhook-secret';
 
-const USER_AGENT = 'postrider-webhooks/1';
+/** Of every call; those of the signature come with each try. */
+export const FIXED_HEADERS = {
+  'content-type': 'application/json',
+  'user-agent': 'postrider-webhooks/1',
+} as const;
+
 const TIMEOUT_MS = 15_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const MAX_RESPONSE_BYTES = 65_536;
@@ -49,8 +54,7 @@ export function createMakeCall(
       return { kind: 'unsigned', cause };
     }
     const headers = {
-      'content-type': 'application/json',
-      'user-agent': USER_AGENT,
+      ...FIXED_HEADERS,
       ...signatureHeaders({ id, nowMs: clock.now(), body, secrets }),
     };
     const startedMs = clock.monotonicMs();

@@ -14,7 +14,7 @@ import {
   T0,
 } from './fixtures.ts';
 
-/** Tests of `claimCalls`, `settleCalls`, `nextCallDueAt`, `listCalls`, `replayCalls`. */
+/** Tests of `claimCalls`, `settleCalls`, `nextCallDueAt`, `listCalls`, `getCall`, `replayCalls`. */
 export function describeCalls(suite: Suite): void {
   /** A webhook with one claimed call. */
   async function claimedCall(): Promise<ClaimedCall> {
@@ -259,6 +259,19 @@ export function describeCalls(suite: Suite): void {
       // A pending call is not replayed, and nobody else's calls are.
       expect([await replay(999), await replay(call.webhook.id)]).toEqual([0, 1]);
       expect(await suite.store().listCalls({ webhookId: 999, limit: 10 })).toEqual([]);
+    });
+
+    it('shows one call with its event, of its own webhook alone', async () => {
+      const call = await claimedCall();
+      await settle(call, { state: 'failed', tryNumber: 10, responseCode: 500, error: 'gave up' });
+      const webhookId = call.webhook.id;
+      const [entry] = await suite.store().listCalls({ webhookId, limit: 1 });
+      expect(await suite.store().getCall({ webhookId, callId: call.id })).toEqual({
+        ...entry,
+        event: call.event,
+      });
+      expect(await suite.store().getCall({ webhookId, callId: call.id + 1 })).toBeNull();
+      expect(await suite.store().getCall({ webhookId: webhookId + 1, callId: call.id })).toBeNull();
     });
 
     it('replays past events of the kinds it listens to, as new calls from the first try', async () => {

@@ -369,12 +369,24 @@ export const listCalls = read('listCalls', 'measured', { search: true }, (db, pa
     params.beforeEventSeq ?? Number.MAX_SAFE_INTEGER,
     params.limit,
   );
-  return rows.map((row) => ({
-    ...CALL.value(row),
-    eventId: uuidText(row.event_id),
-    eventKind: eventKindCode.word(row.kind),
-  }));
+  return rows.map(toLogEntry);
 });
+
+/** One call of a webhook with its event. */
+export const getCall = read('getCall', 'by key', (db, params) => {
+  const row = db.get<EventViewRow>(
+    `SELECT ${CALL.columns}, ${EVENT_VIEW_COLUMNS}
+     FROM webhook_call c CROSS JOIN event e ON e.seq = c.event_seq ${EVENT_VIEW_JOINS}
+     WHERE c.id = ? AND c.webhook_id = ?`,
+    params.callId,
+    params.webhookId,
+  );
+  return row === undefined ? null : { ...toLogEntry(row), event: toEventView(row) };
+});
+
+function toLogEntry(row: Pick<EventViewRow, 'event_id' | 'kind'>): CallLogEntry {
+  return { ...CALL.value(row), eventId: uuidText(row.event_id), eventKind: eventKindCode.word(row.kind) };
+}
 
 /** Events of one kind after a position, oldest first: a range of the index. Tests check its plan. */
 export const REPLAYED_SQL = `SELECT e.seq, e.at FROM event e INDEXED BY event_kind

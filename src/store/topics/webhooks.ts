@@ -155,6 +155,11 @@ export interface WebhookStore {
     beforeEventSeq?: number;
     limit: number;
   }): Promise<readonly CallLogEntry[]>;
+  /** One call with the event that it reports; null if the webhook has no such call. */
+  getCall(params: {
+    webhookId: number;
+    callId: number;
+  }): Promise<(CallLogEntry & { event: EventView }) | null>;
   /**
    * Repeats the calls for past events (`since` inclusive, `until` exclusive) of the webhook's domain and kinds from
    * their first try, due now, oldest event first; pending calls are left alone. At most `limit` events after `after`

@@ -69,6 +69,7 @@ const word = (description: string, example: string): Json => ({
 export const PATH_PARAMETERS: Readonly<Record<string, Json>> = {
   'email/:id': uuid('MessageID'),
   'webhooks/:id': number('WebhookID'),
+  'deliveries/:call': number('DeliveryID'),
   'domains/:name': word('The domain', 'example.com'),
   'suppressions/:email': word('The address, percent-encoded', 'former@example.net'),
   'templates/:id': uuid('TemplateID'),

@@ -8,6 +8,9 @@ import { AppError } from '../../../lib/errors.ts';
 import { EVENT_KINDS, type EventKind } from '../../../model/event.ts';
 import type { Caller } from '../../../model/submission.ts';
 import type { Webhook } from '../../../model/webhook.ts';
+import { FIXED_HEADERS } from '../../../pipeline/webhooks/call.ts';
+import { callId, webhookBody } from '../../../pipeline/webhooks/payload.ts';
+import { requireScope } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import type { EventPlace } from '../../../store/topics/events.ts';
 import type { CallLogEntry } from '../../../store/topics/webhooks.ts';
@@ -15,7 +18,7 @@ import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
 import { instant } from '../body/instant.ts';
 import { operation } from '../operation.ts';
 import { cursor, cursorText, paging } from '../paging.ts';
-import { type ApiRoute, isoTime } from '../route.ts';
+import { type ApiRoute, isoTime, refuse } from '../route.ts';
 
 const call = z
   .object({
@@ -40,7 +43,21 @@ const replayAnswer = z
   })
   .meta({ id: 'ReplayAnswer' });
 
+const callDetail = z
+  .object({
+    ...call.shape,
+    Request: z.object({
+      URL: z.string().describe('Where the webhook points now'),
+      Headers: z
+        .record(z.string(), z.string())
+        .describe('Those that every try has; the timestamp and the signature are made for each try'),
+      Body: z.string().describe('The JSON text of every try'),
+    }),
+  })
+  .meta({ id: 'WebhookCallDetail' });
+
 export type WebhookCall = Answer<typeof call>;
+export type WebhookCallDetail = Answer<typeof callDetail>;
 export type ReplayAnswer = Answer<typeof replayAnswer>;
 
 /** Events that one request examines, and how many at a time, so that the writer can do other work in between. */
@@ -63,6 +80,9 @@ const REPLAY = z.object({
     .describe('`NextCursor` of the request before, with the same range'),
 });
 
+/** Up to 15 digits, as a safe integer has. */
+const CALL_ID = /^[1-9]\d{0,14}$/;
+
 const CALL_STATES = {
   pending: 'Pending',
   sending: 'Sending',
@@ -71,10 +91,10 @@ const CALL_STATES = {
 } as const;
 
 /**
- * The two operations below a webhook. `ownWebhook` finds the caller's, and throws AppError not-found if there is none.
+ * The operations on calls, below a webhook. `ownWebhook` finds the caller's, and throws AppError not-found if there is none.
  */
 export function webhookCallOperations(deps: {
-  store: Pick<Store, 'replayCalls' | 'listCalls'>;
+  store: Pick<Store, 'replayCalls' | 'listCalls' | 'getCall'>;
   clock: Clock;
   ownWebhook(caller: Caller, id: string): Promise<Webhook>;
   /** Told where calls may be due. */
@@ -145,6 +165,34 @@ export function webhookCallOperations(deps: {
           limit: query.Limit + 1,
         });
         return PAGES.pageOf(calls, query.Limit, ({ eventSeq }) => eventSeq, toCall);
+      },
+    }),
+    operation({
+      id: 'getWebhookCall',
+      method: 'GET',
+      path: '/webhooks/:id/deliveries/:call',
+      scope: 'webhooks:read',
+      limitedTokens: true,
+      summary: 'Show a call of a webhook',
+      description:
+        'One call with its request: address, headers and the body that every try carries. Needs `events:read` too',
+      answer: callDetail,
+      handle: async ({ caller, params }) => {
+        // Its body is an event.
+        requireScope(caller, 'events:read');
+        const webhook = await ownWebhook(caller, params.id);
+        const found = CALL_ID.test(params.call)
+          ? await store.getCall({ webhookId: webhook.id, callId: Number(params.call) })
+          : null;
+        if (found === null) throw refuse('not-found');
+        return {
+          ...toCall(found),
+          Request: {
+            URL: webhook.url,
+            Headers: { ...FIXED_HEADERS, 'webhook-id': callId(found.eventId) },
+            Body: new TextDecoder().decode(webhookBody(found.event, webhook.id)),
+          },
+        };
       },
     }),
   ];

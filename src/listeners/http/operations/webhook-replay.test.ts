@@ -38,3 +38,36 @@ it('pages through the calls, and takes DeliveryIDs or a range, never everything 
     expect(codesOf(await replay(bad))).toEqual([422]);
   }
 });
+
+it('shows the request of a call, to whom may read events', async () => {
+  const body = { Event: 'accept', WebhookURL: 'http://127.0.0.1:9/y' };
+  const { NewWebhookID: id } = (await world.call('POST', '/webhooks', { body })).json();
+  const message = await world.sendMail();
+  const { Items } = (await world.call('GET', `/webhooks/${id}/deliveries?Limit=1`)).json() as {
+    Items: [{ DeliveryID: number; EventID: string }];
+  };
+  const [listed] = Items;
+  const path = `/webhooks/${id}/deliveries/${listed.DeliveryID}`;
+  const { Request, ...call } = (await world.call('GET', path)).json() as { Request: { Body: string } };
+  expect(call).toMatchObject({ DeliveryID: listed.DeliveryID, EventID: listed.EventID, Event: 'accepted' });
+  expect(Request).toMatchObject({
+    URL: 'http://127.0.0.1:9/y',
+    Headers: {
+      'content-type': 'application/json',
+      'webhook-id': `evt_${listed.EventID.replaceAll('-', '')}`,
+    },
+  });
+  expect(JSON.parse(Request.Body)).toMatchObject({
+    type: 'email.accepted',
+    data: { WebhookID: id, MessageID: message },
+  });
+  for (const other of ['0', 'x', '9999999', '1e3', String(Number.MAX_SAFE_INTEGER)])
+    expect((await world.call('GET', `/webhooks/${id}/deliveries/${other}`)).status).toBe(404);
+  const limited = (
+    await world.call('POST', '/tokens', {
+      body: { Name: 'no events', Domains: ['example.com'], Scopes: ['webhooks:read'] },
+    })
+  ).json() as { Token: string };
+  expect((await world.call('GET', path, { token: limited.Token })).status).toBe(403);
+  expect((await world.call('GET', `/webhooks/${id}/deliveries`, { token: limited.Token })).status).toBe(200);
+});
