@@ -135,6 +135,16 @@ export function createAppRouter() {
     component: lazyRouteComponent(() => import('./places/system/system-place.tsx'), 'SystemPlace'),
     validateSearch: (given: Record<string, unknown>): SystemSearch => textsOf(given, ['tab', 'q']),
   });
+  const webhooks = createRoute({
+    getParentRoute: () => root,
+    path: '/webhooks',
+    component: lazyRouteComponent(() => import('./places/webhooks/webhooks-place.tsx'), 'WebhooksPlace'),
+  });
+  const webhook = createRoute({
+    getParentRoute: () => root,
+    path: '/webhooks/$id',
+    component: lazyRouteComponent(() => import('./places/webhooks/webhook-page.tsx'), 'WebhookPage'),
+  });
   const access = createRoute({
     getParentRoute: () => root,
     path: '/access',
@@ -146,7 +156,7 @@ export function createAppRouter() {
   const allMail = messages.addChildren([message]);
   const tree = [
     ...[home, inboxes, allMail, overview, queue, site, domains, domain],
-    ...[suppressions, suppressionImport, access, system],
+    ...[webhooks, webhook, suppressions, suppressionImport, access, system],
   ];
   return createRouter({
     routeTree: root.addChildren(tree),

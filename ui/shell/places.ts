@@ -1,6 +1,17 @@
 /** The places of the dashboard, in the order of the rail: where each is, its word, and its sign. */
 import { useQuery } from '@tanstack/react-query';
-import { Ban, Gauge, Globe, Hourglass, Inbox, KeyRound, type LucideIcon, Mails, Server } from 'lucide-react';
+import {
+  Ban,
+  Gauge,
+  Globe,
+  Hourglass,
+  Inbox,
+  KeyRound,
+  type LucideIcon,
+  Mails,
+  Server,
+  Webhook,
+} from 'lucide-react';
 import { ME, mayDo } from '../api/me.ts';
 
 export interface DashboardPlace {
@@ -10,6 +21,7 @@ export interface DashboardPlace {
     | '/overview'
     | '/queue'
     | '/domains'
+    | '/webhooks'
     | '/suppressions'
     | '/access'
     | '/system';
@@ -30,6 +42,7 @@ const PLACES: readonly DashboardPlace[] = [
   { path: '/overview', name: 'Overview', icon: Gauge },
   { path: '/queue', name: 'Queue', icon: Hourglass, scopes: ['admin'], operation: 'getQueue' },
   { path: '/domains', name: 'Domains', icon: Globe, scopes: ['domains:read'], isFurther: true },
+  { path: '/webhooks', name: 'Webhooks', icon: Webhook, scopes: ['webhooks:read'], isFurther: true },
   {
     path: '/suppressions',
     name: 'Suppressions',

@@ -33,6 +33,7 @@ const PLACES = [
   'messages',
   'queue',
   'domains',
+  'webhooks',
   'suppressions',
   'access',
   'system',

@@ -6,8 +6,8 @@ import { addPerson } from '../../../api/access.ts';
 import { Button } from '../../../components/button.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { Field, FormError } from '../../../components/field.tsx';
+import { ShownOnce } from '../../../components/shown-once.tsx';
 import { PEOPLE } from '../keys.ts';
-import { ShownOnce } from '../shown-once.tsx';
 import { isWhole, type Rights, RightsFields, rightsBody } from './rights-fields.tsx';
 import { newPassword } from './roles.ts';
 

@@ -7,8 +7,8 @@ import { Button } from '../../../components/button.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { CheckField, FormError } from '../../../components/field.tsx';
 import { NameDialog } from '../../../components/name-dialog.tsx';
+import { ShownOnce } from '../../../components/shown-once.tsx';
 import { toast } from '../../../components/toasts.tsx';
-import { ShownOnce } from '../shown-once.tsx';
 import { isWhole, type Rights, RightsFields, rightsBody } from './rights-fields.tsx';
 import { newPassword } from './roles.ts';
 

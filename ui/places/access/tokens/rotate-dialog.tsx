@@ -6,9 +6,9 @@ import { rotateToken } from '../../../api/access.ts';
 import { Button } from '../../../components/button.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { FormError, Options, SelectField } from '../../../components/field.tsx';
+import { ShownOnce } from '../../../components/shown-once.tsx';
 import { Until } from '../../../components/time.tsx';
 import { TOKENS } from '../keys.ts';
-import { ShownOnce } from '../shown-once.tsx';
 
 const OVERLAPS = [
   ['0', 'ends at once'],

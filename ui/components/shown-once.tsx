@@ -1,7 +1,7 @@
 /** A secret that is shown this once: with a button that copies it, and what to do with it. */
 import type { ReactNode } from 'react';
-import { Button } from '../../components/button.tsx';
-import { CodeBlock } from '../../components/copy.tsx';
+import { Button } from './button.tsx';
+import { CodeBlock } from './copy.tsx';
 
 export function ShownOnce({
   what,

@@ -1,0 +1,78 @@
+/** Webhooks and their calls as their place asks for them: one function an operation. */
+import type {
+  CreateWebhookRequest,
+  NewWebhookAnswer,
+  ReplayAnswer,
+  ReplayWebhookRequest,
+  UpdateWebhookRequest,
+  WebhookCallDetail,
+  WebhookCalls,
+  WebhookDetail,
+  WebhookList,
+  WebhookRecord,
+  WebhookSecretAnswer,
+  WebhookTest,
+} from '../../src/client/api-types.ts';
+import { call, open } from './call.ts';
+
+/** Under what the answers are kept, for whoever changes a webhook. */
+export const WEBHOOKS = ['webhooks'] as const;
+
+export async function listWebhooks(signal?: AbortSignal): Promise<readonly WebhookRecord[]> {
+  return (await call<WebhookList>('GET', '/webhooks', { signal })).Webhooks;
+}
+
+export function getWebhook(id: number, signal?: AbortSignal): Promise<WebhookDetail> {
+  return call('GET', `/webhooks/${id}`, { signal });
+}
+
+export function createWebhook(wanted: CreateWebhookRequest): Promise<NewWebhookAnswer> {
+  return call('POST', '/webhooks', { body: wanted });
+}
+
+export function changeWebhook(id: number, change: UpdateWebhookRequest): Promise<WebhookDetail> {
+  return call('PATCH', `/webhooks/${id}`, { body: change });
+}
+
+export async function removeWebhook(id: number, leaving = false): Promise<void> {
+  await open('DELETE', `/webhooks/${id}`, { keepalive: leaving });
+}
+
+/** Answers once the receiver did, or after its 15 seconds. */
+export function testWebhook(id: number): Promise<WebhookTest> {
+  return call('POST', `/webhooks/${id}/test`, { body: {} });
+}
+
+export function rotateSecret(id: number): Promise<WebhookSecretAnswer> {
+  return call('POST', `/webhooks/${id}/secret`);
+}
+
+/** Newest first. */
+export function listCalls(
+  id: number,
+  after: string | undefined,
+  signal?: AbortSignal,
+): Promise<WebhookCalls> {
+  return call('GET', `/webhooks/${id}/deliveries`, { query: { Limit: 25, After: after }, signal });
+}
+
+export function getCall(id: number, callId: number, signal?: AbortSignal): Promise<WebhookCallDetail> {
+  return call('GET', `/webhooks/${id}/deliveries/${callId}`, { signal });
+}
+
+/** Calls that are made again, a portion after the other; told how many were queued so far. */
+export async function replayCalls(
+  id: number,
+  which: Omit<ReplayWebhookRequest, 'After'>,
+  onQueued: (count: number) => void = () => {},
+): Promise<number> {
+  let queued = 0;
+  for (let after: string | undefined; ; ) {
+    const body = { ...which, ...(after === undefined ? {} : { After: after }) };
+    const portion = await call<ReplayAnswer>('POST', `/webhooks/${id}/replay`, { body });
+    queued += portion.Queued;
+    onQueued(queued);
+    if (portion.NextCursor === null) return queued;
+    after = portion.NextCursor;
+  }
+}

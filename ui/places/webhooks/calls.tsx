@@ -1,0 +1,120 @@
+/** The calls of a webhook, newest first: what came of each; unfolded, what it carried and what was answered. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { WebhookCall } from '../../../src/client/api-types.ts';
+import { getCall, listCalls, replayCalls, WEBHOOKS } from '../../api/webhooks.ts';
+import { Button } from '../../components/button.tsx';
+import { MoreButton } from '../../components/more-button.tsx';
+import { NotYet, Section } from '../../components/page.tsx';
+import { usePages } from '../../components/pages.ts';
+import { Status } from '../../components/status.tsx';
+import { Instant, Time } from '../../components/time.tsx';
+import { toast, toastError } from '../../components/toasts.tsx';
+import { AnswerText } from './answer-text.tsx';
+import { callWords, tookText } from './health.ts';
+
+interface Rights {
+  mayChange: boolean;
+  mayReadEvents: boolean;
+}
+
+export function Calls({ id, ...rights }: Rights & { id: number }) {
+  const list = usePages([...WEBHOOKS, 'calls', id], (after, signal) => listCalls(id, after, signal));
+  return (
+    <Section title="Calls">
+      {list.items === undefined ? (
+        <NotYet error={list.error} onAgain={list.again} />
+      ) : list.items.length === 0 ? (
+        <p className="text-soft">No calls yet. They are kept for seven days; a test is not among them.</p>
+      ) : (
+        <ul aria-label="Calls" className="grid border-line border-t">
+          {list.items.map((call) => (
+            <CallItem key={call.DeliveryID} id={id} call={call} {...rights} />
+          ))}
+        </ul>
+      )}
+      <MoreButton list={list}>Show older calls</MoreButton>
+    </Section>
+  );
+}
+
+function CallItem({ id, call, mayChange, mayReadEvents }: Rights & { id: number; call: WebhookCall }) {
+  const [isOpen, setOpen] = useState(false);
+  const { status, words, answer } = callWords(call);
+  const took = tookText(call);
+  return (
+    <li className="border-line border-b">
+      <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+        <summary className="grid grid-cols-[7rem_minmax(0,1fr)] gap-x-3 py-2 hover:bg-hover min-[44rem]:grid-cols-[8rem_9rem_minmax(0,1fr)_11rem]">
+          <Status status={status} words={words} />
+          <span className="font-medium">{call.Event}</span>
+          <span className="col-span-2 line-clamp-2 text-soft min-[44rem]:col-span-1">{answer}</span>
+          <span className="col-span-2 text-soft text-xs tabular-nums min-[44rem]:col-span-1 min-[44rem]:text-right">
+            {call.Tries === 1 ? '1 try' : `${call.Tries} tries`}
+            {took !== '' && ` · ${took}`} · <Time at={call.CreatedAt} />
+          </span>
+        </summary>
+        {isOpen && (
+          <div className="grid gap-3 pt-1 pb-3">
+            <p className="text-soft text-xs">
+              Queued <Instant at={call.CreatedAt} /> · last changed <Instant at={call.UpdatedAt} />
+            </p>
+            {mayReadEvents && <Request id={id} callId={call.DeliveryID} />}
+            <div>
+              <h3 className="font-semibold">Answer</h3>
+              <p>{answer === '' ? 'None yet.' : `${answer}. `}</p>
+              <p className="text-soft text-xs">
+                Of an answer that is not the last one only the status is kept.
+              </p>
+            </div>
+            {mayChange && !['Pending', 'Sending'].includes(call.Status) && (
+              <Again id={id} callId={call.DeliveryID} />
+            )}
+          </div>
+        )}
+      </details>
+    </li>
+  );
+}
+
+function Request({ id, callId }: { id: number; callId: number }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: [...WEBHOOKS, 'call', id, callId],
+    queryFn: ({ signal }) => getCall(id, callId, signal),
+  });
+  if (data === undefined) return <NotYet error={error} onAgain={() => void refetch()} />;
+  const headers = Object.entries(data.Request.Headers).map(([name, value]) => `${name}: ${value}`);
+  const lines = [`POST ${data.Request.URL}`, ...headers, '', prettyJson(data.Request.Body)];
+  return (
+    <div>
+      <h3 className="font-semibold">Request</h3>
+      <AnswerText text={lines.join('\n')} />
+      <p className="mt-1 text-soft text-xs">Each try has a timestamp and a signature of its own.</p>
+    </div>
+  );
+}
+
+function Again({ id, callId }: { id: number; callId: number }) {
+  const queries = useQueryClient();
+  const { mutate, isPending } = useMutation({
+    mutationFn: () => replayCalls(id, { DeliveryIDs: [callId] }),
+    onSuccess() {
+      toast({ text: 'The call is made again' });
+      void queries.invalidateQueries({ queryKey: WEBHOOKS });
+    },
+    onError: toastError,
+  });
+  return (
+    <Button className="justify-self-start" disabled={isPending} onClick={() => mutate()}>
+      Call again
+    </Button>
+  );
+}
+
+function prettyJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

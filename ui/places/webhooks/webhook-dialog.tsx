@@ -1,0 +1,122 @@
+/** Makes a webhook, and shows its secret once; or changes one. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type FormEvent, useId, useState } from 'react';
+import type { WebhookDetail } from '../../../src/client/api-types.ts';
+import { fieldError } from '../../api/call.ts';
+import { listDomains } from '../../api/domains.ts';
+import { ME, mayDo } from '../../api/me.ts';
+import { changeWebhook, createWebhook, WEBHOOKS } from '../../api/webhooks.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field, FormError } from '../../components/field.tsx';
+import { ShownOnce } from '../../components/shown-once.tsx';
+import { EventFields } from './event-fields.tsx';
+
+/** `webhook`: the one to change; left out: a new one. */
+export function WebhookDialog({ webhook, onClose }: { webhook?: WebhookDetail; onClose(): void }) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [url, setUrl] = useState(webhook?.WebhookURL ?? '');
+  const [events, setEvents] = useState<readonly string[]>(webhook?.Events ?? ['all']);
+  const [description, setDescription] = useState(webhook?.Description ?? '');
+  const domains = useOwnDomains(webhook === undefined);
+  const [named, setDomain] = useState<string>();
+  const domain = named ?? (domains.length === 1 ? domains[0] : '') ?? '';
+  const list = useId();
+  const saving = useMutation({
+    mutationFn: async () => {
+      const wanted = { WebhookURL: url.trim(), Events: events, Description: description.trim() };
+      if (webhook === undefined) return createWebhook({ ...wanted, Domain: domain.trim() });
+      await changeWebhook(webhook.WebhookID, wanted);
+      return null;
+    },
+    onSuccess: (made) => {
+      void queries.invalidateQueries({ queryKey: WEBHOOKS });
+      if (made === null) onClose();
+    },
+  });
+  const made = saving.data;
+  const close = (): void => {
+    onClose();
+    if (made != null) void navigate({ to: '/webhooks/$id', params: { id: String(made.NewWebhookID) } });
+  };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    saving.mutate();
+  };
+  const refusedUrl = fieldError(saving.error, '/WebhookURL');
+  const refusedDomain = fieldError(saving.error, '/Domain');
+  return (
+    <Dialog title={webhook === undefined ? 'New webhook' : 'Change the webhook'} isWide onClose={close}>
+      {made != null ? (
+        <ShownOnce what="secret" text={made.Secret} onClose={close}>
+          <p className="text-soft">
+            Your receiver needs it to verify that a call is from this server. The page of the webhook has code
+            for that.
+          </p>
+        </ShownOnce>
+      ) : (
+        <form onSubmit={submit} className="grid gap-4">
+          {refusedUrl === undefined && refusedDomain === undefined && <FormError error={saving.error} />}
+          <Field
+            label="Address"
+            hint="It is called with POST for each event."
+            error={refusedUrl}
+            type="url"
+            placeholder="https://app.example.com/hooks/mail"
+            required
+            autoFocus
+            maxLength={2048}
+            value={url}
+            onChange={(event) => setUrl(event.target.value)}
+          />
+          {webhook === undefined && (
+            <>
+              <Field
+                label="Sender domain"
+                hint="It is called for mail from this domain."
+                error={refusedDomain}
+                list={list}
+                required
+                autoComplete="off"
+                value={domain}
+                onChange={(event) => setDomain(event.target.value)}
+              />
+              <datalist id={list}>
+                {domains.map((name) => (
+                  <option key={name} value={name} />
+                ))}
+              </datalist>
+            </>
+          )}
+          <EventFields value={events} onValue={setEvents} />
+          <Field
+            label="Description"
+            placeholder="optional"
+            maxLength={256}
+            value={description}
+            onChange={(event) => setDescription(event.target.value)}
+          />
+          <div className="flex justify-end gap-2">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" look="main" disabled={saving.isPending || events.length === 0}>
+              {webhook === undefined ? 'Create' : 'Save'}
+            </Button>
+          </div>
+        </form>
+      )}
+    </Dialog>
+  );
+}
+
+/** Names of the domains that the person may name; of many the first. */
+function useOwnDomains(isAsked: boolean): readonly string[] {
+  const { data: me } = useQuery(ME);
+  const { data } = useQuery({
+    queryKey: ['domains', 'names'],
+    queryFn: ({ signal }) => listDomains('', undefined, signal),
+    enabled: isAsked && mayDo(me, 'domains:read'),
+  });
+  return (data?.Items ?? me?.Domains ?? []).map(({ Domain }) => Domain);
+}

@@ -1,0 +1,146 @@
+/**
+ * One webhook: whether it works and since when not, its calls with what they carried, a test whose answer is shown at once,
+ * and code for its receiver.
+ */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { ArrowLeft } from 'lucide-react';
+import { lazy, Suspense, useEffect } from 'react';
+import type { WebhookDetail, WebhookTest } from '../../../src/client/api-types.ts';
+import { ME, mayDo } from '../../api/me.ts';
+import { getWebhook, testWebhook, WEBHOOKS } from '../../api/webhooks.ts';
+import { HeadRow } from '../../components/addresses.tsx';
+import { FormError } from '../../components/field.tsx';
+import { NotYet, Page, Section } from '../../components/page.tsx';
+import { Status } from '../../components/status.tsx';
+import { Time } from '../../components/time.tsx';
+import { useKeys } from '../../components/use-keys.ts';
+import { useLive } from '../../components/use-live.ts';
+import { AnswerText } from './answer-text.tsx';
+import { Calls } from './calls.tsx';
+import { eventsText } from './event-words.ts';
+import { duration, healthOf, testWords } from './health.ts';
+import { WebhookTools } from './webhook-tools.tsx';
+
+const ReceiverCode = lazy(() => import('./receiver-code.tsx').then((one) => ({ default: one.ReceiverCode })));
+const EVERY_MS = 10_000;
+
+export function WebhookPage() {
+  const { id: text } = useParams({ from: '/webhooks/$id' });
+  const id = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const { data: me } = useQuery(ME);
+  const { data, error, again } = useLive(
+    [...WEBHOOKS, 'one', id],
+    (signal) => getWebhook(id, signal),
+    EVERY_MS,
+  );
+  const testing = useMutation({ mutationFn: () => testWebhook(id) });
+  const stamp = data && `${data.LastResponseAt} ${data.LastResponseTryCounter} ${data.Pending}`;
+  // Something happened: the calls are read again.
+  useEffect(() => {
+    if (stamp !== undefined) void queries.invalidateQueries({ queryKey: [...WEBHOOKS, 'calls', id] });
+  }, [queries, id, stamp]);
+  useKeys({ u: () => void navigate({ to: '/webhooks' }) });
+  return (
+    <Page
+      error={error}
+      title={
+        <span className="flex items-start gap-2">
+          <Link
+            to="/webhooks"
+            aria-label="Back to the webhooks"
+            title="Back to the webhooks (u)"
+            className="grid size-8 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink"
+          >
+            <ArrowLeft size={16} aria-hidden />
+          </Link>
+          <bdi className="line-clamp-3 py-0.5" title={data?.WebhookURL}>
+            {data?.WebhookURL ?? `Webhook ${text}`}
+          </bdi>
+        </span>
+      }
+      tools={
+        data !== undefined &&
+        mayDo(me, 'webhooks:write') && (
+          <WebhookTools
+            webhook={data}
+            mayReadEvents={mayDo(me, 'events:read')}
+            isTesting={testing.isPending}
+            onTest={() => testing.mutate()}
+          />
+        )
+      }
+    >
+      {data === undefined ? (
+        <NotYet error={error} onAgain={again} />
+      ) : (
+        <>
+          <Standing webhook={data} />
+          {testing.isPending && <p role="status">The receiver is called. It has 15 seconds to answer.</p>}
+          <FormError error={testing.error} />
+          {testing.data !== undefined && !testing.isPending && <TestAnswer answer={testing.data} />}
+          <Calls id={id} mayChange={mayDo(me, 'webhooks:write')} mayReadEvents={mayDo(me, 'events:read')} />
+          <Section title="Code for the receiver">
+            <Suspense fallback={null}>
+              <ReceiverCode />
+            </Suspense>
+          </Section>
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Standing({ webhook }: { webhook: WebhookDetail }) {
+  const { status, words, meaning } = healthOf(webhook);
+  const { FailingSince, LastLatencyMs, LastResponseBody, Pending, Description, Domain } = webhook;
+  return (
+    <div className="grid gap-3">
+      <div role="status" aria-label="How it stands" className="flex flex-wrap items-center gap-x-3">
+        <Status status={status} words={words} className="font-semibold" />
+        {FailingSince !== null && webhook.Status === 'Enabled' && (
+          <span>
+            since <Time at={FailingSince} />
+          </span>
+        )}
+        <span className="min-w-0">{meaning}</span>
+      </div>
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1">
+        <HeadRow name="Called for">{eventsText(webhook.Events)}</HeadRow>
+        <HeadRow name="Mail from">
+          <bdi>{Domain}</bdi>
+        </HeadRow>
+        {Description !== '' && (
+          <HeadRow name="Description">
+            <bdi>{Description}</bdi>
+          </HeadRow>
+        )}
+        {LastLatencyMs !== null && <HeadRow name="Last answer after">{duration(LastLatencyMs)}</HeadRow>}
+        {Pending > 0 && <HeadRow name="Calls that wait">{Pending.toLocaleString()}</HeadRow>}
+        <HeadRow name="Secret">
+          <span className="font-mono text-xs">…{webhook.SecretHint}</span>
+        </HeadRow>
+      </dl>
+      {LastResponseBody !== '' && (
+        <details>
+          <summary className="w-fit text-accent underline-offset-2 hover:underline">Last answer</summary>
+          <AnswerText text={LastResponseBody} />
+        </details>
+      )}
+    </div>
+  );
+}
+
+function TestAnswer({ answer }: { answer: WebhookTest }) {
+  const { isTaken, words } = testWords(answer);
+  return (
+    <div role="status" aria-label="Answer to the test" className="grid gap-1">
+      <p className="flex flex-wrap items-center gap-x-3">
+        <Status status={isTaken ? 'Ok' : 'Failed'} words={isTaken ? 'Test taken' : 'Test failed'} /> {words}
+      </p>
+      {answer.Body !== '' && <AnswerText text={answer.Body} />}
+    </div>
+  );
+}

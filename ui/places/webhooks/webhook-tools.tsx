@@ -1,0 +1,81 @@
+/** What can be done with a webhook: test, repeat calls, rotate the secret, change, disable, delete. */
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { EllipsisVertical, Send } from 'lucide-react';
+import { useState } from 'react';
+import type { WebhookDetail } from '../../../src/client/api-types.ts';
+import { changeWebhook, WEBHOOKS } from '../../api/webhooks.ts';
+import { Button, IconButton } from '../../components/button.tsx';
+import { Menu } from '../../components/menu.tsx';
+import { toast, toastError } from '../../components/toasts.tsx';
+import { ReplayDialog } from './replay-dialog.tsx';
+import { RotateDialog } from './rotate-dialog.tsx';
+import { useRemoval } from './use-removal.ts';
+import { WebhookDialog } from './webhook-dialog.tsx';
+
+export function WebhookTools({
+  webhook,
+  mayReadEvents,
+  isTesting,
+  onTest,
+}: {
+  webhook: WebhookDetail;
+  /** Needed to say where events go. */
+  mayReadEvents: boolean;
+  isTesting: boolean;
+  onTest(): void;
+}) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const remove = useRemoval();
+  const [open, setOpen] = useState<'edit' | 'replay' | 'rotate' | null>(null);
+  const close = () => setOpen(null);
+  const isDisabled = webhook.Status === 'Disabled';
+  const switching = useMutation({
+    mutationFn: () => changeWebhook(webhook.WebhookID, { Status: isDisabled ? 'Enabled' : 'Disabled' }),
+    onSuccess({ Status, Pending }) {
+      const waiting = Pending === 0 ? '' : `: ${Pending.toLocaleString()} waiting calls are made now`;
+      toast({
+        text: Status === 'Enabled' ? `The webhook is enabled${waiting}` : 'The webhook is disabled',
+      });
+      void queries.invalidateQueries({ queryKey: WEBHOOKS });
+    },
+    onError: toastError,
+  });
+  return (
+    <div className="ml-auto flex gap-2">
+      {isDisabled && (
+        <Button look="main" disabled={switching.isPending} onClick={() => switching.mutate()}>
+          Enable
+        </Button>
+      )}
+      <Button disabled={isTesting} onClick={onTest}>
+        <Send size={14} aria-hidden /> Send a test
+      </Button>
+      <Menu
+        trigger={
+          <IconButton label="More">
+            <EllipsisVertical size={16} aria-hidden />
+          </IconButton>
+        }
+        entries={[
+          ...(mayReadEvents ? [{ name: 'Change…', run: () => setOpen('edit') }] : []),
+          { name: 'Replay calls…', run: () => setOpen('replay') },
+          { name: 'Rotate the secret…', run: () => setOpen('rotate') },
+          ...(isDisabled ? [] : [{ name: 'Disable', run: () => switching.mutate() }]),
+          {
+            name: 'Delete',
+            isDangerous: true,
+            run() {
+              remove(webhook.WebhookID);
+              void navigate({ to: '/webhooks' });
+            },
+          },
+        ]}
+      />
+      {open === 'edit' && <WebhookDialog webhook={webhook} onClose={close} />}
+      {open === 'replay' && <ReplayDialog id={webhook.WebhookID} onClose={close} />}
+      {open === 'rotate' && <RotateDialog id={webhook.WebhookID} onClose={close} />}
+    </div>
+  );
+}
