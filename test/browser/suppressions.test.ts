@@ -80,7 +80,7 @@ describe.skipIf(!hasBrowser)('the suppressions', () => {
     const { page } = await openPage(browser, operator);
     await page.clock.install();
     await page.goto(url);
-    const off = page.getByRole('button', { name: 'Take spam@example.org off the list' });
+    const off = page.getByRole('button', { name: 'Take off spam@example.org' });
     await off.click();
     await page.getByRole('button', { name: 'Undo' }).click();
     await off.waitFor();

@@ -14,7 +14,7 @@ export function Rail({ onFind }: { onFind(): void }) {
   return (
     <nav
       aria-label="Places"
-      className="hidden w-26 shrink-0 flex-col overflow-y-auto border-line border-r bg-page px-1.5 min-[44rem]:flex"
+      className="hidden w-28 shrink-0 flex-col overflow-y-auto border-line border-r bg-page px-1.5 min-[44rem]:flex"
     >
       <Link to="/" aria-label="postrider" className="grid h-14 shrink-0 place-items-center">
         <Mark />

@@ -20,7 +20,7 @@ export function SuppressionRows(props: { items: readonly Suppression[]; mayChang
   const items = props.items.filter((item) => !leaving.has(keyOf(item)));
   const button = (item: Suppression) =>
     props.mayChange && (
-      <Button aria-label={`Take ${item.Email} off the list`} onClick={() => lift(item)}>
+      <Button aria-label={`Take off ${item.Email}`} onClick={() => lift(item)}>
         Take off
       </Button>
     );
@@ -93,7 +93,7 @@ function Why({ item: { Reason, Note, Reply, MessageID } }: { item: Suppression }
         {MessageID !== null && (
           <>
             {' '}
-            <Link to="/messages/$id" params={{ id: MessageID }} className="text-accent hover:underline">
+            <Link to="/messages/$id" params={{ id: MessageID }} className="text-accent underline">
               The message
             </Link>
           </>

@@ -45,7 +45,7 @@ export function SendPlan({ plan, domain }: { plan: ImportPlan; domain: string })
       {state === 'done' && (
         <p role="status">
           {addedText({ Added: added, Existing: existing })}.{' '}
-          <Link to="/suppressions" search={{ q: `domain:${domain}` }} className="text-accent hover:underline">
+          <Link to="/suppressions" search={{ q: `domain:${domain}` }} className="text-accent underline">
             Show the list
           </Link>
         </p>
