@@ -131,27 +131,29 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     };
     await open();
     const dialog = page.getByRole('dialog', { name: 'Second factor' });
+    await dialog.getByRole('img', { name: 'QR code of the secret' }).waitFor();
     const secret = totpSecretOf((await dialog.locator('pre').textContent()) ?? '') ?? new Uint8Array();
     await dialog.getByLabel('Current password').fill(ADA.Password);
-    await dialog.getByLabel('Code').fill(hotp(secret, totpStep(Date.now())));
+    await dialog.getByRole('textbox', { name: 'Code' }).fill(hotp(secret, totpStep(Date.now())));
     await dialog.getByRole('button', { name: 'Switch on' }).click();
     await dialog.getByText('They are not shown again').waitFor();
+    await page.keyboard.press('Escape');
     const [first = '', second = ''] = ((await dialog.locator('pre').textContent()) ?? '').split('\n');
     await dialog.getByRole('button', { name: 'I have kept them' }).click();
     await page.getByRole('button', { name: `Signed in as ${Email}` }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
 
     await signIn(page, ADA.Password, Email);
-    await page.getByLabel('Code').fill('000000');
+    await page.getByRole('textbox', { name: 'Code' }).fill('000000');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').getByText('The code is not right').waitFor();
-    expect(await page.getByLabel('Code').inputValue()).toBe('');
-    await page.getByLabel('Code').fill(first);
+    expect(await page.getByRole('textbox', { name: 'Code' }).inputValue()).toBe('');
+    await page.getByRole('textbox', { name: 'Code' }).fill(first);
     await page.getByRole('button', { name: 'Sign in' }).click();
 
     await open();
     await dialog.getByLabel('Current password').fill(ADA.Password);
-    await dialog.getByLabel('Code').fill(second);
+    await dialog.getByRole('textbox', { name: 'Code' }).fill(second);
     await dialog.getByRole('button', { name: 'Switch off' }).click();
     await page.getByText('The second factor is off').waitFor();
   });

@@ -1,4 +1,7 @@
-/** A dialog over the page: the browser's own, which keeps the focus inside and closes with Esc. */
+/**
+ * A dialog over the page: the browser's own, which keeps the focus inside and closes with Esc, except while it holds
+ * something that is not shown again (`data-shown-once`).
+ */
 import { X } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { IconButton } from './button.tsx';
@@ -26,7 +29,9 @@ export function Dialog({
     <dialog
       ref={box}
       aria-label={title}
-      onCancel={onClose}
+      onCancel={(event) => {
+        if (event.currentTarget.querySelector('[data-shown-once]') !== null) event.preventDefault();
+      }}
       onClose={onClose}
       className={`w-[calc(100%-2rem)] rounded-lg border ${isWide ? 'max-w-2xl' : 'max-w-md'} border-line-strong bg-raised p-4 text-left font-normal`}
     >

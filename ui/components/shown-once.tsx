@@ -16,7 +16,7 @@ export function ShownOnce({
   onClose(): void;
 }) {
   return (
-    <div className="grid gap-4">
+    <div data-shown-once className="grid gap-4">
       <p>Copy the {what} now: it is not shown again.</p>
       <CodeBlock text={text} label={`Copy the ${what}`} />
       {children}

@@ -6,6 +6,7 @@ import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, FormError } from '../../components/field.tsx';
+import { QrCode } from '../../components/qr-code.tsx';
 import { toast } from '../../components/toasts.tsx';
 
 export default function SecondFactorDialog({ onClose }: { onClose(): void }) {
@@ -16,7 +17,7 @@ export default function SecondFactorDialog({ onClose }: { onClose(): void }) {
   return (
     <Dialog title="Second factor" onClose={onClose}>
       {recoveryCodes !== null ? (
-        <div className="grid gap-4">
+        <div data-shown-once className="grid gap-4">
           <p>
             The second factor is on, and your other sessions have ended. Keep these recovery codes: each signs
             you in once when you have lost the app. They are not shown again.
@@ -69,13 +70,14 @@ function SwitchOn({ onDone }: { onDone(recoveryCodes: readonly string[]): void }
   return (
     <form onSubmit={submit} className="grid gap-4">
       <p>
-        Signing in then asks for a code of an authenticator app, after the password. Enter this secret in the
-        app, or{' '}
+        Signing in then asks for a code of an authenticator app, after the password. Read this code with the
+        app,{' '}
         <a href={URI} className="text-accent underline">
           open it in an app on this device
         </a>
-        .
+        , or enter the secret.
       </p>
+      <QrCode text={URI} label="QR code of the secret" />
       <CodeBlock text={Secret.replaceAll(/(.{4})(?=.)/g, '$1 ')} label="Copy the secret" />
       <FormError error={switching.error} />
       <PasswordAndCode {...{ password, setPassword, code, setCode }} hint="What the app shows now" />

@@ -32,7 +32,7 @@ export function NewCredential({
     ['Password', made.Password],
   ] as const;
   return (
-    <div className="grid gap-4">
+    <div data-shown-once className="grid gap-4">
       <p>Copy the password now: it is not shown again.</p>
       <dl className="grid">
         {facts.map(([name, value]) => (
