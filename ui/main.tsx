@@ -16,6 +16,8 @@ const queries = new QueryClient({
       staleTime: 30_000,
       retry: (tries, error) => tries < 3 && mayHelpAgain(error),
     },
+    // Answers with new tokens and passwords are not kept.
+    mutations: { gcTime: 0 },
   },
 });
 const router = createAppRouter();

@@ -39,6 +39,12 @@ export function parseAddress(text: string, minLabels = 2): AddressResult {
   return { ok: true, address: { local, domain, text: `${local}@${domain}`, needsSmtpUtf8: !parts.isAscii } };
 }
 
+/** What somebody looks for, a whole domain name or a part of one, as names are stored: in lower case, as A-labels where it has others. */
+export function aLabels(text: string): string {
+  const typed = text.trim().toLowerCase();
+  return toALabelDomain(typed, 1) ?? typed;
+}
+
 /**
  * A domain name in lower-case A-label form, or null if the text is anything else: one label, an IP address in any
  * spelling, an empty, too long or non-LDH label, an invalid `xn--` label, a trailing dot, an all-numeric last label.

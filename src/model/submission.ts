@@ -125,7 +125,7 @@ export interface Caller {
   notices?: boolean;
 }
 
-/** A caller that may only send and has no limits of its own: for mail of the server itself. `name` is its id, too. */
+/** A caller that may only send and has no limits of its own: the server itself, and SMTP clients without a login. `name` is its id, too. */
 export function sendingCaller(name: string, domains: readonly string[] = ['*']): Caller {
   return {
     tokenId: name,

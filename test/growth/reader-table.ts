@@ -31,7 +31,7 @@ import { readEmailRequest } from '../../src/listeners/http/send/read-email.ts';
 import { unknownMembers } from '../../src/listeners/http/send/unknown-members.ts';
 import { readRender, readTemplate } from '../../src/listeners/http/templates/template-request.ts';
 import { readExtensionFields } from '../../src/listeners/submission/extension-fields.ts';
-import { parseAddress, toALabelDomain } from '../../src/mail/address.ts';
+import { aLabels, parseAddress, toALabelDomain } from '../../src/mail/address.ts';
 import { addressProblem } from '../../src/mail/address-text.ts';
 import { readFeedbackReport } from '../../src/mail/arf.ts';
 import { parseAuthor, shownDomains } from '../../src/mail/author-field.ts';
@@ -318,6 +318,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
     parseAddress(`a@${text}`),
     parseAddress(`"${text}"@a.example`),
   ],
+  'mail/address.ts aLabels': aLabels,
   'mail/address.ts toALabelDomain': toALabelDomain,
   'mail/arf.ts readFeedbackReport': eachMail((message) => readFeedbackReport(readMime(message))),
   'mail/author-field.ts parseAuthor': (text) => [

@@ -212,6 +212,11 @@ describe('a sender domain in the API', () => {
     expect(await found('Search=FIND-')).toEqual([['find-a.example', 'find-b.example'], null]);
     expect(await found('Search=find-', own)).toEqual([['find-b.example'], null]);
     expect(await found('Search=find-%25')).toEqual([[], null]);
+    await server.call('POST', '/domains', { body: { Domain: 'bücher.example' } });
+    expect(await found(`Search=${encodeURIComponent('Bücher.example')}`)).toEqual([
+      ['xn--bcher-kva.example'],
+      null,
+    ]);
     const [first, cursor] = await found('Search=find-&Limit=1');
     expect(first).toEqual(['find-a.example']);
     expect(await found(`Search=find-&Limit=1&After=${cursor}`)).toEqual([['find-b.example'], null]);

@@ -11,7 +11,7 @@ import { FormError } from '../../components/field.tsx';
 import { NameDialog } from '../../components/name-dialog.tsx';
 import { Section } from '../../components/page.tsx';
 import { toast } from '../../components/toasts.tsx';
-import { changeOf, draftOf } from './settings-draft.ts';
+import { changeOf, type Draft, draftOf } from './settings-draft.ts';
 import { SettingsFields } from './settings-fields.tsx';
 
 export function SettingsView({
@@ -23,16 +23,20 @@ export function SettingsView({
   mayChange: boolean;
   onChanged(domain: Domain): void;
 }) {
-  const [draft, setDraft] = useState(() => draftOf(domain));
+  /** What is edited, and what it was: the domain may change meanwhile, and only what was edited is sent. */
+  const [{ draft, base }, setEdited] = useState(() => ({ draft: draftOf(domain), base: domain }));
+  const edit = (next: Draft): void => setEdited({ draft: next, base });
+  const show = (current: Domain): void => setEdited({ draft: draftOf(current), base: current });
   const { data: me } = useQuery(ME);
   const isOperator = mayDo(me, 'admin') && me?.AllDomains === true;
-  const change = changeOf(draft, domain);
+  const change = changeOf(draft, base);
+  if (change === null && base !== domain) show(domain);
   const saving = useMutation({
     mutationFn: () => (change === null ? Promise.resolve(domain) : changeDomain(domain.Domain, change)),
     onSuccess: (changed) => {
       const hasNew = changed.DnsRecords.length !== domain.DnsRecords.length;
       onChanged(changed);
-      setDraft(draftOf(changed));
+      show(changed);
       toast({ text: hasNew ? 'Saved. The DNS records changed: publish them' : 'Saved' });
     },
   });
@@ -48,7 +52,7 @@ export function SettingsView({
         <SettingsFields
           name={domain.Domain}
           draft={draft}
-          onDraft={setDraft}
+          onDraft={edit}
           error={saving.error}
           mayChange={mayChange}
           mayQuota={isOperator}
@@ -59,7 +63,16 @@ export function SettingsView({
             <Button type="submit" look="main" disabled={change === null || saving.isPending}>
               Save
             </Button>
-            {change !== null && <Button onClick={() => setDraft(draftOf(domain))}>Undo changes</Button>}
+            {change !== null && (
+              <Button
+                onClick={() => {
+                  show(domain);
+                  saving.reset();
+                }}
+              >
+                Undo changes
+              </Button>
+            )}
           </div>
         )}
       </form>

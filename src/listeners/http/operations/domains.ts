@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
-import { toALabelDomain } from '../../../mail/address.ts';
+import { aLabels, toALabelDomain } from '../../../mail/address.ts';
 import type { DkimKey, Domain, DomainSettingsPatch } from '../../../model/domain.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { callerDomains, mayActOn, requireAllDomains, requireScope } from '../../../policy/access/access.ts';
@@ -154,7 +154,7 @@ export function domainOperations(deps: {
       query: { Search: text('A part of the name', 255), ...PAGES.query },
       answer: pageOf('DomainList', domainAnswer),
       handle: async ({ caller, query: { Limit, After, Search }, visible, request }) => {
-        const search = Search?.trim().toLowerCase() ?? '';
+        const search = aLabels(Search ?? '');
         if (search !== '') {
           const wanted = { ...visible, search, limit: Limit + 1, look: LOOK };
           const { rows, next } = await gather(

@@ -5,6 +5,7 @@
 
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
+import { aLabels } from '../../../mail/address.ts';
 import { LANES, type Lane } from '../../../model/message.ts';
 import type { Hold, HoldMatch } from '../../../policy/limits/holds.ts';
 import { type Answer, count, pageOf } from '../answer-schemas.ts';
@@ -62,7 +63,7 @@ export function holdOperations({
       query: { SenderDomain: text('Sender domain that the hold names', MAX_NAME), ...PAGES.query },
       answer: pageOf('HoldsAnswer', holdItem),
       handle: ({ query }) => {
-        const senderDomain = query.SenderDomain?.trim().toLowerCase();
+        const senderDomain = query.SenderDomain === undefined ? undefined : aLabels(query.SenderDomain);
         const wanted = ({ senderDomain: held }: Hold) => senderDomain === undefined || held === senderDomain;
         return memoryPage(PAGES, query, traffic.holds.list().filter(wanted), {
           keyOf: ({ createdAt, id }) => `${inOrder(createdAt)} ${id}`,

@@ -233,7 +233,10 @@ export function peopleOperations(deps: {
   }
 }
 
-/** Whoever finds an open session must not be able to keep the account. Throws AppError `invalid-parameter`. */
+/**
+ * One's own password and second factor are changed with the present ones. A token that an operator makes in a session can
+ * still do it here (docs/known-issues.md). Throws AppError `invalid-parameter`.
+ */
 function refuseOwn(caller: Caller, id: string, what: string): void {
   if (caller.session === undefined || caller.tokenId !== id) return;
   throw new AppError('invalid-parameter', { message: `This is your own ${what}` });
