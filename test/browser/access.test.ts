@@ -105,6 +105,23 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
     expect((await server.call('GET', '/me', { token: made.Token })).status).toBe(401);
   });
 
+  it('shows the new token also where the old one ends at once, and its row goes', async () => {
+    const body = { Name: 'replaced at once', Domains: ['example.com'], Preset: 'Send' };
+    const old = (await server.call('POST', '/tokens', { body })).json;
+    const { page } = await openPageAs(browser, server, ADA);
+    await page.goto(url);
+    await actions(page, 'replaced at once', 'Replace');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('The old token').selectOption('0');
+    const isReadAgain = page.waitForResponse((one) => /\/tokens\?/.test(one.url()));
+    await dialog.getByRole('button', { name: 'Replace', exact: true }).click();
+    await (await isReadAgain).finished();
+    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+    const [made = ''] = await shown(page);
+    expect((await server.call('GET', '/me', { token: old.Token })).status).toBe(401);
+    expect((await server.call('GET', '/me', { token: made })).status).toBe(200);
+  });
+
   it('makes an SMTP login that works with the settings it shows', async () => {
     const { page } = await openPageAs(browser, server, ADA);
     await page.goto(`${url}?tab=smtp`);

@@ -73,6 +73,11 @@ export function setPassword(id: string, password: string, children: boolean): Pr
   return call('PUT', `/people/${part(id)}/password`, { body: { Password: password }, query });
 }
 
+/** All sessions of the person end. */
+export function resetSecondFactor(id: string): Promise<Person> {
+  return call('DELETE', `/people/${part(id)}/totp`);
+}
+
 export async function removePerson(id: string, children: boolean): Promise<void> {
   await open('DELETE', `/people/${part(id)}`, { query: { Children: children || undefined } });
 }

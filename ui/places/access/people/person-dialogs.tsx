@@ -1,8 +1,8 @@
-/** The dialogs about a person: the rights, a new password, disabling, removing. Each says what ends with it. */
+/** The dialogs about a person: the rights, a new password, a lost second factor, disabling, removing. Each says what ends with it. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { Me, Person } from '../../../../src/client/api-types.ts';
-import { changePerson, removePerson, setPassword } from '../../../api/access.ts';
+import { changePerson, removePerson, resetSecondFactor, setPassword } from '../../../api/access.ts';
 import { Button } from '../../../components/button.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { CheckField, FormError } from '../../../components/field.tsx';
@@ -12,7 +12,7 @@ import { toast } from '../../../components/toasts.tsx';
 import { isWhole, type Rights, RightsFields, rightsBody } from './rights-fields.tsx';
 import { newPassword } from './roles.ts';
 
-export type PersonTask = 'rights' | 'password' | 'disable' | 'remove';
+export type PersonTask = 'rights' | 'password' | 'second-factor' | 'disable' | 'remove';
 
 interface Given {
   me: Me;
@@ -23,6 +23,7 @@ interface Given {
 const DIALOGS = {
   rights: RightsDialog,
   password: PasswordDialog,
+  'second-factor': SecondFactorDialog,
   disable: DisableDialog,
   remove: RemoveDialog,
 } as const;
@@ -98,6 +99,25 @@ function PasswordDialog({ person, onClose }: Given) {
         </div>
       )}
     </Dialog>
+  );
+}
+
+function SecondFactorDialog({ person, onClose }: Given) {
+  const changed = useChanged();
+  return (
+    <NameDialog
+      title={`Reset the second factor of ${person.Email}`}
+      action="Reset"
+      name={person.Email}
+      run={() => resetSecondFactor(person.PersonID)}
+      onDone={() => {
+        changed(`${person.Email} signs in with the password alone`);
+        onClose();
+      }}
+      onClose={onClose}
+    >
+      <p>For a person who lost the app and the recovery codes. All sessions of the person end.</p>
+    </NameDialog>
   );
 }
 

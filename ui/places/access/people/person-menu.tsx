@@ -1,4 +1,4 @@
-/** What an operator can do with a person: change the rights, set a password, end the sessions, disable, remove. */
+/** What an operator can do with a person: change the rights, set a password, reset the second factor, end the sessions, disable, remove. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Ellipsis } from 'lucide-react';
 import { useState } from 'react';
@@ -32,6 +32,9 @@ export function PersonMenu({ me, person }: { me: Me; person: Person }) {
         entries={[
           { name: 'Change role and domains…', run: () => setTask('rights') },
           { name: 'Set a new password…', run: () => setTask('password') },
+          ...(person.SecondFactor
+            ? [{ name: 'Reset the second factor…', run: () => setTask('second-factor') }]
+            : []),
           isDisabled
             ? {
                 name: 'Enable',

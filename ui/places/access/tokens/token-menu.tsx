@@ -9,13 +9,20 @@ import { CheckField } from '../../../components/field.tsx';
 import { Menu } from '../../../components/menu.tsx';
 import { NameDialog } from '../../../components/name-dialog.tsx';
 import { toast } from '../../../components/toasts.tsx';
-import { RotateDialog } from './rotate-dialog.tsx';
 import { countBelow } from './token-tree.ts';
 
-/** `all`: the tokens that are known. */
-export function TokenMenu({ token, all }: { token: Token; all: readonly Token[] }) {
-  const [opened, setOpened] = useState<'rotate' | 'revoke' | null>(null);
-  const close = (): void => setOpened(null);
+export function TokenMenu({
+  token,
+  all,
+  onReplace,
+}: {
+  token: Token;
+  /** The tokens that are known. */
+  all: readonly Token[];
+  /** Its dialog shows the new token, also when the row of the old one is gone. */
+  onReplace(): void;
+}) {
+  const [isRevoking, setRevoking] = useState(false);
   return (
     <>
       <Menu
@@ -25,13 +32,16 @@ export function TokenMenu({ token, all }: { token: Token; all: readonly Token[] 
           </IconButton>
         }
         entries={[
-          { name: 'Replace…', run: () => setOpened('rotate') },
-          { name: 'Revoke…', run: () => setOpened('revoke'), isDangerous: true },
+          { name: 'Replace…', run: onReplace },
+          { name: 'Revoke…', run: () => setRevoking(true), isDangerous: true },
         ]}
       />
-      {opened === 'rotate' && <RotateDialog token={token} onClose={close} />}
-      {opened === 'revoke' && (
-        <RevokeDialog token={token} below={countBelow(all, token.TokenID)} onClose={close} />
+      {isRevoking && (
+        <RevokeDialog
+          token={token}
+          below={countBelow(all, token.TokenID)}
+          onClose={() => setRevoking(false)}
+        />
       )}
     </>
   );

@@ -17,6 +17,7 @@ import { TOKENS } from '../keys.ts';
 import { useMakerText } from '../makers.ts';
 import { capital, rightsText } from '../rights-words.ts';
 import { NewTokenDialog } from './new-token-dialog.tsx';
+import { RotateDialog } from './rotate-dialog.tsx';
 import { TokenMenu } from './token-menu.tsx';
 import { standingOf, type TokenRow, treeOf } from './token-tree.ts';
 
@@ -24,6 +25,7 @@ export function TokensView({ me }: { me: Me }) {
   const list = usePages(TOKENS, listTokens);
   const makerText = useMakerText(me);
   const [isMaking, setMaking] = useState(false);
+  const [replaced, setReplaced] = useState<Token | null>(null);
   const [hasEnded, setEnded] = useState(false);
   const { items } = list;
   if (items === undefined) return <NotYet error={list.error} onAgain={list.again} />;
@@ -63,7 +65,9 @@ export function TokensView({ me }: { me: Me }) {
           {...(mayChange
             ? {
                 actions: ({ token }: TokenRow) =>
-                  standingOf(token, now) === 'live' && <TokenMenu token={token} all={items} />,
+                  standingOf(token, now) === 'live' && (
+                    <TokenMenu token={token} all={items} onReplace={() => setReplaced(token)} />
+                  ),
               }
             : {})}
         />
@@ -76,6 +80,7 @@ export function TokensView({ me }: { me: Me }) {
           onChange={({ target }) => setEnded(target.checked)}
         />
       )}
+      {replaced !== null && <RotateDialog token={replaced} onClose={() => setReplaced(null)} />}
       {isMaking && <NewTokenDialog me={me} onClose={() => setMaking(false)} />}
     </>
   );
