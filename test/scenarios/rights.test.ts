@@ -37,7 +37,7 @@ const HARMLESS = new Set(
    WebhookURL Description Status DeliveryIDs Since Until OnlyFailed After Email Limit DkimSelector Subdomains Retention
    RequireTls AtMostOnce ReturnPathHost TrackingHost Items Name Version Strict Notices Inbox Recipient Tag Result Defers
    DelayMs Code Enhanced Text Probability Times SenderDomain RecipientDomain Site All Reason HoldID
-   Seen IDs Password NewPassword Disabled`.split(/\s+/),
+   Seen IDs Password NewPassword Disabled Secret`.split(/\s+/),
 );
 
 interface Operation {

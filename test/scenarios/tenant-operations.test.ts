@@ -344,6 +344,8 @@ async function everyCase(): Promise<Record<string, Case>> {
     return answer.json;
   };
   const file = { Content: 'aGVsbG8=', Type: 'text/plain', Filename: 'a.txt' };
+  const address = 'https://hooks.example.org/theirs';
+  const told = (await make('/webhooks', { Event: 'all', WebhookURL: address })).NewWebhookID;
   const sent = await server.send({ ...FROM, Attachments: [file] }, { token: theirs });
   const failed = await server.send({ ...FROM, Sandbox: { Result: 'Fail' } }, { token: theirs });
   const SendAt = new Date(Date.now() + 7_200_000).toISOString();
@@ -355,7 +357,7 @@ async function everyCase(): Promise<Record<string, Case>> {
   expect(refused.status).toBe(422);
   const captures = (await server.call('GET', '/sandbox/messages', { token: theirs })).json.Items;
   const capture = captures.find(({ MessageID }: { MessageID: string }) => MessageID === sent).ID;
-  const address = 'https://hooks.example.org/theirs';
+  const [call] = (await server.call('GET', `/webhooks/${told}/deliveries`, { token: theirs })).json.Items;
   const webhook = (await make('/webhooks', { Event: 'bounce', WebhookURL: address })).NewWebhookID;
   const texts = { Subject: 'theirs', PlainContent: 'Hello' };
   const template = (await make('/templates', { Name: 'theirs', ...texts })).TemplateID;
@@ -416,6 +418,7 @@ async function everyCase(): Promise<Record<string, Case>> {
     createWebhook: forTheirs({ Event: 'all', WebhookURL: address }),
     updateWebhook: hook({ Description: 'new' }),
     replayWebhook: hook({ Since: '2020-01-01T00:00:00Z' }),
+    getWebhookCall: { by: 'id', params: { id: told, call: call.DeliveryID }, owner: 200, none: 999_999 },
     createDomain: { by: 'body', body: { Domain: 'theirs.example' }, ...notOurs },
     updateDomain: domain(200, { ListUnsubscribe: true }),
     // No DNS answers here, so no key is published.
