@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import type { Browser } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Demo, startDemo } from '../demo/demo.ts';
-import { fileScope, temporaryFolder } from '../scenarios/harness.ts';
+import { fileScope, temporaryFolder, until } from '../scenarios/harness.ts';
 import { DESKTOP, hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
 
 /** A desktop of 1280 pixels at 200 %. */
@@ -73,8 +73,12 @@ describe.skipIf(!hasBrowser)('every place', () => {
       }
       for (const size of [PHONE, ZOOMED]) {
         await page.setViewportSize(size);
-        if (await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth'))
-          found.push(`${path} is wider than ${size.width} pixels`);
+        // Drawn anew for the width.
+        await until(
+          'nothing is wider than the page',
+          () => page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'),
+          3_000,
+        ).catch(() => found.push(`${path} is wider than ${size.width} pixels`));
       }
     }
     expect(found).toEqual([]);

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
 import { fileScope, type Instance, startInstance, until } from '../scenarios/harness.ts';
 import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
-import { signedIn } from './signed-in.ts';
+import { signedIn } from './people-kit.ts';
 
 describe.skipIf(!hasBrowser)('the domains', () => {
   const scope = fileScope();
@@ -31,7 +31,7 @@ describe.skipIf(!hasBrowser)('the domains', () => {
     });
     browser = await openBrowser(scope);
     url = `${server.server.localUrl}/domains`;
-    operator = await signedIn(browser, server);
+    operator = await signedIn(server);
   });
 
   const table = (page: Page) => page.getByRole('table', { name: 'DNS records' });
@@ -204,7 +204,7 @@ describe.skipIf(!hasBrowser)('the domains', () => {
   it('gives a viewer no button that is refused, and a member own domains', async () => {
     for (const name of ['own.example', 'other.example']) await add(name);
     const open = async (role: object) => {
-      const watched = await openPage(browser, await signedIn(browser, server, role));
+      const watched = await openPage(browser, await signedIn(server, role));
       await watched.page.goto(url);
       await watched.page.getByRole('link', { name: 'own.example' }).waitFor();
       return watched;

@@ -5,11 +5,11 @@ import { openPage, type Watched } from './browser.ts';
 
 export const PASSWORD = 'correct horse battery';
 
-/** Adds a person who signs in with `PASSWORD`; the address. */
+/** Adds a person who signs in with `PASSWORD`; the address. `rights`: what POST /people says of them. */
 export async function addPerson(
   server: Instance,
   Email: string,
-  rights: { Role: string; Domains?: string[]; Preset?: string } = { Role: 'operator' },
+  rights: object = { Role: 'operator' },
 ): Promise<string> {
   const added = await server.call('POST', '/people', { body: { Email, Password: PASSWORD, ...rights } });
   if (added.status !== 201) throw new Error(`POST /people answered ${added.status}: ${added.text}`);
@@ -39,4 +39,21 @@ export async function openPageAs(
   const opened = await openPage(browser, options);
   await opened.page.context().addCookies([await sessionCookie(server, email)]);
   return opened;
+}
+
+let made = 0;
+
+/** What a page of a new person is opened with. */
+export async function signedIn(
+  server: Instance,
+  rights: object = { Role: 'operator' },
+): Promise<Pick<BrowserContextOptions, 'storageState'>> {
+  made += 1;
+  const { name, value, url } = await sessionCookie(
+    server,
+    await addPerson(server, `person${made}@example.com`, rights),
+  );
+  const place = { domain: new URL(url).hostname, path: '/', expires: -1 };
+  const cookie = { name, value, ...place, httpOnly: true, secure: false, sameSite: 'Strict' as const };
+  return { storageState: { cookies: [cookie], origins: [] } };
 }

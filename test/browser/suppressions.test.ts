@@ -8,7 +8,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { addDomain, fileScope, type Instance, startInstance, until } from '../scenarios/harness.ts';
 import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
-import { signedIn } from './signed-in.ts';
+import { signedIn } from './people-kit.ts';
 
 describe.skipIf(!hasBrowser)('the suppressions', () => {
   const scope = fileScope();
@@ -22,7 +22,7 @@ describe.skipIf(!hasBrowser)('the suppressions', () => {
     await addDomain(server, 'example.com');
     await addDomain(server, 'other.example');
     browser = await openBrowser(scope);
-    operator = await signedIn(browser, server);
+    operator = await signedIn(server);
     url = `${server.server.localUrl}/suppressions`;
   });
 
@@ -174,7 +174,7 @@ describe.skipIf(!hasBrowser)('the suppressions', () => {
     });
     await page.getByRole('table', { name: 'The first rows' }).waitFor();
     expect(await wide(page)).toBe(false);
-    const vera = await openPage(browser, await signedIn(browser, server, { Role: 'viewer', Domains: ['*'] }));
+    const vera = await openPage(browser, await signedIn(server, { Role: 'viewer', Domains: ['*'] }));
     await vera.page.goto(url);
     await table(vera.page)
       .getByText('gone@example.net')

@@ -7,8 +7,8 @@ import type { Browser, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fileScope, type Instance, startInstance, until } from '../scenarios/harness.ts';
 import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
+import { signedIn } from './people-kit.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
-import { signedIn } from './signed-in.ts';
 
 describe.skipIf(!hasBrowser)('the webhooks', () => {
   const scope = fileScope();
@@ -163,7 +163,7 @@ describe.skipIf(!hasBrowser)('the webhooks', () => {
     await serving.call('POST', '/domains', { body: { Domain: 'example.com', Verified: true } });
     const body = { WebhookURL: `${receiver.url}/works`, Event: 'all', Domain: 'example.com' };
     const { NewWebhookID } = (await serving.call('POST', '/webhooks', { body })).json;
-    const viewer = await signedIn(browser, serving, { Role: 'viewer', Domains: ['example.com'] });
+    const viewer = await signedIn(serving, { Role: 'viewer', Domains: ['example.com'] });
     const { page, errors } = await openPage(browser, viewer);
     await page.goto(`${serving.server.localUrl}/webhooks`);
     await page.getByRole('link', { name: body.WebhookURL }).waitFor();

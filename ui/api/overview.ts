@@ -49,7 +49,7 @@ export async function getFirstFacts(signal?: AbortSignal): Promise<FirstFacts> {
   const From = new Date(Date.now() - DAYS * 86_400_000).toISOString();
   const me = await call<Me>('GET', '/me', { signal });
   const [config, domains, tokens, counted] = await Promise.all([
-    orNull(call<ConfigAnswer>('GET', '/config', { signal })),
+    mayDo(me, 'admin', 'getConfig') ? orNull(call<ConfigAnswer>('GET', '/config', { signal })) : null,
     orNull(call<DomainList>('GET', '/domains', { query: { Limit: 100 }, signal })),
     mayDo(me, 'tokens:read')
       ? orNull(call<TokenList>('GET', '/tokens', { query: { Limit: 10 }, signal }))
