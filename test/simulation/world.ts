@@ -347,9 +347,12 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     const paths = deliver.paths().map((path) => path.snapshot());
     const full = queue.held().rows >= 0.7 * plan.windowRows;
     const now = { wallMs: clock.now(), monotonicMs: nowMs, epoch };
+    // For the instant in which a path takes its mail anew, the connection that is being opened is the reason.
+    const explains = ({ reason, connections }: (typeof paths)[number]) =>
+      reason !== null || connections.opening > 0;
     const hasReason = (domain: string) =>
       full ||
-      paths.some((path) => path.reason !== null && geography.isWayTo(path.site, domain)) ||
+      paths.some((path) => explains(path) && geography.isWayTo(path.site, domain)) ||
       isUnresolved(domain);
     for (const what of inMemory.look(process.engine, nowMs)) note(what);
     const found = checkWaiting(room.db, wire, now, plan.sweepMs, hasReason, geography.mayHang);

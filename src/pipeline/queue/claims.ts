@@ -286,14 +286,17 @@ export function createClaims(
   /** One round over some of the site's queues; returns true if the next round may find more. */
   async function claimFor(site: string): Promise<boolean> {
     for (const elsewhere of due.regroup(site)) refill(elsewhere);
-    if (!running || deps.closed(site) || !isLow(site)) return false;
+    // Critical mail is read beside what waits in memory.
+    const isUrgent = due.hasLane(site, 'critical') && window.waiting(site).critical === 0;
+    if (!running || deps.closed(site) || !(isLow(site) || isUrgent)) return false;
     const allowed = deps.allowance(site);
     const room = window.room({ site, lane: 'critical', senderDomain: '' });
     const reserved = deps.reserved();
     const { critical, normal, bulk } = window.waiting(site);
     const waiting = critical + normal + bulk;
+    const free = allowed - waiting - reserved.at.of(site) - promised.at.of(site);
     let rowsLeft = Math.min(
-      allowed - waiting - reserved.at.of(site) - promised.at.of(site),
+      isUrgent ? Math.max(1, free) : free,
       options.maxRows - window.rows() - reserved.rows - promised.rows,
     );
     let bytesLeft = room.bytes - reserved.bytes - promised.bytes;

@@ -91,6 +91,8 @@ const BELOW: Readonly<Record<Lane, readonly Lane[]>> = {
 };
 /** Share of a site's rows for a lane and the lanes below it. */
 const LANE_SHARE: Readonly<Record<Lane, number>> = { critical: 1, normal: 7 / 8, bulk: 1 / 2 };
+/** A site that became slow holds more rows than it should, and critical mail does not wait until they are gone. */
+const CRITICAL_ROWS = 4;
 /** Share of these for one sender domain. */
 const SENDER_SHARE = 3 / 4;
 const NOBODY: Readonly<Record<Lane, number>> = { critical: 0, normal: 0, bulk: 0 };
@@ -130,8 +132,12 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       inLane += site.heldBy[below];
       ofThisSender += site.heldBySender.get(`${below} ${senderDomain}`) ?? 0;
     }
-    return Math.min(most - waitingAt(site), ofLane - inLane, ofSender - ofThisSender);
+    const free = Math.min(most - waitingAt(site), ofLane - inLane, ofSender - ofThisSender);
+    return lane === 'critical' ? Math.max(free, CRITICAL_ROWS - site.heldBy.critical) : free;
   };
+
+  const hasOwnRoom = ({ site, lane }: RoomRequest): boolean =>
+    lane === 'critical' && (sites.get(site)?.heldBy.critical ?? 0) < CRITICAL_ROWS;
 
   const count = (site: SiteRows, { delivery }: ReadyItem, by: 1 | -1): void => {
     site.heldBy[delivery.lane] += by;
@@ -157,7 +163,8 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     hasRoom(place, promised, size) {
       // An item larger than the whole window fits into an empty one, or it would wait forever.
       const fitsBytes = bytes + promised.bytes + size <= limits.maxBytes || rows + promised.rows === 0;
-      return fitsBytes && rows + promised.rows < limits.maxRows && siteRoom(place) > promised.siteRows;
+      if (!fitsBytes || rows + promised.rows >= limits.maxRows) return false;
+      return hasOwnRoom(place) || siteRoom(place) > promised.siteRows;
     },
     room(place) {
       return {

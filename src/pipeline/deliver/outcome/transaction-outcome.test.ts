@@ -33,7 +33,7 @@ describe('a session that ends with 421', () => {
   it.each([
     ['4.7.0 Max message per connection reached, closing transmission channel', 'connection_limited'],
     ['4.7.0 Too many open connections, come back later', 'connection_limited'],
-    ['Excessive volume of mail from your IP', 'ip_reputation'],
+    ['Excessive volume of mail from your IP', 'rate_limited'],
   ])('teaches the path what it says of us: %s', (text, category) => {
     expect(outcomeOf(ended(text))).toMatchObject({ kind: 'path', category, reply: { code: 421 } });
   });

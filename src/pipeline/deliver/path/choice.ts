@@ -136,7 +136,11 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
           carries(one, prepared) &&
           inFlight.mayFollow(one, prepared),
       );
-      if (link === null) continue;
+      if (link === null) {
+        // As behind another: a connection that always got more of its own lane would never become free for this one.
+        if (lane === 'critical' && connecting.mayOpen()) continue;
+        return null;
+      }
       const open = link.inFlight >= WORTH_A_CONNECTION && connecting.stage() === null;
       if (open && links.size() < capacity.usable()) connecting.openFor(prepared);
       return { link, prepared };

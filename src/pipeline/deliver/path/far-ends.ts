@@ -33,6 +33,8 @@ export interface FarEnd {
   roundTripMs(): number;
   /** A transaction took this many milliseconds. */
   took(ms: number): void;
+  /** Its transactions usually take less than a second: what is in flight is answered soon, also one after the other. */
+  isQuick(): boolean;
   /** After this many milliseconds a transaction takes longer than usual. */
   patienceMs(): number;
   /**
@@ -59,6 +61,7 @@ const ANSWERED_FOR_ONE = 4;
 const MOST_TRUSTED = 16;
 /** After this time the round trip is measured anew: the route may have changed. */
 const MEASURED_MS = 600_000;
+const QUICK_MS = 1_000;
 /** For a far end that has not answered yet. */
 const FIRST_PATIENCE_MS = 15_000;
 
@@ -122,6 +125,7 @@ export function createFarEnds(deps: { clock: Clock; egressMemory: Pick<EgressMem
         const counted = Math.min(ms, most);
         usualMs = usualMs === null ? counted : usualMs + (counted - usualMs) / 8;
       },
+      isQuick: () => usualMs !== null && usualMs < QUICK_MS,
       patienceMs() {
         if (usualMs === null) return FIRST_PATIENCE_MS;
         return Math.min(MOST_PATIENCE_MS, Math.max(LEAST_PATIENCE_MS, TIMES_USUAL * usualMs));

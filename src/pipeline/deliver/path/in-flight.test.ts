@@ -10,6 +10,7 @@ interface Case {
   limit?: number;
   trusted?: number;
   takesWhole?: boolean;
+  isQuick?: boolean;
   chunking?: boolean;
   pipelining?: boolean;
   transactions?: number;
@@ -41,6 +42,7 @@ function most(one: Case): { most: number; follows: boolean } {
     farEnd: {
       roundTripMs: () => one.roundTripMs ?? 100,
       takesWhole: one.takesWhole ?? true,
+      isQuick: () => one.isQuick ?? true,
       trusted: () => one.trusted ?? 16,
     },
   } as unknown as Link;
@@ -67,6 +69,7 @@ describe('messages in flight on a connection', () => {
 
   it.each<[string, Case]>([
     ['a far end is near', { roundTripMs: 4 }],
+    ['the far end takes a second for a message', { isQuick: false }],
     ['the path is slow by its limits', { perSecond: 20 }],
     ['the operator wants one at a time', { limit: 1 }],
     ['CHUNKING is not offered', { chunking: false }],

@@ -40,6 +40,8 @@ export function createInFlight(deps: {
     const { chunking, pipelining } = session.capabilities;
     // Called for every message and connection, so what is true for most comes first.
     if (!chunking || !pipelining || farEnd.roundTripMs() < NEAR_MS || !farEnd.takesWhole) return 0;
+    // Critical mail would wait for all that is in flight to a slow one.
+    if (!farEnd.isQuick()) return 0;
     // Whether a connection works at all is seen by its first message, of which nothing is sent before it is asked for.
     if (session.transactions() === 0 || item.delivery.lane === 'critical' || atMostOnce) return 0;
     if (prefix.length + content.length > MOST_OCTETS) return 0;
