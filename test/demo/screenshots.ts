@@ -32,7 +32,7 @@ try {
     overview: '/overview?range=30d',
     queue: '/queue',
   };
-  const further = ['domains', 'webhooks', 'suppressions', 'templates', 'access', 'system'];
+  const further = ['domains', 'webhooks', 'suppressions', 'access', 'system'];
   for (const [name, path] of Object.entries(first)) {
     await shot(name, path, DESKTOP, 'light');
     await shot(`${name}-dark`, path, DESKTOP, 'dark');
