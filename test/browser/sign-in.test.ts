@@ -101,6 +101,7 @@ describe.skipIf(!hasBrowser)('signing in', () => {
       'Messages',
       'Overview',
       'Domains',
+      'Webhooks',
       'Suppressions',
       'Access',
       'System',
