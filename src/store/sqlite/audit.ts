@@ -1,8 +1,8 @@
 /** Who changed what: entries by their ids, which are in the order of time. A count for each line keeps its room small. */
 import type { AuditEntry } from '../../model/audit.ts';
+import { record } from '../shared/record.ts';
 import { newestById } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
-import { record } from './engine/record.ts';
 
 const ENTRY = record<AuditEntry>({
   id: 'plain',

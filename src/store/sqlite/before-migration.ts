@@ -6,10 +6,10 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { copyFile, link, open, rename, rm, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { StoreRefused } from '../shared/refusal.ts';
 import { copyDatabase, type Hold, newestSchema, reclaimWaiting, schemaOf } from './copy.ts';
 import { openConnection } from './engine/connection.ts';
 import { takeLock } from './engine/lock.ts';
-import { StoreRefused } from './engine/refusal.ts';
 
 const KEPT_MS = 14 * 86_400_000;
 /** A server refuses mail if less than 5 % of the disk is free (src/readiness.ts). */

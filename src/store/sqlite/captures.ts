@@ -6,6 +6,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
 import type { MessageId } from '../../model/message.ts';
 import { foldText } from '../../model/search-text.ts';
+import { createKnownLists } from '../shared/known-lists.ts';
 import type { CaptureFilter, CaptureQuestion, CaptureView, NewCapture } from '../topics/captures.ts';
 import { dropUnkeptContent, STEP_BYTES } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
@@ -14,7 +15,6 @@ import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
 import type { ParamsOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
 import { domainIdsIn, findNameIds, type Session } from './engine/session.ts';
-import { createKnownLists } from './known-lists.ts';
 
 /** Stores a capture together with its outcome, and has it reported after the commit. */
 export function insertCapture(

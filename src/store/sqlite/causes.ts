@@ -4,10 +4,10 @@
  */
 import { uuidText } from '../../lib/ids.ts';
 import { laneCode, stateCode } from '../shared/codes.ts';
+import { record } from '../shared/record.ts';
 import type { CauseMember, CauseView, NewCause } from '../topics/causes.ts';
 import type { Connection } from './engine/connection.ts';
 import { read, write } from './engine/operation.ts';
-import { record } from './engine/record.ts';
 import type { Session } from './engine/session.ts';
 
 /** Maximum of causes; above it no new one is created, and its recipients stay without a group. */

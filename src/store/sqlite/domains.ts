@@ -10,10 +10,10 @@ import {
   type DomainStatus,
   mergeSettings,
 } from '../../model/domain.ts';
+import { record } from '../shared/record.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { read, write } from './engine/operation.ts';
-import { record } from './engine/record.ts';
 import { appendEvent } from './events.ts';
 import { removeTemplatesOf } from './templates.ts';
 import { deleteWebhooksOf } from './webhooks.ts';

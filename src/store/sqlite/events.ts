@@ -10,6 +10,7 @@ import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import type { MessageId } from '../../model/message.ts';
 import { listensTo } from '../../model/webhook.ts';
 import { eventKindCode, routeCode, uuidBytes } from '../shared/codes.ts';
+import { createKnownLists } from '../shared/known-lists.ts';
 import type { EventDetail, EventLook, EventPlace, EventView, NewEvent } from '../topics/events.ts';
 import { MOST_CALLS, makeLater } from './call-portions.ts';
 import type { Connection } from './engine/connection.ts';
@@ -17,7 +18,6 @@ import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, RANGES_PER_STATEMENT, type Ranges } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameIds, type Session } from './engine/session.ts';
-import { createKnownLists } from './known-lists.ts';
 
 /** Index ranges that are read as one: the kinds of all events in a hundred domains. */
 const MAX_RANGES = 2_500;

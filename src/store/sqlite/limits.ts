@@ -4,6 +4,7 @@
  */
 
 import { laneCode } from '../shared/codes.ts';
+import { record } from '../shared/record.ts';
 import type {
   StoredEgressFact,
   StoredHold,
@@ -14,7 +15,6 @@ import type {
 } from '../topics/limits.ts';
 import type { WarmupRow } from '../topics/warmups.ts';
 import { read, write } from './engine/operation.ts';
-import { record } from './engine/record.ts';
 
 const OVERRIDE = record<StoredOverride>({
   id: 'plain',

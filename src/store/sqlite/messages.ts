@@ -6,12 +6,12 @@ import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
 import type { AddressLists, MessageId } from '../../model/message.ts';
 import { laneCode, recipientKindCode, routeCode, stateCode } from '../shared/codes.ts';
+import { record } from '../shared/record.ts';
 import type { MessageFilter, MessageView, RecipientView } from '../topics/messages.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
 import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
 import { read } from './engine/operation.ts';
-import { record } from './engine/record.ts';
 import { domainIdsIn, findNameIds } from './engine/session.ts';
 import { idBytes } from './events.ts';
 

@@ -1,10 +1,11 @@
 /**
  * Nodes: epochs, heartbeats, leases, and reclaiming the rows of an ended epoch. `topics/nodes.ts` has their promises.
  */
+
+import { record } from '../shared/record.ts';
 import type { LivingNode, NodeRow } from '../topics/nodes.ts';
 import type { Connection } from './engine/connection.ts';
 import { read, write } from './engine/operation.ts';
-import { record } from './engine/record.ts';
 import type { Session } from './engine/session.ts';
 
 /** An epoch that ended longer ago is deleted. */

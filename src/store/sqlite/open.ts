@@ -8,6 +8,7 @@ import { closeSync, openSync } from 'node:fs';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { createCaptureTeller } from '../shared/capture-teller.ts';
 import { createGroupCommit, type Operation } from '../shared/group-commit.ts';
+import { StoreRefused } from '../shared/refusal.ts';
 import { createSuppressionFilter } from '../shared/suppression-filter.ts';
 import { KeyTaken, type Store, StoreUnavailable } from '../store.ts';
 import type { SuppressionChange } from '../topics/suppressions.ts';
@@ -30,7 +31,6 @@ import type {
   WriterRequest,
 } from './engine/protocol.ts';
 import { openReader } from './engine/reader-work.ts';
-import { StoreRefused } from './engine/refusal.ts';
 import { createThread } from './engine/thread.ts';
 import { openWriter } from './engine/writer-work.ts';
 import { READS, type ReadName, WRITES, type WriteName } from './operations.ts';

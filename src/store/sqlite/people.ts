@@ -3,10 +3,10 @@
  * changes a person's rights or password ends the sessions in the same transaction.
  */
 import type { Person, PersonSession, SecondFactor, SecondProof } from '../../model/person.ts';
+import { record } from '../shared/record.ts';
 import type { Connection } from './engine/connection.ts';
 import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
-import { record } from './engine/record.ts';
 
 const PERSON = record<Person>({
   id: 'plain',

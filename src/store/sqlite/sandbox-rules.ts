@@ -3,12 +3,12 @@
  * same rule and a count is never exceeded. Ended rules are deleted when a new one is added.
  */
 import type { SandboxRule } from '../../model/sandbox-rule.ts';
+import { record } from '../shared/record.ts';
 import { senderName } from './captures.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { mergedRows, type Ranges } from './engine/merged.ts';
 import { read, readInSteps, write } from './engine/operation.ts';
-import { record } from './engine/record.ts';
 import { findNameIds } from './engine/session.ts';
 import { leaveRows } from './leftovers.ts';
 

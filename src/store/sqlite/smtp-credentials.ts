@@ -1,10 +1,10 @@
 /** User names and passwords for SMTP submission. A name is unique; a list never contains those of another domain. */
 import type { SmtpCredential } from '../../model/smtp-credential.ts';
+import { record } from '../shared/record.ts';
 import { createFilter } from './engine/filter.ts';
 import { mergedRows, type Ranges } from './engine/merged.ts';
 import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
-import { record } from './engine/record.ts';
 import { isMakerGone } from './makers.ts';
 
 const CREDENTIAL = record<SmtpCredential>({

@@ -1,7 +1,8 @@
 /** MTA-STS policies and daily TLS counters (`../topics/tls.ts`), which belong to no sender domain. */
+
+import { record } from '../shared/record.ts';
 import type { StoredMtaSts, TlsCount } from '../topics/tls.ts';
 import { read, write } from './engine/operation.ts';
-import { record } from './engine/record.ts';
 
 const POLICY = record<Omit<StoredMtaSts, 'maxAgeSeconds'>>({
   domain: 'plain',

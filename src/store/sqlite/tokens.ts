@@ -3,9 +3,9 @@
  * keeps its first time; a list for some domains never contains a token that can use others.
  */
 import type { Token } from '../../model/token.ts';
+import { record } from '../shared/record.ts';
 import { newestById } from './engine/newest-by-id.ts';
 import { type ResultOf, read, write } from './engine/operation.ts';
-import { record } from './engine/record.ts';
 import { isMakerGone } from './makers.ts';
 import { deleteWebhooksMadeWith } from './webhooks.ts';
 

@@ -7,6 +7,8 @@ import { uuidText } from '../../lib/ids.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import { listensTo, type Webhook } from '../../model/webhook.ts';
 import { callStateCode, eventKindCode, webhookEvents } from '../shared/codes.ts';
+import { createKnownLists } from '../shared/known-lists.ts';
+import { record } from '../shared/record.ts';
 import type { EventPlace } from '../topics/events.ts';
 import type { CallLogEntry, CallSettlement, ClaimedCall } from '../topics/webhooks.ts';
 import { mustPrepare } from './call-portions.ts';
@@ -15,7 +17,6 @@ import { createFilter } from './engine/filter.ts';
 import { mergedRows } from './engine/merged.ts';
 import type { ParamsOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
-import { record } from './engine/record.ts';
 import { findNameIds, type Session } from './engine/session.ts';
 import {
   appendEvent,
@@ -25,7 +26,6 @@ import {
   insertCall,
   toEventView,
 } from './events.ts';
-import { createKnownLists } from './known-lists.ts';
 import { leaveRows } from './leftovers.ts';
 import { isMakerGone } from './makers.ts';
 

@@ -3,6 +3,8 @@
  * operation and stores it afterwards, in the same transaction: after a crash, both the thing and its key exist, or
  * neither. An operation that creates nothing (a limit, a taken name) leaves the key free.
  */
+
+import { answerBody, hasCreated } from '../../shared/keyed.ts';
 import type { IdempotencyEntry } from '../../topics/acceptance.ts';
 import { heldKey, storeKey } from '../acceptance.ts';
 import type { WriteName } from '../operations.ts';
@@ -21,7 +23,7 @@ export function runKeyed(
   const held = heldKey(session.db, entry);
   if (held !== null) return { kind: 'held', held };
   const value = run(session, call);
-  if (hasCreated(value)) storeKey(session.db, { ...entry, body: filled(entry.body, value) });
+  if (hasCreated(value)) storeKey(session.db, { ...entry, body: answerBody(entry.body, value) });
   return { kind: 'value', value };
 }
 
@@ -29,24 +31,4 @@ export function runKeyed(
 function keyOf(call: WriteCall): IdempotencyEntry | undefined {
   if (call.name === 'commitAccepted' || !('idempotency' in call.params)) return undefined;
   return call.params.idempotency;
-}
-
-const NOTHING_MADE: ReadonlySet<string> = new Set(['taken', 'ended', 'full', 'exists', 'limit']);
-
-/** The results that mean that nothing was created: `false`, a word, another kind. */
-function hasCreated(value: ResultOf<WriteName>): boolean {
-  if (value === false || (typeof value === 'string' && NOTHING_MADE.has(value))) return false;
-  if (typeof value !== 'object' || value === null || !('kind' in value)) return true;
-  return value.kind === 'created' || value.kind === 'added';
-}
-
-/** Replaces `$id`, `$added`, `$existing` in the answer, which only the store knows. */
-function filled(body: string, value: ResultOf<WriteName>): string {
-  if (typeof value !== 'object' || value === null) return body;
-  if ('kind' in value && value.kind === 'created' && 'id' in value)
-    return body.replace('"$id"', String(value.id));
-  if ('added' in value && 'existing' in value) {
-    return body.replace('"$added"', String(value.added)).replace('"$existing"', String(value.existing));
-  }
-  return body;
 }

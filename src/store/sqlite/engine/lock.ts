@@ -9,7 +9,7 @@
  */
 import { DatabaseSync } from 'node:sqlite';
 import { type Clock, keepProcess, sleep } from '../../../lib/clock.ts';
-import { StoreRefused } from './refusal.ts';
+import { StoreRefused } from '../../shared/refusal.ts';
 import { sqliteCode } from './sqlite-errors.ts';
 
 const BUSY = 5;

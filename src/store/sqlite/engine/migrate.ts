@@ -4,8 +4,8 @@
  * version, of other programs, and damaged ones, and leaves them unchanged.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import { StoreRefused } from '../../shared/refusal.ts';
 import type { Connection } from './connection.ts';
-import { StoreRefused } from './refusal.ts';
 
 /** One numbered change of the schema. */
 export interface Migration {

@@ -3,10 +3,10 @@
  * missing file is created only if no journal shows that there was one; a damaged file is never replaced.
  */
 import { existsSync, statSync } from 'node:fs';
+import { StoreRefused } from '../../shared/refusal.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { type Migration, migrate, readMigrations, schemaVersion } from './migrate.ts';
 import type { Sharing } from './protocol.ts';
-import { StoreRefused } from './refusal.ts';
 import { isCorruption, unavailableReason } from './sqlite-errors.ts';
 
 /** A full check of a larger file would delay the start too much; then only the schema is read. */

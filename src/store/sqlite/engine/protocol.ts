@@ -5,6 +5,7 @@
  * may reuse after the reply.
  */
 
+import type { RefusalReason } from '../../shared/refusal.ts';
 import type { KeyHeld, NewMessage } from '../../topics/acceptance.ts';
 import type { CaptureView } from '../../topics/captures.ts';
 import type { SuppressionChange } from '../../topics/suppressions.ts';
@@ -66,9 +67,6 @@ export type ReaderReply = Answer | { kind: 'more'; read: number };
 
 /** The first message of a thread: it works, or why it never will. */
 export type ThreadStart = { kind: 'ready' } | { kind: 'refused'; reason: RefusalReason; message: string };
-
-/** Why a database is not opened. */
-export type RefusalReason = 'locked' | 'corrupt' | 'newer-schema' | 'foreign' | 'inaccessible';
 
 export interface WriterData {
   path: string;

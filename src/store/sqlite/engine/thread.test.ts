@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { StoreRefused } from '../../shared/refusal.ts';
 import { StoreUnavailable } from '../../store.ts';
-import { StoreRefused } from './refusal.ts';
 import { createThread } from './thread.ts';
 
 /** A thread that answers with what it got, and dies, fails or refuses when told. */

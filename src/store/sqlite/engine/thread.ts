@@ -3,9 +3,9 @@
  * requests that were unanswered then are rejected with StoreUnavailable, because it is unknown whether they were done.
  */
 import { Worker } from 'node:worker_threads';
+import { StoreRefused } from '../../shared/refusal.ts';
 import { StoreUnavailable } from '../../store.ts';
 import type { ThreadStart } from './protocol.ts';
-import { StoreRefused } from './refusal.ts';
 
 export interface Thread<Request, Reply> {
   /** Starts the thread unless it is running; resolves when it works, rejects with StoreRefused if it never will. */

@@ -4,8 +4,8 @@
  * lock waits. Messages sent while a batch runs wait in the port.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { StoreRefused } from '../../shared/refusal.ts';
 import type { ThreadStart, WriterData, WriterRequest } from './protocol.ts';
-import { StoreRefused } from './refusal.ts';
 import { openWriter } from './writer-work.ts';
 
 const port = parentPort;

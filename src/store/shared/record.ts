@@ -1,13 +1,15 @@
 /**
  * How a value of the model is stored in a row, declared once for both directions. Takes each member with its form;
  * returns the columns to select, the row to insert, and the value of a row. A column has the name of its member with
- * underscores.
+ * underscores. true and false are 1 and 0 in a row to insert, and either in a row that was read.
  */
-import type { SQLInputValue } from 'node:sqlite';
 
-/** Words stored as numbers (../codes.ts), and other special forms. */
+/** What every engine can store in a column. */
+export type ColumnValue = string | number | Uint8Array | null;
+
+/** Words stored as numbers (codes.ts), and other special forms. */
 interface Coded<Value> {
-  of(value: Value): SQLInputValue;
+  of(value: Value): ColumnValue;
   word(stored: never): Value;
 }
 
@@ -24,7 +26,7 @@ export interface Recorded<Value> {
   /** For SELECT: each column under the name of its member. */
   columns: string;
   /** For `insert` and `put`. */
-  row(value: Value): Record<string, SQLInputValue>;
+  row(value: Value): Record<string, ColumnValue>;
   /** Of a row selected by `columns`; other columns are ignored. */
   value(row: unknown): Value;
 }
@@ -40,7 +42,7 @@ export function record<Value extends object>(columns: Columns<Value>, from = '')
     column: member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
   }));
   return {
-    columns: members.map(({ member, column }) => `${from}${column} AS ${member}`).join(', '),
+    columns: members.map(({ member, column }) => `${from}${column} AS "${member}"`).join(', '),
     row: (value) =>
       Object.fromEntries(
         members.map(({ member, stored, column }) => [
@@ -52,20 +54,20 @@ export function record<Value extends object>(columns: Columns<Value>, from = '')
       Object.fromEntries(
         members.map(({ member, stored }) => [
           member,
-          fromColumn(stored, (row as Record<string, SQLInputValue>)[member]),
+          fromColumn(stored, (row as Record<string, ColumnValue>)[member]),
         ]),
       ) as Value,
   };
 }
 
-function toColumn(stored: AnyStored, value: unknown): SQLInputValue {
-  if (value === null || stored === 'plain') return value as SQLInputValue;
+function toColumn(stored: AnyStored, value: unknown): ColumnValue {
+  if (value === null || stored === 'plain') return value as ColumnValue;
   if (stored === 'flag') return value === true ? 1 : 0;
   return stored === 'json' ? JSON.stringify(value) : stored.of(value);
 }
 
-function fromColumn(stored: AnyStored, found: SQLInputValue | undefined): unknown {
+function fromColumn(stored: AnyStored, found: ColumnValue | undefined): unknown {
   if (found === null || stored === 'plain') return found;
-  if (stored === 'flag') return found === 1;
+  if (stored === 'flag') return found === 1 || (found as unknown) === true;
   return stored === 'json' ? JSON.parse(String(found)) : stored.word(found as never);
 }
