@@ -3,8 +3,8 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-// Five projects: `unit` beside the code, `docs` (documentation and architecture held against the code),
-// `store` (what any store engine must do, and the engines) and `system` (real listeners, far ends, crashes).
+// Six projects: `unit` beside the code, `docs` (documentation and architecture held against the code),
+// `store` and `postgres` (what any store engine must do, and the engines) and `system` (real listeners, far ends, crashes).
 // `parts` are tests beside the code that run over a real store and real sockets: right, but not quick.
 const parts = [
   'src/pipeline/events/**/*.test.ts',
@@ -61,7 +61,22 @@ export default defineConfig({
         },
       },
       { test: { ...common, name: 'parts', include: parts } },
-      { test: { ...common, name: 'store', include: ['src/store/**/*.test.ts'] } },
+      {
+        test: {
+          ...common,
+          name: 'store',
+          include: ['src/store/**/*.test.ts'],
+          exclude: ['src/store/postgres/**'],
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: 'postgres',
+          include: ['src/store/postgres/**/*.test.ts'],
+          globalSetup: ['src/store/postgres/test-server.ts'],
+        },
+      },
       {
         test: {
           ...common,

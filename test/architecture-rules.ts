@@ -250,6 +250,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   commander: ['src/cli/'],
   '@clack/prompts': ['src/cli/setup/'],
   'node:sqlite': ['src/store/sqlite/'],
+  pg: ['src/store/postgres/'],
 };
 
 /** What may stand only in some places, and why the exceptions are ones. */

@@ -1,0 +1,19 @@
+/**
+ * The PostgreSQL engine against what any engine must do. While it is being built, the parts that it passes are listed
+ * here; it is complete when that is `EVERY_SHARED_PART`.
+ */
+import { afterAll, beforeAll } from 'vitest';
+import { describeStoreConformance, type Part } from '../conformance/conformance.ts';
+import { describeInstance } from '../conformance/instance.ts';
+import { describePostgres, openedStore, type TestDatabase, testDatabase } from './test-support.ts';
+
+const PASSED: readonly Part[] = [describeInstance];
+
+describePostgres('PostgreSQL', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await testDatabase();
+  });
+  afterAll(() => database?.close());
+  describeStoreConformance('PostgreSQL', () => openedStore(database), PASSED);
+});

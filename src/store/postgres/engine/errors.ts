@@ -1,0 +1,70 @@
+/**
+ * What an error of PostgreSQL, or of the connection to it, means: "cannot work now" (server gone, restarting, read-only,
+ * disk full), a conflict between transactions after which the same one is run again, or a bug. Codes: appendix A of its
+ * manual.
+ */
+import { StoreUnavailable } from '../../store.ts';
+
+/** Classes of codes, and single codes, after which the same call may succeed later. */
+const UNAVAILABLE: Readonly<Record<string, string>> = {
+  '08': 'the connection to the database failed',
+  '25006': 'the database is read-only',
+  '26000': 'the database does not keep prepared statements',
+  '28': 'the database refuses the login',
+  '3D000': 'the database does not exist',
+  '42501': 'the role may not do this in the database',
+  '53': 'the database is out of resources',
+  '55P03': 'the database is locked',
+  '57': 'the database is stopping or ended the work',
+  '58': 'the disk of the database reports errors',
+  XX001: 'the database is damaged',
+  XX002: 'the database is damaged',
+};
+
+/** Codes of Node's sockets and resolver. */
+const SOCKET = /^E[A-Z]+$/;
+
+const SERIALIZATION_FAILURE = '40001';
+const DEADLOCK = '40P01';
+const UNIQUE_VIOLATION = '23505';
+
+/** The code of an error of the server (five characters), of a socket, or null. */
+export function codeOf(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+}
+
+/** Whether the transaction had no effect and may be run again at once. */
+export function isConflict(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === SERIALIZATION_FAILURE || code === DEADLOCK;
+}
+
+/** A row with this key exists. */
+export function isDuplicate(error: unknown): boolean {
+  return codeOf(error) === UNIQUE_VIOLATION;
+}
+
+/** Why the engine cannot work now, as a text, or null if the error has another meaning. */
+export function unavailableReason(error: unknown): string | null {
+  if (error instanceof StoreUnavailable) return error.message;
+  if (!(error instanceof Error)) return null;
+  const code = codeOf(error);
+  if (code !== null) {
+    const words = UNAVAILABLE[code] ?? UNAVAILABLE[code.slice(0, 2)];
+    if (words !== undefined && !SOCKET.test(code)) return `${words} (${error.message})`;
+    return SOCKET.test(code) ? `the database cannot be reached (${error.message || code})` : null;
+  }
+  // pg's own, which have no code.
+  return /^(Connection terminated|Query read timeout|timeout expired|Client has encountered)/.test(
+    error.message,
+  )
+    ? `the connection to the database failed (${error.message})`
+    : null;
+}
+
+/** Whether the connection is of no more use. */
+export function isConnectionLost(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code === null) return unavailableReason(error) !== null;
+  return SOCKET.test(code) || code.startsWith('08') || /^57P0[1-4]$/.test(code);
+}

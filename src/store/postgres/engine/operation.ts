@@ -1,0 +1,75 @@
+/**
+ * How an operation of the Store is declared in this engine: its name, its options, and a function over a connection. A
+ * write runs in one transaction, a read runs statement by statement. Its promises are in `../../topics/`; the name gives
+ * the types of parameters and result. `../operations.ts` collects all operations.
+ */
+import type { Store } from '../../store.ts';
+import type { Lane } from './connections.ts';
+import type { Db } from './db.ts';
+import type { Session, Shared } from './session.ts';
+
+/** Every method of the Store that runs on a connection. */
+export type OperationName = Exclude<keyof Store, 'writable' | 'close' | `on${string}`>;
+export type ParamsOf<Name extends OperationName> = Parameters<Store[Name]>[0];
+export type ResultOf<Name extends OperationName> = Awaited<ReturnType<Store[Name]>>;
+
+export interface WriteOptions {
+  /** Default: `cold`. */
+  lane?: Lane;
+  /**
+   * Topic of which only one write runs at a time, on all nodes: for operations that decide by what they have read and
+   * that few call.
+   */
+  serial?: string;
+  /** One statement, which is a transaction by itself: it saves a round trip. */
+  whole?: true;
+  /** A power failure may undo it. */
+  unsynced?: true;
+}
+
+export interface ReadOptions {
+  /** May take long: it runs apart. */
+  search?: true;
+}
+
+export interface Write<Name extends OperationName> {
+  (session: Session, params: ParamsOf<Name>): Promise<ResultOf<Name>>;
+  operation: Name;
+  kind: 'write';
+  options: WriteOptions;
+}
+
+/** It sees every write that resolved before it was called. */
+export interface Read<Name extends OperationName> {
+  (db: Db, params: ParamsOf<Name>, shared: Shared): Promise<ResultOf<Name>>;
+  operation: Name;
+  kind: 'read';
+  options: ReadOptions;
+}
+
+type RunWrite<Name extends OperationName> = (
+  session: Session,
+  params: ParamsOf<Name>,
+) => Promise<ResultOf<Name>>;
+type RunRead<Name extends OperationName> = (
+  db: Db,
+  params: ParamsOf<Name>,
+  shared: Shared,
+) => Promise<ResultOf<Name>>;
+
+/** Takes the name, options if needed, and the function. */
+export function write<Name extends OperationName>(
+  operation: Name,
+  ...rest: [RunWrite<Name>] | [WriteOptions, RunWrite<Name>]
+): Write<Name> {
+  const [options, run] = rest.length === 1 ? [{}, rest[0]] : rest;
+  return Object.assign(run, { operation, kind: 'write' as const, options });
+}
+
+export function read<Name extends OperationName>(
+  operation: Name,
+  ...rest: [RunRead<Name>] | [ReadOptions, RunRead<Name>]
+): Read<Name> {
+  const [options, run] = rest.length === 1 ? [{}, rest[0]] : rest;
+  return Object.assign(run, { operation, kind: 'read' as const, options });
+}

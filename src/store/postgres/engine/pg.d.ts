@@ -1,0 +1,40 @@
+/** As much of the package `pg` as this engine uses; it has no types of its own. */
+declare module 'pg' {
+  interface ClientOptions {
+    connectionString: string;
+    pipeline?: boolean;
+    application_name?: string;
+    connectionTimeoutMillis?: number;
+    query_timeout?: number;
+    keepAlive?: boolean;
+    types: { getTypeParser(oid: number): (text: string) => unknown };
+  }
+
+  interface QueryOptions {
+    /** Prepared under this name, once for each connection. */
+    name?: string;
+    text: string;
+    values?: readonly unknown[];
+  }
+
+  interface QueryResult {
+    rows: unknown[];
+    rowCount: number | null;
+    /** What was done: `COMMIT`, `ROLLBACK`, `SELECT` … */
+    command: string | null;
+  }
+
+  class Client {
+    constructor(options: ClientOptions);
+    connect(): Promise<unknown>;
+    query(query: QueryOptions): Promise<QueryResult>;
+    end(): Promise<void>;
+    on(event: 'error', listener: (error: Error) => void): this;
+    on(event: 'end', listener: () => void): this;
+    on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): this;
+  }
+
+  const pg: { Client: typeof Client };
+  export default pg;
+  export type { Client };
+}

@@ -1,0 +1,90 @@
+/**
+ * Runs a piece of work as one transaction, with its idempotency key if it has one, and again where another transaction
+ * was in its way. Returns the result with its session, which knows what is to be told after the commit; throws KeyTaken,
+ * or what the work or the server threw, and then nothing was stored.
+ */
+import { type Clock, sleep } from '../../../lib/clock.ts';
+import { jitter, type Random } from '../../../lib/random.ts';
+import type { IdempotencyEntry } from '../../topics/acceptance.ts';
+import type { Connections, Lane, Link } from './connections.ts';
+import { isConflict } from './errors.ts';
+import { NothingStored, runKeyed } from './keyed.ts';
+import { createSession, type Session, type Shared } from './session.ts';
+
+const TRIES = 4;
+const WAIT_MS = 20;
+
+export interface How {
+  lane: Lane;
+  /** See `WriteOptions`, as the next two. */
+  serial?: string | undefined;
+  whole?: true | undefined;
+  unsynced?: true | undefined;
+  idempotency?: IdempotencyEntry | undefined;
+}
+
+export interface Done<Result> {
+  result: Result;
+  session: Session;
+}
+
+export interface Transactions {
+  /** `work` may run several times; only what the last one did stays. */
+  run<Result>(how: How, work: (session: Session) => Promise<Result>): Promise<Done<Result>>;
+}
+
+export function createTransactions(deps: {
+  connections: Connections;
+  shared: Shared;
+  clock: Clock;
+  random: Random;
+}): Transactions {
+  const { connections, shared, clock, random } = deps;
+
+  async function once<Result>(
+    link: Link,
+    how: How,
+    work: (session: Session) => Promise<Result>,
+  ): Promise<Done<Result>> {
+    const session = createSession(link.db, shared);
+    const { idempotency, serial, whole, unsynced } = how;
+    if (whole === true && idempotency === undefined) return { result: await work(session), session };
+    // The first statement is sent behind it, without a round trip between them.
+    const begun = link.exec(unsynced === true ? 'BEGIN; SET LOCAL synchronous_commit = off' : 'BEGIN');
+    begun.catch(() => {});
+    try {
+      if (serial !== undefined) await alone(link, serial);
+      const result =
+        idempotency === undefined
+          ? await work(session)
+          : await runKeyed(link.db, idempotency, () => work(session));
+      await begun;
+      const ended = await link.exec('COMMIT');
+      if (ended !== 'COMMIT')
+        throw new Error('A transaction was undone because an error in it was overlooked');
+      return { result, session };
+    } catch (error) {
+      if (!link.isBroken()) await link.exec('ROLLBACK').catch(() => link.end());
+      if (error instanceof NothingStored) return { result: error.result as Result, session };
+      throw error;
+    }
+  }
+
+  return {
+    async run(how, work) {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await connections.use(how.lane, (link) => once(link, how, work));
+        } catch (error) {
+          if (!isConflict(error) || tries === TRIES) throw error;
+          await sleep(clock, jitter(random, WAIT_MS * tries, 0.5));
+        }
+      }
+    },
+  };
+}
+
+/** Waits until no other transaction of any node runs under this word. */
+async function alone({ db }: Link, serial: string): Promise<void> {
+  await db.get('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', `postrider ${serial}`);
+}

@@ -1,0 +1,229 @@
+/**
+ * The PostgreSQL engine of `Store`, for several nodes on one database. Takes the URL of a database of its own; brings it
+ * to the schema of this program. Opening refuses servers that do not keep what they answer (StoreRefused); afterwards a
+ * server that is away makes calls reject with StoreUnavailable until one, or the probe about once a second, succeeds.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { createSystemRandom, type Random } from '../../lib/random.ts';
+import { createCaptureTeller } from '../shared/capture-teller.ts';
+import { createGroupCommit } from '../shared/group-commit.ts';
+import { type Store, StoreUnavailable } from '../store.ts';
+import type { SuppressionChange } from '../topics/suppressions.ts';
+import { commitAccepted, commitGroups, commitTogether, isPlain } from './acceptance.ts';
+import { createConnections, openLink } from './engine/connections.ts';
+import { createStatements } from './engine/db.ts';
+import { unavailableReason } from './engine/errors.ts';
+import { createHealth } from './engine/health.ts';
+import { migrate, readMigrations } from './engine/migrate.ts';
+import type { OperationName, ParamsOf, Read, ResultOf, Write } from './engine/operation.ts';
+import { createShared, type Session } from './engine/session.ts';
+import { createTransactions, type Done, type How } from './engine/transact.ts';
+import { OPERATIONS } from './operations.ts';
+
+const COMMITS_AT_ONCE = 2;
+const MAX_GROUP_OPERATIONS = 128;
+const MAX_GROUP_BYTES = 4 * 1024 * 1024;
+const MAX_GROUP_ROWS = 1000;
+
+/** Gets the store's log lines. */
+export type StoreLog = (
+  level: 'info' | 'warn' | 'error',
+  message: string,
+  fields: Readonly<Record<string, string | number | boolean>>,
+) => void;
+
+export interface PostgresStoreOptions {
+  /** `postgres://user:password@host:port/database` */
+  url: string;
+  clock: Clock;
+  random?: Random;
+  log?: StoreLog;
+}
+
+type Accepted = ParamsOf<'commitAccepted'>;
+type Answer<Result> = { kind: 'value'; value: Result } | { kind: 'thrown'; error: unknown };
+
+/** Connects and brings the database to the schema of this program. Throws StoreRefused, StoreUnavailable. */
+export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
+  const { url, clock } = options;
+  const log: StoreLog = options.log ?? (() => {});
+  const random = options.random ?? createSystemRandom();
+  const statements = createStatements();
+  await prepareDatabase();
+  const connections = createConnections(url, statements);
+  const shared = createShared(connections);
+  const transactions = createTransactions({ connections, shared, clock, random });
+  const health = createHealth(clock, probe, log);
+  const captured = createCaptureTeller();
+  const suppressionListeners = new Set<{ tell(added: readonly SuppressionChange[]): void }>();
+  const running = new Set<Promise<unknown>>();
+  let closing: Promise<void> | null = null;
+
+  async function prepareDatabase(): Promise<void> {
+    try {
+      const link = await openLink(url, statements, 'cold');
+      await migrate(link, readMigrations(), clock).finally(() => link.end());
+    } catch (error) {
+      const reason = unavailableReason(error);
+      throw reason === null ? error : new StoreUnavailable(reason, { cause: error });
+    }
+  }
+
+  async function probe(): Promise<void> {
+    const row = { name: 'probed_at', value: String(clock.now()) };
+    await connections.use('quick', ({ db }) => db.put('meta', 'name', row));
+  }
+
+  /** Errors as the callers of a store know them. */
+  async function asked<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (closing !== null) throw new StoreUnavailable('The store is closed');
+    const work_ = work();
+    running.add(work_);
+    try {
+      return await work_;
+    } catch (error) {
+      const reason = health.noteFailure(error);
+      throw reason === null
+        ? error
+        : new StoreUnavailable(`The store cannot work: ${reason}`, { cause: error });
+    } finally {
+      running.delete(work_);
+    }
+  }
+
+  async function transact<Result>(how: How, work: (session: Session) => Promise<Result>): Promise<Result> {
+    const done = await transactions.run(how, work);
+    health.noteSuccess();
+    tell(done);
+    return done.result;
+  }
+
+  function tell({ session }: Done<unknown>): void {
+    if (session.captured.length > 0) captured.tell(session.captured);
+    const { suppressed } = session;
+    if (suppressed.length > 0) for (const { tell: told } of [...suppressionListeners]) told(suppressed);
+  }
+
+  function write<Name extends OperationName>(
+    operation: Write<Name>,
+    params: ParamsOf<Name>,
+  ): Promise<ResultOf<Name>> {
+    const { lane = 'cold', serial, whole, unsynced } = operation.options;
+    const idempotency = keyOf(operation.operation, params);
+    return asked(() =>
+      transact({ lane, serial, whole, unsynced, idempotency }, (session) => operation(session, params)),
+    );
+  }
+
+  function read<Name extends OperationName>(
+    operation: Read<Name>,
+    params: ParamsOf<Name>,
+  ): Promise<ResultOf<Name>> {
+    const lane = operation.options.search === true ? 'search' : 'read';
+    return asked(() => connections.use(lane, ({ db }) => operation(db, params, shared)));
+  }
+
+  /** Acceptances that arrive together are committed together, on two connections in turn. */
+  const groups = Array.from({ length: COMMITS_AT_ONCE }, () =>
+    createGroupCommit<Accepted, Answer<ResultOf<'commitAccepted'>>>(
+      {
+        clock,
+        commit: async (batch) => {
+          const answers = new Map<Accepted, Answer<ResultOf<'commitAccepted'>>>();
+          for (const group of commitGroups(batch.map(({ call }) => call))) {
+            for (const [i, answer] of (await commitGroup(group)).entries()) {
+              const operation = group[i];
+              if (operation !== undefined) answers.set(operation, answer);
+            }
+          }
+          return batch.map(
+            ({ call }) => answers.get(call) ?? { kind: 'thrown', error: new Error('No answer') },
+          );
+        },
+      },
+      {
+        maxOperations: MAX_GROUP_OPERATIONS,
+        maxBytes: MAX_GROUP_BYTES,
+        maxRows: MAX_GROUP_ROWS,
+        patienceMs: 0,
+        patienceRows: 1,
+      },
+    ),
+  );
+  let turn = 0;
+
+  async function commitGroup(group: readonly Accepted[]): Promise<Answer<ResultOf<'commitAccepted'>>[]> {
+    try {
+      const how = { lane: 'commit', whole: true } as const;
+      const results = await transact(how, (session) => commitTogether(session, group));
+      return results.map((value) => ({ kind: 'value', value }));
+    } catch (error) {
+      // One that is faulty must not take the others along.
+      if (group.length === 1 || unavailableReason(error) !== null) {
+        return group.map(() => ({ kind: 'thrown', error }));
+      }
+      return (await Promise.all(group.map((one) => commitGroup([one])))).flat();
+    }
+  }
+
+  function accept(params: Accepted): Promise<ResultOf<'commitAccepted'>> {
+    if (!isPlain(params)) return write(commitAccepted, params);
+    return asked(async () => {
+      const { promise, resolve } = Promise.withResolvers<Answer<ResultOf<'commitAccepted'>>>();
+      turn = (turn + 1) % COMMITS_AT_ONCE;
+      groups[turn]?.add({
+        call: params,
+        bytes: params.messages.reduce((sum, { content }) => sum + content.length, 0),
+        rows: params.messages.reduce((sum, { recipients }) => sum + recipients.length, 1),
+        portion: false,
+        synced: true,
+        patientRows: null,
+        settle: resolve,
+      });
+      const answer = await promise;
+      if (answer.kind === 'thrown') throw answer.error;
+      return answer.value;
+    });
+  }
+
+  async function close(): Promise<void> {
+    health.close();
+    await Promise.allSettled(running);
+    await connections.close();
+    log('info', 'the store is closed', {});
+  }
+
+  const operations = Object.fromEntries(
+    Object.values(OPERATIONS).map((one) => [
+      one.operation,
+      (params: never) =>
+        one.kind === 'write'
+          ? write(one as Write<OperationName>, params)
+          : read(one as Read<OperationName>, params),
+    ]),
+  ) as Pick<Store, OperationName>;
+
+  log('info', 'the store is open', {});
+  return {
+    ...operations,
+    writable: health.writable,
+    close() {
+      closing ??= close();
+      return closing;
+    },
+    onCaptured: captured.subscribe,
+    onSuppressed(told) {
+      const listener = { tell: told };
+      suppressionListeners.add(listener);
+      return () => void suppressionListeners.delete(listener);
+    },
+    commitAccepted: accept,
+    settle: (params) => captured.settling(params, (given) => operations.settle(given)),
+  };
+}
+
+/** A commit of messages looks at its key itself. */
+function keyOf(name: OperationName, params: unknown): How['idempotency'] {
+  if (name === 'commitAccepted' || typeof params !== 'object' || params === null) return undefined;
+  return 'idempotency' in params ? (params.idempotency as How['idempotency']) : undefined;
+}

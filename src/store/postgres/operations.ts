@@ -1,0 +1,33 @@
+/**
+ * Every operation of this engine, collected from the files of the topics: each export made by `read` or `write`
+ * (engine/operation.ts) with a name of the Store.
+ */
+import * as accept from './acceptance.ts';
+import type { OperationName, Read, Write } from './engine/operation.ts';
+import * as events from './events.ts';
+import * as instance from './instance.ts';
+import * as messages from './messages.ts';
+import * as nodes from './nodes.ts';
+import * as queue from './queue.ts';
+import * as quota from './quota.ts';
+import * as settling from './settling.ts';
+
+const GATHERED: Readonly<Record<string, unknown>> = {
+  ...accept,
+  ...events,
+  ...instance,
+  ...messages,
+  ...nodes,
+  ...queue,
+  ...quota,
+  ...settling,
+};
+
+/** By name. */
+export const OPERATIONS = Object.fromEntries(
+  Object.values(GATHERED).flatMap((one) =>
+    typeof one === 'function' && 'operation' in one && typeof one.operation === 'string'
+      ? [[one.operation, one]]
+      : [],
+  ),
+) as unknown as { readonly [Name in OperationName]: Write<Name> | Read<Name> };

@@ -1,0 +1,233 @@
+/**
+ * The queue: which queues are due, claiming with a lease, releasing leases. A claim writes the caller's epoch to the row;
+ * only the same epoch may settle (settling.ts) or release it. Searches use the partial indexes over queued and leased
+ * rows, so their cost does not grow with finished rows. Rows that another node is claiming are passed over.
+ */
+import type { ClaimedDelivery } from '../../model/delivery.ts';
+import { EVENT_KINDS } from '../../model/event.ts';
+import type { MessageId } from '../../model/message.ts';
+import { eventKindCode, laneCode, queueLaneCode, recipientKindCode, sandboxCode } from '../shared/codes.ts';
+import { MOST_CALLS } from './call-portions.ts';
+import { int8s } from './engine/arrays.ts';
+import { read, write } from './engine/operation.ts';
+import type { Session } from './engine/session.ts';
+import { storingEvents, TAKE_XID } from './events.ts';
+import { LIVING } from './nodes.ts';
+import { reasonsFor } from './suppressions.ts';
+
+/** Queues with waiting rows, with the first due time of each: one step of the index for each queue. */
+const WAITING_QUEUES = `WITH RECURSIVE step (queue_id, due_at) AS (
+    (SELECT queue_id, due_at FROM delivery WHERE state = 0 ORDER BY queue_id, due_at LIMIT 1)
+    UNION ALL
+    SELECT f.queue_id, f.due_at FROM step CROSS JOIN LATERAL (
+      SELECT d.queue_id, d.due_at FROM delivery d WHERE d.state = 0 AND d.queue_id > step.queue_id
+      ORDER BY d.queue_id, d.due_at LIMIT 1) f)`;
+
+export const dueQueues = read('dueQueues', async (db, { dueBefore, limit, after }) => {
+  const rows = await db.all<{
+    id: number;
+    due_at: number;
+    lane: number;
+    sender_domain: string;
+    recipient_domain: string;
+    route_key: string;
+  }>(
+    `${WAITING_QUEUES} SELECT q.id, w.due_at, q.lane, n.text AS sender_domain, q.recipient_domain, q.route_key
+     FROM step w JOIN dest_queue q ON q.id = w.queue_id JOIN name n ON n.id = q.sender_domain
+     WHERE (w.due_at, w.queue_id) > ($1::int8, $2::int8) AND w.due_at <= $3 ORDER BY w.due_at, w.queue_id LIMIT $4`,
+    after?.nextDueAt ?? Number.MIN_SAFE_INTEGER,
+    after?.queueId ?? 0,
+    dueBefore,
+    limit,
+  );
+  return rows.map((row) => ({
+    queueId: row.id,
+    ...queueLaneCode.word(row.lane),
+    senderDomain: row.sender_domain,
+    recipientDomain: row.recipient_domain,
+    ...(row.route_key === '' ? {} : { routeKey: row.route_key }),
+    nextDueAt: row.due_at,
+  }));
+});
+
+/** Earliest due time over all queued rows, or null. */
+export const nextDueAt = read('nextDueAt', async (db) => {
+  const row = await db.get<{ due_at: number | null }>(
+    `${WAITING_QUEUES} SELECT min(due_at) AS due_at FROM step`,
+  );
+  return row?.due_at ?? null;
+});
+
+/** How many recipients wait, are being sent, and how many calls are pending. */
+export const queueCounts = read('queueCounts', async (db, { now }, shared) => {
+  const [dueAt, row] = await Promise.all([
+    nextDueAt(db, undefined, shared),
+    db.get<{ waiting: number; sending: number; calls: number }>(
+      `SELECT (SELECT count(*) FROM delivery WHERE state = 0) AS waiting,
+         (SELECT count(*) FROM delivery WHERE state = 1) AS sending,
+         (SELECT count(*) FROM webhook_call WHERE state = 0) + (SELECT count(*) FROM webhook_call WHERE state = 1)
+           + (SELECT coalesce(sum(json_array_length(webhooks::json)), 0) FROM later_call) AS calls`,
+    ),
+  ]);
+  const { waiting = 0, sending = 0, calls = 0 } = row ?? {};
+  return {
+    queued: waiting + sending,
+    sending,
+    oldestDueAt: dueAt !== null && dueAt <= now ? dueAt : null,
+    pendingCalls: calls,
+  };
+});
+
+const ACCEPTED = { code: eventKindCode.of('accepted'), token: EVENT_KINDS.accepted.token ?? '' };
+
+/**
+ * Leases the rows of `picked` (ids), stores the accepted events of scheduled ones, and reads what delivery needs. $1:
+ * epoch, $2: now, $3: the id of the first event; the others count up in their last 48 bits (RFC 9562 §6.2).
+ */
+const LEASE = `leased AS (
+    UPDATE delivery d SET state = 1, epoch = $1, updated_at = $2 FROM picked p WHERE d.id = p.id RETURNING d.*),
+  ev AS MATERIALIZED (
+    SELECT nextval('event_seq_seq') AS seq, g.* FROM tx CROSS JOIN (
+      SELECT overlay($3::text PLACING lpad(to_hex((('x' || lpad(substr($3, 25), 16, '0'))::bit(64)::int8
+          + row_number() OVER (ORDER BY l.due_at, l.id) - 1) % 281474976710656), 12, '0') FROM 25)::uuid AS event_id,
+        ${ACCEPTED.code}::int2 AS kind, $2::int8 AS at, NULL::text AS detail, '${ACCEPTED.token}'::text AS token, m.domain_id, l.message_seq,
+        l.id AS delivery_id
+      FROM leased l JOIN message m ON m.seq = l.message_seq WHERE l.wait_reason = 'scheduled'
+      ORDER BY l.due_at, l.id) g WHERE tx.xid IS NOT NULL),
+  ${storingEvents(String(MOST_CALLS))}
+  SELECT l.id, l.queue_id, l.message_seq, l.attempts, l.expires_at, l.kind, l.may_be_duplicate, l.sandbox,
+    l.first_deferred_at, l.last_deferred_event_at, l.wait_reason, l.address, l.last_category, l.last_reply,
+    m.id AS message_id, m.lane, m.from_address, m.domain_id, m.created_at, m.size, m.body_offset, m.needs_smtputf8,
+    m.eight_bit, m.personal, m.null_sender, n.text AS sender_domain, q.recipient_domain, q.route_key
+  FROM leased l JOIN message m ON m.seq = l.message_seq JOIN dest_queue q ON q.id = l.queue_id
+    JOIN name n ON n.id = m.domain_id`;
+
+/** $4: queue, $5: limit, $6: octets. Rows behind that many octets are locked for the time of the statement, no more. */
+const CLAIM_DUE = `WITH ${TAKE_XID},
+  due AS MATERIALIZED (
+    SELECT d.id, d.due_at, d.message_seq FROM delivery d
+    WHERE d.state = 0 AND d.queue_id = $4 AND d.due_at <= $2 AND d.expires_at > $2 AND ${LIVING('$1::int8')}
+    ORDER BY d.due_at, d.id LIMIT $5 FOR UPDATE OF d SKIP LOCKED),
+  picked AS MATERIALIZED (
+    SELECT id FROM (
+      SELECT due.id, sum(m.size) OVER w AS bytes, row_number() OVER w AS place
+      FROM due JOIN message m ON m.seq = due.message_seq WINDOW w AS (ORDER BY due.due_at, due.id)) s
+    WHERE bytes <= $6 OR place = 1),
+  ${LEASE} ORDER BY l.due_at, l.id`;
+
+/** $4: limit. */
+const CLAIM_EXPIRED = `WITH ${TAKE_XID},
+  picked AS MATERIALIZED (
+    SELECT d.id FROM delivery d WHERE d.state = 0 AND d.expires_at <= $2 AND ${LIVING('$1::int8')}
+    ORDER BY d.expires_at, d.id LIMIT $4 FOR UPDATE OF d SKIP LOCKED),
+  ${LEASE} ORDER BY l.expires_at, l.id`;
+
+/** Leases the earliest due rows of one queue; at least one row of any size, then up to `maxBytes` of content. */
+export const claimDue = write('claimDue', { lane: 'claim', whole: true }, async (session, params) => {
+  const { epoch, now, eventId, queueId, limit, maxBytes } = params;
+  const rows = await session.db.all<ClaimRow>(CLAIM_DUE, epoch, now, eventId, queueId, limit, maxBytes);
+  return claimed(session, rows, params);
+});
+
+/** Leases queued rows whose expiry is at or before `now`, longest expired first. */
+export const claimExpired = write('claimExpired', { lane: 'claim', whole: true }, async (session, params) => {
+  const { epoch, now, eventId, limit } = params;
+  const rows = await session.db.all<ClaimRow>(CLAIM_EXPIRED, epoch, now, eventId, limit);
+  return claimed(session, rows, params);
+});
+
+/** Releases leases of `epoch` unchanged; rows that are no longer leased to it are left alone. */
+export const release = write('release', { lane: 'settle', whole: true }, async ({ db }, params) => {
+  await db.run(
+    `UPDATE delivery SET state = 0, epoch = 0, due_at = $1, wait_reason = $2
+     WHERE id = ANY ($3::int8[]) AND state = 1 AND epoch = $4`,
+    ...[params.dueAt, params.waitReason, int8s(params.deliveryIds), params.epoch],
+  );
+});
+
+/** Makes rows due that wait for their path. */
+export const hurry = write('hurry', { lane: 'settle', whole: true }, ({ db }, { queueIds, now }) =>
+  db.run(
+    `UPDATE delivery SET due_at = $1 WHERE id IN (
+       SELECT f.id FROM unnest($2::int8[]) q (id) CROSS JOIN LATERAL (
+         SELECT d.id, d.wait_reason FROM delivery d WHERE d.state = 0 AND d.queue_id = q.id AND d.due_at > $1
+         ORDER BY d.due_at LIMIT 500) f
+       WHERE f.wait_reason LIKE 'path:%')`,
+    ...[now, int8s([...new Set(queueIds)])],
+  ),
+);
+
+interface ClaimRow {
+  id: number;
+  queue_id: number;
+  message_seq: number;
+  attempts: number;
+  expires_at: number;
+  kind: number;
+  may_be_duplicate: boolean;
+  sandbox: number | null;
+  first_deferred_at: number | null;
+  last_deferred_event_at: number | null;
+  wait_reason: string | null;
+  address: string;
+  last_category: string | null;
+  last_reply: string | null;
+  message_id: string;
+  lane: number;
+  from_address: string;
+  domain_id: number;
+  created_at: number;
+  size: number;
+  body_offset: number;
+  needs_smtputf8: boolean;
+  eight_bit: boolean;
+  personal: number;
+  null_sender: boolean;
+  sender_domain: string;
+  recipient_domain: string;
+  route_key: string;
+}
+
+/** Suppressions are read after the claim: one that is older than it is never overlooked. */
+async function claimed(
+  { db }: Session,
+  rows: readonly ClaimRow[],
+  { epoch, now }: { epoch: number; now: number },
+): Promise<ClaimedDelivery[]> {
+  if (rows.length === 0) return [];
+  const suppressed = await reasonsFor(db, rows, now);
+  return rows.map((row) => {
+    const reasons = suppressed.get(row.id) ?? [];
+    return {
+      id: row.id,
+      epoch,
+      queueId: row.queue_id,
+      messageSeq: row.message_seq,
+      messageId: row.message_id as MessageId,
+      senderDomain: row.sender_domain,
+      from: row.from_address,
+      lane: laneCode.word(row.lane),
+      address: row.address,
+      recipientDomain: row.recipient_domain,
+      kind: recipientKindCode.word(row.kind),
+      attempts: row.attempts,
+      createdAt: row.created_at,
+      expiresAt: row.expires_at,
+      size: row.size,
+      bodyOffset: row.body_offset,
+      needsSmtpUtf8: row.needs_smtputf8,
+      eightBit: row.eight_bit,
+      sandbox: row.sandbox === null ? null : sandboxCode.word(row.sandbox),
+      mayBeDuplicate: row.may_be_duplicate,
+      firstDeferredAt: row.first_deferred_at,
+      lastDeferredEventAt: row.last_deferred_event_at,
+      lastReply: row.last_reply,
+      lastCategory: row.last_category,
+      ...(row.wait_reason === 'scheduled' ? { wasScheduled: true as const } : {}),
+      ...(row.route_key === '' ? {} : { routeKey: row.route_key }),
+      ...(row.personal === 0 ? {} : { personal: true, listUnsubscribe: row.personal === 3 }),
+      ...(row.null_sender ? { nullSender: true as const } : {}),
+      ...(reasons.length === 0 ? {} : { suppressedFor: reasons }),
+    };
+  });
+}

@@ -1,0 +1,85 @@
+/**
+ * Shared by the tests of this engine: a database for each process that runs tests, emptied before each use, and stores
+ * over it.
+ */
+import { describe, inject } from 'vitest';
+import { systemClock } from '../../lib/clock.ts';
+import type { Store } from '../store.ts';
+import { type Link, openLink } from './engine/connections.ts';
+import { createStatements, type Db } from './engine/db.ts';
+import { migrate, readMigrations } from './engine/migrate.ts';
+import { openPostgresStore } from './open.ts';
+
+/** `describe`, or its `skip` where there is no server (test-server.ts has said so). */
+export function describePostgres(name: string, tests: () => void): void {
+  const server = inject('postgres');
+  if ('url' in server) describe(name, tests);
+  else describe.skip(`${name} (${server.missing})`, tests);
+}
+
+export interface TestDatabase {
+  url: string;
+  use<Result>(work: (db: Db) => Promise<Result>): Promise<Result>;
+  link: Link;
+  /** Deletes all rows; numbers begin again. */
+  empty(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The database of this process, with the current schema and without rows. */
+export async function testDatabase(name = 'store'): Promise<TestDatabase> {
+  const url = await makeDatabase(`postrider_test_${process.env.VITEST_POOL_ID ?? '0'}_${name}`);
+  const link = await openLink(url, createStatements(), 'cold');
+  await migrate(link, readMigrations(), systemClock);
+  const empty = () => link.exec(EMPTY).then(() => undefined);
+  await empty();
+  return { url, link, use: (work) => work(link.db), empty, close: () => link.end() };
+}
+
+/** Creates an empty database of this name where there is none; its URL. */
+async function makeDatabase(name: string): Promise<string> {
+  const server = inject('postgres');
+  if ('missing' in server) throw new Error(server.missing);
+  const admin = await openLink(server.url, createStatements(), 'cold');
+  try {
+    const sql = 'SELECT 1 AS one FROM pg_database WHERE datname = $1';
+    if ((await admin.db.get(sql, name)) === undefined) {
+      await admin.exec(`CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`);
+    }
+  } finally {
+    await admin.end();
+  }
+  // `URL` does not know addresses without a host, as those of sockets are.
+  return server.url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`);
+}
+
+const EMPTY = `DO $$ DECLARE one record; BEGIN
+  FOR one IN SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
+    AND c.relkind = 'r' AND c.relname <> 'migration' LOOP EXECUTE format('DELETE FROM %I', one.name); END LOOP;
+  FOR one IN SELECT s.sequencename AS name FROM pg_sequences s WHERE s.schemaname = current_schema()
+    AND s.last_value IS NOT NULL LOOP PERFORM setval(one.name::regclass, 1, false); END LOOP;
+END $$`;
+
+/** An empty store, for the conformance suite. */
+export async function openedStore(database: TestDatabase) {
+  await database.empty();
+  const open = () => openPostgresStore({ url: database.url, clock: systemClock });
+  let store = await open();
+  const others: Store[] = [];
+  return {
+    store,
+    async reopen() {
+      await store.close();
+      store = await open();
+      return store;
+    },
+    async openAnother() {
+      const other = await open();
+      others.push(other);
+      return other;
+    },
+    async close() {
+      await Promise.all([store, ...others].map((one) => one.close()));
+    },
+  };
+}
