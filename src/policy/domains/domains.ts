@@ -56,9 +56,10 @@ export interface DomainService {
   update(name: string, settings: DomainSettingsPatch): Promise<Domain>;
   /**
    * Makes the standby key sign from now on, if the DNS showed it within the last hour; otherwise looks once more first.
-   * AppError not-found, or key-not-published with a sentence that says what is missing.
+   * AppError not-found, or key-not-published with a sentence that says what is missing. `takeTurn` is called first where the
+   * last look-up does not show it, and may throw.
    */
-  rotateKey(name: string): Promise<Domain>;
+  rotateKey(name: string, takeTurn?: () => void): Promise<Domain>;
   /** Creates a new standby key if the retired one has been kept for its week; null if not yet. */
   renewStandby(domain: Domain): Promise<Domain | null>;
   remove(name: string): Promise<boolean>;
@@ -284,10 +285,11 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     return changed;
   }
 
-  async function rotateKey(name: string): Promise<Domain> {
+  async function rotateKey(name: string, takeTurn?: () => void): Promise<Domain> {
     let domain = await store.getDomain({ name });
     if (domain === null) throw unknownDomain(name);
     let verdict = mayRotate(domain, clock.now());
+    if (verdict.kind !== 'ready') takeTurn?.();
     if (verdict.kind === 'unseen') {
       ({ domain } = await verify(name));
       verdict = mayRotate(domain, clock.now());

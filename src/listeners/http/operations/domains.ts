@@ -261,8 +261,7 @@ export function domainOperations(deps: {
       errors: ['key-not-published'],
       handle: async ({ caller, params }) => {
         const domain = await ownDomain(caller, params.name);
-        takeTurn(domain.name);
-        return toAnswer(await domains.rotateKey(domain.name));
+        return toAnswer(await domains.rotateKey(domain.name, () => takeTurn(domain.name)));
       },
     }),
     operation({
