@@ -3,8 +3,9 @@
  * folder; starts a production server with tokens, logins and people of long names, and leaves the pictures, to be looked at.
  */
 import { mkdir } from 'node:fs/promises';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { addDomain, startInstance } from '../scenarios/harness.ts';
+import { launchChromium } from './chromium.ts';
 import { addPerson, sessionCookie } from './people-kit.ts';
 import { everywhereIn } from './screens.ts';
 
@@ -16,10 +17,7 @@ const ends: (() => unknown)[] = [];
 await mkdir(target, { recursive: true });
 const settings = { submission: '127.0.0.1:0', 'submission-tls': '127.0.0.1:0' };
 const server = await startInstance({ defer: (end) => void ends.push(end) }, { settings });
-const browser = await chromium.launch({
-  executablePath: '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
-});
+const browser = await launchChromium();
 ends.push(() => browser.close());
 const make = async (path: string, body: object, token = server.token) =>
   (await server.call('POST', path, { body, token })).json;

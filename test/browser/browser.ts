@@ -1,27 +1,20 @@
 /**
- * What every test in a browser needs: Chromium, a page before a real development server, and what went wrong in it. Where
- * there is no Chromium the tests are skipped, and it is said.
+ * What every test in a browser needs: a connection to the Chromium of the run, a page that ends with its test, and what went
+ * wrong in it. Where there is no Chromium the tests are skipped.
  */
-import { existsSync } from 'node:fs';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { inject, onTestFinished, TestRunner } from 'vitest';
 import type { Scope } from '../scenarios/harness.ts';
+import { connectChromium } from './chromium.ts';
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
-  existsSync,
-);
-
-export const hasBrowser = CHROMIUM !== undefined;
-if (!hasBrowser) process.stderr.write('SKIPPED: the dashboard in a browser (apt-get install chromium)\n');
+export { hasBrowser } from './chromium.ts';
 
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
 
 /** Ends with the scope. */
 export async function openBrowser(scope: Scope): Promise<Browser> {
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM ?? '',
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
-  });
+  const browser = await connectChromium(inject('browser'));
   scope.defer(() => browser.close());
   return browser;
 }
@@ -34,9 +27,11 @@ export interface Watched {
   requests: string[];
 }
 
-/** A page that remembers what went wrong and what it asked for. */
+/** A page that remembers what went wrong and what it asked for. Inside a test it is closed when the test ends. */
 export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Watched> {
   const context = await browser.newContext({ viewport: DESKTOP, ...options });
+  // A page that stays open goes on asking its server, and takes the processor from the tests that follow.
+  if (TestRunner.getCurrentTest() !== undefined) onTestFinished(() => context.close());
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
   const errors: string[] = [];

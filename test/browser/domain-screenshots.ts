@@ -4,9 +4,10 @@
  * looked at.
  */
 import { mkdir } from 'node:fs/promises';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { createFakeDns } from '../fakes/fake-dns.ts';
 import { addDomain, startInstance } from '../scenarios/harness.ts';
+import { launchChromium } from './chromium.ts';
 import { addPerson, sessionCookie } from './people-kit.ts';
 import { everywhereIn } from './screens.ts';
 
@@ -21,10 +22,7 @@ const server = await startInstance(
   { defer: (end) => void ends.push(end) },
   { settings: { dns: dns.text, 'log-level': 'error' } },
 );
-const browser = await chromium.launch({
-  executablePath: '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
-});
+const browser = await launchChromium();
 ends.push(() => browser.close());
 const url = server.server.localUrl;
 const call = async (method: string, path: string, body?: object) =>

@@ -3,7 +3,8 @@
  * Given a folder; starts a server with receivers that defer, refuse and bounce, and leaves the pictures, to be looked at.
  */
 import { mkdir } from 'node:fs/promises';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
+import { launchChromium } from './chromium.ts';
 import { LONG_DOMAIN, openOperatorWorld } from './operator-kit.ts';
 import { everywhereIn } from './screens.ts';
 
@@ -12,10 +13,7 @@ const ends: (() => unknown)[] = [];
 
 await mkdir(target, { recursive: true });
 const { server, send } = await world();
-const browser = await chromium.launch({
-  executablePath: '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
-});
+const browser = await launchChromium();
 ends.push(() => browser.close());
 const url = server.server.localUrl;
 const everywhere = everywhereIn(browser, target);

@@ -1,6 +1,6 @@
 /** A receiver of webhooks on loopback: takes calls, refuses them with a hostile page, or never answers, by the path. */
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Scope } from '../scenarios/harness.ts';
 
@@ -14,16 +14,22 @@ export interface Receiver {
   taken: string[];
   /** `/broken` takes calls from now on. */
   mend(): void;
+  /** Breaks the calls that wait at `/hangs`. */
+  drop(): void;
 }
 
 export async function startReceiver(scope: Scope): Promise<Receiver> {
   const taken: string[] = [];
+  const hanging: ServerResponse[] = [];
   let isMended = false;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      if (request.url?.startsWith('/hangs')) return;
+      if (request.url?.startsWith('/hangs')) {
+        hanging.push(response);
+        return;
+      }
       if (request.url?.startsWith('/broken') && !isMended) {
         response.writeHead(500, { 'content-type': 'text/html' }).end(HOSTILE);
         return;
@@ -43,6 +49,9 @@ export async function startReceiver(scope: Scope): Promise<Receiver> {
     taken,
     mend() {
       isMended = true;
+    },
+    drop() {
+      for (const response of hanging.splice(0)) response.destroy();
     },
   };
 }

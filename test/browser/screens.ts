@@ -6,7 +6,8 @@ import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { launchChromium } from './chromium.ts';
 
 const WIDTHS = [360, 768, 1280, 1920] as const;
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -32,10 +33,7 @@ export async function withScreens(
     ['dev', '--http', '127.0.0.1:0', '--submission', '127.0.0.1:0', '--data', data, ...settings],
     { stdio: 'ignore' },
   );
-  const browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
-  });
+  const browser = await launchChromium();
   try {
     const url = await addressOf(data);
     const token = (await readFile(join(data, 'admin-token'), 'utf8')).trim();

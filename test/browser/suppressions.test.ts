@@ -4,9 +4,17 @@
  * stranger's server said stays text. On a desktop and on a phone.
  */
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { addDomain, fileScope, type Instance, startInstance, until } from '../scenarios/harness.ts';
+import {
+  addDomain,
+  fileScope,
+  type Instance,
+  startInstance,
+  temporaryFolder,
+  until,
+} from '../scenarios/harness.ts';
 import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
 import { signedIn } from './people-kit.ts';
 
@@ -144,8 +152,9 @@ describe.skipIf(!hasBrowser)('the suppressions', () => {
     await table(page).getByText('gone@example.net').waitFor();
     const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Export' }).click();
-    const saved = await download;
-    const lines = (await readFile(await saved.path(), 'utf8')).trim().split('\r\n');
+    const file = join(await temporaryFolder(scope), 'saved.csv');
+    await (await download).saveAs(file);
+    const lines = (await readFile(file, 'utf8')).trim().split('\r\n');
     expect(lines[0]).toBe('Email,Reason,Note,ExpiresAt,Domain,CreatedAt,MessageID,Reply,Rule');
     expect(lines.map((line) => line.split(',')[0])).toEqual([
       'Email',
@@ -153,7 +162,7 @@ describe.skipIf(!hasBrowser)('the suppressions', () => {
       'gone@example.net',
     ]);
     await page.goto(`${url}/import`);
-    await page.getByLabel('File').setInputFiles(await saved.path());
+    await page.getByLabel('File').setInputFiles(file);
     await page.getByText('2 rows: Soft bounces 1, By hand 1').waitFor();
   });
 

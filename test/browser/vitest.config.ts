@@ -7,7 +7,11 @@ export default defineConfig({
     include: ['test/browser/**/*.test.ts'],
     environment: 'node',
     pool: 'forks',
-    maxWorkers: 1,
+    // Loading the server anew for each file took longer than some of the files.
+    isolate: false,
+    // Two at once: a test waits for its browser as often as it works.
+    maxWorkers: 2,
+    globalSetup: 'test/browser/shared-browser.ts',
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },

@@ -3,8 +3,8 @@
  * a server and a receiver that takes calls, refuses or hangs, and leaves the pictures, to be looked at.
  */
 import { mkdir } from 'node:fs/promises';
-import { chromium } from 'playwright-core';
 import { startInstance } from '../scenarios/harness.ts';
+import { launchChromium } from './chromium.ts';
 import { startReceiver } from './receiver.ts';
 import { everywhereIn } from './screens.ts';
 
@@ -15,10 +15,7 @@ const scope = { defer: (end: () => unknown) => void ends.push(end) };
 await mkdir(target, { recursive: true });
 const receiver = await startReceiver(scope);
 const server = await startInstance(scope, { mode: 'dev', settings: { 'log-level': 'error' } });
-const browser = await chromium.launch({
-  executablePath: '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
-});
+const browser = await launchChromium();
 ends.push(() => browser.close());
 const url = `${server.server.localUrl}/webhooks`;
 const everywhere = everywhereIn(browser, target);

@@ -5,7 +5,8 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
+import { launchChromium } from '../browser/chromium.ts';
 import { startDemo } from './demo.ts';
 
 const [target = join(import.meta.dirname, '..', '..', 'docs', 'screenshots')] = process.argv.slice(2);
@@ -14,10 +15,7 @@ const PHONE = { width: 390, height: 780 };
 
 const data = await mkdtemp(join(tmpdir(), 'postrider-screenshots-'));
 const demo = await startDemo({ data, http: '127.0.0.1:0', days: 30, seed: 1 });
-const browser = await chromium.launch({
-  executablePath: '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
-});
+const browser = await launchChromium();
 try {
   await mkdir(target, { recursive: true });
   const [bounced] = (await demo.call('GET', '/email?Status=Bounced&Limit=1')).Items as {

@@ -1,15 +1,13 @@
 /** The page of a captured message in a real browser: hostile HTML runs nothing, loads nothing and connects to nobody. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM, hasBrowser } from '../browser/chromium.ts';
 import { addDomain, fileScope, type Instance, startInstance, temporaryFolder } from '../scenarios/harness.ts';
 
 const scope = fileScope();
-const browser = ['chromium', 'chromium-browser', 'google-chrome'].find(
-  (name) => spawnSync(name, ['--version']).status === 0,
-);
 let server: Instance;
 let token: string;
 /** Whoever connects to it was told to by the mail. */
@@ -75,7 +73,7 @@ async function dom(page: string, headers: Record<string, string>): Promise<strin
   const url = `http://127.0.0.1:${await listen(shown)}/`;
   const profile = join(await temporaryFolder(scope), 'profile');
   const args = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'];
-  const child = spawn(browser ?? '', [
+  const child = spawn(CHROMIUM ?? '', [
     ...args,
     `--user-data-dir=${profile}`,
     '--virtual-time-budget=3000',
@@ -107,7 +105,7 @@ describe('the page of a captured message', () => {
     expect(page.text.slice(1)).not.toMatch(/<(link|base)\b/i);
   });
 
-  it.skipIf(browser === undefined)(
+  it.skipIf(!hasBrowser)(
     'does nothing in a browser (skipped without Chromium)',
     { timeout: 180_000 },
     async () => {

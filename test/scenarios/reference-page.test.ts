@@ -5,10 +5,10 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Browser } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { hasBrowser, launchChromium } from '../browser/chromium.ts';
 import { hasCurl } from './commands.ts';
 import {
   type Answer,
@@ -20,33 +20,10 @@ import {
   until,
 } from './harness.ts';
 
-const DRIVER = join(import.meta.dirname, '..', '..', 'node_modules', 'playwright-core');
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
-  existsSync,
-);
-const hasBrowser = CHROMIUM !== undefined && existsSync(DRIVER);
 if (!hasBrowser)
-  process.stderr.write('SKIPPED: the reference page in a browser (npm ci; apt-get install chromium)\n');
-
-/** As much of the driver as is used here. */
-interface Page {
-  goto(url: string): Promise<unknown>;
-  evaluate<T>(script: string): Promise<T>;
-  click(selector: string): Promise<void>;
-  fill(selector: string, text: string): Promise<void>;
-  focus(selector: string): Promise<void>;
-  textContent(selector: string): Promise<string | null>;
-  isVisible(selector: string): Promise<boolean>;
-  waitForSelector(selector: string): Promise<unknown>;
-  url(): string;
-  keyboard: { press(key: string): Promise<void>; type(text: string): Promise<void> };
-  on(event: 'request', listener: (request: { url(): string }) => void): void;
-  on(event: 'pageerror', listener: (error: Error) => void): void;
-}
-interface Browser {
-  newContext(options: object): Promise<{ newPage(): Promise<Page>; cookies(): Promise<unknown[]> }>;
-  close(): Promise<void>;
-}
+  process.stderr.write(
+    'SKIPPED: the reference page in a browser (apt-get install chromium-headless-shell)\n',
+  );
 
 const SIZE = '[document.documentElement.scrollHeight, document.documentElement.scrollWidth]';
 const CUT = `[...document.querySelectorAll('.curl pre')]
@@ -133,14 +110,7 @@ describe.skipIf(!hasBrowser)('in a browser', () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    const driver: string = 'playwright-core';
-    const { chromium } = (await import(driver)) as {
-      chromium: { launch(options: object): Promise<Browser> };
-    };
-    browser = await chromium.launch({
-      executablePath: CHROMIUM,
-      args: ['--no-sandbox', '--disable-background-networking'],
-    });
+    browser = await launchChromium();
     scope.defer(() => browser.close());
   });
 
