@@ -19,6 +19,7 @@ import type { OperationName, ParamsOf, Read, ResultOf, Write } from './engine/op
 import { createShared, type Session } from './engine/session.ts';
 import { createTransactions, type Done, type How } from './engine/transact.ts';
 import { OPERATIONS } from './operations.ts';
+import { settle, settleTogether } from './settling.ts';
 
 const COMMITS_AT_ONCE = 2;
 const MAX_GROUP_OPERATIONS = 128;
@@ -41,6 +42,7 @@ export interface PostgresStoreOptions {
 }
 
 type Accepted = ParamsOf<'commitAccepted'>;
+type Settling = ParamsOf<'settle'>;
 type Answer<Result> = { kind: 'value'; value: Result } | { kind: 'thrown'; error: unknown };
 
 /** Connects and brings the database to the schema of this program. Throws StoreRefused, StoreUnavailable. */
@@ -124,23 +126,63 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 
   /** Acceptances that arrive together are committed together, on two connections in turn. */
-  const groups = Array.from({ length: COMMITS_AT_ONCE }, () =>
-    createGroupCommit<Accepted, Answer<ResultOf<'commitAccepted'>>>(
-      {
-        clock,
-        commit: async (batch) => {
-          const answers = new Map<Accepted, Answer<ResultOf<'commitAccepted'>>>();
-          for (const group of commitGroups(batch.map(({ call }) => call))) {
-            for (const [i, answer] of (await commitGroup(group)).entries()) {
-              const operation = group[i];
-              if (operation !== undefined) answers.set(operation, answer);
-            }
-          }
-          return batch.map(
-            ({ call }) => answers.get(call) ?? { kind: 'thrown', error: new Error('No answer') },
-          );
-        },
-      },
+  const commits = Array.from({ length: COMMITS_AT_ONCE }, () =>
+    gathered<'commitAccepted'>(async (batch) => {
+      const answers = new Map<Accepted, Answer<ResultOf<'commitAccepted'>>>();
+      for (const group of commitGroups(batch)) {
+        for (const [i, answer] of (await commitGroup(group)).entries()) {
+          const operation = group[i];
+          if (operation !== undefined) answers.set(operation, answer);
+        }
+      }
+      return batch.map((call) => answers.get(call) ?? { kind: 'thrown', error: new Error('No answer') });
+    }),
+  );
+  let turn = 0;
+
+  async function commitGroup(group: readonly Accepted[]): Promise<Answer<ResultOf<'commitAccepted'>>[]> {
+    const how = { lane: 'commit', whole: true } as const;
+    return apart(group, (some) => transact(how, (session) => commitTogether(session, some)));
+  }
+
+  function accept(params: Accepted): Promise<ResultOf<'commitAccepted'>> {
+    if (!isPlain(params)) return write(commitAccepted, params);
+    turn = (turn + 1) % COMMITS_AT_ONCE;
+    const bytes = params.messages.reduce((sum, { content }) => sum + content.length, 0);
+    const rows = params.messages.reduce((sum, { recipients }) => sum + recipients.length, 1);
+    return asked(() => (commits[turn] ?? unreachable())(params, bytes, rows));
+  }
+
+  /** Outcomes that arrive together are recorded together; those that need more than the one statement follow. */
+  const settles = gathered<'settle'>(async (batch) => {
+    const how = { lane: 'settle', whole: true } as const;
+    const first = await apart(batch, (some) => transact(how, (session) => settleTogether(session, some)));
+    return Promise.all(first.map((answer, i) => settleRest(batch[i] ?? unreachable(), answer)));
+  });
+
+  async function settleRest(
+    params: Settling,
+    first: Answer<readonly ('settled' | null)[]>,
+  ): Promise<Answer<ResultOf<'settle'>>> {
+    if (first.kind === 'thrown') return first;
+    const rest = params.settlements.filter((_, i) => first.value[i] === null);
+    if (rest.length === 0) return { kind: 'value', value: first.value.map(() => 'settled') };
+    try {
+      const how = { lane: settle.options.lane ?? 'cold' };
+      const others = await transact(how, (session) => settle(session, { ...params, settlements: rest }));
+      const left = [...others];
+      return { kind: 'value', value: first.value.map((one) => one ?? left.shift() ?? 'fenced') };
+    } catch (error) {
+      return { kind: 'thrown', error };
+    }
+  }
+
+  /** Takes what arrives while the last batch is committed as the next one. */
+  function gathered<Name extends 'commitAccepted' | 'settle'>(
+    commit: (batch: readonly ParamsOf<Name>[]) => Promise<Answer<ResultOf<Name>>[]>,
+  ): (params: ParamsOf<Name>, bytes: number, rows: number) => Promise<ResultOf<Name>> {
+    const group = createGroupCommit<ParamsOf<Name>, Answer<ResultOf<Name>>>(
+      { clock, commit: (batch) => commit(batch.map(({ call }) => call)) },
       {
         maxOperations: MAX_GROUP_OPERATIONS,
         maxBytes: MAX_GROUP_BYTES,
@@ -148,42 +190,29 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
         patienceMs: 0,
         patienceRows: 1,
       },
-    ),
-  );
-  let turn = 0;
-
-  async function commitGroup(group: readonly Accepted[]): Promise<Answer<ResultOf<'commitAccepted'>>[]> {
-    try {
-      const how = { lane: 'commit', whole: true } as const;
-      const results = await transact(how, (session) => commitTogether(session, group));
-      return results.map((value) => ({ kind: 'value', value }));
-    } catch (error) {
-      // One that is faulty must not take the others along.
-      if (group.length === 1 || unavailableReason(error) !== null) {
-        return group.map(() => ({ kind: 'thrown', error }));
-      }
-      return (await Promise.all(group.map((one) => commitGroup([one])))).flat();
-    }
-  }
-
-  function accept(params: Accepted): Promise<ResultOf<'commitAccepted'>> {
-    if (!isPlain(params)) return write(commitAccepted, params);
-    return asked(async () => {
-      const { promise, resolve } = Promise.withResolvers<Answer<ResultOf<'commitAccepted'>>>();
-      turn = (turn + 1) % COMMITS_AT_ONCE;
-      groups[turn]?.add({
-        call: params,
-        bytes: params.messages.reduce((sum, { content }) => sum + content.length, 0),
-        rows: params.messages.reduce((sum, { recipients }) => sum + recipients.length, 1),
-        portion: false,
-        synced: true,
-        patientRows: null,
-        settle: resolve,
-      });
+    );
+    return async (call, bytes, rows) => {
+      const { promise, resolve } = Promise.withResolvers<Answer<ResultOf<Name>>>();
+      group.add({ call, bytes, rows, portion: false, synced: true, patientRows: null, settle: resolve });
       const answer = await promise;
       if (answer.kind === 'thrown') throw answer.error;
       return answer.value;
-    });
+    };
+  }
+
+  /** An answer for each of a group; one that is faulty does not take the others along. */
+  async function apart<Call, Result>(
+    group: readonly Call[],
+    work: (some: readonly Call[]) => Promise<readonly Result[]>,
+  ): Promise<Answer<Result>[]> {
+    try {
+      return (await work(group)).map((value) => ({ kind: 'value', value }));
+    } catch (error) {
+      if (group.length === 1 || unavailableReason(error) !== null) {
+        return group.map(() => ({ kind: 'thrown', error }));
+      }
+      return (await Promise.all(group.map((one) => apart([one], work)))).flat();
+    }
   }
 
   async function close(): Promise<void> {
@@ -218,7 +247,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       return () => void suppressionListeners.delete(listener);
     },
     commitAccepted: accept,
-    settle: (params) => captured.settling(params, (given) => operations.settle(given)),
+    settle: (params) =>
+      captured.settling(params, (given) => asked(() => settles(given, 0, given.settlements.length))),
   };
 }
 
@@ -226,4 +256,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 function keyOf(name: OperationName, params: unknown): How['idempotency'] {
   if (name === 'commitAccepted' || typeof params !== 'object' || params === null) return undefined;
   return 'idempotency' in params ? (params.idempotency as How['idempotency']) : undefined;
+}
+
+function unreachable(): never {
+  throw new Error('A group lost one of its operations');
 }

@@ -132,11 +132,12 @@ export interface QueueStore {
   /** Composed bytes of a message; null if they were deleted. */
   readContent(params: { messageSeq: number }): Promise<Uint8Array | null>;
   /**
-   * Records outcomes with their events. Does not start a sync itself and may wait some milliseconds for other
-   * operations, so do not hold anything scarce while awaiting it. Absent members keep their value; a `deferred` event
-   * sets firstDeferredAt once, and lastDeferredEventAt unless `notify` is false. Per item: 'settled', or 'fenced' if
-   * the lease was lost: then one `late_outcome` is stored with the id, time and detail of its first event (none without
-   * events), and nothing else changes.
+   * Records outcomes, each whole with its events; those of one call may become visible one after the other. Does not
+   * start a sync itself and may wait some milliseconds for other operations, so do not hold anything scarce while
+   * awaiting it. Absent members keep their value; a `deferred` event sets firstDeferredAt once, and
+   * lastDeferredEventAt unless `notify` is false. Per item: 'settled', or 'fenced' if the lease was lost: then one
+   * `late_outcome` is stored with the id, time and detail of its first event (none without events), and nothing else
+   * changes.
    */
   settle(params: {
     settlements: readonly Settlement[];

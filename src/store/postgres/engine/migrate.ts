@@ -8,7 +8,7 @@ import type { Clock } from '../../../lib/clock.ts';
 import { sleep } from '../../../lib/clock.ts';
 import { StoreRefused } from '../../shared/refusal.ts';
 import type { Link } from './connections.ts';
-import { codeOf, isDuplicate } from './errors.ts';
+import { codeOf } from './errors.ts';
 
 /** One numbered change of the schema. */
 export interface Migration {
@@ -47,11 +47,9 @@ export async function migrate(link: Link, migrations: readonly Migration[], cloc
 }
 
 /** Makes the table of migrations in an empty database. */
-async function begin({ db, exec }: Link): Promise<void> {
-  const found = await db.all<{ name: string }>(
-    "SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')",
-  );
-  if (found.some(({ name }) => name === 'migration')) return;
+async function begin(link: Link): Promise<void> {
+  const found = await tablesIn(link);
+  if (found.includes('migration')) return;
   if (found.length > 0) {
     throw new StoreRefused(
       'foreign',
@@ -59,13 +57,20 @@ async function begin({ db, exec }: Link): Promise<void> {
     );
   }
   try {
-    await exec(
-      'CREATE TABLE IF NOT EXISTS migration (version int4 PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())',
+    await link.exec(
+      'CREATE TABLE migration (version int4 PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())',
     );
   } catch (error) {
-    // Another node makes it at this moment.
-    if (!isDuplicate(error)) throw error;
+    // Another node made it at this moment, which several errors say.
+    if (!(await tablesIn(link)).includes('migration')) throw error;
   }
+}
+
+async function tablesIn({ db }: Link): Promise<string[]> {
+  const rows = await db.all<{ name: string }>(
+    "SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')",
+  );
+  return rows.map(({ name }) => name);
 }
 
 /** Applies one migration unless it, or a later one, is there; the version before. */
