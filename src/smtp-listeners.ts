@@ -10,6 +10,7 @@ import type { Engine } from './engine.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/log.ts';
 import type { Random } from './lib/random.ts';
+import { type Certificates, openCertificates } from './lib/server-certificates.ts';
 import { createReturns, type Returns } from './listeners/returns/open-returns.ts';
 import { createSubmissionListener, DEFAULT_SUBMISSION_OPTIONS } from './listeners/submission/listener.ts';
 import type { ReturnPathTokens } from './mail/verp.ts';
@@ -19,7 +20,6 @@ import { makeSelfSigned } from './net/self-signed.ts';
 import type { Classifier } from './pipeline/deliver/outcome/classifier/classify.ts';
 import { createReturnMetrics } from './pipeline/events/returns-metrics.ts';
 import type { DomainService } from './policy/domains/domains.ts';
-import { type Certificates, openCertificates } from './smtp/server-certificates.ts';
 import type { Store } from './store/store.ts';
 
 /** The SMTP listeners and their certificates. */

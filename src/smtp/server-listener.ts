@@ -10,7 +10,7 @@ import { TLSSocket } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Service } from '../lib/loop.ts';
-import type { Certificates } from './server-certificates.ts';
+import type { Certificates } from '../lib/server-certificates.ts';
 import type { DataMemory } from './server-data.ts';
 import { lastReply } from './server-reply.ts';
 import { createServerSession, type ServerSession } from './server-session.ts';

@@ -4,9 +4,9 @@
  * next start.
  */
 import type { Service } from '../../lib/loop.ts';
+import type { Certificates } from '../../lib/server-certificates.ts';
 import type { ReturnedMailReader } from '../../pipeline/events/returned-mail.ts';
 import { addressKey } from '../../policy/access/failed-logins.ts';
-import type { Certificates } from '../../smtp/server-certificates.ts';
 import { createSmtpPorts, type ListenAddress } from '../../smtp/server-listener.ts';
 import { SERVER_LIMITS, type ServerLimits } from '../../smtp/server-types.ts';
 import type { OperatorMail } from './operator-mail.ts';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTestCa } from '../../test/fakes/test-certificates.ts';
 import { createVirtualClock } from '../../test/fakes/virtual-clock.ts';
-import { createSystemRandom } from '../lib/random.ts';
 import { makeSelfSigned } from '../net/self-signed.ts';
+import { createSystemRandom } from './random.ts';
 import { openCertificates } from './server-certificates.ts';
 
 let folder: string;

@@ -5,7 +5,7 @@
  */
 import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import type { Clock } from '../lib/clock.ts';
+import type { Clock } from './clock.ts';
 
 export interface Certificates {
   /** The context for the next handshake. */
