@@ -57,7 +57,7 @@ export async function openSmtpListeners(
   const { acceptance } = parts.engine;
   const roles = new Set(config.roles);
   const certificates = await openCertificates(
-    { clock, report: (message, err) => log.error({ err }, message) },
+    { clock, report: (problem) => log.error({}, problem) },
     // A process without these listeners, such as a command, needs no files.
     (roles.has('submission') || config.returns !== null) &&
       config['tls-cert'] !== null &&

@@ -1,6 +1,7 @@
 /** Files that a command is told to read; `-` is standard input. */
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
+import { whyNot } from '../lib/why-not.ts';
 import { CommandError } from './terminal.ts';
 
 /** The bytes of a file. Throws CommandError with the reason where it cannot be read. */
@@ -10,15 +11,6 @@ export async function readBytes(file: string): Promise<Buffer> {
   } catch (cause) {
     throw new CommandError(`${file} cannot be read: ${whyNot(cause)}`);
   }
-}
-
-/** Why a file cannot be read or written, in a few words. */
-export function whyNot(cause: unknown): string {
-  const { code, message } = cause as NodeJS.ErrnoException;
-  if (code === 'ENOENT') return 'there is no such file or folder';
-  if (code === 'EACCES') return 'permission denied';
-  if (code === 'EISDIR') return 'it is a folder';
-  return message;
 }
 
 /** The text of a file; undefined where none was named. */

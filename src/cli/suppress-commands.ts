@@ -2,6 +2,7 @@
 import { createWriteStream } from 'node:fs';
 import { systemClock } from '../lib/clock.ts';
 import { csvLine } from '../lib/csv.ts';
+import { whyNot } from '../lib/why-not.ts';
 import type { SuppressionAnswer } from '../listeners/http/operations/suppressions.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import { SUPPRESSION_REASONS } from '../model/suppression.ts';
@@ -9,7 +10,6 @@ import { FIELDS } from '../policy/suppressions/import-presets.ts';
 import { type Api, EXISTING } from './api-client.ts';
 import { numberFrom, oneOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
-import { whyNot } from './files.ts';
 import { createProgress } from './progress.ts';
 import { addImport } from './suppress-import.ts';
 import { addedText, sendItems } from './suppress-items.ts';

@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { systemClock } from '../lib/clock.ts';
+import { whyNot } from '../lib/why-not.ts';
 import type { SuppressionsAdded } from '../listeners/http/operations/suppressions.ts';
 import { SUPPRESSION_REASONS, type SuppressionReason } from '../model/suppression.ts';
 import {
@@ -20,7 +21,6 @@ import { FIELDS, type Field, PRESETS, plainName } from '../policy/suppressions/i
 import { each, oneOf } from './arguments.ts';
 import { type CommandContext, example } from './command.ts';
 import { confirm, YES } from './confirm.ts';
-import { whyNot } from './files.ts';
 import { createProgress } from './progress.ts';
 import { addedText, sendItems } from './suppress-items.ts';
 import { CommandError, printable, UsageError } from './terminal.ts';

@@ -1,9 +1,9 @@
-/** Certificates of the SMTP listeners: from files that change, that are half written, that are not there. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+/** Certificates of listeners: from files that change, that are half written, that are not there. */
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTestCa } from '../../test/fakes/test-certificates.ts';
+import { createTestCa, type TestCertificate } from '../../test/fakes/test-certificates.ts';
 import { createVirtualClock } from '../../test/fakes/virtual-clock.ts';
 import { makeSelfSigned } from '../net/self-signed.ts';
 import { createSystemRandom } from './random.ts';
@@ -19,8 +19,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-async function install(name: string): Promise<void> {
-  const made = ca.issue({ names: [name] });
+async function install(name: string, notAfter?: Date): Promise<void> {
+  const made = ca.issue({ names: [name], ...(notAfter === undefined ? {} : { notAfter }) });
   await writeFile(files.key, made.key);
   await writeFile(files.cert, made.cert);
 }
@@ -28,7 +28,7 @@ async function install(name: string): Promise<void> {
 async function open() {
   const clock = createVirtualClock();
   const reports: string[] = [];
-  const certificates = await openCertificates({ clock, report: (message) => reports.push(message) }, files);
+  const certificates = await openCertificates({ clock, report: (problem) => reports.push(problem) }, files);
   return { clock, reports, certificates };
 }
 
@@ -57,14 +57,96 @@ describe('certificates from files', () => {
       expect(await certificates.current()).toBe(first);
     }
     expect(reports).toHaveLength(1);
+    expect(reports[0]).toMatch(
+      /key\.pem is not the key of .*cert\.pem; the certificate before, until 2049-12-31, stays in use\. Name/,
+    );
     await rm(files.key);
     await certificates.reload();
     expect(await certificates.current()).toBe(first);
     expect(reports).toHaveLength(2);
   });
 
+  it.each<[string, RegExp, (made: TestCertificate) => Promise<void>]>([
+    [
+      'half a certificate',
+      /cert\.pem is not a certificate in PEM form; .* Write the whole file again\./,
+      (made) => writeFile(files.cert, made.cert.slice(0, 200)),
+    ],
+    [
+      'a chain that breaks off',
+      /cert\.pem cannot be used for TLS \(.+\); /,
+      async (made) => {
+        await writeFile(files.key, made.key);
+        await writeFile(files.cert, made.cert + made.cert.slice(0, 200));
+      },
+    ],
+    [
+      'half a key',
+      /key\.pem is not a private key in PEM form; /,
+      (made) => writeFile(files.key, made.key.slice(0, 100)),
+    ],
+    ['an empty file', /cert\.pem is not a certificate in PEM form; /, () => writeFile(files.cert, '')],
+    [
+      'a file that is gone',
+      /cert\.pem cannot be read: there is no such file or folder; .* Put the file there/,
+      () => rm(files.cert),
+    ],
+    [
+      'a folder',
+      /key\.pem cannot be read: it is a folder; /,
+      async () => {
+        await rm(files.key);
+        await mkdir(files.key);
+      },
+    ],
+  ])('stay in use over %s, until the files are good again', async (_, sentence, spoil) => {
+    await install('first.test');
+    const { clock, reports, certificates } = await open();
+    const first = await certificates.current();
+    await spoil(ca.issue({ names: ['other.test'] }));
+    await clock.advance(1_000);
+    expect(await certificates.current()).toBe(first);
+    expect(reports).toEqual([expect.stringMatching(sentence)]);
+    await rm(files.key, { recursive: true, force: true });
+    await install('second.test');
+    await clock.advance(1_000);
+    expect(await certificates.current()).not.toBe(first);
+  });
+
+  it('that have ended do not replace one that has not, but are better than none', async () => {
+    await install('first.test');
+    const { clock, reports, certificates } = await open();
+    const first = await certificates.current();
+    await install('first.test', new Date('2021-01-01T00:00:00Z'));
+    await clock.advance(1_000);
+    expect(await certificates.current()).toBe(first);
+    expect(reports).toEqual([
+      expect.stringMatching(
+        /cert\.pem ended on 2021-01-01; the certificate before, .*stays in use\. Renew it/,
+      ),
+    ]);
+    expect((await open()).reports).toEqual([
+      expect.stringMatching(/cert\.pem ended on 2021-01-01: clients refuse it\. Renew it/),
+    ]);
+  });
+
+  it.skipIf(process.getuid?.() === 0)('are read once they may be read', async () => {
+    await install('first.test');
+    const { clock, reports, certificates } = await open();
+    await install('second.test');
+    await chmod(files.key, 0);
+    await certificates.reload();
+    expect(reports).toEqual([expect.stringMatching(/permission denied; .* Let the account/)]);
+    const before = await certificates.current();
+    await chmod(files.key, 0o600);
+    await clock.advance(1_000);
+    expect(await certificates.current()).not.toBe(before);
+  });
+
   it('are refused at the start by name where they cannot be used', async () => {
-    await expect(open()).rejects.toThrow(/cert\.pem with the key .*key\.pem cannot be used: ENOENT/);
+    await expect(open()).rejects.toThrow(
+      /cert\.pem cannot be read: there is no such file or folder\. Put the file there/,
+    );
   });
 });
 

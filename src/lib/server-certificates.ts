@@ -1,10 +1,11 @@
 /**
- * The certificate of an SMTP listener: from two files, read again when they change, or a given pair. If key and
- * certificate do not match, that is reported and the pair before stays in use, because mail must not stop during a
- * renewal. Files are checked when a handshake begins, at most once a second.
+ * The certificate of a listener: from two files, read again when they change, or a given pair. Files that are missing, half
+ * written, do not belong together or have ended are reported once, and the certificate before stays in use, because mail
+ * must not stop during a renewal. Files are looked at when a handshake begins, at most once a second.
  */
-import { readFile, stat } from 'node:fs/promises';
-import { createSecureContext, type SecureContext } from 'node:tls';
+import { stat } from 'node:fs/promises';
+import type { SecureContext } from 'node:tls';
+import { type CertificatePair, contextOf, readCertificate } from './certificate-files.ts';
 import type { Clock } from './clock.ts';
 
 export interface Certificates {
@@ -14,21 +15,19 @@ export interface Certificates {
   reload(): Promise<void>;
 }
 
-/** PEM. */
-export interface CertificatePair {
-  cert: string | Buffer;
-  key: string | Buffer;
-}
-
 export type CertificateSource =
   | { kind: 'pair'; pair: CertificatePair }
   | { kind: 'files'; cert: string; key: string };
 
 const LOOK_EVERY_MS = 1_000;
+const RENEW = 'Renew it; the files are read again when they change.';
 
-/** Reads the pair for the first time. Rejects if it cannot be read or does not match. */
+/**
+ * Reads the pair for the first time. Rejects with a sentence if it cannot be used; one that has ended is used, and reported,
+ * because a server that does not start takes no mail at all. `report` gets sentences for the log.
+ */
 export async function openCertificates(
-  deps: { clock: Clock; report(message: string, error: unknown): void },
+  deps: { clock: Clock; report(problem: string): void },
   source: CertificateSource,
 ): Promise<Certificates> {
   const { clock, report } = deps;
@@ -36,24 +35,18 @@ export async function openCertificates(
     const context = contextOf(source.pair);
     return { current: async () => context, reload: async () => undefined };
   }
-  let seen: string;
-  let context: SecureContext;
-  try {
-    seen = await fingerprint();
-    context = await load();
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`the certificate ${source.cert} with the key ${source.key} cannot be used: ${why}`, {
-      cause,
-    });
-  }
+  let seen = await fingerprint(source);
+  const first = await readCertificate(source);
+  if (first.kind === 'wrong') throw new Error(`${first.why}. ${first.fix}`);
+  let inUse = first;
+  if (hasEnded(inUse)) report(`${source.cert} ended on ${day(inUse)}: clients refuse it. ${RENEW}`);
   let lookedAtMs = clock.monotonicMs();
   let looking: Promise<void> | null = null;
 
   return {
     async current() {
       if (clock.monotonicMs() - lookedAtMs >= LOOK_EVERY_MS) await look();
-      return context;
+      return inUse.context;
     },
     reload: () => {
       seen = '';
@@ -62,39 +55,45 @@ export async function openCertificates(
   };
 
   function look(): Promise<void> {
-    looking ??= refresh().finally(() => {
+    looking ??= refresh(source as Extract<CertificateSource, { kind: 'files' }>).finally(() => {
       looking = null;
     });
     return looking;
   }
 
-  async function refresh(): Promise<void> {
+  async function refresh(files: { cert: string; key: string }): Promise<void> {
     lookedAtMs = clock.monotonicMs();
-    try {
-      const now = await fingerprint();
-      if (now === seen) return;
-      // Recorded first: a bad pair is reported once, not at every handshake.
-      seen = now;
-      context = await load();
-    } catch (error) {
-      report('the certificate could not be read; the one before stays in use', error);
-    }
+    const now = await fingerprint(files);
+    if (now === seen) return;
+    // Recorded first: what is wrong is reported once, not at every handshake.
+    seen = now;
+    const found = await readCertificate(files);
+    if (found.kind === 'wrong') report(`${found.why}; ${stays()}. ${found.fix}`);
+    else if (hasEnded(found) && !hasEnded(inUse))
+      report(`${files.cert} ended on ${day(found)}; ${stays()}. ${RENEW}`);
+    else inUse = found;
   }
 
-  async function fingerprint(): Promise<string> {
-    if (source.kind !== 'files') return '';
-    const facts = await Promise.all([stat(source.cert), stat(source.key)]);
-    return facts.map(({ ino, size, mtimeMs }) => `${ino}:${size}:${mtimeMs}`).join(' ');
+  function stays(): string {
+    return `the certificate before, until ${day(inUse)}, stays in use`;
   }
 
-  async function load(): Promise<SecureContext> {
-    if (source.kind !== 'files') throw new TypeError('there are no files to read');
-    const [cert, key] = await Promise.all([readFile(source.cert), readFile(source.key)]);
-    return contextOf({ cert, key });
+  function hasEnded({ endsAt }: { endsAt: number }): boolean {
+    return endsAt < clock.now();
   }
 }
 
-function contextOf({ cert, key }: CertificatePair): SecureContext {
-  // TLS 1.2 is the minimum (RFC 8997, RFC 8314 §4.1).
-  return createSecureContext({ cert, key, minVersion: 'TLSv1.2' });
+function day({ endsAt }: { endsAt: number }): string {
+  return new Date(endsAt).toISOString().slice(0, 10);
+}
+
+/** Differs when a file was replaced or written, became readable, is missing, or is there again. */
+async function fingerprint(files: { cert: string; key: string }): Promise<string> {
+  const facts = [files.cert, files.key].map((file) =>
+    stat(file).then(
+      ({ ino, size, ctimeMs }) => `${ino}:${size}:${ctimeMs}`,
+      (cause: NodeJS.ErrnoException) => cause.code ?? 'unknown',
+    ),
+  );
+  return (await Promise.all(facts)).join(' ');
 }

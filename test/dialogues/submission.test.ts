@@ -506,7 +506,7 @@ describe('the listener', () => {
     await writeFile(key, 'broken');
     await own.server.reload();
     expect(await shown()).toBe('second.test');
-    expect(own.logs.some(({ msg }) => msg.includes('certificate could not be read'))).toBe(true);
+    expect(own.logs.some(({ msg }) => msg.includes('the certificate before, until '))).toBe(true);
     await own.stop();
   });
 

@@ -4,11 +4,11 @@
  */
 import { writeFile } from 'node:fs/promises';
 import { type Clock, sleep, systemClock } from '../../lib/clock.ts';
+import { whyNot } from '../../lib/why-not.ts';
 import type { DoctorAnswer } from '../../listeners/http/operations/doctor.ts';
 import type { DomainAnswer } from '../../listeners/http/operations/domains.ts';
 import { type Api, everyItem } from '../api-client.ts';
 import { checkLines } from '../check-text.ts';
-import { whyNot } from '../files.ts';
 import { recordsText } from '../record-text.ts';
 import { CommandError, table } from '../terminal.ts';
 import type { Setup } from './setup.ts';

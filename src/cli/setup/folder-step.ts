@@ -4,7 +4,7 @@ import { access, readdir, realpath, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { whyNot } from '../files.ts';
+import { whyNot } from '../../lib/why-not.ts';
 import { UsageError } from '../terminal.ts';
 import type { Ask } from './ask.ts';
 

@@ -9,7 +9,7 @@ import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { writeWhole } from '../../lib/whole-file.ts';
-import { whyNot } from '../files.ts';
+import { whyNot } from '../../lib/why-not.ts';
 import { CommandError, UsageError } from '../terminal.ts';
 import { type ConfigObject, fileText, isSame, mergeAnswers, shownChange } from './config-file.ts';
 import { folderProblem, launcherPath } from './folder-step.ts';
