@@ -6,6 +6,8 @@
 import { readdir, stat, statfs } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
+import type { ListenAddress } from './config/forms.ts';
+import { publicUrl } from './config/public-url.ts';
 import type { Config } from './config/table.ts';
 import type { Routing } from './config-routing.ts';
 import type { Clock } from './lib/clock.ts';
@@ -41,7 +43,12 @@ export interface Checkup {
   /** What the last examination of the instance found, or null. */
   last(): { at: number; checks: readonly DomainCheck[] } | null;
   /** Examines the instance now; a call while that runs gets the same result. */
-  instance(seen: { suspicion: string | null; returns: InstanceFacts['returns'] }): Promise<DomainCheck[]>;
+  instance(seen: {
+    suspicion: string | null;
+    returns: InstanceFacts['returns'];
+    /** Where the API listens with TLS; null = it has none. */
+    https: ListenAddress | null;
+  }): Promise<DomainCheck[]>;
 }
 
 type Relay = Extract<Route, { kind: 'relay' }>;
@@ -123,6 +130,7 @@ export function createCheckup(parts: Parts): Checkup {
           maxMessageBytes: config['max-message-bytes'],
         })),
         returns: seen.returns,
+        https: seen.https === null ? null : { host: new URL(publicUrl(config, seen.https)).hostname },
         operatorAddress: config['operator-address'],
         blockLists: config['doctor-dnsbl'],
         dataFolder: parts.dataFolder,
@@ -216,6 +224,7 @@ export function createCheckup(parts: Parts): Checkup {
       },
       relay: probeRelay,
       returns: () => probeReturns(seen.returns),
+      https: () => probeHttps(seen.https),
       async clockOffsetMs() {
         if (config['doctor-clock'] === null) return null;
         const answer = await parts.http.get(config['doctor-clock'], {
@@ -243,10 +252,16 @@ export function createCheckup(parts: Parts): Checkup {
     };
   }
 
+  async function probeHttps(at: ListenAddress | null): Promise<CertificateFacts> {
+    if (at === null) return { kind: 'unreachable', detail: 'it has no TLS' };
+    const { hostname: host } = new URL(publicUrl(config, at));
+    const address = fromHere(at.host);
+    return probeCertificate({ clock, host, address, port: at.port, ...(ca === undefined ? {} : { ca }) });
+  }
+
   async function probeReturns(at: InstanceFacts['returns']): ReturnType<InstanceProbes['returns']> {
     if (typeof at === 'string') return { kind: 'unreachable', detail: at };
-    const any = at.host === '0.0.0.0' || at.host === '::' || at.host === '';
-    const address = any ? '127.0.0.1' : at.host;
+    const address = fromHere(at.host);
     const opened = await openSession(
       { host: config['bounce-domain'] ?? config.hostname, address, port: at.port, implicitTls: false },
       {
@@ -267,6 +282,11 @@ export function createCheckup(parts: Parts): Checkup {
     }
     return { kind: 'valid', validUntil };
   }
+}
+
+/** An address of this machine for what listens at `host`. */
+function fromHere(host: string): string {
+  return host === '0.0.0.0' || host === '::' || host === '' ? '127.0.0.1' : host;
 }
 
 function failedProbe({ stage, reason, detail }: OpenFailure): RelayProbe {

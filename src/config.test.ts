@@ -149,6 +149,20 @@ describe('configuration', () => {
     }
   });
 
+  it('takes a certificate of the API with its key, for an address that begins with https', () => {
+    const file = { POSTRIDER_DATA: folder };
+    const certificate = { 'http-certificate': 'a.pem' };
+    expect(problemOf(() => loadConfig('serve', certificate, file))).toMatch(/belong together/);
+    const both = { ...certificate, 'http-certificate-key': 'a.key' };
+    const plain = { ...both, 'public-url': 'http://mail.example.com' };
+    expect(problemOf(() => loadConfig('serve', plain, file))).toMatch(/must begin with https/);
+    const { config } = loadConfig('serve', { ...both, hostname: 'mail.example.com' }, file);
+    expect(publicUrl(config, { host: '0.0.0.0', port: 443 })).toBe('https://mail.example.com');
+    expect(publicUrl(config, { host: '0.0.0.0', port: 8443 })).toBe('https://mail.example.com:8443');
+    const off = { 'http-certificate': 'off', 'http-certificate-key': 'off' };
+    expect(loadConfig('serve', off, file).config['http-certificate']).toBeNull();
+  });
+
   it.each([
     ['250ms', 250],
     ['10s', 10_000],

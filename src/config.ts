@@ -98,6 +98,13 @@ export function loadConfig(
   if ((config['tls-cert'] === null) !== (config['tls-key'] === null)) {
     problems.push('tls-cert and tls-key belong together: set both, or neither for a self-signed certificate');
   }
+  if ((config['http-certificate'] === null) !== (config['http-certificate-key'] === null)) {
+    problems.push(
+      'http-certificate and http-certificate-key belong together: set both, or neither for plain HTTP',
+    );
+  } else if (config['http-certificate'] !== null && config['public-url']?.startsWith('http://') === true) {
+    problems.push('public-url begins with http://: with http-certificate it must begin with https://');
+  }
   const routing = readRouting(file, config.route ?? [], problems);
   if (problems.length > 0) throw new ConfigError(problems);
   config.data = resolve(config.data);

@@ -8,6 +8,7 @@ import type { Accounts } from './accounts.ts';
 import type { Checkup } from './checkup.ts';
 import { isLoopback, type ListenAddress } from './config/forms.ts';
 import type { Mode } from './config/key-facts.ts';
+import { knownUrl } from './config/public-url.ts';
 import { configRows } from './config/shown.ts';
 import type { Config } from './config/table.ts';
 import type { LoadedConfig } from './config.ts';
@@ -16,6 +17,7 @@ import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/log.ts';
 import type { Random } from './lib/random.ts';
 import type { Sealer } from './lib/seal.ts';
+import type { Certificates } from './lib/server-certificates.ts';
 import type { Signal } from './lib/signal.ts';
 import { createDashboardRoutes } from './listeners/dashboard/dashboard.ts';
 import { createHealthRoutes } from './listeners/health/health.ts';
@@ -62,6 +64,8 @@ interface Parts {
   /** Announces that this process stored something. */
   stored: Signal;
   publicUrl(): string;
+  /** Of TLS on the listener; null = plain HTTP. */
+  certificates: Certificates | null;
 }
 
 /** The output of the build of ui/. */
@@ -92,6 +96,7 @@ export function createHttpApi(
     parts;
   const { config } = loaded;
   const { access } = accounts;
+  const url = knownUrl(config, config.http.port);
   const { traffic, deliver, port25 } = engine;
   /** Mail is still accepted and kept, but an operator should know before it is late. */
   const failingRelay = (): string | null => {
@@ -121,6 +126,7 @@ export function createHttpApi(
     parts.checkup.instance({
       suspicion: port25.suspicion(),
       returns: returns?.address() ?? (config.returns === null ? 'off' : 'elsewhere'),
+      https: parts.certificates === null ? null : listener.address(),
     });
   const returnsReadiness = () => {
     if (returns === null) return [];
@@ -133,10 +139,11 @@ export function createHttpApi(
     return { ...administrator, scopes: new Set(PAGE_SCOPES), operations: PAGE_OPERATIONS };
   };
 
-  return createHttpListener(
+  const listener = createHttpListener(
     {
       ...{ store, access, domains, guard, eventsStored, clock, random, log },
-      ...(mode === 'dev' && !config.expose && config['public-url'] === null ? { ownPage } : {}),
+      ...(mode === 'dev' && !config.expose && url === null ? { ownPage } : {}),
+      ...(parts.certificates === null ? {} : { certificates: parts.certificates }),
       storage: parts.storage,
       fingerprintKey: parts.sealer.deriveKey('fingerprints'),
       smtpCredentials: accounts.smtpCredentials,
@@ -217,7 +224,7 @@ export function createHttpApi(
       mode,
       host: config.http.host,
       port: config.http.port,
-      ...(config['public-url'] === null ? {} : { publicUrl: config['public-url'] }),
+      ...(url === null ? {} : { publicUrl: url }),
       trustedProxies: config['trusted-proxies'],
       blockedExtensions: config['blocked-extensions'],
       email: { ...DEFAULT_EMAIL_LIMITS, maxRecipients: config['max-recipients'] },
@@ -228,6 +235,7 @@ export function createHttpApi(
       idempotencyWindowMs,
     },
   );
+  return listener;
 }
 
 /** Encrypted ports first. By the name in the certificate, but for ports of this machine alone. */

@@ -24,7 +24,7 @@ export async function examineMachine({ config, routing }: LoadedConfig): Promise
       http: network.policyHttp,
       dataFolder: config.data,
     });
-    const checks = await checkup.instance({ suspicion: null, returns: 'elsewhere' });
+    const checks = await checkup.instance({ suspicion: null, returns: 'elsewhere', https: null });
     return checks.map(toCheckItem);
   } finally {
     network.close();

@@ -26,6 +26,7 @@ import type { Loggers } from './lib/log.ts';
 import type { Service } from './lib/loop.ts';
 import { createSystemRandom } from './lib/random.ts';
 import { createSealer, type Sealer } from './lib/seal.ts';
+import { type Certificates, openCertificates } from './lib/server-certificates.ts';
 import { createSignal } from './lib/signal.ts';
 import { createPersonalTokens } from './mail/personal-token.ts';
 import { createReturnPathTokens } from './mail/verp.ts';
@@ -277,12 +278,14 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       { ...base, engine, accounts, classifier, tokens, eventsStored },
       { config, mode: params.mode, folder: folder.path, anyDomain },
     );
+    const httpCertificates = await openHttpCertificates();
     const http = createHttpApi(
       {
         ...{ ...base, node, engine, accounts, guard, webhooks, checkup, returns, storage },
         sealer,
         submissionPorts: submission.addresses,
         ...{ personalTokens, readerFacts, eventsStored, stored, publicUrl: ownUrl },
+        certificates: httpCertificates,
       },
       {
         loaded: params.loaded,
@@ -330,7 +333,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       version: params.version,
       failed: failed.promise,
       async reload() {
-        await Promise.all([certificates.reload(), engine.traffic.reload()]);
+        await Promise.all([certificates.reload(), httpCertificates?.reload(), engine.traffic.reload()]);
       },
       async stop(deadlineMs) {
         logs.service.info({}, 'stopping');
@@ -361,6 +364,13 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         logs.service.info({}, 'stopped');
       },
     };
+
+    async function openHttpCertificates(): Promise<Certificates | null> {
+      const { 'http-certificate': cert, 'http-certificate-key': key } = config;
+      if (cert === null || key === null) return null;
+      const report = (problem: string) => logs.service.error({}, problem);
+      return openCertificates({ clock, report }, { kind: 'files', cert, key });
+    }
 
     async function start(service: Service): Promise<void> {
       await service.start();

@@ -84,6 +84,12 @@ export async function runningApi(
   return running === null ? null : client(running.url, running.token, null, command);
 }
 
+/** What a command needs of a temporary server: nobody else connects to it. */
+const FOR_A_COMMAND = {
+  ...{ http: '127.0.0.1:0', submission: 'off', returns: 'off' },
+  ...{ 'http-certificate': 'off', 'http-certificate-key': 'off' },
+};
+
 /**
  * Opens the API of the server that owns the data folder, or a temporary one where none runs. With `existing`, a folder
  * that holds no store is refused: looking must not make one where the name was mistyped. `roles`: what the temporary one does.
@@ -106,11 +112,7 @@ export async function openApi(
       `there is no postrider data in ${config.data}, and no server runs there; start one, or name its folder with --data`,
     );
   }
-  const loaded = loadConfig(
-    mode,
-    { ...flags, http: '127.0.0.1:0', roles, submission: 'off', returns: 'off' },
-    terminal.environment,
-  );
+  const loaded = loadConfig(mode, { ...flags, ...FOR_A_COMMAND, roles }, terminal.environment);
   let server: RunningServer;
   try {
     // Loaded here: a command does not need it while a server runs.

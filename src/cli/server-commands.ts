@@ -130,9 +130,8 @@ function writeStart({ stderr }: Pick<Terminal, 'stderr'>, lines: readonly StartL
 /** Printed at the start of `serve`: where mail goes, and what receivers may object to. */
 function startLines(server: RunningServer, config: Config): readonly StartLine[] {
   const told = (text: string): StartLine => ({ level: 'info', text });
-  const lines = [
-    told(`postrider ${server.version} listens on ${server.localUrl} with its data in ${config.data}`),
-  ];
+  const at = config['http-certificate'] === null ? server.localUrl : server.publicUrl;
+  const lines = [told(`postrider ${server.version} listens on ${at} with its data in ${config.data}`)];
   const ways = config.route.map((route) => {
     if (route.kind === 'sandbox') return 'the sandbox: mail is captured, nothing leaves this machine';
     if (route.kind === 'mx') return `directly to the recipients' servers, port ${config['mx-port']}`;

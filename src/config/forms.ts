@@ -28,6 +28,11 @@ export function nonEmpty(text: string, what: string): Parsed<string> {
   return text === '' ? bad(`needs ${what}`) : good(text);
 }
 
+/** The name of a file, or `off` = null. */
+export function parseFile(text: string): Parsed<string | null> {
+  return text === 'off' ? good(null) : nonEmpty(text, 'a file, or off');
+}
+
 /** The items of a list, trimmed; none of them empty. */
 export function splitList(text: string): string[] {
   return text

@@ -6,6 +6,7 @@ import {
   type ListenAddress,
   nonEmpty,
   parseCidrs,
+  parseFile,
   parseListen,
   parseOptionalListen,
   parseSwitch,
@@ -24,6 +25,8 @@ export interface ServerConfig {
   database: string;
   'shared-store': boolean;
   http: ListenAddress;
+  'http-certificate': string | null;
+  'http-certificate-key': string | null;
   submission: ListenAddress | null;
   'submission-tls': ListenAddress | null;
   'submission-starttls': boolean;
@@ -64,6 +67,13 @@ export const SERVER_KEYS: KeyTable<ServerConfig> = {
     parseSwitch,
   ),
   http: key('`host:port`', both('127.0.0.1:8025'), 'API listener; port 0 takes a free port', parseListen),
+  'http-certificate': key(
+    'file or `off`',
+    both('off'),
+    'certificate chain (PEM) of `http`, read again when it changes: clients on other machines then need HTTPS (HTTP/2 or HTTP/1.1), those on this machine may use plain HTTP too',
+    parseFile,
+  ),
+  'http-certificate-key': key('file or `off`', both('off'), 'key (PEM) of `http-certificate`', parseFile),
   submission: key(
     '`host:port` or `off`',
     { dev: '127.0.0.1:1025', serve: 'off' },
@@ -97,7 +107,7 @@ export const SERVER_KEYS: KeyTable<ServerConfig> = {
   'public-url': key(
     'URL',
     both(null),
-    'the URL that clients and links use; derived from `http` if not set',
+    'the URL that clients and links use; derived from `http` if not set, with `http-certificate` from `hostname`',
     (t) =>
       /^https?:\/\/[^/\s]+/.test(t)
         ? good(t.replace(/\/+$/, ''))

@@ -6,6 +6,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
+import type { Certificates } from '../../lib/server-certificates.ts';
 import type { Lane } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Caller } from '../../model/submission.ts';
@@ -43,6 +44,8 @@ export interface HttpDeps {
   secondFactors: SecondFactors;
   /** Who the dashboard acts as without a session; left out: somebody has to sign in. */
   ownPage?(): Promise<Caller>;
+  /** Of TLS on the port; absent = plain HTTP. */
+  certificates?: Certificates;
   /** Gets every refused request. */
   refusals: Refusals;
   smtpCredentials: SmtpCredentials;

@@ -35,6 +35,7 @@ import {
 } from './route.ts';
 import { createCaptureTexts } from './sandbox/capture-texts.ts';
 import { createCapturedReader } from './sandbox/captured-reader.ts';
+import { createSecurePort, type SecurePort } from './secure-port.ts';
 import { writeProblemToSocket } from './socket-problem.ts';
 import { createWorkerPool } from './worker-pool.ts';
 
@@ -42,6 +43,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null;
     bodyShare: BodyShare | null;
+    /** Kept from the beginning: a request of HTTP/2 that has ended has no socket. */
+    from: { ip: string; peer: string } | null;
   }
   interface FastifyContextConfig {
     whileStopping?: boolean;
@@ -58,6 +61,7 @@ export interface HttpListener extends Service {
 const MAX_SHOWN_PATH = 200;
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
 const NO_BODY = new Uint8Array(0);
+const HSTS = 'max-age=31536000';
 /** Of a request that anybody may send. */
 const OPEN_BODY_BYTES = 8 * 1024;
 
@@ -78,7 +82,18 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   const callers = createCallers(deps, options.publicUrl);
   const audit = createAudit(deps);
   const bodies = createBodyBudget(options.maxHeldBodyBytes);
+  const isPublicByTls = options.publicUrl?.startsWith('https://') === true;
   const app = createApp();
+  const secure: SecurePort | null =
+    deps.certificates === undefined
+      ? null
+      : createSecurePort(
+          {
+            ...{ server: app.server, handle: app.routing, certificates: deps.certificates },
+            ...{ clock: deps.clock, log: deps.log },
+          },
+          options,
+        );
   const methodsOf = createMethodTable([
     ...routes.map(({ method, path, endless }) => ({ method, path: BASE + path, endless })),
     ...plain,
@@ -104,12 +119,14 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     async stop(deadlineMs) {
       stopping = true;
       stop.abort('stopping' satisfies RequestEnd);
+      secure?.drain();
       const read = captureTexts.stop();
       app.server.closeIdleConnections();
       if (running > 0) await untilIdle(deadlineMs);
       app.server.closeIdleConnections();
       const closed = app.close();
       app.server.closeAllConnections();
+      secure?.destroy();
       await closed;
       await read;
       await workers.close();
@@ -155,6 +172,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     });
     instance.decorateRequest('caller', null);
     instance.decorateRequest('bodyShare', null);
+    instance.decorateRequest('from', null);
     instance.removeAllContentTypeParsers();
     instance.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) => {
       const share = bodies.open();
@@ -166,13 +184,15 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       });
     });
     instance.addHook('onRequest', (request, reply, done) => {
+      request.from = { ip: clientIp(request), peer: request.socket.remoteAddress ?? '' };
       setCommonHeaders(request, reply);
       running++;
       reply.raw.once('close', () => onAnswerEnd(request));
-      if (stopping && request.routeOptions.config?.whileStopping !== true) {
-        reply.header('connection', 'close');
+      if (secure?.isPlainStranger(request.raw) === true) leadToTls(request, reply, done);
+      else if (stopping && request.routeOptions.config?.whileStopping !== true) {
+        closeAfter(request, reply);
         done(new AppError('unavailable', { message: 'The server is stopping', retryAfterSeconds: 5 }));
-      } else if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+      } else if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
         done(new AppError('http-malformed', { message: 'The Host header is missing' }));
       } else if (request.is404) {
         done(notFound(request, reply));
@@ -180,8 +200,10 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     });
     // A request that ran when the stop began is the last of its connection: a client that is not told would send its
     // next one into a connection that is about to be closed.
-    instance.addHook('onSend', (_request, reply, payload, done) => {
-      if (stopping) reply.header('connection', 'close');
+    instance.addHook('onSend', (request, reply, payload, done) => {
+      if (stopping) closeAfter(request, reply);
+      // Fastify ends the connection of a body that was refused; HTTP/2 ends only the request, and has no such header.
+      if (request.raw.httpVersionMajor !== 1) reply.removeHeader('connection');
       done(null, payload);
     });
     instance.setErrorHandler((error, request, reply) => sendError(error, request, reply));
@@ -226,7 +248,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
         const given = {
           caller,
           ...contextOf(request),
-          ip: clientIp(request),
+          ip: ipOf(request),
           ended: () => endOf(reply),
           refused: (problem: Problem, domain: string | null) => tellRefused(request, [problem], domain),
         };
@@ -244,8 +266,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
 
   function askingOf(request: FastifyRequest): Asking {
     const { header } = contextOf(request);
-    const peer = request.socket.remoteAddress ?? '';
-    return { method: request.method, header, peer, ip: clientIp(request) };
+    return { method: request.method, header, peer: request.from?.peer ?? '', ip: ipOf(request) };
   }
 
   function mountPlain(instance: FastifyInstance, route: PlainRoute): void {
@@ -258,7 +279,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       },
       handler: async (request, reply) => {
         const { method, hostname: host } = request;
-        const about = { method, host, ip: clientIp(request) };
+        const about = { method, host, ip: ipOf(request) };
         return sendAnswer(reply, await route.handle({ ...contextOf(request), ...about }));
       },
     });
@@ -270,8 +291,9 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
    */
   function endOf(reply: FastifyReply): AbortSignal {
     const gone = new AbortController();
-    const { raw } = reply;
-    const { socket } = raw;
+    const { raw, request } = reply;
+    // Of HTTP/2, the side of the client ends with every request.
+    const socket = request.raw.httpVersionMajor === 1 ? raw.socket : null;
     const onGone = (): void => gone.abort('gone' satisfies RequestEnd);
     if (raw.closed || socket?.readableEnded === true) onGone();
     socket?.once('end', onGone);
@@ -280,6 +302,24 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       onGone();
     });
     return AbortSignal.any([gone.signal, stop.signal]);
+  }
+
+  /** A person is led on; a program is told, because it would send its token in the clear again each time. */
+  function leadToTls(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+    closeAfter(request, reply);
+    const isPage = request.method === 'GET' || request.method === 'HEAD';
+    if (isPage && isPublicByTls && !request.url.startsWith(`${BASE}/`)) {
+      reply
+        .code(308)
+        .header('location', publicUrl() + request.url)
+        .send('');
+      return;
+    }
+    const exposed =
+      request.headers.authorization === undefined
+        ? ''
+        : '. The token of this request went over the network in the clear: replace it';
+    done(new AppError('http-malformed', { message: `This port takes HTTPS: use ${publicUrl()}${exposed}` }));
   }
 
   /** Where a limit is on, every answer says what is left of it. */
@@ -341,7 +381,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       name,
       message: `${field === undefined ? '' : `${field}: `}${message}${more.length === 0 ? '' : ` (and ${more.length} more)`}`,
       domain: domain ?? (others.length === 0 && only !== '*' ? (only ?? null) : null),
-      ip: clientIp(request),
+      ip: ipOf(request),
     });
   }
 
@@ -354,6 +394,14 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       ...{ caller: null, via: 'HTTP', action: '(no request)', domain: null },
       ...{ status, message, name: problems[0].name, ip: plainIp(ip) },
     });
+  }
+
+  function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+    reply.header('x-request-id', request.id);
+    reply.header('x-content-type-options', 'nosniff');
+    reply.header('cache-control', 'no-store');
+    // Over plain HTTP it must not be sent (RFC 6797 §7.2).
+    if (isPublicByTls && request.protocol === 'https') reply.header('strict-transport-security', HSTS);
   }
 
   function publicUrl(): string {
@@ -385,10 +433,9 @@ function mostBodyBytes({ takesLargeBody, open }: ApiRoute): number {
   return takesLargeBody === true ? Number.POSITIVE_INFINITY : SMALL_BODY_BYTES;
 }
 
-function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  reply.header('x-request-id', request.id);
-  reply.header('x-content-type-options', 'nosniff');
-  reply.header('cache-control', 'no-store');
+/** HTTP/2 says it by other means (secure-port.ts). */
+function closeAfter(request: FastifyRequest, reply: FastifyReply): void {
+  if (request.raw.httpVersionMajor === 1) reply.header('connection', 'close');
 }
 
 function sendAnswer(reply: FastifyReply, answer: ApiAnswer): FastifyReply {
@@ -426,11 +473,15 @@ function queryOf(request: FastifyRequest): ReadonlyMap<string, string> {
   return found;
 }
 
-/** IPv4 addresses of a dual-stack socket come in IPv6 clothes. */
-function clientIp({ ip }: FastifyRequest): string {
-  return plainIp(ip);
+function ipOf(request: FastifyRequest): string {
+  return request.from?.ip ?? clientIp(request);
 }
 
+function clientIp({ ip }: { ip?: string }): string {
+  return plainIp(ip ?? '');
+}
+
+/** IPv4 addresses of a dual-stack socket come in IPv6 clothes. */
 function plainIp(ip: string): string {
   return ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice(7) : ip;
 }

@@ -40,6 +40,8 @@ export interface InstanceFacts {
   addresses: readonly SendingAddress[];
   /** Where bounces are received; `elsewhere`: in another process. */
   returns: { host: string; port: number } | 'off' | 'elsewhere';
+  /** What clients call the listener of the API, where it has TLS; null = plain HTTP. */
+  https: { host: string } | null;
   operatorAddress: string | null;
   /** Zones of block lists that the operator configured, including keys. */
   blockLists: readonly string[];
@@ -53,6 +55,8 @@ export interface InstanceProbes {
   relay(relay: RelayFacts): Promise<RelayProbe>;
   /** STARTTLS at the listener for bounces, from this machine. */
   returns(): Promise<CertificateFacts | { kind: 'no-tls'; detail: string }>;
+  /** TLS at the listener of the API, from this machine. */
+  https(): Promise<CertificateFacts>;
   /** This clock minus a clock that the operator configured; null = none, or it did not answer. */
   clockOffsetMs(): Promise<number | null>;
   freeSpace(): Promise<{ bytes: number; share: number } | null>;

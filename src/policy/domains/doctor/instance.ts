@@ -40,6 +40,7 @@ export async function examineInstance(
     ...(facts.direct ? [checkPort25(probes)] : []),
     ...facts.relays.map((relay) => checkRelay(probes, relay)),
     checkReturns(probes, facts, now),
+    checkHttps(probes, facts, now),
     checkResolver(resolver, facts),
     ...facts.addresses.map(({ address }) => checkBlockLists(resolver, address, facts.blockLists)),
     checkClock(probes),
@@ -120,6 +121,42 @@ async function checkReturns(
       }
   }
   return checkOf('returns', record, findings, `Bounces are taken at ${at}, with a good certificate.`);
+}
+
+/** Whether clients of the API accept its certificate, as one of them sees it. */
+async function checkHttps(
+  probes: InstanceProbes,
+  { https }: InstanceFacts,
+  now: number,
+): Promise<DomainCheck | null> {
+  if (https === null) return null;
+  const record = { type: 'TLS', name: https.host, expected: '', found: [] } as const;
+  const seen = await probes.https();
+  const again = 'The files are read again when they change.';
+  switch (seen.kind) {
+    case 'unreachable': {
+      const message = `The listener of the API does not answer over TLS (${showable(seen.detail)}).`;
+      return checkOf(
+        'https',
+        record,
+        [{ severity: 'fail', message, fix: 'Look at the log of this server.' }],
+        '',
+      );
+    }
+    case 'invalid': {
+      const refused: Finding = {
+        severity: /EXPIRED|ALTNAME/.test(seen.detail) ? 'fail' : 'warn',
+        message: `Clients that call ${showable(https.host)} do not accept the certificate of the API (${showable(seen.detail)}).`,
+        fix: `Set http-certificate to the whole chain of one for ${showable(https.host)}, or renew it. ${again}`,
+      };
+      return checkOf('https', record, [refused], '');
+    }
+    case 'valid': {
+      const ends = `The certificate of the API ends on ${day(seen.validUntil)}.`;
+      const soon: Finding = { severity: 'warn', message: ends, fix: `Renew it. ${again}` };
+      return checkOf('https', record, seen.validUntil - now < SOON_MS ? [soon] : [], ends);
+    }
+  }
 }
 
 /** Whether the resolver validates answers: it is asked for a signed zone that belongs to nobody here. */

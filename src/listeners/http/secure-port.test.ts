@@ -1,0 +1,331 @@
+import diagnostics from 'node:diagnostics_channel';
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  END_HEADERS,
+  END_STREAM,
+  FRAMES,
+  frame,
+  GET_ROOT,
+  type Http2Client,
+  openHttp2,
+  openRawHttp2,
+} from '../../../test/fakes/http2-client.ts';
+import { createTestCa } from '../../../test/fakes/test-certificates.ts';
+import { longestTurnMs } from '../../../test/fakes/thread-cpu.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { openCertificates } from '../../lib/server-certificates.ts';
+import { PRESETS } from '../../model/token.ts';
+import type { HttpOptions } from './deps.ts';
+import { recordingAcceptance, startListener, tokenMemory } from './test-support.ts';
+
+const HOST = 'mail.test';
+const ca = createTestCa();
+const pair = ca.issue({ names: [HOST] });
+const MAIL = {
+  From: { email: 'ann@example.com' },
+  To: [{ email: 'bob@example.net' }],
+  Subject: 'Hello',
+  ContentType: 'HTML',
+  HTMLContent: '<p>Hi</p>',
+};
+const LARGE = { ...MAIL, HTMLContent: `<p>${'x'.repeat(400_000)}</p>` };
+/** The flood must be over before this; what it costs is measured. */
+const MOST_TURN_MS = 50;
+
+async function start(options: Partial<HttpOptions> = {}) {
+  const certificates = await openCertificates(
+    { clock: systemClock, report: () => undefined },
+    { kind: 'pair', pair },
+  );
+  const acceptance = recordingAcceptance();
+  const store = { ...tokenMemory(), findIdempotent: async () => null } as never;
+  const at = await startListener(
+    { store, acceptance, certificates },
+    { publicUrl: `https://${HOST}`, ...options },
+  );
+  return { ...at, acceptance, server: { port: at.port, ca: ca.cert, host: HOST } };
+}
+
+type Started = Awaited<ReturnType<typeof start>>;
+
+describe('HTTP/2', () => {
+  let at: Started;
+  let client: Http2Client;
+  let mail: Record<string, string>;
+  beforeAll(async () => {
+    at = await start({ trustedProxies: ['127.0.0.1/32'] });
+    client = await openHttp2(at.server);
+    const token = await at.token({ scopes: [...PRESETS.Full] });
+    mail = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  });
+  afterAll(async () => {
+    client.close();
+    await at.close();
+  });
+
+  it('takes mail: a small body, one for a worker, one that is compressed, and many at once', async () => {
+    const bodies = [JSON.stringify(MAIL), JSON.stringify(LARGE), ...Array(30).fill(JSON.stringify(MAIL))];
+    const answers = await Promise.all(bodies.map((body) => client.send('POST', '/api/v1/email', mail, body)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const zipped = { ...mail, 'content-encoding': 'gzip' };
+    const answer = await client.send('POST', '/api/v1/email', zipped, gzipSync(JSON.stringify(MAIL)));
+    expect(answer).toMatchObject({ status: 200, text: expect.stringContaining('MessageID') });
+    expect(answer.headers['x-content-type-options']).toBe('nosniff');
+  });
+
+  it('gets the same refusals', async () => {
+    const send = (headers: Record<string, string>, body = '{}', path = '/api/v1/email') =>
+      client.send('POST', path, headers, body);
+    const { authorization = '', ...unsigned } = mail;
+    const asked = [
+      await send(unsigned),
+      await send({ ...mail, authorization: 'Bearer x' }),
+      await send({ ...mail, 'content-type': 'text/plain' }),
+      await send(mail, '{}', '/api/v1/nothing'),
+      await send(mail, 'x'.repeat(600_000), '/api/v1/suppressions'),
+      await client.send('PUT', '/api/v1/email', { authorization }),
+      await client.send('TRACE', '/api/v1/email', { authorization }),
+      await client.send('HEAD', '/api/v1/problems/internal'),
+    ];
+    expect(asked.map(({ status }) => status)).toEqual([401, 401, 415, 404, 413, 405, 405, 200]);
+    for (const { text } of asked.slice(0, 6)) expect(JSON.parse(text)).toHaveProperty('Errors');
+  });
+
+  it('knows the client by its address, or by what a trusted proxy says of it', async () => {
+    const token = await at.token({ ipAllowList: ['198.51.100.7/32'] });
+    const headers = { ...mail, authorization: `Bearer ${token}` };
+    const body = JSON.stringify(MAIL);
+    const own = await client.send('POST', '/api/v1/email', headers, body);
+    const forwarded = { ...headers, 'x-forwarded-for': '203.0.113.9, 198.51.100.7' };
+    const other = await client.send('POST', '/api/v1/email', forwarded, body);
+    expect([own.status, other.status]).toEqual([403, 200]);
+  });
+
+  it('has one host, from :authority or Host', async () => {
+    const path = '/api/v1/problems/internal';
+    expect((await client.send('GET', path, { ':authority': HOST, host: HOST })).status).toBe(200);
+    const two = await client.send('GET', path, { ':authority': HOST, host: 'other.test' });
+    expect([two.status, two.text]).toEqual([400, expect.stringContaining('Host')]);
+  });
+
+  it('tells browsers to come by HTTPS only', async () => {
+    const { headers } = await client.send('GET', '/api/v1/problems/internal');
+    expect(headers['strict-transport-security']).toBe('max-age=31536000');
+  });
+
+  it('bounds the header fields, and other requests of the connection go on', async () => {
+    const large = client.send('GET', '/api/v1/problems/internal', { 'x-large': 'x'.repeat(20_000) });
+    await expect(large).rejects.toThrow();
+    expect((await client.send('GET', '/api/v1/problems/internal')).status).toBe(200);
+  });
+
+  it('survives requests that are taken back in the middle of their body', async () => {
+    const { requests } = at.acceptance;
+    const before = requests.length;
+    const stream = client.session.request({ ':method': 'POST', ':path': '/api/v1/email', ...mail });
+    stream.on('error', () => undefined);
+    await new Promise((resolve) => stream.write('{"From', resolve));
+    // An answer shows that the server has the beginning.
+    await client.send('GET', '/api/v1/problems/internal');
+    stream.close(8);
+    expect((await client.send('GET', '/api/v1/problems/internal')).status).toBe(200);
+    expect(requests).toHaveLength(before);
+  });
+});
+
+describe('one port for all', () => {
+  let at: Started;
+  beforeAll(async () => {
+    at = await start();
+  });
+  afterAll(() => at.close());
+
+  /** One request over HTTP/1.1, plain or over TLS. */
+  function ask(protocol: 'http' | 'https', path: string, headers: Record<string, string> = {}) {
+    return new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; text: string }>(
+      (resolve, reject) => {
+        const options = { host: '127.0.0.1', port: at.port, path, headers, agent: false } as const;
+        const asked =
+          protocol === 'http'
+            ? httpRequest(options)
+            : httpsRequest({ ...options, ca: ca.cert, servername: HOST });
+        asked.on('response', (answer) => {
+          let text = '';
+          answer.setEncoding('utf8').on('data', (chunk: string) => {
+            text += chunk;
+          });
+          answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }));
+        });
+        asked.on('error', reject);
+        asked.end();
+      },
+    );
+  }
+
+  it('serves HTTP/1.1 over TLS, to clients that choose it and that choose nothing', async () => {
+    const answer = await ask('https', '/api/v1/problems/internal');
+    expect(answer.status).toBe(200);
+    expect(answer.headers['strict-transport-security']).toBe('max-age=31536000');
+    expect(await protocolOf(['http/1.1'])).toBe('http/1.1');
+    expect(await protocolOf(['http/1.1', 'h2'])).toBe('h2');
+    expect(await protocolOf([])).toBe(false);
+  });
+
+  function protocolOf(ALPNProtocols: string[], more: object = {}): Promise<string | false | null> {
+    return new Promise((resolve, reject) => {
+      const socket = connectTls(
+        { host: '127.0.0.1', port: at.port, ca: ca.cert, servername: HOST, ALPNProtocols, ...more },
+        () => {
+          resolve(socket.alpnProtocol);
+          socket.destroy();
+        },
+      );
+      socket.on('error', reject);
+    });
+  }
+
+  it('takes no TLS below 1.2', async () => {
+    const old = { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' };
+    await expect(protocolOf(['h2'], old)).rejects.toThrow(/protocol version|alert/i);
+  });
+
+  it('serves this machine without TLS', async () => {
+    const answer = await ask('http', '/api/v1/problems/internal');
+    expect(answer.status).toBe(200);
+    expect(answer.headers['strict-transport-security']).toBeUndefined();
+  });
+
+  it('leads people of other machines to HTTPS, and tells programs', async () => {
+    await fromElsewhere(async () => {
+      const page = await ask('http', '/inbox?x=1');
+      expect([page.status, page.headers.location]).toEqual([308, `https://${HOST}/inbox?x=1`]);
+      const told = await ask('http', '/api/v1/me');
+      expect(told.status).toBe(400);
+      expect(JSON.parse(told.text).Error).toBe(`This port takes HTTPS: use https://${HOST}`);
+      const authorization = `Bearer ${await at.token()}`;
+      const exposed = await ask('http', '/api/v1/me', { authorization });
+      expect(JSON.parse(exposed.text).Error).toMatch(/in the clear: replace it$/);
+      expect((await ask('https', '/api/v1/problems/internal')).status).toBe(200);
+    });
+  });
+
+  /** While it runs, connections to the port have an address of another machine. */
+  async function fromElsewhere(work: () => Promise<void>): Promise<void> {
+    const change = (message: unknown) => {
+      const { socket } = message as { socket: Socket };
+      if (socket.localPort === at.port)
+        Object.defineProperty(socket, 'remoteAddress', { value: '192.0.2.7', configurable: true });
+    };
+    diagnostics.subscribe('net.server.socket', change);
+    try {
+      await work();
+    } finally {
+      diagnostics.unsubscribe('net.server.socket', change);
+    }
+  }
+
+  it('closes what never becomes a request', async () => {
+    const short = await start({ headersTimeoutMs: 50 });
+    const opened = (bytes: string | Uint8Array) =>
+      new Promise<void>((resolve) => {
+        const socket = connect(short.port, '127.0.0.1', () => socket.write(bytes));
+        socket.on('error', () => undefined);
+        socket.on('data', () => undefined);
+        socket.on('close', () => resolve());
+      });
+    // Nothing; the beginning of a handshake; of a request; no handshake at all.
+    await Promise.all(['', '\x16\x03', 'GET / HTTP/1.1\r\n', '\x16\x03\x01\x00\x05hello'].map(opened));
+    const idle = await openRawHttp2(short.server);
+    expect(await idle.closed).toContain(FRAMES.goaway);
+    const halfHeaders = await openRawHttp2(short.server);
+    halfHeaders.socket.write(frame(FRAMES.headers, END_STREAM, 1, GET_ROOT));
+    await halfHeaders.closed;
+    await short.close();
+  });
+
+  it('ends a body that takes too long', async () => {
+    const short = await start({ requestTimeoutMs: 50 });
+    const client = await openHttp2(short.server);
+    const headers = { authorization: `Bearer ${await short.token()}`, 'content-type': 'application/json' };
+    const stream = client.session.request({ ':method': 'POST', ':path': '/api/v1/email', ...headers });
+    stream.on('error', () => undefined);
+    stream.write('{');
+    await new Promise((resolve) => stream.once('close', resolve));
+    expect(stream.rstCode).toBe(8);
+    client.close();
+    await short.close();
+  });
+});
+
+describe('floods', () => {
+  /** Header blocks and what takes them back, or frames that cost their receiver more than their sender. */
+  const FLOODS: Readonly<Record<string, (n: number) => Buffer>> = {
+    'requests that are taken back': (n) =>
+      Buffer.concat([
+        frame(FRAMES.headers, END_STREAM | END_HEADERS, 2 * n + 1, GET_ROOT),
+        frame(FRAMES.reset, 0, 2 * n + 1, Buffer.of(0, 0, 0, 8)),
+      ]),
+    'requests without number': (n) => frame(FRAMES.headers, END_STREAM | END_HEADERS, 2 * n + 1, GET_ROOT),
+    settings: () => frame(FRAMES.settings, 0, 0, Buffer.of(0, 3, 0, 0, 0, 1)),
+    pings: () => frame(FRAMES.ping, 0, 0, Buffer.alloc(8)),
+    'empty data': (n) =>
+      n === 0 ? frame(FRAMES.headers, END_HEADERS, 1, GET_ROOT) : frame(FRAMES.data, 0, 1),
+    'pieces of headers': (n) =>
+      n === 0
+        ? frame(FRAMES.headers, 0, 1, GET_ROOT)
+        : frame(FRAMES.continuation, 0, 1, Buffer.from([0x40, 0x01, 0x61, 0x01, 0x61])),
+  };
+
+  it.each(Object.entries(FLOODS))('of %s leave the server to others', async (_name, part) => {
+    const at = await start();
+    const other = await openHttp2(at.server);
+    const flood = Buffer.concat(Array.from({ length: 20_000 }, (_, n) => part(n)));
+    const raw = await openRawHttp2(at.server);
+    // The answers are not read: acknowledgements pile up.
+    raw.socket.pause();
+    const longest = await longestTurnMs(async () => {
+      raw.socket.write(flood);
+      for (let n = 0; n < 20 || (raw.socket.writableLength > 0 && !raw.socket.destroyed && n < 2_000); n++)
+        expect((await other.send('GET', '/api/v1/problems/internal')).status).toBe(200);
+    });
+    expect(longest).toBeLessThan(MOST_TURN_MS);
+    raw.close();
+    other.close();
+    await at.close();
+  });
+
+  it('of requests that are taken back end their connection', async () => {
+    const at = await start();
+    const raw = await openRawHttp2(at.server);
+    const part = FLOODS['requests that are taken back'];
+    for (let n = 0; n < 3_000 && part !== undefined; n++) raw.socket.write(part(n));
+    expect(await raw.closed).toContain(FRAMES.goaway);
+    await at.close();
+  });
+});
+
+describe('stopping', () => {
+  it('lets HTTP/2 finish what runs, and closes the rest', async () => {
+    const at = await start();
+    const [busy, idle] = [await openHttp2(at.server), await openHttp2(at.server)];
+    const headers = { authorization: `Bearer ${await at.token()}`, 'content-type': 'application/json' };
+    const stream = busy.session.request({ ':method': 'POST', ':path': '/api/v1/email', ...headers });
+    const status = new Promise((resolve) => stream.once('response', (answer) => resolve(answer[':status'])));
+    stream.resume();
+    const body = JSON.stringify(MAIL);
+    await new Promise((resolve) => stream.write(body.slice(0, 10), resolve));
+    // An answer shows that the server has the beginning of the other one.
+    await busy.send('GET', '/api/v1/problems/internal');
+    const closed = new Promise((resolve) => idle.session.once('close', resolve));
+    const stopped = at.close();
+    await closed;
+    stream.end(body.slice(10));
+    expect(await status).toBe(200);
+    await stopped;
+  });
+});

@@ -1,0 +1,183 @@
+/**
+ * TLS on the port of the HTTP listener. The first octet of a connection decides: TLS goes on as HTTP/2 or HTTP/1.1, as the
+ * client wants it (ALPN); plain HTTP is for this machine alone (commands, health checks, tunnels), and the listener tells
+ * everybody else where to go.
+ *
+ * Given Fastify's server, which serves HTTP/1.1 with its limits, plain or inside TLS; new connections come here instead.
+ * HTTP/2 has many requests on one connection, so it has limits of its own: on streams, header fields and resets, and on
+ * connections without a request (RFC 9113 §10.5). A connection that breaks them is closed; nothing is thrown.
+ */
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import {
+  constants,
+  createServer as createHttp2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Certificates } from '../../lib/server-certificates.ts';
+
+export interface SecurePort {
+  /** Whether a request came over plain HTTP from another machine. */
+  isPlainStranger(request: IncomingMessage): boolean;
+  /** Takes no new requests on HTTP/2 connections; each closes after its last answer. */
+  drain(): void;
+  /** Closes what is still open. */
+  destroy(): void;
+}
+
+const TLS_HANDSHAKE = 0x16;
+/** `h2`, `http/1.1`, each after its length (RFC 7301 §3.1). */
+const PROTOCOLS = Buffer.from('\x02h2\x08http/1.1', 'latin1');
+/** As of the parser of HTTP/1.1. */
+const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_STREAMS = 100;
+const MAX_BAD_FRAMES = 100;
+
+/** Takes over who gets the connections of `server`; `handle` is its handler of requests. */
+export function createSecurePort(
+  deps: {
+    server: Server;
+    handle(request: IncomingMessage, response: ServerResponse): void;
+    certificates: Certificates;
+    clock: Clock;
+    log: Logger;
+  },
+  times: { headersTimeoutMs: number; requestTimeoutMs: number; keepAliveTimeoutMs: number },
+): SecurePort {
+  const { server, clock, log } = deps;
+  const open = new Set<Socket>();
+  const sessions = new Set<ServerHttp2Session>();
+  const plainStrangers = new WeakSet<Socket>();
+  const serveHttp1 = server.listeners('connection') as ((socket: Socket) => void)[];
+  server.removeAllListeners('connection');
+  server.on('connection', accept);
+  const http2 = createHttp2Server(
+    {
+      maxSessionInvalidFrames: MAX_BAD_FRAMES,
+      maxSessionRejectedStreams: MAX_BAD_FRAMES,
+      settings: {
+        enablePush: false,
+        maxConcurrentStreams: MAX_STREAMS,
+        maxHeaderListSize: MAX_HEADER_BYTES,
+      },
+    },
+    serveHttp2,
+  );
+  http2.on('session', watch);
+  http2.on('sessionError', (err) => log.debug({ err }, 'an HTTP/2 connection failed'));
+
+  return {
+    isPlainStranger: ({ socket }) => plainStrangers.has(socket),
+    drain() {
+      for (const session of sessions) session.close();
+    },
+    destroy() {
+      for (const socket of open) socket.destroy();
+    },
+  };
+
+  function accept(socket: Socket): void {
+    open.add(socket);
+    const timer = clock.setTimer(times.headersTimeoutMs, () => socket.destroy());
+    socket.once('close', () => {
+      timer.cancel();
+      open.delete(socket);
+    });
+    socket.on('error', (err) => log.debug({ err }, 'an HTTP connection failed'));
+    socket.once('readable', () => {
+      const first: Buffer | null = socket.read(1);
+      if (first === null) {
+        socket.destroy();
+        return;
+      }
+      socket.unshift(first);
+      if (first[0] === TLS_HANDSHAKE) void secure(socket, timer);
+      else {
+        timer.cancel();
+        if (!isThisMachine(socket)) plainStrangers.add(socket);
+        for (const serve of serveHttp1) serve.call(server, socket);
+      }
+    });
+  }
+
+  async function secure(socket: Socket, timer: Timer): Promise<void> {
+    const secureContext = await deps.certificates.current();
+    if (socket.destroyed) return;
+    const inner = new TLSSocket(socket, { isServer: true, secureContext, ALPNProtocols: PROTOCOLS });
+    inner.on('error', (err) => log.debug({ err }, 'a TLS connection failed'));
+    inner.once('close', () => socket.destroy());
+    inner.once('secure', () => {
+      timer.cancel();
+      // Only a tls.Server clears it, and HTTP/2 would wait for that.
+      Object.assign(inner, { secureConnecting: false });
+      if (inner.alpnProtocol === 'h2') http2.emit('connection', inner);
+      else for (const serve of serveHttp1) serve.call(server, inner);
+    });
+  }
+
+  /** Ends a session that is idle, or that takes its requests back to make more at once than it may have open. */
+  function watch(session: ServerHttp2Session): void {
+    sessions.add(session);
+    let running = 0;
+    let begun = 0;
+    let idle = clock.setTimer(times.headersTimeoutMs, end);
+    session.on('stream', (stream: ServerHttp2Stream) => {
+      // Within one turn of the event loop nobody can have had an answer. (What is taken back later, nghttp2 counts.)
+      if (begun === 0) {
+        clock.setTimer(0, () => {
+          begun = 0;
+        });
+      }
+      begun++;
+      if (begun > MAX_STREAMS) {
+        session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+        return;
+      }
+      running++;
+      idle.cancel();
+      const late = stream.readableEnded
+        ? null
+        : clock.setTimer(times.requestTimeoutMs, () => stream.close(constants.NGHTTP2_CANCEL));
+      stream.once('end', () => late?.cancel());
+      stream.once('close', () => {
+        late?.cancel();
+        running--;
+        if (running === 0 && !session.destroyed) idle = clock.setTimer(times.keepAliveTimeoutMs, end);
+      });
+    });
+    session.once('close', () => {
+      idle.cancel();
+      sessions.delete(session);
+    });
+
+    function end(): void {
+      session.close();
+      // A client that is in the middle of a header block would keep it open.
+      session.destroy();
+    }
+  }
+
+  function serveHttp2(request: Http2ServerRequest, response: Http2ServerResponse): void {
+    // Taken back already: nobody reads the answer.
+    if (request.stream.destroyed || request.stream.closed) return;
+    const { headers } = request;
+    const { ':authority': authority, host } = headers;
+    // What everything else reads. A request that names two hosts is refused as one that names none (RFC 9113 §8.3.1).
+    if (authority !== undefined && (host === undefined || host === authority)) headers.host = authority;
+    else if (authority !== undefined) delete headers.host;
+    // Both have the interface of HTTP/1.1, as far as the listener uses it.
+    deps.handle(request as unknown as IncomingMessage, response as unknown as ServerResponse);
+  }
+}
+
+/** A connection of this machine: from loopback, or from the address that it leads to. */
+function isThisMachine({ remoteAddress = '', localAddress }: Socket): boolean {
+  const plain = remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress;
+  return plain === '::1' || plain.startsWith('127.') || (plain !== '' && remoteAddress === localAddress);
+}
