@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
+import { createTestCa } from '../fakes/test-certificates.ts';
 import { addDomain, fileScope, startInstance, temporaryFolder } from './harness.ts';
 import { KEYS, runAtTerminal } from './scripted-terminal.ts';
 
@@ -194,6 +195,11 @@ describe('what cannot be done is one sentence, and nothing is written', () => {
     [
       'a certificate that is not there',
       ['--tls-cert', '/no/cert', '--tls-key', '/no/key'],
+      /\/no\/cert cannot be read/,
+    ],
+    [
+      'a certificate of the API that is not there',
+      ['--http-certificate', '/no/cert', '--http-certificate-key', '/no/key'],
       /\/no\/cert cannot be read/,
     ],
     ['a user without a password', ['--route', 'smtp://me@127.0.0.1:9'], /--relay-password-file is needed/],
@@ -463,6 +469,35 @@ describe('setup at a terminal', () => {
       returns: '127.0.0.1:0',
       'operator-address': 'me@example.net',
     });
+  });
+
+  it('opens the API by HTTPS where there is a certificate, and warns where there is none', async () => {
+    const { folder, fixed } = await fresh();
+    const made = createTestCa().issue({ names: ['mail.example.com'] });
+    const [cert, key] = [join(folder, '..', 'cert.pem'), join(folder, '..', 'key.pem')];
+    await writeFile(cert, made.cert);
+    await writeFile(key, made.key);
+    const usual = ['--route', 'sandbox', '--hostname', 'mail.example.com', '--submission', 'off'];
+    const certificate = ['--http-certificate', cert, '--http-certificate-key', key];
+    const asked = unless(fixed, ['--http']);
+    const terminal = runAtTerminal(['setup', ...asked, ...usual, ...certificate]);
+    await terminal.answer('Domain of the addresses', `-${KEYS.enter}`);
+    await terminal.answer('Let other machines use the API and the dashboard by HTTPS', 'y');
+    await terminal.answer('Write this?', KEYS.enter);
+    await terminal.answer('sign in to the dashboard', `-${KEYS.enter}`);
+    expect(await terminal.ended, terminal.screen()).toBe(0);
+    expect(JSON.parse(await readFile(join(folder, 'postrider.json'), 'utf8'))).toMatchObject({
+      http: '0.0.0.0:443',
+      'http-certificate': cert,
+      'http-certificate-key': key,
+    });
+    const { folder: other } = await fresh();
+    const plain = ['--data', other, '--no-unit', '--http', '0.0.0.0:0', ...usual];
+    const warned = await withoutQuestions(plain);
+    expect([warned.code, warned.said]).toEqual([
+      0,
+      expect.stringMatching(/tokens and passwords of other machines in the clear/),
+    ]);
   });
 
   it('is not there for a program without a terminal', async () => {

@@ -1,10 +1,10 @@
 /**
  * Where the server listens: the API always, SMTP for programs with a login and for bounces where wanted. Every port is tried,
- * and one that is taken is named with the program that has it. Then the certificate of the SMTP listeners is looked for.
+ * and one that is taken is named with the program that has it. Then their certificates are looked for.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ListenAddress, parseListen, parseOptionalListen } from '../../config/forms.ts';
+import { isLoopback, type ListenAddress, parseListen, parseOptionalListen } from '../../config/forms.ts';
 import { CommandError, UsageError } from '../terminal.ts';
 import { addressProblem } from './ask.ts';
 import { certificateProblem, findCertificate } from './certificate.ts';
@@ -13,13 +13,14 @@ import { known, type Setup } from './setup.ts';
 
 const LISTENERS = ['http', 'submission', 'submission-tls', 'returns'] as const;
 type Listener = (typeof LISTENERS)[number];
+const HTTPS_PORT = 443;
 
 /** Leaves the answers `http`, `submission`, `submission-tls` and `returns`, as far as they are not the defaults. */
 export async function chooseListeners(setup: Setup): Promise<void> {
   const { ask } = setup;
   const direct = setup.load().config.route.some(({ kind }) => kind === 'mx');
   const leaves = setup.load().config.route.some(({ kind }) => kind !== 'sandbox');
-  await settle(setup, 'http', known(setup, 'http')?.text ?? '127.0.0.1:8025');
+  await settle(setup, 'http', await chooseHttp(setup));
   await optional('submission', '0.0.0.0:587', 'Do programs hand mail in by SMTP with a login', false);
   await settle(setup, 'submission-tls', known(setup, 'submission-tls')?.text ?? 'off');
   if (leaves || known(setup, 'returns') !== null)
@@ -37,6 +38,22 @@ export async function chooseListeners(setup: Setup): Promise<void> {
         : await ask.agree({ message: `${message}, at ${address}?`, initial: usually });
     await settle(setup, key, on ? address : 'off');
   }
+}
+
+/** Where the API listens: what is known, or by HTTPS for other machines, where there is a certificate and somebody wants it. */
+async function chooseHttp(setup: Setup): Promise<string> {
+  const now = known(setup, 'http');
+  const text = now?.text ?? '127.0.0.1:8025';
+  const at = parseListen(text);
+  if (now?.given === true || (at.ok && !isLoopback(at.value.host))) return text;
+  const { hostname, 'http-certificate': set } = setup.load().config;
+  const certificate = set ?? (await findCertificate(hostname))?.cert;
+  if (certificate === undefined) return text;
+  const state = await portState({ host: '0.0.0.0', port: HTTPS_PORT });
+  // A web server that has the port can be the proxy.
+  if (state.kind === 'taken') return text;
+  const message = `Let other machines use the API and the dashboard by HTTPS, at 0.0.0.0:${HTTPS_PORT}, with the certificate ${certificate}?`;
+  return (await setup.ask.agree({ message, initial: false })) ? `0.0.0.0:${HTTPS_PORT}` : text;
 }
 
 /** Leaves the answer `operator-address`: asked for where bounces come in, since mail to postmaster comes in there too. */
@@ -135,35 +152,66 @@ async function freeNear(text: string): Promise<string> {
   return text;
 }
 
-/** Leaves the answers `tls-cert` and `tls-key` where there is a certificate for the SMTP listeners. */
-export async function chooseCertificate(setup: Setup): Promise<void> {
+/** What a certificate is for, and its keys. */
+interface Use {
+  keys: readonly ['tls-cert', 'tls-key'] | readonly ['http-certificate', 'http-certificate-key'];
+  listeners: string;
+  /** What the listeners do without one. */
+  without: string;
+  /** There is a listener that needs one. */
+  needed: boolean;
+  /** The name that clients call it by. */
+  host: string;
+}
+
+/** Leaves the answers `tls-cert`, `http-certificate` and their keys where there is a certificate for the listeners. */
+export async function chooseCertificates(setup: Setup): Promise<void> {
+  const { config } = setup.load();
+  await chooseCertificate(setup, {
+    keys: ['tls-cert', 'tls-key'],
+    listeners: 'the SMTP listeners',
+    without: 'use a self-signed one',
+    needed: [config.submission, config['submission-tls'], config.returns].some((at) => at !== null),
+    host: config.hostname,
+  });
+  await chooseCertificate(setup, {
+    keys: ['http-certificate', 'http-certificate-key'],
+    listeners: 'the API and the dashboard',
+    without:
+      'take tokens and passwords of other machines in the clear, unless a proxy with TLS is before them',
+    needed: !isLoopback(config.http.host),
+    host: config['public-url'] === null ? config.hostname : new URL(config['public-url']).hostname,
+  });
+}
+
+async function chooseCertificate(setup: Setup, use: Use): Promise<void> {
   const { answers } = setup;
   const { config } = setup.load();
-  const smtp = [config.submission, config['submission-tls'], config.returns].some((at) => at !== null);
-  const { 'tls-cert': cert, 'tls-key': key } = config;
+  const [certKey, keyKey] = use.keys;
+  const { [certKey]: cert, [keyKey]: key } = config;
   if (cert !== null && key !== null) {
-    const wrong = await certificateProblem(cert, key, config.hostname);
-    if (wrong !== null && setup.flags['tls-cert'] !== undefined)
+    const wrong = await certificateProblem(cert, key, use.host);
+    if (wrong !== null && setup.flags[certKey] !== undefined)
       throw new CommandError(`${wrong}. Nothing was written`);
     if (wrong !== null) setup.say(`Warning: ${wrong}.`);
-    answers['tls-cert'] = cert;
-    answers['tls-key'] = key;
+    answers[certKey] = cert;
+    answers[keyKey] = key;
     return;
   }
-  if (!smtp) return;
-  const found = await findCertificate(config.hostname);
+  if (!use.needed) return;
+  const found = await findCertificate(use.host);
   if (found === null) {
     setup.say(
-      `No certificate for ${config.hostname} was found where certbot and Caddy keep theirs, so the SMTP listeners use a self-signed one. Get one, then run setup again.`,
+      `No certificate for ${use.host} was found where certbot and Caddy keep theirs, so ${use.listeners} ${use.without}. Get one, then run setup again.`,
     );
     return;
   }
-  const wrong = await certificateProblem(found.cert, found.key, config.hostname);
+  const wrong = await certificateProblem(found.cert, found.key, use.host);
   if (wrong !== null) {
-    setup.say(`Warning: ${wrong}, so the SMTP listeners use a self-signed certificate.`);
+    setup.say(`Warning: ${wrong}, so ${use.listeners} ${use.without}.`);
     return;
   }
-  setup.say(`The SMTP listeners use the certificate ${found.cert}.`);
-  answers['tls-cert'] = found.cert;
-  answers['tls-key'] = found.key;
+  setup.say(`${use.listeners.replace('the', 'The')} use the certificate ${found.cert}.`);
+  answers[certKey] = found.cert;
+  answers[keyKey] = found.key;
 }

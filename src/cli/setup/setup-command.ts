@@ -16,7 +16,7 @@ import { addDomain } from './domain-step.ts';
 import { nextSteps } from './end.ts';
 import { chooseRecipient, sendTestMail } from './first-mail-step.ts';
 import { chooseFolder } from './folder-step.ts';
-import { chooseCertificate, chooseListeners } from './listener-step.ts';
+import { chooseCertificates, chooseListeners } from './listener-step.ts';
 import { chooseDomain, chooseHostname } from './name-step.ts';
 import { addPerson } from './person-step.ts';
 import { checkFlags, chooseRoute } from './route-step.ts';
@@ -34,6 +34,8 @@ const KEYS = [
   'returns',
   'tls-cert',
   'tls-key',
+  'http-certificate',
+  'http-certificate-key',
   'public-url',
   'operator-address',
   'dns',
@@ -129,7 +131,7 @@ async function runSteps(setup: Setup, given: string | undefined, fail: () => voi
   const name = await chooseDomain(setup, given);
   await chooseHostname(setup, name);
   await chooseListeners(setup);
-  await chooseCertificate(setup);
+  await chooseCertificates(setup);
   for (const key of ['public-url', 'dns'] as const) {
     const flag = setup.flags[key];
     if (flag !== undefined) setup.answers[key] = flag;

@@ -10,13 +10,18 @@ const FACTS: UnitFacts = {
   data: '/var/lib/postrider',
   user: 'postrider',
   lowPorts: false,
-  credentials: null,
+  credentials: [],
 };
 const ODD: UnitFacts = {
   ...FACTS,
   data: '/srv/50% "mail" $HOME',
   lowPorts: true,
-  credentials: { cert: '/etc/tls/a.pem', key: '/etc/tls/a.key' },
+  credentials: [
+    { key: 'tls-cert', file: '/etc/tls/a.pem' },
+    { key: 'tls-key', file: '/etc/tls/a.key' },
+    { key: 'http-certificate', file: '/etc/tls/b.pem' },
+    { key: 'http-certificate-key', file: '/etc/tls/b.key' },
+  ],
 };
 
 describe('unitText', () => {
@@ -38,7 +43,7 @@ describe('unitText', () => {
     expect(text).toContain('--data "/srv/50%% \\"mail\\" $$HOME" --tls-cert');
     // Not `%d`, which systemd before 251 does not know in Environment=.
     expect(text).toMatch(
-      / --tls-cert \$\{CREDENTIALS_DIRECTORY\}\/tls-cert --tls-key \$\{CREDENTIALS_DIRECTORY\}\/tls-key\n/,
+      / --tls-cert \$\{CREDENTIALS_DIRECTORY\}\/tls-cert --tls-key \$\{CREDENTIALS_DIRECTORY\}\/tls-key --http-certificate /,
     );
     expect(text).not.toContain('Environment=');
   });

@@ -1,5 +1,9 @@
 /** The systemd unit that `setup` writes. Pure: facts in, text out. */
 
+/** Configuration keys that name them. */
+export const CREDENTIAL_KEYS = ['tls-cert', 'tls-key', 'http-certificate', 'http-certificate-key'] as const;
+type CredentialKey = (typeof CREDENTIAL_KEYS)[number];
+
 export interface UnitFacts {
   /** Node and the launcher, as absolute paths. */
   program: readonly [string, string];
@@ -8,8 +12,8 @@ export interface UnitFacts {
   user: string;
   /** A listener has a port below 1024. */
   lowPorts: boolean;
-  /** Certificate files that this account may not read: systemd hands them over. null = none. */
-  credentials: { cert: string; key: string } | null;
+  /** Certificate files that this account may not read: systemd hands them over. */
+  credentials: readonly { key: CredentialKey; file: string }[];
 }
 
 /** systemd puts the variable's value in; `%d`, which would do in Environment=, came only with systemd 251. */
@@ -32,14 +36,9 @@ export function unitText({ program, data, user, lowPorts, credentials }: UnitFac
     '[Service]',
     'Type=exec',
     `User=${user}`,
-    `ExecStart=${command}${credentials === null ? '' : ` --tls-cert ${handed('tls-cert')} --tls-key ${handed('tls-key')}`}`,
+    `ExecStart=${command}${credentials.map(({ key }) => ` --${key} ${handed(key)}`).join('')}`,
     'ExecReload=/bin/kill -HUP $MAINPID',
-    ...(credentials === null
-      ? []
-      : [
-          `LoadCredential=tls-cert:${unitPath(credentials.cert)}`,
-          `LoadCredential=tls-key:${unitPath(credentials.key)}`,
-        ]),
+    ...credentials.map(({ key, file }) => `LoadCredential=${key}:${unitPath(file)}`),
     ...(lowPorts ? ['AmbientCapabilities=CAP_NET_BIND_SERVICE'] : []),
     'Restart=on-failure',
     'RestartSec=5',

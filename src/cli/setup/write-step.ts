@@ -14,7 +14,7 @@ import { CommandError, UsageError } from '../terminal.ts';
 import { type ConfigObject, fileText, isSame, mergeAnswers, shownChange } from './config-file.ts';
 import { folderProblem, launcherPath } from './folder-step.ts';
 import type { Setup } from './setup.ts';
-import { unitText, WRITTEN } from './unit-file.ts';
+import { CREDENTIAL_KEYS, unitText, WRITTEN } from './unit-file.ts';
 
 const run = promisify(execFile);
 const UNIT = '/etc/systemd/system/postrider.service';
@@ -138,7 +138,10 @@ async function chooseUnit(setup: Setup): Promise<Unit | null> {
   const user = options.user ?? (root ? await accountFor(owner) : userInfo().username);
   const { config } = setup.load();
   const listeners = [config.http, config.submission, config['submission-tls'], config.returns];
-  const { 'tls-cert': cert, 'tls-key': key } = config;
+  const handedOver = (key: (typeof CREDENTIAL_KEYS)[number]) => {
+    const file = config[key];
+    return file === null ? [] : [{ key, file }];
+  };
   const launcher = launcherPath();
   if (root && user !== 'root') await warnOfReach(setup, [process.execPath, launcher], user);
   const text = unitText({
@@ -146,7 +149,7 @@ async function chooseUnit(setup: Setup): Promise<Unit | null> {
     data,
     user,
     lowPorts: user !== 'root' && listeners.some((at) => at !== null && at.port > 0 && at.port < 1024),
-    credentials: root && user !== 'root' && cert !== null && key !== null ? { cert, key } : null,
+    credentials: root && user !== 'root' ? CREDENTIAL_KEYS.flatMap(handedOver) : [],
   });
   const before = await unitBefore(path);
   if (before !== null && !before.startsWith(WRITTEN) && !(await mayReplace(setup, path, before, text)))
