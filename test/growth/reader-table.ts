@@ -13,6 +13,7 @@ import { exceedsOctets, hasControl, isLongerThan } from '../../src/listeners/htt
 import { parseIdempotencyKey } from '../../src/listeners/http/idempotency.ts';
 import { cursor } from '../../src/listeners/http/paging.ts';
 import { address, moment } from '../../src/listeners/http/query.ts';
+import { pathOfAbsoluteForm, plainIp } from '../../src/listeners/http/request-facts.ts';
 import { codesAndLinks } from '../../src/listeners/http/sandbox/captured-mail.ts';
 import { pageOf } from '../../src/listeners/http/sandbox/captured-page.ts';
 import { downloadAs, safeFilename } from '../../src/listeners/http/sandbox/captured-parts.ts';
@@ -230,6 +231,11 @@ const template = (html: string) => {
 
 /** `file name` below src → the reader. */
 export const READERS: Readonly<Record<string, Reader>> = {
+  'listeners/http/request-facts.ts pathOfAbsoluteForm': (text) => [
+    pathOfAbsoluteForm(text),
+    pathOfAbsoluteForm(`http://${text}`),
+  ],
+  'listeners/http/request-facts.ts plainIp': (text) => plainIp(`::ffff:${text}`),
   'listeners/http/sandbox/captured-mail.ts codesAndLinks': (text) =>
     codesAndLinks({ subject: text, text, html: text }),
   'listeners/http/sandbox/find-codes.ts findCodes': (text) => findCodes([text, `code: ${text}`], text),

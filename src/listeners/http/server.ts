@@ -25,10 +25,17 @@ import { apiRoutes } from './operations/table.ts';
 import { plainRoutes } from './plain-routes.ts';
 import { problemAnswer, toAppError } from './problem.ts';
 import {
+  clientIp,
+  contextOf,
+  createMethodTable,
+  ipOf,
+  pathOfAbsoluteForm,
+  plainIp,
+} from './request-facts.ts';
+import {
   type ApiAnswer,
   type ApiRoute,
   BASE,
-  METADATA_PREFIX,
   type PlainRoute,
   type RequestEnd,
   SMALL_BODY_BYTES,
@@ -60,7 +67,6 @@ export interface HttpListener extends Service {
 /** Of a path that does not exist, as its refusal repeats it. */
 const MAX_SHOWN_PATH = 200;
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
-const NO_BODY = new Uint8Array(0);
 const HSTS = 'max-age=31536000';
 /** Of a request that anybody may send. */
 const OPEN_BODY_BYTES = 8 * 1024;
@@ -443,76 +449,4 @@ function sendAnswer(reply: FastifyReply, answer: ApiAnswer): FastifyReply {
   if (answer.headers !== undefined) reply.headers(answer.headers);
   const { body } = answer;
   return reply.send(body instanceof Uint8Array ? asBuffer(body) : body);
-}
-
-function contextOf(request: FastifyRequest) {
-  return {
-    params: request.params as Readonly<Record<string, string>>,
-    query: queryOf(request),
-    header: (name: string): string | undefined => {
-      const value = request.headers[name];
-      return Array.isArray(value) ? value.join(', ') : value;
-    },
-    body: request.body instanceof Uint8Array ? request.body : NO_BODY,
-  };
-}
-
-const NO_QUERY: ReadonlyMap<string, string> = new Map();
-
-/** Names in lower case, because clients disagree about them; the first of a repeated one. */
-function queryOf(request: FastifyRequest): ReadonlyMap<string, string> {
-  if (!request.url.includes('?')) return NO_QUERY;
-  const found = new Map<string, string>();
-  for (const [name, value] of Object.entries(request.query as Record<string, string | string[]>)) {
-    const lower = name.toLowerCase().startsWith(METADATA_PREFIX)
-      ? METADATA_PREFIX + name.slice(METADATA_PREFIX.length)
-      : name.toLowerCase();
-    const first = Array.isArray(value) ? value[0] : value;
-    if (first !== undefined && !found.has(lower)) found.set(lower, first);
-  }
-  return found;
-}
-
-function ipOf(request: FastifyRequest): string {
-  return request.from?.ip ?? clientIp(request);
-}
-
-function clientIp({ ip }: { ip?: string }): string {
-  return plainIp(ip ?? '');
-}
-
-/** IPv4 addresses of a dual-stack socket come in IPv6 clothes. */
-function plainIp(ip: string): string {
-  return ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice(7) : ip;
-}
-
-/** `POST http://host/path` (RFC 9112 §3.2.2) → `/path`. */
-function pathOfAbsoluteForm(url: string): string {
-  if (url.charCodeAt(0) === 47) return url;
-  const match = /^https?:\/\/[^/?#]*(.*)$/i.exec(url);
-  if (match === null) return url;
-  const rest = match[1] ?? '';
-  return rest.startsWith('/') ? rest : `/${rest}`;
-}
-
-/** For a path that exists, the methods it has, as `Allow` writes them; else null. */
-function createMethodTable(
-  routes: readonly { method: string; path: string; endless?: boolean | undefined }[],
-): (url: string) => string | null {
-  const known = routes.map(({ method, path, endless }) => ({
-    method,
-    hasHead: method === 'GET' && endless !== true,
-    segments: path.split('/').filter(Boolean),
-  }));
-  return (url) => {
-    const segments = (url.split('?', 1)[0] ?? '').split('/').filter(Boolean);
-    const methods = new Set<string>();
-    for (const route of known) {
-      if (route.segments.length !== segments.length) continue;
-      if (!route.segments.every((segment, i) => segment.startsWith(':') || segment === segments[i])) continue;
-      methods.add(route.method);
-      if (route.hasHead) methods.add('HEAD');
-    }
-    return methods.size === 0 ? null : [...methods].sort().join(', ');
-  };
 }
