@@ -89,6 +89,7 @@ function serve(sink: Sink, socket: Socket): void {
         }
         record(sink, Buffer.concat(head), contentBytes);
         inData = false;
+        hasRecipient = false;
         pending = Buffer.alloc(0);
         rest = joined.subarray(end + END.length);
         out += '250 2.0.0 taken\r\n';
@@ -131,6 +132,9 @@ function serve(sink: Sink, socket: Socket): void {
           return;
         case 'HELO':
         case 'RSET':
+          hasRecipient = false;
+          out += '250 2.0.0 ok\r\n';
+          break;
         case 'NOOP':
           out += '250 2.0.0 ok\r\n';
           break;

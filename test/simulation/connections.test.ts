@@ -219,3 +219,51 @@ describe('a few recipients that a server cannot bear', () => {
     expect(world.connections(SECOND_MX)).toBeGreaterThan(0);
   });
 });
+
+describe('the connections to a relay', () => {
+  it('double with each opening, up to all of them where it is far away', async () => {
+    const world = await start({ route: 'relay', habits: { latencyMs: 100 } });
+    const good = many(3_000, 'good');
+    await world.send(good);
+    // 1, 2, 4, 8 and 16 are opened one after the other, in three round trips each.
+    await world.clock.advance(5 * 400);
+    expect(world.mostOpen()).toBeGreaterThanOrEqual(20);
+    expect(await world.until(allTaken(world, good), MINUTE)).toBe(true);
+    expect(world.mostOpen()).toBeGreaterThan(60);
+    expect(world.mostOpen()).toBeLessThanOrEqual(80);
+    for (const local of good) expect(world.takenAt(local)).toHaveLength(1);
+  });
+
+  it.each([
+    ['is near', { latencyMs: 1 }],
+    ['takes several messages in flight', { latencyMs: 100, chunking: 'works' as const }],
+  ])('are a quarter of these where it %s', async (_, habits) => {
+    const world = await start({ route: 'relay', habits });
+    const good = many(300, 'good');
+    await world.send(good);
+    expect(await world.until(allTaken(world, good), MINUTE)).toBe(true);
+    expect(world.mostOpen()).toBeLessThanOrEqual(20);
+  });
+
+  it('are as many as the operator says, however far away it is', async () => {
+    const world = await start({ route: 'relay', habits: { latencyMs: 100 }, limits: { connections: 25 } });
+    const good = many(500, 'good');
+    await world.send(good);
+    expect(await world.until(allTaken(world, good), MINUTE)).toBe(true);
+    expect(world.mostOpen()).toBe(25);
+  });
+
+  it('are no more than it takes, and nobody is charged for asking', async () => {
+    const world = await start({ route: 'relay', habits: { latencyMs: 100, connections: 30 } });
+    const good = many(1_000, 'good');
+    await world.send(good);
+    expect(await world.until(allTaken(world, good), MINUTE)).toBe(true);
+    expect(attemptsOf(world, good)).toEqual(new Set([1]));
+    const learned = world.engine.traffic.overrides.list().filter(({ param }) => param === 'connections');
+    expect(learned).toHaveLength(1);
+    expect(Number(learned[0]?.value)).toBeLessThanOrEqual(30);
+    expect(Number(learned[0]?.value)).toBeGreaterThanOrEqual(20);
+    // Those that were under way together with the first that was refused, and few more.
+    expect(world.connections()).toBeLessThanOrEqual(70);
+  });
+});

@@ -34,8 +34,9 @@ const FAR = { latencyMs: 100, chunking: 'works' } as const;
 
 describe('a far end 100 ms away', () => {
   it('gets several messages a round trip where it offers CHUNKING', async () => {
-    const plain = await start({ habits: { latencyMs: 100 } });
-    const far = await start({ habits: FAR });
+    const limits = { connections: 20 };
+    const plain = await start({ habits: { latencyMs: 100 }, limits });
+    const far = await start({ habits: FAR, limits });
     for (const world of [plain, far]) await time(world, many(150, 'first'));
     const [alone, together] = [await time(plain, many(200, 'good')), await time(far, many(200, 'good'))];
     expect(together).toBeLessThan(alone / 4);

@@ -37,6 +37,8 @@ export interface FarEndHabits {
   size?: number;
   /** Offers CHUNKING; `refused`: and answers BDAT with 502; `twice`: and answers each message two times. */
   chunking?: 'works' | 'refused' | 'twice';
+  /** Greets a connection with 421 if so many others are open. */
+  connections?: number;
 }
 
 export interface OneFarEnd {
@@ -47,6 +49,8 @@ export interface OneFarEnd {
   /** Monotonic times at which a recipient's mail was taken. */
   takenAt(local: string): readonly number[];
   connections(address?: string): number;
+  /** The most that were open at once. */
+  mostOpen(): number;
   row(local: string): { id: number; state: string; attempts: number; lastReply: string | null };
   /** Its mail may have arrived twice, or at all, for all that is known. */
   isMarked(local: string): boolean;
@@ -79,13 +83,15 @@ export async function startOneFarEnd(
   const clock = createVirtualClock();
   const taken = new Map<string, number[]>();
   const opened = new Map<string, number>();
+  const open = new Set<ClientHalf>();
+  let mostOpen = 0;
   const empty: string[] = [];
   const whole: string[] = [];
   const waiting = new Set<() => void>();
   const room = openRoom({
     shaping: [
       ...['default', 'small'].map((id) => ({ id, limits: options.limits ?? {} })),
-      { id: 'relay', limits: { transactionsInFlight: options.limits?.transactionsInFlight ?? 16 } },
+      { id: 'relay', limits: { transactionsInFlight: 16, ...(route === 'relay' ? options.limits : {}) } },
       ...(options.warmUp === true ? [{ id: 'provider', mx: ['.far.test'], oneSite: true, limits: {} }] : []),
     ],
     failStoreWrites: null,
@@ -132,6 +138,7 @@ export async function startOneFarEnd(
     },
     takenAt: (local) => taken.get(local) ?? [],
     connections: (address = route === 'relay' ? RELAY.host : MX) => opened.get(address) ?? 0,
+    mostOpen: () => mostOpen,
     row(local) {
       const row = room.db.get<{ id: number; attempts: number; lastReply: string | null }>(
         'SELECT id, attempts, last_reply AS lastReply FROM delivery WHERE address = ?',
@@ -171,7 +178,13 @@ export async function startOneFarEnd(
     let busy = false;
     let local = '';
     let messages = 0;
-    after(latencyMs, () => say('220 far.test ESMTP'));
+    for (const one of open) if (!one.isOpen) open.delete(one);
+    const isFull = open.size >= (own.connections ?? Number.POSITIVE_INFINITY);
+    if (!isFull) open.add(client);
+    mostOpen = Math.max(mostOpen, open.size);
+    after(latencyMs, () =>
+      isFull ? last('421 4.7.0 far.test too many connections from your host') : say('220 far.test ESMTP'),
+    );
     return {
       received(bytes) {
         input += bytes.toString('latin1');

@@ -10,6 +10,8 @@ import {
   type PathQuery,
   type Shaping,
 } from '../../../policy/limits/shaping/types.ts';
+import type { Capabilities } from '../../../smtp/ehlo.ts';
+import type { FarEnd } from './far-ends.ts';
 import { createPathHealth, type PathHealth } from './health.ts';
 import { createPathGates, type PathGates, type ProviderGate } from './limits.ts';
 import type { Links } from './links.ts';
@@ -23,8 +25,10 @@ export interface Capacity {
   readonly throughput: Pick<Throughput, 'perSecond'>;
   /** Limits in force, including those of a sender domain if given. */
   limitsOf(senderDomain?: string): EffectiveLimits;
-  /** The connections allowed by its limits. */
+  /** The connections allowed by its limits, and by what the far end needs. */
   cap(): number;
+  /** A connection is open to this far end. */
+  connected(farEnd: Pick<FarEnd, 'roundTripMs' | 'takesWhole'>, capabilities: Capabilities): void;
   /** Connections that may be used now. */
   usable(): number;
   /** Connections that count towards this number. */
@@ -39,6 +43,13 @@ export interface Capacity {
 
 const ROWS_PER_CONNECTION = 32;
 const RATE_AHEAD_SECONDS = 5;
+/**
+ * The share of its connections that a relay gets at least. It is enough for a near one, and for one to which several messages are
+ * sent without waiting: more were not faster there.
+ */
+const LEAST_SHARE = 1 / 4;
+/** From this round trip on, other relays get all their connections; nearer ones the same part of them as of this time. */
+const FAR_MS = 20;
 
 export function createCapacity(
   deps: {
@@ -57,6 +68,8 @@ export function createCapacity(
   const volume = createPathVolume(clock, recalled);
   // Always the same object, for which shaping finds the answer without allocating.
   let asked: PathQuery = { ...place };
+  /** Of the far end last connected to, if a connection to it carries one message at a time. */
+  let roundTripMs = 0;
   const gates = createPathGates(clock, () => limitsOf(), deps.providerGate);
   // A relay belongs to the operator: it begins with all allowed connections.
   const health = createPathHealth({
@@ -70,6 +83,10 @@ export function createCapacity(
 
   return {
     ...{ gates, health, throughput, limitsOf, cap, usable },
+    connected(farEnd, { chunking, pipelining }) {
+      const several = gates.effective().limits.transactionsInFlight > 1;
+      roundTripMs = several && chunking && pipelining && farEnd.takesWhole ? 0 : farEnd.roundTripMs();
+    },
     counted: (links) => links.size() - health.excuses(links.hanging()),
     demand() {
       if (state.breaker().kind !== 'closed') return 1;
@@ -103,7 +120,12 @@ export function createCapacity(
   }
 
   function cap(): number {
-    return Math.max(1, Math.min(gates.effective().limits.connections, options.maxConnections));
+    const { limits, origins } = gates.effective();
+    const most = Math.min(limits.connections, options.maxConnections);
+    // A limit that the operator set, or a reply, is taken as it is.
+    const byDistance = place.route === 'relay' && origins.connections.kind === 'data';
+    const share = byDistance ? Math.min(1, Math.max(LEAST_SHARE, roundTripMs / FAR_MS)) : 1;
+    return Math.max(1, Math.floor(most * share));
   }
 
   function usable(): number {

@@ -72,7 +72,7 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
       const link = links.idle((candidate) => carries(candidate, fresh));
       if (link !== null) return { link, prepared: fresh };
       // Before other messages use idle connections: on a fully used path it would never get one.
-      if (connecting.stage() === null) connecting.openFor(fresh);
+      connecting.openFor(fresh, 1);
     }
     for (const prepared of candidates) {
       const link = links.idle((candidate) => carries(candidate, prepared));
@@ -84,7 +84,7 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
     if (quick !== null) return quick;
     const [first] = candidates;
     if (first !== undefined) {
-      connecting.openFor(first);
+      connecting.openFor(first, ready.size());
       const stage = connecting.stage();
       if (stage !== null && links.size() === 0) notes.waits(stage);
     } else if (heads.every(isWarm)) notes.waits('slots');
@@ -141,8 +141,8 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
         if (lane === 'critical' && connecting.mayOpen()) continue;
         return null;
       }
-      const open = link.inFlight >= WORTH_A_CONNECTION && connecting.stage() === null;
-      if (open && links.size() < capacity.usable()) connecting.openFor(prepared);
+      if (link.inFlight >= WORTH_A_CONNECTION && links.size() < capacity.usable())
+        connecting.openFor(prepared, ready.size());
       return { link, prepared };
     }
     return null;

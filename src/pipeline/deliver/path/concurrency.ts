@@ -1,5 +1,5 @@
 /**
- * How many connections to one path have proved possible: the window grows by one after a whole window of successes,
+ * How many connections to one path have proved possible: the window usually grows by one after a whole window of successes,
  * shrinks by one at the first failure of a series, and a whole window of failures without a success in between (a
  * cohort) means that the far end is down.
  */
@@ -15,13 +15,17 @@ export interface ConcurrencyWindow {
   restart(size: number): void;
 }
 
-/** `floor`: the minimum size, at least 1. */
-export function createConcurrencyWindow(initial: number, floor = 1): ConcurrencyWindow {
+/**
+ * `floor`: the minimum size, at least 1. `bold`: until the first failure it grows by one with each success, so that it doubles with
+ * every round trip.
+ */
+export function createConcurrencyWindow(initial: number, floor = 1, bold = false): ConcurrencyWindow {
   let size = Math.max(floor, Math.floor(initial));
   let success = 0;
   /** Below zero the window shrinks: at the first failure of a series, then at every `size`-th. */
   let failure = 0;
   let cohort = 0;
+  let hasFailed = false;
   return {
     size() {
       return size;
@@ -29,7 +33,7 @@ export function createConcurrencyWindow(initial: number, floor = 1): Concurrency
     succeeded(busy, cap) {
       cohort = 0;
       if (size >= cap || size >= busy + 2) return;
-      success += 1 / size;
+      success += bold && !hasFailed ? 1 : 1 / size;
       // Tolerance for rounding: adding eighths may not give exactly one.
       if (success < 1 - 1e-9) return;
       success = 0;
@@ -37,6 +41,7 @@ export function createConcurrencyWindow(initial: number, floor = 1): Concurrency
       size += 1;
     },
     failed() {
+      hasFailed = true;
       const share = 1 / size;
       cohort += share;
       failure -= share;

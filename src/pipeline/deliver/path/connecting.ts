@@ -1,6 +1,7 @@
 /**
- * The next connection of a path: whether one may be opened now, and the one being opened; one at a time. Adds an open
- * session to the path's connections, or reports why it failed.
+ * The next connections of a path: whether one may be opened now, and those being opened. The first is opened alone, which shows
+ * whether the far end works; then as many at once as are open, so that their number doubles with every opening. Adds an
+ * open session to the path's connections, or reports why it failed.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
@@ -18,20 +19,25 @@ import type { PathNotes } from './notes.ts';
 import { type Opened, openForHead, pathOutcome } from './opening.ts';
 
 /** How an opening ended. `moved`: the domain belongs to another path now. */
-export type OpeningEnd = Exclude<Opened, { kind: 'open' }> | { kind: 'open' } | { kind: 'moved' };
+export type OpeningEnd = Opened | { kind: 'moved' };
 
 export interface Connecting {
-  /** Stage of the connection being opened; null = none is. */
+  /** Stage of the connection that is nearest to being open; null = none is being opened. */
   stage(): 'resolving' | 'connecting' | null;
-  /** Opens one for this message if allowed; otherwise records what it waits for. */
-  openFor(prepared: Prepared): void;
+  /** Connections being opened. */
+  count(): number;
+  /**
+   * Opens connections for this message and those like it until `wanted` are being opened, as far as allowed; if none is allowed,
+   * records what it waits for.
+   */
+  openFor(prepared: Prepared, wanted: number): void;
   /** Whether one may be opened now; if not, records what it waits for. */
   mayOpen(): boolean;
   /** A further one was refused while others work: none is requested for this time. */
   pause(ms: number): void;
   /** No connection is left: the next may be opened at once. */
   unpause(): void;
-  /** Stops the opening. */
+  /** Stops what is being opened. */
   abort(): void;
 }
 
@@ -58,29 +64,23 @@ export function createConnecting(
 ): Connecting {
   const { site, clock, log, capacity, links, notes, alarm, domains } = deps;
   const { gates } = capacity;
-  let stage: ReturnType<Connecting['stage']> = null;
+  let resolving = 0;
+  let connecting = 0;
   /** On the monotonic clock. */
   let notBeforeMs = 0;
   let abort = new AbortController();
 
   return {
     stage() {
-      return stage;
+      if (connecting > 0) return 'connecting';
+      return resolving > 0 ? 'resolving' : null;
     },
+    count,
     mayOpen,
-    openFor(prepared) {
+    openFor(prepared, wanted) {
       // An unused connection that must not carry the waiting mail is closed for one that may.
-      if (capacity.counted(links) >= capacity.usable()) links.leaveOneIdle();
-      if (!mayOpen()) return;
-      open(prepared).catch((cause: unknown) => {
-        // A bug: the path waits as after any failed opening, so that it does not repeat in a loop.
-        log.error({ err: cause, site }, 'a connection could not be opened for an internal error');
-        const outcome = pathOutcome('connect', 'unreachable', 'an internal error ended the opening');
-        // One that had already ended is not counted down twice.
-        if (stage !== null) gates.connectionEnded();
-        stage = null;
-        on.ended({ kind: 'failed', outcome, timedOut: false }, prepared.item.delivery.recipientDomain);
-      });
+      if (count() === 0 && capacity.counted(links) >= capacity.usable()) links.leaveOneIdle();
+      while (count() < wanted && mayOpen()) open(prepared);
     },
     pause(ms) {
       notBeforeMs = clock.monotonicMs() + ms;
@@ -94,8 +94,17 @@ export function createConnecting(
     },
   };
 
+  function count(): number {
+    return resolving + connecting;
+  }
+
   function mayOpen(): boolean {
-    if (stage !== null || capacity.counted(links) >= capacity.usable() || links.all() >= capacity.cap()) {
+    const opening = count();
+    const full =
+      opening >= Math.max(1, links.size()) ||
+      capacity.counted(links) + opening >= capacity.usable() ||
+      links.all() + opening >= capacity.cap();
+    if (full) {
       notes.waits('slots');
       return false;
     }
@@ -111,42 +120,52 @@ export function createConnecting(
     return false;
   }
 
-  async function open({ item, requireTls }: Prepared): Promise<void> {
-    stage = 'resolving';
+  function open(prepared: Prepared): void {
+    const { recipientDomain } = prepared.item.delivery;
+    let stage: ReturnType<Connecting['stage']> = 'resolving';
+    resolving += 1;
     gates.connectionOpened();
-    const { recipientDomain, lane } = item.delivery;
-    const providerRequiresTls = gates.effective().limits.tls === 'required';
-    const wish = { recipientDomain, critical: lane === 'critical', requireTls, providerRequiresTls };
-    const { signal } = abort;
-    await domains.known(recipientDomain);
-    // Its domain has moved: a connection to its new host would also carry mail of this site's other domains.
-    if (!domains.isHere(item.delivery)) {
-      end({ kind: 'moved' }, recipientDomain);
-      return;
-    }
-    let connections = 0;
-    const opened = await openForHead(deps, wish, {
-      signal,
+    opened(prepared, {
+      signal: abort.signal,
       connecting() {
-        stage = 'connecting';
+        if (stage === 'connecting') gates.connectedAgain();
+        else {
+          stage = 'connecting';
+          resolving -= 1;
+          connecting += 1;
+        }
         if (links.size() === 0) notes.waits('connecting');
-        connections += 1;
-        if (connections > 1) gates.connectedAgain();
       },
-    });
-    if (opened.kind !== 'open') {
-      end(opened, recipientDomain);
-      return;
-    }
-    stage = null;
-    const { endpoint, session } = opened;
-    links.add(endpoint, deps.farEnds.of(endpoint), session, gates.effective().limits.idleMs);
-    on.ended({ kind: 'open' }, recipientDomain);
+    })
+      .catch((cause: unknown): OpeningEnd => {
+        // A bug: the path waits as after any failed opening, so that it does not repeat in a loop.
+        log.error({ err: cause, site }, 'a connection could not be opened for an internal error');
+        const outcome = pathOutcome('connect', 'unreachable', 'an internal error ended the opening');
+        return { kind: 'failed', outcome, timedOut: false };
+      })
+      .then((end) => {
+        if (stage === 'connecting') connecting -= 1;
+        else resolving -= 1;
+        if (end.kind === 'open') {
+          const { endpoint, session } = end;
+          const farEnd = deps.farEnds.of(endpoint);
+          links.add(endpoint, farEnd, session, gates.effective().limits.idleMs);
+          capacity.connected(farEnd, session.capabilities);
+        } else gates.connectionEnded();
+        on.ended(end, recipientDomain);
+      });
   }
 
-  function end(without: Exclude<OpeningEnd, { kind: 'open' }>, recipientDomain: string): void {
-    stage = null;
-    gates.connectionEnded();
-    on.ended(without, recipientDomain);
+  async function opened(
+    { item, requireTls }: Prepared,
+    opening: Parameters<typeof openForHead>[2],
+  ): Promise<OpeningEnd> {
+    const { recipientDomain, lane } = item.delivery;
+    const providerRequiresTls = gates.effective().limits.tls === 'required';
+    await domains.known(recipientDomain);
+    // Its domain has moved: a connection to its new host would also carry mail of this site's other domains.
+    if (!domains.isHere(item.delivery)) return { kind: 'moved' };
+    const wish = { recipientDomain, critical: lane === 'critical', requireTls, providerRequiresTls };
+    return openForHead(deps, wish, opening);
   }
 }

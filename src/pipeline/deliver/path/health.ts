@@ -56,6 +56,8 @@ export function createPathHealth(deps: {
   const window = createConcurrencyWindow(
     deps.startAt ?? (known ? KNOWN_START : UNKNOWN_START),
     Math.max(1, floor),
+    // A relay belongs to the operator.
+    deps.startAt !== null,
   );
   /** The last transactions, as a ring. `lost`: the message whose connection ended; null = it was answered. */
   const last = Array.from({ length: LOOKED_AT }, () => ({ ...NOTHING }));

@@ -6,7 +6,7 @@
  * There are two stages, so that signing (on the thread pool) runs while connections are busy. A connection accepts a
  * second message of the same lane while one is being sent: its envelope is then sent with the first one's last bytes.
  * To a far end that is far away and takes whole messages, several are sent without waiting for replies (in-flight.ts).
- * Connections are opened one at a time, only if a waiting message finds none. Each part beside this file owns one thing
+ * Connections are opened only if waiting messages find none (connecting.ts). Each part beside this file owns one thing
  * and reports to this file, which decides what follows.
  */
 import type { Clock } from '../../../lib/clock.ts';

@@ -27,7 +27,7 @@ interface Deps {
   state: Pick<PathState, 'closed' | 'breaker'>;
   capacity: Pick<Capacity, 'gates' | 'usable'>;
   links: Links;
-  connecting: Pick<Connecting, 'stage'>;
+  connecting: Pick<Connecting, 'stage' | 'count'>;
   ready: Pick<Picker, 'count'>;
   intake: Pick<PathIntake, 'preparingOf'>;
   notes: PathNotes;
@@ -63,7 +63,7 @@ export function createPathView(deps: Deps): PathView {
         connections: {
           open: links.size(),
           busy: links.busyCount(),
-          opening: Number(connecting.stage() !== null),
+          opening: connecting.count(),
         },
         window: capacity.usable(),
         effective: capacity.gates.effective(),

@@ -162,7 +162,7 @@ describe('the operator’s file', () => {
       connections: 4,
       messagesPerConnection: 1000,
     });
-    expect(relay('relay:mail.example:25').connections).toBe(20);
+    expect(relay('relay:mail.example:25').connections).toBe(80);
   });
 
   it('takes effect at once when it is exchanged, and goes away again', () => {
