@@ -6,6 +6,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
+import type { IncomingHttpHeaders } from 'node:http';
 import { type RequestOptions, request } from 'node:https';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -53,6 +54,7 @@ function fitted(text: string, replacements: readonly (readonly [string, string])
 
 interface Through {
   status: number;
+  headers: IncomingHttpHeaders;
   text: string;
 }
 
@@ -118,7 +120,9 @@ function describeProxy(name: string, program: string, start: (world: World) => P
             answer.on('data', (chunk: string) => {
               text += chunk;
             });
-            answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
+            answer.on('end', () =>
+              resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }),
+            );
           },
         );
         ask.on('error', reject);
@@ -162,6 +166,29 @@ function describeProxy(name: string, program: string, start: (world: World) => P
         scope.defer(() => ask.destroy());
       });
       expect(await seen).toContain('accepted');
+    });
+
+    it('lets people sign in, and tells their browser to come by HTTPS only', async () => {
+      const Password = 'correct horse battery';
+      const Email = `${name.toLowerCase()}@example.org`;
+      await instance.call('POST', '/people', { body: { Email, Password, Role: 'operator' } });
+      const page = { origin: 'https://mail.example.com', 'x-postrider-dashboard': '1' };
+      const headers = { ...page, 'content-type': 'application/json' };
+      const body = JSON.stringify({ Email, Password });
+      const signedIn = await through('/api/v1/session', { headers, body });
+      expect([signedIn.status, signedIn.headers['strict-transport-security']]).toEqual([
+        200,
+        'max-age=31536000',
+      ]);
+      const [set = ''] = signedIn.headers['set-cookie'] ?? [];
+      expect(set).toMatch(/^__Host-postrider=.+; Secure; Path=\/;/);
+      const cookie = set.split(';')[0] ?? '';
+      const own = await through('/api/v1/session', { headers: { ...page, cookie } });
+      expect(JSON.parse(own.text).Person).toMatchObject({ Email });
+      const open = await through('/api/v1/session/all', { headers: { ...page, cookie } });
+      expect(JSON.parse(open.text).Items).toMatchObject([{ Current: true, IP: CLIENT }]);
+      const lured = { ...headers, origin: 'https://other.example' };
+      expect((await through('/api/v1/session', { headers: lured, body })).status).toBe(403);
     });
 
     it('shows the figures to nobody without a token', async () => {
