@@ -10,6 +10,7 @@ ENV PATH=/opt/postrider/bin:$PATH POSTRIDER_DATA=/data POSTRIDER_HTTP=0.0.0.0:80
 USER node
 VOLUME /data
 EXPOSE 8025 1025
-HEALTHCHECK CMD ["node", "-e", "fetch('http://127.0.0.1:8025/healthz').then((a) => process.exit(a.ok ? 0 : 1), () => process.exit(1))"]
+# The server says in this file where it listens.
+HEALTHCHECK --interval=10s --timeout=5s CMD ["node", "-e", "const { url } = JSON.parse(fs.readFileSync(process.env.POSTRIDER_DATA + '/server.json')); fetch(url + '/healthz').then((a) => process.exit(a.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["postrider"]
 CMD ["serve"]

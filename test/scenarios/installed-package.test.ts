@@ -1,13 +1,15 @@
 /**
- * The program as another project has it: built, packed, installed into an empty folder without a network, and used there:
+ * The program as others have it. As a container: built by the lines of the Dockerfile, started as compose.yaml does. As a package: packed, installed into an empty folder without a network, and used there:
  * commands, the development server with its threads, the dashboard and the client.
  */
 import { execFile, spawn } from 'node:child_process';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../fakes/own-postfix.ts';
+import { buildImage, type ContainerImage, imageUser } from './dockerfile.ts';
 import { fileScope, temporaryFolder, until } from './harness.ts';
 
 const run = promisify(execFile);
@@ -16,12 +18,15 @@ const scope = fileScope();
 
 let app = '';
 let program = '';
+let image: ContainerImage;
 let facts: { filename: string; unpackedSize: number };
 
 beforeAll(async () => {
   app = await temporaryFolder(scope);
-  const made = await temporaryFolder(scope);
-  await run(process.execPath, [join(PROJECT, 'packages/server/build.mjs'), made]);
+  const folder = await temporaryFolder(scope);
+  await chmod(folder, 0o711);
+  image = await buildImage(folder);
+  const made = join(folder, 'build/postrider/dist/package');
   const packed = await run('npm', ['pack', made, '--json'], { cwd: app });
   facts = JSON.parse(packed.stdout)[0];
   await writeFile(join(app, 'package.json'), '{"type":"module","private":true}');
@@ -52,21 +57,82 @@ it('needs no other package and is small', async () => {
   expect(facts.unpackedSize).toBeLessThan(15_000_000);
 });
 
-it('is what the Dockerfile copies and starts', async () => {
-  const lines = (await readFile(join(PROJECT, 'Dockerfile'), 'utf8')).split('\n');
-  expect(lines).toContain('RUN npm ci && npm run build:package');
-  const { scripts } = JSON.parse(await readFile(join(PROJECT, 'package.json'), 'utf8'));
-  expect(scripts['build:package']).toBe('node packages/server/build.mjs');
-  expect(lines).toContain('COPY --from=build /postrider/dist/package /opt/postrider');
-  expect(lines).toContain(
-    'ENV PATH=/opt/postrider/bin:$PATH POSTRIDER_DATA=/data POSTRIDER_HTTP=0.0.0.0:8025',
-  );
-  const bin = join(app, 'node_modules/postrider/bin');
-  const entry = /ENTRYPOINT \["(.+)"\]/.exec(lines.join('\n'))?.[1] ?? '';
-  const { stdout } = await run(entry, ['--version'], {
-    env: { ...environment(), PATH: `${bin}:${process.env.PATH}` },
+describe('the image', () => {
+  it('has two layers of ours, a volume, and a user that is not root', () => {
+    expect(image.layers).toHaveLength(2);
+    expect([image.volumes, image.user]).toEqual([['/data'], 'node']);
   });
-  expect(stdout).toMatch(/^[0-9.]+\n$/);
+
+  it('starts, is healthy, and stops in order', async () => {
+    expect(await healthCheck()).toBe(1);
+    const { port, server, ended } = await startContainer(image.command);
+    expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
+    expect(await healthCheck()).toBe(0);
+    server.kill('SIGTERM');
+    expect(await ended).toBe(0);
+    expect(await healthCheck()).toBe(1);
+  });
+
+  it('takes the mail of the application that compose.yaml puts beside it', async () => {
+    const compose = await readFile(join(PROJECT, 'compose.yaml'), 'utf8');
+    const [, command = '[]'] = /^ {4}command: (\[.+\])$/m.exec(compose) ?? [];
+    const { port } = await startContainer(JSON.parse(command.replaceAll("'", '"')));
+    const script = /^ {6}- \|\n((?: {8}.*\n)+)/m.exec(compose)?.[1] ?? '';
+    const [api, tokenFile] = ['MAIL_API', 'MAIL_TOKEN_FILE'].map(
+      (name) => new RegExp(`^ {6}${name}: (.+)$`, 'm').exec(compose)?.[1] ?? '',
+    );
+    const { stdout } = await run(process.execPath, ['--eval', script], {
+      ...imageUser(),
+      env: {
+        MAIL_API: api?.replace('mail:8025', `127.0.0.1:${port}`),
+        MAIL_TOKEN_FILE: tokenFile?.replace('/mail', join(image.root, 'data')),
+      },
+    });
+    expect(JSON.parse(stdout)).toHaveProperty('MessageID');
+  });
+
+  const inImage = () => ({
+    ...environment(),
+    ...image.environment,
+    PATH: `${image.environment.PATH?.replace(':$PATH', '')}:${dirname(process.execPath)}:${process.env.PATH}`,
+  });
+
+  function healthCheck(): Promise<number> {
+    const [command = '', ...args] = image.healthCheck;
+    return run(command, args, { env: inImage() }).then(
+      () => 0,
+      ({ code }: { code: number }) => code,
+    );
+  }
+
+  /** Ports are of this machine here, so others are taken. */
+  async function startContainer(command: readonly string[]) {
+    const port = await freePort();
+    const [entry = '', ...first] = image.entry;
+    const args = [...first, ...command].map((word) =>
+      word.replace(':8025', `:${port}`).replace(':1025', ':0'),
+    );
+    const server = spawn(entry, args, {
+      ...{ cwd: image.root, stdio: ['ignore', 'pipe', 'pipe'] },
+      ...imageUser(),
+      env: { ...inImage(), POSTRIDER_HTTP: `0.0.0.0:${port}` },
+    });
+    let output = '';
+    for (const stream of [server.stdout, server.stderr])
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+      });
+    const ended = new Promise<number | null>((resolve) => server.once('close', resolve));
+    scope.defer(async () => {
+      server.kill();
+      await ended;
+    });
+    await until('the container is healthy', async () => {
+      if (server.exitCode !== null) throw new Error(output);
+      return (await healthCheck()) === 0;
+    });
+    return { port, server, ended };
+  }
 });
 
 it('brings the client', async () => {
