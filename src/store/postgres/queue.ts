@@ -95,18 +95,18 @@ const LEASE = `leased AS (
       FROM leased l JOIN message m ON m.seq = l.message_seq WHERE l.wait_reason = 'scheduled'
       ORDER BY l.due_at, l.id) g WHERE tx.xid IS NOT NULL),
   ${storingEvents(String(MOST_CALLS))}
-  SELECT l.id, l.queue_id, l.message_seq, l.attempts, l.expires_at, l.kind, l.may_be_duplicate, l.sandbox,
+  SELECT l.id, l.due_at, l.queue_id, l.message_seq, l.attempts, l.expires_at, l.kind, l.may_be_duplicate, l.sandbox,
     l.first_deferred_at, l.last_deferred_event_at, l.wait_reason, l.address, l.last_category, l.last_reply,
     m.id AS message_id, m.lane, m.from_address, m.domain_id, m.created_at, m.size, m.body_offset, m.needs_smtputf8,
     m.eight_bit, m.personal, m.null_sender, n.text AS sender_domain, q.recipient_domain, q.route_key
   FROM leased l JOIN message m ON m.seq = l.message_seq JOIN dest_queue q ON q.id = l.queue_id
     JOIN name n ON n.id = m.domain_id`;
 
-/** $4: queue, $5: limit, $6: octets. Rows behind that many octets are locked for the time of the statement, no more. */
+/** $4: queue, $5: limit, $6: octets, $7: the floor. Rows behind that many octets are locked for the time of the statement, no more. */
 const CLAIM_DUE = `WITH ${TAKE_XID},
   due AS MATERIALIZED (
     SELECT d.id, d.due_at, d.message_seq FROM delivery d
-    WHERE d.state = 0 AND d.queue_id = $4 AND d.due_at <= $2 AND d.expires_at > $2 AND ${LIVING('$1::int8')}
+    WHERE d.state = 0 AND d.queue_id = $4 AND d.due_at >= $7 AND d.due_at <= $2 AND d.expires_at > $2 AND ${LIVING('$1::int8')}
     ORDER BY d.due_at, d.id LIMIT $5 FOR UPDATE OF d SKIP LOCKED),
   picked AS MATERIALIZED (
     SELECT id FROM (
@@ -115,6 +115,12 @@ const CLAIM_DUE = `WITH ${TAKE_XID},
     WHERE bytes <= $6 OR place = 1),
   ${LEASE} ORDER BY l.due_at, l.id`;
 
+/** What falls due earlier than what was claimed, because it was released or accepted by another node, is within this. */
+const FLOOR_MS = 2_000;
+/** Then the claims of a queue begin at its first row again. */
+const FLOOR_FOR_MS = 10_000;
+const EARLIEST = Number.MIN_SAFE_INTEGER;
+
 /** $4: limit. */
 const CLAIM_EXPIRED = `WITH ${TAKE_XID},
   picked AS MATERIALIZED (
@@ -122,10 +128,23 @@ const CLAIM_EXPIRED = `WITH ${TAKE_XID},
     ORDER BY d.expires_at, d.id LIMIT $4 FOR UPDATE OF d SKIP LOCKED),
   ${LEASE} ORDER BY l.expires_at, l.id`;
 
-/** Leases the earliest due rows of one queue; at least one row of any size, then up to `maxBytes` of content. */
+/**
+ * Leases the earliest due rows of one queue; at least one row of any size, then up to `maxBytes` of content. While some
+ * snapshot is open (a copy by pg_dump), what was claimed since stays in the index, and every claim would step over all of
+ * it: after a full one, the next begins a little before the last row of that one.
+ */
 export const claimDue = write('claimDue', { lane: 'claim', whole: true }, async (session, params) => {
   const { epoch, now, eventId, queueId, limit, maxBytes } = params;
-  const rows = await session.db.all<ClaimRow>(CLAIM_DUE, epoch, now, eventId, queueId, limit, maxBytes);
+  const { claimFloors } = session;
+  const claim = (floor: number) =>
+    session.db.all<ClaimRow>(CLAIM_DUE, epoch, now, eventId, queueId, limit, maxBytes, floor);
+  const known = claimFloors.get(queueId);
+  const floor = known !== undefined && now - known.since <= FLOOR_FOR_MS ? known : undefined;
+  let rows = await claim(floor?.dueAt ?? EARLIEST);
+  if (rows.length === 0 && floor !== undefined) rows = await claim(EARLIEST);
+  const last = rows.at(-1);
+  if (last === undefined || rows.length < limit) claimFloors.delete(queueId);
+  else claimFloors.set(queueId, { dueAt: last.due_at - FLOOR_MS, since: floor?.since ?? now });
   return claimed(session, rows, params);
 });
 
@@ -159,6 +178,7 @@ export const hurry = write('hurry', { lane: 'settle', whole: true }, ({ db }, { 
 
 interface ClaimRow {
   id: number;
+  due_at: number;
   queue_id: number;
   message_seq: number;
   attempts: number;

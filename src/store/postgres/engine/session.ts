@@ -32,6 +32,8 @@ export interface Shared {
   /** Ids of destination queues in the order given, in the same way. */
   queueIds(given: readonly QueueKey[]): Promise<number[]>;
   horizon: Horizon;
+  /** By queue, the due time at which its next claim begins, and since when claims begin later; see `claimDue`. */
+  claimFloors: Map<number, { dueAt: number; since: number }>;
 }
 
 export interface Session extends Shared {
@@ -122,6 +124,7 @@ export function createShared(connections: Connections): Shared {
       return given.map((key) => numberOf(queues.get(keyOf(key))));
     },
     horizon: createHorizon(quickly),
+    claimFloors: new BoundedMap(MAX_CACHED),
   };
 }
 
