@@ -21,25 +21,29 @@ import { charge } from './quota.ts';
 type Accepted = ParamsOf<'commitAccepted'>;
 
 /** Commits one operation. The engine commits those that arrive together by `commitTogether` where they are plain. */
-export const commitAccepted = write('commitAccepted', { lane: 'commit' }, async (session, params) => {
-  if (isPlain(params)) return only(await commitTogether(session, [params]));
-  const earlier = await resultOf(session, params);
-  if (earlier !== null) return earlier;
-  const exceeded = params.quotas === undefined ? null : await charge(session, params.quotas);
-  if (exceeded !== null) throw new NothingStored(exceeded);
-  if (params.tells !== undefined && !(await tellNotice(session, params.tells))) {
-    throw new NothingStored({ kind: 'told' });
-  }
-  const result = only(await commitTogether(session, [params]));
-  if (result.kind !== 'committed') throw new NothingStored(result);
-  await noteFacts(session, factsOf(params, result));
-  for (const { releases, createdAt, id } of params.messages) {
-    if (releases === undefined) continue;
-    const sql = 'UPDATE capture SET released_at = $1, released_as = $2 WHERE id = $3';
-    await session.db.run(sql, createdAt, id, releases);
-  }
-  return result;
-});
+export const commitAccepted = write(
+  'commitAccepted',
+  { lane: 'commit', repeatable: true },
+  async (session, params) => {
+    if (isPlain(params)) return only(await commitTogether(session, [params]));
+    const earlier = await resultOf(session, params);
+    if (earlier !== null) return earlier;
+    const exceeded = params.quotas === undefined ? null : await charge(session, params.quotas);
+    if (exceeded !== null) throw new NothingStored(exceeded);
+    if (params.tells !== undefined && !(await tellNotice(session, params.tells))) {
+      throw new NothingStored({ kind: 'told' });
+    }
+    const result = only(await commitTogether(session, [params]));
+    if (result.kind !== 'committed') throw new NothingStored(result);
+    await noteFacts(session, factsOf(params, result));
+    for (const { releases, createdAt, id } of params.messages) {
+      if (releases === undefined) continue;
+      const sql = 'UPDATE capture SET released_at = $1, released_as = $2 WHERE id = $3';
+      await session.db.run(sql, createdAt, id, releases);
+    }
+    return result;
+  },
+);
 
 /** Whether an operation needs nothing but the one statement. */
 export function isPlain({ messages, quotas, tells }: Accepted): boolean {

@@ -153,7 +153,7 @@ const APPEND_NEW = `WITH ${TAKE_XID},
 /** Appends facts from outside the queue: opens, clicks, complaints, changes of a domain. */
 export const appendEvents = write(
   'appendEvents',
-  { lane: 'settle', whole: true },
+  { lane: 'settle', whole: true, repeatable: true },
   async ({ db, nameIds }, params) => {
     const domains = await nameIds(params.events.map(({ domain }) => domain));
     await db.run(

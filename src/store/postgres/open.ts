@@ -7,9 +7,11 @@ import type { Clock } from '../../lib/clock.ts';
 import { createSystemRandom, type Random } from '../../lib/random.ts';
 import { createCaptureTeller } from '../shared/capture-teller.ts';
 import { createGroupCommit } from '../shared/group-commit.ts';
+import { StoreRefused } from '../shared/refusal.ts';
 import { type Store, StoreUnavailable } from '../store.ts';
 import type { SuppressionChange } from '../topics/suppressions.ts';
 import { commitAccepted, commitGroups, commitTogether, isPlain } from './acceptance.ts';
+import { checkClock } from './engine/checks.ts';
 import { createConnections, openLink } from './engine/connections.ts';
 import { createStatements } from './engine/db.ts';
 import { unavailableReason } from './engine/errors.ts';
@@ -64,9 +66,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   async function prepareDatabase(): Promise<void> {
     try {
       const link = await openLink(url, statements, 'cold');
-      await migrate(link, readMigrations(), clock).finally(() => link.end());
+      try {
+        await checkClock(link.db, clock);
+        await migrate(link, readMigrations(), clock);
+      } finally {
+        await link.end();
+      }
     } catch (error) {
-      const reason = unavailableReason(error);
+      const reason = error instanceof StoreRefused ? null : unavailableReason(error);
       throw reason === null ? error : new StoreUnavailable(reason, { cause: error });
     }
   }
@@ -110,11 +117,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     operation: Write<Name>,
     params: ParamsOf<Name>,
   ): Promise<ResultOf<Name>> {
-    const { lane = 'cold', serial, whole, unsynced } = operation.options;
+    const { lane = 'cold', ...how } = operation.options;
     const idempotency = keyOf(operation.operation, params);
-    return asked(() =>
-      transact({ lane, serial, whole, unsynced, idempotency }, (session) => operation(session, params)),
-    );
+    return asked(() => transact({ ...how, lane, idempotency }, (session) => operation(session, params)));
   }
 
   function read<Name extends OperationName>(
@@ -141,7 +146,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   let turn = 0;
 
   async function commitGroup(group: readonly Accepted[]): Promise<Answer<ResultOf<'commitAccepted'>>[]> {
-    const how = { lane: 'commit', whole: true } as const;
+    const how = { lane: 'commit', whole: true, repeatable: true } as const;
     return apart(group, (some) => transact(how, (session) => commitTogether(session, some)));
   }
 
@@ -155,7 +160,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
   /** Outcomes that arrive together are recorded together; those that need more than the one statement follow. */
   const settles = gathered<'settle'>(async (batch) => {
-    const how = { lane: 'settle', whole: true } as const;
+    const how = { lane: 'settle', whole: true, repeatable: true } as const;
     const first = await apart(batch, (some) => transact(how, (session) => settleTogether(session, some)));
     return Promise.all(first.map((answer, i) => settleRest(batch[i] ?? unreachable(), answer)));
   });
@@ -168,7 +173,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     const rest = params.settlements.filter((_, i) => first.value[i] === null);
     if (rest.length === 0) return { kind: 'value', value: first.value.map(() => 'settled') };
     try {
-      const how = { lane: settle.options.lane ?? 'cold' };
+      const how = { lane: 'settle', repeatable: true } as const;
       const others = await transact(how, (session) => settle(session, { ...params, settlements: rest }));
       const left = [...others];
       return { kind: 'value', value: first.value.map((one) => one ?? left.shift() ?? 'fenced') };

@@ -19,11 +19,15 @@ import { applySignal, forgetEvidence } from './suppressions.ts';
 const DELIVERED = stateCode.of('delivered');
 
 /** Records outcomes one by one. */
-export const settle = write('settle', { lane: 'settle' }, async (session, { settlements, now }) => {
-  const answers: ('settled' | 'fenced')[] = [];
-  for (const settlement of settlements) answers.push(await settleOne(session, settlement, now));
-  return answers;
-});
+export const settle = write(
+  'settle',
+  { lane: 'settle', repeatable: true },
+  async (session, { settlements, now }) => {
+    const answers: ('settled' | 'fenced')[] = [];
+    for (const settlement of settlements) answers.push(await settleOne(session, settlement, now));
+    return answers;
+  },
+);
 
 /** Whether an outcome needs nothing but the one statement, as far as it is known before it. */
 function isPlain(outcome: Settlement): boolean {

@@ -67,7 +67,7 @@ async function startCluster(programs: string): Promise<{ url: string; stop(): Pr
     unix_socket_directories: folder,
     max_connections: '200',
     shared_buffers: '64MB',
-    log_min_messages: 'fatal',
+    log_min_messages: 'panic',
     autovacuum_naptime: '1s',
   };
   const server = spawn(

@@ -6,7 +6,7 @@
 import pg, { type Client } from 'pg';
 import { checkServer } from './checks.ts';
 import { type Db, dbOver, type Statements } from './db.ts';
-import { isConnectionLost } from './errors.ts';
+import { isConnectionLost, NotConnected } from './errors.ts';
 import { types } from './types.ts';
 
 /**
@@ -126,7 +126,9 @@ export function createLane(open: () => Promise<Link>, size: number) {
     else lent += 1;
     const link = free.pop();
     if (link !== undefined && !link.isBroken()) return link;
-    return open();
+    return open().catch((error: unknown) => {
+      throw new NotConnected(error);
+    });
   }
 
   /** The place of a link goes to whoever waits longest. */

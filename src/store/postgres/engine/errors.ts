@@ -3,6 +3,7 @@
  * disk full), a conflict between transactions after which the same one is run again, or a bug. Codes: appendix A of its
  * manual.
  */
+import { StoreRefused } from '../../shared/refusal.ts';
 import { StoreUnavailable } from '../../store.ts';
 
 /** Classes of codes, and single codes, after which the same call may succeed later. */
@@ -33,20 +34,26 @@ export function codeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }
 
-/** Whether the transaction had no effect and may be run again at once. */
-export function isConflict(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === SERIALIZATION_FAILURE || code === DEADLOCK;
+/** No connection could be made, so nothing was sent. */
+export class NotConnected extends Error {
+  constructor(cause: unknown) {
+    super('No connection to the database', { cause });
+  }
 }
 
-/** A row with this key exists. */
-export function isDuplicate(error: unknown): boolean {
-  return codeOf(error) === UNIQUE_VIOLATION;
+/**
+ * Whether the transaction had no effect and may be run again at once. A row that is there although it was looked for was
+ * stored by another transaction meanwhile: this one will find it.
+ */
+export function isConflict(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === SERIALIZATION_FAILURE || code === DEADLOCK || code === UNIQUE_VIOLATION;
 }
 
 /** Why the engine cannot work now, as a text, or null if the error has another meaning. */
 export function unavailableReason(error: unknown): string | null {
-  if (error instanceof StoreUnavailable) return error.message;
+  if (error instanceof StoreUnavailable || error instanceof StoreRefused) return error.message;
+  if (error instanceof NotConnected) return unavailableReason(error.cause);
   if (!(error instanceof Error)) return null;
   const code = codeOf(error);
   if (code !== null) {
@@ -62,8 +69,9 @@ export function unavailableReason(error: unknown): string | null {
     : null;
 }
 
-/** Whether the connection is of no more use. */
+/** Whether the connection is of no more use, and an answer may have been lost with it. */
 export function isConnectionLost(error: unknown): boolean {
+  if (error instanceof NotConnected) return false;
   const code = codeOf(error);
   if (code === null) return unavailableReason(error) !== null;
   return SOCKET.test(code) || code.startsWith('08') || /^57P0[1-4]$/.test(code);

@@ -25,6 +25,8 @@ export interface WriteOptions {
   whole?: true;
   /** A power failure may undo it. */
   unsynced?: true;
+  /** What it writes has ids of its own: where the answer is lost, it is asked again. */
+  repeatable?: true;
 }
 
 export interface ReadOptions {

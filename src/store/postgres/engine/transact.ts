@@ -1,25 +1,30 @@
 /**
  * Runs a piece of work as one transaction, with its idempotency key if it has one, and again where another transaction
- * was in its way. Returns the result with its session, which knows what is to be told after the commit; throws KeyTaken,
- * or what the work or the server threw, and then nothing was stored.
+ * was in its way, or where its answer was lost with the connection and it can be repeated: four of five such transactions
+ * have happened. Returns the result with its session, which knows what is to be told after the commit; throws KeyTaken,
+ * or what the work or the server threw. Then nothing was stored, unless the connection was lost.
  */
 import { type Clock, sleep } from '../../../lib/clock.ts';
 import { jitter, type Random } from '../../../lib/random.ts';
 import type { IdempotencyEntry } from '../../topics/acceptance.ts';
 import type { Connections, Lane, Link } from './connections.ts';
-import { isConflict } from './errors.ts';
+import { isConflict, isConnectionLost, unavailableReason } from './errors.ts';
 import { NothingStored, runKeyed } from './keyed.ts';
 import { createSession, type Session, type Shared } from './session.ts';
 
 const TRIES = 4;
 const WAIT_MS = 20;
+/** As long as a client would wait for one answer. */
+const REPEAT_MS = 8_000;
+const RECONNECT_MS = 100;
 
 export interface How {
   lane: Lane;
-  /** See `WriteOptions`, as the next two. */
+  /** See `WriteOptions`, as the next three. */
   serial?: string | undefined;
   whole?: true | undefined;
   unsynced?: true | undefined;
+  repeatable?: true | undefined;
   idempotency?: IdempotencyEntry | undefined;
 }
 
@@ -72,12 +77,24 @@ export function createTransactions(deps: {
 
   return {
     async run(how, work) {
-      for (let tries = 1; ; tries += 1) {
+      const since = clock.monotonicMs();
+      let conflicts = 0;
+      let isLost = false;
+      for (;;) {
         try {
           return await connections.use(how.lane, (link) => once(link, how, work));
         } catch (error) {
-          if (!isConflict(error) || tries === TRIES) throw error;
-          await sleep(clock, jitter(random, WAIT_MS * tries, 0.5));
+          if (isConflict(error)) {
+            conflicts += 1;
+            if (conflicts === TRIES) throw error;
+            await sleep(clock, jitter(random, WAIT_MS * conflicts, 0.5));
+            continue;
+          }
+          isLost ||= how.repeatable === true && isConnectionLost(error);
+          // While the answer is missing, that there is no connection now does not answer either.
+          if (!isLost || unavailableReason(error) === null || clock.monotonicMs() - since > REPEAT_MS)
+            throw error;
+          await sleep(clock, jitter(random, RECONNECT_MS, 0.5));
         }
       }
     },

@@ -1,0 +1,63 @@
+/** What is asked of a server before anything is written to it. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../lib/clock.ts';
+import { openPostgresStore } from '../open.ts';
+import { describePostgres, type TestDatabase, testDatabase } from '../test-support.ts';
+import { checkClock, type ServerSettings, wrongWith } from './checks.ts';
+
+const GOOD: ServerSettings = {
+  ...{ version: 150_018, shown: '15.18', fsync: 'on', pages: 'on', synced: 'on', standbys: '' },
+  ...{ encoding: 'UTF8', recovering: false, icu: true },
+};
+
+describe('a server of PostgreSQL', () => {
+  it('is taken as it is installed, and with a standby that is waited for', () => {
+    expect(wrongWith(GOOD)).toBeNull();
+    expect(wrongWith({ ...GOOD, standbys: '*', synced: 'remote_apply' })).toBeNull();
+    expect(wrongWith({ ...GOOD, synced: 'local' })).toBeNull();
+  });
+
+  it('is refused, with what to do, where it is old, reads only, or may lose what it has answered', () => {
+    const sentence = (more: Partial<ServerSettings>) => wrongWith({ ...GOOD, ...more });
+    expect(sentence({ version: 140_010, shown: '14.10' })).toContain('14.10; postrider needs 15 or newer');
+    expect(sentence({ recovering: true })).toContain('address of the primary');
+    expect(sentence({ encoding: 'SQL_ASCII' })).toContain("ENCODING 'UTF8'");
+    expect(sentence({ icu: false })).toContain('ICU');
+    for (const more of [
+      { fsync: 'off' },
+      { pages: 'off' },
+      { synced: 'off' },
+      { synced: 'local', standbys: '*' },
+    ]) {
+      expect(sentence(more), JSON.stringify(more)).toContain('may lose accepted mail');
+    }
+  });
+});
+
+describePostgres('the server of the tests', () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await testDatabase();
+  });
+  afterAll(() => database.close());
+
+  it('is refused where its clock is another, by more than a minute', async () => {
+    const wrongBy = (ms: number) => ({ ...systemClock, now: () => Date.now() + ms });
+    await database.use((db) => checkClock(db, wrongBy(50_000)));
+    for (const ms of [90_000, -90_000]) {
+      const opening = openPostgresStore({ url: database.url, clock: wrongBy(ms) });
+      await expect(opening).rejects.toMatchObject({
+        reason: 'unfit',
+        message: expect.stringMatching(/differ by (90|89) seconds/),
+      });
+    }
+  });
+
+  it('is not reached under a wrong name, and that is said', async () => {
+    const opening = openPostgresStore({
+      url: database.url.replace('_store?', '_nowhere?'),
+      clock: systemClock,
+    });
+    await expect(opening).rejects.toThrow('does not exist');
+  });
+});

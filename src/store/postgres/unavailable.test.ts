@@ -1,0 +1,89 @@
+/**
+ * What becomes of operations when the connection goes, before and after the server has done what it was asked; and while
+ * the server is away.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { systemClock } from '../../lib/clock.ts';
+import {
+  claim,
+  commitOne,
+  committed,
+  delivered,
+  event,
+  idempotency,
+  kindsOf,
+  message,
+  only,
+  recipient,
+} from '../conformance/fixtures.ts';
+import { type Store, StoreUnavailable } from '../store.ts';
+import { openPostgresStore } from './open.ts';
+import { proxyTo, type TestProxy } from './test-proxy.ts';
+import { describePostgres, type TestDatabase, testDatabase } from './test-support.ts';
+
+describePostgres('a connection that goes', () => {
+  let database: TestDatabase;
+  let proxy: TestProxy;
+  let store: Store;
+  beforeAll(async () => {
+    database = await testDatabase();
+    proxy = await proxyTo(database.url);
+  });
+  beforeEach(async () => {
+    await database.empty();
+    store = await openPostgresStore({ url: proxy.url, clock: systemClock });
+    // Every lane has its connection, and every statement is prepared on it.
+    const { id } = await commitOne(store, { recipients: [recipient({ state: 'sending' })] });
+    await commitOne(store);
+    await store.settle({ now: 1, settlements: [delivered(id)] });
+    await database.link.exec('DELETE FROM event; DELETE FROM delivery; DELETE FROM message');
+  });
+  afterEach(() => store.close());
+  afterAll(async () => {
+    await proxy.close();
+    await database.close();
+  });
+
+  const sending = () => message({ recipients: [recipient({ state: 'sending' })] });
+
+  for (const what of ['question', 'answer'] as const) {
+    it(`accepts a message once where the ${what} is lost, under its key`, async () => {
+      const given = { messages: [sending()], epoch: 1, idempotency: idempotency() };
+      proxy.loseNext(only(given.messages).lists.from.address, what);
+      const cuts = proxy.cuts();
+      const first = committed(await store.commitAccepted(given));
+      expect(proxy.cuts()).toBe(cuts + 1);
+      expect(await kindsOf(store)).toEqual(['accepted']);
+      expect(only(first).deliveries).toHaveLength(1);
+      expect(await store.readContent({ messageSeq: only(first).seq })).not.toBeNull();
+    });
+
+    it(`settles an outcome once where the ${what} is lost`, async () => {
+      const { id } = await commitOne(store, sending());
+      proxy.loseNext('250 2.0.0 Ok', what);
+      expect(await store.settle({ now: 2, settlements: [delivered(id)] })).toEqual(['settled']);
+      expect(await kindsOf(store)).toEqual(['accepted', 'delivered']);
+    });
+
+    it(`appends an event once where the ${what} is lost`, async () => {
+      const { id } = await commitOne(store);
+      const given = { ...event('opened'), domain: 'example.com', deliveryId: id };
+      proxy.loseNext('event', what);
+      await store.appendEvents({ events: [given] });
+      expect(await kindsOf(store)).toEqual(['accepted', 'opened']);
+    });
+  }
+
+  it('says that it cannot work while the server is away, and goes on by itself', async () => {
+    const { queueId } = await commitOne(store);
+    proxy.shut();
+    // The second one comes when every connection knows that it is over.
+    for (const _ of [1, 2]) await expect(claim(store, queueId)).rejects.toThrow(StoreUnavailable);
+    const params = { messages: [message()], epoch: 1, idempotency: null };
+    await expect(store.commitAccepted(params)).rejects.toThrow(StoreUnavailable);
+    expect(store.writable()).toMatchObject({ ok: false, reason: expect.stringContaining('database') });
+    proxy.open();
+    await expect.poll(() => store.writable(), { timeout: 20_000 }).toEqual({ ok: true });
+    expect(await claim(store, queueId)).toHaveLength(1);
+  });
+});
