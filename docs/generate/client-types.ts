@@ -19,6 +19,7 @@ const OPERATIONS: ReadonlySet<string> = new Set([
   ...['listSuppressions', 'addSuppressions', 'getSuppression', 'deleteSuppression'],
   ...['listCaptures', 'getCapture', 'deleteCaptures', 'waitForCapture', 'streamCaptures', 'listInboxes'],
   ...['releaseCapture', 'listSandboxRules', 'createSandboxRule', 'deleteSandboxRules'],
+  ...['listTemplates', 'createTemplate', 'getTemplate', 'updateTemplate', 'renderTemplate', 'renderTexts'],
   ...['getSession', 'listSessions', 'makeTotpSecret', 'switchOnTotp', 'switchOffTotp'],
   ...['getAttention', 'getQueue', 'getSite', 'tryPath', 'listHolds', 'holdQueue', 'releaseQueue'],
   ...['listCauses', 'resendCause', 'deleteOverride', 'getConfig', 'listTokens'],

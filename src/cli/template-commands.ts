@@ -54,7 +54,8 @@ export const templateCommands: CommandGroup = (program, context) => {
     template
       .command('update <id>')
       .description('create a new version that has only the given parts; older versions stay')
-      .option('--name <name>', 'a new name'),
+      .option('--name <name>', 'a new name; without a text no version is made')
+      .option('--if-version <version>', 'only if this version is still the newest'),
   )
     .addHelpText(
       'after',
@@ -62,11 +63,12 @@ export const templateCommands: CommandGroup = (program, context) => {
         "echo 'Hi {{name}}' | postrider template update 019ab0c1-7d3e-7000-8000-000000000000 --subject Hi --text -",
       ),
     )
-    .action(async (id: string, options: TextOptions & { name?: string }) => {
+    .action(async (id: string, options: TextOptions & { name?: string; ifVersion?: string }) => {
       const ctx = context();
-      const texts = await textsOf(options);
+      const texts = await textsOf(options, options.name !== undefined);
+      const Version = options.ifVersion === undefined ? undefined : wholeNumber(options.ifVersion);
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('PUT', path(id), { Name: options.name, ...texts });
+        const { body } = await api.call('PUT', path(id), { Name: options.name, ...texts, Version });
         ctx.print(body, `Version ${(body as TemplateDetail).Version}.`);
       }, EXISTING);
     });
@@ -161,13 +163,13 @@ function withTexts(command: Command): Command {
     .option('--text <file>', 'plain text; - reads standard input');
 }
 
-async function textsOf(options: TextOptions): Promise<object> {
+async function textsOf(options: TextOptions, mayBeNone = false): Promise<object> {
   if (options.html === '-' && options.text === '-') {
     throw new UsageError('standard input can be read once: --html - or --text -, not both');
   }
   const html = await readText(options.html);
   const text = await readText(options.text);
-  if (options.subject === undefined && html === undefined && text === undefined) {
+  if (!mayBeNone && (options.subject ?? html ?? text) === undefined) {
     throw new UsageError('give a text: --subject TEXT, --html FILE or --text FILE');
   }
   return {

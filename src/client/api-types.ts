@@ -311,6 +311,14 @@ export type CreateSmtpCredentialRequest = {
   Notices?: boolean;
 };
 
+export type CreateTemplateRequest = {
+  Name: string;
+  Domain?: string;
+  Subject?: string;
+  HTMLContent?: string;
+  PlainContent?: string;
+};
+
 export type CreateTokenRequest = {
   Name: string;
   Domains?: readonly string[];
@@ -1137,6 +1145,20 @@ export type Released = {
   MessageID: string;
 };
 
+export type RenderTemplateRequest = {
+  Variables?: Readonly<Record<string, unknown>>;
+  Strict?: boolean;
+  Version?: number;
+};
+
+export type RenderTextsRequest = {
+  Subject?: string;
+  HTMLContent?: string;
+  PlainContent?: string;
+  Variables?: Readonly<Record<string, unknown>>;
+  Strict?: boolean;
+};
+
 export type ReplayAnswer = {
   /** Calls that are made again */
   Queued: number;
@@ -1463,6 +1485,66 @@ export type SwitchOnTotpRequest = {
   Code: string;
 };
 
+export type Template = {
+  TemplateID: string;
+  Domain: string;
+  Name: string;
+  /** The newest; in a template with its texts, the one that is shown */
+  Version: number;
+  CreatedAt: string;
+  UpdatedAt: string;
+  /** null = left to the request */
+  Subject: string | null;
+  HTMLContent: string | null;
+  PlainContent: string | null;
+  /** Names that its tags ask for; inside a section they may be members of its items */
+  Variables: readonly string[];
+  /** Versions that are kept, newest first, at most 100 */
+  Versions: readonly {
+    Version: number;
+    CreatedAt: string;
+  }[];
+};
+
+export type TemplateList = {
+  Items: readonly TemplateSummary[];
+  /** There is a next page */
+  HasMore: boolean;
+  /** `After` of the next page; null on the last one */
+  NextCursor: string | null;
+};
+
+export type TemplateRendering = {
+  /** null = left to the request */
+  Subject: string | null;
+  HTMLContent: string | null;
+  PlainContent: string | null;
+  /** Variables that were asked for without a default and not given */
+  Missing: readonly string[];
+  Version: number;
+};
+
+export type TemplateSummary = {
+  TemplateID: string;
+  Domain: string;
+  Name: string;
+  /** The newest; in a template with its texts, the one that is shown */
+  Version: number;
+  CreatedAt: string;
+  UpdatedAt: string;
+};
+
+export type TextsRendering = {
+  /** null = left to the request */
+  Subject: string | null;
+  HTMLContent: string | null;
+  PlainContent: string | null;
+  /** Variables that were asked for without a default and not given */
+  Missing: readonly string[];
+  /** Names that its tags ask for; inside a section they may be members of its items */
+  Variables: readonly string[];
+};
+
 export type Timeline = {
   Items: readonly TimelineEntry[];
   /** There is a next page */
@@ -1552,6 +1634,15 @@ export type UpdatePersonRequest = {
   Preset?: 'Default' | 'Send' | 'Full';
   /** true: may not sign in, and what the person made ends as with Children=true */
   Disabled?: boolean;
+};
+
+export type UpdateTemplateRequest = {
+  Name?: string;
+  Subject?: string;
+  HTMLContent?: string;
+  PlainContent?: string;
+  /** The newest one that you have seen: where there is a newer one, nothing changes */
+  Version?: number;
 };
 
 export type UpdateWebhookRequest = {
@@ -1867,6 +1958,20 @@ export interface Queries {
     Reason?: 'Bounce' | 'Inactive' | 'SoftBounces' | 'Complaint' | 'Unsubscribe' | 'Manual';
     /** Only of this sender domain, one of the token’s */
     Domain?: string;
+  };
+  listTemplates: {
+    /** Of the template */
+    Name?: string;
+    /** Only of this sender domain, one of the token’s */
+    Domain?: string;
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
+  };
+  getTemplate: {
+    /** The newest where left out */
+    Version?: number;
   };
   listTokens: {
     /** Items of a page */

@@ -114,6 +114,7 @@ export const ERRORS = {
   'template-not-fillable': e(2103, 422, 'The template cannot be filled in with these variables'),
   'template-variable-missing': e(2104, 422, 'A variable that the template needs is missing'),
   'template-limit': e(2105, 409, 'The domain has as many templates as it may have'),
+  'template-changed': e(2106, 409, 'The template was changed in the meantime'),
   'sign-in-failed': e(2201, 401, 'The email address or the password is not right'),
   'session-ended': e(2202, 401, 'The session has ended: sign in again'),
   'session-required': e(2203, 403, 'Only a person who has signed in can do this'),

@@ -399,6 +399,17 @@ async function everyOperation({
         body: { Variables: { name: text(60), more: text(400_000) } },
       }),
     ],
+    renderTexts: [
+      ...templates,
+      {
+        body: {
+          HTMLContent: section,
+          PlainContent: section,
+          Variables: { items: many(90, (i) => ({ name: `n${i}` })) },
+        },
+      },
+      { body: { ...largeTemplate(), Name: undefined, Variables: { name: text(60), more: text(400_000) } } },
+    ],
     deleteTemplate: fresh(async () => (await made('/templates', largeTemplate())).TemplateID),
     listRefusals: list(),
     listTokens: list(),

@@ -30,7 +30,11 @@ import { FIELD_NAMES } from '../../src/listeners/http/send/fields.ts';
 import { DEFAULT_EMAIL_LIMITS } from '../../src/listeners/http/send/limits.ts';
 import { readEmailRequest } from '../../src/listeners/http/send/read-email.ts';
 import { unknownMembers } from '../../src/listeners/http/send/unknown-members.ts';
-import { readRender, readTemplate } from '../../src/listeners/http/templates/template-request.ts';
+import {
+  readRender,
+  readTemplate,
+  renderTexts,
+} from '../../src/listeners/http/templates/template-request.ts';
 import { readExtensionFields } from '../../src/listeners/submission/extension-fields.ts';
 import { aLabels, parseAddress, toALabelDomain } from '../../src/mail/address.ts';
 import { addressProblem } from '../../src/mail/address-text.ts';
@@ -299,6 +303,12 @@ export const READERS: Readonly<Record<string, Reader>> = {
     readTemplate(
       bytes(JSON.stringify({ Name: text, Subject: text, HTMLContent: text, PlainContent: text })),
       { strict: false, isNew: true },
+    ),
+  ),
+  'listeners/http/templates/template-request.ts renderTexts': refusing((text) =>
+    renderTexts(
+      bytes(JSON.stringify({ Subject: text, HTMLContent: text, Variables: { [text]: text } })),
+      false,
     ),
   ),
   'listeners/submission/extension-fields.ts readExtensionFields': refusing((text) =>

@@ -271,6 +271,10 @@ const CASES: Partial<Record<ErrorName, () => Promise<Answer>>> = {
     const TemplateID = (await template({ Name: 'strict', HTMLContent: '{{x}}' })).json.TemplateID;
     return send(email({ HTMLContent: undefined, TemplateID, StrictVariables: true }));
   },
+  'template-changed': async () => {
+    const id = (await template({ Name: 'changed', PlainContent: 'x' })).json.TemplateID;
+    return twice(() => server.call('PUT', `/templates/${id}`, { body: { PlainContent: 'y', Version: 1 } }));
+  },
   'key-not-published': () => server.call('POST', '/domains/example.com/dkim/rotate', { body: {} }),
   'domain-exists': () => server.call('POST', '/domains', { body: { Domain: 'EXAMPLE.com' } }),
   'domain-invalid': () => server.call('POST', '/domains', { body: { Domain: 'no domain' } }),

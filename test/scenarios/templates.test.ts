@@ -80,6 +80,13 @@ describe('the template commands', () => {
     expect(first.stderr).toBe('Missing: token\n');
     const strict = await template('render', id, '--at', '1', '--strict');
     expect([strict.code, strict.stderr]).toEqual([1, expect.stringContaining('token')]);
+    expect((await template('update', id, '--subject', 'x', '--if-version', '1')).stderr).toContain(
+      'Version 1 is not the newest any more',
+    );
+    expect((await template('update', id, '--name', 'hello', '--if-version', '2')).stdout).toBe(
+      'Version 2.\n',
+    );
+    expect((await template('list')).stdout).toMatch(/hello$/m);
     expect((await template('remove', id)).stdout).toBe(`Removed ${id}.\n`);
     expect((await template('show', id)).code).toBe(1);
   });

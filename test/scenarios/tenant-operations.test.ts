@@ -429,6 +429,8 @@ async function everyCase(): Promise<Record<string, Case>> {
     createTemplate: forTheirs({ Name: 'n', ...texts }),
     updateTemplate: id(template, 200, texts),
     renderTemplate: id(template, 200, { Variables: {} }),
+    // Reads nothing that is stored.
+    renderTexts: { by: 'body', body: { Subject: '{{theirs' }, status: 422, code: 2102 },
     createToken: { by: 'body', body: { Name: 'n', Domains: ['theirs.example'] }, ...notOurs },
     rotateToken: id(token, 201, { Overlap: 1 }),
     listSessions: { by: 'session' },

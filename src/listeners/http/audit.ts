@@ -18,7 +18,7 @@ export const NOT_AUDITED: ReadonlySet<string> = new Set([
   ...['retryEmail', 'rescheduleEmail'],
   ...['markCaptures', 'deleteCapture', 'deleteCaptures', 'releaseCapture'],
   ...['createSandboxRule', 'deleteSandboxRule', 'deleteSandboxRules'],
-  ...['renderTemplate', 'testWebhook', 'verifyDomain'],
+  ...['renderTemplate', 'renderTexts', 'testWebhook', 'verifyDomain'],
   ...['signIn', 'signOut', 'endSession', 'makeTotpSecret'],
 ]);
 

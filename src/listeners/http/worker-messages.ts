@@ -56,6 +56,9 @@ export type RenderedTemplate =
   /** The bytes are returned. */
   | { ok: 'needs-version'; version: number; body: Uint8Array };
 
+/** Texts of a body of POST /templates/render, filled in. */
+export type RenderedTexts = { ok: true; filled: FilledTemplate; names: readonly string[] } | Problems;
+
 /** Kind → input and result. */
 export interface Jobs {
   email: { job: EmailJob; result: PreparedEmail };
@@ -63,6 +66,7 @@ export interface Jobs {
   template: { job: { body: Uint8Array; strict: boolean; isNew: boolean }; result: CheckedTemplate };
   names: { job: { texts: TemplateTexts }; result: TemplateNames };
   render: { job: RenderJob; result: RenderedTemplate };
+  'render-texts': { job: { body: Uint8Array; strict: boolean }; result: RenderedTexts };
   captured: { job: { body: Uint8Array; wish: CapturedWish }; result: CapturedAnswer };
 }
 

@@ -21,7 +21,7 @@ import { parseEmailBody, readEmailObject } from './send/read-email.ts';
 import { type FoundTemplate, namedTemplate } from './send/template-fields.ts';
 import type { TemplateForWorker } from './templates/stored-templates.ts';
 import { templateMistake } from './templates/template-problems.ts';
-import { namesIn, readRender, readTemplate, render } from './templates/template-request.ts';
+import { namesIn, readRender, readTemplate, render, renderTexts } from './templates/template-request.ts';
 import type {
   EmailJob,
   JobKind,
@@ -85,6 +85,10 @@ function resultOf(message: WorkerJob, ask: Ask): ResultOf<JobKind> | Promise<Res
     }
     case 'render':
       return orProblems(() => rendered(message.job));
+    case 'render-texts': {
+      const { body, strict } = message.job;
+      return orProblems(() => ({ ok: true, ...renderTexts(body, strict) }));
+    }
     case 'captured':
       return readCaptured(message.job.body, message.job.wish);
   }

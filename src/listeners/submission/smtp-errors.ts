@@ -116,6 +116,7 @@ export const SMTP_ERRORS: { readonly [Name in ErrorName]: readonly [code: number
   'template-not-fillable': CONTENT,
   'template-variable-missing': CONTENT,
   'template-limit': [550, '5.3.0'],
+  'template-changed': [550, '5.3.0'],
   'sign-in-failed': LOGIN,
   'code-required': LOGIN,
   'session-ended': LOGIN,

@@ -61,6 +61,28 @@ export function describeTemplates(suite: Suite): void {
       expect(versions.map(({ version }) => version)).toEqual([4, 3]);
     });
 
+    it('get a new name without a new version', async () => {
+      const { id } = await add({ name: 'old' });
+      const change = { id, name: 'new', texts: null, now: T0 + 5, ...KEEP };
+      const renamed = await suite.store().changeTemplate(change);
+      expect(renamed).toMatchObject({ name: 'new', version: 1, createdAt: T0, updatedAt: T0 + 5 });
+      expect(await suite.store().getTemplate({ id })).toEqual(renamed);
+      expect(await suite.store().listTemplateVersions({ id, limit: 10 })).toHaveLength(1);
+    });
+
+    it('are changed from the version that is named, or not at all', async () => {
+      const { id } = await add({ name: 'one' });
+      const change = { id, texts: { ...TEXTS, text: 'mine' }, now: T0 + 1, ...KEEP };
+      expect(await suite.store().changeTemplate({ ...change, fromVersion: 1 })).toMatchObject({ version: 2 });
+      const late = { ...change, name: 'two', texts: { ...TEXTS, text: 'theirs' }, fromVersion: 1 };
+      expect(await suite.store().changeTemplate(late)).toBe('changed');
+      expect(await suite.store().changeTemplate({ ...late, fromVersion: 3 })).toBe('changed');
+      await suite.reopen();
+      expect(await suite.store().getTemplate({ id })).toMatchObject({ name: 'one', version: 2 });
+      expect(await suite.store().templateVersion({ id, version: 2 })).toMatchObject({ text: 'mine' });
+      expect(await suite.store().templateVersion({ id, version: 3 })).toBeNull();
+    });
+
     it('have a name each within a domain', async () => {
       const { id } = await add({ name: 'same' });
       expect((await add({ name: 'same' })).result).toBe('taken');

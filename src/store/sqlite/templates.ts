@@ -28,9 +28,10 @@ export const addTemplate = write('addTemplate', 'by key', { synced: true }, ({ d
 export const changeTemplate = write('changeTemplate', 'by key', { synced: true }, ({ db }, params) => {
   const row = findRow(db, params);
   if (row === undefined) return null;
+  if (params.fromVersion !== undefined && params.fromVersion !== row.version) return 'changed';
   const name = params.name ?? row.name;
   if (isTaken(db, row.domain, name, row.id)) return 'taken';
-  const version = row.version + 1;
+  const version = params.texts === null ? row.version : row.version + 1;
   db.run(
     'UPDATE template SET name = ?, version = ?, updated_at = ? WHERE seq = ?',
     name,
@@ -38,12 +39,14 @@ export const changeTemplate = write('changeTemplate', 'by key', { synced: true }
     params.now,
     row.seq,
   );
-  addVersion(db, row.seq, version, params.texts, params.now);
-  db.run(
-    'DELETE FROM template_version WHERE template_seq = ? AND version <= ?',
-    row.seq,
-    version - params.keepVersions,
-  );
+  if (params.texts !== null) {
+    addVersion(db, row.seq, version, params.texts, params.now);
+    db.run(
+      'DELETE FROM template_version WHERE template_seq = ? AND version <= ?',
+      row.seq,
+      version - params.keepVersions,
+    );
+  }
   return toHead({ ...row, name, version, updatedAt: params.now });
 });
 

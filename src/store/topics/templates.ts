@@ -18,17 +18,20 @@ export interface TemplateStore {
     idempotency?: IdempotencyEntry;
   }): Promise<'added' | 'taken' | 'full'>;
   /**
-   * Adds a version, and changes the name if given; the newest `keepVersions` stay. null if those domains have none with
-   * this id, `taken` if another template of its domain has the name. Synced.
+   * Adds a version unless `texts` is null, and changes the name if given; the newest `keepVersions` stay. null if those
+   * domains have none with this id, `changed` if its newest version is not `fromVersion`, `taken` if another template of
+   * its domain has the name. Synced.
    */
   changeTemplate(params: {
     id: string;
     domains?: readonly string[];
     name?: string;
-    texts: TemplateTexts;
+    texts: TemplateTexts | null;
+    /** The version that the change was made from; absent = any. */
+    fromVersion?: number;
     keepVersions: number;
     now: number;
-  }): Promise<TemplateHead | 'taken' | null>;
+  }): Promise<TemplateHead | 'changed' | 'taken' | null>;
   /** Removes all versions; false if those domains have none with this id. Synced. */
   removeTemplate(params: { id: string; domains?: readonly string[] }): Promise<boolean>;
   getTemplate(params: { id: string; domains?: readonly string[] }): Promise<TemplateHead | null>;

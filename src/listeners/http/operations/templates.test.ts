@@ -416,6 +416,78 @@ describe('a template that costs much', () => {
   });
 });
 
+describe('a change that names the version it was made from', () => {
+  const put = (id: string, body: object) => world.call('PUT', `/templates/${id}`, { body });
+
+  it('is stored while that is the newest, and refused without any effect afterwards', async () => {
+    const id = await made();
+    expect((await put(id, { ...WELCOME, Subject: 'Mine', Version: 1 })).json()).toMatchObject({ Version: 2 });
+    const late = await put(id, { ...WELCOME, Name: 'Late', Subject: 'Theirs', Version: 1 });
+    expect([late.status, codesOf(late)]).toEqual([409, [2106]]);
+    expect(errors(late)[0]).toMatchObject({ Field: '/Version' });
+    const kept = (await world.call('GET', `/templates/${id}`)).json();
+    expect(kept).toMatchObject({ Version: 2, Subject: 'Mine' });
+    expect(kept.Name).not.toBe('Late');
+    expect((await put(id, { ...WELCOME, Version: 3 })).status).toBe(409);
+    expect((await put(id, { ...WELCOME, Version: 0 })).status).toBe(422);
+    expect((await put(id, { ...WELCOME })).json()).toMatchObject({ Version: 3 });
+  });
+
+  it('is stored once when two people send it at the same time', async () => {
+    const id = await made();
+    const both = ['a', 'b'].map((Subject) => put(id, { ...WELCOME, Subject, Version: 1 }));
+    expect((await Promise.all(both)).map(({ status }) => status).sort()).toEqual([200, 409]);
+  });
+
+  it('makes no version of a name alone', async () => {
+    const id = await made();
+    const renamed = await put(id, { Name: `named ${id}` });
+    expect(renamed.json()).toMatchObject({ Name: `named ${id}`, Version: 1, ...WELCOME });
+    expect((await put(id, { Name: 'x', Subject: '' })).status).toBe(422);
+    expect((await put(id, { Version: 1 })).status).toBe(422);
+  });
+});
+
+describe('texts that are not stored', () => {
+  const renderTexts = (body: object) => world.call('POST', '/templates/render', { body });
+
+  it('are filled in like those of a template', async () => {
+    const reply = await renderTexts({ ...WELCOME, Variables: { name: '<Ann>' } });
+    expect(reply.json()).toEqual({
+      Subject: 'Welcome, <Ann>',
+      HTMLContent: '<p>Hello &lt;Ann&gt;, <a href="https://example.com/c?t=">go</a></p>',
+      PlainContent: 'Hello <Ann>: ',
+      Missing: ['token'],
+      Variables: ['name', 'token'],
+    });
+    const none = { Subject: null, HTMLContent: null, PlainContent: null, Missing: [], Variables: [] };
+    expect((await renderTexts({})).json()).toEqual(none);
+    expect(codesOf(await renderTexts({ ...WELCOME, Strict: true }))).toEqual([2104, 2104]);
+  });
+
+  it('have every mistake named with its place, and those of the variables', async () => {
+    const wrong = await renderTexts({ Subject: 'Hi {{name', HTMLContent: '<p>\n{{#a}}</p>' });
+    expect(errors(wrong)).toMatchObject([
+      { Code: 2102, Field: '/Subject', Line: 1, Column: 4 },
+      { Code: 2102, Field: '/HTMLContent', Line: 2, Column: 1 },
+    ]);
+    expect(codesOf(await renderTexts({ ...WELCOME, Variables: { name: [1] } }))).toEqual([2103]);
+    expect((await renderTexts({ ...WELCOME, Variables: [] })).status).toBe(422);
+  });
+
+  it('are filled in the same way by a worker where they are large or take long', async () => {
+    const l = Array.from({ length: 1_500 }, () => 0);
+    const long = { HTMLContent: '{{#l}}{{v}}{{/l}}', Variables: { l, v: 'a'.repeat(100) } };
+    expect((await renderTexts(long)).json()).toMatchObject({ HTMLContent: 'a'.repeat(150_000) });
+    const HTMLContent = `<p>${'x'.repeat(300_000)}{{name}}</p>`;
+    const large = await renderTexts({ HTMLContent, Variables: { name: 'Ann' } });
+    expect(large.json()).toMatchObject({ Variables: ['name'], Missing: [] });
+    expect(large.json().HTMLContent).toContain('xAnn</p>');
+    const wrong = await renderTexts({ HTMLContent: `${'x'.repeat(200_000)}{{#a}}` });
+    expect(errors(wrong)[0]).toMatchObject({ Code: 2102, Line: 1, Column: 200_001 });
+  });
+});
+
 describe('a body that no operation needs', () => {
   it('is refused before it is read', async () => {
     const reply = await world.call('POST', '/suppressions', {

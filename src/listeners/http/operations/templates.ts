@@ -1,6 +1,6 @@
 /**
- * Templates: texts with variables, stored per sender domain. Every PUT creates a version; older ones can still be read
- * and rendered. A template with a mistake is refused when it is stored, with line and column, so that sending never
+ * Templates: texts with variables, stored per sender domain. Every PUT of texts creates a version; older ones can still be
+ * read and rendered. A PUT that names the version it was made from changes nothing where there is a newer one. A template with a mistake is refused when it is stored, with line and column, so that sending never
  * finds one.
  */
 
@@ -11,6 +11,7 @@ import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
 import type { Caller } from '../../../model/submission.ts';
 import type { TemplateHead, TemplateTexts } from '../../../model/template.ts';
+import type { FilledTemplate } from '../../../pipeline/compose/template/template.ts';
 import { pickDomain } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import { type Answer, nothing, pageOf, time } from '../answer-schemas.ts';
@@ -20,7 +21,14 @@ import { paging } from '../paging.ts';
 import { DOMAIN, integer, text } from '../query.ts';
 import { type ApiRoute, invalidParameter, isoTime, refuse } from '../route.ts';
 import { findTemplate } from '../templates/stored-templates.ts';
-import { CHANGED_TEMPLATE, MAX_VERSION, NEW_TEMPLATE, RENDER } from '../templates/template-request.ts';
+import {
+  CHANGED_TEMPLATE,
+  hasText,
+  MAX_VERSION,
+  NEW_TEMPLATE,
+  RENDER,
+  RENDER_TEXTS,
+} from '../templates/template-request.ts';
 import type { TemplateWork } from '../templates/template-work.ts';
 
 const version = z.int().min(1);
@@ -42,26 +50,29 @@ const textMembers = {
   PlainContent: z.string().nullable(),
 };
 
+const names = z
+  .array(z.string())
+  .describe('Names that its tags ask for; inside a section they may be members of its items');
+
 const templateDetail = z
   .object({
     ...members,
     ...textMembers,
-    Variables: z
-      .array(z.string())
-      .describe('Names that its tags ask for; inside a section they may be members of its items'),
+    Variables: names,
     Versions: z
       .array(z.object({ Version: version, CreatedAt: time }))
       .describe('Versions that are kept, newest first, at most 100'),
   })
   .meta({ id: 'Template' });
 
-const templateRendering = z
-  .object({
-    ...textMembers,
-    Missing: z.array(z.string()).describe('Variables that were asked for without a default and not given'),
-    Version: version,
-  })
-  .meta({ id: 'TemplateRendering' });
+const filledMembers = {
+  ...textMembers,
+  Missing: z.array(z.string()).describe('Variables that were asked for without a default and not given'),
+};
+
+const templateRendering = z.object({ ...filledMembers, Version: version }).meta({ id: 'TemplateRendering' });
+
+const textsRendering = z.object({ ...filledMembers, Variables: names }).meta({ id: 'TextsRendering' });
 
 export type TemplateSummary = Answer<typeof templateSummary>;
 export type TemplateDetail = Answer<typeof templateDetail>;
@@ -166,26 +177,27 @@ export function templateOperations(deps: {
       takesLargeBody: true,
       summary: 'Store a new version of a template',
       description:
-        '`{Name?, Subject?, HTMLContent?, PlainContent?}`: a new version with only these parts; answers the template. The newest 1000 versions are kept and can be read, rendered and sent',
+        '`{Name?, Subject?, HTMLContent?, PlainContent?, Version?}`: a new version with only these parts; answers the template. `Name` alone makes no version. With `Version`, the newest one that you have read, it is refused where somebody stored a newer one since. The newest 1000 versions are kept and can be read, rendered and sent',
       body: {
         schema: CHANGED_TEMPLATE,
-        example: { Subject: 'Welcome back, {{name}}', PlainContent: 'Hello again {{name}}.' },
+        example: { Subject: 'Welcome back, {{name}}', PlainContent: 'Hello again {{name}}.', Version: 1 },
       },
       answer: templateDetail,
-      errors: ['template-exists', 'template-invalid'],
+      errors: ['template-exists', 'template-invalid', 'template-changed'],
       read: (request) => work.read(request, false),
       handle: async ({ caller, params, body }) => {
         const { id, domain } = await own(caller, params.id);
-        const { name, texts } = body.given;
+        const { name, texts, version: fromVersion } = body.given;
         const changed = await store.changeTemplate({
           id,
           domains: [domain],
-          ...withoutUndefined({ name: name?.toWellFormed() }),
-          texts,
+          ...withoutUndefined({ name: name?.toWellFormed(), fromVersion }),
+          texts: hasText(texts) ? texts : null,
           keepVersions: KEPT_VERSIONS,
           now: clock.now(),
         });
         if (changed === 'taken') throw taken(domain, name ?? '');
+        if (changed === 'changed') throw changedSince(fromVersion ?? 0);
         if (changed === null) throw refuse('not-found');
         return detail(caller, changed, changed.version);
       },
@@ -224,13 +236,30 @@ export function templateOperations(deps: {
         const head = await own(caller, params.id);
         const { filled, version } = await work.render(request, head);
         if (filled === null) throw noVersion(head, version, 'Version');
-        return {
-          Subject: filled.subject,
-          HTMLContent: filled.html,
-          PlainContent: filled.text,
-          Missing: filled.missing,
-          Version: version,
-        };
+        return { ...shownFilled(filled), Version: version };
+      },
+    }),
+    operation({
+      id: 'renderTexts',
+      method: 'POST',
+      path: '/templates/render',
+      scope: 'templates:read',
+      limitedTokens: true,
+      takesLargeBody: true,
+      summary: 'Fill texts in that are not stored',
+      description:
+        '`{Subject?, HTMLContent?, PlainContent?, Variables?, Strict?}`: `{Subject, HTMLContent, PlainContent, Missing, Variables}`, nothing is stored or sent. Errors are those of storing these texts and of filling them in',
+      body: {
+        schema: RENDER_TEXTS,
+        example: { Subject: 'Welcome, {{name}}', Variables: { name: 'Ann' } },
+      },
+      answer: textsRendering,
+      errors: ['template-invalid', 'template-not-fillable', 'template-variable-missing'],
+      // Read and filled in at once, by a worker if the texts are large.
+      read: async () => null,
+      handle: async ({ request }) => {
+        const { filled, names: asked } = await work.renderTexts(request);
+        return { ...shownFilled(filled), Variables: asked };
       },
     }),
   ];
@@ -279,10 +308,21 @@ function shown(
   };
 }
 
+function shownFilled({ subject, html, text, missing }: FilledTemplate) {
+  return { Subject: subject, HTMLContent: html, PlainContent: text, Missing: missing };
+}
+
 function taken(domain: string, wanted: string): AppError {
   return new AppError('template-exists', {
     message: `${domain} has a template named "${wanted}" already; PUT to its id makes a new version`,
     field: '/Name',
+  });
+}
+
+function changedSince(version: number): AppError {
+  return new AppError('template-changed', {
+    message: `Version ${version} is not the newest any more: read the template again, and name the newest in Version to replace it`,
+    field: '/Version',
   });
 }
 

@@ -26,21 +26,30 @@ const TEXTS = {
   PlainContent: z.string().optional(),
 };
 export const NEW_TEMPLATE = z.object({ Name: name, Domain: z.string().max(255).optional(), ...TEXTS });
-export const CHANGED_TEMPLATE = z.object({ Name: name.optional(), ...TEXTS });
-export const RENDER = z.object({
+const version = z.number().int().min(1).max(MAX_VERSION).optional();
+export const CHANGED_TEMPLATE = z.object({
+  Name: name.optional(),
+  ...TEXTS,
+  Version: version.describe('The newest one that you have seen: where there is a newer one, nothing changes'),
+});
+const FILL = {
   Variables: z
     .custom<Readonly<Record<string, unknown>>>(isObject, 'must be an object')
     .meta({ type: 'object' })
     .optional(),
-  Version: z.number().int().min(1).max(MAX_VERSION).optional(),
   Strict: z.boolean().optional(),
-});
+};
+export const RENDER = z.object({ ...FILL, Version: version });
+export const RENDER_TEXTS = z.object({ ...TEXTS, ...FILL });
 
 /** The template in a body. */
 export interface GivenTemplate {
   name: string | undefined;
   domain: string | undefined;
+  /** Without any where only the name changes. */
   texts: TemplateTexts;
+  /** The version that a change was made from. */
+  version: number | undefined;
 }
 
 /** A template that is created or changed. Throws AppError with the first mistake of each text. */
@@ -49,38 +58,51 @@ export function readTemplate(
   { strict, isNew }: { strict: boolean; isNew: boolean },
 ): { given: GivenTemplate; names: readonly string[] } {
   const read = isNew
-    ? readJsonBytes(body, NEW_TEMPLATE, { strict })
+    ? { Version: undefined, ...readJsonBytes(body, NEW_TEMPLATE, { strict }) }
     : { Domain: undefined, ...readJsonBytes(body, CHANGED_TEMPLATE, { strict }) };
-  const texts: TemplateTexts = {
-    subject: textOf(read.Subject),
-    html: textOf(read.HTMLContent),
-    text: textOf(read.PlainContent),
-  };
-  if (texts.subject === null && texts.html === null && texts.text === null) {
+  const texts = textsOf(read);
+  const { Name, Subject, HTMLContent, PlainContent } = read;
+  const isRename = !isNew && Name !== undefined && (Subject ?? HTMLContent ?? PlainContent) === undefined;
+  if (!isRename && !hasText(texts)) {
     throw new AppError('invalid-parameter', {
       message: 'A template holds at least one of Subject, HTMLContent and PlainContent',
       field: '/HTMLContent',
     });
   }
-  return { given: { name: read.Name, domain: read.Domain, texts }, names: namesIn(texts) };
+  const given = { name: Name, domain: read.Domain, texts, version: read.Version };
+  return { given, names: namesIn(texts) };
+}
+
+export function hasText({ subject, html, text }: TemplateTexts): boolean {
+  return subject !== null || html !== null || text !== null;
 }
 
 /** The names that the tags of these texts use. Throws AppError template-invalid with the first mistake of each text. */
 export function namesIn(texts: TemplateTexts): readonly string[] {
+  return compileAll(texts).names;
+}
+
+function compileAll(texts: TemplateTexts): CompiledTemplate {
   const problems: Problem[] = [];
-  const names = new Set<string>();
   const nothing: TemplateTexts = { subject: null, html: null, text: null };
-  for (const part of ['subject', 'html', 'text'] as const) {
+  const compiled = (['subject', 'html', 'text'] as const).map((part) => {
     try {
-      for (const each of compileTemplate({ ...nothing, [part]: texts[part] }).names) names.add(each);
+      return compileTemplate({ ...nothing, [part]: texts[part] });
     } catch (error) {
       if (!(error instanceof TemplateError)) throw error;
       problems.push(templateMistake(error));
+      return compileTemplate(nothing);
     }
-  }
+  });
   const [first, ...rest] = problems;
   if (first !== undefined) throw new AppError([first, ...rest]);
-  return [...names];
+  return {
+    subject: compiled[0]?.subject ?? null,
+    html: compiled[1]?.html ?? null,
+    text: compiled[2]?.text ?? null,
+    names: [...new Set(compiled.flatMap(({ names }) => names))],
+    weight: compiled.reduce((sum, { weight }) => sum + weight, 0),
+  };
 }
 
 /** What a body asks to be rendered. */
@@ -88,10 +110,21 @@ export function readRender(body: Uint8Array, strict: boolean): z.output<typeof R
   return readJsonBytes(body, RENDER, { strict, mayBeEmpty: true });
 }
 
+/** The texts of a body, filled in with its variables, and the names that they ask for. Throws AppError. */
+export function renderTexts(
+  body: Uint8Array,
+  strict: boolean,
+  limits?: TemplateLimits,
+): { filled: FilledTemplate; names: readonly string[] } {
+  const read = readJsonBytes(body, RENDER_TEXTS, { strict });
+  const template = compileAll(textsOf(read));
+  return { filled: render(template, read, limits), names: template.names };
+}
+
 /** Renders a template as a body requests. Throws AppError. */
 export function render(
   template: CompiledTemplate,
-  wish: z.output<typeof RENDER>,
+  wish: Pick<z.output<typeof RENDER>, 'Variables' | 'Strict'>,
   limits?: TemplateLimits,
 ): FilledTemplate {
   const filled = fillOrRefuse(template, wish.Variables ?? {}, limits);
@@ -111,6 +144,18 @@ function fillOrRefuse(
     if (error instanceof TemplateError) throw new AppError([fillMistake(error)], { cause: error });
     throw error;
   }
+}
+
+function textsOf(read: {
+  Subject?: string | undefined;
+  HTMLContent?: string | undefined;
+  PlainContent?: string | undefined;
+}): TemplateTexts {
+  return {
+    subject: textOf(read.Subject),
+    html: textOf(read.HTMLContent),
+    text: textOf(read.PlainContent),
+  };
 }
 
 function textOf(text: string | undefined): string | null {

@@ -17,7 +17,14 @@ import type { ApiRequest } from '../route.ts';
 import type { Problems } from '../worker-messages.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 import { isSmall, type StoredTemplates } from './stored-templates.ts';
-import { type GivenTemplate, namesIn, readRender, readTemplate, render } from './template-request.ts';
+import {
+  type GivenTemplate,
+  namesIn,
+  readRender,
+  readTemplate,
+  render,
+  renderTexts,
+} from './template-request.ts';
 
 /** Larger bodies are read in a worker. */
 const SMALL_BODY_BYTES = 32 * 1024;
@@ -32,6 +39,8 @@ export interface TemplateWork {
     request: ApiRequest,
     head: TemplateHead,
   ): Promise<{ filled: FilledTemplate | null; version: number }>;
+  /** Texts that are not stored, filled in, and the names that they use. */
+  renderTexts(request: ApiRequest): Promise<{ filled: FilledTemplate; names: readonly string[] }>;
 }
 
 /** One for the operations of a listener. */
@@ -83,6 +92,20 @@ export function createTemplateWork(deps: {
         if (found.ok !== 'needs-version') return orThrow(found);
         ({ body, version } = found);
       }
+    },
+
+    async renderTexts(request) {
+      requireJson(request.header('content-type'));
+      const { body, caller } = request;
+      const strict = prefersStrict(request.header('prefer'));
+      if (body.length <= SMALL_BODY_BYTES) {
+        try {
+          return renderTexts(body, strict, SMALL_LIMITS);
+        } catch (error) {
+          if (!isTooLarge(error)) throw error;
+        }
+      }
+      return orThrow(await workers.run(lineOf(caller), 'render-texts', { body, strict }));
     },
   };
 }
