@@ -6,10 +6,10 @@ import { addSuppressions, SUPPRESSIONS } from '../../api/suppressions.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field, FormError, SelectField, TextField } from '../../components/field.tsx';
+import { SenderDomain, useFirstDomain } from '../../components/sender-domain.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { addedText } from './added-text.ts';
-import { REASONS } from './reasons.ts';
-import { SenderDomain, useFirstDomain } from './sender-domain.tsx';
+import { REASONS, WHOSE_LIST } from './reasons.ts';
 
 export function AddDialog({ onClose }: { onClose(): void }) {
   const queries = useQueryClient();
@@ -43,7 +43,12 @@ export function AddDialog({ onClose }: { onClose(): void }) {
         {refused === undefined && fieldError(adding.error, '/Domain') === undefined && (
           <FormError error={adding.error} />
         )}
-        <SenderDomain value={domain} onValue={setDomain} error={fieldError(adding.error, '/Domain')} />
+        <SenderDomain
+          value={domain}
+          hint={WHOSE_LIST}
+          onValue={setDomain}
+          error={fieldError(adding.error, '/Domain')}
+        />
         <TextField
           label="Addresses"
           hint="One, or several with blanks or lines between them; at most 1,000."

@@ -22,3 +22,5 @@ export function reasonName(word: string): string {
 export function reasonMeaning(word: string): string {
   return REASONS.find((one) => one.word === word)?.meaning ?? '';
 }
+
+export const WHOSE_LIST = 'Whose mail these addresses do not get. Each domain has a list of its own.';

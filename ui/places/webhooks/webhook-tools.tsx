@@ -4,13 +4,13 @@ import { useNavigate } from '@tanstack/react-router';
 import { EllipsisVertical, Send } from 'lucide-react';
 import { useState } from 'react';
 import type { WebhookDetail } from '../../../src/client/api-types.ts';
-import { changeWebhook, WEBHOOKS } from '../../api/webhooks.ts';
+import { changeWebhook, removeWebhook, WEBHOOKS } from '../../api/webhooks.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { toast, toastError } from '../../components/toasts.tsx';
+import { useRemoval } from '../../components/use-removal.ts';
 import { ReplayDialog } from './replay-dialog.tsx';
 import { RotateDialog } from './rotate-dialog.tsx';
-import { useRemoval } from './use-removal.ts';
 import { WebhookDialog } from './webhook-dialog.tsx';
 
 export function WebhookTools({
@@ -27,7 +27,7 @@ export function WebhookTools({
 }) {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const remove = useRemoval();
+  const remove = useRemoval(WEBHOOKS, 'The webhook is deleted', removeWebhook);
   const [open, setOpen] = useState<'edit' | 'replay' | 'rotate' | null>(null);
   const close = () => setOpen(null);
   const isDisabled = webhook.Status === 'Disabled';

@@ -13,9 +13,9 @@ import { NotYet, Page } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
 import { Time } from '../../components/time.tsx';
 import { useLive } from '../../components/use-live.ts';
+import { useLeaving } from '../../components/use-removal.ts';
 import { eventsText } from './event-words.ts';
 import { duration, healthOf } from './health.ts';
-import { useLeaving } from './use-removal.ts';
 import { WebhookDialog } from './webhook-dialog.tsx';
 
 const EVERY_MS = 15_000;
@@ -32,7 +32,7 @@ export function WebhooksPlace() {
   const { data, error, again } = useLive([...WEBHOOKS, 'list'], listWebhooks, EVERY_MS);
   const [isMaking, setMaking] = useState(false);
   const [most, setMost] = useState(AT_ONCE);
-  const leaving = useLeaving();
+  const leaving = useLeaving<number>(WEBHOOKS);
   const all = (data ?? []).filter(({ WebhookID }) => !leaving.has(WebhookID));
   const shown = all.slice(0, most);
   const details = useQueries({

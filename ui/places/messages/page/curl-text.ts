@@ -1,5 +1,6 @@
 /** A command that sends the same message again. Pure. */
 import type { MessageWithContents, NamedAddress } from '../../../../src/client/api-types.ts';
+import { curlCommand } from '../../../components/curl.ts';
 
 export function curlText(message: MessageWithContents, origin: string): string {
   const { HTMLContent, PlainContent, Tags, Metadata, Attachments, ReplyTo, Priority, Sandbox } = message;
@@ -23,11 +24,7 @@ export function curlText(message: MessageWithContents, origin: string): string {
   const files = Attachments?.length ?? 0;
   return [
     ...(files === 0 ? [] : [`# Without its ${files === 1 ? 'attachment' : `${files} attachments`}.`]),
-    `curl -sS ${origin}/api/v1/email \\`,
-    '  -H "Authorization: Bearer $TOKEN" \\',
-    "  -H 'Content-Type: application/json' \\",
-    // A quote ends the text of a shell, is given by itself, and the text goes on.
-    `  -d '${JSON.stringify(body).replaceAll("'", `'\\''`)}'`,
+    curlCommand(origin, body),
   ].join('\n');
 }
 

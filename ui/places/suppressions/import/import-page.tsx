@@ -11,7 +11,8 @@ import {
   planImport,
 } from '../../../../src/policy/suppressions/import-file.ts';
 import { Page, Section } from '../../../components/page.tsx';
-import { SenderDomain, useFirstDomain } from '../sender-domain.tsx';
+import { SenderDomain, useFirstDomain } from '../../../components/sender-domain.tsx';
+import { WHOSE_LIST } from '../reasons.ts';
 import { FileChoice } from './file-choice.tsx';
 import { Mapping } from './mapping.tsx';
 import { PlanPreview } from './plan-preview.tsx';
@@ -53,7 +54,7 @@ export function ImportPage() {
               setWishes(NO_WISHES);
             }}
           />
-          <SenderDomain value={domain} onValue={setDomain} />
+          <SenderDomain value={domain} hint={WHOSE_LIST} onValue={setDomain} />
         </div>
       </Section>
       {sheet !== null && plan !== null && (

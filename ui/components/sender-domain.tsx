@@ -1,7 +1,7 @@
-/** Whose list: one of the sender domains that a person may change. */
+/** Whose it is: one of the sender domains that a person may change. */
 import { useQuery } from '@tanstack/react-query';
-import { ME } from '../../api/me.ts';
-import { Field, SelectField } from '../../components/field.tsx';
+import { ME } from '../api/me.ts';
+import { Field, SelectField } from './field.tsx';
 
 /** The only domain of the person who asks, or nothing yet. */
 export function useFirstDomain(): string {
@@ -11,10 +11,12 @@ export function useFirstDomain(): string {
 
 export function SenderDomain({
   value,
+  hint,
   onValue,
   error,
 }: {
   value: string;
+  hint: string;
   onValue(domain: string): void;
   error?: string | undefined;
 }) {
@@ -22,7 +24,7 @@ export function SenderDomain({
   const names = me?.Domains.map(({ Domain }) => Domain) ?? [];
   const said = {
     label: 'Sender domain',
-    hint: 'Whose mail these addresses do not get. Each domain has a list of its own.',
+    hint,
     error,
     required: true,
     value,
