@@ -36,6 +36,13 @@ export interface OverviewSearch {
   range?: '7d' | '30d' | '90d';
 }
 
+export interface TemplateSearch {
+  /** What is shown of a template; left out: its texts. */
+  view?: 'versions';
+  /** Of the versions: the one that is compared with the newest. */
+  version?: number;
+}
+
 export interface AccessSearch {
   /** What is shown; left out: the tokens. */
   tab?: string;
@@ -145,6 +152,21 @@ export function createAppRouter() {
     path: '/webhooks/$id',
     component: lazyRouteComponent(() => import('./places/webhooks/webhook-page.tsx'), 'WebhookPage'),
   });
+  const templates = createRoute({
+    getParentRoute: () => root,
+    path: '/templates',
+    component: lazyRouteComponent(() => import('./places/templates/templates-place.tsx'), 'TemplatesPlace'),
+    validateSearch: wordsOf,
+  });
+  const template = createRoute({
+    getParentRoute: () => root,
+    path: '/templates/$id',
+    component: lazyRouteComponent(() => import('./places/templates/template-page.tsx'), 'TemplatePage'),
+    validateSearch: ({ view, version }: Record<string, unknown>): TemplateSearch => ({
+      ...(view === 'versions' ? { view } : {}),
+      ...(Number.isSafeInteger(version) && Number(version) > 0 ? { version: Number(version) } : {}),
+    }),
+  });
   const access = createRoute({
     getParentRoute: () => root,
     path: '/access',
@@ -156,7 +178,7 @@ export function createAppRouter() {
   const allMail = messages.addChildren([message]);
   const tree = [
     ...[home, inboxes, allMail, overview, queue, site, domains, domain],
-    ...[webhooks, webhook, suppressions, suppressionImport, access, system],
+    ...[webhooks, webhook, suppressions, suppressionImport, templates, template, access, system],
   ];
   return createRouter({
     routeTree: root.addChildren(tree),

@@ -44,8 +44,13 @@ describe.skipIf(!hasBrowser)('every place', () => {
       MessageID: string;
     }[];
     const [mail] = (await demo.call('GET', '/sandbox/messages?Limit=1')).Items as { ID: string }[];
+    const [template] = (await demo.call('GET', '/templates?Name=order-shipped')).Items as {
+      TemplateID: string;
+    }[];
     paths = [
       ...new Set(paths),
+      `/templates/${template?.TemplateID}`,
+      `/templates/${template?.TemplateID}?view=versions`,
       `/messages/${message?.MessageID}`,
       `/inbox/${mail?.ID}`,
       '/queue/closed.example',

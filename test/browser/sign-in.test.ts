@@ -103,6 +103,7 @@ describe.skipIf(!hasBrowser)('signing in', () => {
       'Domains',
       'Webhooks',
       'Suppressions',
+      'Templates',
       'Access',
       'System',
     ]);

@@ -59,7 +59,7 @@ const PRODUCTS = [
   'Notebook, dotted',
 ];
 
-const page = (title: string, body: string) =>
+export const page = (title: string, body: string) =>
   `<!doctype html><html lang="en"><body style="margin:0;background:#f4f5f7;font-family:sans-serif"><div style="max-width:560px;margin:0 auto;padding:28px;background:#fff;color:#222"><h1 style="font-size:22px">${title}</h1>${body}</div></body></html>`;
 
 export function receipt(to: Person, order: number): object {
@@ -115,28 +115,6 @@ export function newsletter(to: Person, issue: number): object {
     Priority: 'bulk',
   };
 }
-
-export const TEMPLATES = [
-  {
-    Domain: 'acme.example',
-    Name: 'password-reset',
-    Subject: 'Reset your password, {{name}}',
-    HTMLContent: page(
-      'A new password',
-      '<p>Hello {{name}},</p><p><a href="{{link}}">Choose a new password</a>. The link works for an hour.</p>',
-    ),
-    PlainContent: 'Hello {{name}},\n\nchoose a new password: {{link}}\n',
-  },
-  {
-    Domain: 'acme.example',
-    Name: 'order-shipped',
-    Subject: 'Order {{order}} is on its way',
-    HTMLContent: page(
-      'On its way',
-      '<p>Order {{order}}:</p><ul>{{#items}}<li>{{count}} × {{name}}</li>{{/items}}</ul>',
-    ),
-  },
-];
 
 /** Captured instead of sent: for the inbox. */
 export const SANDBOX_MAILS = SHOWN_MAILS.map((mail) => ({

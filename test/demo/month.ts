@@ -17,8 +17,8 @@ import {
   newsletter,
   receipt,
   SANDBOX_MAILS,
-  TEMPLATES,
 } from './mails.ts';
+import { ORDER, TEMPLATES } from './templates.ts';
 
 export interface MonthParams {
   clock: JumpingClock;
@@ -62,6 +62,9 @@ export async function playMonth(params: MonthParams): Promise<void> {
     left -= step;
     progress(`${Math.ceil(left / DAY_MS)} days left`);
   }
+  const [shipped] = (await call('GET', '/templates?Name=order-shipped')).Items as { TemplateID: string }[];
+  const { Name: _, Domain: __, ...texts } = ORDER;
+  await call('PUT', `/templates/${shipped?.TemplateID}`, texts);
   for (const mail of SANDBOX_MAILS) await call('POST', '/email', { ...mail, Sandbox: true });
   await sendHours(1, new Date(clock.now()).getUTCHours());
   await quiet();

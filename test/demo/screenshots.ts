@@ -1,6 +1,7 @@
 /**
  * `npm run screenshots`: pictures of every place of the dashboard with the mail of the demonstration, into `docs/screenshots`:
  * on a desktop, and the first places also in the dark and on a phone. To be looked at before they are committed.
+ * `ONLY=…` in the environment takes those whose names it matches.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,6 +9,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { launchChromium } from '../browser/chromium.ts';
 import { startDemo } from './demo.ts';
+import { ORDER_SAMPLE } from './templates.ts';
 
 const [target = join(import.meta.dirname, '..', '..', 'docs', 'screenshots')] = process.argv.slice(2);
 const DESKTOP = { width: 1280, height: 800 };
@@ -36,6 +38,17 @@ try {
     await shot(`${name}-dark`, path, DESKTOP, 'dark');
     await shot(`${name}-phone`, path, PHONE, 'light');
   }
+  const [template] = (await demo.call('GET', '/templates?Name=order-shipped')).Items as {
+    TemplateID: string;
+  }[];
+  await shot('templates', `/templates/${template?.TemplateID}`, DESKTOP, 'light', async (page) => {
+    await page.getByRole('tab', { name: 'Sample data' }).click();
+    const sample = page.getByRole('textbox', { name: 'Sample data' });
+    await sample.click();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText(JSON.stringify(ORDER_SAMPLE, null, 2));
+    await page.getByRole('tab', { name: 'HTML' }).click();
+  });
   await shot('domain', '/domains/club.example', DESKTOP, 'light');
   for (const name of further) await shot(name, `/${name}`, DESKTOP, 'light');
 } finally {
@@ -49,11 +62,18 @@ async function shot(
   path: string,
   viewport: typeof DESKTOP,
   colorScheme: 'light' | 'dark',
+  before?: (page: Page) => Promise<void>,
 ): Promise<void> {
+  const only = process.env.ONLY;
+  if (only !== undefined && !name.match(only)) return;
   const context = await browser.newContext({ viewport, colorScheme });
   const page = await context.newPage();
   await page.goto(demo.server.localUrl + path);
   await settled(page);
+  if (before !== undefined) {
+    await before(page);
+    await settled(page);
+  }
   await page.screenshot({ path: join(target, `${name}.png`) });
   await context.close();
   process.stdout.write(`${name}.png\n`);

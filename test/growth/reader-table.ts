@@ -15,7 +15,7 @@ import { cursor } from '../../src/listeners/http/paging.ts';
 import { address, moment } from '../../src/listeners/http/query.ts';
 import { pathOfAbsoluteForm, plainIp } from '../../src/listeners/http/request-facts.ts';
 import { codesAndLinks } from '../../src/listeners/http/sandbox/captured-mail.ts';
-import { pageOf } from '../../src/listeners/http/sandbox/captured-page.ts';
+import { harmlessHtml, pageOf } from '../../src/listeners/http/sandbox/captured-page.ts';
 import { downloadAs, safeFilename } from '../../src/listeners/http/sandbox/captured-parts.ts';
 import { searchedText } from '../../src/listeners/http/sandbox/captured-text.ts';
 import { findCodes } from '../../src/listeners/http/sandbox/find-codes.ts';
@@ -247,6 +247,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
     findTextLinks(text, ''),
     findTextLinks('', text),
   ],
+  'listeners/http/sandbox/captured-page.ts harmlessHtml': harmlessHtml,
   'listeners/http/sandbox/captured-page.ts pageOf': (text) => [
     pageOf(text, new Map()),
     pageOf(`<a href=${text}`, new Map([[text, text]])),

@@ -4,23 +4,33 @@
  * the server knows its own page.
  */
 
+export interface FieldProblem {
+  Code: number;
+  Message: string;
+  /** JSON pointer. */
+  Field?: string;
+  /** Where in a template, from 1. */
+  Line?: number;
+  Column?: number;
+}
+
 /** An answer that refuses: what the problem body says. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
+  /** Each thing that is wrong. */
+  readonly problems: readonly FieldProblem[];
   /** What is wrong with each field that was named, by its JSON pointer: `/Quota/PerDay`. */
   readonly fields: ReadonlyMap<string, string>;
-  constructor(
-    status: number,
-    code: string,
-    message: string,
-    fields: ReadonlyMap<string, string> = new Map(),
-  ) {
+  constructor(status: number, code: string, message: string, problems: readonly FieldProblem[] = []) {
     super(message);
     this.name = 'ApiError';
     this.status = status;
     this.code = code;
-    this.fields = fields;
+    this.problems = problems;
+    this.fields = new Map(
+      problems.flatMap(({ Field, Message }) => (Field === undefined ? [] : [[Field, Message]])),
+    );
   }
 }
 
@@ -120,7 +130,7 @@ export function mayHelpAgain(error: unknown): boolean {
 async function problemOf(answer: Response): Promise<ApiError> {
   const said = (await answer.json().catch(() => null)) as Partial<Record<string, unknown>> | null;
   // Where fields are wrong, the detail only counts them.
-  const problems = Array.isArray(said?.Errors) ? (said.Errors as { Message?: unknown }[]) : [];
+  const problems = Array.isArray(said?.Errors) ? (said.Errors as FieldProblem[]) : [];
   const told = problems.map(({ Message }) => Message).filter((one) => typeof one === 'string');
   const message = [told.join('. ') || undefined, said?.detail, said?.Message, said?.title].find(
     (one) => typeof one === 'string',
@@ -129,11 +139,6 @@ async function problemOf(answer: Response): Promise<ApiError> {
     answer.status,
     String(said?.type ?? ''),
     (message as string | undefined) ?? answer.statusText,
-    fieldsOf(said?.Errors),
+    problems,
   );
-}
-
-function fieldsOf(errors: unknown): ReadonlyMap<string, string> {
-  const list = Array.isArray(errors) ? (errors as { Field?: string; Message: string }[]) : [];
-  return new Map(list.flatMap(({ Field, Message }) => (Field === undefined ? [] : [[Field, Message]])));
 }

@@ -9,6 +9,8 @@ export type Filters = Query;
 
 const part = encodeURIComponent;
 const PAGE = 100;
+const FIND_TRIES = 20;
+const FIND_EVERY_MS = 250;
 /** Inboxes that the side shows at the most. */
 const MAX_INBOX_PAGES = 5;
 
@@ -32,6 +34,18 @@ export function captureSource(filters: Filters): LiveSource<CaptureSummary> {
 }
 
 export const captureId = ({ ID }: CaptureSummary): string => ID;
+
+/** The captured copy of a message that was just accepted; null where none came in some seconds. */
+export async function findCapture(messageId: string, to: string): Promise<string | null> {
+  for (let tries = 0; tries < FIND_TRIES; tries += 1) {
+    if (tries > 0) await new Promise((resolve) => setTimeout(resolve, FIND_EVERY_MS));
+    const query = { To: to, Limit: 20 };
+    const { Items } = await call<CaptureList>('GET', '/sandbox/messages', { query });
+    const found = Items.find(({ MessageID }) => MessageID === messageId);
+    if (found !== undefined) return found.ID;
+  }
+  return null;
+}
 
 /** By name; the first 500. */
 export function listInboxes(signal?: AbortSignal): Promise<readonly Inbox[]> {

@@ -1,6 +1,8 @@
 /** Accepted mail as the messages ask for it: one function an operation. */
 import type {
   CancelAnswer,
+  Email,
+  EmailAnswer,
   MessageList,
   MessageSummary,
   MessageWithContents,
@@ -59,6 +61,10 @@ export function followMessage(id: string, onNews: () => void): () => void {
     { MessageID: id },
     { onOpen: onNews, onData: onNews, onLost: () => {} },
   );
+}
+
+export function sendEmail(email: Email): Promise<EmailAnswer> {
+  return call('POST', '/email', { body: email });
 }
 
 export function cancelMessage(id: string): Promise<CancelAnswer> {

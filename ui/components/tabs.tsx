@@ -38,7 +38,7 @@ export function Tabs({
             value={tab.value}
             className="-mb-px min-h-9 shrink-0 border-transparent border-b-2 px-2 text-soft -outline-offset-2 hover:text-ink data-[state=active]:border-accent data-[state=active]:text-ink"
           >
-            {tab.name}
+            {tab.name}{' '}
             {tab.count !== undefined && tab.count > 0 && (
               <span className="ml-1.5 rounded-full bg-hover px-1.5 text-xs tabular-nums">{tab.count}</span>
             )}

@@ -3,6 +3,9 @@ import { useEffect, useRef } from 'react';
 
 export type Keys = Readonly<Record<string, () => void>>;
 
+/** `data-takes-keys`: an editor whose own elements are not seen from here. */
+const TYPED_IN = 'input:not([type=checkbox]), textarea, select, [contenteditable], [data-takes-keys]';
+
 export function useKeys(keys: Keys): void {
   const current = useRef(keys);
   current.current = keys;
@@ -12,8 +15,7 @@ export function useKeys(keys: Keys): void {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
       if (document.querySelector('dialog[open], [role=menu]') !== null) return;
       if (target instanceof Element) {
-        if (target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]') !== null)
-          return;
+        if (target.closest(TYPED_IN) !== null) return;
         // A button or link that is focused takes its own Enter.
         if (key === 'Enter' && target.closest('a, button, summary, input') !== null) return;
       }

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import {
   Ban,
+  FileText,
   Gauge,
   Globe,
   Hourglass,
@@ -23,6 +24,7 @@ export interface DashboardPlace {
     | '/domains'
     | '/webhooks'
     | '/suppressions'
+    | '/templates'
     | '/access'
     | '/system';
   name: string;
@@ -50,6 +52,7 @@ const PLACES: readonly DashboardPlace[] = [
     scopes: ['suppressions:read'],
     isFurther: true,
   },
+  { path: '/templates', name: 'Templates', icon: FileText, scopes: ['templates:read'], isFurther: true },
   { path: '/access', name: 'Access', icon: KeyRound, scopes: ['tokens:read', 'smtp:write'], isFurther: true },
   {
     path: '/system',

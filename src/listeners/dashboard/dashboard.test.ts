@@ -78,6 +78,23 @@ describe('the dashboard', () => {
       expect(ask('/assets/:file', BROWSER, folder, { file }).status).toBe(404);
   });
 
+  it('gives an empty page for previews that runs nothing and loads pictures at the most', () => {
+    for (const [path, img] of [
+      ['/preview', 'data:'],
+      ['/preview/pictures', 'data: https: http:'],
+    ] as const) {
+      const { status, headers, body } = ask(path, BROWSER);
+      expect([status, String(body).replace(/<title>.*<\/title>/, '')]).toEqual([
+        200,
+        expect.not.stringMatching(/script|style/),
+      ]);
+      expect(headers['content-security-policy']).toBe(
+        `sandbox allow-same-origin; default-src 'none'; img-src ${img}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'`,
+      );
+      expect(headers['referrer-policy']).toBe('no-referrer');
+    }
+  });
+
   it('says how to build it where it is not built', () => {
     const { status, body } = ask('/', BROWSER, join(folder, 'nowhere'));
     expect(status).toBe(200);

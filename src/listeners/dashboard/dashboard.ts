@@ -3,6 +3,7 @@
  *
  *   GET /              the page; for programs (`Accept` without text/html) where the API and its documentation are
  *   GET /inbox, /inbox/…, /messages, … the same page, whose script shows the place that the address names
+ *   GET /preview, /preview/pictures an empty page into which the dashboard writes HTML that is not its own
  *   GET /assets/…      files whose name holds a hash of their content, for ever
  *
  * Nothing here needs a token: the files are the same for everybody, and what they show comes from the API. Where nothing
@@ -35,6 +36,7 @@ const PLACES = [
   'domains',
   'webhooks',
   'suppressions',
+  'templates',
   'access',
   'system',
 ] as const;
@@ -52,6 +54,17 @@ const SECURE = {
   'cross-origin-resource-policy': 'same-origin',
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 } as const;
+
+/** Runs nothing, whoever writes into it, and loads nothing or pictures at the most. Its styles are its own. */
+function previewPolicy(img: string): string {
+  return (
+    `sandbox allow-same-origin; default-src 'none'; img-src ${img}; style-src 'unsafe-inline'; ` +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+  );
+}
+
+const PREVIEW =
+  '<!doctype html><html><head><meta charset="utf-8"><title>Preview</title></head><body></body></html>';
 
 const NOT_BUILT =
   '<!doctype html><html lang="en"><meta charset="utf-8"><title>postrider</title>' +
@@ -73,6 +86,8 @@ export function createDashboardRoutes(folder: string, publicUrl: () => string): 
       { method: 'GET', path: `/${place}`, handle: ({ header }) => page(header) },
       { method: 'GET', path: `/${place}/*`, handle: ({ header }) => page(header) },
     ]),
+    { method: 'GET', path: '/preview', handle: () => preview('data:') },
+    { method: 'GET', path: '/preview/pictures', handle: () => preview('data: https: http:') },
     {
       method: 'GET',
       path: '/assets/:file',
@@ -91,6 +106,21 @@ export function createDashboardRoutes(folder: string, publicUrl: () => string): 
       status: 200,
       headers: { ...SECURE, ...caching, vary: 'accept', 'content-type': 'text/html; charset=utf-8' },
       body: NOT_BUILT,
+    };
+  }
+
+  function preview(img: string): DashboardAnswer {
+    return {
+      status: 200,
+      headers: {
+        ...SECURE,
+        'content-security-policy': previewPolicy(img),
+        'referrer-policy': 'no-referrer',
+        'x-dns-prefetch-control': 'off',
+        'cache-control': 'no-cache',
+        'content-type': 'text/html; charset=utf-8',
+      },
+      body: PREVIEW,
     };
   }
 

@@ -36,16 +36,18 @@ const HARMLESS =
 /** A page that loads nothing, or pictures at the most: see the head of this file. `pictures`: data URLs by content id. */
 export function pageOf(html: string, pictures: ReadonlyMap<string, string>, remoteImages = false): string {
   let left = MAX_PICTURE_CHARS;
-  const shown = withoutTargets(html.replace(REFUSED_ELEMENT, '<$1x-$2')).replace(
-    /cid:([^"'\s)<>]{1,512})/gi,
-    (whole, id: string) => {
-      const picture = pictures.get(id) ?? pictures.get(decoded(id));
-      if (picture === undefined || picture.length > left) return whole;
-      left -= picture.length;
-      return picture;
-    },
-  );
+  const shown = harmlessHtml(html).replace(/cid:([^"'\s)<>]{1,512})/gi, (whole, id: string) => {
+    const picture = pictures.get(id) ?? pictures.get(decoded(id));
+    if (picture === undefined || picture.length > left) return whole;
+    left -= picture.length;
+    return picture;
+  });
   return `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${shownPolicy(remoteImages)}"><meta name="referrer" content="no-referrer">\n${shown}`;
+}
+
+/** HTML without what connects before a policy is asked, and without what runs once it is clicked. */
+export function harmlessHtml(html: string): string {
+  return withoutTargets(html.replace(REFUSED_ELEMENT, '<$1x-$2'));
 }
 
 /** Addresses that could run something (`javascript:`, `data:text/html`, …) are attributes of another name. */

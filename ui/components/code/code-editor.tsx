@@ -1,0 +1,50 @@
+/** A text that is edited as code: lines with numbers, colours, and marks where something is wrong. Tab leaves it. */
+import { type Ref, useEffect, useImperativeHandle, useRef } from 'react';
+import { type CodePosition, createEditor, type Editor } from './create-editor.ts';
+import type { Language } from './languages.ts';
+
+export interface CodeEditorHandle {
+  goTo(place: CodePosition): void;
+}
+
+export interface CodeEditorProps {
+  ref?: Ref<CodeEditorHandle>;
+  label: string;
+  language: Language;
+  value: string;
+  isReadOnly: boolean;
+  problems: readonly CodePosition[];
+  onValue(value: string): void;
+}
+
+export function CodeEditor({ ref, label, language, value, isReadOnly, problems, onValue }: CodeEditorProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const editor = useRef<Editor>(undefined);
+  const latest = useRef({ value, isReadOnly, onValue });
+  latest.current = { value, isReadOnly, onValue };
+
+  useEffect(() => {
+    const host = document.createElement('div');
+    host.className = 'absolute inset-0';
+    box.current?.append(host);
+    const made = createEditor(host.attachShadow({ mode: 'open' }), {
+      ...latest.current,
+      language,
+      label,
+      onValue: (text) => latest.current.onValue(text),
+    });
+    editor.current = made;
+    return () => {
+      made.destroy();
+      host.remove();
+    };
+  }, [language, label]);
+  useEffect(() => editor.current?.setValue(value), [value]);
+  useEffect(() => editor.current?.setReadOnly(isReadOnly), [isReadOnly]);
+  const marks = problems.map(({ line, column }) => `${line}:${column}`).join();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the same places are not marked again
+  useEffect(() => editor.current?.setProblems(problems), [marks]);
+  useImperativeHandle(ref, () => ({ goTo: (place) => editor.current?.goTo(place) }), []);
+
+  return <div ref={box} data-takes-keys className="relative min-h-0 flex-1" />;
+}

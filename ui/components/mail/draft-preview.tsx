@@ -1,0 +1,48 @@
+/**
+ * HTML that is being written, as a reader would see it. The frame holds an empty page of the server whose policy runs and
+ * loads nothing (`/preview`), and has no right to scripts itself; this page writes into it whatever changes, so that it stays
+ * where it was scrolled to.
+ */
+import { useEffect, useRef, useState } from 'react';
+import { harmlessHtml } from '../../../src/listeners/http/sandbox/captured-page.ts';
+import { useStay } from './preview.tsx';
+import { PreviewPane } from './preview-pane.tsx';
+import { namesRemotePictures } from './remote-pictures.ts';
+
+export function DraftPreview({ html, note }: { html: string; note: string }) {
+  const [allowed, setAllowed] = useState(false);
+  const { turn, onLoad } = useStay(String(allowed), note);
+  const frame = useRef<HTMLIFrameElement>(null);
+  useEffect(() => write(frame.current, html), [html]);
+  return (
+    <PreviewPane pictures={!allowed && namesRemotePictures(html) ? { once: () => setAllowed(true) } : null}>
+      {(look) => (
+        <iframe
+          key={turn}
+          ref={frame}
+          onLoad={() => {
+            onLoad();
+            write(frame.current, html);
+          }}
+          src={allowed ? '/preview/pictures' : '/preview'}
+          title="The mail as its reader would see it"
+          sandbox="allow-same-origin"
+          referrerPolicy="no-referrer"
+          {...look}
+        />
+      )}
+    </PreviewPane>
+  );
+}
+
+/** Only into the page of the server: another one in the frame, or none yet, has another policy. */
+function write(frame: HTMLIFrameElement | null, html: string): void {
+  const view = frame?.contentWindow as (Window & typeof globalThis) | null | undefined;
+  const page = frame?.contentDocument;
+  if (view == null || page == null || !page.URL.includes('/preview') || page.readyState === 'loading') return;
+  const { scrollX, scrollY } = view;
+  // By a reader of the frame, so that its policy decides about styles, not the one of this page.
+  const next = new view.DOMParser().parseFromString(harmlessHtml(html), 'text/html');
+  page.replaceChild(page.adoptNode(next.documentElement), page.documentElement);
+  view.scrollTo(scrollX, scrollY);
+}

@@ -1,0 +1,66 @@
+/** The sample variables as JSON, with what is wrong in them, and the names that the texts ask for in vain. */
+import { lazy, Suspense, useRef } from 'react';
+import { Button } from '../../components/button.tsx';
+import type { CodeEditorHandle } from '../../components/code/code-editor.tsx';
+import { Problems } from './problems.tsx';
+import type { Sample } from './use-sample.ts';
+
+const CodeEditor = lazy(() =>
+  import('../../components/code/code-editor.tsx').then((one) => ({ default: one.CodeEditor })),
+);
+const NONE = [] as const;
+
+export function SampleView({ sample }: { sample: Sample }) {
+  const editor = useRef<CodeEditorHandle>(null);
+  const { text, read, rendering, setText, add } = sample;
+  const missing = rendering.data?.Missing ?? NONE;
+  const asked = rendering.data?.Variables ?? NONE;
+  const refused = rendering.problems.find(({ Field }) => Field === '/Variables')?.Message;
+  const problems = read.ok ? NONE : [read];
+  return (
+    <>
+      <Suspense fallback={<p className="flex-1 p-4 text-soft">Loading the editor…</p>}>
+        <CodeEditor
+          ref={editor}
+          label="Sample data"
+          language="json"
+          value={text}
+          isReadOnly={false}
+          problems={problems}
+          onValue={setText}
+        />
+      </Suspense>
+      <Problems list={problems} onGo={(place) => editor.current?.goTo(place)} />
+      {refused !== undefined && (
+        <p role="alert" className="shrink-0 border-line border-t bg-bad-fill px-4 py-1.5 text-bad text-xs">
+          {refused}
+        </p>
+      )}
+      <div className="grid max-h-48 shrink-0 gap-1 overflow-y-auto border-line border-t px-4 py-2 text-xs">
+        {missing.length > 0 && read.ok && (
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            <span className="min-w-0 flex-1 basis-40 text-warn">
+              Missing, shown as nothing: <Names list={missing} />
+            </span>
+            <Button onClick={() => add(missing)}>Add to the sample</Button>
+          </div>
+        )}
+        <p className="text-soft">
+          {asked.length === 0 ? 'The texts ask for no variables.' : 'The texts ask for '}
+          <Names list={asked} />
+          {asked.length > 0 && '. '}
+          These values stay in this browser.
+        </p>
+      </div>
+    </>
+  );
+}
+
+function Names({ list }: { list: readonly string[] }) {
+  return list.map((name, place) => (
+    <span key={name}>
+      {place > 0 && ', '}
+      <bdi className="font-mono">{name}</bdi>
+    </span>
+  ));
+}

@@ -1,0 +1,107 @@
+/** What else can be done with a template: rename, copy what a program needs, delete. */
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { EllipsisVertical } from 'lucide-react';
+import { type FormEvent, useState } from 'react';
+import type { Template } from '../../../src/client/api-types.ts';
+import { fieldError } from '../../api/call.ts';
+import { changeTemplate, removeTemplate, TEMPLATES, templateKey } from '../../api/templates.ts';
+import { Button, IconButton } from '../../components/button.tsx';
+import { copyText } from '../../components/copy.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field, FormError } from '../../components/field.tsx';
+import { Menu } from '../../components/menu.tsx';
+import { useRemoval } from '../../components/use-removal.ts';
+import { curlText } from './curl-text.ts';
+import { giveUp } from './use-draft.ts';
+import type { Variables } from './variables.ts';
+
+export function TemplateMenu({
+  template,
+  sample,
+  mayChange,
+}: {
+  template: Template;
+  sample: { variables: Variables };
+  mayChange: boolean;
+}) {
+  const navigate = useNavigate();
+  const remove = useRemoval(TEMPLATES, 'The template is deleted', removeTemplate);
+  const [renames, setRenames] = useState(false);
+  return (
+    <>
+      <Menu
+        trigger={
+          <IconButton label="More">
+            <EllipsisVertical size={16} aria-hidden />
+          </IconButton>
+        }
+        entries={[
+          ...(mayChange ? [{ name: 'Rename…', run: () => setRenames(true) }] : []),
+          {
+            name: 'Copy as curl',
+            run: () => copyText(curlText(template, sample.variables, location.origin), 'Command copied'),
+          },
+          { name: 'Copy the id', run: () => copyText(template.TemplateID, 'Id copied') },
+          ...(mayChange
+            ? [
+                {
+                  name: 'Delete',
+                  isDangerous: true,
+                  run() {
+                    giveUp(template.TemplateID);
+                    remove(template.TemplateID);
+                    void navigate({ to: '/templates', ignoreBlocker: true });
+                  },
+                },
+              ]
+            : []),
+        ]}
+      />
+      {renames && <RenameDialog template={template} onClose={() => setRenames(false)} />}
+    </>
+  );
+}
+
+function RenameDialog({ template, onClose }: { template: Template; onClose(): void }) {
+  const queries = useQueryClient();
+  const [name, setName] = useState(template.Name);
+  const renaming = useMutation({
+    mutationFn: () => changeTemplate(template.TemplateID, { Name: name.trim() }),
+    onSuccess(changed) {
+      queries.setQueryData(templateKey(template.TemplateID), changed);
+      void queries.invalidateQueries({ queryKey: [...TEMPLATES, 'list'] });
+      onClose();
+    },
+  });
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    renaming.mutate();
+  };
+  const refused = fieldError(renaming.error, '/Name');
+  return (
+    <Dialog title="Rename the template" onClose={onClose}>
+      <form onSubmit={submit} className="grid gap-4">
+        {refused === undefined && <FormError error={renaming.error} />}
+        <Field
+          label="Name"
+          hint="Programs that send it by its old name are refused from then on; its id stays."
+          error={refused}
+          required
+          autoFocus
+          autoComplete="off"
+          spellCheck={false}
+          maxLength={128}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" disabled={renaming.isPending || name.trim() === ''}>
+            Rename
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,131 @@
+/**
+ * One template: its texts in an editor with a live preview beside it, or its versions. Which of them is shown stands in the
+ * address.
+ */
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { ArrowLeft } from 'lucide-react';
+import type { ReactNode } from 'react';
+import type { Template } from '../../../src/client/api-types.ts';
+import { Unreachable } from '../../api/call.ts';
+import { ME, mayDo } from '../../api/me.ts';
+import { getTemplate, templateKey } from '../../api/templates.ts';
+import { OfflineBanner } from '../../components/offline-banner.tsx';
+import { NotYet } from '../../components/page.tsx';
+import { Segments } from '../../components/segments.tsx';
+import { Time } from '../../components/time.tsx';
+import { useKeys } from '../../components/use-keys.ts';
+import { useLive } from '../../components/use-live.ts';
+import { ConflictNotice } from './conflict-notice.tsx';
+import { EditView } from './edit-view.tsx';
+import { LeaveQuestion } from './leave-question.tsx';
+import { SaveButton } from './save-button.tsx';
+import { TemplateMenu } from './template-menu.tsx';
+import { TestButton } from './test-dialog.tsx';
+import { useDraft } from './use-draft.ts';
+import { useSample } from './use-sample.ts';
+import { VersionsView } from './versions-view.tsx';
+
+const EVERY_MS = 15_000;
+
+export function TemplatePage() {
+  const { id } = useParams({ from: '/templates/$id' });
+  const navigate = useNavigate();
+  const { data, error, again } = useLive(
+    templateKey(id),
+    (signal) => getTemplate(id, undefined, signal),
+    EVERY_MS,
+  );
+  useKeys({ u: () => void navigate({ to: '/templates' }) });
+  return (
+    <main className="flex h-full flex-col bg-surface">
+      {error instanceof Unreachable && <OfflineBanner />}
+      {data === undefined ? (
+        <div className="p-4">
+          <NotYet error={error} onAgain={again} />
+        </div>
+      ) : (
+        <OpenTemplate key={data.TemplateID} template={data} again={again} />
+      )}
+    </main>
+  );
+}
+
+function OpenTemplate({ template, again }: { template: Template; again(): void }) {
+  const { view } = useSearch({ from: '/templates/$id' });
+  const navigate = useNavigate({ from: '/templates/$id' });
+  const { data: me } = useQuery(ME);
+  const mayChange = mayDo(me, 'templates:write');
+  const draft = useDraft(template);
+  const sample = useSample(template.TemplateID, draft.texts);
+  return (
+    <>
+      <Head template={template} version={draft.base.version} isChanged={draft.isChanged}>
+        <Segments
+          label="What is shown"
+          value={view ?? 'texts'}
+          onValue={(next) => void navigate({ search: next === 'texts' ? {} : { view: next }, replace: true })}
+          choices={[
+            { value: 'texts', name: mayChange ? 'Edit' : 'Texts' },
+            { value: 'versions', name: 'Versions' },
+          ]}
+        />
+        <span className="ml-auto flex flex-wrap items-center gap-2">
+          {mayDo(me, 'email:send') && <TestButton template={template} filled={sample.rendering.data} />}
+          {mayChange && <SaveButton id={template.TemplateID} draft={draft} onConflict={again} />}
+          <TemplateMenu template={template} sample={sample} mayChange={mayChange} />
+        </span>
+      </Head>
+      {draft.isBehind && <ConflictNotice template={template} draft={draft} />}
+      {view === 'versions' ? (
+        <VersionsView template={template} draft={draft} mayChange={mayChange} />
+      ) : (
+        <EditView draft={draft} sample={sample} mayChange={mayChange} />
+      )}
+      <LeaveQuestion draft={draft} />
+    </>
+  );
+}
+
+function Head({
+  template,
+  version,
+  isChanged,
+  children,
+}: {
+  template: Template;
+  version: number;
+  isChanged: boolean;
+  children: ReactNode;
+}) {
+  return (
+    <header className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-2 border-line border-b px-4 py-2.5 min-[44rem]:px-6">
+      <div className="flex min-w-0 items-start gap-2">
+        <Link
+          to="/templates"
+          aria-label="Back to the templates"
+          title="Back to the templates (u)"
+          className="grid size-8 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink"
+        >
+          <ArrowLeft size={16} aria-hidden />
+        </Link>
+        <div className="min-w-0">
+          <h1 className="line-clamp-2 font-semibold text-lg">
+            <bdi>{template.Name}</bdi>
+          </h1>
+          <p className="text-soft text-xs">
+            <bdi>{template.Domain}</bdi> · version {version},{' '}
+            {isChanged ? (
+              <span className="text-warn">not saved yet</span>
+            ) : (
+              <>
+                changed <Time at={template.UpdatedAt} />
+              </>
+            )}
+          </p>
+        </div>
+      </div>
+      {children}
+    </header>
+  );
+}
