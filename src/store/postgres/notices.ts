@@ -6,7 +6,7 @@
 import type { NoticeKind } from '../../model/notice.ts';
 import { noticeKindCode } from '../shared/codes.ts';
 import type { NewMessage, ToldNotice } from '../topics/acceptance.ts';
-import { dropUnkeptContent } from './contents.ts';
+import { dropUnkeptContents } from './contents.ts';
 import { int2s, int8s } from './engine/arrays.ts';
 import type { Session } from './engine/session.ts';
 
@@ -85,6 +85,6 @@ export async function tellNotice(session: Session, told: ToldNotice): Promise<bo
     'ON CONFLICT (sender, hour) DO UPDATE SET count = notice_count.count + 1',
   );
   await db.run('DELETE FROM notice_count WHERE hour < $1', hour - HOURS_KEPT);
-  await dropUnkeptContent(db, messageSeq);
+  await dropUnkeptContents(db, [messageSeq]);
   return true;
 }

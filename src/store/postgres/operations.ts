@@ -3,6 +3,9 @@
  * (engine/operation.ts) with a name of the Store.
  */
 import * as accept from './acceptance.ts';
+import * as calls from './calls.ts';
+import * as captureChanges from './capture-changes.ts';
+import * as captures from './captures.ts';
 import type { OperationName, Read, Write } from './engine/operation.ts';
 import * as events from './events.ts';
 import * as instance from './instance.ts';
@@ -11,9 +14,13 @@ import * as nodes from './nodes.ts';
 import * as queue from './queue.ts';
 import * as quota from './quota.ts';
 import * as settling from './settling.ts';
+import * as webhooks from './webhooks.ts';
 
 const GATHERED: Readonly<Record<string, unknown>> = {
   ...accept,
+  ...calls,
+  ...captureChanges,
+  ...captures,
   ...events,
   ...instance,
   ...messages,
@@ -21,6 +28,7 @@ const GATHERED: Readonly<Record<string, unknown>> = {
   ...queue,
   ...quota,
   ...settling,
+  ...webhooks,
 };
 
 /** By name. */

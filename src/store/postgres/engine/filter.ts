@@ -30,6 +30,10 @@ export function createFilter(): Filter {
     },
     oneOf(column, values) {
       if (values === undefined) return;
+      if (values.length === 0) {
+        conditions.push('false');
+        return;
+      }
       const isText = typeof values[0] === 'string';
       conditions.push(`${column} = ANY (?::${isText ? 'text' : 'int8'}[])`);
       bound.push(isText ? texts(values as readonly string[]) : int8s(values as readonly number[]));
