@@ -151,6 +151,7 @@ export function createHttpApi(
       people: accounts.people,
       sessions: accounts.sessions,
       secondFactors: accounts.secondFactors,
+      identityProvider: accounts.identityProvider,
       sendRate: accounts.sendRate,
       refusals: accounts.refusals,
       acceptance: engine.acceptance,

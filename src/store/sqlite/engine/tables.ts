@@ -176,7 +176,8 @@ export interface Tables {
     | 'created_at'
     | 'last_sign_in_at'
     | 'disabled_at'
-    | 'second_factor';
+    | 'second_factor'
+    | 'identity';
   person_session:
     | 'id'
     | 'secret_hash'
@@ -185,7 +186,8 @@ export interface Tables {
     | 'last_used_at'
     | 'ends_at'
     | 'user_agent'
-    | 'ip';
+    | 'ip'
+    | 'by_provider';
   probe: 'id' | 'filler';
   quota_use: 'domain_id' | 'period' | 'started_at' | 'used';
   return_fact: 'delivery_id' | 'kind' | 'class' | 'attempts' | 'at';
