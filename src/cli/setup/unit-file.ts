@@ -36,6 +36,8 @@ export function unitText({ program, data, user, lowPorts, credentials }: UnitFac
     '[Service]',
     'Type=exec',
     `User=${user}`,
+    // Of the Debian package; elsewhere it may be missing.
+    'EnvironmentFile=-/etc/default/postrider',
     `ExecStart=${command}${credentials.map(({ key }) => ` --${key} ${handed(key)}`).join('')}`,
     'ExecReload=/bin/kill -HUP $MAINPID',
     ...credentials.map(({ key, file }) => `LoadCredential=${key}:${unitPath(file)}`),
