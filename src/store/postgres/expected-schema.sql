@@ -54,7 +54,7 @@ CREATE TABLE content (
   places text COLLATE "C"
 );
 CREATE TABLE delivery (
-  id bigint IDENTITY NOT NULL,
+  id bigint DEFAULT nextval('delivery_id_seq'::regclass) NOT NULL,
   message_seq bigint NOT NULL,
   queue_id bigint NOT NULL,
   state smallint NOT NULL,
@@ -115,8 +115,12 @@ CREATE TABLE egress_fact (
   value text COLLATE "C" NOT NULL,
   until bigint NOT NULL
 );
+CREATE TABLE era (
+  number integer NOT NULL,
+  begun_at bigint
+);
 CREATE TABLE event (
-  seq bigint IDENTITY NOT NULL,
+  seq bigint DEFAULT nextval('event_seq_seq'::regclass) NOT NULL,
   event_id uuid NOT NULL,
   domain_id bigint NOT NULL,
   kind smallint NOT NULL,
@@ -158,7 +162,7 @@ CREATE TABLE leftover (
   owner bigint NOT NULL
 );
 CREATE TABLE message (
-  seq bigint IDENTITY NOT NULL,
+  seq bigint DEFAULT nextval('message_seq_seq'::regclass) NOT NULL,
   id uuid NOT NULL,
   domain_id bigint NOT NULL,
   token_name_id bigint NOT NULL,
@@ -475,7 +479,7 @@ CREATE TABLE webhook (
   created_by text COLLATE "C"
 );
 CREATE TABLE webhook_call (
-  id bigint IDENTITY NOT NULL,
+  id bigint DEFAULT nextval('webhook_call_id_seq'::regclass) NOT NULL,
   webhook_id bigint NOT NULL,
   event_seq bigint NOT NULL,
   state smallint NOT NULL,
@@ -508,13 +512,13 @@ CREATE UNIQUE INDEX capture_unread_pkey ON capture_unread USING btree (message_s
 CREATE UNIQUE INDEX cause_category_site_sender_domain_shape_key ON cause USING btree (category, site, sender_domain, shape);
 CREATE UNIQUE INDEX cause_pkey ON cause USING btree (id);
 CREATE INDEX cause_seen ON cause USING btree (last_seen, id);
-CREATE UNIQUE INDEX content_pkey ON content USING btree (message_seq);
-CREATE INDEX delivery_cause ON delivery USING btree (cause_id, state, id) WHERE (cause_id IS NOT NULL);
-CREATE INDEX delivery_due ON delivery USING btree (queue_id, due_at, id) WHERE (state = 0);
-CREATE INDEX delivery_expiry ON delivery USING btree (expires_at, id) WHERE (state = 0);
-CREATE INDEX delivery_lease ON delivery USING btree (epoch, id) WHERE (state = 1);
-CREATE INDEX delivery_message ON delivery USING btree (message_seq, id);
-CREATE UNIQUE INDEX delivery_pkey ON delivery USING btree (id);
+CREATE UNIQUE INDEX content_pkey ON ONLY content USING btree (message_seq);
+CREATE INDEX delivery_cause ON ONLY delivery USING btree (cause_id, state, id) WHERE (cause_id IS NOT NULL);
+CREATE INDEX delivery_due ON ONLY delivery USING btree (queue_id, due_at, id) WHERE (state = 0);
+CREATE INDEX delivery_expiry ON ONLY delivery USING btree (expires_at, id) WHERE (state = 0);
+CREATE INDEX delivery_lease ON ONLY delivery USING btree (epoch, id) WHERE (state = 1);
+CREATE INDEX delivery_message ON ONLY delivery USING btree (message_seq, id);
+CREATE UNIQUE INDEX delivery_pkey ON ONLY delivery USING btree (id);
 CREATE UNIQUE INDEX dest_queue_lane_sender_domain_recipient_domain_route_key_key ON dest_queue USING btree (lane, sender_domain, recipient_domain, route_key);
 CREATE UNIQUE INDEX dest_queue_pkey ON dest_queue USING btree (id);
 CREATE INDEX domain_failing ON domain USING btree (name) WHERE (status = ANY (ARRAY['Failing'::text, 'Suspended'::text]));
@@ -525,22 +529,22 @@ CREATE UNIQUE INDEX domain_pkey ON domain USING btree (id);
 CREATE INDEX domain_return_host ON domain USING btree ((((settings)::json ->> 'returnPathHost'::text)));
 CREATE INDEX egress_fact_end ON egress_fact USING btree (until);
 CREATE UNIQUE INDEX egress_fact_pkey ON egress_fact USING btree (kind, key);
-CREATE INDEX event_kind ON event USING btree (domain_id, kind, at, seq);
-CREATE INDEX event_loose ON event USING btree (at, seq) WHERE (message_seq IS NULL);
-CREATE INDEX event_message ON event USING btree (message_seq, seq) WHERE (message_seq IS NOT NULL);
-CREATE UNIQUE INDEX event_pkey ON event USING btree (seq);
+CREATE UNIQUE INDEX era_pkey ON era USING btree (number);
+CREATE INDEX event_kind ON ONLY event USING btree (domain_id, kind, at, seq);
+CREATE INDEX event_loose ON ONLY event USING btree (at, seq) WHERE (message_seq IS NULL);
+CREATE INDEX event_message ON ONLY event USING btree (message_seq, seq) WHERE (message_seq IS NOT NULL);
+CREATE UNIQUE INDEX event_pkey ON ONLY event USING btree (seq);
 CREATE UNIQUE INDEX hold_pkey ON hold USING btree (id);
 CREATE INDEX idempotency_age ON idempotency USING btree (created_at);
 CREATE UNIQUE INDEX idempotency_owner_operation_key_key ON idempotency USING btree (owner, operation, key);
 CREATE UNIQUE INDEX idempotency_pkey ON idempotency USING btree (id);
 CREATE UNIQUE INDEX later_call_pkey ON later_call USING btree (domain_id, event_seq);
 CREATE UNIQUE INDEX leftover_pkey ON leftover USING btree (kind, owner);
-CREATE INDEX message_domain ON message USING btree (domain_id, seq);
-CREATE UNIQUE INDEX message_id_key ON message USING btree (id);
-CREATE INDEX message_metadata_message ON message_metadata USING btree (message_seq);
-CREATE UNIQUE INDEX message_metadata_pkey ON message_metadata USING btree (domain_id, name, value, message_seq);
-CREATE UNIQUE INDEX message_notice_pkey ON message_notice USING btree (message_seq);
-CREATE UNIQUE INDEX message_pkey ON message USING btree (seq);
+CREATE INDEX message_domain ON ONLY message USING btree (domain_id, seq);
+CREATE INDEX message_metadata_message ON ONLY message_metadata USING btree (message_seq);
+CREATE UNIQUE INDEX message_metadata_pkey ON ONLY message_metadata USING btree (domain_id, name, value, message_seq);
+CREATE UNIQUE INDEX message_notice_pkey ON ONLY message_notice USING btree (message_seq);
+CREATE UNIQUE INDEX message_pkey ON ONLY message USING btree (seq);
 CREATE UNIQUE INDEX meta_pkey ON meta USING btree (name);
 CREATE UNIQUE INDEX migration_pkey ON migration USING btree (version);
 CREATE UNIQUE INDEX mta_sts_pkey ON mta_sts USING btree (domain);
@@ -575,7 +579,7 @@ CREATE UNIQUE INDEX person_session_pkey ON person_session USING btree (id);
 CREATE UNIQUE INDEX person_session_secret_hash_key ON person_session USING btree (secret_hash);
 CREATE INDEX person_session_use ON person_session USING btree (last_used_at);
 CREATE UNIQUE INDEX quota_use_pkey ON quota_use USING btree (domain_id, period);
-CREATE UNIQUE INDEX return_fact_pkey ON return_fact USING btree (delivery_id, kind, class, attempts);
+CREATE UNIQUE INDEX return_fact_pkey ON ONLY return_fact USING btree (delivery_id, kind, class, attempts);
 CREATE INDEX sandbox_rule_domain ON sandbox_rule USING btree (domain_id, seq);
 CREATE INDEX sandbox_rule_end ON sandbox_rule USING btree (expires_at);
 CREATE UNIQUE INDEX sandbox_rule_id_key ON sandbox_rule USING btree (id);
@@ -604,10 +608,10 @@ CREATE UNIQUE INDEX tls_count_pkey ON tls_count USING btree (day, domain, policy
 CREATE INDEX token_maker ON token USING btree (created_by, id) WHERE (created_by IS NOT NULL);
 CREATE UNIQUE INDEX token_pkey ON token USING btree (id);
 CREATE UNIQUE INDEX warmup_pkey ON warmup USING btree (source, provider);
-CREATE INDEX webhook_call_due ON webhook_call USING btree (webhook_id, due_at, id) WHERE (state = 0);
-CREATE INDEX webhook_call_lease ON webhook_call USING btree (epoch, id) WHERE (state = 1);
-CREATE UNIQUE INDEX webhook_call_pkey ON webhook_call USING btree (id);
-CREATE UNIQUE INDEX webhook_call_webhook_id_event_seq_key ON webhook_call USING btree (webhook_id, event_seq);
+CREATE INDEX webhook_call_due ON ONLY webhook_call USING btree (webhook_id, due_at, id) WHERE (state = 0);
+CREATE INDEX webhook_call_id ON ONLY webhook_call USING btree (id);
+CREATE INDEX webhook_call_lease ON ONLY webhook_call USING btree (epoch, id) WHERE (state = 1);
+CREATE UNIQUE INDEX webhook_call_pkey ON ONLY webhook_call USING btree (event_seq, webhook_id);
 CREATE INDEX webhook_domain ON webhook USING btree (domain_id, id);
 CREATE INDEX webhook_failing ON webhook USING btree (domain_id, id) WHERE 
 CASE

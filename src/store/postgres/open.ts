@@ -3,7 +3,7 @@
  * to the schema of this program. Opening refuses servers that do not keep what they answer (StoreRefused); afterwards a
  * server that is away makes calls reject with StoreUnavailable until one, or the probe about once a second, succeeds.
  */
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock, Timer } from '../../lib/clock.ts';
 import { createSystemRandom, type Random } from '../../lib/random.ts';
 import { createCaptureTeller } from '../shared/capture-teller.ts';
 import { createGroupCommit } from '../shared/group-commit.ts';
@@ -14,6 +14,7 @@ import { commitAccepted, commitGroups, commitTogether, isPlain } from './accepta
 import { checkClock } from './engine/checks.ts';
 import { createConnections, openLink } from './engine/connections.ts';
 import { createStatements } from './engine/db.ts';
+import { keepEras } from './engine/eras.ts';
 import { unavailableReason } from './engine/errors.ts';
 import { createHealth } from './engine/health.ts';
 import { migrate, readMigrations } from './engine/migrate.ts';
@@ -24,6 +25,7 @@ import { OPERATIONS } from './operations.ts';
 import { settle, settleTogether } from './settling.ts';
 
 const COMMITS_AT_ONCE = 2;
+const ERAS_EVERY_MS = 10 * 60_000;
 const MAX_GROUP_OPERATIONS = 128;
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
 const MAX_GROUP_ROWS = 1000;
@@ -62,6 +64,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const suppressionListeners = new Set<{ tell(added: readonly SuppressionChange[]): void }>();
   const running = new Set<Promise<unknown>>();
   let closing: Promise<void> | null = null;
+  let eraTimer: Timer | null = null;
 
   async function prepareDatabase(): Promise<void> {
     try {
@@ -69,6 +72,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       try {
         await checkClock(link.db, clock);
         await migrate(link, readMigrations(), clock);
+        await keepEras(link, clock);
       } finally {
         await link.end();
       }
@@ -220,8 +224,26 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     }
   }
 
+  /** Eras end with what is stored, whoever stores it: any node looks, now and then. */
+  function watchEras(): void {
+    eraTimer = clock.setTimer(ERAS_EVERY_MS, () => {
+      const keeping = connections.use('cold', (link) => keepEras(link, clock));
+      running.add(keeping);
+      keeping
+        .catch((error: unknown) => {
+          if (health.noteFailure(error) === null)
+            log('error', 'the next era could not be made', { reason: String(error) });
+        })
+        .finally(() => {
+          running.delete(keeping);
+          if (closing === null) watchEras();
+        });
+    });
+  }
+
   async function close(): Promise<void> {
     health.close();
+    eraTimer?.cancel();
     await Promise.allSettled(running);
     await connections.close();
     log('info', 'the store is closed', {});
@@ -237,6 +259,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     ]),
   ) as Pick<Store, OperationName>;
 
+  watchEras();
   log('info', 'the store is open', {});
   return {
     ...operations,

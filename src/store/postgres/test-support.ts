@@ -7,6 +7,7 @@ import { systemClock } from '../../lib/clock.ts';
 import type { Store } from '../store.ts';
 import { type Link, openLink } from './engine/connections.ts';
 import { createStatements, type Db } from './engine/db.ts';
+import { keepEras } from './engine/eras.ts';
 import { migrate, readMigrations } from './engine/migrate.ts';
 import { openPostgresStore } from './open.ts';
 
@@ -31,6 +32,7 @@ export async function testDatabase(name = 'store'): Promise<TestDatabase> {
   const url = await makeDatabase(`postrider_test_${process.env.VITEST_POOL_ID ?? '0'}_${name}`);
   const link = await openLink(url, createStatements(), 'cold');
   await migrate(link, readMigrations(), systemClock);
+  await keepEras(link, systemClock);
   const empty = () => link.exec(EMPTY).then(() => undefined);
   await empty();
   return { url, link, use: (work) => work(link.db), empty, close: () => link.end() };
@@ -55,7 +57,7 @@ async function makeDatabase(name: string): Promise<string> {
 
 const EMPTY = `DO $$ DECLARE one record; BEGIN
   FOR one IN SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
-    AND c.relkind = 'r' AND c.relname <> 'migration' LOOP EXECUTE format('DELETE FROM %I', one.name); END LOOP;
+    AND c.relkind = 'r' AND c.relname NOT IN ('migration', 'era') LOOP EXECUTE format('DELETE FROM %I', one.name); END LOOP;
   FOR one IN SELECT s.sequencename AS name FROM pg_sequences s WHERE s.schemaname = current_schema()
     AND s.last_value IS NOT NULL LOOP PERFORM setval(one.name::regclass, 1, false); END LOOP;
 END $$`;

@@ -79,6 +79,8 @@ describePostgres('migrations of PostgreSQL', () => {
       'content.coding',
       'content.domain_id',
       'content.size',
+      'era.begun_at',
+      'era.number',
       'migration.at',
       'migration.version',
     ]);

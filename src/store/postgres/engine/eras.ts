@@ -1,0 +1,102 @@
+/**
+ * Eras: the large tables are partitioned by the upper bits of their numbers (era · 38 bits), so that what is old can be
+ * forgotten by dropping a partition. The next era's partitions are made ahead; an era begins by moving the sequences on,
+ * after so many recipients or so much time. Any node may do this: one at a time, and again without harm.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import type { Link } from './connections.ts';
+
+const NUMBER_BITS = 38;
+
+/** Partitioned tables, by the column whose number says the era. */
+const PARTITIONED = {
+  message: 'seq',
+  content: 'message_seq',
+  message_metadata: 'message_seq',
+  message_notice: 'message_seq',
+  delivery: 'id',
+  return_fact: 'delivery_id',
+  event: 'seq',
+  webhook_call: 'event_seq',
+} as const;
+
+const SEQUENCES = ['message_seq_seq', 'delivery_id_seq', 'event_seq_seq', 'webhook_call_id_seq'] as const;
+
+const DAY_MS = 24 * 3_600_000;
+/** An era ends with so many recipients, or after a time with fewer. */
+const ENDS: readonly { recipients: number; ms: number }[] = [
+  { recipients: 20_000_000, ms: 0 },
+  { recipients: 2_000_000, ms: DAY_MS },
+  { recipients: 1, ms: 30 * DAY_MS },
+];
+
+/** The first number of an era. */
+export function firstOf(era: number): number {
+  return era * 2 ** NUMBER_BITS;
+}
+
+/** Begins the next era where this one is full, and makes partitions ahead. The number of the era. */
+export async function keepEras(link: Link, clock: Clock, ends = ENDS): Promise<number> {
+  const { db, exec } = link;
+  // Waits for no table longer than others can wait behind it; the next call tries again.
+  await exec('BEGIN; SET LOCAL lock_timeout = 1000');
+  try {
+    await exec('LOCK TABLE era IN EXCLUSIVE MODE');
+    const rows = await db.all<{ number: number; begun_at: number | null }>(
+      'SELECT number, begun_at FROM era ORDER BY number',
+    );
+    const made = new Set(rows.map(({ number }) => number));
+    const make = async (era: number) => {
+      if (!made.has(era)) await makeEra(link, era);
+      made.add(era);
+    };
+    let now = rows.findLast((row) => row.begun_at !== null);
+    if (now === undefined) {
+      await make(0);
+      await db.run('UPDATE era SET begun_at = $1 WHERE number = 0', clock.now());
+      now = { number: 0, begun_at: clock.now() };
+    }
+    await make(now.number + 1);
+    if (await isOver(link, now.number, clock.now() - (now.begun_at ?? 0), ends)) {
+      now = { number: now.number + 1, begun_at: clock.now() };
+      await beginEra(link, now.number, clock.now());
+      await make(now.number + 1);
+    }
+    await exec('COMMIT');
+    return now.number;
+  } catch (error) {
+    if (!link.isBroken()) await exec('ROLLBACK').catch(() => link.end());
+    throw error;
+  }
+}
+
+/** A table that is attached when it is complete locks nobody out. */
+async function makeEra({ exec, db }: Link, era: number): Promise<void> {
+  const range = `FROM (${firstOf(era)}) TO (${firstOf(era + 1)})`;
+  for (const table of Object.keys(PARTITIONED)) {
+    const name = `${table}_e${era}`;
+    await exec(`CREATE TABLE ${name} (LIKE ${table} INCLUDING ALL)
+      WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02)`);
+    // No index over all partitions can be unique without their column.
+    if (table === 'message') await exec(`CREATE UNIQUE INDEX ${name}_id ON ${name} (id)`);
+    await exec(`ALTER TABLE ${table} ATTACH PARTITION ${name} FOR VALUES ${range}`);
+  }
+  await db.insert('era', { number: era });
+}
+
+async function isOver({ db }: Link, era: number, ageMs: number, ends: typeof ENDS): Promise<boolean> {
+  const row = await db.get<{ last: number }>('SELECT last_value AS last FROM delivery_id_seq');
+  const recipients = (row?.last ?? 0) - firstOf(era);
+  return ends.some((end) => recipients >= end.recipients && ageMs >= end.ms);
+}
+
+/** New numbers are of the new era; a transaction that is under way may still use some of the last one. */
+async function beginEra({ db }: Link, era: number, now: number): Promise<void> {
+  for (const sequence of SEQUENCES) {
+    await db.all(
+      `SELECT setval('${sequence}', $1::int8) FROM ${sequence} WHERE last_value < $1::int8`,
+      firstOf(era),
+    );
+  }
+  await db.run('UPDATE era SET begun_at = $1 WHERE number = $2', now, era);
+}
