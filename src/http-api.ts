@@ -151,7 +151,6 @@ export function createHttpApi(
       people: accounts.people,
       sessions: accounts.sessions,
       secondFactors: accounts.secondFactors,
-      identityProvider: accounts.identityProvider,
       sendRate: accounts.sendRate,
       refusals: accounts.refusals,
       acceptance: engine.acceptance,

@@ -43,7 +43,6 @@ import { createNotices } from './pipeline/notices/notices.ts';
 import { type NodeTimes, openMembership } from './pipeline/queue/membership.ts';
 import { QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
 import { createSingletonJob } from './pipeline/queue/singleton-job.ts';
-import type { IdentitySettings } from './policy/access/identity-provider.ts';
 import { requireSealingSecret } from './policy/access/signing-keys.ts';
 import { createAuthAlarm } from './policy/domains/auth-alarm.ts';
 import { createDomainService } from './policy/domains/domains.ts';
@@ -178,7 +177,6 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       dataFolder: folder.path,
       zonePort: params.trust?.zonePort,
       ca: params.trust?.ca,
-      identityProvider: () => accounts.identityProvider?.problem() ?? null,
     });
     const domains = createDomainService(
       { store, resolver, sealer, clock, random, doctor: checkup.domains },
@@ -206,11 +204,9 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         log: logs.service,
         mailLog: logs.mail,
         countRefusal: createRefusalMetrics(registry),
-        http: network.http,
-        operatorHttp: network.operatorHttp,
       },
       folder,
-      { perSecond: config['rate-limit'], identity: identitySettings(config) },
+      { perSecond: config['rate-limit'] },
     );
     /** What most parts are given. */
     const base = { store, clock, random, registry, resolver, domains, log: logs.service };
@@ -426,17 +422,6 @@ function engineOptions(
     },
     deliver: { heloName: config.hostname, bounceDomain, mxPort: config['mx-port'], ipv6: config.ipv6 },
     ...(mtaStsPort === undefined ? {} : { mtaStsPort }),
-  };
-}
-
-function identitySettings(config: LoadedConfig['config']): IdentitySettings | null {
-  const { 'oidc-issuer': issuer, 'oidc-client-id': clientId, 'public-url': url } = config;
-  if (issuer === null || clientId === null || url === null) return null;
-  return {
-    ...{ issuer, clientId, clientSecret: config['oidc-client-secret'] },
-    name: config['oidc-name'] ?? new URL(issuer).hostname,
-    required: config['oidc-require'],
-    redirectUri: `${new URL(url).origin}/sign-in`,
   };
 }
 

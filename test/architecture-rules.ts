@@ -110,7 +110,7 @@ export const AREAS: readonly Area[] = [
   {
     name: 'accounts',
     at: 'src/accounts.ts',
-    may: ['data-folder', 'policy/access', 'policy/limits', 'store', 'net', 'lib'],
+    may: ['data-folder', 'policy/access', 'policy/limits', 'store', 'lib'],
   },
   {
     name: 'http-api',
@@ -238,7 +238,6 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'src/listeners/returns/',
   ],
   jose: ['src/policy/access/'],
-  'openid-client': ['src/policy/access/identity-provider.ts'],
   pino: ['src/lib/log.ts', 'src/cli/server-commands.ts'],
   'prom-client': [
     'src/server.ts',

@@ -37,12 +37,8 @@ export function useSessionMenu(): {
     email: person.Email,
     entries: [
       { name: 'Sessions…', label: 'Sessions', run: () => setOpened('sessions') },
-      ...(person.HasPassword
-        ? [
-            { name: 'Change password…', label: 'Change password', run: () => setOpened('password') },
-            { name: 'Second factor…', label: 'Second factor', run: () => setOpened('secondFactor') },
-          ]
-        : []),
+      { name: 'Change password…', label: 'Change password', run: () => setOpened('password') },
+      { name: 'Second factor…', label: 'Second factor', run: () => setOpened('secondFactor') },
       { name: 'Sign out', run: () => leaving.mutate() },
     ],
     dialogs: Opened !== null && (

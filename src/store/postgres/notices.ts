@@ -3,11 +3,16 @@
  * transaction; the commit of a notice deletes its rows, so that each fact is reported once even after a crash. A
  * recipient without a request (`delivery.notify` null: all HTTP mail) costs nothing here.
  */
+import type { MessageId } from '../../model/message.ts';
 import type { NoticeKind } from '../../model/notice.ts';
-import { noticeKindCode } from '../shared/codes.ts';
+import { noticeKindCode, routeCode, stateCode } from '../shared/codes.ts';
 import type { NewMessage, ToldNotice } from '../topics/acceptance.ts';
-import { dropUnkeptContents } from './contents.ts';
+import type { EventDetail } from '../topics/events.ts';
+import type { DueNotice, DueRecipient } from '../topics/notices.ts';
+import { dropUnkeptContent } from './contents.ts';
 import { int2s, int8s } from './engine/arrays.ts';
+import type { Db } from './engine/db.ts';
+import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 
 /** In `delivery.notify`, in addition to the codes of the kinds: the delay was reported. */
@@ -15,6 +20,13 @@ const DELAY_TOLD = 8;
 const DELAY_AFTER_MS = 4 * 3_600_000;
 const HOUR_MS = 3_600_000;
 const HOURS_KEPT = 2;
+/** Facts read for each message to be found. */
+const LOOK_AHEAD = 20;
+
+/** The newest fact of each recipient of a message, without delays that have ended. */
+const NEWEST = `FROM notice_due n JOIN delivery d ON d.id = n.delivery_id
+  WHERE n.id IN (SELECT max(id) FROM notice_due WHERE message_seq = $1 AND id <= $2 GROUP BY delivery_id)
+    AND (n.kind <> 4 OR d.state IN (0, 1))`;
 
 /** A fact about a recipient, as far as the store knows it when it happens. */
 export interface Fact {
@@ -85,6 +97,113 @@ export async function tellNotice(session: Session, told: ToldNotice): Promise<bo
     'ON CONFLICT (sender, hour) DO UPDATE SET count = notice_count.count + 1',
   );
   await db.run('DELETE FROM notice_count WHERE hour < $1', hour - HOURS_KEPT);
-  await dropUnkeptContents(db, [messageSeq]);
+  await dropUnkeptContent(db, messageSeq);
   return true;
+}
+
+export const putOffNotices = write('putOffNotices', async ({ db }, { messageSeq, upToId, dueFrom }) => {
+  if (dueFrom !== null) {
+    const sql = 'UPDATE notice_due SET due_from = $1 WHERE message_seq = $2 AND id <= $3';
+    return db.run(sql, dueFrom, messageSeq, upToId);
+  }
+  const sql = 'DELETE FROM notice_due WHERE message_seq = $1 AND id <= $2';
+  const removed = await db.run(sql, messageSeq, upToId);
+  await dropUnkeptContent(db, messageSeq);
+  return removed;
+});
+
+export const dueNotices = read('dueNotices', async (db, { dueBefore, limit, maxRecipients, now }) => {
+  const facts = await db.all<{ message_seq: number }>(
+    'SELECT message_seq FROM notice_due WHERE due_from <= $1 ORDER BY due_from LIMIT $2',
+    dueBefore,
+    limit * LOOK_AHEAD,
+  );
+  const seqs = [...new Set(facts.map((fact) => fact.message_seq))].slice(0, limit);
+  const hour = Math.floor(now / HOUR_MS);
+  return (await Promise.all(seqs.map((seq) => noticeOf(db, seq, maxRecipients, hour)))).flat();
+});
+
+async function noticeOf(db: Db, seq: number, maxRecipients: number, hour: number): Promise<DueNotice[]> {
+  const row = await db.get<NoticeRow>(
+    `SELECT m.id AS message_id, m.subject, m.created_at, m.body_offset, m.size, m.sandbox, n.text AS domain, w.sender, w.ret,
+       w.envid, w.orcpts, f.up_to, f.oldest_at,
+       (SELECT count FROM notice_count WHERE sender = w.sender AND hour = $1) AS told
+     FROM message m JOIN message_notice w ON w.message_seq = m.seq JOIN name n ON n.id = m.domain_id
+       JOIN LATERAL (SELECT max(id) AS up_to, min(at) AS oldest_at FROM notice_due WHERE message_seq = m.seq) f
+         ON f.up_to IS NOT NULL
+     WHERE m.seq = $2`,
+    hour,
+    seq,
+  );
+  if (row === undefined) return [];
+  const orcpts = row.orcpts === null ? {} : (JSON.parse(row.orcpts) as Record<string, string>);
+  const rows = await db.all<FactRow>(
+    `SELECT n.kind, n.at, d.address, d.state, d.route, d.expires_at, d.last_reply,
+       (SELECT detail FROM event WHERE seq = n.event_seq) AS detail
+     ${NEWEST} ORDER BY n.kind = 2 DESC, n.id LIMIT $3`,
+    ...[seq, row.up_to, maxRecipients],
+  );
+  const total = (await db.get<{ n: number }>(`SELECT count(*) AS n ${NEWEST}`, seq, row.up_to))?.n ?? 0;
+  return [
+    {
+      messageSeq: seq,
+      messageId: row.message_id as MessageId,
+      domain: row.domain,
+      subject: row.subject,
+      createdAt: row.created_at,
+      bodyOffset: row.body_offset,
+      size: row.size,
+      sandbox: row.sandbox,
+      sender: row.sender,
+      ret: row.ret === null ? null : row.ret ? 'FULL' : 'HDRS',
+      envid: row.envid,
+      upToId: row.up_to,
+      oldestAt: row.oldest_at,
+      recipients: rows.map((one) => recipientOf(one, orcpts)),
+      more: total - rows.length,
+      toldThisHour: row.told ?? 0,
+    },
+  ];
+}
+
+function recipientOf(row: FactRow, orcpts: Readonly<Record<string, string>>): DueRecipient {
+  return {
+    address: row.address,
+    orcpt: Object.hasOwn(orcpts, row.address) ? (orcpts[row.address] ?? null) : null,
+    kind: noticeKindCode.word(row.kind),
+    at: row.at,
+    state: stateCode.word(row.state),
+    route: row.route === null ? null : routeCode.word(row.route),
+    expiresAt: row.expires_at,
+    lastReply: row.last_reply,
+    detail: row.detail === null ? null : (JSON.parse(row.detail) as EventDetail),
+  };
+}
+
+interface NoticeRow {
+  message_id: string;
+  subject: string;
+  created_at: number;
+  body_offset: number;
+  size: number;
+  sandbox: boolean;
+  domain: string;
+  sender: string;
+  ret: boolean | null;
+  envid: string | null;
+  orcpts: string | null;
+  up_to: number;
+  oldest_at: number;
+  told: number | null;
+}
+
+interface FactRow {
+  kind: number;
+  at: number;
+  address: string;
+  state: number;
+  route: number | null;
+  expires_at: number;
+  last_reply: string | null;
+  detail: string | null;
 }

@@ -3,32 +3,50 @@
  * (engine/operation.ts) with a name of the Store.
  */
 import * as accept from './acceptance.ts';
-import * as calls from './calls.ts';
-import * as captureChanges from './capture-changes.ts';
-import * as captures from './captures.ts';
+import * as audit from './audit.ts';
+import * as domains from './domains.ts';
 import type { OperationName, Read, Write } from './engine/operation.ts';
 import * as events from './events.ts';
 import * as instance from './instance.ts';
+import * as limits from './limits.ts';
 import * as messages from './messages.ts';
 import * as nodes from './nodes.ts';
+import * as notices from './notices.ts';
+import * as optOuts from './opt-outs.ts';
+import * as people from './people.ts';
 import * as queue from './queue.ts';
 import * as quota from './quota.ts';
+import * as readers from './readers.ts';
+import * as returns from './returns.ts';
 import * as settling from './settling.ts';
-import * as webhooks from './webhooks.ts';
+import * as smtpCredentials from './smtp-credentials.ts';
+import * as suppressions from './suppressions.ts';
+import * as templates from './templates.ts';
+import * as tls from './tls.ts';
+import * as tokens from './tokens.ts';
 
 const GATHERED: Readonly<Record<string, unknown>> = {
   ...accept,
-  ...calls,
-  ...captureChanges,
-  ...captures,
   ...events,
   ...instance,
   ...messages,
   ...nodes,
   ...queue,
   ...quota,
+  ...audit,
+  ...domains,
+  ...limits,
+  ...notices,
+  ...optOuts,
+  ...people,
+  ...readers,
+  ...returns,
+  ...smtpCredentials,
+  ...suppressions,
+  ...templates,
+  ...tls,
+  ...tokens,
   ...settling,
-  ...webhooks,
 };
 
 /** By name. */

@@ -3,15 +3,69 @@
  * the outcome's own transaction. Ended rows are ignored; they stay until `purgeSuppressions` or a new entry replaces
  * them.
  */
-import { type SuppressionReason, suppressionKey } from '../../model/suppression.ts';
+import { type Suppression, type SuppressionReason, suppressionKey } from '../../model/suppression.ts';
 import { suppressionReasonCode } from '../shared/codes.ts';
+import { record } from '../shared/record.ts';
 import type { NewSuppression, SuppressionChange, SuppressionSignal } from '../topics/suppressions.ts';
 import { int8s, texts } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
-import type { Session } from './engine/session.ts';
+import { createFilter } from './engine/filter.ts';
+import { read, write } from './engine/operation.ts';
+import { newestOf } from './engine/ranges.ts';
+import { findNameId, findNameIds, type Session } from './engine/session.ts';
+import { erasedKey, erasedKeys } from './erased-key.ts';
 import { appendEvent, type EventSubject } from './events.ts';
 
 const DAY_MS = 86_400_000;
+
+const ENTRY = record<Omit<Suppression, 'domain' | 'source'>>(
+  {
+    id: 'plain',
+    address: 'plain',
+    reason: suppressionReasonCode,
+    note: 'plain',
+    createdAt: 'plain',
+    expiresAt: 'plain',
+  },
+  's.',
+);
+const COLUMNS = `${ENTRY.columns}, n.text AS domain, s.message_id, s.reply, s.rule`;
+const FROM = 'FROM suppression s JOIN name n ON n.id = s.domain_id';
+
+export const suppressedAmong = read('suppressedAmong', async (db, params) => {
+  const domainId = await findNameId(db, params.domain);
+  if (domainId === null) return [];
+  const keys = params.addresses.map(suppressionKey);
+  const erased = await erasedKeys(db, keys);
+  const rows = await db.all<SuppressionRow & { key: string }>(
+    `SELECT s.key, ${COLUMNS} ${FROM}
+     WHERE s.domain_id = $1 AND s.key = ANY ($2::text[]) AND (s.expires_at IS NULL OR s.expires_at > $3) ORDER BY s.id`,
+    domainId,
+    texts([...keys, ...erased]),
+    params.now,
+  );
+  if (rows.length === 0) return [];
+  const byKey = Map.groupBy(rows, ({ key }) => key);
+  return params.addresses.flatMap((address, i) => {
+    const own = [keys[i], erased[i]].flatMap((key) => (key === undefined ? [] : (byKey.get(key) ?? [])));
+    own.sort((a, b) => Number(ENTRY.value(a).id) - Number(ENTRY.value(b).id));
+    return own.map((row) => ({ address, suppression: toSuppression(row) }));
+  });
+});
+
+/** Steps through the domains that have entries: one step for each, however many entries there are. */
+export const suppressedDomains = read('suppressedDomains', async (db) => {
+  const rows = await db.all<{ text: string }>(
+    `WITH RECURSIVE one (id) AS (
+       (SELECT domain_id FROM suppression ORDER BY domain_id LIMIT 1)
+       UNION ALL
+       SELECT (SELECT s.domain_id FROM suppression s WHERE s.domain_id > one.id ORDER BY s.domain_id LIMIT 1)
+       FROM one WHERE one.id IS NOT NULL
+     )
+     SELECT n.text FROM one JOIN name n USING (id) ORDER BY n.id`,
+  );
+  return rows.map(({ text }) => text);
+});
 
 /** Reasons in force for recipients that were claimed, by the number of their delivery; those without are left out. */
 export async function reasonsFor(
@@ -20,13 +74,17 @@ export async function reasonsFor(
   now: number,
 ): Promise<ReadonlyMap<number, readonly SuppressionReason[]>> {
   const found = new Map<number, SuppressionReason[]>();
+  const keys = rows.map(({ address }) => suppressionKey(address));
+  const erased = await erasedKeys(db, keys);
   const entries = await db.all<{ id: number; reason: number }>(
-    `SELECT g.id, s.reason FROM unnest($1::int8[], $2::int8[], $3::text[]) g (id, domain_id, key)
-     JOIN suppression s ON s.domain_id = g.domain_id AND s.key = g.key AND (s.expires_at IS NULL OR s.expires_at > $4)
+    `SELECT g.id, s.reason FROM unnest($1::int8[], $2::int8[], $3::text[], $4::text[]) g (id, domain_id, key, erased)
+     JOIN suppression s ON s.domain_id = g.domain_id AND s.key IN (g.key, g.erased)
+       AND (s.expires_at IS NULL OR s.expires_at > $5)
      ORDER BY g.id, s.reason`,
     int8s(rows.map(({ id }) => id)),
     int8s(rows.map((row) => row.domain_id)),
-    texts(rows.map(({ address }) => suppressionKey(address))),
+    texts(keys),
+    texts(keys.map((_, i) => erased[i] ?? null)),
     now,
   );
   for (const { id, reason } of entries) {
@@ -137,4 +195,138 @@ export async function tellChange(
 ): Promise<void> {
   const name = await session.db.get<{ text: string }>('SELECT text FROM name WHERE id = $1', domainId);
   if (name !== undefined) session.suppressed.push({ senderDomain: name.text, ...change });
+}
+
+export const addSuppressions = write('addSuppressions', async (session, params) => {
+  const domainId = await session.nameId(params.domain);
+  // Two lists that are added at the same time take their rows in one order.
+  const entries = [...params.entries].sort((a, b) => (a.address < b.address ? -1 : 1));
+  let added = 0;
+  for (const entry of entries) if (await insertSuppression(session, domainId, entry, params.now)) added += 1;
+  return { added, existing: params.entries.length - added };
+});
+
+export const listSuppressions = read('listSuppressions', { search: true }, async (db, params) => {
+  const { address, limit, beforeId, look, reason } = params;
+  const domainIds = await findNameIds(db, params.domains);
+  const filter = createFilter();
+  filter.when('s.id < ?', beforeId);
+  const from = {
+    columns: 's.id',
+    table: 'suppression s',
+    place: 's.domain_id',
+    places: domainIds,
+    order: 'id',
+  };
+  // An address is found by its index; everything else is looked through.
+  const end =
+    address === undefined
+      ? (await newestOf<{ id: number }>(db, { ...from, filter }, 1, look - 1))[0]?.id
+      : undefined;
+  filter.when('s.id >= ?', end);
+  filter.when('s.key = ?', address === undefined ? undefined : suppressionKey(address));
+  filter.when('s.reason = ?', reason === undefined ? undefined : suppressionReasonCode.of(reason));
+  filter.when('s.created_at >= ?', params.since);
+  filter.when("substr(s.key, strpos(s.key, '@') + 1) = ?", params.recipientDomain);
+  filter.when('(s.expires_at IS NULL OR s.expires_at > ?)', params.now);
+  const keys = await newestOf<{ id: number }>(db, { ...from, filter }, limit + 1);
+  const page = keys.slice(0, limit);
+  const rows = await db.all<SuppressionRow>(
+    `SELECT ${COLUMNS} ${FROM} WHERE s.id = ANY ($1::int8[]) ORDER BY s.id DESC`,
+    int8s(page.map(({ id }) => id)),
+  );
+  const nextId = (keys.length > limit ? page.at(-1)?.id : end) ?? null;
+  return { suppressions: rows.map(toSuppression), nextId };
+});
+
+export const removeSuppressions = write('removeSuppressions', async (session, params) => {
+  const { db } = session;
+  const domainId = await findNameId(db, params.domain);
+  if (domainId === null) return 0;
+  const key = suppressionKey(params.address);
+  const reason = params.reason === undefined ? null : suppressionReasonCode.of(params.reason);
+  const removed = await db.all<LiftedRow>(
+    `DELETE FROM suppression WHERE domain_id = $1 AND key IN ($2, $3) AND ($4::int8 IS NULL OR reason = $4)
+     RETURNING expires_at, reason, address, message_id`,
+    ...[domainId, key, (await erasedKey(db, key)) ?? key, reason],
+  );
+  // After a removal, counting starts again: old evidence must not suppress at the next bounce.
+  await db.run(
+    'DELETE FROM suppression_evidence WHERE domain_id = $1 AND key = $2 AND ($3::int8 IS NULL OR reason = $3)',
+    ...[domainId, key, reason],
+  );
+  const lifted = removed.filter((row) => row.expires_at === null || row.expires_at > params.now);
+  for (const [i, row] of lifted.entries()) {
+    await tellChange(session, domainId, {
+      key,
+      reason: suppressionReasonCode.word(row.reason),
+      lifted: true,
+    });
+    const id = params.eventIds?.[i];
+    if (id !== undefined) await tellLifted(session, domainId, row, { id, at: params.now });
+  }
+  return lifted.length;
+});
+
+interface LiftedRow {
+  expires_at: number | null;
+  reason: number;
+  address: string;
+  message_id: string | null;
+}
+
+/** Adds to the timeline of the message that caused an entry that it was removed; an entry made by hand has none. */
+async function tellLifted(
+  session: Session,
+  domainId: number,
+  { message_id: messageId, address, reason }: LiftedRow,
+  event: { id: string; at: number },
+): Promise<void> {
+  if (messageId === null) return;
+  const row = await session.db.get<{ id: number; message_seq: number }>(
+    `SELECT d.id, d.message_seq FROM message m JOIN delivery d ON d.message_seq = m.seq
+     WHERE m.id = $1 AND d.address = $2 ORDER BY d.id LIMIT 1`,
+    messageId,
+    address,
+  );
+  if (row === undefined) return;
+  const detail = { reason: `${suppressionReasonCode.word(reason)}: taken off the list` };
+  const subject = { domainId, messageSeq: row.message_seq, deliveryId: row.id };
+  await appendEvent(session, { ...event, kind: 'suppression_removed', detail }, subject);
+}
+
+export const purgeSuppressions = write('purgeSuppressions', async (session, params) => {
+  const { db } = session;
+  const ended = await db.all<{ domain_id: number; key: string; reason: number }>(
+    `DELETE FROM suppression WHERE id IN
+       (SELECT id FROM suppression WHERE expires_at IS NOT NULL AND expires_at <= $1 ORDER BY expires_at LIMIT $2)
+     RETURNING domain_id, key, reason`,
+    params.now,
+    params.limit,
+  );
+  for (const { domain_id: domainId, key, reason } of ended)
+    await tellChange(session, domainId, { key, reason: suppressionReasonCode.word(reason), lifted: true });
+  const evidence = await db.run(
+    `DELETE FROM suppression_evidence WHERE (domain_id, key, reason) IN
+       (SELECT domain_id, key, reason FROM suppression_evidence WHERE last_at < $1 ORDER BY last_at LIMIT $2)`,
+    params.evidenceBefore,
+    params.limit,
+  );
+  return Math.max(ended.length, evidence);
+});
+
+interface SuppressionRow {
+  domain: string;
+  message_id: string | null;
+  reply: string | null;
+  rule: string | null;
+}
+
+function toSuppression(row: SuppressionRow): Suppression {
+  const { domain, message_id: messageId, reply, rule } = row;
+  return {
+    ...ENTRY.value(row),
+    domain,
+    source: rule === null ? null : { messageId: messageId ?? '', reply: reply ?? '', rule },
+  };
 }

@@ -15,7 +15,6 @@ import {
   checkClock,
   checkDisk,
   checkFolder,
-  checkIdentityProvider,
   checkName,
   checkOperator,
   feedbackLoops,
@@ -48,7 +47,6 @@ export async function examineInstance(
     checkOperator(facts),
     checkDisk(probes, facts),
     checkFolder(probes, facts),
-    checkIdentityProvider(probes, facts),
     checkTransportReports(resolver, facts),
     feedbackLoops(facts),
   ]);

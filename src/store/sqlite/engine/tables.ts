@@ -176,8 +176,7 @@ export interface Tables {
     | 'created_at'
     | 'last_sign_in_at'
     | 'disabled_at'
-    | 'second_factor'
-    | 'identity';
+    | 'second_factor';
   person_session:
     | 'id'
     | 'secret_hash'
@@ -186,8 +185,7 @@ export interface Tables {
     | 'last_used_at'
     | 'ends_at'
     | 'user_agent'
-    | 'ip'
-    | 'by_provider';
+    | 'ip';
   probe: 'id' | 'filler';
   quota_use: 'domain_id' | 'period' | 'started_at' | 'used';
   return_fact: 'delivery_id' | 'kind' | 'class' | 'attempts' | 'at';

@@ -1,0 +1,253 @@
+/**
+ * Sender domains and their signing keys. Names are unique; a status change and its events are one transaction. Removing
+ * a domain removes its keys and webhooks, so that somebody who adds the name later inherits nothing; waiting mail stays
+ * and is held, because its domain is gone.
+ */
+import {
+  DEFAULT_DOMAIN_SETTINGS,
+  type DkimKey,
+  type Domain,
+  type DomainStatus,
+  mergeSettings,
+} from '../../model/domain.ts';
+import { record } from '../shared/record.ts';
+import { int8s } from './engine/arrays.ts';
+import type { Db } from './engine/db.ts';
+import { createFilter } from './engine/filter.ts';
+import { read, write } from './engine/operation.ts';
+import { appendAll } from './events.ts';
+import { removeTemplatesOf } from './templates.ts';
+import { deleteWebhooksOf } from './webhook-removal.ts';
+
+const DOMAIN = record<Omit<Domain, 'keys'>>({
+  id: 'plain',
+  name: 'plain',
+  status: 'plain',
+  verifiedBy: 'plain',
+  verifyToken: 'plain',
+  settings: 'json',
+  createdAt: 'plain',
+  updatedAt: 'plain',
+  verifiedAt: 'plain',
+  failingSince: 'plain',
+  lastCheckedAt: 'plain',
+  lastChecks: 'plain',
+  changes: 'plain',
+});
+
+const KEY = record<DkimKey>({
+  selector: 'plain',
+  role: 'plain',
+  privateSealed: 'plain',
+  publicKey: 'plain',
+  createdAt: 'plain',
+  retiredAt: 'plain',
+});
+
+/** Changes of a domain and its keys: few, and each decides by what it read. */
+const SERIAL = { serial: 'domains' };
+
+/** Adds a domain with its keys; `exists` if the name is taken. */
+export const addDomain = write('addDomain', SERIAL, async ({ db }, params) => {
+  const known = await domainOf(db, params.name);
+  if (known !== null) {
+    return known.verifyToken === params.verifyToken ? { kind: 'added', domain: known } : { kind: 'exists' };
+  }
+  const id = await db.insertId('domain', 'id', {
+    name: params.name,
+    status: params.status,
+    verified_by: params.verifiedBy,
+    verify_token: params.verifyToken,
+    settings: JSON.stringify(mergeSettings(DEFAULT_DOMAIN_SETTINGS, params.settings)),
+    created_at: params.now,
+    updated_at: params.now,
+    verified_at: params.status === 'Verified' ? params.now : null,
+  });
+  for (const key of params.keys) await addKey(db, id, key);
+  const domain = await domainOf(db, params.name);
+  if (domain === null) throw new Error('A domain vanished in its own transaction');
+  return { kind: 'added', domain };
+});
+
+/** One domain by name, or null. */
+export const getDomain = read('getDomain', (db, { name }) => domainOf(db, name));
+
+/** Domains by name ascending. */
+export const listDomains = read('listDomains', async (db, params) => {
+  const filter = createFilter();
+  filter.oneOf('name', params.domains);
+  filter.when('name > ?', params.after);
+  const rows = await db.all<object>(
+    `SELECT ${DOMAIN.columns} FROM domain ${filter.where()} ORDER BY name LIMIT ?`,
+    ...filter.values(),
+    params.limit,
+  );
+  return toDomains(db, rows);
+});
+
+export const searchDomains = read('searchDomains', { search: true }, async (db, params, shared) => {
+  const { search, limit, look } = params;
+  const filter = createFilter();
+  filter.oneOf('name', params.domains);
+  filter.when('name > ?', params.after);
+  const looked = await db.all<{ name: string }>(
+    `SELECT name FROM domain ${filter.where()} ORDER BY name LIMIT ?`,
+    ...filter.values(),
+    look,
+  );
+  const found = looked.filter(({ name }) => name.includes(search)).slice(0, limit);
+  const last = found.length === limit ? found.at(-1) : looked.length === look ? looked.at(-1) : undefined;
+  const domains =
+    found.length === 0
+      ? []
+      : await listDomains(db, { domains: found.map(({ name }) => name), limit }, shared);
+  return { domains, next: last?.name ?? null };
+});
+
+export const failingDomains = read('failingDomains', async (db, params) => {
+  const filter = createFilter();
+  filter.oneOf('d.name', params.domains);
+  const rows = await db.all<{
+    name: string;
+    status: DomainStatus;
+    failing_since: number | null;
+    updated_at: number;
+    last_checks: string | null;
+    unfinished: number;
+  }>(
+    `SELECT d.name, d.status, d.failing_since, d.updated_at, d.last_checks,
+       (SELECT count(*) FROM name n JOIN message m ON m.domain_id = n.id JOIN delivery r ON r.message_seq = m.seq
+        WHERE n.text = d.name AND r.state IN (0, 1)) AS unfinished
+     FROM domain d WHERE d.status IN ('Failing', 'Suspended')${filter.and()} ORDER BY d.name LIMIT ?`,
+    ...filter.values(),
+    params.limit,
+  );
+  return rows.map((row) => ({
+    ...{ name: row.name, status: row.status, failingSince: row.failing_since, updatedAt: row.updated_at },
+    ...{ lastChecks: row.last_checks, unfinished: row.unfinished },
+  }));
+});
+
+export const isReturnHost = read('isReturnHost', async (db, params) => {
+  const sql = "SELECT 1 AS one FROM domain WHERE settings::json ->> 'returnPathHost' = $1 LIMIT 1";
+  return (await db.get(sql, params.host)) !== undefined;
+});
+
+/**
+ * Stores the result of a check or a person's decision. UpdatedAt changes only with the status; `checks` null keeps the
+ * last ones; the first Verified sets verifiedAt. null if the domain was removed or replaced.
+ */
+export const setDomainStatus = write('setDomainStatus', SERIAL, async (session, params) => {
+  const changes = await session.db.run(
+    `UPDATE domain SET status = $1, verified_by = $2, failing_since = $3, last_checks = coalesce($4, last_checks),
+       changes = coalesce($5, changes),
+       last_checked_at = CASE WHEN $4::text IS NULL THEN last_checked_at ELSE $6 END,
+       verified_at = CASE WHEN $1 = 'Verified' THEN coalesce(verified_at, $6) ELSE verified_at END,
+       updated_at = CASE WHEN status <> $1 THEN $6 ELSE updated_at END
+     WHERE name = $7 AND verify_token = $8`,
+    params.status,
+    params.verifiedBy,
+    params.failingSince,
+    params.checks,
+    params.changes ?? null,
+    params.now,
+    params.name,
+    params.verifyToken,
+  );
+  if (changes === 0) return null;
+  const subject = { domainId: await session.nameId(params.name), messageSeq: null, deliveryId: null };
+  await appendAll(
+    session,
+    params.events.map((event) => ({ event, subject })),
+  );
+  return domainOf(session.db, params.name);
+});
+
+/** Changes settings; null if the domain was removed. */
+export const updateDomain = write('updateDomain', SERIAL, async ({ db }, params) => {
+  const domain = await domainOf(db, params.name);
+  if (domain === null) return null;
+  await db.run(
+    'UPDATE domain SET settings = $1, updated_at = $2 WHERE id = $3',
+    JSON.stringify(mergeSettings(domain.settings, params.settings)),
+    params.now,
+    domain.id,
+  );
+  return domainOf(db, params.name);
+});
+
+/** Switches signing to the standby key. */
+export const rotateDomainKey = write('rotateDomainKey', SERIAL, async ({ db }, params) => {
+  const domain = await domainOf(db, params.name);
+  const standby = domain?.keys.find((key) => key.role === 'standby' && key.selector === params.selector);
+  if (domain === null || standby === undefined) return null;
+  await db.run(
+    "UPDATE domain_key SET role = 'retired', retired_at = $1 WHERE domain_id = $2 AND role = 'active'",
+    params.now,
+    domain.id,
+  );
+  await db.run(
+    "UPDATE domain_key SET role = 'active' WHERE domain_id = $1 AND selector = $2",
+    domain.id,
+    params.selector,
+  );
+  return touched(db, params);
+});
+
+/** Replaces a retired key by a new standby key. */
+export const replaceRetiredKey = write('replaceRetiredKey', SERIAL, async ({ db }, params) => {
+  const domain = await domainOf(db, params.name);
+  if (domain === null || domain.keys.some((key) => key.role === 'standby')) return null;
+  const changes = await db.run(
+    "DELETE FROM domain_key WHERE domain_id = $1 AND role = 'retired' AND retired_at <= $2",
+    domain.id,
+    params.retiredBefore,
+  );
+  if (changes === 0) return null;
+  await addKey(db, domain.id, params.key);
+  return touched(db, params);
+});
+
+/** Removes a domain with its keys, webhooks and templates; false if there is none. */
+export const removeDomain = write('removeDomain', SERIAL, async (session, params) => {
+  const { db } = session;
+  const row = await db.get<{ id: number }>('DELETE FROM domain WHERE name = $1 RETURNING id', params.name);
+  if (row === undefined) return false;
+  await db.run('DELETE FROM domain_key WHERE domain_id = $1', row.id);
+  await deleteWebhooksOf(db, await session.nameId(params.name));
+  await removeTemplatesOf(db, params.name);
+  return true;
+});
+
+async function addKey(db: Db, domainId: number, key: DkimKey): Promise<void> {
+  await db.insert('domain_key', { domain_id: domainId, ...KEY.row(key) });
+}
+
+/** A cache of a domain notices by updatedAt that its keys have changed. */
+async function touched(db: Db, params: { name: string; now: number }): Promise<Domain | null> {
+  await db.run('UPDATE domain SET updated_at = $1 WHERE name = $2', params.now, params.name);
+  return domainOf(db, params.name);
+}
+
+async function domainOf(db: Db, name: string): Promise<Domain | null> {
+  const rows = await db.all<object>(`SELECT ${DOMAIN.columns} FROM domain WHERE name = $1`, name);
+  return (await toDomains(db, rows))[0] ?? null;
+}
+
+/** With the keys of all of them. */
+async function toDomains(db: Db, rows: readonly object[]): Promise<Domain[]> {
+  const domains = rows.map(DOMAIN.value);
+  if (domains.length === 0) return [];
+  const keys = new Map<number, DkimKey[]>(domains.map(({ id }) => [id, []]));
+  const all = await db.all<{ domain_id: number }>(
+    `SELECT domain_id, ${KEY.columns} FROM domain_key WHERE domain_id = ANY ($1::int8[]) ORDER BY id`,
+    int8s([...keys.keys()]),
+  );
+  for (const row of all) keys.get(row.domain_id)?.push(KEY.value(row));
+  return domains.map((domain) => ({
+    ...domain,
+    // Rows of earlier versions lack newer members.
+    settings: mergeSettings(DEFAULT_DOMAIN_SETTINGS, domain.settings),
+    keys: keys.get(domain.id) ?? [],
+  }));
+}

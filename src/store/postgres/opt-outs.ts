@@ -1,0 +1,92 @@
+/**
+ * What is kept of a deleted message with an unsubscribe link: for each copy that may have arrived, the number of its
+ * delivery and, once per reader, the address. The token in the mail contains only that number, so this is all that a
+ * later unsubscribe needs. Erasing a reader deletes the address of all of them.
+ */
+import { suppressionKey } from '../../model/suppression.ts';
+import { stateCode } from '../shared/codes.ts';
+import { int8s, texts } from './engine/arrays.ts';
+import type { Db } from './engine/db.ts';
+import { write } from './engine/operation.ts';
+
+/** The bit of `message.personal` for messages with our unsubscribe link. */
+const OFFERS = 2;
+
+/** Copies that may have arrived: really sent, or being sent when a process died, and not bounced. */
+const ARRIVED = `SELECT d.id, d.address FROM delivery d WHERE d.message_seq = $1 AND d.sandbox IS NULL
+  AND (d.attempts > 0 OR d.may_be_duplicate) AND d.state <> ${stateCode.of('bounced')} AND d.address <> $2`;
+
+/**
+ * Keeps what the links of a message need that is about to be deleted, unless its address is `except`; returns how many
+ * rows.
+ */
+export async function keepOptOuts(
+  db: Db,
+  message: { seq: number; domainId: number; personal: number; sandbox: boolean; createdAt: number },
+  except: string,
+): Promise<number> {
+  if ((message.personal & OFFERS) === 0 || message.sandbox) return 0;
+  const { seq, domainId, createdAt } = message;
+  const copies = await db.all<{ id: number; address: string }>(ARRIVED, seq, except);
+  const addresses = new Map(copies.map(({ address }) => [suppressionKey(address), address]));
+  // Two messages of one reader may be deleted at the same time: their rows are taken in one order.
+  const keys = [...addresses.keys()].sort();
+  await db.run(
+    `INSERT INTO opt_out_reader AS r (domain_id, key, address, last_at)
+     SELECT $1, g.key, g.address, $2 FROM unnest($3::text[], $4::text[]) g (key, address)
+     ON CONFLICT (key, domain_id) DO UPDATE SET last_at = greatest(r.last_at, excluded.last_at)`,
+    domainId,
+    createdAt,
+    texts(keys),
+    texts(keys.map((key) => addresses.get(key) ?? key)),
+  );
+  return db.run(
+    `INSERT INTO opt_out_link (delivery_id, reader_id, at)
+     SELECT g.id, r.id, $2 FROM unnest($3::int8[], $4::text[]) g (id, key)
+     JOIN opt_out_reader r ON r.key = g.key AND r.domain_id = $1 ON CONFLICT DO NOTHING`,
+    domainId,
+    createdAt,
+    int8s(copies.map(({ id }) => id)),
+    texts(copies.map(({ address }) => suppressionKey(address))),
+  );
+}
+
+/** The reader of a delivery's link after the message was deleted; null = unknown, too old, or erased. */
+export async function optOutReader(
+  db: Db,
+  deliveryId: number,
+): Promise<{ domainId: number; domain: string; address: string } | null> {
+  const row = await db.get<{ domain_id: number; domain: string; address: string }>(
+    `SELECT r.domain_id, n.text AS domain, r.address FROM opt_out_link l JOIN opt_out_reader r ON r.id = l.reader_id
+       JOIN name n ON n.id = r.domain_id WHERE l.delivery_id = $1`,
+    deliveryId,
+  );
+  return row === undefined ? null : { domainId: row.domain_id, domain: row.domain, address: row.address };
+}
+
+/** Makes a person's links invalid. */
+export async function forgetOptOuts(db: Db, key: string): Promise<void> {
+  await db.run('DELETE FROM opt_out_reader WHERE key = $1', key);
+}
+
+/** Removes links of messages accepted before `before`, oldest first, then readers without any; how many rows. */
+export const purgeOptOuts = write('purgeOptOuts', async ({ db }, { before, limit }) => {
+  const oldest = await db.all<{ delivery_id: number; at: number }>(
+    'SELECT delivery_id, at FROM opt_out_link ORDER BY delivery_id LIMIT $1',
+    limit,
+  );
+  const young = oldest.findIndex(({ at }) => at >= before);
+  const last = (young < 0 ? oldest : oldest.slice(0, young)).at(-1);
+  const links =
+    last === undefined
+      ? 0
+      : await db.run('DELETE FROM opt_out_link WHERE delivery_id <= $1', last.delivery_id);
+  if (links === limit) return links;
+  const readers = await db.run(
+    `DELETE FROM opt_out_reader WHERE id IN
+       (SELECT id FROM opt_out_reader WHERE last_at < $1 ORDER BY last_at LIMIT $2)`,
+    before,
+    limit - links,
+  );
+  return links + readers;
+});

@@ -1,0 +1,163 @@
+/**
+ * People who sign in, and their sessions. An address is one person's; a session is found by the hash of its secret. What
+ * changes a person's rights or password ends the sessions in the same transaction. Both take the person's row first, so
+ * that no session begins with what is being changed.
+ */
+import type { Person, PersonSession, SecondFactor, SecondProof } from '../../model/person.ts';
+import { record } from '../shared/record.ts';
+import type { Db, Value } from './engine/db.ts';
+import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
+import { read, write } from './engine/operation.ts';
+
+const PERSON = record<Person>({
+  id: 'plain',
+  email: 'plain',
+  passwordHash: 'plain',
+  role: 'plain',
+  domains: 'json',
+  preset: 'plain',
+  createdAt: 'plain',
+  lastSignInAt: 'plain',
+  disabledAt: 'plain',
+  secondFactor: 'json',
+});
+
+const SESSION = record<PersonSession>({
+  id: 'plain',
+  secretHash: 'plain',
+  personId: 'plain',
+  createdAt: 'plain',
+  lastUsedAt: 'plain',
+  endsAt: 'plain',
+  userAgent: 'plain',
+  ip: 'plain',
+});
+
+export const addPerson = write('addPerson', { serial: 'people' }, async ({ db }, { person, maxPeople }) => {
+  const there = await personBy(db, 'email', person.email);
+  if (there !== null) return there.id === person.id ? 'added' : 'exists';
+  const { n = 0 } = (await db.get<{ n: number }>('SELECT count(*) AS n FROM person')) ?? {};
+  if (n >= maxPeople) return 'limit';
+  await db.insert('person', PERSON.row(person));
+  return 'added';
+});
+
+export const getPerson = read('getPerson', (db, params) =>
+  'id' in params ? personBy(db, 'id', params.id) : personBy(db, 'email', params.email),
+);
+
+async function personBy(
+  db: Db,
+  column: 'id' | 'email',
+  value: string,
+  lock: 'FOR UPDATE' | '' = '',
+): Promise<Person | null> {
+  const sql = `SELECT ${PERSON.columns} FROM person WHERE ${column} = $1 ${lock}`;
+  const row = await db.get<object>(sql, value);
+  return row === undefined ? null : PERSON.value(row);
+}
+
+export const listPeople = read('listPeople', async (db, { beforeId = AFTER_ALL_IDS, limit }) => {
+  const sql = `SELECT ${PERSON.columns} FROM person WHERE id < $1 ORDER BY id DESC LIMIT $2`;
+  return (await db.all(sql, beforeId, limit)).map(PERSON.value);
+});
+
+export const updatePerson = write('updatePerson', async ({ db }, params) => {
+  const { id, change, keepSession, only } = params;
+  const before = await personBy(db, 'id', id, 'FOR UPDATE');
+  if (before === null) return null;
+  if (only !== undefined) {
+    const session = keepSession === null ? null : await sessionBy(db, 'id', keepSession);
+    const isSame = before.passwordHash === only.passwordHash && before.disabledAt === null;
+    if (!isSame || session?.person.id !== id) return null;
+  }
+  const after: Person = { ...before, ...change, id };
+  const columns = PERSON.row(after);
+  const names = ['role', 'domains', 'preset', 'password_hash', 'disabled_at', 'second_factor'] as const;
+  await db.run(
+    `UPDATE person SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE id = ?`,
+    ...names.map((name) => columns[name] ?? null),
+    id,
+  );
+  await db.run('DELETE FROM person_session WHERE person_id = $1 AND id <> $2', id, keepSession ?? '');
+  return after;
+});
+
+export const removePerson = write('removePerson', async ({ db }, { id }) => {
+  const removed = await db.run('DELETE FROM person WHERE id = $1', id);
+  await db.run('DELETE FROM person_session WHERE person_id = $1', id);
+  return removed > 0;
+});
+
+export const addSession = write('addSession', async ({ db }, params) => {
+  const { session, passwordHash, proof, replaces, maxPerPerson } = params;
+  const { personId } = session;
+  const person = await personBy(db, 'id', personId, 'FOR UPDATE');
+  if ((await sessionBy(db, 'id', session.id)) !== null) return true;
+  if (person === null || person.disabledAt !== null || person.passwordHash !== passwordHash) return false;
+  const secondFactor = afterUse(person.secondFactor, proof);
+  if (secondFactor === undefined) return false;
+  if (replaces !== null) await db.run('DELETE FROM person_session WHERE secret_hash = $1', replaces);
+  await db.run(
+    `DELETE FROM person_session WHERE id IN
+       (SELECT id FROM person_session WHERE person_id = $1 ORDER BY id DESC OFFSET $2)`,
+    personId,
+    maxPerPerson - 1,
+  );
+  await db.insert('person_session', SESSION.row(session));
+  const { second_factor: left = null } = PERSON.row({ ...person, secondFactor });
+  const sql = 'UPDATE person SET last_sign_in_at = $1, second_factor = $2 WHERE id = $3';
+  await db.run(sql, session.createdAt, left, personId);
+  return true;
+});
+
+export const getSession = read('getSession', (db, params) =>
+  'id' in params ? sessionBy(db, 'id', params.id) : sessionBy(db, 'secret_hash', params.secretHash),
+);
+
+async function sessionBy(
+  db: Db,
+  column: 'id' | 'secret_hash',
+  value: Value,
+): Promise<{ session: PersonSession; person: Person } | null> {
+  const row = await db.get<object>(
+    `SELECT ${SESSION.columns} FROM person_session WHERE ${column} = $1`,
+    value,
+  );
+  if (row === undefined) return null;
+  const session = SESSION.value(row);
+  const person = await personBy(db, 'id', session.personId);
+  return person === null ? null : { session, person };
+}
+
+export const listSessions = read('listSessions', async (db, { personId, limit }) => {
+  const sql = `SELECT ${SESSION.columns} FROM person_session WHERE person_id = $1 ORDER BY id DESC LIMIT $2`;
+  return (await db.all(sql, personId, limit)).map(SESSION.value);
+});
+
+export const endSession = write('endSession', { whole: true }, async ({ db }, { id, personId }) => {
+  return (await db.run('DELETE FROM person_session WHERE id = $1 AND person_id = $2', id, personId)) > 0;
+});
+
+export const touchSession = write('touchSession', { unsynced: true }, async ({ db }, params) => {
+  const sql = 'UPDATE person_session SET last_used_at = $1, ip = $2 WHERE id = $3';
+  await db.run(sql, params.usedAt, params.ip, params.id);
+});
+
+export const purgeSessions = write('purgeSessions', async ({ db }, { now, unusedSince, limit }) => {
+  const unused = await drop(db, 'last_used_at < $1', unusedSince, limit);
+  return unused + (await drop(db, 'ends_at <= $1', now, limit - unused));
+});
+
+/** What is left of a second factor; undefined where `proof` proves nothing (any more). */
+function afterUse(factor: SecondFactor | null, proof: SecondProof | null): SecondFactor | null | undefined {
+  if (factor === null || proof === null) return factor === null && proof === null ? null : undefined;
+  if ('step' in proof) return proof.step > factor.lastStep ? { ...factor, lastStep: proof.step } : undefined;
+  const recoveryHashes = factor.recoveryHashes.filter((one) => one !== proof.recoveryHash);
+  return recoveryHashes.length < factor.recoveryHashes.length ? { ...factor, recoveryHashes } : undefined;
+}
+
+function drop(db: Db, condition: string, value: number, limit: number): Promise<number> {
+  const sql = `SELECT id FROM person_session WHERE ${condition} ORDER BY id LIMIT $2 FOR UPDATE`;
+  return db.run(`DELETE FROM person_session WHERE id IN (${sql})`, value, limit);
+}

@@ -1,0 +1,245 @@
+/**
+ * Returned mail. A fact about one delivery, its event, the webhook calls, the new state and the suppression are one
+ * transaction, and a row in `return_fact` prevents repeating it. The only change of state is delivered → bounced; other
+ * facts are only in the timeline.
+ */
+import type { MessageId } from '../../model/message.ts';
+import { suppressionKey } from '../../model/suppression.ts';
+import {
+  eventKindCode,
+  returnKindCode,
+  routeCode,
+  stateCode,
+  suppressionReasonCode,
+} from '../shared/codes.ts';
+import type { ReturnFact, ReturnResult } from '../topics/returns.ts';
+import { int2s } from './engine/arrays.ts';
+import type { Db } from './engine/db.ts';
+import { read, write } from './engine/operation.ts';
+import { findNameId, type Session } from './engine/session.ts';
+import { appendEvent, type EventSubject, isId } from './events.ts';
+import { noteFacts } from './notices.ts';
+import { applySignal, tellChange } from './suppressions.ts';
+
+const MAX_SUBJECTS = 1000;
+/** Of a message, oldest first: opens and clicks, of which there may be many, come after its deliveries. */
+const MAX_EVENTS_READ = 2_000;
+
+export const returnSubjects = read('returnSubjects', async (db, params) => {
+  const [condition, value] =
+    'deliveryId' in params
+      ? (['d.id = $1', params.deliveryId] as const)
+      : 'messageSeq' in params
+        ? (['d.message_seq = $1', params.messageSeq] as const)
+        : (['m.id = $1', isId(params.messageId) ? params.messageId : null] as const);
+  if (value === null) return [];
+  const rows = await db.all<SubjectRow>(
+    `SELECT d.id, d.address, d.state, d.route, d.sandbox IS NOT NULL AS sandbox, m.id AS message_id, n.text AS domain,
+         d.message_seq, d.updated_at
+       FROM delivery d JOIN message m ON m.seq = d.message_seq JOIN name n ON n.id = m.domain_id
+       WHERE ${condition} ORDER BY d.id LIMIT $2`,
+    value,
+    MAX_SUBJECTS,
+  );
+  // A recipient that counts as delivered has not changed since; for others the events say when it was delivered.
+  const [other] = rows.filter(({ state }) => stateCode.word(state) !== 'delivered');
+  const sentAt = other === undefined ? new Map<number, number>() : await deliveredAt(db, other.message_seq);
+  return rows.map((row) => ({
+    deliveryId: row.id,
+    messageId: row.message_id as MessageId,
+    domain: row.domain,
+    address: row.address,
+    state: stateCode.word(row.state),
+    route: row.route === null ? null : routeCode.word(row.route),
+    sandbox: row.sandbox,
+    sentAt: sentAt.get(row.id) ?? row.updated_at,
+  }));
+});
+
+/** When the recipients of a message were last delivered, according to its first events. */
+async function deliveredAt(db: Db, messageSeq: number): Promise<Map<number, number>> {
+  const rows = await db.all<{ delivery_id: number; at: number }>(
+    `SELECT delivery_id, max(at) AS at FROM (SELECT delivery_id, kind, at FROM event
+       WHERE message_seq = $1 ORDER BY seq LIMIT $2) e WHERE kind = $3 AND delivery_id IS NOT NULL GROUP BY delivery_id`,
+    ...[messageSeq, MAX_EVENTS_READ, eventKindCode.of('delivered')],
+  );
+  return new Map(rows.map((row) => [row.delivery_id, row.at]));
+}
+
+export const recordReturn = write('recordReturn', async (session, params) => {
+  const { fact, now } = params;
+  // Locked, because an outcome or another report may come at the same moment.
+  const row = await session.db.get<DeliveryRow>(
+    `SELECT d.id, d.state, d.attempts, d.address, d.notify, d.message_seq, m.id AS message_id, m.domain_id
+     FROM delivery d JOIN message m ON m.seq = d.message_seq WHERE d.id = $1 FOR UPDATE OF d`,
+    fact.deliveryId,
+  );
+  if (row === undefined) return 'nothing';
+  const subject = { domainId: row.domain_id, messageSeq: row.message_seq, deliveryId: row.id };
+  switch (fact.kind) {
+    case 'bounce':
+      return bounce(session, fact, row, subject, now);
+    case 'note':
+      if (!(await isNew(session, fact, fact.class, row.attempts, now))) return 'repeated';
+      await appendEvent(session, fact.event, subject);
+      return 'recorded';
+    case 'complaint':
+    case 'unsubscribe':
+      if (!(await isNew(session, fact, '', 0, now))) return 'repeated';
+      await appendEvent(session, fact.event, subject);
+      if (fact.suppress !== null) await applySignal(session, fact.suppress, subject, row.address, now);
+      return 'recorded';
+    case 'not-spam':
+      return takeBack(session, fact, row, subject, now);
+  }
+});
+
+export const outcomeRates = read('outcomeRates', { search: true }, async (db, params) => {
+  const domainId = await findNameId(db, params.domain);
+  if (domainId === null) return { outcomes: 0, bounced: 0, complained: 0 };
+  const { window } = params;
+  // Sandbox mail is skipped, up to a limit.
+  const newest = (kind: 'delivered' | 'bounced') => `(SELECT delivery_id, at FROM event
+      WHERE domain_id = $1 AND kind = ${eventKindCode.of(kind)} ORDER BY at DESC LIMIT 4 * $2::int8)`;
+  const row = await db.get<{ outcomes: number; bounced: number; oldest: number | null }>(
+    `SELECT count(*) AS outcomes, count(*) FILTER (WHERE state = ${stateCode.of('bounced')}) AS bounced, min(at) AS oldest
+     FROM (SELECT d.state, max(o.at) AS at
+       FROM (${newest('delivered')} UNION ALL ${newest('bounced')}) o JOIN delivery d ON d.id = o.delivery_id
+       WHERE d.sandbox IS NULL GROUP BY d.id ORDER BY max(o.at) DESC LIMIT $2) n`,
+    domainId,
+    window,
+  );
+  if (row === undefined || row.oldest === null) return { outcomes: 0, bounced: 0, complained: 0 };
+  const { oldest } = row;
+  const since = async (kind: 'complained' | 'complaint_withdrawn') => {
+    const found = await db.get<{ n: number }>(
+      `SELECT count(*) AS n FROM (SELECT delivery_id FROM event
+         WHERE domain_id = $1 AND kind = $2 AND at >= $3 ORDER BY at DESC LIMIT $4) e
+         JOIN delivery d ON d.id = e.delivery_id WHERE d.sandbox IS NULL`,
+      ...[domainId, eventKindCode.of(kind), oldest, 4 * window],
+    );
+    return found?.n ?? 0;
+  };
+  return {
+    outcomes: row.outcomes,
+    bounced: row.bounced,
+    complained: Math.max(0, (await since('complained')) - (await since('complaint_withdrawn'))),
+  };
+});
+
+export const returnedDomains = read('returnedDomains', { search: true }, async (db, params, shared) => {
+  const { afterSeq, look } = params;
+  // Beyond the horizon an event with a smaller number may still come.
+  const horizon = await shared.horizon.safe();
+  const end = await db.get<{ seq: number }>(
+    'SELECT seq FROM event WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT 1 OFFSET $3',
+    ...[afterSeq, horizon, look - 1],
+  );
+  const rows = await db.all<{ text: string }>(
+    `SELECT DISTINCT n.text FROM event e JOIN name n ON n.id = e.domain_id
+     WHERE e.seq > $1 AND e.seq <= $2 AND e.kind = ANY ($3::int2[]) ORDER BY n.text`,
+    afterSeq,
+    end?.seq ?? horizon,
+    int2s([
+      eventKindCode.of('bounced'),
+      eventKindCode.of('complained'),
+      eventKindCode.of('complaint_withdrawn'),
+    ]),
+  );
+  return { domains: rows.map(({ text }) => text), nextSeq: end?.seq ?? null };
+});
+
+type Subject = EventSubject & { messageSeq: number };
+
+async function bounce(
+  session: Session,
+  fact: Extract<ReturnFact, { kind: 'bounce' }>,
+  row: DeliveryRow,
+  subject: Subject,
+  now: number,
+): Promise<ReturnResult> {
+  const state = stateCode.word(row.state);
+  // The remote may report before our own record of its "250": when asked again, the delivery is there.
+  if (state === 'sending' && fact.mayWait) return 'under-way';
+  if (!(await isNew(session, fact, fact.class, row.attempts, now))) return 'repeated';
+  if (state !== 'delivered') {
+    await appendEvent(session, fact.note, subject);
+    return 'noted';
+  }
+  await session.db.run(
+    `UPDATE delivery SET state = $1, last_category = $2, last_reply = $3, last_code = $4, updated_at = $5 WHERE id = $6`,
+    ...[stateCode.of('bounced'), fact.class, fact.lastReply, fact.lastCode, now, row.id],
+  );
+  const eventSeq = await appendEvent(session, fact.event, subject);
+  if (row.notify !== null) {
+    const { message_seq: messageSeq, id: deliveryId, notify } = row;
+    await noteFacts(session, [{ messageSeq, deliveryId, notify, kind: 'failure', eventSeq, at: now }]);
+  }
+  if (fact.suppress !== null) await applySignal(session, fact.suppress, subject, row.address, now);
+  return 'recorded';
+}
+
+async function takeBack(
+  session: Session,
+  fact: Extract<ReturnFact, { kind: 'not-spam' }>,
+  row: DeliveryRow,
+  subject: Subject,
+  now: number,
+): Promise<ReturnResult> {
+  const complaint = await session.db.get(
+    'SELECT FROM return_fact WHERE delivery_id = $1 AND kind = $2 LIMIT 1',
+    row.id,
+    returnKindCode.of('complaint'),
+  );
+  if (complaint === undefined) return 'nothing';
+  if (!(await isNew(session, fact, '', 0, now))) return 'repeated';
+  // Only the entry of this message's complaint: one made by hand, or by other mail, stays.
+  const key = suppressionKey(row.address);
+  const lifted = await session.db.run(
+    'DELETE FROM suppression WHERE domain_id = $1 AND key = $2 AND reason = $3 AND message_id = $4',
+    ...[row.domain_id, key, suppressionReasonCode.of('Complaint'), row.message_id],
+  );
+  if (lifted > 0) await tellChange(session, row.domain_id, { key, reason: 'Complaint', lifted: true });
+  await appendEvent(session, fact.event, subject);
+  return 'recorded';
+}
+
+async function isNew(
+  { db }: Session,
+  fact: ReturnFact,
+  of: string,
+  attempts: number,
+  now: number,
+): Promise<boolean> {
+  const row = {
+    delivery_id: fact.deliveryId,
+    kind: returnKindCode.of(fact.kind),
+    class: of,
+    attempts,
+    at: now,
+  };
+  return (await db.insert('return_fact', row, 'ON CONFLICT DO NOTHING')) > 0;
+}
+
+interface DeliveryRow {
+  id: number;
+  state: number;
+  attempts: number;
+  address: string;
+  notify: number | null;
+  message_seq: number;
+  message_id: string;
+  domain_id: number;
+}
+
+interface SubjectRow {
+  id: number;
+  address: string;
+  state: number;
+  route: number | null;
+  sandbox: boolean;
+  message_id: string;
+  domain: string;
+  message_seq: number;
+  updated_at: number;
+}

@@ -1,0 +1,62 @@
+/** User names and passwords for SMTP submission. A name is unique; a list never contains those of another domain. */
+import type { SmtpCredential } from '../../model/smtp-credential.ts';
+import { record } from '../shared/record.ts';
+import type { Db } from './engine/db.ts';
+import { createFilter } from './engine/filter.ts';
+import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
+import { read, write } from './engine/operation.ts';
+import { newestOf } from './engine/ranges.ts';
+import { isMakerGone } from './makers.ts';
+
+const CREDENTIAL = record<SmtpCredential>({
+  id: 'plain',
+  username: 'plain',
+  name: 'plain',
+  owner: 'plain',
+  domain: 'plain',
+  sandbox: 'flag',
+  notices: 'flag',
+  salt: 'plain',
+  hash: 'plain',
+  costLog2: 'plain',
+  ipAllowList: 'json',
+  rateLimit: 'plain',
+  rateShares: 'json',
+  createdBy: 'plain',
+  createdAt: 'plain',
+  expiresAt: 'plain',
+});
+
+/** Stores a credential. */
+export const addSmtpCredential = write('addSmtpCredential', async ({ db }, { credential }) => {
+  if (await isMakerGone(db, credential.createdBy)) return 'ended';
+  const added = await db.insert('smtp_credential', CREDENTIAL.row(credential), 'ON CONFLICT DO NOTHING');
+  if (added > 0) return 'added';
+  return (await credentialOf(db, credential.username))?.id === credential.id ? 'added' : 'taken';
+});
+
+/** The credential of a user name, or null. */
+export const getSmtpCredential = read('getSmtpCredential', (db, { username }) => credentialOf(db, username));
+
+async function credentialOf(db: Db, username: string): Promise<SmtpCredential | null> {
+  const sql = `SELECT ${CREDENTIAL.columns} FROM smtp_credential WHERE username = $1`;
+  const row = await db.get<object>(sql, username);
+  return row === undefined ? null : CREDENTIAL.value(row);
+}
+
+/** Those of the given domains, or all, by id, the newest first. */
+export const listSmtpCredentials = read('listSmtpCredentials', async (db, params) => {
+  const { domains, beforeId = AFTER_ALL_IDS, limit } = params;
+  const filter = createFilter();
+  filter.when('id < ?', beforeId);
+  const from = { columns: CREDENTIAL.columns, table: 'smtp_credential', place: 'domain', order: 'id' };
+  return (await newestOf(db, { ...from, places: domains, filter }, limit)).map(CREDENTIAL.value);
+});
+
+/** Removes one of the given domains; false if there is none with this id. */
+export const removeSmtpCredential = write('removeSmtpCredential', async ({ db }, params) => {
+  const filter = createFilter();
+  filter.when('id = ?', params.id);
+  filter.oneOf('domain', params.domains);
+  return (await db.run(`DELETE FROM smtp_credential ${filter.where()}`, ...filter.values())) > 0;
+});

@@ -1,0 +1,129 @@
+/**
+ * API tokens (the row decides, the JWT only proves possession) and the keys that sign them. Revoking is done once and
+ * keeps its first time; a list for some domains never contains a token that can use others.
+ */
+import type { Token } from '../../model/token.ts';
+import { record } from '../shared/record.ts';
+import { texts } from './engine/arrays.ts';
+import type { Db } from './engine/db.ts';
+import { newestById } from './engine/newest-by-id.ts';
+import { type ResultOf, read, write } from './engine/operation.ts';
+import { isMakerGone } from './makers.ts';
+import { deleteWebhooksMadeWith } from './webhook-removal.ts';
+
+const TOKEN = record<Token>({
+  id: 'plain',
+  name: 'plain',
+  owner: 'plain',
+  domains: 'json',
+  scopes: 'json',
+  sandbox: 'flag',
+  ipAllowList: 'json',
+  rateLimit: 'plain',
+  rateShares: 'json',
+  createdBy: 'plain',
+  createdAt: 'plain',
+  expiresAt: 'plain',
+  lastUsedAt: 'plain',
+  lastUsedIp: 'plain',
+  revokedAt: 'plain',
+});
+
+const SIGNING_KEY = record<ResultOf<'signingKeys'>[number]>({
+  kid: 'plain',
+  privateSealed: 'plain',
+  publicJwk: 'plain',
+  createdAt: 'plain',
+});
+
+/** Stores a token. */
+export const addToken = write('addToken', async ({ db }, { token }) => {
+  if (await isMakerGone(db, token.createdBy)) return false;
+  await db.insert('token', TOKEN.row(token), 'ON CONFLICT DO NOTHING');
+  return true;
+});
+
+export const getToken = read('getToken', (db, { id }) => tokenOf(db, id));
+
+async function tokenOf(db: Db, id: string): Promise<Token | null> {
+  const row = await db.get<object>(`SELECT ${TOKEN.columns} FROM token WHERE id = $1`, id);
+  return row === undefined ? null : TOKEN.value(row);
+}
+
+/** Tokens all of whose domains are among the given ones, newest first. */
+export const listTokens = read('listTokens', { search: true }, async (db, params) => {
+  const domains = params.domains === undefined ? undefined : texts(params.domains);
+  const { rows, nextId } = await newestById(
+    db,
+    {
+      columns: TOKEN.columns,
+      table: 'token',
+      narrow: (filter) =>
+        filter.when(
+          'NOT EXISTS (SELECT FROM json_array_elements_text(domains::json) d WHERE d <> ALL (?::text[]))',
+          domains,
+        ),
+    },
+    { ...params, look: domains === undefined ? undefined : params.look },
+  );
+  return { tokens: rows.map(TOKEN.value), nextId };
+});
+
+/** Sets revokedAt once; false if there is no such token. */
+export const revokeToken = write('revokeToken', { whole: true }, async ({ db }, { id, now }) => {
+  const sql = 'UPDATE token SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2';
+  return (await db.run(sql, now, id)) > 0;
+});
+
+/** Ends a portion of what was created with a token. */
+export const endMadeWith = write('endMadeWith', async ({ db }, params) => {
+  const { id, now, afterId, limit } = params;
+  const made = await db.all<{ id: string; ended: boolean }>(
+    `SELECT id, revoked_at IS NOT NULL AS ended FROM token WHERE created_by = $1 AND id > $2 ORDER BY id LIMIT $3
+     FOR UPDATE`,
+    ...[id, afterId, limit],
+  );
+  const tokens = made.map((one) => one.id);
+  const revoked = made.filter(({ ended }) => !ended).map((one) => one.id);
+  await db.run('UPDATE token SET revoked_at = $1 WHERE id = ANY ($2::text[])', now, texts(revoked));
+  const credentials = await db.run(
+    `DELETE FROM smtp_credential WHERE id IN
+       (SELECT id FROM smtp_credential WHERE created_by = $1 ORDER BY id LIMIT $2 FOR UPDATE)`,
+    id,
+    limit,
+  );
+  const webhooks = await deleteWebhooksMadeWith(db, id, limit);
+  const isAll = tokens.length < limit && credentials < limit && webhooks < limit;
+  return { tokens, revoked, credentials, webhooks, next: isAll ? null : (tokens.at(-1) ?? afterId) };
+});
+
+/** Replaces a valid token by a new one, with an overlap. */
+export const rotateToken = write('rotateToken', async ({ db }, params) => {
+  const { now, oldEndsAt, token } = params;
+  if ((await tokenOf(db, token.id)) !== null) return true;
+  if (await isMakerGone(db, token.createdBy)) return false;
+  const changes = await db.run(
+    `UPDATE token SET expires_at = least(expires_at, $1), revoked_at = CASE WHEN $1 <= $2 THEN $2 END
+     WHERE id = $3 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
+    ...[oldEndsAt, now, params.oldId],
+  );
+  if (changes === 0) return false;
+  await db.insert('token', TOKEN.row(token));
+  return true;
+});
+
+/** Notes the last use. */
+export const touchToken = write('touchToken', { unsynced: true }, async ({ db }, params) => {
+  const sql = 'UPDATE token SET last_used_at = $1, last_used_ip = $2 WHERE id = $3';
+  await db.run(sql, params.usedAt, params.ip, params.id);
+});
+
+export const signingKeys = read('signingKeys', async (db) => {
+  const sql = `SELECT ${SIGNING_KEY.columns} FROM signing_key ORDER BY created_at, kid`;
+  return (await db.all(sql)).map(SIGNING_KEY.value);
+});
+
+/** Stores a signing key. */
+export const addSigningKey = write('addSigningKey', async ({ db }, params) => {
+  await db.insert('signing_key', SIGNING_KEY.row(params), 'ON CONFLICT DO NOTHING');
+});
