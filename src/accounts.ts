@@ -7,7 +7,13 @@ import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/log.ts';
 import type { Random } from './lib/random.ts';
 import type { Sealer } from './lib/seal.ts';
+import type { GuardedHttp } from './net/guarded-http.ts';
 import { type Access, createAccess } from './policy/access/access.ts';
+import {
+  createIdentityProvider,
+  type IdentityProvider,
+  type IdentitySettings,
+} from './policy/access/identity-provider.ts';
 import { createHashTurns, createPasswords } from './policy/access/password-hash.ts';
 import { createPeople, type People } from './policy/access/people.ts';
 import { createRefusals, type Refusals } from './policy/access/refusals.ts';
@@ -24,6 +30,8 @@ export interface Accounts {
   people: People;
   sessions: Sessions;
   secondFactors: SecondFactors;
+  /** null = none is configured. */
+  identityProvider: IdentityProvider | null;
   sendRate: SendRate;
   /** Recent refusals of all listeners. */
   refusals: Refusals;
@@ -31,7 +39,7 @@ export interface Accounts {
   adminToken: string;
 }
 
-/** `perSecond`: sends per second of a token without its own limit. */
+/** `perSecond`: sends per second of a token without its own limit. `identity`: null = people sign in by passwords only. */
 export async function openAccounts(
   deps: {
     store: Store;
@@ -42,9 +50,12 @@ export async function openAccounts(
     log: Logger;
     mailLog: Logger;
     countRefusal: Parameters<typeof createRefusals>[0]['count'];
+    /** HTTP to hosts that the operator chose, and to others. */
+    operatorHttp: GuardedHttp;
+    http: GuardedHttp;
   },
   folder: Pick<DataFolder, 'adminToken'>,
-  { perSecond }: Parameters<typeof createSendRate>[1],
+  options: Parameters<typeof createSendRate>[1] & { identity: IdentitySettings | null },
 ): Promise<Accounts> {
   const hashTurns = createHashTurns();
   const passwords = createPasswords({ ...deps, hashTurns });
@@ -75,8 +86,12 @@ export async function openAccounts(
     people: createPeople({ ...deps, passwords, sessions }),
     sessions,
     secondFactors,
+    identityProvider:
+      options.identity === null
+        ? null
+        : createIdentityProvider({ ...deps, own: deps.operatorHttp }, options.identity),
     refusals: createRefusals({ ...deps, log: deps.mailLog, count: deps.countRefusal }),
-    sendRate: createSendRate(deps.clock, { perSecond }),
+    sendRate: createSendRate(deps.clock, options),
     adminToken,
   };
 }

@@ -65,6 +65,8 @@ interface Parts {
   /** For tests: the port of zones' servers, and certificate authorities to trust. */
   zonePort?: number | undefined;
   ca?: readonly string[] | undefined;
+  /** What is wrong with the identity provider, null = nothing. Absent: it is not asked. */
+  identityProvider?: () => Promise<string | null> | null;
 }
 
 const PROBE_MS = 5_000;
@@ -134,6 +136,7 @@ export function createCheckup(parts: Parts): Checkup {
         operatorAddress: config['operator-address'],
         blockLists: config['doctor-dnsbl'],
         dataFolder: parts.dataFolder,
+        identityIssuer: parts.identityProvider === undefined ? null : config['oidc-issuer'],
       },
     );
   }
@@ -249,6 +252,7 @@ export function createCheckup(parts: Parts): Checkup {
         }
       },
       readableByOthers: () => readableByOthers(parts.dataFolder),
+      identityProvider: async () => (await parts.identityProvider?.()) ?? null,
     };
   }
 

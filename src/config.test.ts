@@ -149,6 +149,26 @@ describe('configuration', () => {
     }
   });
 
+  it('takes an identity provider over https with a client id, for a server whose address is known', () => {
+    const file = { POSTRIDER_DATA: folder };
+    const problem = (settings: Record<string, string>) =>
+      problemOf(() => loadConfig('serve', settings, file));
+    const issuer = { 'oidc-issuer': 'https://login.example.com/realms/staff' };
+    const whole = { ...issuer, 'oidc-client-id': 'postrider', 'public-url': 'https://mail.example.com' };
+    expect(problem({ 'oidc-client-id': 'postrider' })).toMatch(/set oidc-issuer/);
+    expect(problem({ ...whole, 'oidc-client-id': '' })).toMatch(/oidc-client-id/);
+    for (const url of ['', 'http://mail.example.com'])
+      expect(problem({ ...whole, 'public-url': url }), url).toMatch(/public-url/);
+    for (const wrong of ['http://login.example.com', 'login.example.com', 'https://a:b@login.example.com'])
+      expect(problem({ ...whole, 'oidc-issuer': wrong }), wrong).toMatch(/as the provider writes it/);
+    expect(problem({ ...whole, 'oidc-require': 'groups' })).toMatch(/use claim=value/);
+    const { config } = loadConfig('serve', { ...whole, 'oidc-require': 'groups=a=b, hd=c' }, file);
+    expect(config['oidc-require']).toEqual([
+      { claim: 'groups', value: 'a=b' },
+      { claim: 'hd', value: 'c' },
+    ]);
+  });
+
   it('takes a certificate of the API with its key, for an address that begins with https', () => {
     const file = { POSTRIDER_DATA: folder };
     const certificate = { 'http-certificate': 'a.pem' };

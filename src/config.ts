@@ -105,6 +105,7 @@ export function loadConfig(
   } else if (config['http-certificate'] !== null && config['public-url']?.startsWith('http://') === true) {
     problems.push('public-url begins with http://: with http-certificate it must begin with https://');
   }
+  checkSignIn(config, problems);
   const routing = readRouting(file, config.route ?? [], problems);
   if (problems.length > 0) throw new ConfigError(problems);
   config.data = resolve(config.data);
@@ -145,6 +146,24 @@ export function loadConfig(
     if (source === 'flag') return `--${name}`;
     if (source === 'environment') return environmentName(name);
     return `postrider.json: ${name}`;
+  }
+}
+
+/** The keys that belong together. An identity provider sends browsers back to one address, over https or within this machine. */
+function checkSignIn(config: Config, problems: string[]): void {
+  const url = config['public-url'] ?? null;
+  if (config['oidc-issuer'] === null) {
+    const others = (['oidc-client-id', 'oidc-client-secret', 'oidc-name'] as const).filter(
+      (name) => typeof config[name] === 'string',
+    );
+    if (others.length > 0) problems.push(`${others.join(', ')}: set oidc-issuer, too`);
+    return;
+  }
+  if (config['oidc-client-id'] === null) problems.push('oidc-issuer: set oidc-client-id, too');
+  if (url === null || !(url.startsWith('https://') || isLoopback(new URL(url).hostname))) {
+    problems.push(
+      'oidc-issuer: set public-url to the https:// address of the dashboard: the identity provider sends browsers back to it',
+    );
   }
 }
 

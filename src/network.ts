@@ -22,8 +22,12 @@ export interface NetworkParts {
   http: GuardedHttp;
   /** For policies of recipients' domains, on their own web servers. */
   policyHttp: GuardedHttp;
+  /** For URLs of the operator's own choice, also within private networks. */
+  operatorHttp: GuardedHttp;
   close(): void;
 }
+
+const ANY_ADDRESS: AddressCheck = { check: () => ({ allowed: true, listed: true }) };
 
 /** `ca`: for tests, certificate authorities to trust instead of the built-in ones for recipients' policies. */
 export function openNetwork(
@@ -46,15 +50,21 @@ export function openNetwork(
   });
   const policyHttp = createGuardedHttp({ clock, resolver, filter }, ca === undefined ? {} : { ca });
   const http = createGuardedHttp({ clock, resolver, filter });
+  const operatorHttp = createGuardedHttp(
+    { clock, resolver, filter: ANY_ADDRESS },
+    ca === undefined ? {} : { ca },
+  );
   return {
     resolver,
     filter,
     mxFilter,
     http,
     policyHttp,
+    operatorHttp,
     close() {
       http.close();
       policyHttp.close();
+      operatorHttp.close();
       resolver.close();
     },
   };

@@ -33,9 +33,6 @@ import { createReturnPathTokens } from './mail/verp.ts';
 import { soleLease } from './model/node.ts';
 import { openNetwork } from './network.ts';
 import { createRefusalMetrics } from './pipeline/accept/refusal-metrics.ts';
-import { createAlertMailer } from './pipeline/alerts/alert-mail.ts';
-import { createAlertMetrics } from './pipeline/alerts/alert-metrics.ts';
-import { createAlerts } from './pipeline/alerts/alerts.ts';
 import { createClassifier } from './pipeline/deliver/outcome/classifier/classify.ts';
 import { sharedSources } from './pipeline/deliver/routing/egress-leases.ts';
 import { createGuardMetrics } from './pipeline/events/guard-metrics.ts';
@@ -46,6 +43,7 @@ import { createNotices } from './pipeline/notices/notices.ts';
 import { type NodeTimes, openMembership } from './pipeline/queue/membership.ts';
 import { QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
 import { createSingletonJob } from './pipeline/queue/singleton-job.ts';
+import type { IdentitySettings } from './policy/access/identity-provider.ts';
 import { requireSealingSecret } from './policy/access/signing-keys.ts';
 import { createAuthAlarm } from './policy/domains/auth-alarm.ts';
 import { createDomainService } from './policy/domains/domains.ts';
@@ -180,6 +178,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       dataFolder: folder.path,
       zonePort: params.trust?.zonePort,
       ca: params.trust?.ca,
+      identityProvider: () => accounts.identityProvider?.problem() ?? null,
     });
     const domains = createDomainService(
       { store, resolver, sealer, clock, random, doctor: checkup.domains },
@@ -207,9 +206,11 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         log: logs.service,
         mailLog: logs.mail,
         countRefusal: createRefusalMetrics(registry),
+        http: network.http,
+        operatorHttp: network.operatorHttp,
       },
       folder,
-      { perSecond: config['rate-limit'] },
+      { perSecond: config['rate-limit'], identity: identitySettings(config) },
     );
     /** What most parts are given. */
     const base = { store, clock, random, registry, resolver, domains, log: logs.service };
@@ -305,21 +306,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       },
       { idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS, checkDomains: !anyDomain },
     );
-    const alerts = createAlerts(
-      {
-        ...{ ...base, node, problems: http.problems, metrics: createAlertMetrics(registry), eventsStored },
-        mailer: createAlertMailer(
-          { ...base, acceptance, senders: domains },
-          {
-            operatorAddress: config['operator-address'],
-            ownDomains: [config['service-domain'] ?? [], bounceDomain, config.hostname].flat(),
-          },
-        ),
-      },
-      { hostname: config.hostname },
-    );
     /** Done for the whole instance: by one node at a time if there are several. */
-    const once = [upkeep, guard, notices, alerts];
+    const once = [upkeep, guard, notices];
     const jobs =
       membership === null
         ? once
@@ -438,6 +426,17 @@ function engineOptions(
     },
     deliver: { heloName: config.hostname, bounceDomain, mxPort: config['mx-port'], ipv6: config.ipv6 },
     ...(mtaStsPort === undefined ? {} : { mtaStsPort }),
+  };
+}
+
+function identitySettings(config: LoadedConfig['config']): IdentitySettings | null {
+  const { 'oidc-issuer': issuer, 'oidc-client-id': clientId, 'public-url': url } = config;
+  if (issuer === null || clientId === null || url === null) return null;
+  return {
+    ...{ issuer, clientId, clientSecret: config['oidc-client-secret'] },
+    name: config['oidc-name'] ?? new URL(issuer).hostname,
+    required: config['oidc-require'],
+    redirectUri: `${new URL(url).origin}/sign-in`,
   };
 }
 

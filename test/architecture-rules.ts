@@ -36,7 +36,6 @@ const PIPELINE = [
   'pipeline/events',
   'pipeline/webhooks',
   'pipeline/notices',
-  'pipeline/alerts',
 ] as const;
 const LISTENER_BASE = [...PIPELINE, ...POLICY, 'store', 'smtp', 'mail', ...BASE] as const;
 const LISTENERS = [
@@ -111,7 +110,7 @@ export const AREAS: readonly Area[] = [
   {
     name: 'accounts',
     at: 'src/accounts.ts',
-    may: ['data-folder', 'policy/access', 'policy/limits', 'store', 'lib'],
+    may: ['data-folder', 'policy/access', 'policy/limits', 'store', 'net', 'lib'],
   },
   {
     name: 'http-api',
@@ -211,7 +210,6 @@ export const AREAS: readonly Area[] = [
     at: 'src/pipeline/notices/',
     may: [CLASSIFIER, 'pipeline/accept', 'pipeline/compose', ...PIPELINE_BASE],
   },
-  { name: 'pipeline/alerts', at: 'src/pipeline/alerts/', may: ['pipeline/accept', ...PIPELINE_BASE] },
   ...POLICY.map((name) => ({ name, at: `src/${name}/`, may: ['store', 'mail', 'net', ...BASE] })),
   { name: 'store', at: 'src/store/store.ts', may: BASE },
   { name: 'store', at: 'src/store/topics/', may: BASE },
@@ -240,6 +238,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'src/listeners/returns/',
   ],
   jose: ['src/policy/access/'],
+  'openid-client': ['src/policy/access/identity-provider.ts'],
   pino: ['src/lib/log.ts', 'src/cli/server-commands.ts'],
   'prom-client': [
     'src/server.ts',

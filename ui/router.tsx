@@ -71,6 +71,8 @@ export function createAppRouter() {
     path: '/',
     component: Home,
   });
+  // Where the identity provider sends the browser back to; whoever is signed in has nothing to do there.
+  const signIn = createRoute({ getParentRoute: () => root, path: '/sign-in', component: Home });
   const inbox = createRoute({
     getParentRoute: () => root,
     path: '/inbox',
@@ -177,7 +179,7 @@ export function createAppRouter() {
   const inboxes = inbox.addChildren([mail]);
   const allMail = messages.addChildren([message]);
   const tree = [
-    ...[home, inboxes, allMail, overview, queue, site, domains, domain],
+    ...[home, signIn, inboxes, allMail, overview, queue, site, domains, domain],
     ...[webhooks, webhook, suppressions, suppressionImport, templates, template, access, system],
   ];
   return createRouter({

@@ -21,6 +21,7 @@ const OPERATIONS: ReadonlySet<string> = new Set([
   ...['releaseCapture', 'listSandboxRules', 'createSandboxRule', 'deleteSandboxRules'],
   ...['listTemplates', 'createTemplate', 'getTemplate', 'updateTemplate', 'renderTemplate', 'renderTexts'],
   ...['getSession', 'listSessions', 'makeTotpSecret', 'switchOnTotp', 'switchOffTotp'],
+  ...['getIdentityProvider', 'goToIdentityProvider'],
   ...['getAttention', 'getQueue', 'getSite', 'tryPath', 'listHolds', 'holdQueue', 'releaseQueue'],
   ...['listCauses', 'resendCause', 'deleteOverride', 'getConfig', 'listTokens'],
   ...['createToken', 'rotateToken', 'revokeToken', 'listSmtpCredentials', 'createSmtpCredential'],

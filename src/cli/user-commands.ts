@@ -15,6 +15,8 @@ interface AddOptions {
   domain?: string[];
   preset?: string;
   generate?: boolean;
+  /** false = `--no-password`. */
+  password: boolean;
 }
 
 const GENERATE = ['--generate', 'make a password and print it once, instead of asking for it'] as const;
@@ -29,16 +31,18 @@ export const userCommands: CommandGroup = (program, context) => {
     .option('--domain <domain...>', 'sender domains of a member or viewer; * = all, for a viewer')
     .option('--preset <preset>', `rights of a member: ${MEMBER_PRESETS.join(', ')}`, oneOf(MEMBER_PRESETS))
     .option(...GENERATE)
+    .option('--no-password', 'the person signs in by the identity provider only (oidc-issuer)')
     .addHelpText(
       'after',
       example(
         'postrider user add ada@example.com',
+        'postrider user add ada@example.com --no-password',
         'postrider user add bob@example.com --role member --domain example.com --preset Full --generate',
       ),
     )
     .action(async (email: string, options: AddOptions) => {
       const ctx = context();
-      const password = await passwordFor(ctx, options.generate);
+      const password = options.password ? await passwordFor(ctx, options.generate) : undefined;
       await ctx.withApi(async (api) => {
         const { body } = await api.call('POST', '/people', {
           Email: email,
@@ -49,7 +53,7 @@ export const userCommands: CommandGroup = (program, context) => {
         });
         const person = body as PersonAnswer;
         ctx.terminal.stderr.write(`Added ${person.Email} as ${person.Role}.\n`);
-        printPassword(ctx, person, options.generate === true ? password : null);
+        printPassword(ctx, person, options.generate === true && password !== undefined ? password : null);
         await warnOfUnknownDomains(
           ctx,
           api,
@@ -106,6 +110,21 @@ export const userCommands: CommandGroup = (program, context) => {
         await confirm(ctx.terminal, `Let ${email} sign in with the password alone`, options.yes);
         const { body } = await api.call('DELETE', `/people/${PersonID}/totp`);
         ctx.print(body, `${email} signs in with the password alone.`);
+      }, EXISTING);
+    });
+
+  user
+    .command('unlink <email>')
+    .description(
+      'forget the account of the identity provider by which a person signed in; the next one with the address counts',
+    )
+    .addHelpText('after', example('postrider user unlink ada@example.com'))
+    .action(async (email: string) => {
+      const ctx = context();
+      await ctx.withApi(async (api) => {
+        const { PersonID } = await personOf(ctx, api, email);
+        const { body } = await api.call('DELETE', `/people/${PersonID}/identity`);
+        ctx.print(body, `${email} is no account of the identity provider any more.`);
       }, EXISTING);
     });
 

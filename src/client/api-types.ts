@@ -269,8 +269,8 @@ export type CreateDomainRequest = {
 
 export type CreatePersonRequest = {
   Email: string;
-  /** At least 12 characters */
-  Password: string;
+  /** At least 12 characters; left out: signs in by the identity provider only */
+  Password?: string;
   Role: 'operator' | 'member' | 'viewer';
   /** Of a member or viewer; ["*"] = all, for viewers only */
   Domains?: readonly string[];
@@ -642,6 +642,17 @@ export type HoldsAnswer = {
   NextCursor: string | null;
 };
 
+export type IdentityProvider = {
+  /** null: there is none */
+  Name: string | null;
+  /** Where one signs in by it: the origin of `public-url` */
+  Origin: string | null;
+};
+
+export type IdentityProviderAddress = {
+  URL: string;
+};
+
 export type Inbox = {
   /** Empty for mail whose sender has no name */
   Inbox: string;
@@ -963,8 +974,15 @@ export type Person = {
   LastSignInAt: string | null;
   /** null = may sign in */
   DisabledAt: string | null;
-  /** Signing in asks for a code, too */
+  /** false: signs in by the identity provider only */
+  HasPassword: boolean;
+  /** Signing in with the password asks for a code, too */
   SecondFactor: boolean;
+  /** The account of the identity provider that has signed in as this person; no other one can */
+  Identity: {
+    Issuer: string;
+    Subject: string;
+  } | null;
 };
 
 export type PersonList = {
@@ -1261,6 +1279,8 @@ export type Session = {
     PersonID: string;
     Email: string;
     Role: 'operator' | 'member' | 'viewer';
+    /** false: signs in by the identity provider only */
+    HasPassword: boolean;
     SecondFactor: boolean;
   } | null;
   SessionID: string | null;
@@ -1698,7 +1718,6 @@ export type WebhookCall = {
     | 'domain.verified'
     | 'domain.failing'
     | 'webhook.disabled'
-    | 'operator.alert'
     | 'auto_reply'
     | 'held'
     | 'released'
@@ -1743,7 +1762,6 @@ export type WebhookCallDetail = {
     | 'domain.verified'
     | 'domain.failing'
     | 'webhook.disabled'
-    | 'operator.alert'
     | 'auto_reply'
     | 'held'
     | 'released'

@@ -9,6 +9,7 @@ import { DOCTOR_KEYS, type DoctorConfig } from './keys/doctor.ts';
 import { NAMES_KEYS, type NameConfig } from './keys/names.ts';
 import { RETENTION_KEYS, type RetentionConfig } from './keys/retention.ts';
 import { SERVER_KEYS, type ServerConfig } from './keys/server.ts';
+import { SIGN_IN_KEYS, type SignInConfig } from './keys/sign-in.ts';
 import { TELLING_KEYS, type TellingConfig } from './keys/telling.ts';
 
 /** The values of all keys. */
@@ -18,6 +19,7 @@ export interface Config
     DeliveryConfig,
     DoctorConfig,
     AcceptanceConfig,
+    SignInConfig,
     TellingConfig,
     RetentionConfig {}
 
@@ -27,6 +29,7 @@ export type ConfigKey = keyof Config;
 /** Every key, in the order in which they are shown. */
 export const CONFIG_KEYS: KeyTable<Config> = {
   ...SERVER_KEYS,
+  ...SIGN_IN_KEYS,
   ...NAMES_KEYS,
   ...DELIVERY_KEYS,
   ...DOCTOR_KEYS,

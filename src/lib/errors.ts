@@ -125,6 +125,17 @@ export const ERRORS = {
   'password-wrong': e(2208, 422, 'The current password is not right'),
   'code-required': e(2209, 401, 'Enter the code of your authenticator app, or a recovery code'),
   'code-wrong': e(2210, 422, 'The code is not right, or was used before'),
+  'identity-refused': e(2211, 403, 'The identity provider did not say who you are'),
+  'identity-unavailable': e(
+    2212,
+    503,
+    'The identity provider does not answer, or this server is not set up right for it: try again, or ask an operator',
+  ),
+  'identity-unknown': e(
+    2213,
+    403,
+    'Nobody here is that account of the identity provider: ask an operator to add your address, or to forget the account it had before',
+  ),
   'key-not-published': e(2004, 409, 'The standby DKIM key is not published yet'),
 } as const satisfies Record<string, ErrorFacts>;
 

@@ -23,14 +23,22 @@ export interface Person extends Standing {
   id: string;
   /** Lower case, unique among the people of this server. */
   email: string;
-  /** scrypt with its parameters and salt, as `password-hash.ts` writes it. */
-  passwordHash: string;
+  /** scrypt with its parameters and salt, as `password-hash.ts` writes it; null = signs in by the identity provider only. */
+  passwordHash: string | null;
   createdAt: number;
   lastSignInAt: number | null;
   /** null = may sign in. */
   disabledAt: number | null;
   /** null = the password alone is enough. */
   secondFactor: SecondFactor | null;
+  /** Since the first sign-in by an identity provider: nobody else at it is this person, whatever address they have. */
+  identity: Identity | null;
+}
+
+/** Who somebody is at an identity provider (OpenID Connect Core §2). */
+export interface Identity {
+  issuer: string;
+  subject: string;
 }
 
 /** Codes of an authenticator app (TOTP) and recovery codes. */
@@ -63,6 +71,8 @@ export interface PersonSession {
   /** Of the request that signed in; cut to 200 characters. */
   userAgent: string;
   ip: string;
+  /** Begun by the identity provider, not with a password. */
+  byProvider: boolean;
 }
 
 /** The scopes of a person. */

@@ -16,7 +16,6 @@
  * Its operations stand by topic in `topics/`.
  */
 import type { AcceptanceStore, KeyHeld } from './topics/acceptance.ts';
-import type { AlertStore } from './topics/alerts.ts';
 import type { AuditStore } from './topics/audit.ts';
 import type { CaptureStore } from './topics/captures.ts';
 import type { CauseStore } from './topics/causes.ts';
@@ -74,7 +73,6 @@ export interface Store
     CredentialStore,
     PeopleStore,
     AuditStore,
-    AlertStore,
     TemplateStore,
     MessageStore,
     RetentionStore,

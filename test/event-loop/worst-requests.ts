@@ -440,6 +440,7 @@ async function everyOperation({
     updatePerson: fresh(newPerson, { ...operator, body: { Role: 'member', Domains: manyDomains } }),
     setPassword: fresh(newPerson, { ...operator, body: { Password } }),
     resetTotp: fresh(newPerson, operator),
+    forgetIdentity: fresh(newPerson, operator),
     deletePerson: fresh(newPerson, { ...operator, query: 'Children=true' }),
     listSmtpCredentials: list(),
     createSmtpCredential: [{ body: { Name: text(100) } }],

@@ -117,8 +117,8 @@ import { returnTarget } from '../../src/pipeline/events/return-target.ts';
 import { keptBody } from '../../src/pipeline/webhooks/call.ts';
 import { retryAfterMs } from '../../src/pipeline/webhooks/retry-schedule.ts';
 import { isCidr, isWithin } from '../../src/policy/access/ip-allow-list.ts';
-import { isSessionRequest, sessionSecret } from '../../src/policy/access/session-page.ts';
-import { emailOf } from '../../src/policy/access/sessions.ts';
+import { emailOf } from '../../src/policy/access/person-address.ts';
+import { cookieText, isSessionRequest } from '../../src/policy/access/session-page.ts';
 import { checkToken } from '../../src/policy/access/tokens.ts';
 import { rsaBits } from '../../src/policy/domains/dkim-keys.ts';
 import { compareKey, parseDkimRecord } from '../../src/policy/domains/dkim-record.ts';
@@ -523,9 +523,13 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'policy/access/ip-allow-list.ts isCidr': isCidr,
   'policy/access/session-page.ts isSessionRequest': (text) => {
     const request = { method: 'POST', header: () => text };
-    return [sessionSecret(request), isSessionRequest(request, 'https://mail.example.com')];
+    return [
+      cookieText('session', request),
+      cookieText('pending', request),
+      isSessionRequest(request, 'https://mail.example.com'),
+    ];
   },
-  'policy/access/sessions.ts emailOf': emailOf,
+  'policy/access/person-address.ts emailOf': emailOf,
   'policy/access/tokens.ts checkToken': (text) =>
     checkToken({ keys: NOTHING as never, clock: { now: () => 0 } as never, instance: 'x' }, text).catch(
       () => null,

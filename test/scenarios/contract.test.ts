@@ -8,6 +8,7 @@ import { base32, hotp, TOTP_SECRET_BYTES, totpStep } from '../../src/lib/totp.ts
 import { NOT_AUDITED } from '../../src/listeners/http/audit.ts';
 import { openWorld, type World } from '../../src/listeners/http/test-world.ts';
 import { createFakeDns } from '../fakes/fake-dns.ts';
+import { startIdentityProvider } from '../fakes/identity-provider.ts';
 import { judge, lookUp } from '../fakes/json-schema.ts';
 import { startScriptedMx } from '../fakes/scripted-mx.ts';
 import {
@@ -21,6 +22,7 @@ import {
   startInstance,
   until,
 } from './harness.ts';
+import { startSigningIn } from './signing-in.ts';
 import { type Receiver, startReceiver } from './webhook-receiver.ts';
 
 interface Operation {
@@ -160,8 +162,23 @@ beforeAll(async () => {
   const ended = (await server.call('GET', '/session', other)).json.SessionID;
   const [{ PersonID: person }, { PersonID: reset }] = (await server.call('GET', '/people')).json.Items;
 
+  // Where people sign in by an identity provider, and a browser that has come back from there.
+  const provider = await startIdentityProvider();
+  scope.defer(() => provider.close());
+  const signing = await startSigningIn(scope, provider.issuer);
+  const atSigning = { url: signing.server.localUrl, token: signing.token };
+  const signingPage = { ...page, origin: atSigning.url };
+  await signing.call('POST', '/people', { body: { Email: provider.claims.email, Role: 'operator' } });
+  const begun = await signing.call('POST', '/session/provider', { headers: signingPage, token: null });
+  const pending = begun.headers.getSetCookie().join().split(';')[0] ?? '';
+
   const domain = 'Domain=example.com';
   good = {
+    goToIdentityProvider: { at: atSigning, headers: signingPage },
+    signInByProvider: {
+      ...{ at: atSigning, headers: signingPage, cookie: pending },
+      body: { Query: await provider.visit(begun.json.URL) },
+    },
     signIn: { body: ada, headers: page },
     signOut: { cookie: await cookieOf(ada), headers: page },
     listSessions: { cookie },
@@ -186,6 +203,7 @@ beforeAll(async () => {
       body: { Password: dan.Password, Code: 'none' },
     },
     resetTotp: { params: { id: reset } },
+    forgetIdentity: { params: { id: reset } },
     sendEmail: { headers: { 'idempotency-key': 'contract-1' } },
     createWebhook: { body: { Event: 'bounce', WebhookURL: `${receiver.url}/two`, Domain: 'example.com' } },
     createTemplate: { body: { Name: 'second', Domain: 'example.com', ...texts } },

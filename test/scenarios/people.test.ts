@@ -92,7 +92,6 @@ describe('a person', () => {
       'makeTotpSecret',
       'markCaptures',
       'renderTemplate',
-      'renderTexts',
       'signOut',
       'switchOffTotp',
       'switchOnTotp',

@@ -450,6 +450,7 @@ async function everyCase(): Promise<Record<string, Case>> {
     updatePerson: whole(200, { params: { id: person }, body: {} }),
     setPassword: whole(200, { params: { id: person }, body: { Password: PASSWORD } }),
     resetTotp: whole(200, { params: { id: person } }),
+    forgetIdentity: whole(200, { params: { id: person } }),
     deletePerson: whole(404, { params: { id: randomUUID() } }),
     createSmtpCredential: forTheirs({ Name: 'n' }),
     markCaptures: { by: 'list', body: { Seen: true } },

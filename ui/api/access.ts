@@ -73,6 +73,11 @@ export function setPassword(id: string, password: string, children: boolean): Pr
   return call('PUT', `/people/${part(id)}/password`, { body: { Password: password }, query });
 }
 
+/** All sessions of the person end; the next account of the identity provider with the address counts. */
+export function forgetIdentity(id: string): Promise<Person> {
+  return call('DELETE', `/people/${part(id)}/identity`);
+}
+
 /** All sessions of the person end. */
 export function resetSecondFactor(id: string): Promise<Person> {
   return call('DELETE', `/people/${part(id)}/totp`);

@@ -1,6 +1,8 @@
 /** Who is signed in, and what one does with one's sessions. The cookie that proves a session is the browser's affair. */
 import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import type {
+  IdentityProvider,
+  IdentityProviderAddress,
   RecoveryCodes,
   Session,
   SessionList,
@@ -26,6 +28,23 @@ export const SESSIONS = queryOptions({
 /** `code` of the second factor, undefined = none is given. */
 export function signIn(email: string, password: string, code?: string): Promise<Session> {
   return call('POST', '/session', { body: { Email: email, Password: password, Code: code } });
+}
+
+/** By whom one signs in beside the password. */
+export const PROVIDER = queryOptions({
+  queryKey: ['session', 'provider'],
+  queryFn: ({ signal }) => call<IdentityProvider>('GET', '/session/provider', { signal }),
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
+/** Where the browser signs in by the identity provider. */
+export async function goToProvider(): Promise<string> {
+  return (await call<IdentityProviderAddress>('POST', '/session/provider')).URL;
+}
+
+/** `query`: of the address that the provider sent the browser back to. */
+export function signInByProvider(query: string): Promise<Session> {
+  return call('PUT', '/session/provider', { body: { Query: query } });
 }
 
 /** The password was right, and the code of the second factor is missing. */

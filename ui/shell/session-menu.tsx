@@ -37,8 +37,12 @@ export function useSessionMenu(): {
     email: person.Email,
     entries: [
       { name: 'Sessions…', label: 'Sessions', run: () => setOpened('sessions') },
-      { name: 'Change password…', label: 'Change password', run: () => setOpened('password') },
-      { name: 'Second factor…', label: 'Second factor', run: () => setOpened('secondFactor') },
+      ...(person.HasPassword
+        ? [
+            { name: 'Change password…', label: 'Change password', run: () => setOpened('password') },
+            { name: 'Second factor…', label: 'Second factor', run: () => setOpened('secondFactor') },
+          ]
+        : []),
       { name: 'Sign out', run: () => leaving.mutate() },
     ],
     dialogs: Opened !== null && (

@@ -39,6 +39,8 @@ const PLACES = [
   'templates',
   'access',
   'system',
+  // Where the identity provider sends browsers back to.
+  'sign-in',
 ] as const;
 
 /** Nothing from other origins, nothing inline, no framing. Captured mail is shown in frames with their own policy. */

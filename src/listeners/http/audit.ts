@@ -19,7 +19,7 @@ export const NOT_AUDITED: ReadonlySet<string> = new Set([
   ...['markCaptures', 'deleteCapture', 'deleteCaptures', 'releaseCapture'],
   ...['createSandboxRule', 'deleteSandboxRule', 'deleteSandboxRules'],
   ...['renderTemplate', 'renderTexts', 'testWebhook', 'verifyDomain'],
-  ...['signIn', 'signOut', 'endSession', 'makeTotpSecret'],
+  ...['signIn', 'goToIdentityProvider', 'signOut', 'endSession', 'makeTotpSecret'],
 ]);
 
 /** Entries of one line beyond which the old ones go, and beyond which recent ones go too: many changes must not hide one. */
@@ -33,7 +33,7 @@ export interface Audit {
   record(
     route: Pick<ApiRoute, 'id' | 'method' | 'path'>,
     request: { caller: Caller; params: Readonly<Record<string, string>>; ip: string },
-    answer: Pick<ApiAnswer, 'status' | 'headers'>,
+    answer: Pick<ApiAnswer, 'status' | 'headers' | 'caller'>,
   ): Promise<void>;
 }
 
@@ -45,7 +45,8 @@ export function createAudit(deps: {
 }): Audit {
   const { store, clock, random, log } = deps;
   return {
-    async record(route, { caller, params, ip }, answer) {
+    async record(route, { params, ip, ...request }, answer) {
+      const caller = answer.caller ?? request.caller;
       if (route.method === 'GET' || NOT_AUDITED.has(route.id) || answer.status >= 300) return;
       const entry = {
         id: uuidv7(clock, random),

@@ -5,7 +5,7 @@
 import { AppError } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
 import { isOwnPage } from '../../policy/access/own-page.ts';
-import { isSessionRequest, sessionSecret } from '../../policy/access/session-page.ts';
+import { cookieText, isSessionRequest } from '../../policy/access/session-page.ts';
 import type { HttpDeps } from './deps.ts';
 
 /** What a request says of itself. */
@@ -43,7 +43,7 @@ export function createCallers(
       const authorization = header('authorization');
       if (authorization !== undefined) return access.authenticate(authorization, ip);
       if (ownPage !== undefined && isOwnPage(asking)) return ownPage();
-      const secret = sessionSecret(asking);
+      const secret = cookieText('session', asking);
       if (secret === null) return access.authenticate(undefined, ip);
       requireDashboard(asking);
       const caller = await sessions.authenticate(secret, ip);

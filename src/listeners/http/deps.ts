@@ -15,6 +15,7 @@ import type { PersonalTexts } from '../../pipeline/deliver/prepare/personal-text
 import type { Queue } from '../../pipeline/queue/queue.ts';
 import type { WebhookService } from '../../pipeline/webhooks/webhooks.ts';
 import type { Access } from '../../policy/access/access.ts';
+import type { IdentityProvider } from '../../policy/access/identity-provider.ts';
 import type { People } from '../../policy/access/people.ts';
 import type { Refusals } from '../../policy/access/refusals.ts';
 import type { SecondFactors } from '../../policy/access/second-factor.ts';
@@ -42,6 +43,8 @@ export interface HttpDeps {
   people: People;
   sessions: Sessions;
   secondFactors: SecondFactors;
+  /** By which people sign in beside their passwords; absent or null: none. */
+  identityProvider?: IdentityProvider | null;
   /** Who the dashboard acts as without a session; left out: somebody has to sign in. */
   ownPage?(): Promise<Caller>;
   /** Of TLS on the port; absent = plain HTTP. */

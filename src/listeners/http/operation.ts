@@ -55,12 +55,17 @@ type Description<Path extends string, Query extends z.ZodRawShape, Schema extend
 export interface WithHeaders<Body> {
   [HEADERS]: Readonly<Record<string, string>>;
   body: Body;
+  caller: Caller | undefined;
 }
 const HEADERS = Symbol('headers');
 
-/** Gives an answer headers. */
-export function withHeaders<Body>(body: Body, headers: Readonly<Record<string, string>>): WithHeaders<Body> {
-  return { [HEADERS]: headers, body };
+/** Gives an answer headers. `caller`: who has just signed in. */
+export function withHeaders<Body>(
+  body: Body,
+  headers: Readonly<Record<string, string>>,
+  caller?: Caller,
+): WithHeaders<Body> {
+  return { [HEADERS]: headers, body, caller };
 }
 
 /** An answer, maybe with headers, or as JSON text. */
@@ -158,7 +163,9 @@ function callOf<Path extends string, Query, Body>(
 async function written(answer: unknown, status: number): Promise<ApiAnswer> {
   if (answer instanceof Uint8Array) return { status, body: answer };
   if (!hasHeaders(answer)) return { status, body: await jsonText(answer) };
-  return { status, body: await jsonText(answer.body), headers: answer[HEADERS] };
+  const { body, caller } = answer;
+  const plain = { status, body: await jsonText(body), headers: answer[HEADERS] };
+  return caller === undefined ? plain : { ...plain, caller };
 }
 
 function hasHeaders(answer: unknown): answer is WithHeaders<unknown> {

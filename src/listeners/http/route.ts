@@ -41,6 +41,8 @@ export interface ApiAnswer {
   headers?: Readonly<Record<string, string>>;
   /** A text is JSON unless the headers say otherwise. A stream is read as fast as the client takes it. */
   body: string | Uint8Array | Readable;
+  /** Who has just signed in, by a request that came from nobody yet. */
+  caller?: Caller;
 }
 
 /** Octets of JSON that are parsed on the event loop: with the deepest nesting this takes some 25 ms. */

@@ -271,7 +271,6 @@ export async function openWorld(
     clock,
     random,
     domains,
-    acceptance,
     txt,
     tokens,
     woken,

@@ -127,6 +127,9 @@ export const SMTP_ERRORS: { readonly [Name in ErrorName]: readonly [code: number
   'password-refused': SYNTAX,
   'password-wrong': SYNTAX,
   'code-wrong': SYNTAX,
+  'identity-refused': LOGIN,
+  'identity-unavailable': LOGIN,
+  'identity-unknown': LOGIN,
   'key-not-published': [550, '5.3.0'],
 };
 

@@ -11,7 +11,8 @@ import type { Store } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import type { PersonChange } from '../../store/topics/people.ts';
 import type { Passwords } from './password-hash.ts';
-import { emailOf, MAX_PASSWORD_CHARS, type Sessions } from './sessions.ts';
+import { emailOf } from './person-address.ts';
+import { MAX_PASSWORD_CHARS, type Sessions } from './sessions.ts';
 
 /** Rights as they are asked for; what is left out has a default for the role, or stays. */
 export interface StandingWish {
@@ -28,7 +29,8 @@ export interface People {
   add(
     given: StandingWish & {
       email: string;
-      password: string;
+      /** null = signs in by the identity provider only. */
+      password: string | null;
       role: Role;
       idempotency?: ((made: Person) => IdempotencyEntry) | undefined;
     },
@@ -44,6 +46,8 @@ export interface People {
   changePassword(person: Person, password: string, session: string): Promise<void>;
   /** One's own, on (null: off), in a session that stays; all others end. Throws AppError `session-ended` as `changePassword`. */
   changeSecondFactor(person: Person, factor: SecondFactor | null, session: string): Promise<void>;
+  /** The next sign-in by the provider counts. Ends all sessions of the person. null where there is none of that id. */
+  forgetIdentity(id: string): Promise<Person | null>;
   /** Switches it off and ends all sessions of the person. null where there is none of that id. */
   resetSecondFactor(id: string): Promise<Person | null>;
   /** false where there is none of that id. */
@@ -69,16 +73,17 @@ export function createPeople(deps: {
       const email = emailOf(given);
       if (email === null) throw refused('/Email', 'Email is not a valid address');
       const standing = standingOf(null, wish);
-      checkPassword(password, email, '/Password');
+      if (password !== null) checkPassword(password, email, '/Password');
       const person: Person = {
         id: uuidv7(clock, random),
         email,
-        passwordHash: await passwords.hash(password, email),
+        passwordHash: password === null ? null : await passwords.hash(password, email),
         ...standing,
         createdAt: clock.now(),
         lastSignInAt: null,
         disabledAt: null,
         secondFactor: null,
+        identity: null,
       };
       const added = await store.addPerson({
         person,
@@ -98,9 +103,7 @@ export function createPeople(deps: {
         ...standingOf(before, wish),
         ...(disabled === undefined ? {} : { disabledAt }),
       };
-      const after = await store.updatePerson({ id, change, keepSession: null });
-      sessions.forget();
-      return after;
+      return changeOther(id, change);
     },
 
     async setPassword(id, password) {
@@ -108,9 +111,7 @@ export function createPeople(deps: {
       if (person === null) return null;
       checkPassword(password, person.email, '/Password');
       const passwordHash = await passwords.hash(password, person.email);
-      const after = await store.updatePerson({ id, change: { passwordHash }, keepSession: null });
-      sessions.forget();
-      return after;
+      return changeOther(id, { passwordHash });
     },
 
     async changePassword(person, password, session) {
@@ -122,11 +123,9 @@ export function createPeople(deps: {
 
     changeSecondFactor: (person, secondFactor, session) => changeOwn(person, { secondFactor }, session),
 
-    async resetSecondFactor(id) {
-      const after = await store.updatePerson({ id, change: { secondFactor: null }, keepSession: null });
-      sessions.forget();
-      return after;
-    },
+    resetSecondFactor: (id) => changeOther(id, { secondFactor: null }),
+
+    forgetIdentity: (id) => changeOther(id, { identity: null }),
 
     async remove(id) {
       const removed = await store.removePerson({ id });
@@ -134,6 +133,12 @@ export function createPeople(deps: {
       return removed;
     },
   };
+
+  async function changeOther(id: string, change: PersonChange): Promise<Person | null> {
+    const after = await store.updatePerson({ id, change, keepSession: null });
+    sessions.forget();
+    return after;
+  }
 
   async function changeOwn(person: Person, change: PersonChange, session: string): Promise<void> {
     const only = { passwordHash: person.passwordHash };

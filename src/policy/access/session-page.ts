@@ -12,13 +12,20 @@ export interface SessionRequest {
   header(name: string): string | undefined;
 }
 
-/** With this prefix a browser takes it only over https, for this very host, and no other host can set it (RFC 6265bis). */
-const SECURE_COOKIE = '__Host-postrider';
-const LOCAL_COOKIE = 'postrider-session';
+/**
+ * The names of a cookie over https, and on this machine without. With the prefix a browser takes it only over https, for this very
+ * host, and no other host can set it (RFC 6265bis).
+ */
+const COOKIES = {
+  session: ['__Host-postrider', 'postrider-session'],
+  /** While the browser is at the identity provider. */
+  pending: ['__Host-postrider-pending', 'postrider-pending'],
+} as const;
+type Cookie = keyof typeof COOKIES;
 const MAX_COOKIE_CHARS = 8_192;
 
-/** The text of the session's cookie; null where there is none. */
-export function sessionSecret({ header }: Pick<SessionRequest, 'header'>): string | null {
+/** The text of a cookie; null where there is none. */
+export function cookieText(cookie: Cookie, { header }: Pick<SessionRequest, 'header'>): string | null {
   const cookies = header('cookie');
   if (cookies === undefined || cookies.length > MAX_COOKIE_CHARS) return null;
   const isLocal = OWN_HOST.test(header('host') ?? '');
@@ -29,7 +36,8 @@ export function sessionSecret({ header }: Pick<SessionRequest, 'header'>): strin
     const name = pair.slice(0, equals).trim();
     if (!found.has(name)) found.set(name, pair.slice(equals + 1).trim());
   }
-  return found.get(SECURE_COOKIE) ?? (isLocal ? found.get(LOCAL_COOKIE) : undefined) ?? null;
+  const [secure, local] = COOKIES[cookie];
+  return found.get(secure) ?? (isLocal ? found.get(local) : undefined) ?? null;
 }
 
 /** Whether such a request may use its session. `publicUrl` as configured, undefined = none. */
@@ -41,15 +49,17 @@ export function isSessionRequest({ method, header }: SessionRequest, publicUrl: 
   return header(OWN_HEADER) !== undefined && originsOf(host, publicUrl).includes(header('origin') ?? '');
 }
 
-/** `Set-Cookie` of a session that lasts so long; 0 takes it away. */
-export function sessionCookie(
-  secret: string,
+/** `Set-Cookie` that lasts so long; 0 takes it away. */
+export function setCookie(
+  cookie: Cookie,
+  text: string,
   maxAgeSeconds: number,
   { header }: Pick<SessionRequest, 'header'>,
 ): string {
   const isSecure = header('origin')?.startsWith('https://') === true;
-  const name = isSecure ? `${SECURE_COOKIE}=${secret}; Secure` : `${LOCAL_COOKIE}=${secret}`;
-  return `${name}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
+  const [secure, local] = COOKIES[cookie];
+  const named = isSecure ? `${secure}=${text}; Secure` : `${local}=${text}`;
+  return `${named}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
 }
 
 /** Where the dashboard may be looked at: over https at the public address, and without on this machine. */

@@ -1,6 +1,6 @@
 /**
- * Signing in, and the sessions that follow. Given an address and a password, leaves the text for a cookie; given that text,
- * a `Caller` with the rights of the person's role. Guessing is slowed down per network address and per account; an unknown account
+ * Signing in, and the sessions that follow. Given an address and a password, or whom the identity provider names, leaves the
+ * text for a cookie; given that text, a `Caller` with the rights of the person's role. Guessing is slowed down per network address and per account; an unknown account
  * costs the same work as a wrong password. A session ends after 12 hours without use, after 7 days, or when its person is
  * changed. What this process ends shows at once, what another node ends within 5 s.
  */
@@ -11,7 +11,6 @@ import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
-import { parseAddress } from '../../mail/address.ts';
 import {
   type Person,
   type PersonSession,
@@ -21,10 +20,12 @@ import {
 } from '../../model/person.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Store } from '../../store/store.ts';
-import type { SessionOf } from '../../store/topics/people.ts';
+import type { Recognition, SessionOf } from '../../store/topics/people.ts';
 import type { Access } from './access.ts';
 import { addressKey, createFailedLogins } from './failed-logins.ts';
+import type { Identified } from './identity-provider.ts';
 import type { Passwords } from './password-hash.ts';
+import { emailOf } from './person-address.ts';
 import { createRecentReads } from './recent-reads.ts';
 import type { SecondFactors } from './second-factor.ts';
 
@@ -39,23 +40,34 @@ const MAX_USER_AGENT_CHARS = 200;
 
 type Failure = 'sign-in-failed' | 'password-wrong' | 'code-wrong';
 
-export interface SignIn {
-  email: string;
-  password: string;
-  /** Of the second factor. */
-  code: string | null;
+/** A browser that signs in. */
+interface Browser {
   ip: string;
   userAgent: string;
   /** What the browser's cookie held: that session ends. */
   replaces: string | null;
 }
 
+export interface SignIn extends Browser {
+  email: string;
+  password: string;
+  /** Of the second factor. */
+  code: string | null;
+}
+
+export type SignedIn = SessionOf & { secret: string; caller: Caller };
+
 export interface Sessions {
   /**
    * Begins a session with a new secret. Throws AppError `sign-in-failed`, `rate-limited` after too many failures of one address
    * or for one account, with the right password of a person with a second factor `code-required` or `code-wrong`, `unavailable` where too many wait; rejects with StoreUnavailable.
    */
-  signIn(given: SignIn): Promise<SessionOf & { secret: string; caller: Caller }>;
+  signIn(given: SignIn): Promise<SignedIn>;
+  /**
+   * Begins a session of the person with that verified address; `identify` asks the provider. From then on that person is that
+   * account of the provider only. Throws what `identify` throws, and AppError `identity-unknown`.
+   */
+  signInByProvider(given: Browser & { identify(): Promise<Identified> }): Promise<SignedIn>;
   /** Counts and throws as `signIn` does, but AppError `password-wrong` for a wrong one: the session has not ended. */
   checkPassword(person: Person, password: string, ip: string): Promise<void>;
   /** Counts and throws as `signIn` does, for a person with a second factor. */
@@ -104,32 +116,27 @@ export function createSessions(deps: {
       await prove(email, given.password, active?.passwordHash ?? null, ip, 'sign-in-failed');
       // `prove` throws where there is nobody.
       if (active === null) throw new AppError('sign-in-failed');
+      const { passwordHash } = active;
+      // `prove` throws where there is no password, too.
+      if (passwordHash === null) throw new AppError('sign-in-failed');
       const proof = proofOf(active, given.code, ip);
-      const secret = Buffer.from(random.bytes(SECRET_BYTES)).toString('base64url');
-      const now = clock.now();
-      const session: PersonSession = {
-        id: uuidv7(clock, random),
-        secretHash: hashOf(secret),
-        personId: active.id,
-        createdAt: now,
-        lastUsedAt: now,
-        endsAt: now + LIFETIME_MS,
-        userAgent: given.userAgent.slice(0, MAX_USER_AGENT_CHARS),
-        ip,
-      };
-      const isAdded = await store.addSession({
-        session,
-        passwordHash: active.passwordHash,
-        proof,
-        replaces: given.replaces === null ? null : hashOf(given.replaces),
-        maxPerPerson: MAX_SESSIONS,
-      });
-      if (!isAdded) throw new AppError('sign-in-failed');
-      rows.forget();
+      const signedIn = await begin(active, given, { passwordHash, proof });
+      if (signedIn === null) throw new AppError('sign-in-failed');
       known.set(`${email}\0${addressKey(ip)}`, true);
-      log.info({ person: active.id, session: session.id, ip }, 'a person signed in');
-      const found = { session, person: { ...active, lastSignInAt: now } };
-      return { ...found, secret, caller: callerOf(found) };
+      return signedIn;
+    },
+
+    async signInByProvider({ identify, ...browser }) {
+      const { email, identity } = await identify();
+      const person = await store.getPerson({ email });
+      const signedIn = person?.disabledAt === null ? await begin(person, browser, { identity }) : null;
+      if (signedIn !== null) return signedIn;
+      const { subject } = identity;
+      log.warn(
+        { ip: browser.ip, subject, person: person?.id },
+        'nobody here is that account of the provider',
+      );
+      throw new AppError('identity-unknown');
     },
 
     async checkPassword(person, password, ip) {
@@ -171,6 +178,37 @@ export function createSessions(deps: {
 
     forget: rows.forget,
   };
+
+  /** null where the person is not, or no longer, what `by` says. */
+  async function begin(person: Person, browser: Browser, by: Recognition): Promise<SignedIn | null> {
+    const secret = Buffer.from(random.bytes(SECRET_BYTES)).toString('base64url');
+    const now = clock.now();
+    const session: PersonSession = {
+      id: uuidv7(clock, random),
+      secretHash: hashOf(secret),
+      personId: person.id,
+      createdAt: now,
+      lastUsedAt: now,
+      endsAt: now + LIFETIME_MS,
+      userAgent: browser.userAgent.slice(0, MAX_USER_AGENT_CHARS),
+      ip: browser.ip,
+      byProvider: 'identity' in by,
+    };
+    const isAdded = await store.addSession({
+      session,
+      by,
+      replaces: browser.replaces === null ? null : hashOf(browser.replaces),
+      maxPerPerson: MAX_SESSIONS,
+    });
+    if (!isAdded) return null;
+    rows.forget();
+    log.info(
+      { person: person.id, session: session.id, ip: browser.ip, byProvider: session.byProvider },
+      'a person signed in',
+    );
+    const found = { session, person: { ...person, lastSignInAt: now } };
+    return { ...found, secret, caller: callerOf(found) };
+  }
 
   /** null where there is no such session, or it has ended. */
   async function current(key: string, ask: { secretHash: Uint8Array } | { id: string }) {
@@ -234,12 +272,6 @@ export function withSessions(access: Access, sessions: Pick<Sessions, 'renew'>):
     ...access,
     renew: (caller) => (caller.session === undefined ? access.renew(caller) : sessions.renew(caller)),
   };
-}
-
-/** The form in which a person's address is stored and compared; null for what is no address. */
-export function emailOf(given: string): string | null {
-  const parsed = parseAddress(given, 1);
-  return parsed.ok ? parsed.address.text.toLowerCase() : null;
 }
 
 function isOpen({ session, person }: SessionOf, now: number): boolean {

@@ -17,6 +17,7 @@ export function person(more: Partial<Person> = {}): Person {
     lastSignInAt: null,
     disabledAt: null,
     secondFactor: null,
+    identity: null,
     ...more,
   };
 }
@@ -32,6 +33,7 @@ function session(personId: string, more: Partial<PersonSession> = {}): PersonSes
     endsAt: T0 + HOUR,
     userAgent: 'Firefox',
     ip: '192.0.2.1',
+    byProvider: false,
     ...more,
   };
 }
@@ -45,7 +47,9 @@ export function describePeople(suite: Suite): void {
     maxPerPerson = 10,
     proof: SecondProof | null = null,
   ) =>
-    suite.store().addSession({ session: one, passwordHash: '$scrypt$first', proof, replaces, maxPerPerson });
+    suite
+      .store()
+      .addSession({ session: one, by: { passwordHash: '$scrypt$first', proof }, replaces, maxPerPerson });
   const idsOf = async (personId: string) =>
     (await suite.store().listSessions({ personId, limit: 100 })).map(({ id }) => id);
 
@@ -95,7 +99,7 @@ export function describePeople(suite: Suite): void {
       const [kept, foreign] = [session(one.id), session(other.id)];
       for (const each of [kept, foreign]) await begin(each);
       const change = { passwordHash: '$scrypt$second' };
-      const update = async (passwordHash: string, keepSession: string, more: object = {}) => {
+      const update = async (passwordHash: string | null, keepSession: string, more: object = {}) => {
         const asked = { id: one.id, change: { ...change, ...more }, keepSession, only: { passwordHash } };
         return (await suite.store().updatePerson(asked)) !== null;
       };
@@ -158,6 +162,31 @@ export function describePeople(suite: Suite): void {
       const off = { id: one.id, change: { secondFactor: null }, keepSession: null };
       expect((await suite.store().updatePerson(off))?.secondFactor).toBeNull();
       expect(await withProof(null)).toBe(true);
+    });
+
+    it('begin for one account of an identity provider, the first that signs in, until it is forgotten', async () => {
+      const one = person({ passwordHash: null });
+      const off = person({ disabledAt: T0 });
+      for (const each of [one, off]) await add(each);
+      const by = (issuer: string, subject: string, { id } = one) =>
+        suite.store().addSession({
+          session: session(id, { byProvider: true }),
+          by: { identity: { issuer, subject } },
+          replaces: null,
+          maxPerPerson: 10,
+        });
+      expect(await begin(session(one.id))).toBe(false);
+      expect(await by('https://login.example', 'ada', off)).toBe(false);
+      for (let times = 0; times < 2; times += 1) expect(await by('https://login.example', 'ada')).toBe(true);
+      expect(await by('https://login.example', 'eve')).toBe(false);
+      expect(await by('https://other.example', 'ada')).toBe(false);
+      const known = { issuer: 'https://login.example', subject: 'ada' };
+      expect((await suite.store().getPerson(one))?.identity).toEqual(known);
+      const [begun] = await suite.store().listSessions({ personId: one.id, limit: 1 });
+      expect(begun?.byProvider).toBe(true);
+      const forget = { id: one.id, change: { identity: null }, keepSession: null };
+      expect((await suite.store().updatePerson(forget))?.identity).toBeNull();
+      expect(await by('https://other.example', 'ada')).toBe(true);
     });
 
     it('take the place of the one before, and of the oldest where there are many', async () => {

@@ -2,6 +2,7 @@
  * When contents of messages are deleted. A content is kept while some recipient of its message is not final, while a
  * notice about it may have to be written, and while the sandbox shows a copy of it.
  */
+import { int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 
 /** Of message `m`: some recipient is not final, or a notice is still to be written. */
@@ -13,24 +14,35 @@ export const SHOWN = 'EXISTS (SELECT FROM capture c WHERE c.message_seq = m.seq)
 /** Approximate octets of contents that one step deletes. */
 export const STEP_BYTES = 16_777_216;
 
-/** Deletes the content; returns its octets, or null if there was none, or if it stays. */
-export async function dropContent(db: Db, seq: number): Promise<number | null> {
+/** Deletes the contents that need not stay; their messages and octets. */
+export async function dropContents(
+  db: Db,
+  messageSeqs: readonly number[],
+): Promise<readonly { seq: number; size: number }[]> {
+  const seqs = int8s(messageSeqs);
   // Whoever ends another recipient at this moment waits here, and then sees that this one has ended.
-  await db.get('SELECT FROM message WHERE seq = $1 FOR UPDATE', seq);
-  const row = await db.get<{ size: number }>(
-    `DELETE FROM content c USING message m WHERE c.message_seq = $1 AND m.seq = $1 AND NOT ${WAITS} AND NOT ${SHOWN}
-     RETURNING c.size`,
-    seq,
+  await db.run('SELECT FROM message WHERE seq = ANY ($1::int8[]) ORDER BY seq FOR UPDATE', seqs);
+  return db.all(
+    `DELETE FROM content c USING message m
+     WHERE c.message_seq = ANY ($1::int8[]) AND m.seq = c.message_seq AND NOT ${WAITS} AND NOT ${SHOWN}
+     RETURNING c.message_seq AS seq, c.size`,
+    seqs,
   );
-  return row?.size ?? null;
 }
 
 /**
- * Deletes the content of a message if all its recipients are final and no capture shows it; returns its octets. To be
- * called after the last reason to keep it may have ended, for messages with `keep_content` false.
+ * Deletes the contents of messages with `keep_content` false whose recipients are all final and that no capture shows;
+ * returns their octets. To be called after the last reason to keep them may have ended.
  */
-export async function dropUnkeptContent(db: Db, messageSeq: number): Promise<number> {
-  const sql = 'SELECT keep_content FROM message WHERE seq = $1';
-  const row = await db.get<{ keep_content: boolean }>(sql, messageSeq);
-  return row?.keep_content === false ? ((await dropContent(db, messageSeq)) ?? 0) : 0;
+export async function dropUnkeptContents(db: Db, messageSeqs: readonly number[]): Promise<number> {
+  const unkept = await db.all<{ seq: number }>(
+    'SELECT seq FROM message WHERE seq = ANY ($1::int8[]) AND NOT keep_content',
+    int8s(messageSeqs),
+  );
+  if (unkept.length === 0) return 0;
+  const dropped = await dropContents(
+    db,
+    unkept.map(({ seq }) => seq),
+  );
+  return dropped.reduce((sum, { size }) => sum + size, 0);
 }

@@ -12,6 +12,7 @@ import type { EventDetail, EventLook, EventPlace, EventView, NewEvent } from '..
 import { MOST_CALLS } from './call-portions.ts';
 import { int2s, int8s, texts, uuids } from './engine/arrays.ts';
 import type { Db, Value } from './engine/db.ts';
+import { domainIdsIn } from './engine/domains-in.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameIds, type Session, type Shared } from './engine/session.ts';
@@ -296,7 +297,7 @@ async function rangesOf(db: Db, params: EventLook, shared: Shared): Promise<Even
   }
   const inOrder = params.afterSeq !== undefined && !params.newestFirst;
   if (inOrder) return bySeq(params, 'e.seq <= ?', [await shared.horizon.safe()], domainIds, kinds);
-  const ids = domainIds ?? (await everyDomain(db, MAX_RANGES));
+  const ids = domainIds ?? (await domainIdsIn(db, 'event', MAX_RANGES));
   if (ids.length * kinds.length > MAX_RANGES) return bySeq(params, 'true', [], domainIds, kinds);
   return byTime(params, ids, kinds);
 }
@@ -385,18 +386,4 @@ async function messageSeqOf(db: Db, id: string): Promise<number> {
 /** Whether an id given by a client can be one. */
 export function isId(id: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);
-}
-
-/** Names that have events, up to a limit: steps through the index from one domain to the next. */
-export async function everyDomain(db: Db, limit: number): Promise<number[]> {
-  const rows = await db.all<{ id: number }>(
-    `WITH RECURSIVE known (id) AS (
-       (SELECT domain_id FROM event ORDER BY domain_id LIMIT 1)
-       UNION ALL
-       SELECT (SELECT e.domain_id FROM event e WHERE e.domain_id > known.id ORDER BY e.domain_id LIMIT 1) FROM known
-       WHERE known.id IS NOT NULL
-     ) SELECT id FROM known WHERE id IS NOT NULL LIMIT $1`,
-    limit,
-  );
-  return rows.map(({ id }) => id);
 }

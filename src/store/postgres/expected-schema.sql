@@ -302,14 +302,15 @@ CREATE TABLE path_state (
 CREATE TABLE person (
   id text COLLATE "C" NOT NULL,
   email text COLLATE "C" NOT NULL,
-  password_hash text COLLATE "C" NOT NULL,
+  password_hash text COLLATE "C",
   role text COLLATE "C" NOT NULL,
   domains text COLLATE "C" NOT NULL,
   preset text COLLATE "C",
   created_at bigint NOT NULL,
   last_sign_in_at bigint,
   disabled_at bigint,
-  second_factor text COLLATE "C"
+  second_factor text COLLATE "C",
+  identity text COLLATE "C"
 );
 CREATE TABLE person_session (
   id text COLLATE "C" NOT NULL,
@@ -319,7 +320,8 @@ CREATE TABLE person_session (
   last_used_at bigint NOT NULL,
   ends_at bigint NOT NULL,
   user_agent text COLLATE "C" NOT NULL,
-  ip text COLLATE "C" NOT NULL
+  ip text COLLATE "C" NOT NULL,
+  by_provider boolean DEFAULT false NOT NULL
 );
 CREATE TABLE quota_use (
   domain_id bigint NOT NULL,

@@ -2,7 +2,7 @@
  * Deletes rows that belong to a removed thing in portions. When a thing is removed, its number is stored in `leftover`;
  * its rows can no longer be found, and `purgeLeftovers` deletes them in portions.
  */
-import { dropUnkeptContent, STEP_BYTES } from './contents.ts';
+import { dropUnkeptContents, STEP_BYTES } from './contents.ts';
 import type { Db } from './engine/db.ts';
 import type { Session } from './engine/session.ts';
 
@@ -19,5 +19,5 @@ export async function leaveRows(db: Db, kind: LeftoverKind, owner: number): Prom
  */
 export async function dropOrLeaveContent(session: Session, messageSeq: number): Promise<void> {
   if (session.dropped >= STEP_BYTES) await leaveRows(session.db, 'content', messageSeq);
-  else session.dropped += await dropUnkeptContent(session.db, messageSeq);
+  else session.dropped += await dropUnkeptContents(session.db, [messageSeq]);
 }

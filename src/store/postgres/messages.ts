@@ -1,8 +1,265 @@
-/** Reading messages: contents for delivery. */
+/**
+ * Reading messages: contents for delivery, one message with its recipients, and lists. Lists are sorted newest first by
+ * seq and paged by it; several domains are read one by one through the domain index and merged.
+ */
+import type { AddressLists, MessageId } from '../../model/message.ts';
+import { laneCode, recipientKindCode, routeCode, stateCode } from '../shared/codes.ts';
+import { record } from '../shared/record.ts';
+import type { MessageFilter, MessageView, RecipientView } from '../topics/messages.ts';
+import { int2s, int8s, texts } from './engine/arrays.ts';
+import type { Db, Value } from './engine/db.ts';
+import { domainIdsIn } from './engine/domains-in.ts';
+import { createFilter, type Filter } from './engine/filter.ts';
+import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
 import { read } from './engine/operation.ts';
+import { findNameIds } from './engine/session.ts';
+import { isId } from './events.ts';
+
+const VIEW = `m.seq, m.id, m.lane, m.lists, m.subject, m.tags, m.metadata, m.sandbox, m.personal, m.size, m.created_at,
+  m.expires_at, m.send_at, m.expiry_given, n.text AS domain`;
 
 /** Composed bytes of a message, or null if they were deleted. */
 export const readContent = read('readContent', async (db, params) => {
   const sql = 'SELECT bytes FROM content WHERE message_seq = $1';
   return (await db.get<{ bytes: Uint8Array }>(sql, params.messageSeq))?.bytes ?? null;
 });
+
+/** One message with its recipients, or null if those domains have none with this id. */
+export const getMessage = read('getMessage', async (db, params) => {
+  if (!isId(params.id)) return null;
+  const row = await db.get<MessageRow>(
+    `SELECT ${VIEW} FROM message m JOIN name n ON n.id = m.domain_id WHERE m.id = $1`,
+    params.id,
+  );
+  if (row === undefined || params.domains?.includes(row.domain) === false) return null;
+  return toView(row, (await recipientsOf(db, [row.seq])).get(row.seq));
+});
+
+/** One query for messages, newest first. */
+export const listMessages = read('listMessages', { search: true }, async (db, params) => {
+  const { since, until, look, limit, beforeSeq = Number.MAX_SAFE_INTEGER } = params;
+  // The order of acceptance can differ from the order of seq by clocks and commits, so the range is wider than the
+  // given time.
+  const [place, latest, earliest] = await Promise.all([
+    placeOf(db, params),
+    until === undefined ? undefined : seqBehind(db, until + TIME_SLACK_MS),
+    since === undefined ? undefined : seqBehind(db, since - TIME_SLACK_MS),
+  ]);
+  const before = Math.min(beforeSeq, latest ?? Number.MAX_SAFE_INTEGER);
+  const first = earliest ?? 0;
+  const filter = conditionsOf(params);
+  const end =
+    filter.and() === ''
+      ? undefined
+      : (await lastOfLook<{ seq: number }>(db, rangesOf(place, before, first), look))?.seq;
+  const matching = rangesOf(place, before, Math.max(first, end ?? 0), filter);
+  const keys = (await mergedRows<{ seq: number }>(db, matching, limit)).map(({ seq }) => seq);
+  const { messages, read } = await viewsOf(db, keys);
+  const isWhole = read === keys.length;
+  return { messages, nextSeq: (isWhole && keys.length < limit ? end : keys[read - 1]) ?? null };
+});
+
+/** Recipients that are read at once: each costs the event loop some microseconds. */
+const RECIPIENTS_A_LOOK = 2_000;
+
+/** How much two clocks and a slow commit can change the order of acceptance. */
+const TIME_SLACK_MS = 3_600_000;
+
+/** The ranges that may contain matching messages, newest last: sender domains, pairs of metadata, or all. */
+interface IndexRange {
+  from: string;
+  /** The column of its order. */
+  key: string;
+  places: readonly number[] | undefined;
+  values: readonly Value[];
+}
+
+async function placeOf(db: Db, { domains, metadata }: MessageFilter): Promise<IndexRange> {
+  const domainIds = await findNameIds(db, domains);
+  const [pair] = metadata ?? [];
+  if (pair !== undefined) {
+    return {
+      from: `message_metadata x JOIN message m ON m.seq = x.message_seq
+        WHERE x.domain_id = g.place AND x.name = ? AND x.value = ?`,
+      key: 'x.message_seq',
+      places: domainIds ?? (await domainIdsIn(db, 'message_metadata')),
+      values: pair,
+    };
+  }
+  const from = `message m WHERE ${domainIds === undefined ? 'true' : 'm.domain_id = g.place'}`;
+  return { from, key: 'm.seq', places: domainIds, values: [] };
+}
+
+function rangesOf(
+  { from, key, places, values }: IndexRange,
+  before: number,
+  atLeast: number,
+  filter = createFilter(),
+): Ranges {
+  return {
+    sql: `SELECT ${key} AS seq FROM ${from} AND ${key} < ? AND ${key} >= ?${filter.and()}`,
+    values: [...values, before, atLeast, ...filter.values()],
+    places,
+    order: 'seq DESC',
+  };
+}
+
+/** The first message accepted at that time or later; undefined if there is none. Binary search over the numbers. */
+async function seqBehind(db: Db, at: number): Promise<number | undefined> {
+  const next = 'SELECT seq, created_at FROM message WHERE seq >=';
+  const row = await db.get<{ seq: number }>(
+    `WITH RECURSIVE step (low, high) AS (
+       SELECT min(seq), max(seq) + 1 FROM message
+       UNION ALL
+       SELECT CASE WHEN n.created_at < $1 THEN n.seq + 1 ELSE s.low END,
+         CASE WHEN n.created_at < $1 THEN s.high ELSE (s.low + s.high) / 2 END
+       FROM step s LEFT JOIN LATERAL (${next} (s.low + s.high) / 2 ORDER BY seq LIMIT 1) n ON true WHERE s.low < s.high)
+     SELECT n.seq FROM step s CROSS JOIN LATERAL (${next} s.low ORDER BY seq LIMIT 1) n WHERE s.low >= s.high`,
+    at,
+  );
+  return row?.seq;
+}
+
+/**
+ * A recipient of the message for which the condition holds. `OFFSET 0` has it tested message by message: a cause or an
+ * address may have any number of recipients.
+ */
+const RECIPIENT_WITH = (condition: string) =>
+  `EXISTS (SELECT FROM delivery d WHERE d.message_seq = m.seq AND ${condition} OFFSET 0)`;
+
+function conditionsOf(params: MessageFilter): Filter {
+  const filter = createFilter();
+  for (const pair of params.metadata?.slice(1) ?? []) {
+    filter.when(
+      `EXISTS (SELECT FROM (SELECT ?::text[] AS pair) p JOIN message_metadata y ON y.domain_id = m.domain_id
+         AND y.name = p.pair[1] AND y.value = p.pair[2] AND y.message_seq = m.seq OFFSET 0)`,
+      texts(pair),
+    );
+  }
+  filter.when('m.from_address = ?', params.from);
+  filter.when(RECIPIENT_WITH('d.address = ?'), params.to);
+  filter.when(RECIPIENT_WITH('d.cause_id = ?'), params.cause);
+  filter.when('position(? IN lower(m.subject COLLATE "und-x-icu")) > 0', params.subject?.toLowerCase());
+  filter.when('? = ANY (m.tags)', params.tag);
+  filter.when('m.created_at >= ?', params.since);
+  filter.when('m.created_at < ?', params.until);
+  const { states, waiting, route } = params;
+  if (states !== undefined) {
+    const given = int2s(states.map(stateCode.of));
+    const having = [
+      ...(waiting === undefined ? [] : [` AND ${WAITING[waiting]}`]),
+      ...(route === undefined ? [] : [` AND d.route = ${routeCode.of(route)}`]),
+    ].join('');
+    filter.when(RECIPIENT_WITH(`d.state = ANY (?::int2[])${having}`), given);
+    if (params.mixed === true) filter.when(RECIPIENT_WITH('d.state <> ALL (?::int2[])'), given);
+  }
+  return filter;
+}
+
+/** See `MessageFilter.waiting`. */
+const WAITING = {
+  scheduled: "d.wait_reason = 'scheduled'",
+  tried: "(d.attempts > 0 OR d.wait_reason = 'deferred')",
+} as const;
+
+interface MessageRow {
+  seq: number;
+  id: string;
+  lane: number;
+  lists: string;
+  subject: string;
+  tags: string[] | null;
+  metadata: string | null;
+  sandbox: boolean;
+  personal: number;
+  size: number;
+  created_at: number;
+  expires_at: number;
+  send_at: number | null;
+  expiry_given: boolean;
+  domain: string;
+}
+
+/** Views of messages in this order, as many as may be read at once: of the first `read`, without those that are gone. */
+async function viewsOf(
+  db: Db,
+  seqs: readonly number[],
+): Promise<{ messages: readonly MessageView[]; read: number }> {
+  const rows = await db.all<Omit<MessageRow, 'seq'> & { seq: number | null }>(
+    `SELECT ${VIEW} FROM (
+       SELECT g.seq, g.place, sum(c.n) OVER (ORDER BY g.place) - c.n AS recipients
+       FROM unnest($1::int8[]) WITH ORDINALITY g (seq, place)
+         CROSS JOIN LATERAL (SELECT count(*) AS n FROM delivery d WHERE d.message_seq = g.seq) c) g
+     LEFT JOIN (message m JOIN name n ON n.id = m.domain_id) ON m.seq = g.seq
+     WHERE g.recipients < ${RECIPIENTS_A_LOOK} ORDER BY g.place`,
+    int8s(seqs),
+  );
+  const there = rows.filter((row): row is MessageRow => row.seq !== null);
+  const recipients = await recipientsOf(
+    db,
+    there.map(({ seq }) => seq),
+  );
+  return { messages: there.map((row) => toView(row, recipients.get(row.seq))), read: rows.length };
+}
+
+function toView(row: MessageRow, recipients: readonly RecipientView[] = []): MessageView {
+  return {
+    seq: row.seq,
+    id: row.id as MessageId,
+    domain: row.domain,
+    lane: laneCode.word(row.lane),
+    lists: JSON.parse(row.lists) as AddressLists,
+    subject: row.subject,
+    tags: row.tags ?? [],
+    metadata: row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, string>),
+    sandbox: row.sandbox,
+    listUnsubscribe: row.personal === 3,
+    size: row.size,
+    createdAt: row.created_at,
+    sendAt: row.send_at,
+    expiresAt: row.expires_at,
+    expiryGiven: row.expiry_given,
+    recipients,
+  };
+}
+
+const RECIPIENT = record<Omit<RecipientView, 'deliveryId' | 'lastCode' | 'routeKey'>>(
+  {
+    address: 'plain',
+    kind: recipientKindCode,
+    state: stateCode,
+    attempts: 'plain',
+    dueAt: 'plain',
+    expiresAt: 'plain',
+    waitReason: 'plain',
+    lastReply: 'plain',
+    lastCategory: 'plain',
+    route: routeCode,
+    updatedAt: 'plain',
+    causeId: 'plain',
+  },
+  'd.',
+);
+
+/** In the order of acceptance, by message. */
+async function recipientsOf(
+  db: Db,
+  seqs: readonly number[],
+): Promise<ReadonlyMap<number, readonly RecipientView[]>> {
+  const rows = await db.all<
+    { messageSeq: number } & Pick<RecipientView, 'deliveryId' | 'lastCode' | 'routeKey'>
+  >(
+    `SELECT d.message_seq AS "messageSeq", d.id AS "deliveryId", coalesce(d.last_code, 0) AS "lastCode",
+       q.route_key AS "routeKey", ${RECIPIENT.columns}
+     FROM delivery d JOIN dest_queue q ON q.id = d.queue_id WHERE d.message_seq = ANY ($1::int8[])
+     ORDER BY d.message_seq, d.id`,
+    int8s(seqs),
+  );
+  const found = new Map<number, RecipientView[]>();
+  for (const { messageSeq, ...row } of rows) {
+    const own = found.get(messageSeq) ?? [];
+    own.push({ ...row, ...RECIPIENT.value(row) });
+    found.set(messageSeq, own);
+  }
+  return found;
+}

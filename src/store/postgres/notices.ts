@@ -9,7 +9,7 @@ import { noticeKindCode, routeCode, stateCode } from '../shared/codes.ts';
 import type { NewMessage, ToldNotice } from '../topics/acceptance.ts';
 import type { EventDetail } from '../topics/events.ts';
 import type { DueNotice, DueRecipient } from '../topics/notices.ts';
-import { dropUnkeptContent } from './contents.ts';
+import { dropUnkeptContents } from './contents.ts';
 import { int2s, int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { read, write } from './engine/operation.ts';
@@ -97,7 +97,7 @@ export async function tellNotice(session: Session, told: ToldNotice): Promise<bo
     'ON CONFLICT (sender, hour) DO UPDATE SET count = notice_count.count + 1',
   );
   await db.run('DELETE FROM notice_count WHERE hour < $1', hour - HOURS_KEPT);
-  await dropUnkeptContent(db, messageSeq);
+  await dropUnkeptContents(db, [messageSeq]);
   return true;
 }
 
@@ -108,7 +108,7 @@ export const putOffNotices = write('putOffNotices', async ({ db }, { messageSeq,
   }
   const sql = 'DELETE FROM notice_due WHERE message_seq = $1 AND id <= $2';
   const removed = await db.run(sql, messageSeq, upToId);
-  await dropUnkeptContent(db, messageSeq);
+  await dropUnkeptContents(db, [messageSeq]);
   return removed;
 });
 

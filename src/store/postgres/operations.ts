@@ -4,6 +4,9 @@
  */
 import * as accept from './acceptance.ts';
 import * as audit from './audit.ts';
+import * as calls from './calls.ts';
+import * as captureChanges from './capture-changes.ts';
+import * as captures from './captures.ts';
 import * as domains from './domains.ts';
 import type { OperationName, Read, Write } from './engine/operation.ts';
 import * as events from './events.ts';
@@ -24,9 +27,13 @@ import * as suppressions from './suppressions.ts';
 import * as templates from './templates.ts';
 import * as tls from './tls.ts';
 import * as tokens from './tokens.ts';
+import * as webhooks from './webhooks.ts';
 
 const GATHERED: Readonly<Record<string, unknown>> = {
   ...accept,
+  ...calls,
+  ...captureChanges,
+  ...captures,
   ...events,
   ...instance,
   ...messages,
@@ -47,6 +54,7 @@ const GATHERED: Readonly<Record<string, unknown>> = {
   ...tls,
   ...tokens,
   ...settling,
+  ...webhooks,
 };
 
 /** By name. */

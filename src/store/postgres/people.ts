@@ -5,6 +5,7 @@
  */
 import type { Person, PersonSession, SecondFactor, SecondProof } from '../../model/person.ts';
 import { record } from '../shared/record.ts';
+import type { Recognition } from '../topics/people.ts';
 import type { Db, Value } from './engine/db.ts';
 import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
@@ -20,6 +21,7 @@ const PERSON = record<Person>({
   lastSignInAt: 'plain',
   disabledAt: 'plain',
   secondFactor: 'json',
+  identity: 'json',
 });
 
 const SESSION = record<PersonSession>({
@@ -31,6 +33,7 @@ const SESSION = record<PersonSession>({
   endsAt: 'plain',
   userAgent: 'plain',
   ip: 'plain',
+  byProvider: 'flag',
 });
 
 export const addPerson = write('addPerson', { serial: 'people' }, async ({ db }, { person, maxPeople }) => {
@@ -73,7 +76,15 @@ export const updatePerson = write('updatePerson', async ({ db }, params) => {
   }
   const after: Person = { ...before, ...change, id };
   const columns = PERSON.row(after);
-  const names = ['role', 'domains', 'preset', 'password_hash', 'disabled_at', 'second_factor'] as const;
+  const names = [
+    'role',
+    'domains',
+    'preset',
+    'password_hash',
+    'disabled_at',
+    'second_factor',
+    'identity',
+  ] as const;
   await db.run(
     `UPDATE person SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE id = ?`,
     ...names.map((name) => columns[name] ?? null),
@@ -90,13 +101,12 @@ export const removePerson = write('removePerson', async ({ db }, { id }) => {
 });
 
 export const addSession = write('addSession', async ({ db }, params) => {
-  const { session, passwordHash, proof, replaces, maxPerPerson } = params;
+  const { session, by, replaces, maxPerPerson } = params;
   const { personId } = session;
   const person = await personBy(db, 'id', personId, 'FOR UPDATE');
   if ((await sessionBy(db, 'id', session.id)) !== null) return true;
-  if (person === null || person.disabledAt !== null || person.passwordHash !== passwordHash) return false;
-  const secondFactor = afterUse(person.secondFactor, proof);
-  if (secondFactor === undefined) return false;
+  const known = person === null || person.disabledAt !== null ? null : recognised(person, by);
+  if (known === null) return false;
   if (replaces !== null) await db.run('DELETE FROM person_session WHERE secret_hash = $1', replaces);
   await db.run(
     `DELETE FROM person_session WHERE id IN
@@ -105,9 +115,9 @@ export const addSession = write('addSession', async ({ db }, params) => {
     maxPerPerson - 1,
   );
   await db.insert('person_session', SESSION.row(session));
-  const { second_factor: left = null } = PERSON.row({ ...person, secondFactor });
-  const sql = 'UPDATE person SET last_sign_in_at = $1, second_factor = $2 WHERE id = $3';
-  await db.run(sql, session.createdAt, left, personId);
+  const { second_factor = null, identity = null } = PERSON.row(known);
+  const sql = 'UPDATE person SET last_sign_in_at = $1, second_factor = $2, identity = $3 WHERE id = $4';
+  await db.run(sql, session.createdAt, second_factor, identity, personId);
   return true;
 });
 
@@ -148,6 +158,18 @@ export const purgeSessions = write('purgeSessions', async ({ db }, { now, unused
   const unused = await drop(db, 'last_used_at < $1', unusedSince, limit);
   return unused + (await drop(db, 'ends_at <= $1', now, limit - unused));
 });
+
+/** The person as the sign-in leaves them; null where it is somebody else. */
+function recognised(person: Person, by: Recognition): Person | null {
+  if ('identity' in by) {
+    const { issuer, subject } = person.identity ?? by.identity;
+    const isSame = issuer === by.identity.issuer && subject === by.identity.subject;
+    return isSame ? { ...person, identity: by.identity } : null;
+  }
+  const secondFactor = afterUse(person.secondFactor, by.proof);
+  if (person.passwordHash !== by.passwordHash || secondFactor === undefined) return null;
+  return { ...person, secondFactor };
+}
 
 /** What is left of a second factor; undefined where `proof` proves nothing (any more). */
 function afterUse(factor: SecondFactor | null, proof: SecondProof | null): SecondFactor | null | undefined {

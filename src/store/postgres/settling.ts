@@ -7,6 +7,7 @@ import type { NoticeKind } from '../../model/notice.ts';
 import { routeCode, stateCode } from '../shared/codes.ts';
 import type { Settlement } from '../topics/queue.ts';
 import { MOST_CALLS } from './call-portions.ts';
+import { insertCapture } from './captures.ts';
 import { causeId } from './causes.ts';
 import { bools, int2s, int4s, int8s, texts } from './engine/arrays.ts';
 import { type ParamsOf, write } from './engine/operation.ts';
@@ -186,6 +187,9 @@ async function settleOne(session: Session, outcome: Settlement, now: number): Pr
     await noteFacts(session, [
       { messageSeq, deliveryId, notify, kind, eventSeq: seqs.at(-1) ?? null, at: now },
     ]);
+  }
+  if (outcome.capture !== undefined) {
+    await insertCapture(session, outcome.capture, { ...subject, envelopeTo: address });
   }
   if (outcome.suppress !== undefined) await applySignal(session, outcome.suppress, subject, address, now);
   if (forgets(outcome)) await forgetEvidence(session.db, domainId, address);

@@ -4,6 +4,7 @@
  */
 import type { Person, PersonSession, SecondFactor, SecondProof } from '../../model/person.ts';
 import { record } from '../shared/record.ts';
+import type { Recognition } from '../topics/people.ts';
 import type { Connection } from './engine/connection.ts';
 import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
@@ -19,6 +20,7 @@ const PERSON = record<Person>({
   lastSignInAt: 'plain',
   disabledAt: 'plain',
   secondFactor: 'json',
+  identity: 'json',
 });
 
 const SESSION = record<PersonSession>({
@@ -30,6 +32,7 @@ const SESSION = record<PersonSession>({
   endsAt: 'plain',
   userAgent: 'plain',
   ip: 'plain',
+  byProvider: 'flag',
 });
 
 export const addPerson = write('addPerson', 'small', { synced: true }, ({ db }, { person, maxPeople }) => {
@@ -63,7 +66,15 @@ export const updatePerson = write('updatePerson', 'by key', { synced: true }, ({
   }
   const after: Person = { ...before, ...change, id };
   const columns = PERSON.row(after);
-  const names = ['role', 'domains', 'preset', 'password_hash', 'disabled_at', 'second_factor'] as const;
+  const names = [
+    'role',
+    'domains',
+    'preset',
+    'password_hash',
+    'disabled_at',
+    'second_factor',
+    'identity',
+  ] as const;
   db.run(
     `UPDATE person SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE id = ?`,
     ...names.map((name) => columns[name] ?? null),
@@ -79,13 +90,12 @@ export const removePerson = write('removePerson', 'by key', { synced: true }, ({
 });
 
 export const addSession = write('addSession', 'by key', { synced: true }, ({ db }, params) => {
-  const { session, passwordHash, proof, replaces, maxPerPerson } = params;
+  const { session, by, replaces, maxPerPerson } = params;
   const { personId } = session;
   if (getSession(db, { id: session.id }) !== null) return true;
   const person = getPerson(db, { id: personId });
-  if (person === null || person.disabledAt !== null || person.passwordHash !== passwordHash) return false;
-  const secondFactor = afterUse(person.secondFactor, proof);
-  if (secondFactor === undefined) return false;
+  const known = person === null || person.disabledAt !== null ? null : recognised(person, by);
+  if (known === null) return false;
   if (replaces !== null) db.run('DELETE FROM person_session WHERE secret_hash = ?', replaces);
   db.run(
     `DELETE FROM person_session WHERE id IN
@@ -94,9 +104,9 @@ export const addSession = write('addSession', 'by key', { synced: true }, ({ db 
     maxPerPerson - 1,
   );
   db.insert('person_session', SESSION.row(session));
-  const { second_factor: left = null } = PERSON.row({ ...person, secondFactor });
-  const sql = 'UPDATE person SET last_sign_in_at = ?, second_factor = ? WHERE id = ?';
-  db.run(sql, session.createdAt, left, personId);
+  const { second_factor = null, identity = null } = PERSON.row(known);
+  const sql = 'UPDATE person SET last_sign_in_at = ?, second_factor = ?, identity = ? WHERE id = ?';
+  db.run(sql, session.createdAt, second_factor, identity, personId);
   return true;
 });
 
@@ -128,6 +138,18 @@ export const purgeSessions = write('purgeSessions', 'as asked', { portion: true 
   const unused = drop(db, 'last_used_at < ?', unusedSince, limit);
   return unused + drop(db, 'ends_at <= ?', now, limit - unused);
 });
+
+/** The person as the sign-in leaves them; null where it is somebody else. */
+function recognised(person: Person, by: Recognition): Person | null {
+  if ('identity' in by) {
+    const { issuer, subject } = person.identity ?? by.identity;
+    const isSame = issuer === by.identity.issuer && subject === by.identity.subject;
+    return isSame ? { ...person, identity: by.identity } : null;
+  }
+  const secondFactor = afterUse(person.secondFactor, by.proof);
+  if (person.passwordHash !== by.passwordHash || secondFactor === undefined) return null;
+  return { ...person, secondFactor };
+}
 
 /** What is left of a second factor; undefined where `proof` proves nothing (any more). */
 function afterUse(factor: SecondFactor | null, proof: SecondProof | null): SecondFactor | null | undefined {

@@ -1,5 +1,12 @@
 /** People who sign in, and their sessions. Part of the Store (`../store.ts` says what all its operations promise). */
-import type { Person, PersonSession, SecondFactor, SecondProof, Standing } from '../../model/person.ts';
+import type {
+  Identity,
+  Person,
+  PersonSession,
+  SecondFactor,
+  SecondProof,
+  Standing,
+} from '../../model/person.ts';
 import type { IdempotencyEntry } from './acceptance.ts';
 
 /** What may change of a person; what is left out stays. */
@@ -7,7 +14,14 @@ export interface PersonChange extends Partial<Standing> {
   passwordHash?: string;
   disabledAt?: number | null;
   secondFactor?: SecondFactor | null;
+  identity?: null;
 }
+
+/** What a person is recognised by. `proof`: null for a person without a second factor. */
+export type Recognition =
+  | { passwordHash: string; proof: SecondProof | null }
+  /** As the identity provider says. */
+  | { identity: Identity };
 
 /** A session with whom it is of. */
 export interface SessionOf {
@@ -34,19 +48,19 @@ export interface PeopleStore {
     id: string;
     change: PersonChange;
     keepSession: string | null;
-    only?: { passwordHash: string };
+    only?: { passwordHash: string | null };
   }): Promise<Person | null>;
   /** With all sessions; false where there is none of that id. */
   removePerson(params: { id: string }): Promise<boolean>;
   /**
    * Begins a session and notes when the person signed in. The session that `replaces` names by its secret's hash ends, and
-   * of more than `maxPerPerson` those that began first. `proof` is used up; null for a person without a second factor. false
-   * where the person is gone or disabled, the password is no longer `passwordHash`, or `proof` was used before.
+   * of more than `maxPerPerson` those that began first. A `proof` is used up; the first `identity` of a person is kept. false
+   * where the person is gone or disabled, the password is no longer `passwordHash`, `proof` was used before, or the person
+   * has another identity.
    */
   addSession(params: {
     session: PersonSession;
-    passwordHash: string;
-    proof: SecondProof | null;
+    by: Recognition;
     replaces: Uint8Array | null;
     maxPerPerson: number;
   }): Promise<boolean>;

@@ -1,10 +1,12 @@
 /** The page to sign in, at every address while nobody is signed in; afterwards that address shows what it names. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
+import type { Session } from '../../../src/client/api-types.ts';
 import { forgetAnswers, isCodeRequired, SESSION, signIn } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, FormError } from '../../components/field.tsx';
 import { Mark } from '../../shell/mark.tsx';
+import { ByProvider } from './by-provider.tsx';
 
 export default function SignInPage() {
   const queries = useQueryClient();
@@ -14,15 +16,16 @@ export default function SignInPage() {
   const [code, setCode] = useState<string | null>(null);
   const signing = useMutation({
     mutationFn: () => signIn(email, password, code ?? undefined),
-    onSuccess: (session) => {
-      forgetAnswers(queries);
-      queries.setQueryData(SESSION.queryKey, session);
-    },
+    onSuccess: show,
     onError: (error) => {
       if (isCodeRequired(error) || code !== null) setCode('');
       else setPassword('');
     },
   });
+  function show(session: Session): void {
+    forgetAnswers(queries);
+    queries.setQueryData(SESSION.queryKey, session);
+  }
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     signing.mutate();
@@ -72,6 +75,7 @@ export default function SignInPage() {
         <Button type="submit" look="main" disabled={signing.isPending} className="justify-center">
           {signing.isPending ? 'Signing in…' : 'Sign in'}
         </Button>
+        <ByProvider onSession={show} />
         <p className="text-soft text-xs">
           An operator adds people with <code className="font-mono">postrider user add</code>. Programs use the{' '}
           <a href="/api/v1/docs" className="text-accent underline">

@@ -13,19 +13,17 @@ import { Field, FormError } from '../../components/field.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { useRemoval } from '../../components/use-removal.ts';
 import { curlText } from './curl-text.ts';
+import { giveUp } from './use-draft.ts';
 import type { Variables } from './variables.ts';
 
 export function TemplateMenu({
   template,
   sample,
   mayChange,
-  onDelete,
 }: {
   template: Template;
   sample: { variables: Variables };
   mayChange: boolean;
-  /** What is not saved is given up with it. */
-  onDelete(): void;
 }) {
   const navigate = useNavigate();
   const remove = useRemoval(TEMPLATES, 'The template is deleted', removeTemplate);
@@ -51,7 +49,7 @@ export function TemplateMenu({
                   name: 'Delete',
                   isDangerous: true,
                   run() {
-                    onDelete();
+                    giveUp(template.TemplateID);
                     remove(template.TemplateID);
                     void navigate({ to: '/templates', ignoreBlocker: true });
                   },

@@ -29,7 +29,12 @@ const personAnswer = z
     CreatedAt: time,
     LastSignInAt: time.nullable(),
     DisabledAt: time.nullable().describe('null = may sign in'),
-    SecondFactor: z.boolean().describe('Signing in asks for a code, too'),
+    HasPassword: z.boolean().describe('false: signs in by the identity provider only'),
+    SecondFactor: z.boolean().describe('Signing in with the password asks for a code, too'),
+    Identity: z
+      .object({ Issuer: z.string(), Subject: z.string() })
+      .nullable()
+      .describe('The account of the identity provider that has signed in as this person; no other one can'),
   })
   .meta({ id: 'Person' });
 
@@ -49,7 +54,9 @@ const RIGHTS = {
 };
 const NEW_PERSON = z.object({
   Email: z.string({ error: 'an address is required' }).max(320),
-  Password: PASSWORD,
+  Password: PASSWORD.optional().describe(
+    'At least 12 characters; left out: signs in by the identity provider only',
+  ),
   Role: z.enum(ROLES),
   ...RIGHTS,
 });
@@ -75,8 +82,10 @@ export function peopleOperations(deps: {
   access: Pick<Access, 'endMadeWith'>;
   smtpCredentials: Pick<SmtpCredentials, 'forget'>;
   createOnce: CreateOnce;
+  /** There is an identity provider, so that people need no password. */
+  hasProvider: boolean;
 }): readonly ApiRoute[] {
-  const { store, people, access, smtpCredentials, createOnce } = deps;
+  const { store, people, access, smtpCredentials, createOnce, hasProvider } = deps;
   return [
     operation({
       id: 'listPeople',
@@ -102,7 +111,7 @@ export function peopleOperations(deps: {
       scope: 'admin',
       summary: 'Add a person',
       description:
-        '`{Email, Password, Role, Domains?, Preset?}`: 201 and the person. `operator` may do everything; `member` what the preset may, for `Domains`; `viewer` may read. Takes `Idempotency-Key`',
+        '`{Email, Password?, Role, Domains?, Preset?}`: 201 and the person. `operator` may do everything; `member` what the preset may, for `Domains`; `viewer` may read. Takes `Idempotency-Key`',
       body: {
         schema: NEW_PERSON,
         example: {
@@ -120,9 +129,14 @@ export function peopleOperations(deps: {
       errors: ['domain-invalid', 'person-exists', 'person-limit', 'password-refused'],
       handle: async ({ caller, body, key }) => {
         requireNoLimits(caller);
+        if (body.Password === undefined && !hasProvider) {
+          const message =
+            'Without a password people sign in by an identity provider, and none is configured (oidc-issuer)';
+          throw new AppError('invalid-parameter', { field: '/Password', message });
+        }
         const person = await people.add({
           email: body.Email,
-          password: body.Password,
+          password: body.Password ?? null,
           role: body.Role,
           domains: body.Domains,
           preset: body.Preset,
@@ -203,6 +217,20 @@ export function peopleOperations(deps: {
       },
     }),
     operation({
+      id: 'forgetIdentity',
+      method: 'DELETE',
+      path: '/people/:id/identity',
+      scope: 'admin',
+      summary: 'Forget the account of a person at the identity provider',
+      description:
+        'The person, whose sessions all end. The next account of the provider that signs in with the address is kept',
+      answer: personAnswer,
+      handle: async ({ caller, params }) => {
+        requireNoLimits(caller);
+        return found(await people.forgetIdentity(params.id));
+      },
+    }),
+    operation({
       id: 'deletePerson',
       method: 'DELETE',
       path: '/people/:id',
@@ -268,6 +296,8 @@ function toAnswer(person: Person): PersonAnswer {
     CreatedAt: isoTime(person.createdAt),
     LastSignInAt: isoTimeOrNull(person.lastSignInAt),
     DisabledAt: isoTimeOrNull(person.disabledAt),
+    HasPassword: person.passwordHash !== null,
     SecondFactor: person.secondFactor !== null,
+    Identity: person.identity && { Issuer: person.identity.issuer, Subject: person.identity.subject },
   };
 }

@@ -10,17 +10,23 @@ import { ROLES } from '../../../model/person.ts';
 import type { Caller } from '../../../model/submission.ts';
 import type { People } from '../../../policy/access/people.ts';
 import type { SecondFactors } from '../../../policy/access/second-factor.ts';
-import { sessionCookie, sessionSecret } from '../../../policy/access/session-page.ts';
-import { LIFETIME_MS, MAX_SESSIONS, type Sessions } from '../../../policy/access/sessions.ts';
+import { cookieText, setCookie } from '../../../policy/access/session-page.ts';
+import { LIFETIME_MS, MAX_SESSIONS, type Sessions, type SignedIn } from '../../../policy/access/sessions.ts';
 import type { Store } from '../../../store/store.ts';
 import { type Answer, nothing, time } from '../answer-schemas.ts';
-import { operation, withHeaders } from '../operation.ts';
-import { type ApiRoute, isoTime, refuse } from '../route.ts';
+import { operation, type WithHeaders, withHeaders } from '../operation.ts';
+import { type ApiRequest, type ApiRoute, isoTime, refuse } from '../route.ts';
 
-const sessionAnswer = z
+export const sessionAnswer = z
   .object({
     Person: z
-      .object({ PersonID: z.string(), Email: z.string(), Role: z.enum(ROLES), SecondFactor: z.boolean() })
+      .object({
+        PersonID: z.string(),
+        Email: z.string(),
+        Role: z.enum(ROLES),
+        HasPassword: z.boolean().describe('false: signs in by the identity provider only'),
+        SecondFactor: z.boolean(),
+      })
       .nullable()
       .describe('null: the request came with a token'),
     SessionID: z.string().nullable(),
@@ -88,17 +94,15 @@ export function sessionOperations(deps: {
       headers: { 'Set-Cookie': 'The session' },
       errors: ['sign-in-failed', 'code-required', 'code-wrong'],
       handle: async ({ body, request }) => {
-        const { secret, person, caller } = await sessions.signIn({
+        const signedIn = await sessions.signIn({
           email: body.Email,
           password: body.Password,
           code: body.Code ?? null,
           ip: request.ip,
           userAgent: request.header('user-agent') ?? '',
-          replaces: sessionSecret(request),
+          replaces: cookieText('session', request),
         });
-        return withHeaders(toAnswer(caller, person), {
-          'set-cookie': sessionCookie(secret, COOKIE_SECONDS, request),
-        });
+        return signedInAnswer(signedIn, request);
       },
     }),
     operation({
@@ -127,7 +131,7 @@ export function sessionOperations(deps: {
       handle: async ({ caller, request }) => {
         const { id, personId } = sessionOf(caller);
         await sessions.end({ id, personId });
-        return withHeaders({}, { 'set-cookie': sessionCookie('', 0, request) });
+        return withHeaders({}, { 'set-cookie': setCookie('session', '', 0, request) });
       },
     }),
     operation({
@@ -280,6 +284,15 @@ export function sessionOperations(deps: {
   }
 }
 
+/** The answer to who has just signed in, with the cookie. */
+export function signedInAnswer(
+  { caller, person, secret }: SignedIn,
+  request: ApiRequest,
+): WithHeaders<SessionAnswer> {
+  const cookie = setCookie('session', secret, COOKIE_SECONDS, request);
+  return withHeaders(toAnswer(caller, person), { 'set-cookie': cookie }, caller);
+}
+
 /** Throws AppError `session-required`. */
 function sessionOf(caller: Caller): { id: string; personId: string } {
   if (caller.session === undefined) throw refuse('session-required');
@@ -295,6 +308,7 @@ function toAnswer(caller: Caller, person: Person | null): SessionAnswer {
             PersonID: person.id,
             Email: person.email,
             Role: person.role,
+            HasPassword: person.passwordHash !== null,
             SecondFactor: person.secondFactor !== null,
           },
     SessionID: caller.session ?? null,

@@ -48,6 +48,7 @@ import { sandboxSeenOperation } from './sandbox-seen.ts';
 import { sandboxStreamOperation } from './sandbox-stream.ts';
 import { sandboxWaitOperation } from './sandbox-wait.ts';
 import { sessionOperations } from './session.ts';
+import { providerOperations } from './session-provider.ts';
 import { smtpCredentialOperations } from './smtp-credentials.ts';
 import { statsOperations } from './stats.ts';
 import { suppressionOperations } from './suppressions.ts';
@@ -116,7 +117,12 @@ export function apiRoutes(deps: HttpDeps, options: HttpOptions, shared: Shared):
     }),
     ...smtpCredentialOperations({ ...deps, createOnce }),
     ...sessionOperations(deps),
-    ...peopleOperations({ ...deps, createOnce: createWithPasswordOnce }),
+    ...providerOperations({ ...deps, provider: deps.identityProvider ?? null }),
+    ...peopleOperations({
+      ...deps,
+      createOnce: createWithPasswordOnce,
+      hasProvider: deps.identityProvider != null,
+    }),
     auditOperation(deps),
     ...sandboxOperations({ ...deps, search, captured }),
     ...sandboxRuleOperations({ ...deps, createOnce }),

@@ -46,6 +46,8 @@ export interface InstanceFacts {
   /** Zones of block lists that the operator configured, including keys. */
   blockLists: readonly string[];
   dataFolder: string;
+  /** Of the identity provider by which people sign in; null = none, or it is not asked. */
+  identityIssuer: string | null;
 }
 
 /** Checks that are not DNS. Each ends in limited time and never rejects. */
@@ -62,4 +64,6 @@ export interface InstanceProbes {
   freeSpace(): Promise<{ bytes: number; share: number } | null>;
   /** The data folder and those secrets in it that others than the owner can read. */
   readableByOthers(): Promise<readonly string[]>;
+  /** What is wrong with the identity provider; null = nothing. */
+  identityProvider(): Promise<string | null>;
 }

@@ -125,6 +125,23 @@ export async function checkFolder(
   return checkOf('data', record, open.length === 0 ? [] : [finding], 'Nobody else can read the data folder.');
 }
 
+/** Whether people can sign in by the identity provider; null where there is none. */
+export async function checkIdentityProvider(
+  probes: InstanceProbes,
+  { identityIssuer }: InstanceFacts,
+): Promise<DomainCheck | null> {
+  if (identityIssuer === null) return null;
+  const problem = await probes.identityProvider();
+  const record = { type: 'HOST', name: identityIssuer, expected: '', found: [] } as const;
+  const finding: Finding = {
+    severity: 'warn',
+    message: `Nobody can sign in by the identity provider: ${showable(problem ?? '')}.`,
+    fix: 'Correct the keys oidc-issuer, oidc-client-id and oidc-client-secret, or look at the provider. Passwords still work.',
+  };
+  const fine = 'The identity provider answers with its metadata and keys.';
+  return checkOf('sign-in', record, problem === null ? [] : [finding], fine);
+}
+
 /** What no program can look up; null if mail leaves only by relays. */
 export function feedbackLoops({ direct, operatorAddress }: InstanceFacts): DomainCheck | null {
   if (!direct) return null;

@@ -20,6 +20,7 @@ const FACTS: InstanceFacts = {
   operatorAddress: 'ops@example.com',
   blockLists: ['secret-key.zen.list.test'],
   dataFolder: '/var/lib/postrider',
+  identityIssuer: null,
 };
 const RELAY = { host: 'smtp.relay.test', port: 587, login: true, maxMessageBytes: 26_214_400 };
 const PROBES: InstanceProbes = {
@@ -30,6 +31,7 @@ const PROBES: InstanceProbes = {
   clockOffsetMs: async () => 400,
   freeSpace: async () => ({ bytes: 40 * 2 ** 30, share: 0.4 }),
   readableByOthers: async () => [],
+  identityProvider: async () => null,
 };
 const LISTED = '10.2.0.192.secret-key.zen.list.test';
 const good = (): FakeZones => ({

@@ -15,6 +15,7 @@ import {
   checkClock,
   checkDisk,
   checkFolder,
+  checkIdentityProvider,
   checkName,
   checkOperator,
   feedbackLoops,
@@ -47,6 +48,7 @@ export async function examineInstance(
     checkOperator(facts),
     checkDisk(probes, facts),
     checkFolder(probes, facts),
+    checkIdentityProvider(probes, facts),
     checkTransportReports(resolver, facts),
     feedbackLoops(facts),
   ]);

@@ -1,20 +1,22 @@
 /**
- * How far events can be read. Transactions take numbers of events in one order and commit in another, so behind the
+ * How far events and captures can be read. Transactions take numbers in one order and commit in another, so behind the
  * greatest number that is seen a smaller one may still appear. Every transaction takes its id before the numbers of its
- * events: a number noted here, followed by an id taken here, is safe as soon as every transaction with a smaller id has
+ * rows: a number noted here, followed by an id taken here, is safe as soon as every transaction with a smaller id has
  * ended. A snapshot's `xmin` says so; its `xmax` is not the next id.
  */
 import type { Db } from './db.ts';
 
 export interface Horizon {
-  /** No event up to this number appears any more. */
+  /** No row up to this number appears any more. */
   safe(): Promise<number>;
 }
 
 /** Numbers that wait for their transactions; further ones are not noted, which only delays. */
 const MOST_NOTED = 100;
 
+/** `sequence`: the one that the numbers come from. */
 export function createHorizon(
+  sequence: 'event_seq_seq' | 'capture_seq_seq',
   quickly: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>,
 ): Horizon {
   let safe = 0;
@@ -27,7 +29,7 @@ export function createHorizon(
       // Each is a transaction of its own, in this order: the second sees the end of the first.
       const [now, snapshot] = await Promise.all([
         db.get<{ seq: number; xid: number }>(
-          `WITH s AS MATERIALIZED (SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS seq FROM event_seq_seq)
+          `WITH s AS MATERIALIZED (SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS seq FROM ${sequence})
            SELECT seq, pg_current_xact_id()::text::int8 AS xid FROM s`,
         ),
         db.get<{ xmin: number }>('SELECT pg_snapshot_xmin(pg_current_snapshot())::text::int8 AS xmin'),

@@ -31,7 +31,9 @@ export interface Shared {
   nameId(text: string): Promise<number>;
   /** Ids of destination queues in the order given, in the same way. */
   queueIds(given: readonly QueueKey[]): Promise<number[]>;
+  /** Of events. */
   horizon: Horizon;
+  captureHorizon: Horizon;
   /** By queue, the due time at which its next claim begins, and since when claims begin later; see `claimDue`. */
   claimFloors: Map<number, { dueAt: number; since: number }>;
 }
@@ -123,7 +125,8 @@ export function createShared(connections: Connections): Shared {
       if (wanted.size > 0) await readQueues([...wanted.values()]);
       return given.map((key) => numberOf(queues.get(keyOf(key))));
     },
-    horizon: createHorizon(quickly),
+    horizon: createHorizon('event_seq_seq', quickly),
+    captureHorizon: createHorizon('capture_seq_seq', quickly),
     claimFloors: new BoundedMap(MAX_CACHED),
   };
 }

@@ -1,7 +1,5 @@
 /** The columns of every table. Written by docs/generate.ts from the migrations: run `npm run docs` after a new one. */
 export interface Tables {
-  alert: 'kind' | 'subject' | 'message' | 'since';
-  alert_mail: 'id' | 'at' | 'subject' | 'text';
   audit: 'id' | 'at' | 'line' | 'by_person' | 'who_id' | 'who_name' | 'operation' | 'resource' | 'ip';
   audit_count: 'line' | 'n';
   capture:
@@ -178,7 +176,8 @@ export interface Tables {
     | 'created_at'
     | 'last_sign_in_at'
     | 'disabled_at'
-    | 'second_factor';
+    | 'second_factor'
+    | 'identity';
   person_session:
     | 'id'
     | 'secret_hash'
@@ -187,7 +186,8 @@ export interface Tables {
     | 'last_used_at'
     | 'ends_at'
     | 'user_agent'
-    | 'ip';
+    | 'ip'
+    | 'by_provider';
   probe: 'id' | 'filler';
   quota_use: 'domain_id' | 'period' | 'started_at' | 'used';
   return_fact: 'delivery_id' | 'kind' | 'class' | 'attempts' | 'at';

@@ -13,6 +13,8 @@ const WORDS: Readonly<Record<string, readonly [verb: string, thing: string] | st
   setPassword: ['set a new password of', 'person'],
   deletePerson: ['removed', 'person'],
   resetTotp: ['reset the second factor of', 'person'],
+  forgetIdentity: ['forgot the account at the identity provider of', 'person'],
+  signInByProvider: 'signed in by the identity provider',
   switchOnTotp: 'switched on their second factor',
   switchOffTotp: 'switched off their second factor',
   changePassword: 'changed their own password',

@@ -1,11 +1,12 @@
 /** Adds a person: the address, the role, the domains; then shows the password that was made, this once. */
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { Me } from '../../../../src/client/api-types.ts';
 import { addPerson } from '../../../api/access.ts';
+import { PROVIDER } from '../../../api/session.ts';
 import { Button } from '../../../components/button.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
-import { Field, FormError } from '../../../components/field.tsx';
+import { CheckField, Field, FormError } from '../../../components/field.tsx';
 import { ShownOnce } from '../../../components/shown-once.tsx';
 import { PEOPLE } from '../keys.ts';
 import { isWhole, type Rights, RightsFields, rightsBody } from './rights-fields.tsx';
@@ -15,10 +16,16 @@ export function NewPersonDialog({ me, onClose }: { me: Me; onClose(): void }) {
   const queries = useQueryClient();
   const [email, setEmail] = useState('');
   const [rights, setRights] = useState<Rights>({ role: 'member', domains: [], preset: 'Default' });
+  const provider = useQuery(PROVIDER).data?.Name ?? null;
+  const [needsPassword, setNeedsPassword] = useState(true);
   const adding = useMutation({
     async mutationFn() {
-      const password = newPassword();
-      const person = await addPerson({ Email: email, Password: password, ...rightsBody(rights) });
+      const password = needsPassword ? newPassword() : null;
+      const person = await addPerson({
+        Email: email,
+        ...(password === null ? {} : { Password: password }),
+        ...rightsBody(rights),
+      });
       return { person, password };
     },
     onSuccess: () => void queries.invalidateQueries({ queryKey: PEOPLE }),
@@ -30,12 +37,24 @@ export function NewPersonDialog({ me, onClose }: { me: Me; onClose(): void }) {
   if (adding.data !== undefined)
     return (
       <Dialog title={`${adding.data.person.Email} can sign in`} onClose={onClose}>
-        <ShownOnce what="password" text={adding.data.password} onClose={onClose}>
-          <p>
-            Give it to the person with the address of this page,{' '}
-            <span className="font-mono text-xs">{location.origin}</span>. It can be changed after signing in.
-          </p>
-        </ShownOnce>
+        {adding.data.password === null ? (
+          <div className="grid gap-4">
+            <p>
+              With {provider}, at <span className="font-mono text-xs">{location.origin}</span>.
+            </p>
+            <Button look="main" className="justify-self-end" onClick={onClose}>
+              Done
+            </Button>
+          </div>
+        ) : (
+          <ShownOnce what="password" text={adding.data.password} onClose={onClose}>
+            <p>
+              Give it to the person with the address of this page,{' '}
+              <span className="font-mono text-xs">{location.origin}</span>. It can be changed after signing
+              in.
+            </p>
+          </ShownOnce>
+        )}
       </Dialog>
     );
   return (
@@ -50,6 +69,14 @@ export function NewPersonDialog({ me, onClose }: { me: Me; onClose(): void }) {
           onChange={({ target }) => setEmail(target.value)}
           hint="To sign in with; nothing is mailed to it"
         />
+        {provider !== null && (
+          <CheckField
+            label="Make a password, too"
+            hint={`Without one, the person signs in with ${provider} only`}
+            checked={needsPassword}
+            onChange={({ target }) => setNeedsPassword(target.checked)}
+          />
+        )}
         <RightsFields me={me} rights={rights} onRights={setRights} />
         <FormError error={adding.error} />
         <div className="flex justify-end gap-2">

@@ -58,10 +58,11 @@ function columnsOf(own: string | undefined): readonly [Column<Person>, ...Column
     {
       name: 'Person',
       width: 'w-4/12',
-      cell: ({ PersonID, Email, DisabledAt, SecondFactor }) => (
+      cell: ({ PersonID, Email, DisabledAt, HasPassword, SecondFactor }) => (
         <>
           <bdi className={DisabledAt === null ? '' : 'text-soft line-through'}>{Email}</bdi>
           {PersonID === own && <span className="ml-2 font-normal text-soft">you</span>}
+          {!HasPassword && <span className="block text-soft text-xs">without a password</span>}
           {SecondFactor && <span className="block text-soft text-xs">with a second factor</span>}
           {DisabledAt !== null && (
             <span className="ml-2 font-normal text-warn">

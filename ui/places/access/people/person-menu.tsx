@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Ellipsis } from 'lucide-react';
 import { useState } from 'react';
 import type { Me, Person } from '../../../../src/client/api-types.ts';
-import { changePerson } from '../../../api/access.ts';
+import { changePerson, forgetIdentity } from '../../../api/access.ts';
 import { IconButton } from '../../../components/button.tsx';
 import { Menu } from '../../../components/menu.tsx';
 import { toast, toastError } from '../../../components/toasts.tsx';
@@ -15,7 +15,7 @@ export function PersonMenu({ me, person }: { me: Me; person: Person }) {
   const [task, setTask] = useState<PersonTask | null>(null);
   const { PersonID, Email, DisabledAt } = person;
   const changing = useMutation({
-    mutationFn: ({ body }: { body: { Disabled?: false }; said: string }) => changePerson(PersonID, body),
+    mutationFn: ({ change }: { change(id: string): Promise<Person>; said: string }) => change(PersonID),
     onSuccess: (_, { said }) => toast({ text: said }),
     onError: toastError,
     onSettled: () => void queries.invalidateQueries({ queryKey: PEOPLE }),
@@ -35,14 +35,34 @@ export function PersonMenu({ me, person }: { me: Me; person: Person }) {
           ...(person.SecondFactor
             ? [{ name: 'Reset the second factor…', run: () => setTask('second-factor') }]
             : []),
+          ...(person.Identity === null
+            ? []
+            : [
+                {
+                  name: 'Forget the account of the identity provider',
+                  run: () =>
+                    changing.mutate({
+                      change: forgetIdentity,
+                      said: `The next account with the address ${Email} is taken for this person`,
+                    }),
+                },
+              ]),
           isDisabled
             ? {
                 name: 'Enable',
-                run: () => changing.mutate({ body: { Disabled: false }, said: `${Email} can sign in again` }),
+                run: () =>
+                  changing.mutate({
+                    change: (id) => changePerson(id, { Disabled: false }),
+                    said: `${Email} can sign in again`,
+                  }),
               }
             : {
                 name: 'End all sessions',
-                run: () => changing.mutate({ body: {}, said: `All sessions of ${Email} have ended` }),
+                run: () =>
+                  changing.mutate({
+                    change: (id) => changePerson(id, {}),
+                    said: `All sessions of ${Email} have ended`,
+                  }),
               },
           ...(isDisabled ? [] : [{ name: 'Disable…', run: () => setTask('disable'), isDangerous: true }]),
           { name: 'Remove…', run: () => setTask('remove'), isDangerous: true },

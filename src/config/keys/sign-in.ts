@@ -1,0 +1,61 @@
+/** How people sign in to the dashboard, beside their passwords. */
+
+import { bad, good, isLoopback, nonEmpty, splitList } from '../forms.ts';
+import { both, type KeyTable, key } from '../key-facts.ts';
+
+/** A claim of an ID token with the value that it must have. */
+export interface RequiredClaim {
+  claim: string;
+  value: string;
+}
+
+/** The parsed values. */
+export interface SignInConfig {
+  'oidc-issuer': string | null;
+  'oidc-client-id': string | null;
+  'oidc-client-secret': string | null;
+  'oidc-name': string | null;
+  'oidc-require': readonly RequiredClaim[];
+}
+
+/** Formats, defaults and meanings. */
+export const SIGN_IN_KEYS: KeyTable<SignInConfig> = {
+  'oidc-issuer': key(
+    'URL',
+    both(null),
+    'identity provider (OpenID Connect) by which people sign in to the dashboard; needs `oidc-client-id` and `public-url`',
+    (t) => {
+      const url = URL.canParse(t) ? new URL(t) : null;
+      const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+      return url !== null && isSafe && url.search === '' && url.hash === '' && url.username === ''
+        ? good(t)
+        : bad('use the issuer as the provider writes it, e.g. https://login.example.com/realms/staff');
+    },
+  ),
+  'oidc-client-id': key('text', both(null), 'what the identity provider calls this server', (t) =>
+    nonEmpty(t, 'the client id'),
+  ),
+  'oidc-client-secret': {
+    ...key('text', both(null), 'what this server proves that with; not set for a public client', (t) =>
+      nonEmpty(t, 'the client secret'),
+    ),
+    secret: true,
+  },
+  'oidc-name': key(
+    'text',
+    both(null),
+    'what the page to sign in calls the identity provider; the host of `oidc-issuer` if not set',
+    (t) => (t.length > 0 && t.length <= 40 ? good(t) : bad('use 1 to 40 characters, e.g. Example Login')),
+  ),
+  'oidc-require': key(
+    'list of `claim=value`',
+    both(''),
+    'claims that the identity provider must make of everybody who signs in by it, e.g. `groups=mail-operators`; of a list, the value is one item',
+    (t) => {
+      const claims = splitList(t).map((item) => /^([\w:./-]{1,200})=(.+)$/.exec(item));
+      return claims.includes(null)
+        ? bad('use claim=value, e.g. groups=mail-operators or hd=example.com')
+        : good(claims.map((match) => ({ claim: match?.[1] ?? '', value: match?.[2] ?? '' })));
+    },
+  ),
+};

@@ -1,0 +1,100 @@
+/**
+ * Signing in by the identity provider (OpenID Connect): whether there is one, sending the browser there, and the session that
+ * follows when it comes back. All three come from the dashboard of this server. The page that the provider sends the browser to
+ * hands on the query of its address, so a request of another site begins or ends nothing.
+ */
+import { z } from 'zod';
+import type { IdentityProvider } from '../../../policy/access/identity-provider.ts';
+import { PENDING_MS } from '../../../policy/access/identity-provider.ts';
+import { cookieText, setCookie } from '../../../policy/access/session-page.ts';
+import type { Sessions } from '../../../policy/access/sessions.ts';
+import { operation, withHeaders } from '../operation.ts';
+import { type ApiRoute, refuse } from '../route.ts';
+import { sessionAnswer, signedInAnswer } from './session.ts';
+
+const RETURNED = z.object({
+  Query: z
+    .string({ error: 'the query is required' })
+    .max(7_000)
+    .describe('What follows the question mark in the address that the provider sent the browser to'),
+});
+
+/** `provider`: null = none is configured. */
+export function providerOperations(deps: {
+  sessions: Pick<Sessions, 'signInByProvider'>;
+  provider: IdentityProvider | null;
+}): readonly ApiRoute[] {
+  const { sessions, provider } = deps;
+  return [
+    operation({
+      id: 'getIdentityProvider',
+      method: 'GET',
+      path: '/session/provider',
+      scope: null,
+      limitedTokens: true,
+      open: true,
+      summary: 'Show the identity provider',
+      description: 'By which people sign in beside their passwords; only for the dashboard of this server',
+      answer: z
+        .object({
+          Name: z.string().nullable().describe('null: there is none'),
+          Origin: z.string().nullable().describe('Where one signs in by it: the origin of `public-url`'),
+        })
+        .meta({ id: 'IdentityProvider' }),
+      handle: () => ({ Name: provider?.name ?? null, Origin: provider?.origin ?? null }),
+    }),
+    operation({
+      id: 'goToIdentityProvider',
+      method: 'POST',
+      path: '/session/provider',
+      scope: null,
+      limitedTokens: true,
+      open: true,
+      summary: 'Go to the identity provider',
+      description:
+        '`{URL}`: where the browser signs in, within ten minutes. A cookie binds what it brings back to this browser. 404 where there is no provider',
+      answer: z.object({ URL: z.string() }).meta({ id: 'IdentityProviderAddress' }),
+      headers: { 'Set-Cookie': 'The sign-in that has begun' },
+      errors: ['not-found', 'identity-refused', 'identity-unavailable', 'unavailable'],
+      handle: async ({ request }) => {
+        if (provider === null) throw refuse('not-found');
+        // The provider sends the browser there, and the cookie is of one host.
+        if (request.header('origin') !== provider.origin) {
+          throw refuse('identity-refused', `Open ${provider.origin}/ to sign in by the identity provider`);
+        }
+        const { url, pending } = await provider.begin(request.ip);
+        return withHeaders(
+          { URL: url },
+          {
+            'set-cookie': setCookie('pending', pending, PENDING_MS / 1000, request),
+          },
+        );
+      },
+    }),
+    operation({
+      id: 'signInByProvider',
+      method: 'PUT',
+      path: '/session/provider',
+      scope: null,
+      limitedTokens: true,
+      open: true,
+      summary: 'Sign in by the identity provider',
+      description:
+        '`{Query}`, as the provider sent the browser back: the session, as `POST /session` gives it. The provider must have verified the address of the person',
+      body: { schema: RETURNED, example: { Query: 'code=SplxlOBeZQQYbYS6WxSbIA&state=af0ifjsldkj' } },
+      answer: sessionAnswer,
+      headers: { 'Set-Cookie': 'The session' },
+      errors: ['not-found', 'identity-refused', 'identity-unavailable', 'identity-unknown', 'unavailable'],
+      handle: async ({ body, request }) => {
+        if (provider === null) throw refuse('not-found');
+        const signedIn = await sessions.signInByProvider({
+          identify: () => provider.finish(cookieText('pending', request), body.Query, request.ip),
+          ip: request.ip,
+          userAgent: request.header('user-agent') ?? '',
+          replaces: cookieText('session', request),
+        });
+        return signedInAnswer(signedIn, request);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,335 @@
+/**
+ * Signing in by OpenID Connect: sends a browser to the identity provider, and reads what it brings back (authorization code
+ * with PKCE, RFC 6749 and RFC 7636; OpenID Connect Core §3.1). Given the settings of the operator; leaves the address to go to
+ * with a sealed text for a cookie of that browser, and later who the provider says that it is. Every answer of the provider is
+ * checked: signature, issuer, audience, times, nonce. What fails is a sentence for the person, and a line of the log.
+ */
+import type { Configuration } from 'openid-client';
+import type { Clock } from '../../lib/clock.ts';
+import { AppError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Random } from '../../lib/random.ts';
+import type { Sealer } from '../../lib/seal.ts';
+import type { Identity } from '../../model/person.ts';
+import type { GuardedHttp, HttpOutcome } from '../../net/guarded-http.ts';
+import { addressKey } from './failed-logins.ts';
+import { emailOf } from './person-address.ts';
+
+export interface IdentitySettings {
+  /** As the provider writes it in its tokens; https, or http within this machine. */
+  issuer: string;
+  clientId: string;
+  /** null = a public client, which has PKCE alone. */
+  clientSecret: string | null;
+  /** What people call the provider. */
+  name: string;
+  /** Claims that somebody must have, each with its value or, in a list, among others. */
+  required: readonly { claim: string; value: string }[];
+  /** Where the provider sends browsers back to. */
+  redirectUri: string;
+}
+
+/** Who the provider says that signs in. */
+export interface Identified {
+  identity: Identity;
+  /** Lower case, and verified by the provider. */
+  email: string;
+}
+
+export interface IdentityProvider {
+  readonly name: string;
+  /** Of the page at which one signs in: `https://mail.example.com`. */
+  readonly origin: string;
+  /**
+   * Where the browser goes, and what its cookie keeps meanwhile. Throws AppError `identity-unavailable`, and `unavailable` where
+   * too many wait for the provider, in all or from `ip`.
+   */
+  begin(ip: string): Promise<{ url: string; pending: string }>;
+  /**
+   * Reads what the browser brought back: the text of its cookie (null: none) and the query of the address. Throws AppError
+   * `identity-refused`, and as `begin`.
+   */
+  finish(pending: string | null, query: string, ip: string): Promise<Identified>;
+  /** Asks the provider for its metadata and keys. null = all is well, else what is wrong, as a clause for the operator. */
+  problem(): Promise<string | null>;
+}
+
+/** What the browser keeps while it is at the provider. */
+interface Pending {
+  state: string;
+  nonce: string;
+  verifier: string;
+  endsAt: number;
+}
+
+/** Who takes longer begins again. */
+export const PENDING_MS = 10 * 60_000;
+const SEAL = 'identity-pending';
+const CALL_MS = 10_000;
+const MAX_ANSWER_BYTES = 256 * 1024;
+/** Metadata is read again after this. */
+const METADATA_MS = 3_600_000;
+/** A provider that did not answer is not asked again before this, however many want to sign in. */
+const FAILED_MS = 5_000;
+/** Sign-ins that wait for the provider at once, in all and of one network address. */
+const MAX_WAITING = 32;
+const MAX_WAITING_EACH = 4;
+const MAX_DETAIL_CHARS = 200;
+/** Other letters have the same lower case as these (U+212A, the sign of Kelvin), in an address of somebody else. */
+const ASCII_ADDRESS = /^[!-~]{1,320}$/;
+
+const AGAIN = 'This sign-in was begun in another browser, or more than ten minutes ago: begin again';
+const UNTRUSTED = 'The answer of the identity provider cannot be trusted: begin again, or ask an operator';
+
+/** `own`: HTTP that may connect to the host of the issuer, which the operator chose. `http`: for every other host. */
+export function createIdentityProvider(
+  deps: {
+    own: Pick<GuardedHttp, 'get' | 'post'>;
+    http: Pick<GuardedHttp, 'get' | 'post'>;
+    clock: Clock;
+    random: Random;
+    sealer: Sealer;
+    log: Logger;
+  },
+  settings: IdentitySettings,
+): IdentityProvider {
+  const { clock, random, sealer, log } = deps;
+  const { issuer, redirectUri } = settings;
+  const issuerUrl = new URL(issuer);
+  let found: { configuration: Promise<Configuration>; until: number } | null = null;
+  /** By network address. */
+  const waiting = new Map<string, number>();
+  let allWaiting = 0;
+
+  return {
+    name: settings.name,
+    origin: new URL(redirectUri).origin,
+
+    begin: (ip) =>
+      limited(ip, async () => {
+        const [client, configuration] = await Promise.all([library(), provider()]);
+        const word = () => Buffer.from(random.bytes(32)).toString('base64url');
+        const kept = { state: word(), nonce: word(), verifier: word(), endsAt: clock.now() + PENDING_MS };
+        const url = client.buildAuthorizationUrl(configuration, {
+          ...{ redirect_uri: redirectUri, scope: 'openid email' },
+          ...{ state: kept.state, nonce: kept.nonce },
+          code_challenge: await client.calculatePKCECodeChallenge(kept.verifier),
+          code_challenge_method: 'S256',
+        });
+        return { url: url.href, pending: sealed(kept) };
+      }),
+
+    finish: (pending, query, ip) =>
+      limited(ip, async () => {
+        const kept = pending === null ? null : opened(pending);
+        if (kept === null || kept.endsAt <= clock.now()) throw refused(AGAIN, 'no sign-in is pending');
+        const [client, configuration] = await Promise.all([library(), provider()]);
+        const at = new URL(redirectUri);
+        at.search = query;
+        try {
+          const tokens = await client.authorizationCodeGrant(configuration, at, {
+            expectedState: kept.state,
+            expectedNonce: kept.nonce,
+            pkceCodeVerifier: kept.verifier,
+            idTokenExpected: true,
+          });
+          const claims = tokens.claims();
+          if (claims === undefined) throw refused(UNTRUSTED, 'there is no ID token');
+          // Some providers put the address into the ID token, others only behind the access token.
+          const more =
+            claims.email === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
+              ? await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)
+              : {};
+          return identified({ ...more, ...claims });
+        } catch (cause) {
+          throw problemOf(cause);
+        }
+      }),
+
+    async problem() {
+      try {
+        const metadata = (await provider()).serverMetadata();
+        const keys = metadata.jwks_uri;
+        if (keys === undefined) return 'its metadata names no keys (jwks_uri)';
+        const answer = await fetched(keys, { method: 'GET' });
+        return answer.status === 200 ? null : `its keys are answered with ${answer.status}`;
+      } catch (cause) {
+        return detailOf(cause instanceof AppError ? cause.cause : cause);
+      }
+    },
+  };
+
+  /** Loaded when somebody signs in: most servers never need it. */
+  function library(): Promise<typeof import('openid-client')> {
+    return import('openid-client');
+  }
+
+  /** The provider's metadata, asked for once for all who wait. Throws AppError `identity-unavailable`. */
+  async function provider(): Promise<Configuration> {
+    if (found === null || found.until <= clock.monotonicMs()) {
+      const entry = { configuration: discovered(), until: Number.POSITIVE_INFINITY };
+      found = entry;
+      entry.configuration.then(
+        () => {
+          entry.until = clock.monotonicMs() + METADATA_MS;
+        },
+        () => {
+          entry.until = clock.monotonicMs() + FAILED_MS;
+        },
+      );
+    }
+    try {
+      return await found.configuration;
+    } catch (cause) {
+      throw unavailable(cause);
+    }
+  }
+
+  async function discovered(): Promise<Configuration> {
+    const client = await library();
+    const isPlain = issuerUrl.protocol === 'http:';
+    const { clientId, clientSecret } = settings;
+    const configuration = await client.discovery(issuerUrl, clientId, undefined, clientAuthentication(), {
+      [client.customFetch]: fetched,
+      execute: isPlain
+        ? [client.allowInsecureRequests, client.enableNonRepudiationChecks]
+        : [client.enableNonRepudiationChecks],
+    });
+    const { authorization_endpoint, token_endpoint } = configuration.serverMetadata();
+    if (authorization_endpoint === undefined || token_endpoint === undefined)
+      throw new TypeError('its metadata names no authorization_endpoint or token_endpoint');
+    return configuration;
+
+    /** In the body where the provider takes it there, else in the header (OpenID Connect Core §9). */
+    function clientAuthentication() {
+      if (clientSecret === null) return client.None();
+      const [inBody, inHeader] = [
+        client.ClientSecretPost(clientSecret),
+        client.ClientSecretBasic(clientSecret),
+      ];
+      return (...asked: Parameters<typeof inBody>) => {
+        const methods = asked[0].token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+        return (methods.includes('client_secret_basic') ? inHeader : inBody)(...asked);
+      };
+    }
+  }
+
+  /** What the library calls instead of `fetch`: within limits, and only to addresses that may be called. */
+  async function fetched(
+    url: string,
+    asked: { method: string; headers?: Record<string, string>; body?: unknown; signal?: AbortSignal },
+  ): Promise<Response> {
+    const isOwn = new URL(url).origin === issuerUrl.origin;
+    const options = {
+      headers: asked.headers ?? {},
+      timeoutMs: CALL_MS,
+      maxResponseBytes: MAX_ANSWER_BYTES,
+      allowHttp: isOwn && issuerUrl.protocol === 'http:' ? 'always' : 'never',
+      ...(asked.signal === undefined ? {} : { signal: asked.signal }),
+    } as const;
+    const http = isOwn ? deps.own : deps.http;
+    const outcome =
+      asked.method === 'POST'
+        ? await http.post(url, { ...options, body: String(asked.body ?? '') })
+        : await http.get(url, options);
+    return responseOf(url, outcome);
+  }
+
+  function identified(claims: Readonly<Record<string, unknown>>): Identified {
+    const { iss, sub, email, email_verified } = claims;
+    const address = typeof email === 'string' && ASCII_ADDRESS.test(email) ? emailOf(email) : null;
+    if (typeof iss !== 'string' || typeof sub !== 'string' || address === null)
+      throw refused('The identity provider does not say your email address: ask an operator', 'no address');
+    if (email_verified !== true) {
+      const sentence = 'The identity provider has not verified your email address: verify it there first';
+      throw refused(sentence, 'the address is not verified');
+    }
+    const missing = settings.required.find(({ claim, value }) => {
+      const given = claims[claim];
+      return Array.isArray(given) ? !given.includes(value) : given !== value;
+    });
+    if (missing !== undefined) {
+      const sentence = 'The identity provider does not say that you may sign in here: ask an operator';
+      throw refused(sentence, `the claim ${missing.claim} is not ${missing.value}`);
+    }
+    return { identity: { issuer: iss, subject: sub }, email: address };
+  }
+
+  function problemOf(cause: unknown): AppError {
+    if (cause instanceof AppError) return cause;
+    // The library wraps what `fetched` throws.
+    for (let inner = cause; inner instanceof Error; inner = inner.cause)
+      if (inner instanceof Unanswered) return unavailable(inner);
+    const { error: word } = cause as { error?: unknown };
+    if (typeof word !== 'string' || !/^[a-z_]{1,40}$/.test(word)) return refused(UNTRUSTED, detailOf(cause));
+    // The person did not agree at the provider, or brought an old code; everything else is how this server is registered there.
+    if (['access_denied', 'invalid_grant', 'login_required', 'interaction_required'].includes(word))
+      return refused(`The identity provider refused the sign-in (${word}): begin again`, word);
+    return unavailable(cause, word);
+  }
+
+  function refused(message: string, why: string): AppError {
+    log.warn({ issuer, why }, 'a sign-in by the identity provider was refused');
+    return new AppError('identity-refused', { message });
+  }
+
+  function unavailable(cause: unknown, word?: string): AppError {
+    log.error({ issuer, why: word ?? detailOf(cause) }, 'the identity provider cannot be used');
+    return new AppError('identity-unavailable', { retryAfterSeconds: 30, cause });
+  }
+
+  async function limited<Result>(ip: string, work: () => Promise<Result>): Promise<Result> {
+    const key = addressKey(ip);
+    const own = waiting.get(key) ?? 0;
+    if (allWaiting >= MAX_WAITING || own >= MAX_WAITING_EACH)
+      throw new AppError('unavailable', { retryAfterSeconds: 5 });
+    waiting.set(key, own + 1);
+    allWaiting += 1;
+    try {
+      return await work();
+    } finally {
+      allWaiting -= 1;
+      const left = (waiting.get(key) ?? 1) - 1;
+      if (left === 0) waiting.delete(key);
+      else waiting.set(key, left);
+    }
+  }
+
+  function sealed(kept: Pending): string {
+    return Buffer.from(sealer.seal(Buffer.from(JSON.stringify(kept)), SEAL)).toString('base64url');
+  }
+
+  /** null where this server did not seal it. */
+  function opened(pending: string): Pending | null {
+    try {
+      const plain = sealer.open(Buffer.from(pending, 'base64url'), SEAL);
+      return JSON.parse(Buffer.from(plain).toString()) as Pending;
+    } catch {
+      return null;
+    }
+  }
+}
+
+/** The provider gave no whole answer, or its host may not be called. */
+class Unanswered extends Error {}
+
+function responseOf(url: string, outcome: HttpOutcome): Response {
+  const { origin } = new URL(url);
+  if (outcome.kind !== 'answered') throw new Unanswered(`${origin}: ${outcome.detail}`);
+  if (outcome.isCut) throw new Unanswered(`${origin}: the answer is longer than ${MAX_ANSWER_BYTES} octets`);
+  const { status } = outcome;
+  if (status < 200 || (status >= 300 && status < 400) || status >= 500)
+    throw new Unanswered(`${origin}: status ${status}`);
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(outcome.headers))
+    if (value !== undefined) headers.set(name, value);
+  const body = [204, 205].includes(status) ? null : new Uint8Array(outcome.bodyBytes);
+  return new Response(body, { status, headers });
+}
+
+/** A clause about an error without what it carries, which may be a token. */
+function detailOf(cause: unknown): string {
+  const { message, cause: inner } = cause as Error;
+  const more = inner instanceof Error ? `: ${inner.message}` : '';
+  return `${message}${more}`.slice(0, MAX_DETAIL_CHARS);
+}

@@ -1,0 +1,22 @@
+/** Which sender domains have rows in a table: steps through an index of it from one domain to the next. */
+import type { Db } from './db.ts';
+
+type Table = 'event' | 'message' | 'message_metadata' | 'capture' | 'suppression' | 'suppression_evidence';
+
+/** Their numbers, up to a limit. */
+export async function domainIdsIn(
+  db: Db,
+  table: Table,
+  limit: number = Number.MAX_SAFE_INTEGER,
+): Promise<number[]> {
+  const rows = await db.all<{ id: number }>(
+    `WITH RECURSIVE known (id) AS (
+       (SELECT domain_id FROM ${table} ORDER BY domain_id LIMIT 1)
+       UNION ALL
+       SELECT (SELECT t.domain_id FROM ${table} t WHERE t.domain_id > known.id ORDER BY t.domain_id LIMIT 1) FROM known
+       WHERE known.id IS NOT NULL
+     ) SELECT id FROM known WHERE id IS NOT NULL LIMIT $1`,
+    limit,
+  );
+  return rows.map(({ id }) => id);
+}

@@ -1,0 +1,39 @@
+/**
+ * Reads several ranges of one index as one: the rows of each place (a domain) are read along the index, and the first of
+ * all of them are returned. Takes a statement that reads one range, and the places; a place with many rows costs no more
+ * than one with few.
+ */
+import { int8s } from './arrays.ts';
+import type { Db, Value } from './db.ts';
+
+export interface Ranges {
+  /** Reads the range of `g.place`; without order and limit. */
+  sql: string;
+  /** The values of `sql`, for every place the same. */
+  values: readonly Value[];
+  /** undefined: `sql` names no place. */
+  places: readonly number[] | undefined;
+  /** `ORDER BY` of the columns of `sql`. */
+  order: string;
+}
+
+/** The first `limit` rows after `offset`. */
+export function mergedRows<Row>(db: Db, ranges: Ranges, limit: number, offset = 0): Promise<Row[]> {
+  const { sql, values, places, order } = ranges;
+  if (places === undefined)
+    return db.all(`${sql} ORDER BY ${order} LIMIT ? OFFSET ?`, ...values, limit, offset);
+  return db.all(
+    `SELECT r.* FROM unnest(?::int8[]) g (place) CROSS JOIN LATERAL (${sql} ORDER BY ${order} LIMIT ?) r
+     ORDER BY ${order} LIMIT ? OFFSET ?`,
+    int8s(places),
+    ...values,
+    limit + offset,
+    limit,
+    offset,
+  );
+}
+
+/** The last of the `look` rows that are examined, undefined if there are fewer. */
+export async function lastOfLook<Row>(db: Db, ranges: Ranges, look: number): Promise<Row | undefined> {
+  return (await mergedRows<Row>(db, ranges, 1, look - 1))[0];
+}

@@ -1,0 +1,182 @@
+/**
+ * Webhooks as rows, and reading their calls. Calls are claimed and settled in `calls.ts`, changes of webhooks are in
+ * `webhook-changes.ts`.
+ */
+import type { Webhook } from '../../model/webhook.ts';
+import { callStateCode, eventKindCode, webhookEvents } from '../shared/codes.ts';
+import { record } from '../shared/record.ts';
+import type { CallLogEntry } from '../topics/webhooks.ts';
+import type { Db } from './engine/db.ts';
+import { createFilter } from './engine/filter.ts';
+import { mergedRows } from './engine/merged.ts';
+import { read, write } from './engine/operation.ts';
+import { findNameIds } from './engine/session.ts';
+import { EVENT_VIEW_COLUMNS, EVENT_VIEW_JOINS, type EventViewRow, toEventView } from './events.ts';
+import { isMakerGone } from './makers.ts';
+import { leaveCalls } from './webhook-removal.ts';
+
+const WEBHOOK = record<Omit<Webhook, 'id' | 'domain' | 'events' | 'status'>>(
+  {
+    url: 'plain',
+    description: 'plain',
+    disabledReason: 'plain',
+    createdAt: 'plain',
+    updatedAt: 'plain',
+    lastResponseCode: 'plain',
+    lastResponseBody: 'plain',
+    lastResponseAt: 'plain',
+    lastResponseTry: 'plain',
+    lastError: 'plain',
+    lastLatencyMs: 'plain',
+    failingSince: 'plain',
+    failedTries: 'plain',
+    blockedTries: 'plain',
+    secretSealed: 'plain',
+    previousSecretSealed: 'plain',
+    previousSecretUntil: 'plain',
+    createdBy: 'plain',
+  },
+  'w.',
+);
+
+/** Everything a view of a webhook needs; `w` is the webhook, `wn` the name of its domain. */
+export const WEBHOOK_COLUMNS = `w.id AS webhook_id, wn.text AS webhook_domain, w.event, w.enabled, ${WEBHOOK.columns}`;
+const VIEW = `SELECT ${WEBHOOK_COLUMNS} FROM webhook w JOIN name wn ON wn.id = w.domain_id`;
+
+/** Creates an enabled webhook, unless its creator has ended or its domain has the maximum. */
+export const createWebhook = write('createWebhook', { serial: 'webhooks' }, async (session, params) => {
+  const { db } = session;
+  if (await isMakerGone(db, params.createdBy)) return { kind: 'ended' };
+  const domainId = await session.nameId(params.domain);
+  const sql = 'SELECT count(*) AS n FROM webhook WHERE domain_id = $1';
+  const found = await db.get<{ n: number }>(sql, domainId);
+  if ((found?.n ?? 0) >= params.maxPerDomain) return { kind: 'limit' };
+  const id = await db.insertId('webhook', 'id', {
+    domain_id: domainId,
+    event: webhookEvents.text(params.events),
+    url: params.url,
+    description: params.description,
+    enabled: true,
+    created_at: params.createdAt,
+    updated_at: params.createdAt,
+    last_response_code: 0,
+    last_response_body: '',
+    last_response_try: 0,
+    last_error: '',
+    failed_tries: 0,
+    blocked_tries: 0,
+    secret_sealed: params.secretSealed,
+    created_by: params.createdBy,
+  });
+  return { kind: 'created', id };
+});
+
+export const listWebhooks = read('listWebhooks', async (db, params) => {
+  const { afterId = 0, limit } = params;
+  const places = await findNameIds(db, params.domains);
+  const sql = `${VIEW} WHERE ${places === undefined ? '' : 'w.domain_id = g.place AND '}w.id > ?`;
+  const ranges = { sql, values: [afterId], places, order: 'webhook_id' };
+  return (await mergedRows<WebhookRow>(db, ranges, limit)).map(toWebhook);
+});
+
+const FAILING = "CASE WHEN w.enabled THEN w.failing_since IS NOT NULL ELSE w.disabled_reason <> 'User' END";
+
+export const failingWebhooks = read('failingWebhooks', async (db, params) => {
+  const filter = createFilter();
+  filter.oneOf('w.domain_id', await findNameIds(db, params.domains));
+  const rows = await db.all<WebhookRow & { waiting: number }>(
+    `SELECT ${WEBHOOK_COLUMNS},
+       (SELECT count(*) FROM webhook_call c WHERE c.webhook_id = w.id AND c.state = 0) AS waiting
+     FROM webhook w JOIN name wn ON wn.id = w.domain_id WHERE ${FAILING}${filter.and()} LIMIT ?`,
+    ...filter.values(),
+    params.limit,
+  );
+  return rows.map((row) => ({ ...toWebhook(row), waiting: row.waiting }));
+});
+
+export const getWebhook = read('getWebhook', async (db, params) => {
+  const row = await db.get<WebhookRow>(`${VIEW} WHERE w.id = $1`, params.id);
+  if (row === undefined || params.domains?.includes(row.webhook_domain) === false) return null;
+  return toWebhook(row);
+});
+
+/**
+ * Deletes a webhook; its calls can no longer be found and are deleted in portions. false if those domains have no such
+ * webhook.
+ */
+export const deleteWebhook = write('deleteWebhook', async ({ db }, params) => {
+  const where = await webhookOf(db, params);
+  const rows = await db.all<{ id: number }>(
+    `DELETE FROM webhook ${where.where()} RETURNING id`,
+    ...where.values(),
+  );
+  await leaveCalls(db, rows);
+  return rows.length > 0;
+});
+
+/** The condition that a webhook has this number and belongs to one of the domains, if any are given. */
+export async function webhookOf(db: Db, { id, domains }: { id: number; domains?: readonly string[] }) {
+  const filter = createFilter();
+  filter.when('id = ?', id);
+  filter.oneOf('domain_id', await findNameIds(db, domains));
+  return filter;
+}
+
+const CALL = record<Omit<CallLogEntry, 'eventId' | 'eventKind'>>(
+  {
+    id: 'plain',
+    eventSeq: 'plain',
+    state: callStateCode,
+    tries: 'plain',
+    responseCode: 'plain',
+    error: 'plain',
+    createdAt: 'plain',
+    updatedAt: 'plain',
+  },
+  'c.',
+);
+
+/** Calls of a webhook, those of the newest events first. */
+export const listCalls = read('listCalls', { search: true }, async (db, params) => {
+  const rows = await db.all<{ event_id: string; kind: number }>(
+    `SELECT ${CALL.columns}, e.event_id, e.kind FROM webhook_call c JOIN event e ON e.seq = c.event_seq
+     WHERE c.webhook_id = $1 AND c.event_seq < $2 ORDER BY c.event_seq DESC LIMIT $3`,
+    params.webhookId,
+    params.beforeEventSeq ?? Number.MAX_SAFE_INTEGER,
+    params.limit,
+  );
+  return rows.map(toLogEntry);
+});
+
+/** One call of a webhook with its event. */
+export const getCall = read('getCall', async (db, params) => {
+  const row = await db.get<EventViewRow>(
+    `SELECT ${CALL.columns}, ${EVENT_VIEW_COLUMNS}
+     FROM webhook_call c JOIN event e ON e.seq = c.event_seq ${EVENT_VIEW_JOINS} WHERE c.id = $1 AND c.webhook_id = $2`,
+    params.callId,
+    params.webhookId,
+  );
+  return row === undefined ? null : { ...toLogEntry(row), event: toEventView(row) };
+});
+
+function toLogEntry(row: Pick<EventViewRow, 'event_id' | 'kind'>): CallLogEntry {
+  return { ...CALL.value(row), eventId: row.event_id, eventKind: eventKindCode.word(row.kind) };
+}
+
+/** `WEBHOOK_COLUMNS`. */
+export interface WebhookRow {
+  webhook_id: number;
+  webhook_domain: string;
+  event: string;
+  enabled: boolean;
+}
+
+export function toWebhook(row: WebhookRow): Webhook {
+  return {
+    ...WEBHOOK.value(row),
+    id: row.webhook_id,
+    domain: row.webhook_domain,
+    events: webhookEvents.list(row.event),
+    status: row.enabled ? 'Enabled' : 'Disabled',
+  };
+}

@@ -1,0 +1,76 @@
+/** Signing in by an identity provider as a person does it: there and back, to the place that was asked for, or to a sentence that helps. */
+import type { Browser } from 'playwright-core';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type FakeIdentityProvider, startIdentityProvider } from '../fakes/identity-provider.ts';
+import { fileScope, type Instance } from '../scenarios/harness.ts';
+import { startSigningIn } from '../scenarios/signing-in.ts';
+import { hasBrowser, openBrowser, openPage } from './browser.ts';
+import { addPerson, openPageAs } from './people-kit.ts';
+
+describe.skipIf(!hasBrowser)('signing in by an identity provider', () => {
+  const scope = fileScope();
+  let provider: FakeIdentityProvider;
+  let server: Instance;
+  let browser: Browser;
+  let url: string;
+
+  beforeAll(async () => {
+    provider = await startIdentityProvider();
+    scope.defer(() => provider.close());
+    server = await startSigningIn(scope, provider.issuer, { 'oidc-name': 'Example Login' });
+    url = server.server.localUrl;
+    browser = await openBrowser(scope);
+    await server.call('POST', '/people', { body: { Email: 'ada@example.com', Role: 'operator' } });
+  });
+  beforeEach(() => {
+    provider.wrong = {};
+  });
+
+  it('leads there and back to the place that was asked for, with nothing of it left in the address', async () => {
+    const { page, errors } = await openPage(browser);
+    await page.goto(`${url}/inbox?q=hello`);
+    await page.getByRole('button', { name: 'Sign in with Example Login' }).click();
+    const menu = page.getByRole('button', { name: 'Signed in as ada@example.com' });
+    await menu.waitFor();
+    expect(page.url()).toBe(`${url}/inbox?q=hello`);
+    await menu.click();
+    await page.getByRole('menuitem', { name: 'Sessions' }).waitFor();
+    // There is no password to change.
+    expect(await page.getByRole('menuitem', { name: 'Change password' }).count()).toBe(0);
+    await page.keyboard.press('Escape');
+    await page.goto(`${url}/sign-in`);
+    await page.waitForURL(`${url}/overview`);
+    expect(errors.filter((one) => !one.includes('status of 401'))).toEqual([]);
+  });
+
+  it('says in a sentence why it did not work, and lets one try again', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(`${url}/queue`);
+    const button = page.getByRole('button', { name: 'Sign in with Example Login' });
+    provider.wrong = { claims: { email_verified: false } };
+    await button.click();
+    await page.getByRole('alert').getByText('has not verified your email address').waitFor();
+    expect(page.url()).toBe(`${url}/sign-in`);
+    provider.wrong = { paths: { '/token': (_, response) => response.writeHead(500).end() } };
+    await button.click();
+    await page.getByRole('alert').getByText('The identity provider does not answer').waitFor();
+    // An address that somebody was sent begins nothing.
+    await page.goto(`${url}/sign-in?code=a&state=b`);
+    await page.getByRole('alert').getByText('begin again').waitFor();
+    await page.getByLabel('Password').waitFor();
+  });
+
+  it('is for people whom an operator adds without a password', async () => {
+    const { page } = await openPageAs(browser, server, await addPerson(server, 'operator@example.com'));
+    await page.goto(`${url}/access?tab=people`);
+    await page.getByRole('button', { name: 'Add a person' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Email address').fill('bob@example.com');
+    await dialog.getByLabel('Make a password, too').uncheck();
+    await dialog.getByLabel('Role').selectOption('operator');
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await page.getByText('With Example Login, at').waitFor();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByText('without a password').first().waitFor();
+  });
+});
