@@ -70,8 +70,8 @@ interface Parts {
 
 /** The output of the build of ui/. */
 const DASHBOARD = fileURLToPath(new URL('../dist/ui', import.meta.url));
-/** Where somebody looks at what needs attention, this server is examined again after so long. */
-const EXAMINED_EVERY_MS = 6 * 3_600_000;
+/** Where somebody looks at what needs attention, as alerts always do, this server is examined again after so long. */
+const EXAMINED_EVERY_MS = 3_600_000;
 /** Not for the dashboard without a session: what makes secrets that open the server later, and everything. */
 const KEPT_FROM_PAGE: readonly Scope[] = ['tokens:write', 'smtp:write', 'admin'];
 const PAGE_SCOPES = SCOPES.filter((one) => !KEPT_FROM_PAGE.includes(one));

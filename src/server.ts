@@ -33,6 +33,9 @@ import { createReturnPathTokens } from './mail/verp.ts';
 import { soleLease } from './model/node.ts';
 import { openNetwork } from './network.ts';
 import { createRefusalMetrics } from './pipeline/accept/refusal-metrics.ts';
+import { createAlertMailer } from './pipeline/alerts/alert-mail.ts';
+import { createAlertMetrics } from './pipeline/alerts/alert-metrics.ts';
+import { createAlerts } from './pipeline/alerts/alerts.ts';
 import { createClassifier } from './pipeline/deliver/outcome/classifier/classify.ts';
 import { sharedSources } from './pipeline/deliver/routing/egress-leases.ts';
 import { createGuardMetrics } from './pipeline/events/guard-metrics.ts';
@@ -306,8 +309,21 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       },
       { idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS, checkDomains: !anyDomain },
     );
+    const alerts = createAlerts(
+      {
+        ...{ ...base, node, problems: http.problems, metrics: createAlertMetrics(registry), eventsStored },
+        mailer: createAlertMailer(
+          { ...base, acceptance, senders: domains },
+          {
+            operatorAddress: config['operator-address'],
+            ownDomains: [config['service-domain'] ?? [], bounceDomain, config.hostname].flat(),
+          },
+        ),
+      },
+      { hostname: config.hostname },
+    );
     /** Done for the whole instance: by one node at a time if there are several. */
-    const once = [upkeep, guard, notices];
+    const once = [upkeep, guard, notices, alerts];
     const jobs =
       membership === null
         ? once

@@ -36,6 +36,7 @@ const PIPELINE = [
   'pipeline/events',
   'pipeline/webhooks',
   'pipeline/notices',
+  'pipeline/alerts',
 ] as const;
 const LISTENER_BASE = [...PIPELINE, ...POLICY, 'store', 'smtp', 'mail', ...BASE] as const;
 const LISTENERS = [
@@ -210,6 +211,7 @@ export const AREAS: readonly Area[] = [
     at: 'src/pipeline/notices/',
     may: [CLASSIFIER, 'pipeline/accept', 'pipeline/compose', ...PIPELINE_BASE],
   },
+  { name: 'pipeline/alerts', at: 'src/pipeline/alerts/', may: ['pipeline/accept', ...PIPELINE_BASE] },
   ...POLICY.map((name) => ({ name, at: `src/${name}/`, may: ['store', 'mail', 'net', ...BASE] })),
   { name: 'store', at: 'src/store/store.ts', may: BASE },
   { name: 'store', at: 'src/store/topics/', may: BASE },

@@ -101,6 +101,7 @@ function fullEvent(kind: EventKind): EventView {
     url: 'https://example.com/',
     bot: false,
     webhookId: 1,
+    alert: { kind: 'relay', subject: 'mail.example.net:587', fix: 'A sentence', since: 0, endedAt: null },
   };
   const from = { name: '', address: 'a@example.com' };
   return {
@@ -157,6 +158,8 @@ const MEMBERS: Readonly<Record<string, string>> = {
   URL: 'the link that was followed',
   Bot: 'true for automatic fetching',
   DisabledWebhookID: 'the disabled webhook',
+  Alert:
+    'of an alert: `Kind`, `Subject` (as `GET /attention` names them), `State` (Began, Ended), `Since`; with `Began` also `Fix`, with `Ended` also `EndedAt` and `LastedSeconds`',
 };
 
 /** Members that follow from the event's own facts and not from its kind. */
@@ -164,6 +167,7 @@ const WHERE: Readonly<Record<string, string>> = {
   Bounce: '`bounced` `deferred` `failed`',
   Reason: 'where there is one, but for `delivered` `deferred` `opened` `clicked`',
   DisabledWebhookID: '`webhook.disabled`',
+  Alert: '`operator.alert`',
 };
 
 const KINDS_TEXT = `One event is written for every change of a recipient's state, in the transaction that makes the change. The word in the
@@ -173,7 +177,10 @@ stands in the timeline only.`;
 const TOKENS_TEXT = `## Webhook tokens
 
 A webhook subscribes with a token. The token itself, an alias or the payload type are taken, in any case; the token is
-what is stored and returned. \`all\` (also \`*\`) stands for every kind that has a payload type.`;
+what is stored and returned. \`all\` (also \`*\`) stands for every kind that has a payload type.
+
+A webhook with the domain \`*\` is the operator's: it is called for \`operator.alert\` alone, and only tokens of all domains can
+make or see it. No webhook of a sender domain is called for alerts ([alerts](../howto/alerts.md)).`;
 
 const CALL_TEXT = `## A call
 

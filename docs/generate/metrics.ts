@@ -2,6 +2,7 @@
 import { type MetricObject, Registry } from 'prom-client';
 import { createAcceptMetrics } from '../../src/pipeline/accept/accept-metrics.ts';
 import { createRefusalMetrics } from '../../src/pipeline/accept/refusal-metrics.ts';
+import { createAlertMetrics } from '../../src/pipeline/alerts/alert-metrics.ts';
 import { createDeliverMetrics } from '../../src/pipeline/deliver/deliver-metrics.ts';
 import { createTlsMetrics } from '../../src/pipeline/deliver/tls/counters.ts';
 import { createGuardMetrics } from '../../src/pipeline/events/guard-metrics.ts';
@@ -22,6 +23,7 @@ export async function metricsPage(): Promise<string> {
   createReaderMetrics(registry);
   createReturnMetrics(registry);
   createGuardMetrics(registry, () => []);
+  createAlertMetrics(registry);
   createNoticeMetrics(registry);
   // Only asked for values when the figures are read, which never happens here.
   createQueueMetrics(registry, {} as Parameters<typeof createQueueMetrics>[1]);

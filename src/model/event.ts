@@ -21,6 +21,7 @@ export type EventKind =
   | 'domain.verified'
   | 'domain.failing'
   | 'webhook.disabled'
+  | 'operator.alert'
   | 'auto_reply'
   | 'held'
   | 'released'
@@ -103,6 +104,14 @@ export const EVENT_KINDS: Readonly<Record<EventKind, EventKindFacts>> = {
     'the domain no longer passes its DNS check',
   ),
   'webhook.disabled': row(17, 'webhook.disabled', 'system', [], 'Error', 'a webhook was disabled'),
+  'operator.alert': row(
+    48,
+    'operator.alert',
+    'operator',
+    [],
+    'Error',
+    'something about the server needs the operator, or that is over',
+  ),
   auto_reply: row(18, null, null, [], 'Info', 'an automatic reply came back'),
   held: row(19, null, null, [], 'Warn', 'waits for a reason on this server'),
   released: row(20, null, null, [], 'Info', 'no longer waits for a reason on this server'),

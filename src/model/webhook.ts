@@ -6,6 +6,17 @@ export type DisabledReason = 'User' | 'Gone' | 'Failures' | 'Blocked';
 /** `LastResponseAt` before the first answer; exactly this text is part of the API. */
 export const NEVER_CALLED_AT = '1899-11-30T00:00:00.000Z';
 
+/** In place of a sender domain: events and webhooks that concern the operator alone. */
+export const OPERATOR_DOMAIN = '*';
+/** The token of these events. */
+const OPERATOR_TOKEN = 'operator';
+
+/** Whether webhooks of `domain` may be called for `events`: alerts are the operator's, other events those of a domain. */
+export function mayListen(domain: string, events: readonly string[]): boolean {
+  const isOperator = domain === OPERATOR_DOMAIN;
+  return events.every((token) => token === 'all' || (token === OPERATOR_TOKEN) === isOperator);
+}
+
 export interface Webhook {
   id: number;
   domain: string;

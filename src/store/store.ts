@@ -16,6 +16,7 @@
  * Its operations stand by topic in `topics/`.
  */
 import type { AcceptanceStore, KeyHeld } from './topics/acceptance.ts';
+import type { AlertStore } from './topics/alerts.ts';
 import type { AuditStore } from './topics/audit.ts';
 import type { CaptureStore } from './topics/captures.ts';
 import type { CauseStore } from './topics/causes.ts';
@@ -73,6 +74,7 @@ export interface Store
     CredentialStore,
     PeopleStore,
     AuditStore,
+    AlertStore,
     TemplateStore,
     MessageStore,
     RetentionStore,

@@ -9,17 +9,21 @@ import type { Browser, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fileScope, type Instance, startInstance } from '../scenarios/harness.ts';
 import { hasBrowser, openBrowser, openPage, PHONE, type Watched } from './browser.ts';
-import { signedIn } from './people-kit.ts';
+import { addPerson, openPageAs, PASSWORD, signedIn } from './people-kit.ts';
 
 describe.skipIf(!hasBrowser)('the templates', () => {
   const scope = fileScope();
   let server: Instance;
+  /** Where people sign in. */
+  let closed: Instance;
   let browser: Browser;
   let url: string;
 
   beforeAll(async () => {
     server = await startInstance(scope, { mode: 'dev', settings: { 'log-level': 'error' } });
-    await server.call('POST', '/domains', { body: { Domain: 'example.com', Verified: true } });
+    closed = await startInstance(scope, { settings: { 'log-level': 'error' } });
+    for (const one of [server, closed])
+      await one.call('POST', '/domains', { body: { Domain: 'example.com', Verified: true } });
     browser = await openBrowser(scope);
     url = `${server.server.localUrl}/templates`;
   });
@@ -94,6 +98,21 @@ describe.skipIf(!hasBrowser)('the templates', () => {
     await page.waitForURL('**/inbox/*');
     await page.getByRole('heading', { name: 'Hello <Ann>' }).waitFor();
     expect(errors.filter((one) => !one.includes('status of 422'))).toEqual([]);
+  });
+
+  it('keeps every letter of whoever types faster than the page follows', async () => {
+    const id = await make({ HTMLContent: '<p></p>' });
+    const { page } = await open(id);
+    await html(page).click();
+    const letters = 'abcdefghij'.repeat(12);
+    // As fast as a burst of keys comes, several between two drawings.
+    await page.keyboard.press('Control+End');
+    for (const part of letters.match(/.{1,4}/g) ?? [])
+      await Promise.all([...part].map((letter) => page.keyboard.press(letter)));
+    await expect.poll(() => html(page).textContent()).toBe(`<p></p>${letters}`);
+    await save(page).click();
+    await page.getByText('Saved as version 2').waitFor();
+    expect((await read(id)).HTMLContent).toBe(`<p></p>${letters}`);
   });
 
   it('says where a mistake is, and shows what was there before', async () => {
@@ -322,15 +341,39 @@ describe.skipIf(!hasBrowser)('the templates', () => {
     expect(errors).toEqual([]);
   });
 
+  it('keeps what is not saved for whoever wrote it, over the end of a session', async () => {
+    const id = await make({}, closed);
+    const [ada, bob] = [
+      await addPerson(closed, 'ada@example.com'),
+      await addPerson(closed, 'bob@example.com'),
+    ];
+    const { page } = await openPageAs(browser, closed, ada);
+    await page.goto(`${closed.server.localUrl}/templates/${id}`);
+    await page.getByLabel('Subject').fill('Not saved');
+    const again = async (email: string) => {
+      await page.getByText(/^Not saved/).waitFor();
+      await page.context().clearCookies();
+      await page.getByLabel('Subject').fill(`Not saved, then ${email}`);
+      await page.getByLabel('Email address').fill(email);
+      await page.getByLabel('Password').fill(PASSWORD);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { level: 1, name: 'made-' }).waitFor();
+      return page.getByLabel('Subject').inputValue();
+    };
+    expect(await again(ada)).toBe('Not saved, then ada@example.com');
+    expect(await again(bob)).toBe('Hi {{name}}');
+  });
+
   it('shows a viewer the texts and what they become, and no button that would be refused', async () => {
-    const closed = await startInstance(scope, { settings: { 'log-level': 'error' } });
-    await closed.call('POST', '/domains', { body: { Domain: 'example.com', Verified: true } });
     const id = await make({ HTMLContent: '<p>For {{name}}</p>' }, closed);
     await closed.call('PUT', `/templates/${id}`, { body: { HTMLContent: '<p>To {{name}}</p>' } });
     const rights = { Role: 'viewer', Domains: ['example.com'] };
     const { page, errors } = await openPage(browser, await signedIn(closed, rights));
     await page.goto(`${closed.server.localUrl}/templates`);
-    await page.getByRole('table').getByRole('link').click();
+    await page
+      .getByRole('table')
+      .getByRole('link', { name: `made-${count}` })
+      .click();
     await preview(page).getByText('To').waitFor();
     await page.getByRole('tab', { name: 'Sample data 1' }).click();
     await page.getByRole('button', { name: 'Add to the sample' }).click();

@@ -176,6 +176,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'model/route-key.ts routeKeyParts',
     'model/submission.ts sendingCaller',
     'model/webhook.ts listensTo',
+    'model/webhook.ts mayListen',
     'net/own-addresses.ts ownAddresses',
     'policy/access/access.ts mayActOn',
     'policy/access/access.ts pickDomain',

@@ -92,6 +92,7 @@ describe('a person', () => {
       'makeTotpSecret',
       'markCaptures',
       'renderTemplate',
+      'renderTexts',
       'signOut',
       'switchOffTotp',
       'switchOnTotp',

@@ -142,7 +142,7 @@ export const SERVER_KEYS: KeyTable<ServerConfig> = {
   'operator-address': key(
     'address',
     both(null),
-    'where mail for postmaster and abuse at the bounce domain is forwarded to; if not set, it is kept in the spool',
+    'where alerts are mailed to, and mail for postmaster and abuse at the bounce domain is forwarded to; if not set, there are no such mails, and that mail is kept in the spool',
     (t) => (/^[^\s@]+@[^\s@]+$/.test(t) ? good(t) : bad('use an address, e.g. ops@example.com')),
   ),
   roles: key('list', both(ROLES.join(',')), 'the parts of the server that this process runs', (t) => {

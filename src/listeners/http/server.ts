@@ -13,6 +13,7 @@ import { AppError, ERRORS, type Problem } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Caller } from '../../model/submission.ts';
+import type { Problems } from '../../pipeline/alerts/alerts.ts';
 import { requireAllDomains, requireScope } from '../../policy/access/access.ts';
 import { createSendRate } from '../../policy/limits/send-rate.ts';
 import { createAudit } from './audit.ts';
@@ -21,6 +22,7 @@ import { readBody } from './body/body-reader.ts';
 import { type Asking, createCallers, NOBODY } from './callers.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps, type HttpOptions } from './deps.ts';
 import { createIdempotency } from './idempotency.ts';
+import { gatherProblems } from './operations/attention-problems.ts';
 import { apiRoutes } from './operations/table.ts';
 import { plainRoutes } from './plain-routes.ts';
 import { problemAnswer, toAppError } from './problem.ts';
@@ -62,6 +64,8 @@ declare module 'fastify' {
 export interface HttpListener extends Service {
   /** Where it listens, after `start()`. */
   address(): { host: string; port: number; url: string };
+  /** What the operator is alerted of, from the facts of `GET /attention`. */
+  problems(): Promise<Problems>;
 }
 
 /** Of a path that does not exist, as its refusal repeats it. */
@@ -142,6 +146,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       const host = listening.family === 'IPv6' ? `[${listening.address}]` : listening.address;
       return { host: listening.address, port: listening.port, url: `http://${host}:${listening.port}` };
     },
+    problems: () => gatherProblems(deps),
   };
 
   function createApp(): FastifyInstance {

@@ -271,6 +271,7 @@ export async function openWorld(
     clock,
     random,
     domains,
+    acceptance,
     txt,
     tokens,
     woken,

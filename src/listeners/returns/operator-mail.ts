@@ -12,6 +12,7 @@ import { autoReplySign, subjectOf } from '../../mail/auto-reply.ts';
 import { fieldOf, type MimePart, readMime } from '../../mail/mime-tree.ts';
 import { SUBMISSION_DEFAULTS, type Submission, sendingCaller } from '../../model/submission.ts';
 import type { Acceptance, SenderDomains } from '../../pipeline/accept/accept.ts';
+import { ownSender } from '../../pipeline/accept/own-sender.ts';
 import { addressKey } from '../../policy/access/failed-logins.ts';
 import type { SpooledMail } from './spool.ts';
 
@@ -58,7 +59,7 @@ export function createOperatorMail(deps: Deps, options: Options): OperatorMail {
       const read = readMime(mail.bytes.subarray(0, MAX_READ_BYTES));
       const loop = loopSign(mail, read);
       if (loop !== null) return loop;
-      const domain = await senderDomain();
+      const domain = await ownSender(senders, CALLER, options.ownDomains);
       if (domain === null) {
         return `no verified sender domain covers ${options.ownDomains.join(' or ')}, so nothing can be sent from there`;
       }
@@ -119,16 +120,6 @@ export function createOperatorMail(deps: Deps, options: Options): OperatorMail {
     if (thisHour >= MAX_PER_HOUR) return `more than ${MAX_PER_HOUR} messages in an hour`;
     if ((bySender.get(sender) ?? 0) < MAX_PER_SENDER) return null;
     return `more than ${MAX_PER_SENDER} messages of this sender in an hour`;
-  }
-
-  /** The first of our names, or of the domains above them, that may send. */
-  async function senderDomain(): Promise<string | null> {
-    for (const own of options.ownDomains) {
-      for (let name = own; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
-        if ((await senders.senderFor(CALLER, name)).kind === 'domain') return name;
-      }
-    }
-    return null;
   }
 }
 

@@ -58,7 +58,7 @@ function shape(event: EventView, webhookId: number, budget: Budget): object {
   };
 }
 
-/** domain.verified, domain.failing, webhook.disabled: they concern no message, so they have none of its members. */
+/** domain.verified, webhook.disabled, operator.alert and others: they concern no message, so they have none of its members. */
 function aboutDomain(event: EventView, webhookId: number, budget: Budget): object {
   const detail = event.detail ?? {};
   return {
@@ -66,7 +66,21 @@ function aboutDomain(event: EventView, webhookId: number, budget: Budget): objec
     WebhookID: webhookId,
     Domain: event.domain,
     ...(detail.webhookId === undefined ? {} : { DisabledWebhookID: detail.webhookId }),
+    ...(detail.alert === undefined ? {} : { Alert: alertObject(detail.alert, budget) }),
     ...reason(detail, budget),
+  };
+}
+
+function alertObject(alert: NonNullable<EventDetail['alert']>, budget: Budget): object {
+  const { kind, subject, fix, since, endedAt } = alert;
+  return {
+    Kind: kind,
+    Subject: cut(subject, 255),
+    State: endedAt === null ? 'Began' : 'Ended',
+    Since: new Date(since).toISOString(),
+    ...(endedAt === null
+      ? { Fix: cut(fix, Math.min(512, budget.text)) }
+      : { EndedAt: new Date(endedAt).toISOString(), LastedSeconds: Math.round((endedAt - since) / 1000) }),
   };
 }
 

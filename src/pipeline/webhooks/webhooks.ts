@@ -10,7 +10,7 @@ import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import type { MessageId } from '../../model/message.ts';
-import type { Webhook, WebhookStatus } from '../../model/webhook.ts';
+import { OPERATOR_DOMAIN, type Webhook, type WebhookStatus } from '../../model/webhook.ts';
 import type { AllowHttp } from '../../net/checked-url.ts';
 import type { GuardedHttp } from '../../net/guarded-http.ts';
 import type { Store } from '../../store/store.ts';
@@ -175,7 +175,10 @@ export function createWebhookService(
  */
 function sampleEvent(webhook: Webhook, clock: Clock, random: Random): EventView {
   const kinds = Object.keys(EVENT_KINDS) as EventKind[];
-  const kind = kinds.find((candidate) => EVENT_KINDS[candidate].token === webhook.events[0]) ?? 'delivered';
+  const kind =
+    webhook.domain === OPERATOR_DOMAIN
+      ? 'operator.alert'
+      : (kinds.find((candidate) => EVENT_KINDS[candidate].token === webhook.events[0]) ?? 'delivered');
   const isAboutMessage = EVENT_KINDS[kind].payloadType?.startsWith('email.') === true;
   return {
     seq: 0,
@@ -231,6 +234,11 @@ function sampleDetail(kind: EventKind, webhookId: number, now: number): EventDet
       return { ipAddress: '192.0.2.1', userAgent: 'Sample/1.0', url: 'https://example.com/', bot: false };
     case 'webhook.disabled':
       return { webhookId, reason: 'A sample event' };
+    case 'operator.alert':
+      return {
+        reason: 'A sample alert',
+        alert: { kind: 'server', subject: 'sample', fix: 'Nothing.', since: now, endedAt: null },
+      };
     default:
       return { reason: 'A sample event' };
   }

@@ -5,6 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Store } from '../store.ts';
 import { describeAcceptance } from './acceptance.ts';
+import { describeAlerts } from './alerts.ts';
 import { describeAudit } from './audit.ts';
 import { describeCallPortions } from './call-portions.ts';
 import { describeCalls } from './calls.ts';
@@ -77,6 +78,7 @@ export const EVERY_PART: readonly Part[] = [
   describeTokens,
   describeSmtpCredentials,
   describePeople,
+  describeAlerts,
   describeAudit,
   describeTemplates,
   describeMessages,

@@ -52,6 +52,8 @@ CREATE INDEX webhook_call_lease ON webhook_call (epoch) WHERE state = 1;
 CREATE INDEX webhook_domain ON webhook (domain_id);
 CREATE INDEX webhook_failing ON webhook (domain_id, id) WHERE CASE enabled WHEN 1 THEN failing_since IS NOT NULL ELSE disabled_reason <> 'User' END;
 CREATE INDEX webhook_maker ON webhook (created_by) WHERE created_by IS NOT NULL;
+CREATE TABLE alert ( kind TEXT NOT NULL, subject TEXT NOT NULL, message TEXT NOT NULL, since INTEGER NOT NULL, PRIMARY KEY (kind, subject) ) STRICT, WITHOUT ROWID;
+CREATE TABLE alert_mail ( id TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL, subject TEXT NOT NULL, text TEXT NOT NULL ) STRICT, WITHOUT ROWID;
 CREATE TABLE audit ( id TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, line TEXT NOT NULL, by_person INTEGER NOT NULL, who_id TEXT NOT NULL, who_name TEXT NOT NULL, operation TEXT NOT NULL, resource TEXT NOT NULL, ip TEXT NOT NULL ) STRICT;
 CREATE TABLE audit_count (line TEXT NOT NULL PRIMARY KEY, n INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE capture ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, domain_id INTEGER NOT NULL, message_seq INTEGER NOT NULL, delivery_id INTEGER NOT NULL, at INTEGER NOT NULL, inbox TEXT NOT NULL, envelope_from TEXT NOT NULL, envelope_to TEXT NOT NULL, prefix BLOB NOT NULL , fill TEXT, released_at INTEGER, released_as TEXT, subject TEXT NOT NULL DEFAULT '', seen_at INTEGER) STRICT;

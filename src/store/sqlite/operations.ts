@@ -3,6 +3,7 @@
  * (engine/operation.ts) with a name of the Store. A missing operation does not compile here; a new file needs its line.
  */
 import * as accept from './acceptance.ts';
+import * as alerts from './alerts.ts';
 import * as audit from './audit.ts';
 import * as callPortions from './call-portions.ts';
 import * as cancelRetry from './cancel-retry.ts';
@@ -39,6 +40,7 @@ import * as webhooks from './webhooks.ts';
 
 const GATHERED = {
   ...accept,
+  ...alerts,
   ...audit,
   ...callPortions,
   ...cancelRetry,

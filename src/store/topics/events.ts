@@ -38,6 +38,8 @@ export interface EventDetail {
   url?: string;
   bot?: boolean;
   webhookId?: number;
+  /** What the operator is alerted of; of `endedAt` null: it begins. */
+  alert?: { kind: string; subject: string; fix: string; since: number; endedAt: number | null };
   /** The recipient, if the message was deleted. */
   recipient?: string;
 }

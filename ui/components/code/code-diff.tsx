@@ -74,7 +74,7 @@ const DIFF_LOOK = EditorView.theme({
   '&': { height: 'auto' },
   '&.cm-merge-b': { borderLeft: '1px solid var(--color-line)' },
   '&.cm-merge-a .cm-changedLine, .cm-deletedChunk': { backgroundColor: 'var(--color-bad-fill)' },
-  '&.cm-merge-b .cm-changedLine, .cm-insertedLine': {
+  '&.cm-merge-b .cm-changedLine': {
     backgroundColor: 'color-mix(in srgb, var(--color-good) 14%, transparent)',
   },
   '&.cm-merge-a .cm-changedText, .cm-deletedChunk .cm-deletedText': {
@@ -87,5 +87,6 @@ const DIFF_LOOK = EditorView.theme({
     background: 'var(--color-hover)',
     color: 'var(--color-soft)',
     padding: '4px 12px',
+    '&:before, &:after': { content: 'none' },
   },
 });

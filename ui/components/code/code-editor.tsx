@@ -20,6 +20,8 @@ export interface CodeEditorProps {
 export function CodeEditor({ ref, label, language, value, isReadOnly, problems, onValue }: CodeEditorProps) {
   const box = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor>(undefined);
+  /** Told, and not come back as `value` yet: whoever types fast is ahead of the page. */
+  const told = useRef<string[]>([]);
   const latest = useRef({ value, isReadOnly, onValue });
   latest.current = { value, isReadOnly, onValue };
 
@@ -31,15 +33,23 @@ export function CodeEditor({ ref, label, language, value, isReadOnly, problems, 
       ...latest.current,
       language,
       label,
-      onValue: (text) => latest.current.onValue(text),
+      onValue(text) {
+        told.current.push(text);
+        latest.current.onValue(text);
+      },
     });
     editor.current = made;
+    told.current = [];
     return () => {
       made.destroy();
       host.remove();
     };
   }, [language, label]);
-  useEffect(() => editor.current?.setValue(value), [value]);
+  useEffect(() => {
+    const at = told.current.lastIndexOf(value);
+    told.current = told.current.slice(at + 1);
+    if (at === -1) editor.current?.setValue(value);
+  }, [value]);
   useEffect(() => editor.current?.setReadOnly(isReadOnly), [isReadOnly]);
   const marks = problems.map(({ line, column }) => `${line}:${column}`).join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the same places are not marked again

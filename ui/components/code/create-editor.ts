@@ -4,7 +4,14 @@
  * tells every change.
  */
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
-import { Compartment, EditorState, type Extension, StateEffect, StateField } from '@codemirror/state';
+import {
+  Annotation,
+  Compartment,
+  EditorState,
+  type Extension,
+  StateEffect,
+  StateField,
+} from '@codemirror/state';
 import { Decoration, type DecorationSet, EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { type Language, languageOf } from './languages.ts';
 
@@ -15,7 +22,7 @@ export interface CodePosition {
 }
 
 export interface Editor {
-  /** Replaces the text unless it is the same; can be undone by keys. */
+  /** Replaces the text unless it is the same, and does not tell so; can be undone by keys. */
   setValue(value: string): void;
   setProblems(places: readonly CodePosition[]): void;
   goTo(place: CodePosition): void;
@@ -49,7 +56,8 @@ export function createEditor(root: ShadowRoot, options: EditorOptions): Editor {
         EditorView.contentAttributes.of({ 'aria-label': options.label, spellcheck: 'false' }),
         readOnly.of(EditorState.readOnly.of(options.isReadOnly)),
         EditorView.updateListener.of((update) => {
-          if (update.docChanged) options.onValue(update.state.doc.toString());
+          const isOwn = update.transactions.every((one) => one.annotation(fromOutside) !== true);
+          if (update.docChanged && isOwn) options.onValue(update.state.doc.toString());
         }),
       ],
     }),
@@ -58,9 +66,17 @@ export function createEditor(root: ShadowRoot, options: EditorOptions): Editor {
     setValue(value) {
       const { doc } = view.state;
       if (doc.toString() === value) return;
-      view.dispatch({ changes: { from: 0, to: doc.length, insert: value } });
+      view.dispatch({
+        changes: { from: 0, to: doc.length, insert: value },
+        annotations: fromOutside.of(true),
+      });
     },
-    setProblems: (places) => view.dispatch({ effects: setPlaces.of(places) }),
+    setProblems(places) {
+      const { head } = view.state.selection.main;
+      // What says so takes room from the editor: the line that is being written stays in sight.
+      const inSight = view.hasFocus ? [EditorView.scrollIntoView(head)] : [];
+      view.dispatch({ effects: [setPlaces.of(places), ...inSight] });
+    },
     goTo(place) {
       const at = offsetOf(view.state, place);
       view.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: 'center' }) });
@@ -106,6 +122,7 @@ const REPLACING = EditorView.domEventHandlers({
   },
 });
 
+const fromOutside = Annotation.define<boolean>();
 const setPlaces = StateEffect.define<readonly CodePosition[]>();
 const PROBLEM = Decoration.mark({ class: 'cm-problem' });
 

@@ -12,7 +12,7 @@ export function ConflictNotice({ template, draft }: { template: Template; draft:
   return (
     <div
       role="alert"
-      className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-2 border-line border-b bg-warn-fill px-4 py-2 min-[44rem]:px-6"
+      className="flex shrink-0 flex-wrap items-center gap-x-3 gap-y-2 border-line border-b bg-warn-fill px-4 py-2"
     >
       <TriangleAlert size={16} aria-hidden className="shrink-0 text-warn" />
       <p className="min-w-0 flex-1 basis-72">

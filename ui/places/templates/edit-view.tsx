@@ -19,9 +19,16 @@ export function EditView({ draft, sample, mayChange }: { draft: Draft; sample: S
   const tab = isWide && chosen === 'preview' ? 'html' : chosen;
   const { rendering } = sample;
   const common = { draft, rendering, isReadOnly: !mayChange };
-  const result = <ResultPane draft={draft} sample={sample} follows={tab === 'text' ? 'text' : 'html'} />;
+  const result = (
+    <ResultPane
+      draft={draft}
+      sample={sample}
+      follows={tab === 'text' ? 'text' : 'html'}
+      withMissing={tab !== 'sample'}
+    />
+  );
   return (
-    <div className={`min-h-0 flex-1 ${isWide ? 'grid grid-cols-2 divide-x divide-line' : 'flex flex-col'}`}>
+    <div className={`min-h-80 flex-1 ${isWide ? 'grid grid-cols-2 divide-x divide-line' : 'flex flex-col'}`}>
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
         <SubjectLine {...common} />
         <Tabs

@@ -3,6 +3,7 @@ import { TriangleAlert } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { DraftPreview } from '../../components/mail/draft-preview.tsx';
 import { Segments } from '../../components/segments.tsx';
+import { MissingNames } from './sample-view.tsx';
 import type { Draft } from './use-draft.ts';
 import type { Sample } from './use-sample.ts';
 
@@ -12,11 +13,14 @@ export function ResultPane({
   draft,
   sample,
   follows,
+  withMissing,
 }: {
   draft: Draft;
   sample: Sample;
   /** The part that is being written: it is the one that is shown. */
   follows: Part;
+  /** Nothing else in sight says what is missing. */
+  withMissing: boolean;
 }) {
   const [part, setPart] = useState<Part>(follows);
   useEffect(() => setPart(follows), [follows]);
@@ -49,6 +53,11 @@ export function ResultPane({
             ? `${whatIsWrong(sample)}. This is how it was before.`
             : `The preview cannot be made now: ${error.message}.`}
         </p>
+      )}
+      {withMissing && !isOld && (data?.Missing.length ?? 0) > 0 && (
+        <div className="max-h-24 shrink-0 overflow-y-auto border-line border-b px-4 py-1.5">
+          <MissingNames sample={sample} />
+        </div>
       )}
       {part === 'html' ? (
         <DraftPreview html={data?.HTMLContent ?? ''} note="Links lead nowhere in the preview" />

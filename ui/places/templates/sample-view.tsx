@@ -12,8 +12,7 @@ const NONE = [] as const;
 
 export function SampleView({ sample }: { sample: Sample }) {
   const editor = useRef<CodeEditorHandle>(null);
-  const { text, read, rendering, setText, add } = sample;
-  const missing = rendering.data?.Missing ?? NONE;
+  const { text, read, rendering, setText } = sample;
   const asked = rendering.data?.Variables ?? NONE;
   const refused = rendering.problems.find(({ Field }) => Field === '/Variables')?.Message;
   const problems = read.ok ? NONE : [read];
@@ -37,14 +36,7 @@ export function SampleView({ sample }: { sample: Sample }) {
         </p>
       )}
       <div className="grid max-h-48 shrink-0 gap-1 overflow-y-auto border-line border-t px-4 py-2 text-xs">
-        {missing.length > 0 && read.ok && (
-          <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-            <span className="min-w-0 flex-1 basis-40 text-warn">
-              Missing, shown as nothing: <Names list={missing} />
-            </span>
-            <Button onClick={() => add(missing)}>Add to the sample</Button>
-          </div>
-        )}
+        <MissingNames sample={sample} />
         <p className="text-soft">
           {asked.length === 0 ? 'The texts ask for no variables.' : 'The texts ask for '}
           <Names list={asked} />
@@ -53,6 +45,20 @@ export function SampleView({ sample }: { sample: Sample }) {
         </p>
       </div>
     </>
+  );
+}
+
+/** Those that the texts ask for and the sample does not give, with the button that adds them. */
+export function MissingNames({ sample: { read, rendering, add } }: { sample: Sample }) {
+  const missing = rendering.data?.Missing ?? NONE;
+  if (missing.length === 0 || !read.ok) return null;
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs">
+      <span className="min-w-0 flex-1 basis-40 text-warn">
+        Missing, shown as nothing: <Names list={missing} />
+      </span>
+      <Button onClick={() => add(missing)}>Add to the sample</Button>
+    </div>
   );
 }
 

@@ -13,17 +13,19 @@ import { Field, FormError } from '../../components/field.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { useRemoval } from '../../components/use-removal.ts';
 import { curlText } from './curl-text.ts';
-import { giveUp } from './use-draft.ts';
 import type { Variables } from './variables.ts';
 
 export function TemplateMenu({
   template,
   sample,
   mayChange,
+  onDelete,
 }: {
   template: Template;
   sample: { variables: Variables };
   mayChange: boolean;
+  /** What is not saved is given up with it. */
+  onDelete(): void;
 }) {
   const navigate = useNavigate();
   const remove = useRemoval(TEMPLATES, 'The template is deleted', removeTemplate);
@@ -49,7 +51,7 @@ export function TemplateMenu({
                   name: 'Delete',
                   isDangerous: true,
                   run() {
-                    giveUp(template.TemplateID);
+                    onDelete();
                     remove(template.TemplateID);
                     void navigate({ to: '/templates', ignoreBlocker: true });
                   },

@@ -6,9 +6,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { ArrowLeft } from 'lucide-react';
 import type { ReactNode } from 'react';
-import type { Template } from '../../../src/client/api-types.ts';
+import type { Template, TextsRendering } from '../../../src/client/api-types.ts';
 import { Unreachable } from '../../api/call.ts';
 import { ME, mayDo } from '../../api/me.ts';
+import { SESSION } from '../../api/session.ts';
 import { getTemplate, templateKey } from '../../api/templates.ts';
 import { OfflineBanner } from '../../components/offline-banner.tsx';
 import { NotYet } from '../../components/page.tsx';
@@ -23,7 +24,7 @@ import { SaveButton } from './save-button.tsx';
 import { TemplateMenu } from './template-menu.tsx';
 import { TestButton } from './test-dialog.tsx';
 import { useDraft } from './use-draft.ts';
-import { useSample } from './use-sample.ts';
+import { type Sample, useSample } from './use-sample.ts';
 import { VersionsView } from './versions-view.tsx';
 
 const EVERY_MS = 15_000;
@@ -38,7 +39,7 @@ export function TemplatePage() {
   );
   useKeys({ u: () => void navigate({ to: '/templates' }) });
   return (
-    <main className="flex h-full flex-col bg-surface">
+    <main className="flex h-full flex-col overflow-y-auto bg-surface">
       {error instanceof Unreachable && <OfflineBanner />}
       {data === undefined ? (
         <div className="p-4">
@@ -56,8 +57,10 @@ function OpenTemplate({ template, again }: { template: Template; again(): void }
   const navigate = useNavigate({ from: '/templates/$id' });
   const { data: me } = useQuery(ME);
   const mayChange = mayDo(me, 'templates:write');
-  const draft = useDraft(template);
-  const sample = useSample(template.TemplateID, draft.texts);
+  const person = useQuery(SESSION).data?.Person?.PersonID ?? '';
+  const key = `${template.TemplateID} ${person}`;
+  const draft = useDraft(template, key);
+  const sample = useSample(key, draft.texts);
   return (
     <>
       <Head template={template} version={draft.base.version} isChanged={draft.isChanged}>
@@ -71,9 +74,14 @@ function OpenTemplate({ template, again }: { template: Template; again(): void }
           ]}
         />
         <span className="ml-auto flex flex-wrap items-center gap-2">
-          {mayDo(me, 'email:send') && <TestButton template={template} filled={sample.rendering.data} />}
+          {mayDo(me, 'email:send') && <TestButton template={template} filled={shownIn(sample)} />}
           {mayChange && <SaveButton id={template.TemplateID} draft={draft} onConflict={again} />}
-          <TemplateMenu template={template} sample={sample} mayChange={mayChange} />
+          <TemplateMenu
+            template={template}
+            sample={sample}
+            mayChange={mayChange}
+            onDelete={() => draft.reset()}
+          />
         </span>
       </Head>
       {draft.isBehind && <ConflictNotice template={template} draft={draft} />}
@@ -85,6 +93,11 @@ function OpenTemplate({ template, again }: { template: Template; again(): void }
       <LeaveQuestion draft={draft} />
     </>
   );
+}
+
+/** What the preview shows, unless that is how it was before a mistake. */
+function shownIn({ read, rendering }: Sample): TextsRendering | undefined {
+  return read.ok && rendering.problems.length === 0 ? rendering.data : undefined;
 }
 
 function Head({
@@ -99,7 +112,7 @@ function Head({
   children: ReactNode;
 }) {
   return (
-    <header className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-2 border-line border-b px-4 py-2.5 min-[44rem]:px-6">
+    <header className="flex shrink-0 flex-wrap items-center gap-x-2 gap-y-2 border-line border-b min-[44rem]:gap-x-4 px-4 py-2.5">
       <div className="flex min-w-0 items-start gap-2">
         <Link
           to="/templates"

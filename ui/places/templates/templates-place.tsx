@@ -53,9 +53,9 @@ export function TemplatesPlace() {
       ) : all.length === 0 ? (
         <Notice title="No templates yet" icon={<FileText aria-hidden />}>
           <p className="mb-3">
-            A template is a mail with gaps: <code className="font-mono text-ink">{'Hello {{name}}'}</code>.
-            Your program sends it by its id with the values, and the text can be changed here without a new
-            version of the program.
+            A template is a mail with placeholders, such as{' '}
+            <code className="font-mono text-ink">{'Hello {{name}}'}</code>. Your program names it and gives
+            the values; its text is changed here, without a new version of the program.
           </p>
           {add}
         </Notice>

@@ -22,7 +22,7 @@ export function TestButton({ template, filled }: { template: Template; filled: T
   return (
     <>
       <Button disabled={!hasContent} onClick={() => setOpen(true)}>
-        <Send size={14} aria-hidden /> Send a test
+        <Send size={14} aria-hidden className="max-[44rem]:hidden" /> Send a test
       </Button>
       {open && filled !== undefined && (
         <TestDialog template={template} filled={filled} onClose={() => setOpen(false)} />

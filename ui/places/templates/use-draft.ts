@@ -1,6 +1,6 @@
 /**
  * The texts of a template while somebody writes them, and the version that they were made from. What is not saved outlives
- * the page that shows it, until it is saved or given up: whoever is signed out in between finds it again.
+ * the page that shows it, until it is saved or given up: whoever is signed out in between finds it again, and nobody else does.
  */
 import { useEffect, useState } from 'react';
 import type { Template } from '../../../src/client/api-types.ts';
@@ -30,10 +30,6 @@ type Kept = Pick<Draft, 'texts' | 'base'>;
 
 const unsaved = new Map<string, Kept>();
 
-export function giveUp(id: string): void {
-  unsaved.delete(id);
-}
-
 export function textsOf(given: Pick<Template, keyof Texts>): Texts {
   return {
     Subject: given.Subject ?? '',
@@ -42,13 +38,14 @@ export function textsOf(given: Pick<Template, keyof Texts>): Texts {
   };
 }
 
-export function useDraft(template: Template): Draft {
-  const { TemplateID: id, Version } = template;
-  const [draft, setDraft] = useState<Kept>(() => unsaved.get(id) ?? storedIn(template));
+/** `key`: of the template and whoever writes. */
+export function useDraft(template: Template, key: string): Draft {
+  const { Version } = template;
+  const [draft, setDraft] = useState<Kept>(() => unsaved.get(key) ?? storedIn(template));
   const isChanged = !areSame(draft.texts, draft.base.texts);
   const show = (next: Kept): void => {
-    if (areSame(next.texts, next.base.texts)) unsaved.delete(id);
-    else unsaved.set(id, next);
+    if (areSame(next.texts, next.base.texts)) unsaved.delete(key);
+    else unsaved.set(key, next);
     setDraft(next);
   };
   // Nothing would be lost: what somebody else stored is shown as it comes.

@@ -22,14 +22,15 @@ export interface Sample {
   add(names: readonly string[]): void;
 }
 
-export function useSample(id: string, texts: Texts): Sample {
-  const [text, setShown] = useState(() => keptVariables(id) || '{\n}\n');
+/** `key`: of the template and whoever writes. */
+export function useSample(key: string, texts: Texts): Sample {
+  const [text, setShown] = useState(() => keptVariables(key) || '{\n}\n');
   const read = readVariables(text);
   const last = useRef<Variables>({});
   if (read.ok) last.current = read.variables;
   const setText = (next: string): void => {
     setShown(next);
-    keepVariables(id, next);
+    keepVariables(key, next);
   };
   return {
     text,

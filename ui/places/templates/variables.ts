@@ -79,15 +79,15 @@ const KEY = 'postrider.template-variables';
 const MOST = 50;
 
 /** '' where none are kept. */
-export function keptVariables(id: string): string {
-  return new Map(kept()).get(id) ?? '';
+export function keptVariables(key: string): string {
+  return new Map(kept()).get(key) ?? '';
 }
 
 /** The latest fifty templates. */
-export function keepVariables(id: string, text: string): void {
-  const others = kept().filter(([one]) => one !== id);
+export function keepVariables(key: string, text: string): void {
+  const others = kept().filter(([one]) => one !== key);
   try {
-    localStorage.setItem(KEY, JSON.stringify([[id, text], ...others].slice(0, MOST)));
+    localStorage.setItem(KEY, JSON.stringify([[key, text], ...others].slice(0, MOST)));
   } catch {
     // There is no room: they last as long as the page.
   }

@@ -46,7 +46,7 @@ export function VersionsView({
     );
   const after = draft.isChanged ? 'what is not saved' : `version ${template.Version}`;
   return (
-    <div className="flex min-h-0 flex-1 flex-col min-[54rem]:flex-row">
+    <div className="flex min-h-80 flex-1 flex-col min-[54rem]:flex-row">
       <nav
         aria-label="Versions"
         className="max-h-36 shrink-0 overflow-y-auto border-line border-b p-2 min-[54rem]:max-h-none min-[54rem]:w-56 min-[54rem]:border-r min-[54rem]:border-b-0"

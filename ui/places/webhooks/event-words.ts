@@ -43,6 +43,12 @@ export const EVENT_GROUPS: readonly { name: string; events: readonly EventChoice
       { token: 'system', name: 'System', meaning: 'a webhook was disabled' },
     ],
   },
+  {
+    name: 'About the server (for the domain *)',
+    events: [
+      { token: 'operator', name: 'Alerts', meaning: 'something begins or ceases to need the operator' },
+    ],
+  },
 ];
 
 const NAMES = new Map(EVENT_GROUPS.flatMap(({ events }) => events.map(({ token, name }) => [token, name])));

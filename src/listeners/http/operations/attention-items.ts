@@ -49,7 +49,7 @@ export interface AttentionView {
 /** Recipients that wait, by what they wait for. */
 type Counted = (fits: (queue: WaitingCount) => boolean) => number;
 
-const MAX_OF_A_KIND = 20;
+export const MAX_OF_A_KIND = 20;
 /** Queues whose waiting recipients are counted. */
 const MAX_QUEUES = 5_000;
 const MAX_CHANGES = 200;
@@ -58,6 +58,22 @@ const FAILING_MS = 10 * 60_000;
 const SHOWN_REPLY = 300;
 
 export async function gatherAttention(deps: AttentionDeps, view: AttentionView): Promise<AttentionAnswer> {
+  const { kinds, counted, complete, examinedAt } = await gatherKinds(deps, view);
+  return {
+    Items: kinds.flatMap((items) => items.slice(0, MAX_OF_A_KIND)).sort(worstFirst),
+    More: kinds.some((items) => items.length > MAX_OF_A_KIND),
+    Waiting: {
+      critical: counted(({ lane }) => lane === 'critical'),
+      normal: counted(({ lane }) => lane === 'normal'),
+      bulk: counted(({ lane }) => lane === 'bulk'),
+    },
+    Complete: complete,
+    ExaminedAt: isoTimeOrNull(examinedAt),
+  };
+}
+
+/** The items of each kind, one more than are shown where there are more. */
+export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
   const { store, traffic, guard, clock } = deps;
   const now = clock.now();
   const visible = view.domains === undefined ? {} : { domains: view.domains };
@@ -93,17 +109,8 @@ export async function gatherAttention(deps: AttentionDeps, view: AttentionView):
     holds.map((hold) => holdItem(hold, counted, view.isOperator)),
     view.isOperator ? deps.warmup.list().filter(isUsedUp).map(warmupItem) : [],
   ];
-  return {
-    Items: kinds.flatMap((items) => items.slice(0, MAX_OF_A_KIND)).sort(worstFirst),
-    More: kinds.some((items) => items.length > MAX_OF_A_KIND),
-    Waiting: {
-      critical: counted(({ lane }) => lane === 'critical'),
-      normal: counted(({ lane }) => lane === 'normal'),
-      bulk: counted(({ lane }) => lane === 'bulk'),
-    },
-    Complete: !counts.more,
-    ExaminedAt: isoTimeOrNull(instance?.at ?? null),
-  };
+  const examinedAt = instance?.at ?? null;
+  return { kinds, counted, complete: !counts.more, examinedAt, asked: problems.map(({ name }) => name) };
 }
 
 /** Mail in memory is leased in the store, and not counted there. */
@@ -130,7 +137,7 @@ const EXAMINE = {
 } as const;
 
 /** Checks that warn of what is going to fail; what others warn of may stay as it is. */
-const WARNED_OF = new Set(['clock', 'disk', 'returns', 'port25']);
+const WARNED_OF = new Set(['clock', 'disk', 'returns', 'https', 'port25']);
 const SERVER_FIXES: Readonly<Record<string, string>> = {
   store:
     'Look at the disk of the data folder and at the log. Mail is refused until the database can be written.',

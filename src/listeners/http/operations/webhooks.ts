@@ -8,9 +8,15 @@ import type { Clock } from '../../../lib/clock.ts';
 import { AppError, type ErrorName } from '../../../lib/errors.ts';
 import { WEBHOOK_TOKENS, webhookTokens } from '../../../model/event.ts';
 import type { Caller } from '../../../model/submission.ts';
-import { NEVER_CALLED_AT, type Webhook, type WebhookStatus } from '../../../model/webhook.ts';
+import {
+  mayListen,
+  NEVER_CALLED_AT,
+  OPERATOR_DOMAIN,
+  type Webhook,
+  type WebhookStatus,
+} from '../../../model/webhook.ts';
 import type { WebhookService } from '../../../pipeline/webhooks/webhooks.ts';
-import { pickDomain, requireScope } from '../../../policy/access/access.ts';
+import { callerDomains, pickDomain, requireScope } from '../../../policy/access/access.ts';
 import type { Store } from '../../../store/store.ts';
 import { type Answer, count, nothing, time } from '../answer-schemas.ts';
 import type { CreateOnce } from '../create-once.ts';
@@ -152,6 +158,22 @@ const CHANGES = z.object({
   Description: DESCRIPTION,
 });
 
+/** The operator's own webhooks belong to no sender domain; to others, that name does not exist. */
+function webhookDomain(caller: Caller, given: string | undefined): string {
+  const isOperators = given?.trim() === OPERATOR_DOMAIN && callerDomains(caller) === undefined;
+  return isOperators ? OPERATOR_DOMAIN : pickDomain(caller, given);
+}
+
+/** Throws AppError for events that never happen to this domain. */
+function requireListening(domain: string, events: readonly string[]): void {
+  if (mayListen(domain, events)) return;
+  const message =
+    domain === OPERATOR_DOMAIN
+      ? 'A webhook of the domain * is called for operator only'
+      : 'A webhook is called for operator only with the domain *, which needs a token of all domains';
+  throw new AppError('webhook-event-unknown', { field: '/Event', message });
+}
+
 /** The operations of webhooks. */
 export function webhookOperations(deps: {
   store: Store;
@@ -193,7 +215,7 @@ export function webhookOperations(deps: {
       limitedTokens: true,
       summary: 'Add a webhook',
       description:
-        '`{Event, WebhookURL}`, or `Events` for a list in place of `Event`, also `Description`, and `Domain` if the token has several: `{NewWebhookID, Secret}`. The secret is shown this once. Needs `events:read` too. At most 100 a domain',
+        '`{Event, WebhookURL}`, or `Events` for a list in place of `Event`, also `Description`, and `Domain` if the token has several: `{NewWebhookID, Secret}`. The secret is shown this once. Needs `events:read` too. At most 100 a domain. `Domain` `*`, for tokens of all domains, with `Event` `operator`: called when something about the server needs the operator, and when that is over',
       body: {
         schema: NEW_WEBHOOK,
         example: { Event: 'bounce', WebhookURL: 'https://hooks.example.com/mail' },
@@ -212,12 +234,13 @@ export function webhookOperations(deps: {
         // Its calls contain events.
         requireScope(caller, 'events:read');
         const wanted = {
-          domain: pickDomain(caller, body.Domain),
+          domain: webhookDomain(caller, body.Domain),
           events: oneList(body.Event, body.Events) ?? [],
           url: body.WebhookURL,
           description: (body.Description ?? '').toWellFormed(),
           createdBy: caller.tokenId,
         };
+        requireListening(wanted.domain, wanted.events);
         const { id, secret } = await webhooks.create(wanted, key?.({ NewWebhookID: '$id' }));
         return { NewWebhookID: id, Secret: secret };
       },
@@ -262,9 +285,10 @@ export function webhookOperations(deps: {
       answer: webhookDetail,
       errors: ['webhook-event-unknown', 'webhook-url-invalid'],
       handle: async ({ caller, params, body }) => {
-        const { id } = await ownWebhook(caller, params.id);
+        const { id, domain } = await ownWebhook(caller, params.id);
         const { Event, Events, WebhookURL, Status, Description } = body;
         const events = oneList(Event, Events);
+        requireListening(domain, events ?? []);
         if (events !== undefined || WebhookURL !== undefined) requireScope(caller, 'events:read');
         const change = withoutUndefined({
           events,

@@ -1,5 +1,7 @@
 /** The columns of every table. Written by docs/generate.ts from the migrations: run `npm run docs` after a new one. */
 export interface Tables {
+  alert: 'kind' | 'subject' | 'message' | 'since';
+  alert_mail: 'id' | 'at' | 'subject' | 'text';
   audit: 'id' | 'at' | 'line' | 'by_person' | 'who_id' | 'who_name' | 'operation' | 'resource' | 'ip';
   audit_count: 'line' | 'n';
   capture:

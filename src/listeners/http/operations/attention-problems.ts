@@ -1,0 +1,61 @@
+/**
+ * What the operator is alerted of, from the same facts as `GET /attention`: the server, relays, sender domains that fail,
+ * and guard-rails that hold mail. Not: single sites, holds that people made, warm-ups, and webhooks, which have an event
+ * of their own.
+ */
+import type { Problem, Problems } from '../../../pipeline/alerts/alerts.ts';
+import type { AttentionItem } from './attention-answer.ts';
+import { type AttentionDeps, gatherKinds, MAX_OF_A_KIND } from './attention-items.ts';
+
+const EVERYTHING = { mayDomains: true, mayWebhooks: false, isOperator: true } as const;
+const RELAY_SITE = 'relay:';
+const RELAY_CHECK = 'relay ';
+
+/** The problems now. */
+export async function gatherProblems(deps: AttentionDeps): Promise<Problems> {
+  const { kinds, examinedAt, asked } = await gatherKinds(deps, EVERYTHING);
+  const cut = new Set(
+    kinds.flatMap((items) => (items.length > MAX_OF_A_KIND ? items.map(({ Kind }) => Kind as string) : [])),
+  );
+  const found = new Map<string, Problem>();
+  for (const item of kinds.flat()) {
+    const problem = problemOf(item);
+    if (problem === null) continue;
+    const key = `${problem.kind} ${problem.subject}`;
+    // Several parts may know of one relay.
+    if (!found.has(key)) found.set(key, problem);
+  }
+  return {
+    items: [...found.values()],
+    isOver({ kind, subject }) {
+      if (found.has(`${kind} ${subject}`) || cut.has(kind)) return false;
+      return kind !== 'server' || examinedAt !== null || asked.includes(subject);
+    },
+  };
+}
+
+/** null: nobody is alerted of it. */
+function problemOf({ Kind, Severity, Subject, Message, Fix, Since, Command }: AttentionItem): Problem | null {
+  const about = {
+    message: Message,
+    fix: Fix,
+    since: Since === null ? null : Date.parse(Since),
+    command: Command,
+  };
+  const named = (kind: string, subject: string) => ({ ...about, kind, subject });
+  switch (Kind) {
+    case 'relay':
+    case 'domain':
+      return named(Kind, Subject);
+    case 'guard-rail':
+      return Severity === 'Failing' ? named(Kind, Subject) : null;
+    case 'site':
+      return Subject.startsWith(RELAY_SITE) ? named('relay', Subject.slice(RELAY_SITE.length)) : null;
+    case 'server':
+      return Subject.startsWith(RELAY_CHECK)
+        ? named('relay', Subject.slice(RELAY_CHECK.length))
+        : named(Kind, Subject);
+    default:
+      return null;
+  }
+}
