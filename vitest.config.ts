@@ -15,7 +15,7 @@ const parts = [
   'src/pipeline/notices/notices.test.ts',
   'src/pipeline/webhooks/sender.test.ts',
   'src/policy/limits/shaping/overrides.test.ts',
-  'src/listeners/http/{hostile,operations}.test.ts',
+  'src/listeners/http/{hostile,operations,secure-port}.test.ts',
   'src/listeners/http/operations/**/*.test.ts',
 ];
 export const common = {

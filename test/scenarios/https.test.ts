@@ -85,6 +85,28 @@ it('takes mail over HTTP/2 and streams its events as they come', async () => {
   expect((await client.send('GET', '/api/v1/me', headers)).status).toBe(200);
 });
 
+it('frees the places of streams that are taken back at once', async () => {
+  const headers = { authorization: `Bearer ${token}` };
+  for (let n = 0; n < 80; n++) {
+    const stream = client.session.request({ ':path': '/api/v1/events/stream', ...headers });
+    stream.on('error', () => undefined);
+    // Before, while and after the server answers.
+    if (n % 3 === 0) stream.close(8);
+    else if (n % 3 === 1) setImmediate(() => stream.close(8));
+    else stream.once('response', () => stream.close(8));
+    await new Promise((resolve) => stream.once('close', resolve));
+  }
+  for (let n = 0; n < 5; n++) {
+    const status = await until('a place is free', async () => {
+      const stream = client.session.request({ ':path': '/api/v1/events/stream', ...headers });
+      scope.defer(() => stream.close());
+      const got = await new Promise((resolve) => stream.once('response', (head) => resolve(head[':status'])));
+      return got === 429 ? null : got;
+    });
+    expect(status).toBe(200);
+  }
+});
+
 it('calls itself by its host name, with https', async () => {
   expect(server.server.publicUrl).toBe(`https://${authority()}`);
   const home = await client.send('GET', '/', { accept: '*/*' });

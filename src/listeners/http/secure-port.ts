@@ -141,7 +141,7 @@ export function createSecurePort(
       }
       running++;
       idle.cancel();
-      const late = stream.readableEnded
+      const late = stream.endAfterHeaders
         ? null
         : clock.setTimer(times.requestTimeoutMs, () => stream.close(constants.NGHTTP2_CANCEL));
       stream.once('end', () => late?.cancel());

@@ -304,9 +304,12 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     const gone = new AbortController();
     const { raw, request } = reply;
     // Of HTTP/2, the side of the client ends with every request.
-    const socket = request.raw.httpVersionMajor === 1 ? raw.socket : null;
+    const isHttp1 = request.raw.httpVersionMajor === 1;
+    const socket = isHttp1 ? raw.socket : null;
     const onGone = (): void => gone.abort('gone' satisfies RequestEnd);
-    if (raw.closed || socket?.readableEnded === true) onGone();
+    // An answer of HTTP/2 whose request was taken back before has no socket, and says nothing any more.
+    const isGone = isHttp1 ? raw.closed || socket?.readableEnded === true : !raw.socket;
+    if (isGone) onGone();
     socket?.once('end', onGone);
     raw.once('close', () => {
       socket?.off('end', onGone);
