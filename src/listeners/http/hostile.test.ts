@@ -97,6 +97,45 @@ describe('slow and broken peers', () => {
     await at.close();
   });
 
+  it('gives back the memory of bodies whose sender went away while the token was checked', async () => {
+    let checked = Promise.withResolvers<void>();
+    checked.resolve();
+    const memory = tokenMemory();
+    const getToken: typeof memory.getToken = async (query) => {
+      await checked.promise;
+      return memory.getToken(query);
+    };
+    const slow = { ...memory, getToken, findIdempotent: async () => null } as never;
+    const at = await startListener(
+      { store: slow, acceptance: recordingAcceptance() },
+      { maxHeldBodyBytes: 100_000 },
+    );
+    const large = MAIL.replace('"Hi"', `"${'x'.repeat(60_000)}"`);
+    // An answer shows that the server has seen what was sent before.
+    const seen = async () => {
+      for (let n = 0; n < 3; n++) await send(`${at.url}/api/v1/problems/internal`, 'GET');
+    };
+    for (let n = 0; n < 3; n++) {
+      const token = await at.token();
+      checked = Promise.withResolvers();
+      const head = `POST /api/v1/email HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nAuthorization: Bearer ${token}\r\n`;
+      const socket = connect(at.port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      const text = `${head}Content-Length: ${large.length}\r\n\r\n${large}`;
+      await new Promise((resolve) => socket.write(text, resolve));
+      await seen();
+      socket.resetAndDestroy();
+      await seen();
+      checked.resolve();
+      await seen();
+    }
+    const headers = { authorization: `Bearer ${await at.token()}`, 'content-type': 'application/json' };
+    const post = () => send(`${at.url}/api/v1/email`, 'POST', { headers, body: large });
+    await post();
+    expect((await post()).status).toBe(200);
+    await at.close();
+  });
+
   it('answers any bytes with a 4xx or nothing, never a 5xx', async () => {
     const at = await startListener({ store: store(), acceptance: recordingAcceptance() });
     const start = fc.constantFrom(

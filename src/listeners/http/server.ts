@@ -54,6 +54,8 @@ declare module 'fastify' {
     bodyShare: BodyShare | null;
     /** Kept from the beginning: a request of HTTP/2 that has ended has no socket. */
     from: { ip: string; peer: string } | null;
+    /** The answer was sent, or its client has gone. */
+    hasEnded: boolean;
   }
   interface FastifyContextConfig {
     whileStopping?: boolean;
@@ -184,8 +186,11 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     instance.decorateRequest('caller', null);
     instance.decorateRequest('bodyShare', null);
     instance.decorateRequest('from', null);
+    instance.decorateRequest('hasEnded', false);
     instance.removeAllContentTypeParsers();
-    instance.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) => {
+    instance.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
+      // While the token was checked: nobody would give back what is taken now.
+      if (request.hasEnded) throw new AppError('http-malformed', { message: 'The client has gone' });
       const share = bodies.open();
       request.bodyShare = share;
       return readBody(payload, {
@@ -425,6 +430,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   }
 
   function onAnswerEnd(request: FastifyRequest): void {
+    request.hasEnded = true;
     request.bodyShare?.end();
     running--;
     if (running === 0) onIdle?.();

@@ -5,7 +5,7 @@
  */
 
 export interface BodyShare {
-  /** Takes `bytes` more; false, without taking any, if they do not fit. */
+  /** Takes `bytes` more; false, without taking any, if they do not fit or the share has ended. */
   take(bytes: number): boolean;
   /** Returns everything that was taken. May be repeated. */
   end(): void;
@@ -21,14 +21,16 @@ export function createBodyBudget(maxBytes: number): BodyBudget {
   return {
     open() {
       let taken = 0;
+      let ended = false;
       return {
         take(bytes) {
-          if (held > taken && held + bytes > maxBytes) return false;
+          if (ended || (held > taken && held + bytes > maxBytes)) return false;
           held += bytes;
           taken += bytes;
           return true;
         },
         end() {
+          ended = true;
           held -= taken;
           taken = 0;
         },
