@@ -45,6 +45,7 @@ import { createNoticeMetrics } from './pipeline/notices/notice-metrics.ts';
 import { createNotices } from './pipeline/notices/notices.ts';
 import { type NodeTimes, openMembership } from './pipeline/queue/membership.ts';
 import { QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
+import { createStoreMetrics } from './pipeline/queue/queue-metrics.ts';
 import { createSingletonJob } from './pipeline/queue/singleton-job.ts';
 import type { IdentitySettings } from './policy/access/identity-provider.ts';
 import { requireSealingSecret } from './policy/access/signing-keys.ts';
@@ -126,12 +127,15 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
   // Each node has its own folder: its name identifies the node.
   const folderLock = config['shared-store'] ? takeLock(join(folder.path, 'node')) : null;
   const failed = Promise.withResolvers<string>();
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
   const store = await openSqliteStore({
     path: sqlitePath(config.database, folder),
     clock,
     shared: config['shared-store'],
     failStoreWrites: failpoints.failStoreWrites,
     onLost: failed.resolve,
+    onCommit: createStoreMetrics(registry),
     log: (level, message, fields) => logs.service[level](fields, message),
   }).catch((cause: unknown) => {
     folderLock?.release();
@@ -162,9 +166,6 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       membership ??
       soleLease(await store.beginEpoch({ nodeId: folder.nodeId, now: clock.now(), alone: true }));
     const roles = new Set<Role>(config.roles);
-    const registry = new Registry();
-    collectDefaultMetrics({ register: registry });
-
     const network = openNetwork({ clock, random }, config, params.trust?.ca);
     const { resolver, filter } = network;
     const bounceDomain = config['bounce-domain'] ?? config.hostname;

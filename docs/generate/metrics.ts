@@ -9,7 +9,11 @@ import { createGuardMetrics } from '../../src/pipeline/events/guard-metrics.ts';
 import { createReaderMetrics } from '../../src/pipeline/events/reader-metrics.ts';
 import { createReturnMetrics } from '../../src/pipeline/events/returns-metrics.ts';
 import { createNoticeMetrics } from '../../src/pipeline/notices/notice-metrics.ts';
-import { createNodeMetrics, createQueueMetrics } from '../../src/pipeline/queue/queue-metrics.ts';
+import {
+  createNodeMetrics,
+  createQueueMetrics,
+  createStoreMetrics,
+} from '../../src/pipeline/queue/queue-metrics.ts';
 import { createWebhookMetrics } from '../../src/pipeline/webhooks/metrics.ts';
 import { page, table } from './markdown.ts';
 
@@ -25,6 +29,7 @@ export async function metricsPage(): Promise<string> {
   createGuardMetrics(registry, () => []);
   createAlertMetrics(registry);
   createNoticeMetrics(registry);
+  createStoreMetrics(registry);
   // Only asked for values when the figures are read, which never happens here.
   createQueueMetrics(registry, {} as Parameters<typeof createQueueMetrics>[1]);
   createNodeMetrics(registry, {} as Parameters<typeof createNodeMetrics>[1]);

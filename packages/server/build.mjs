@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '..', '..');
 const src = join(root, 'src');
 const out = resolve(process.argv[2] ?? join(root, 'dist', 'package'));
 const build = join(out, 'build');
-const COPIED = ['bin', 'docs', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'LICENSE'];
+const COPIED = ['bin', 'contrib', 'docs', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'LICENSE'];
 const READ_AT_RUN_TIME = /\.(?:json|sql|css|js)$/;
 /** A thread's file, or where a module lies. */
 const THREAD_OR_URL = /new URL\('(\.[^']+\.ts)', import\.meta\.url\)|import\.meta\.url/g;

@@ -1,6 +1,6 @@
 /**
- * docs/howto/reverse-proxy.md and docs/howto/monitor.md with the programs they are written for: nginx and Caddy are started with the
- * page's own blocks, a client comes through them over TLS, and promtool reads the rules. What is not installed is skipped,
+ * docs/howto/reverse-proxy.md with the programs that it is written for: nginx and Caddy are started with the
+ * page's own blocks, and a client comes through them over TLS. What is not installed is skipped,
  * which is said aloud.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -233,34 +233,4 @@ describeProxy('Caddy', '/usr/bin/caddy', async ({ folder, port, upstream, key, c
   const head = `{\n  admin off\n  auto_https disable_redirects\n  storage file_system ${folder}\n}\n`;
   await writeFile(file, `${head}${site}`);
   startProxy('/usr/bin/caddy', ['run', '--config', file, '--adapter', 'caddyfile']);
-});
-
-const noPromtool = !existsSync('/usr/bin/promtool');
-if (noPromtool) process.stderr.write('SKIPPED: promtool is not installed\n');
-
-describe.skipIf(noPromtool)('Prometheus, as the page sets it up', () => {
-  it('reads the rules and both ways to scrape', async () => {
-    const folder = await temporaryFolder(scope);
-    const rules = join(folder, 'postrider-alerts.yml');
-    await writeFile(rules, await block('monitor.md', 'yaml', 'groups:'));
-    expect(execFileSync('promtool', ['check', 'rules', rules], { encoding: 'utf8' })).toContain('SUCCESS');
-    for (const [n, words] of ['127.0.0.1:8025', 'credentials_file'].entries()) {
-      const file = join(folder, `prometheus-${n}.yml`);
-      const secret = join(folder, 'token');
-      await writeFile(secret, 'token');
-      const text = await block('monitor.md', 'yaml', words);
-      await writeFile(file, text.replace('/etc/prometheus/postrider-token', secret));
-      expect(execFileSync('promtool', ['check', 'config', file], { encoding: 'utf8' })).toContain('SUCCESS');
-    }
-  });
-});
-
-describe('the alerts of the page', () => {
-  it('are about metrics that there are', async () => {
-    const rules = await block('monitor.md', 'yaml', 'groups:');
-    const reference = await readFile(join(PROJECT, 'docs/reference/metrics.md'), 'utf8');
-    const named = new Set(rules.match(/\bpostrider_[a-z_]+/g));
-    expect(named.size).toBeGreaterThan(5);
-    expect([...named].filter((name) => !reference.includes(`\`${name}\``))).toEqual([]);
-  });
 });

@@ -1,5 +1,5 @@
 /** Metrics of the queue, read on request. */
-import { Gauge, type Registry } from 'prom-client';
+import { Gauge, Histogram, type Registry } from 'prom-client';
 import type { Clock } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
 import type { Membership } from './membership.ts';
@@ -53,6 +53,17 @@ export function createQueueMetrics(
       this.set(queue.held().bytes);
     },
   });
+}
+
+/** Metrics of the store; returns what is told of each commit. */
+export function createStoreMetrics(registry: Registry): (durationMs: number) => void {
+  const commits = new Histogram({
+    name: 'postrider_store_commit_seconds',
+    help: 'How long a commit of the database takes, with all operations that share it',
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+    registers: [registry],
+  });
+  return (durationMs) => commits.observe(durationMs / 1000);
 }
 
 /** Metrics of a node among others. */

@@ -64,6 +64,8 @@ export interface SqliteStoreOptions {
    * has before it ends. Called at most once.
    */
   onLost?: (reason: string) => void;
+  /** Called after each batch with how long its commit took. */
+  onCommit?: (durationMs: number) => void;
   /** Failpoints `store-write` and `store-death`, for tests. */
   failStoreWrites?: FailStoreWrites | null;
   /** Largest size of the database in pages, for tests of a full disk. */
@@ -210,7 +212,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   async function commit(batch: readonly Operation<WriteCall, Answer>[]): Promise<WriterReply> {
     const { calls, transfer } = arena.pack(batch.map((operation) => operation.call));
     const synced = batch.some((operation) => operation.synced);
+    const began = clock.monotonicMs();
     const answers = await askWriter({ kind: 'batch', calls, synced }, transfer);
+    options.onCommit?.(clock.monotonicMs() - began);
     const failed = answers.find((answer) => answer.kind === 'unavailable');
     if (failed !== undefined) noteTrouble(failed.reason);
     else if (answers.some((answer) => answer.kind === 'value')) noteSuccess();
