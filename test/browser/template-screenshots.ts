@@ -55,7 +55,7 @@ await withScreens(target, [], async ({ url, call, everywhere }) => {
     await page.getByText('Line').first().waitFor();
   });
   await everywhere('template-versions', async (page) => {
-    await page.goto(`${open}?view=versions&version=2`);
+    await page.goto(`${open}?view=versions&version=1`);
     await page.getByRole('button', { name: 'Restore' }).waitFor();
     await page.getByText('unchanged lines').first().waitFor();
   });

@@ -48,6 +48,7 @@ try {
     await page.keyboard.press('Control+A');
     await page.keyboard.insertText(JSON.stringify(ORDER_SAMPLE, null, 2));
     await page.getByRole('tab', { name: 'HTML' }).click();
+    await page.evaluate('document.activeElement?.blur()');
   });
   await shot('domain', '/domains/club.example', DESKTOP, 'light');
   for (const name of further) await shot(name, `/${name}`, DESKTOP, 'light');
