@@ -221,15 +221,19 @@ describe('a few recipients that a server cannot bear', () => {
 });
 
 describe('the connections to a relay', () => {
+  /** Without asking the store, which takes long for thousands. */
+  const taken = (world: OneFarEnd, locals: readonly string[]) => () =>
+    locals.every((local) => world.takenAt(local).length > 0);
+
   it('double with each opening, up to all of them where it is far away', async () => {
     const world = await start({ route: 'relay', habits: { latencyMs: 100 } });
-    const good = many(3_000, 'good');
+    const good = many(2_000, 'good');
     await world.send(good);
     // 1, 2, 4, 8 and 16 are opened one after the other, in three round trips each.
     await world.clock.advance(5 * 400);
     expect(world.mostOpen()).toBeGreaterThanOrEqual(20);
-    expect(await world.until(allTaken(world, good), MINUTE)).toBe(true);
-    expect(world.mostOpen()).toBeGreaterThan(60);
+    expect(await world.until(taken(world, good), MINUTE)).toBe(true);
+    expect(world.mostOpen()).toBeGreaterThan(40);
     expect(world.mostOpen()).toBeLessThanOrEqual(80);
     for (const local of good) expect(world.takenAt(local)).toHaveLength(1);
   });
@@ -241,7 +245,7 @@ describe('the connections to a relay', () => {
     const world = await start({ route: 'relay', habits });
     const good = many(300, 'good');
     await world.send(good);
-    expect(await world.until(allTaken(world, good), MINUTE)).toBe(true);
+    expect(await world.until(taken(world, good), MINUTE)).toBe(true);
     expect(world.mostOpen()).toBeLessThanOrEqual(20);
   });
 
@@ -249,7 +253,7 @@ describe('the connections to a relay', () => {
     const world = await start({ route: 'relay', habits: { latencyMs: 100 }, limits: { connections: 25 } });
     const good = many(500, 'good');
     await world.send(good);
-    expect(await world.until(allTaken(world, good), MINUTE)).toBe(true);
+    expect(await world.until(taken(world, good), MINUTE)).toBe(true);
     expect(world.mostOpen()).toBe(25);
   });
 
@@ -257,7 +261,8 @@ describe('the connections to a relay', () => {
     const world = await start({ route: 'relay', habits: { latencyMs: 100, connections: 30 } });
     const good = many(1_000, 'good');
     await world.send(good);
-    expect(await world.until(allTaken(world, good), MINUTE)).toBe(true);
+    expect(await world.until(taken(world, good), MINUTE)).toBe(true);
+    await world.clock.advance(1_000);
     expect(attemptsOf(world, good)).toEqual(new Set([1]));
     const learned = world.engine.traffic.overrides.list().filter(({ param }) => param === 'connections');
     expect(learned).toHaveLength(1);
