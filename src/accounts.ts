@@ -55,12 +55,15 @@ export async function openAccounts(
     http: GuardedHttp;
   },
   folder: Pick<DataFolder, 'adminToken'>,
-  options: Parameters<typeof createSendRate>[1] & { identity: IdentitySettings | null },
+  options: Parameters<typeof createSendRate>[1] & {
+    identity: IdentitySettings | null;
+    requiresSecondFactor: boolean;
+  },
 ): Promise<Accounts> {
   const hashTurns = createHashTurns();
   const passwords = createPasswords({ ...deps, hashTurns });
   const secondFactors = createSecondFactors(deps);
-  const sessions = createSessions({ ...deps, passwords, secondFactors });
+  const sessions = createSessions({ ...deps, passwords, secondFactors }, options);
   const access = withSessions(createAccess(deps), sessions);
   const isUsable = (jwt: string): Promise<boolean> =>
     access.authenticate(`Bearer ${jwt}`, '127.0.0.1').then(

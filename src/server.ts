@@ -214,7 +214,11 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         operatorHttp: network.operatorHttp,
       },
       folder,
-      { perSecond: config['rate-limit'], identity: identitySettings(config) },
+      {
+        perSecond: config['rate-limit'],
+        identity: identitySettings(config),
+        requiresSecondFactor: config['require-totp'],
+      },
     );
     /** What most parts are given. */
     const base = { store, clock, random, registry, resolver, domains, log: logs.service };

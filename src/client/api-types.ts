@@ -1284,6 +1284,8 @@ export type Session = {
     SecondFactor: boolean;
   } | null;
   SessionID: string | null;
+  /** Everything else is refused before (`PUT /session/totp`) */
+  MustSetUpSecondFactor: boolean;
   /** ["*"] = all; the first 100 */
   Domains: readonly string[];
   Scopes: readonly string[];

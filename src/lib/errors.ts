@@ -136,6 +136,11 @@ export const ERRORS = {
     403,
     'Nobody here is that account of the identity provider: ask an operator to add your address, or to forget the account it had before',
   ),
+  'second-factor-required': e(
+    2214,
+    403,
+    'This server requires a second factor of everybody who signs in with a password: set it up first',
+  ),
   'key-not-published': e(2004, 409, 'The standby DKIM key is not published yet'),
 } as const satisfies Record<string, ErrorFacts>;
 

@@ -119,6 +119,8 @@ export interface Caller {
   bounds?: Bounds;
   /** Ids of API operations that it may call without their scope; absent: none. */
   operations?: ReadonlySet<string>;
+  /** Ids of the only API operations that it may call, whatever its scopes; absent: no such limit. */
+  only?: ReadonlySet<string>;
   /** Id of the session of a person, whose id is `tokenId`; absent: a token or credential. */
   session?: string;
   /** false: mail submitted by SMTP gets no notices. Absent: true. */

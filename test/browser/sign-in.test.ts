@@ -160,6 +160,24 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     await page.getByText('The second factor is off').waitFor();
   });
 
+  it('leads people without a second factor to it where the server requires one, and nowhere else before', async () => {
+    const strict = await startInstance(scope, { settings: { 'require-totp': 'on' } });
+    await strict.call('POST', '/people', { body: { ...ADA, Role: 'operator' } });
+    const { page } = await openPage(browser);
+    await page.goto(`${strict.server.localUrl}/queue`);
+    await signIn(page);
+    await page.getByRole('heading', { name: 'Set up the second factor' }).waitFor();
+    expect(await page.getByRole('navigation').count()).toBe(0);
+    await page.getByRole('img', { name: 'QR code of the secret' }).waitFor();
+    const secret = totpSecretOf((await page.locator('pre').textContent()) ?? '') ?? new Uint8Array();
+    await page.getByLabel('Current password').fill(ADA.Password);
+    await page.getByRole('textbox', { name: 'Code' }).fill(hotp(secret, totpStep(Date.now())));
+    await page.getByRole('button', { name: 'Switch on' }).click();
+    await page.getByRole('button', { name: 'I have kept them' }).click();
+    await menu(page).waitFor();
+    expect(page.url()).toBe(`${strict.server.localUrl}/queue`);
+  });
+
   it('goes on with a changed password, and ends when an operator disables the person', async () => {
     const { page } = await openPage(browser);
     await page.goto(url);

@@ -3,6 +3,7 @@
  * that add and remove people.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
+import { hotp, totpSecretOf, totpStep } from '../../src/lib/totp.ts';
 import { MEMBER_PRESETS } from '../../src/model/person.ts';
 import { command } from './commands.ts';
 import { type CallOptions, fileScope, type Instance, makeToken, startInstance } from './harness.ts';
@@ -41,9 +42,9 @@ async function signedIn(person: { Role: string; Domains?: string[]; Preset?: str
   return signInAs(Email);
 }
 
-async function signInAs(Email: string): Promise<CallOptions> {
-  const headers = { origin: server.server.localUrl, 'x-postrider-dashboard': '1' };
-  const answer = await server.call('POST', '/session', { token: null, headers, body: { Email, Password } });
+async function signInAs(Email: string, at = server): Promise<CallOptions> {
+  const headers = { origin: at.server.localUrl, 'x-postrider-dashboard': '1' };
+  const answer = await at.call('POST', '/session', { token: null, headers, body: { Email, Password } });
   expect(answer.status, answer.text).toBe(200);
   const cookie = answer.headers.getSetCookie().join().split(';')[0] ?? '';
   return { token: null, headers: { ...headers, cookie } };
@@ -192,6 +193,35 @@ describe('a person', () => {
     ]);
     const other = await signedIn({ Role: 'operator' });
     expect((await set((await server.call('GET', '/session', other)).json.Person.PersonID)).status).toBe(200);
+  });
+});
+
+describe('a server that requires a second factor', () => {
+  it('lets who has none set it up and do nothing else, over every operation', async () => {
+    const strict = await startInstance(scope, { settings: { 'require-totp': 'on' } });
+    const Email = 'ada@example.org';
+    await strict.call('POST', '/people', { body: { Email, Password, Role: 'operator' } });
+    const as = await signInAs(Email, strict);
+    const shown = async () => (await strict.call('GET', '/session', as)).json;
+    expect(await shown()).toMatchObject({ MustSetUpSecondFactor: true, Scopes: [] });
+    const open: string[] = [];
+    for (const { id, method, path } of operations) {
+      if (id === 'signOut') continue;
+      const body = method === 'GET' || method === 'DELETE' ? {} : { body: '{' };
+      const { status, text } = await strict.call(method, path, { ...as, ...body });
+      if (!(status === 403 && text.includes('"second-factor-required"'))) open.push(id);
+    }
+    expect(open.sort()).toEqual(['getSession', 'makeTotpSecret', 'switchOnTotp']);
+    const { Secret } = (await strict.call('POST', '/session/totp', as)).json;
+    const step = totpStep(Date.now());
+    const secret = totpSecretOf(Secret) ?? new Uint8Array();
+    const body = { Password, Secret, Code: hotp(secret, step) };
+    expect((await strict.call('PUT', '/session/totp', { ...as, body })).status).toBe(200);
+    expect(await shown()).toMatchObject({ MustSetUpSecondFactor: false, Domains: ['*'] });
+    expect((await strict.call('GET', '/people', as)).status).toBe(200);
+    const off = { Password, Code: hotp(secret, step + 1) };
+    const kept = await strict.call('POST', '/session/totp/off', { ...as, body: off });
+    expect([kept.status, kept.json.Errors[0].Code]).toEqual([403, 2214]);
   });
 });
 

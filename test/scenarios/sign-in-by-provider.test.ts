@@ -139,6 +139,13 @@ describe('signing in by the identity provider', () => {
     expect(forgotten.json).toMatchObject({ Email, Identity: null });
   });
 
+  it('asks for no second factor of this server, also where passwords need one', async () => {
+    const at = await startWith({ 'require-totp': 'on' });
+    const Email = await newPerson();
+    await at.call('POST', '/people', { body: { Email, ...WITHOUT_PASSWORD } });
+    expect((await browser(at).signIn()).json).toMatchObject({ MustSetUpSecondFactor: false, Domains: ['*'] });
+  });
+
   it('asks the provider for the address where the token does not say it', async () => {
     await newPerson();
     provider.wrong = { claims: { email: undefined, email_verified: undefined } };

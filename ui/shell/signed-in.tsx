@@ -1,12 +1,15 @@
 /**
  * Shows the places to whoever is signed in, and the page to sign in to everybody else. A development server on this machine
- * asks nobody. Where any request is answered with 401, the session has ended: it is asked for again.
+ * asks nobody. Who lacks a second factor where one is required sets it up first. Where any request is answered with 401, the session has ended: it is asked for again.
  */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { onUnauthorized } from '../api/call.ts';
 import { isSignedOut, SESSION } from '../api/session.ts';
 
+const SetUpPage = lazy(async () => ({
+  default: (await import('../places/sign-in/second-factor-dialog.tsx')).SetUpPage,
+}));
 const SignInPage = lazy(() => import('../places/sign-in/sign-in-page.tsx'));
 
 export function SignedIn({ children }: { children: ReactNode }) {
@@ -22,10 +25,7 @@ export function SignedIn({ children }: { children: ReactNode }) {
     [queries],
   );
   if (session.isPending) return null;
-  if (!isSignedOut(session.error)) return children;
-  return (
-    <Suspense>
-      <SignInPage />
-    </Suspense>
-  );
+  const isOut = isSignedOut(session.error);
+  if (!isOut && session.data?.MustSetUpSecondFactor !== true) return children;
+  return <Suspense>{isOut ? <SignInPage /> : <SetUpPage />}</Suspense>;
 }

@@ -1,6 +1,6 @@
 /** How people sign in to the dashboard, beside their passwords. */
 
-import { bad, good, isLoopback, nonEmpty, splitList } from '../forms.ts';
+import { bad, good, isLoopback, nonEmpty, parseSwitch, splitList } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
 /** A claim of an ID token with the value that it must have. */
@@ -16,6 +16,7 @@ export interface SignInConfig {
   'oidc-client-secret': string | null;
   'oidc-name': string | null;
   'oidc-require': readonly RequiredClaim[];
+  'require-totp': boolean;
 }
 
 /** Formats, defaults and meanings. */
@@ -57,5 +58,11 @@ export const SIGN_IN_KEYS: KeyTable<SignInConfig> = {
         ? bad('use claim=value, e.g. groups=mail-operators or hd=example.com')
         : good(claims.map((match) => ({ claim: match?.[1] ?? '', value: match?.[2] ?? '' })));
     },
+  ),
+  'require-totp': key(
+    '`on` or `off`',
+    both('off'),
+    'people who sign in with a password need a second factor; who has none sets it up first. An identity provider asks for its own',
+    parseSwitch,
   ),
 };

@@ -4,9 +4,11 @@
  */
 import { AppError } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
+import { requireAllDomains, requireScope } from '../../policy/access/access.ts';
 import { isOwnPage } from '../../policy/access/own-page.ts';
 import { cookieText, isSessionRequest } from '../../policy/access/session-page.ts';
 import type { HttpDeps } from './deps.ts';
+import type { ApiRoute } from './route.ts';
 
 /** What a request says of itself. */
 export interface Asking {
@@ -25,6 +27,16 @@ export interface Callers {
   requireDashboard(asking: Asking): void;
   /** Throws AppError `token-invalid` or `session-ended` where the caller has none any more. */
   requireStill(caller: Caller): Promise<void>;
+}
+
+/** Throws AppError where the caller may not call that operation, with these scopes or these domains. */
+export function requireAllowed(
+  caller: Caller,
+  route: Pick<ApiRoute, 'id' | 'scope' | 'limitedTokens'>,
+): void {
+  if (caller.only?.has(route.id) === false) throw new AppError('second-factor-required');
+  if (route.scope !== null && caller.operations?.has(route.id) !== true) requireScope(caller, route.scope);
+  if (route.limitedTokens !== true) requireAllDomains(caller);
 }
 
 /** Who asks for what anybody may: may do nothing. */

@@ -14,12 +14,11 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Problems } from '../../pipeline/alerts/alerts.ts';
-import { requireAllDomains, requireScope } from '../../policy/access/access.ts';
 import { createSendRate } from '../../policy/limits/send-rate.ts';
 import { createAudit } from './audit.ts';
 import { type BodyShare, createBodyBudget } from './body/body-budget.ts';
 import { readBody } from './body/body-reader.ts';
-import { type Asking, createCallers, NOBODY } from './callers.ts';
+import { type Asking, createCallers, NOBODY, requireAllowed } from './callers.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps, type HttpOptions } from './deps.ts';
 import { createIdempotency } from './idempotency.ts';
 import { gatherProblems } from './operations/attention-problems.ts';
@@ -253,9 +252,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
         }
         const caller = await callers.callerOf(askingOf(request));
         request.caller = caller;
-        if (route.scope !== null && caller.operations?.has(route.id) !== true)
-          requireScope(caller, route.scope);
-        if (route.limitedTokens !== true) requireAllDomains(caller);
+        requireAllowed(caller, route);
         takeSend(caller, reply, route.countsAsSend);
       },
       handler: async (request, reply) => {

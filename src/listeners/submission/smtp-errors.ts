@@ -130,6 +130,7 @@ export const SMTP_ERRORS: { readonly [Name in ErrorName]: readonly [code: number
   'identity-refused': LOGIN,
   'identity-unavailable': LOGIN,
   'identity-unknown': LOGIN,
+  'second-factor-required': LOGIN,
   'key-not-published': [550, '5.3.0'],
 };
 

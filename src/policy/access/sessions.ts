@@ -38,6 +38,11 @@ const SECRET_BYTES = 32;
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 const MAX_USER_AGENT_CHARS = 200;
 
+/** What somebody can do who has no second factor where one is required. */
+const WITHOUT_FACTOR: ReadonlySet<string> = new Set([
+  ...['getSession', 'signOut', 'makeTotpSecret', 'switchOnTotp'],
+]);
+
 type Failure = 'sign-in-failed' | 'password-wrong' | 'code-wrong';
 
 /** A browser that signs in. */
@@ -58,6 +63,8 @@ export interface SignIn extends Browser {
 export type SignedIn = SessionOf & { secret: string; caller: Caller };
 
 export interface Sessions {
+  /** People who sign in with a password need a second factor. */
+  readonly requiresSecondFactor: boolean;
   /**
    * Begins a session with a new secret. Throws AppError `sign-in-failed`, `rate-limited` after too many failures of one address
    * or for one account, with the right password of a person with a second factor `code-required` or `code-wrong`, `unavailable` where too many wait; rejects with StoreUnavailable.
@@ -82,14 +89,17 @@ export interface Sessions {
   forget(): void;
 }
 
-export function createSessions(deps: {
-  store: Pick<Store, 'getPerson' | 'addSession' | 'getSession' | 'endSession' | 'touchSession'>;
-  clock: Clock;
-  random: Random;
-  log: Logger;
-  passwords: Passwords;
-  secondFactors: Pick<SecondFactors, 'proofOf'>;
-}): Sessions {
+export function createSessions(
+  deps: {
+    store: Pick<Store, 'getPerson' | 'addSession' | 'getSession' | 'endSession' | 'touchSession'>;
+    clock: Clock;
+    random: Random;
+    log: Logger;
+    passwords: Passwords;
+    secondFactors: Pick<SecondFactors, 'proofOf'>;
+  },
+  { requiresSecondFactor = false }: { requiresSecondFactor?: boolean } = {},
+): Sessions {
   const { store, clock, random, log, passwords, secondFactors } = deps;
   const ofAddress = createFailedLogins(clock, {
     ...{ perWindow: 10, windowMs: 60_000, pauseMs: 300_000, maxAddresses: 10_000 },
@@ -107,6 +117,8 @@ export function createSessions(deps: {
   const rows = createRecentReads<{ found: SessionOf; touchDue: boolean }>(clock);
 
   return {
+    requiresSecondFactor,
+
     async signIn(given) {
       const { ip } = given;
       const email = emailOf(given.email) ?? '';
@@ -254,6 +266,21 @@ export function createSessions(deps: {
     return proof;
   }
 
+  function callerOf({ person, session }: SessionOf): Caller {
+    const lacksFactor = requiresSecondFactor && !session.byProvider && person.secondFactor === null;
+    return {
+      tokenId: person.id,
+      name: person.email,
+      owner: person.id,
+      domains: person.domains,
+      scopes: new Set(lacksFactor ? [] : scopesOf(person)),
+      sandbox: false,
+      rateLimit: null,
+      session: session.id,
+      ...(lacksFactor ? { only: WITHOUT_FACTOR } : {}),
+    };
+  }
+
   /** Counts a failure; what to answer to it. */
   function failureOf(email: string, ip: string, failure: Failure): AppError {
     ofAccount.record(accountKey(email));
@@ -276,19 +303,6 @@ export function withSessions(access: Access, sessions: Pick<Sessions, 'renew'>):
 
 function isOpen({ session, person }: SessionOf, now: number): boolean {
   return person.disabledAt === null && session.endsAt > now && session.lastUsedAt + SESSION_IDLE_MS > now;
-}
-
-function callerOf({ person, session }: SessionOf): Caller {
-  return {
-    tokenId: person.id,
-    name: person.email,
-    owner: person.id,
-    domains: person.domains,
-    scopes: new Set(scopesOf(person)),
-    sandbox: false,
-    rateLimit: null,
-    session: session.id,
-  };
 }
 
 function hashOf(secret: string): Uint8Array {

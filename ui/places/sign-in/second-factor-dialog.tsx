@@ -1,7 +1,7 @@
 /** Switching one's second factor on, with a secret for an authenticator app, or off. Recovery codes are shown once. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { makeTotpSecret, SESSION, switchOffTotp, switchOnTotp } from '../../api/session.ts';
+import { makeTotpSecret, SESSION, signOut, switchOffTotp, switchOnTotp } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -17,16 +17,7 @@ export default function SecondFactorDialog({ onClose }: { onClose(): void }) {
   return (
     <Dialog title="Second factor" onClose={onClose}>
       {recoveryCodes !== null ? (
-        <div data-shown-once className="grid gap-4">
-          <p>
-            The second factor is on, and your other sessions have ended. Keep these recovery codes: each signs
-            you in once when you have lost the app. They are not shown again.
-          </p>
-          <CodeBlock text={recoveryCodes.join('\n')} label="Copy the recovery codes" />
-          <Button look="main" className="justify-self-end" onClick={onClose}>
-            I have kept them
-          </Button>
-        </div>
+        <RecoveryCodes codes={recoveryCodes} onKept={onClose} />
       ) : isOn ? (
         <SwitchOff
           onDone={() => {
@@ -44,6 +35,56 @@ export default function SecondFactorDialog({ onClose }: { onClose(): void }) {
         />
       )}
     </Dialog>
+  );
+}
+
+/** In place of everything else, for who has to have a second factor and has none yet. */
+export function SetUpPage() {
+  const queries = useQueryClient();
+  const [recoveryCodes, setRecoveryCodes] = useState<readonly string[] | null>(null);
+  const leaving = useMutation({
+    mutationFn: signOut,
+    onSettled: () => queries.resetQueries({ queryKey: SESSION.queryKey }),
+  });
+  return (
+    <main className="grid h-full place-content-center overflow-y-auto p-4">
+      <div className="grid w-96 max-w-full gap-4">
+        <h1 className="font-semibold text-lg">Set up the second factor</h1>
+        {recoveryCodes === null ? (
+          <>
+            <p>This server requires one of everybody who signs in with a password.</p>
+            <SwitchOn onDone={setRecoveryCodes} />
+            <Button
+              disabled={leaving.isPending}
+              onClick={() => leaving.mutate()}
+              className="justify-self-start"
+            >
+              Sign out
+            </Button>
+          </>
+        ) : (
+          <RecoveryCodes
+            codes={recoveryCodes}
+            onKept={() => void queries.resetQueries({ queryKey: SESSION.queryKey })}
+          />
+        )}
+      </div>
+    </main>
+  );
+}
+
+function RecoveryCodes({ codes, onKept }: { codes: readonly string[]; onKept(): void }) {
+  return (
+    <div data-shown-once className="grid gap-4">
+      <p>
+        The second factor is on, and your other sessions have ended. Keep these recovery codes: each signs you
+        in once when you have lost the app. They are not shown again.
+      </p>
+      <CodeBlock text={codes.join('\n')} label="Copy the recovery codes" />
+      <Button look="main" className="justify-self-end" onClick={onKept}>
+        I have kept them
+      </Button>
+    </div>
   );
 }
 

@@ -20,6 +20,7 @@ const WITH_CALLER: readonly ErrorName[] = [
   'session-ended',
   'scope-missing',
   'ip-not-allowed',
+  'second-factor-required',
 ];
 const WITH_BODY: readonly ErrorName[] = [
   'json-malformed',
@@ -40,7 +41,7 @@ const WITH_KEY: readonly ErrorName[] = [
 const SHARED: Readonly<Record<string, readonly ErrorName[]>> = {
   BadRequest: ['http-malformed'],
   Unauthorized: ['token-missing', 'account-disabled', 'token-invalid', 'session-ended'],
-  Forbidden: ['scope-missing', 'ip-not-allowed', 'origin-not-allowed'],
+  Forbidden: ['scope-missing', 'ip-not-allowed', 'origin-not-allowed', 'second-factor-required'],
   NotFound: ['not-found'],
   InvalidParameter: ['invalid-parameter'],
   RateLimited: ['rate-limited'],

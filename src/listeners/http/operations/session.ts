@@ -30,6 +30,7 @@ export const sessionAnswer = z
       .nullable()
       .describe('null: the request came with a token'),
     SessionID: z.string().nullable(),
+    MustSetUpSecondFactor: z.boolean().describe('Everything else is refused before (`PUT /session/totp`)'),
     Domains: z.array(z.string()).describe('["*"] = all; the first 100'),
     Scopes: z.array(z.string()),
   })
@@ -225,6 +226,8 @@ export function sessionOperations(deps: {
       errors: ['session-required', 'password-wrong', 'code-wrong'],
       handle: async ({ caller, body, request }) => {
         const { id } = sessionOf(caller);
+        if (sessions.requiresSecondFactor)
+          throw refuse('second-factor-required', 'This server requires a second factor: it stays on');
         const person = await personOf(caller);
         await sessions.checkPassword(person, body.Password, request.ip);
         sessions.checkCode(person, body.Code, request.ip);
@@ -312,6 +315,7 @@ function toAnswer(caller: Caller, person: Person | null): SessionAnswer {
             SecondFactor: person.secondFactor !== null,
           },
     SessionID: caller.session ?? null,
+    MustSetUpSecondFactor: caller.only !== undefined,
     Domains: caller.domains.slice(0, MAX_SHOWN_DOMAINS),
     Scopes: [...caller.scopes],
   };
