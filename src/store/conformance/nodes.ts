@@ -4,6 +4,8 @@
  * seen.
  */
 import { describe, expect, it } from 'vitest';
+import type { Store } from '../store.ts';
+import type { NewMessage } from '../topics/acceptance.ts';
 import type { NodeBeat } from '../topics/nodes.ts';
 import {
   claim,
@@ -21,7 +23,7 @@ import {
   T0,
 } from './fixtures.ts';
 
-/** Tests of `beginEpoch`, `heartbeat`, `endEpoch`, `reclaim`, `takeLeases`, `giveLeases`, `listNodes`. */
+/** Tests of `beginEpoch`, `heartbeat`, `endEpoch`, `reclaim`, `strays`, `takeLeases`, `giveLeases`, `listNodes`. */
 export function describeNodes(suite: Suite): void {
   const begin = (nodeId: string, alone = false) => suite.store().beginEpoch({ nodeId, now: T0, alone });
   const beat = (epoch: number) => suite.store().heartbeat({ epoch, now: T0 });
@@ -29,7 +31,8 @@ export function describeNodes(suite: Suite): void {
     suite.store().endEpoch({ epoch, now: T0, ...(seen === undefined ? {} : { beat: seen }) });
   const take = (epoch: number, names: readonly string[], quiet: readonly NodeBeat[] = []) =>
     suite.store().takeLeases({ epoch, names, quiet, now: T0 });
-  const sending = () => message({ recipients: [recipient({ state: 'sending' })] });
+  const sending = (more: Partial<NewMessage> = {}) =>
+    message({ recipients: [recipient({ state: 'sending' })], ...more });
 
   describe('epochs of nodes', () => {
     it('gives every start a greater epoch, also after a restart', async () => {
@@ -186,6 +189,41 @@ export function describeNodes(suite: Suite): void {
         'fenced',
       ]);
       expect(await kindsOf(suite.store())).toEqual(['accepted', 'late_outcome']);
+    });
+  });
+
+  describe('what a living node does not have although it is leased to it', () => {
+    const strays = (epoch: number, more: Partial<Parameters<Store['strays']>[0]> = {}) =>
+      suite.store().strays({
+        ...{ epoch, held: { deliveries: [], calls: [] }, olderThan: T0 + 1, now: T0 + 9, limit: 10 },
+        ...more,
+      });
+
+    it('goes back, due now and marked; what it has, or got later, stays', async () => {
+      const epoch = await begin('a');
+      const lost = await commitOne(suite.store(), sending(), epoch);
+      const held = await commitOne(suite.store(), sending(), epoch);
+      const later = await commitOne(suite.store(), sending({ createdAt: T0 + 1 }), epoch);
+      const other = await begin('b');
+      await commitOne(suite.store(), sending(), other);
+      const has = { deliveries: [held.id], calls: [] };
+      expect(await strays(epoch, { held: has })).toBe(1);
+      expect(await strays(epoch, { held: has })).toBe(0);
+      const again = only(await claim(suite.store(), lost.queueId, { epoch: other, now: T0 + 9 }));
+      expect(again).toMatchObject({ id: lost.id, mayBeDuplicate: true, attempts: 0 });
+      const settlements = [held, later].map(({ id }) => delivered(id, epoch));
+      expect(await suite.store().settle({ now: T0, settlements })).toEqual(['settled', 'settled']);
+    });
+
+    it('includes calls, and no more rows than the limit at a time', async () => {
+      await createWebhook(suite.store());
+      const epoch = await begin('a');
+      await commit(suite.store(), [sending(), sending()], epoch);
+      const [call] = await claimCalls(suite.store(), { epoch, now: T0 });
+      const held = { deliveries: [], calls: [call?.id ?? 0] };
+      const step = () => strays(epoch, { held, limit: 2 });
+      expect([await step(), await step(), await step()]).toEqual([2, 1, 0]);
+      expect(await claimCalls(suite.store(), { epoch, now: T0 + 9 })).toHaveLength(1);
     });
   });
 

@@ -111,27 +111,33 @@ const heldBy = (table: 'delivery' | 'webhook_call'): string => `
   SELECT epoch FROM held
   WHERE epoch IS NOT NULL AND NOT EXISTS (SELECT FROM node n WHERE n.epoch = held.epoch AND n.ended_at IS NULL)`;
 
-/**
- * Releases rows and calls of ended epochs, due now, at most `limit` together; reclaimed deliveries are marked as
- * possible duplicates, because it is unknown whether they were sent.
- */
+/** Releases leased rows, due at $1, those that fit `condition`. A delivery is marked, as it is unknown whether it was sent. */
+const free = (table: 'delivery' | 'webhook_call', condition: string): string => `
+  UPDATE ${table} SET state = 0, epoch = 0, due_at = $1, updated_at = $1
+    ${table === 'delivery' ? ', wait_reason = NULL, may_be_duplicate = true' : ''}
+  WHERE id IN (SELECT id FROM ${table} WHERE state = 1 AND epoch = $2 ${condition} ORDER BY id LIMIT $3 FOR UPDATE)`;
+
+const LEASED = ['delivery', 'webhook_call'] as const;
+
+/** Releases rows and calls of ended epochs, at most `limit` together. */
 export const reclaim = write('reclaim', async ({ db }, { now, limit }) => {
-  let reclaimed = 0;
-  for (const { epoch } of await db.all<{ epoch: number }>(heldBy('delivery'))) {
-    reclaimed += await db.run(
-      `UPDATE delivery SET state = 0, epoch = 0, due_at = $1, updated_at = $1, wait_reason = NULL, may_be_duplicate = true
-       WHERE id IN (SELECT id FROM delivery WHERE state = 1 AND epoch = $2 LIMIT $3 FOR UPDATE)`,
-      ...[now, epoch, limit - reclaimed],
-    );
+  let left = limit;
+  for (const table of LEASED) {
+    for (const { epoch } of await db.all<{ epoch: number }>(heldBy(table)))
+      left -= await db.run(free(table, ''), now, epoch, left);
   }
-  for (const { epoch } of await db.all<{ epoch: number }>(heldBy('webhook_call'))) {
-    reclaimed += await db.run(
-      `UPDATE webhook_call SET state = 0, epoch = 0, due_at = $1, updated_at = $1
-       WHERE id IN (SELECT id FROM webhook_call WHERE state = 1 AND epoch = $2 LIMIT $3 FOR UPDATE)`,
-      ...[now, epoch, limit - reclaimed],
-    );
+  return limit - left;
+});
+
+/** Releases rows and calls that their living node does not have, at most `limit` together. */
+export const strays = write('strays', async ({ db }, { epoch, held, olderThan, now, limit }) => {
+  let left = limit;
+  for (const table of LEASED) {
+    const ids = int8s(table === 'delivery' ? held.deliveries : held.calls);
+    const sql = free(table, 'AND updated_at < $4 AND id <> ALL ($5::int8[])');
+    left -= await db.run(sql, now, epoch, left, olderThan, ids);
   }
-  return reclaimed;
+  return limit - left;
 });
 
 export const takeLeases = write('takeLeases', { serial: 'leases' }, async ({ db }, params) => {

@@ -2,6 +2,7 @@
  * Nodes: epochs, heartbeats, leases, and reclaiming the rows of an ended epoch. `topics/nodes.ts` has their promises.
  */
 
+import type { SQLInputValue } from 'node:sqlite';
 import { record } from '../shared/record.ts';
 import type { LivingNode, NodeRow } from '../topics/nodes.ts';
 import type { Connection } from './engine/connection.ts';
@@ -88,34 +89,47 @@ const heldBy = (table: 'delivery' | 'webhook_call'): string => `
   )
   SELECT epoch FROM held WHERE epoch IS NOT NULL AND epoch NOT IN (SELECT epoch FROM node WHERE ended_at IS NULL)`;
 
-/**
- * Releases rows and calls of ended epochs, due now, at most `limit` together; reclaimed deliveries are marked as
- * possible duplicates, because it is unknown whether they were sent.
- */
-export const reclaim = write('reclaim', 'as asked', { rows: 'limit' }, ({ db }, params) => {
-  const { now, limit } = params;
-  let reclaimed = 0;
-  for (const { epoch } of db.all<{ epoch: number }>(heldBy('delivery'))) {
-    reclaimed += db.run(
-      `UPDATE delivery SET state = 0, epoch = 0, due_at = ?, updated_at = ?, wait_reason = NULL, may_be_duplicate = 1
-       WHERE id IN (SELECT id FROM delivery INDEXED BY delivery_lease WHERE state = 1 AND epoch = ? LIMIT ?)`,
-      now,
-      now,
-      epoch,
-      limit - reclaimed,
-    ).changes;
+/** Releases leased rows, due now, those that fit `condition`. A delivery is marked, as it is unknown whether it was sent. */
+function free(
+  db: Connection,
+  table: 'delivery' | 'webhook_call',
+  condition: string,
+  { now, limit }: { now: number; limit: number },
+  ...values: SQLInputValue[]
+): number {
+  const marked = table === 'delivery' ? ', wait_reason = NULL, may_be_duplicate = 1' : '';
+  return db.run(
+    `UPDATE ${table} SET state = 0, epoch = 0, due_at = ?, updated_at = ?${marked}
+     WHERE id IN (SELECT id FROM ${table} INDEXED BY ${table}_lease WHERE state = 1 AND ${condition} LIMIT ?)`,
+    now,
+    now,
+    ...values,
+    limit,
+  ).changes;
+}
+
+const LEASED = ['delivery', 'webhook_call'] as const;
+
+/** Releases rows and calls of ended epochs, at most `limit` together. */
+export const reclaim = write('reclaim', 'as asked', { rows: 'limit' }, ({ db }, { now, limit }) => {
+  let left = limit;
+  for (const table of LEASED) {
+    for (const { epoch } of db.all<{ epoch: number }>(heldBy(table)))
+      left -= free(db, table, 'epoch = ?', { now, limit: left }, epoch);
   }
-  for (const { epoch } of db.all<{ epoch: number }>(heldBy('webhook_call'))) {
-    reclaimed += db.run(
-      `UPDATE webhook_call SET state = 0, epoch = 0, due_at = ?, updated_at = ?
-       WHERE id IN (SELECT id FROM webhook_call INDEXED BY webhook_call_lease WHERE state = 1 AND epoch = ? LIMIT ?)`,
-      now,
-      now,
-      epoch,
-      limit - reclaimed,
-    ).changes;
+  return limit - left;
+});
+
+/** Releases rows and calls that their living node does not have, at most `limit` together. */
+export const strays = write('strays', 'as asked', { rows: 'limit' }, ({ db }, params) => {
+  const { epoch, held, olderThan, now, limit } = params;
+  const condition = 'epoch = ? AND updated_at < ? AND id NOT IN (SELECT value FROM json_each(?))';
+  let left = limit;
+  for (const table of LEASED) {
+    const ids = JSON.stringify(table === 'delivery' ? held.deliveries : held.calls);
+    left -= free(db, table, condition, { now, limit: left }, epoch, olderThan, ids);
   }
-  return reclaimed;
+  return limit - left;
 });
 
 export const takeLeases = write('takeLeases', 'by key', (session, params) => {

@@ -71,6 +71,18 @@ export interface NodeStore {
    */
   reclaim(params: { now: number; limit: number }): Promise<number>;
   /**
+   * Releases, as `reclaim` does, rows and calls that are leased to a living epoch since before `olderThan` although its
+   * node does not have them (`held` are those that it has): the answer to their claim or commit was lost. At most
+   * `limit` rows per call; returns how many were released.
+   */
+  strays(params: {
+    epoch: number;
+    held: { deliveries: readonly number[]; calls: readonly number[] };
+    olderThan: number;
+    now: number;
+    limit: number;
+  }): Promise<number>;
+  /**
    * Takes those of the named leases that nobody has, that an ended epoch had, or whose holder is one of `quiet` with
    * the heartbeat given there; returns which of the names the epoch has afterwards, in the given order. An ended epoch
    * gets none.
