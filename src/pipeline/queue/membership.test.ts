@@ -176,7 +176,7 @@ describe('a lease', () => {
     });
     expect(bothHeld).toBe(false);
     const [, [state, graceMs] = []] = one.changes;
-    expect([state, graceMs]).toEqual(['asking', 3_000]);
+    expect([state, graceMs]).toEqual(['asking', NODE_TIMES.leaseMs / 5]);
     // It lives all the same, and learns that the lease is the other's now.
     one.cut(false);
     await pass(5_000);
@@ -234,7 +234,7 @@ describe('what a lease that nobody waits for becomes', () => {
 });
 
 describe('a node', () => {
-  it('begins nothing once its beat was not stored for fifteen seconds, and goes on when it is', async () => {
+  it('begins nothing once its beat was not stored for twelve seconds, and goes on when it is', async () => {
     const one = await start('a');
     await pass(60_000);
     expect(one.membership.valid).toBe(true);
