@@ -3,7 +3,7 @@
  * commands, the development server with its threads, the dashboard and the client.
  */
 import { execFile, spawn } from 'node:child_process';
-import { chmod, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -193,4 +193,90 @@ it('serves, sends, and copies its data from below node_modules', async () => {
   expect(answer.status).toBe(200);
   await installedCommand('backup', join(app, 'copy'), '--data', data);
   expect(await readdir(app)).toContain('copy');
+});
+
+/** The text of a block of YAML that begins after the first line that fits. */
+function blockOf(text: string, begin: RegExp): string {
+  const lines = text.split('\n');
+  const from = lines.findIndex((line) => begin.test(line)) + 1;
+  const indent = /^ +/.exec(lines[from] ?? '')?.[0] ?? '';
+  const end = lines.findIndex((line, at) => at >= from && line !== '' && !line.startsWith(indent));
+  const body = lines.slice(from, end < 0 ? undefined : end);
+  return body.map((line) => line.slice(indent.length)).join('\n');
+}
+
+describe('in CI', () => {
+  /** The server that a script left running, by the folder of its data. */
+  async function endServer(data: string): Promise<void> {
+    const { pid } = JSON.parse(await readFile(join(data, 'server.json'), 'utf8')) as { pid: number };
+    process.kill(pid, 'SIGTERM');
+    await until('it has ended', () => {
+      try {
+        return !process.kill(pid, 0);
+      } catch {
+        return true;
+      }
+    });
+  }
+  const environmentOf = (pairs: string) =>
+    Object.fromEntries(
+      pairs
+        .trim()
+        .split('\n')
+        .map((line) => line.split(/=(.*)/s).slice(0, 2)),
+    );
+
+  it('the step of GitHub starts it, waits for it, and exports its address and token', async () => {
+    const text = await readFile(join(PROJECT, 'action.yml'), 'utf8');
+    expect(text).toContain('using: composite');
+    const inputs = [...text.matchAll(/^ {8}([A-Z]+): \$\{\{ inputs\.(\w+) \}\}$/gm)].map(
+      ([, name, input]) => [name, input],
+    );
+    expect(inputs).toEqual(
+      [
+        ['COMMAND', 'command'],
+        ['HTTP', 'http'],
+        ['SMTP', 'smtp'],
+      ].map(([a, b]) => [a, b]),
+    );
+    const folder = await temporaryFolder(scope);
+    const files = {
+      GITHUB_OUTPUT: join(folder, 'output'),
+      GITHUB_ENV: join(folder, 'env'),
+      RUNNER_TEMP: join(folder, 't'),
+    };
+    await mkdir(files.RUNNER_TEMP);
+    const step = (command: string) =>
+      run('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', blockOf(text, /^ +run: \|$/)], {
+        cwd: folder,
+        env: { ...environment(), ...files, COMMAND: command, HTTP: '127.0.0.1:0', SMTP: '127.0.0.1:0' },
+      });
+    await expect(step('/missing/postrider')).rejects.toThrow('/missing/postrider');
+    const { stdout } = await step(program);
+    scope.defer(() => endServer(join(files.RUNNER_TEMP, 'postrider')));
+    const { url, token } = environmentOf(await readFile(files.GITHUB_OUTPUT, 'utf8'));
+    expect(environmentOf(await readFile(files.GITHUB_ENV, 'utf8'))).toEqual({
+      POSTRIDER_URL: url,
+      POSTRIDER_TOKEN: token,
+    });
+    expect(stdout).toContain(`::add-mask::${token}`);
+    const me = await fetch(`${url}/api/v1/me`, { headers: { authorization: `Bearer ${token}` } });
+    expect(me.status).toBe(200);
+  });
+
+  it('the job of GitLab starts it, waits for it, and exports its address and token', async () => {
+    const text = await readFile(join(PROJECT, 'contrib/gitlab/postrider.yml'), 'utf8');
+    const folder = await temporaryFolder(scope);
+    const script = `${blockOf(text, /^ +- \|$/)}\nprintf 'url=%s\ntoken=%s\ndata=%s\n' "$POSTRIDER_URL" "$POSTRIDER_TOKEN" "$data"`;
+    const job = (command: string) =>
+      run('bash', ['-eo', 'pipefail', '-c', script], {
+        cwd: folder,
+        env: { ...environment(), TMPDIR: folder, SERVER_COMMAND: command },
+      });
+    await expect(job('/missing/postrider')).rejects.toThrow('/missing/postrider');
+    const { url, token, data = '' } = environmentOf((await job(program)).stdout);
+    scope.defer(() => endServer(data));
+    const me = await fetch(`${url}/api/v1/me`, { headers: { authorization: `Bearer ${token}` } });
+    expect(me.status).toBe(200);
+  });
 });

@@ -1,5 +1,5 @@
 /** docs/howto/test-mail-in-ci.md: its shell blocks, one after another in one shell, beside a server of `dev`. */
-import { writeFile } from 'node:fs/promises';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fileScope, temporaryFolder } from './harness.ts';
@@ -14,10 +14,18 @@ beforeAll(async () => {
   const api = server.api.replace(/\/$/, '');
   const work = await temporaryFolder(scope);
   const page = await howToPage('test-mail-in-ci');
-  const [testFile = ''] = codeBlocks(page, 'js');
+  const [testFile = '', withServer = ''] = codeBlocks(page, 'js');
   // Installed, the package has its client built; here it stands in the sources.
   const client = new URL('../../src/client/index.ts', import.meta.url).href;
   await writeFile(join(work, 'sign-up.test.mjs'), testFile.replace("'postrider/client'", `'${client}'`));
+  const testing = new URL('../../src/client/testing.ts', import.meta.url).href;
+  await writeFile(
+    join(work, 'with-server.test.mjs'),
+    withServer.replace("'postrider/testing'", `'${testing}'`),
+  );
+  // Installed in the project, as the page says.
+  await mkdir(join(work, 'node_modules'));
+  await symlink(PROJECT, join(work, 'node_modules/postrider'));
   const script = codeBlocks(page, 'sh')
     .join(`echo '${MARK}'\n`)
     // The server runs already, on a port of its own.
@@ -56,6 +64,11 @@ describe('the pasted commands', () => {
   it('clean up', () => {
     expect(outputs[6]).toMatch(/Removed \d+\./);
     expect(outputs[6]).toMatch(/Ended \d+\./);
-    expect(outputs).toHaveLength(7);
+  });
+
+  it('run the test with a server of its own', () => {
+    expect(outputs[7]).toMatch(/pass 1\b/);
+    expect(outputs[7]).toMatch(/fail 0\b/);
+    expect(outputs).toHaveLength(8);
   });
 });
