@@ -5,17 +5,16 @@
  * `scrub`.
  */
 import { createHmac } from 'node:crypto';
-import type { AddressLists, Mailbox } from '../../model/message.ts';
+import type { AddressLists } from '../../model/message.ts';
 import { foldText } from '../../model/search-text.ts';
 import { suppressionKey } from '../../model/suppression.ts';
+import { ERASED, type Mask, maskLists, maskOf } from '../shared/mask.ts';
 import type { Connection } from './engine/connection.ts';
 import { read, write } from './engine/operation.ts';
 import { domainIdsIn } from './engine/session.ts';
 import { leaveRows } from './leftovers.ts';
 import { forgetOptOuts } from './opt-outs.ts';
 
-/** The text that replaces an erased address. */
-export const ERASED = 'erased@erased.invalid';
 const SCRUB_BYTES = 262_144;
 
 /** Approximate rows of messages, recipients and events that one query or step reads. */
@@ -285,32 +284,6 @@ interface MessageTexts {
   tags: string | null;
   metadata: string | null;
   domain_id: number;
-}
-
-type Mask = (text: string) => string;
-
-/** Replaces a whole address in any case; in `joann@…`, `ann@…` is not replaced. */
-function maskOf(key: string): Mask {
-  const escaped = key.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  const pattern = new RegExp(`(?<![\\p{L}\\p{N}._+-])${escaped}(?![\\p{L}\\p{N}-]|\\.[\\p{L}\\p{N}])`, 'giu');
-  return (text) => text.replace(pattern, ERASED);
-}
-
-function maskLists(lists: AddressLists, key: string): { lists: AddressLists; found: boolean } {
-  let found = false;
-  const one = (mailbox: Mailbox): Mailbox => {
-    if (suppressionKey(mailbox.address) !== key) return mailbox;
-    found = true;
-    return { name: '', address: ERASED };
-  };
-  const masked = {
-    from: one(lists.from),
-    to: lists.to.map(one),
-    cc: lists.cc.map(one),
-    bcc: lists.bcc.map(one),
-    replyTo: lists.replyTo.map(one),
-  };
-  return { lists: masked, found };
 }
 
 function maskMessage(

@@ -4,13 +4,13 @@
  * Searches follow an index from the oldest row and end at the first one that is too young, so their cost depends on
  * what they find, not on what is kept.
  */
+import { ERASED } from '../shared/mask.ts';
 import { dropLater } from './call-portions.ts';
 import { dropContent, dropUnkeptContent, SHOWN, STEP_BYTES, WAITS } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
 import { namesIn } from './engine/names-in.ts';
 import { read, readInSteps, write } from './engine/operation.ts';
 import { findNameId } from './engine/session.ts';
-import { ERASED } from './erasing.ts';
 import { keepOptOuts } from './opt-outs.ts';
 import { totalOf } from './totals.ts';
 

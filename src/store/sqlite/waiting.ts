@@ -5,6 +5,7 @@
  */
 
 import { queueLaneCode } from '../shared/codes.ts';
+import { summaryOf, type WaitingRow } from '../shared/waiting-summary.ts';
 import type { WaitingQueue } from '../topics/queue.ts';
 import type { Connection } from './engine/connection.ts';
 import { mergedRows, type Ranges } from './engine/merged.ts';
@@ -34,7 +35,7 @@ export const waitingQueues = readInSteps('waitingQueues', function* (db, params)
       senderDomain: queue.senderDomain,
       recipientDomain: queue.recipientDomain,
       routeKey: queue.routeKey,
-      ...summary(rows.slice(0, rowsPerQueue), params.now, params.ageLimitsMs),
+      ...summaryOf(rows.slice(0, rowsPerQueue), params.now, params.ageLimitsMs),
       complete: rows.length <= rowsPerQueue,
     });
     looked += rows.length;
@@ -101,39 +102,4 @@ export function waitingQueuesSql(ofDomain: boolean): string {
     FROM waiting_queue w INDEXED BY ${index} CROSS JOIN dest_queue q ON q.id = w.queue_id
       CROSS JOIN name n ON n.id = q.sender_domain
     WHERE ${ofDomain ? 'w.sender_domain = ? AND ' : ''}(w.due_at, w.queue_id) > (?, ?)`;
-}
-
-interface WaitingRow {
-  created_at: number;
-  due_at: number;
-  wait_reason: string | null;
-  last_reply: string | null;
-}
-
-function summary(rows: readonly WaitingRow[], now: number, ageLimitsMs: readonly number[]) {
-  const byAge = new Array<number>(ageLimitsMs.length + 1).fill(0);
-  const reasons = new Map<string, { reason: string; count: number; reply: string | null }>();
-  let due = 0;
-  let oldestCreatedAt = Number.POSITIVE_INFINITY;
-  let nextDueAt = Number.POSITIVE_INFINITY;
-  for (const row of rows) {
-    const place = ageLimitsMs.findIndex((limit) => now - row.created_at < limit);
-    const index = place < 0 ? ageLimitsMs.length : place;
-    byAge[index] = (byAge[index] ?? 0) + 1;
-    if (row.due_at <= now) due += 1;
-    oldestCreatedAt = Math.min(oldestCreatedAt, row.created_at);
-    nextDueAt = Math.min(nextDueAt, row.due_at);
-    const reason = row.wait_reason ?? '';
-    const same = reasons.get(reason);
-    if (same !== undefined) same.count += 1;
-    else reasons.set(reason, { reason, count: 1, reply: reason === 'deferred' ? row.last_reply : null });
-  }
-  return {
-    waiting: rows.length,
-    due,
-    oldestCreatedAt,
-    nextDueAt,
-    byAge,
-    reasons: [...reasons.values()].sort((a, b) => b.count - a.count || (a.reason < b.reason ? -1 : 1)),
-  };
 }

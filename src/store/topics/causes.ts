@@ -23,6 +23,7 @@ export interface NewCause {
 export interface CauseView extends NewCause {
   id: number;
   firstSeen: number;
+  /** Up to a minute before it was. */
   lastSeen: number;
   /** Recipients that wait for another try, counted up to `countUpTo`. */
   waiting: number;

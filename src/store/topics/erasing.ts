@@ -60,6 +60,6 @@ export interface ErasingStore {
     after: LooseEventPlace | null;
     limit: number;
   }): Promise<{ events: number; next: LooseEventPlace | null }>;
-  /** Overwrites about `bytes` of free pages; true while there may be more. */
+  /** Overwrites about `bytes` of free pages; true while there may be more. An engine that cannot overwrites nothing. */
   scrub(params: { bytes: number }): Promise<boolean>;
 }
