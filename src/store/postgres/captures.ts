@@ -18,7 +18,7 @@ import { findNameIds, type Session } from './engine/session.ts';
 const MESSAGE = `m.id AS message_id, m.lists, m.subject, m.size, m.tags, n.text AS domain`;
 
 /** Name of the token or credential of message `m`; '' if it has none any more. */
-const SENDER = `coalesce((SELECT t.name FROM name k JOIN token t ON t.id = k.text WHERE k.id = m.token_name_id),
+export const SENDER_NAME = `coalesce((SELECT t.name FROM name k JOIN token t ON t.id = k.text WHERE k.id = m.token_name_id),
   (SELECT s.name FROM name k JOIN smtp_credential s ON s.id = k.text WHERE k.id = m.token_name_id), '')`;
 
 /** Stores a capture together with its outcome, and has it reported after the commit. */
@@ -32,7 +32,7 @@ export async function insertCapture(
   const message = await db.get<
     Pick<CaptureRow, 'message_id' | 'lists' | 'subject' | 'size' | 'tags' | 'domain'> & { sender: string }
   >(
-    `SELECT ${MESSAGE}, ${SENDER} AS sender FROM message m JOIN name n ON n.id = m.domain_id WHERE m.seq = $1
+    `SELECT ${MESSAGE}, ${SENDER_NAME} AS sender FROM message m JOIN name n ON n.id = m.domain_id WHERE m.seq = $1
      FOR NO KEY UPDATE OF m`,
     subject.messageSeq,
   );
@@ -62,15 +62,6 @@ export async function insertCapture(
   session.captured.push(
     toView({ ...rest, ...row, seq, released_at: null, released_as: null, seen_at: null }),
   );
-}
-
-/** The name of the token or credential of a message; '' if it has none any more. */
-export async function senderName(db: Db, messageSeq: number): Promise<string> {
-  const row = await db.get<{ name: string }>(
-    `SELECT ${SENDER} AS name FROM message m WHERE m.seq = $1`,
-    messageSeq,
-  );
-  return row?.name ?? '';
 }
 
 const VIEW = `c.seq, c.released_at, c.released_as, c.seen_at, c.id, c.message_seq, c.inbox, c.at, c.envelope_from,

@@ -512,6 +512,7 @@ CREATE UNIQUE INDEX capture_unread_pkey ON capture_unread USING btree (message_s
 CREATE UNIQUE INDEX cause_category_site_sender_domain_shape_key ON cause USING btree (category, site, sender_domain, shape);
 CREATE UNIQUE INDEX cause_pkey ON cause USING btree (id);
 CREATE INDEX cause_seen ON cause USING btree (last_seen, id);
+CREATE INDEX content_domain ON ONLY content USING btree (domain_id, message_seq) INCLUDE (size);
 CREATE UNIQUE INDEX content_pkey ON ONLY content USING btree (message_seq);
 CREATE INDEX delivery_cause ON ONLY delivery USING btree (cause_id, state, id) WHERE (cause_id IS NOT NULL);
 CREATE INDEX delivery_due ON ONLY delivery USING btree (queue_id, due_at, id) WHERE (state = 0);
@@ -521,6 +522,7 @@ CREATE INDEX delivery_message ON ONLY delivery USING btree (message_seq, id);
 CREATE UNIQUE INDEX delivery_pkey ON ONLY delivery USING btree (id);
 CREATE UNIQUE INDEX dest_queue_lane_sender_domain_recipient_domain_route_key_key ON dest_queue USING btree (lane, sender_domain, recipient_domain, route_key);
 CREATE UNIQUE INDEX dest_queue_pkey ON dest_queue USING btree (id);
+CREATE INDEX dest_queue_sender ON dest_queue USING btree (sender_domain);
 CREATE INDEX domain_failing ON domain USING btree (name) WHERE (status = ANY (ARRAY['Failing'::text, 'Suspended'::text]));
 CREATE UNIQUE INDEX domain_key_domain_id_selector_key ON domain_key USING btree (domain_id, selector);
 CREATE UNIQUE INDEX domain_key_pkey ON domain_key USING btree (id);

@@ -4,13 +4,18 @@
  */
 import * as accept from './acceptance.ts';
 import * as audit from './audit.ts';
+import * as callPortions from './call-portions.ts';
 import * as calls from './calls.ts';
+import * as cancelRetry from './cancel-retry.ts';
 import * as captureChanges from './capture-changes.ts';
 import * as captures from './captures.ts';
+import * as causes from './causes.ts';
 import * as domains from './domains.ts';
 import type { OperationName, Read, Write } from './engine/operation.ts';
+import * as erasing from './erasing.ts';
 import * as events from './events.ts';
 import * as instance from './instance.ts';
+import * as leftovers from './leftovers.ts';
 import * as limits from './limits.ts';
 import * as messages from './messages.ts';
 import * as nodes from './nodes.ts';
@@ -20,40 +25,57 @@ import * as people from './people.ts';
 import * as queue from './queue.ts';
 import * as quota from './quota.ts';
 import * as readers from './readers.ts';
+import * as refile from './refile.ts';
+import * as retention from './retention.ts';
 import * as returns from './returns.ts';
+import * as sandboxRules from './sandbox-rules.ts';
 import * as settling from './settling.ts';
 import * as smtpCredentials from './smtp-credentials.ts';
+import * as stats from './stats.ts';
 import * as suppressions from './suppressions.ts';
 import * as templates from './templates.ts';
 import * as tls from './tls.ts';
 import * as tokens from './tokens.ts';
+import * as waiting from './waiting.ts';
+import * as webhookChanges from './webhook-changes.ts';
 import * as webhooks from './webhooks.ts';
 
 const GATHERED: Readonly<Record<string, unknown>> = {
   ...accept,
+  ...audit,
+  ...callPortions,
   ...calls,
+  ...cancelRetry,
   ...captureChanges,
   ...captures,
+  ...causes,
+  ...domains,
+  ...erasing,
   ...events,
   ...instance,
+  ...leftovers,
+  ...limits,
   ...messages,
   ...nodes,
-  ...queue,
-  ...quota,
-  ...audit,
-  ...domains,
-  ...limits,
   ...notices,
   ...optOuts,
   ...people,
+  ...queue,
+  ...quota,
   ...readers,
+  ...refile,
+  ...retention,
   ...returns,
+  ...sandboxRules,
+  ...settling,
   ...smtpCredentials,
+  ...stats,
   ...suppressions,
   ...templates,
   ...tls,
   ...tokens,
-  ...settling,
+  ...waiting,
+  ...webhookChanges,
   ...webhooks,
 };
 

@@ -16,7 +16,7 @@ import { LIVING } from './nodes.ts';
 import { reasonsFor } from './suppressions.ts';
 
 /** Queues with waiting rows, with the first due time of each: one step of the index for each queue. */
-const WAITING_QUEUES = `WITH RECURSIVE step (queue_id, due_at) AS (
+export const WAITING_QUEUES = `WITH RECURSIVE step (queue_id, due_at) AS (
     (SELECT queue_id, due_at FROM delivery WHERE state = 0 ORDER BY queue_id, due_at LIMIT 1)
     UNION ALL
     SELECT f.queue_id, f.due_at FROM step CROSS JOIN LATERAL (

@@ -1,0 +1,99 @@
+/**
+ * Waiting mail, queue by queue, for a person who asks why: how many, since when, until when, for which reasons. Steps
+ * through the queues by the due index and reads a limited number of rows of each, so the cost is the same for a queue
+ * of millions.
+ */
+import { queueLaneCode } from '../shared/codes.ts';
+import { summaryOf, type WaitingRow } from '../shared/waiting-summary.ts';
+import type { WaitingQueue } from '../topics/queue.ts';
+import { int8s } from './engine/arrays.ts';
+import type { Db } from './engine/db.ts';
+import { createFilter } from './engine/filter.ts';
+import { type ParamsOf, read } from './engine/operation.ts';
+import { findNameIds } from './engine/session.ts';
+import { WAITING_QUEUES } from './queue.ts';
+
+/** Rows that one query reads. */
+const ROWS_AT_ONCE = 2000;
+
+export const waitingQueues = read('waitingQueues', { search: true }, async (db, params) => {
+  const { limit, rowsPerQueue, now, ageLimitsMs } = params;
+  const found = await matchingQueues(db, params);
+  const queues: WaitingQueue[] = [];
+  const atOnce = Math.max(1, Math.floor(ROWS_AT_ONCE / (rowsPerQueue + 1)));
+  for (let start = 0; start < Math.min(found.length, limit); start += atOnce) {
+    const some = found.slice(start, Math.min(start + atOnce, limit));
+    const rows = await rowsOf(db, some, rowsPerQueue + 1);
+    for (const { id, lane, senderDomain, recipientDomain, routeKey } of some) {
+      const own = rows.get(id);
+      // Its last row was removed between two queries.
+      if (own === undefined) continue;
+      queues.push({
+        ...queueLaneCode.word(lane),
+        ...{ senderDomain, recipientDomain, routeKey },
+        ...summaryOf(own.slice(0, rowsPerQueue), now, ageLimitsMs),
+        complete: own.length <= rowsPerQueue,
+      });
+    }
+  }
+  return { more: found.length > limit, queues };
+});
+
+/** Along the same index, only counted. */
+export const waitingCounts = read('waitingCounts', { search: true }, async (db, params) => {
+  const found = await matchingQueues(db, params);
+  const shown = found.slice(0, params.limit);
+  const rows = await db.all<{ waiting: number }>(
+    `SELECT (SELECT count(*) FROM delivery d WHERE d.state = 0 AND d.queue_id = g.id) AS waiting
+     FROM unnest($1::int8[]) WITH ORDINALITY g (id, place) ORDER BY g.place`,
+    int8s(shown.map(({ id }) => id)),
+  );
+  const queues = shown.flatMap(({ lane, senderDomain, recipientDomain }, i) => {
+    const waiting = rows[i]?.waiting ?? 0;
+    return waiting === 0 ? [] : [{ ...queueLaneCode.word(lane), senderDomain, recipientDomain, waiting }];
+  });
+  return { more: found.length > params.limit, queues };
+});
+
+interface QueueRow {
+  id: number;
+  lane: number;
+  senderDomain: string;
+  recipientDomain: string;
+  routeKey: string;
+}
+
+/** Queues with waiting rows, earliest due first, one more than requested. */
+async function matchingQueues(
+  db: Db,
+  params: Pick<ParamsOf<'waitingQueues'>, 'domains' | 'recipientDomains' | 'limit'>,
+): Promise<QueueRow[]> {
+  const filter = createFilter();
+  filter.oneOf('q.sender_domain', await findNameIds(db, params.domains));
+  filter.oneOf('q.recipient_domain', params.recipientDomains);
+  return db.all(
+    `${WAITING_QUEUES} SELECT q.id, q.lane, n.text AS "senderDomain", q.recipient_domain AS "recipientDomain",
+       q.route_key AS "routeKey"
+     FROM step w JOIN dest_queue q ON q.id = w.queue_id JOIN name n ON n.id = q.sender_domain
+     ${filter.where()} ORDER BY w.due_at, w.queue_id LIMIT ?`,
+    ...filter.values(),
+    params.limit + 1,
+  );
+}
+
+/** The first rows of each of the queues. */
+async function rowsOf(
+  db: Db,
+  queues: readonly QueueRow[],
+  limit: number,
+): Promise<ReadonlyMap<number, WaitingRow[]>> {
+  const rows = await db.all<WaitingRow & { id: number }>(
+    `SELECT g.id, f.* FROM unnest($1::int8[]) g (id) CROSS JOIN LATERAL (
+       SELECT m.created_at, d.due_at, d.wait_reason, d.last_reply
+       FROM delivery d JOIN message m ON m.seq = d.message_seq
+       WHERE d.state = 0 AND d.queue_id = g.id ORDER BY d.due_at LIMIT $2) f`,
+    int8s(queues.map(({ id }) => id)),
+    limit,
+  );
+  return Map.groupBy(rows, ({ id }) => id);
+}
