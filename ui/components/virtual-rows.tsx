@@ -27,8 +27,8 @@ export function VirtualRows<Item>(props: {
   items: readonly Item[];
   idOf(item: Item): string;
   rowPx: number;
-  /** A `li` at `top`, with the id as its key. */
-  row(item: Item, top: number): ReactNode;
+  /** A `li` of that height, with the id as its key. */
+  row(item: Item): ReactNode;
   hasMore: boolean;
   onMore(): void;
   /** Called when another row becomes the first in sight. */
@@ -42,7 +42,21 @@ export function VirtualRows<Item>(props: {
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(800);
   const [above, setAbove] = useState(0);
-  const first = useRef<string | undefined>(undefined);
+  const [first, setFirst] = useState(topId);
+  /** Pixels that came in above while the list was scrolled down: known, and done. */
+  const [moved, setMoved] = useState(0);
+  const done = useRef(0);
+
+  // What is read stays where it is while more comes in above: the rows in sight are the same, so none is drawn anew.
+  if (first !== topId) {
+    setFirst(topId);
+    const added = first === undefined ? -1 : items.findIndex((item) => idOf(item) === first);
+    if (added > 0 && top >= rowPx / 2) {
+      setMoved(moved + added * rowPx);
+      setTop(top + added * rowPx);
+      setAbove(above + added);
+    }
+  }
 
   useLayoutEffect(() => {
     const element = box.current;
@@ -60,17 +74,10 @@ export function VirtualRows<Item>(props: {
     lastPx.current = rowPx;
   }, [rowPx]);
 
-  // What is read stays where it is while more comes in above.
   useLayoutEffect(() => {
-    const element = box.current;
-    const before = first.current;
-    first.current = topId;
-    if (element === null || before === undefined || before === topId) return;
-    const added = items.findIndex((item) => idOf(item) === before);
-    if (added <= 0 || element.scrollTop < rowPx / 2) return;
-    element.scrollTop += added * rowPx;
-    setAbove((count) => count + added);
-  }, [items, topId, idOf, rowPx]);
+    if (box.current !== null) box.current.scrollTop += moved - done.current;
+    done.current = moved;
+  }, [moved]);
 
   const from = Math.max(0, Math.floor(top / rowPx) - BEYOND);
   const to = Math.min(items.length, Math.ceil((top + height) / rowPx) + BEYOND);
@@ -103,8 +110,8 @@ export function VirtualRows<Item>(props: {
   return (
     <div className="relative min-h-0 flex-1">
       <div ref={box} onScroll={onScroll} className="h-full overflow-y-auto [overflow-anchor:none]">
-        <ul aria-label={props.label} className="relative" style={{ height: items.length * rowPx }}>
-          {items.slice(from, to).map((item, place) => props.row(item, (from + place) * rowPx))}
+        <ul aria-label={props.label} style={{ height: items.length * rowPx, paddingTop: from * rowPx }}>
+          {items.slice(from, to).map((item) => props.row(item))}
         </ul>
       </div>
       {above > 0 && (

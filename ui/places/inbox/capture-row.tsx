@@ -10,7 +10,6 @@ export const ROW_PX = 64;
 
 export const CaptureRow = memo(function CaptureRow(props: {
   item: CaptureSummary;
-  top: number;
   isOpen: boolean;
   isCursor: boolean;
   isSelected: boolean;
@@ -23,8 +22,8 @@ export const CaptureRow = memo(function CaptureRow(props: {
   const look = isSelected || isOpen ? 'bg-chosen' : 'hover:bg-hover';
   return (
     <li
-      style={{ top: props.top, height: ROW_PX }}
-      className={`group absolute inset-x-0 flex border-line border-b ${look} ${isCursor ? 'shadow-[inset_3px_0_var(--color-accent)]' : ''}`}
+      style={{ height: ROW_PX }}
+      className={`group relative flex border-line border-b ${look} ${isCursor ? 'shadow-[inset_3px_0_var(--color-accent)]' : ''}`}
     >
       <label className="grid w-9 shrink-0 place-items-center self-stretch">
         <input

@@ -162,11 +162,10 @@ export function InboxPlace() {
                 rowPx={ROW_PX}
                 hasMore={captures.hasMore && !captures.loadingMore}
                 onMore={captures.loadMore}
-                row={(item, top) => (
+                row={(item) => (
                   <CaptureRow
                     key={item.ID}
                     item={item}
-                    top={top}
                     isOpen={item.ID === openId}
                     isCursor={item.ID === cursorId}
                     isSelected={selected.has(item.ID)}

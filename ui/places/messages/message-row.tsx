@@ -12,7 +12,6 @@ export const TABLE_PX = 40;
 
 export const MessageRow = memo(function MessageRow(props: {
   item: MessageSummary;
-  top: number;
   isOpen: boolean;
   isCursor: boolean;
   isTable: boolean;
@@ -34,8 +33,8 @@ export const MessageRow = memo(function MessageRow(props: {
   const time = <Time at={item.CreatedAt} className="shrink-0 text-right text-soft text-xs" />;
   return (
     <li
-      style={{ top: props.top, height: isTable ? TABLE_PX : LINES_PX }}
-      className={`absolute inset-x-0 flex border-line border-b ${isOpen ? 'bg-chosen' : 'hover:bg-hover'} ${isCursor ? 'shadow-[inset_3px_0_var(--color-accent)]' : ''}`}
+      style={{ height: isTable ? TABLE_PX : LINES_PX }}
+      className={`relative flex border-line border-b ${isOpen ? 'bg-chosen' : 'hover:bg-hover'} ${isCursor ? 'shadow-[inset_3px_0_var(--color-accent)]' : ''}`}
     >
       <Link
         to="/messages/$id"

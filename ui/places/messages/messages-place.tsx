@@ -132,11 +132,10 @@ export function MessagesPlace() {
                 hasMore={list.hasMore && !list.loadingMore}
                 onMore={onMore}
                 onSight={onSight}
-                row={(item, top) => (
+                row={(item) => (
                   <MessageRow
                     key={item.MessageID}
                     item={item}
-                    top={top}
                     isOpen={item.MessageID === openId}
                     isCursor={item.MessageID === cursorId}
                     isTable={isTable}
