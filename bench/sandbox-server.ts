@@ -102,8 +102,8 @@ function message(inbox: number, n: number, now: number) {
       replyTo: [],
     },
     subject,
-    tags: [],
-    metadata: {},
+    tags: n % 1_000 === 0 ? ['newsletter'] : ['order'],
+    metadata: { order: String(n) },
     sandbox: true,
     content: new TextEncoder().encode(
       `From: Shop <bench@example.com>\r\nTo: ${to}\r\nSubject: ${subject}\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n${text.repeat(8)}`,
