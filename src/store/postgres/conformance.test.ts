@@ -34,6 +34,7 @@ import { describeSettling } from '../conformance/settling.ts';
 import { describeSharing } from '../conformance/sharing.ts';
 import { describeSmtpCredentials } from '../conformance/smtp-credentials.ts';
 import { describeStats } from '../conformance/stats.ts';
+import { describeSuppressions } from '../conformance/suppressions.ts';
 import { describeTemplates } from '../conformance/templates.ts';
 import { describeTls } from '../conformance/tls.ts';
 import { describeTokens } from '../conformance/tokens.ts';
@@ -75,6 +76,7 @@ const PASSED: readonly Part[] = [
   describeSharing,
   describeSmtpCredentials,
   describeStats,
+  describeSuppressions,
   describeTemplates,
   describeTls,
   describeTokens,

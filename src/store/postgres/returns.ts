@@ -19,7 +19,7 @@ import { read, write } from './engine/operation.ts';
 import { findNameId, type Session } from './engine/session.ts';
 import { appendEvent, type EventSubject, isId } from './events.ts';
 import { noteFacts } from './notices.ts';
-import { applySignal, tellChange } from './suppressions.ts';
+import { applySignal, tellChanges } from './suppressions.ts';
 
 const MAX_SUBJECTS = 1000;
 /** Of a message, oldest first: opens and clicks, of which there may be many, come after its deliveries. */
@@ -199,7 +199,7 @@ async function takeBack(
     'DELETE FROM suppression WHERE domain_id = $1 AND key = $2 AND reason = $3 AND message_id = $4',
     ...[row.domain_id, key, suppressionReasonCode.of('Complaint'), row.message_id],
   );
-  if (lifted > 0) await tellChange(session, row.domain_id, { key, reason: 'Complaint', lifted: true });
+  if (lifted > 0) await tellChanges(session, row.domain_id, [{ key, reason: 'Complaint', lifted: true }]);
   await appendEvent(session, fact.event, subject);
   return 'recorded';
 }

@@ -7,7 +7,7 @@ import { type Suppression, type SuppressionReason, suppressionKey } from '../../
 import { suppressionReasonCode } from '../shared/codes.ts';
 import { record } from '../shared/record.ts';
 import type { NewSuppression, SuppressionChange, SuppressionSignal } from '../topics/suppressions.ts';
-import { int8s, texts } from './engine/arrays.ts';
+import { int2s, int8s, texts } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { createFilter } from './engine/filter.ts';
 import { read, write } from './engine/operation.ts';
@@ -158,53 +158,64 @@ export async function insertSuppression(
   entry: NewSuppression,
   now: number,
 ): Promise<boolean> {
-  const { db } = session;
-  const key = suppressionKey(entry.address);
-  const reason = suppressionReasonCode.of(entry.reason);
-  await db.run(
-    'DELETE FROM suppression WHERE domain_id = $1 AND key = $2 AND reason = $3 AND expires_at <= $4',
-    ...[domainId, key, reason, now],
-  );
-  const { source } = entry;
-  const changes = await db.insert(
-    'suppression',
-    {
-      domain_id: domainId,
-      key,
-      reason,
-      address: entry.address,
-      note: entry.note,
-      created_at: now,
-      expires_at: entry.expiresAt,
-      message_id: source === null || source.messageId === '' ? null : source.messageId,
-      reply: source?.reply ?? null,
-      rule: source?.rule ?? null,
-    },
-    'ON CONFLICT DO NOTHING',
-  );
-  if (changes === 0) return false;
-  await tellChange(session, domainId, { key, reason: entry.reason });
-  return true;
+  return (await insertSuppressions(session, domainId, [entry], now)) === 1;
 }
 
-/** Has a change of the list reported after the commit, because mail that waits in memory was checked before it. */
-export async function tellChange(
+/** How many of the entries were added, in their order; the others are in force for their reason. Ended ones are replaced. */
+async function insertSuppressions(
   session: Session,
   domainId: number,
-  change: Omit<SuppressionChange, 'senderDomain'>,
-): Promise<void> {
-  const name = await session.db.get<{ text: string }>('SELECT text FROM name WHERE id = $1', domainId);
-  if (name !== undefined) session.suppressed.push({ senderDomain: name.text, ...change });
+  entries: readonly NewSuppression[],
+  now: number,
+): Promise<number> {
+  const { db } = session;
+  const keys = texts(entries.map(({ address }) => suppressionKey(address)));
+  const reasons = int2s(entries.map(({ reason }) => suppressionReasonCode.of(reason)));
+  await db.run(
+    `DELETE FROM suppression s USING unnest($2::text[], $3::int2[]) g (key, reason)
+     WHERE s.domain_id = $1 AND s.key = g.key AND s.reason = g.reason AND s.expires_at <= $4`,
+    ...[domainId, keys, reasons, now],
+  );
+  const added = await db.all<{ key: string; reason: number }>(
+    `INSERT INTO suppression (domain_id, key, reason, created_at, address, note, expires_at, message_id, reply, rule)
+     SELECT $1, g.key, g.reason, $4, g.address, g.note, g.expires_at, g.message_id::uuid, g.reply, g.rule
+     FROM unnest($2::text[], $3::int2[], $5::text[], $6::text[], $7::int8[], $8::text[], $9::text[], $10::text[])
+       WITH ORDINALITY g (key, reason, address, note, expires_at, message_id, reply, rule, place)
+     ORDER BY g.place ON CONFLICT DO NOTHING RETURNING key, reason`,
+    ...[domainId, keys, reasons, now],
+    texts(entries.map(({ address }) => address)),
+    texts(entries.map(({ note }) => note)),
+    int8s(entries.map(({ expiresAt }) => expiresAt)),
+    texts(entries.map(({ source }) => source?.messageId || null)),
+    texts(entries.map(({ source }) => source?.reply ?? null)),
+    texts(entries.map(({ source }) => source?.rule ?? null)),
+  );
+  const told = added.map(({ key, reason }) => ({ key, reason: suppressionReasonCode.word(reason) }));
+  await tellChanges(session, domainId, told);
+  return added.length;
 }
 
-export const addSuppressions = write('addSuppressions', async (session, params) => {
-  const domainId = await session.nameId(params.domain);
-  // Two lists that are added at the same time take their rows in one order.
-  const entries = [...params.entries].sort((a, b) => (a.address < b.address ? -1 : 1));
-  let added = 0;
-  for (const entry of entries) if (await insertSuppression(session, domainId, entry, params.now)) added += 1;
-  return { added, existing: params.entries.length - added };
-});
+/** Has changes of the list reported after the commit, because mail that waits in memory was checked before them. */
+export async function tellChanges(
+  session: Session,
+  domainId: number,
+  changes: readonly Omit<SuppressionChange, 'senderDomain'>[],
+): Promise<void> {
+  if (changes.length === 0) return;
+  const name = await session.db.get<{ text: string }>('SELECT text FROM name WHERE id = $1', domainId);
+  if (name === undefined) return;
+  for (const change of changes) session.suppressed.push({ senderDomain: name.text, ...change });
+}
+
+// One list at a time: two with the same addresses would take their rows in different orders.
+export const addSuppressions = write(
+  'addSuppressions',
+  { serial: 'suppressions' },
+  async (session, { domain, entries, now }) => {
+    const added = await insertSuppressions(session, await session.nameId(domain), entries, now);
+    return { added, existing: entries.length - added };
+  },
+);
 
 export const listSuppressions = read('listSuppressions', { search: true }, async (db, params) => {
   const { address, limit, beforeId, look, reason } = params;
@@ -256,12 +267,12 @@ export const removeSuppressions = write('removeSuppressions', async (session, pa
     ...[domainId, key, reason],
   );
   const lifted = removed.filter((row) => row.expires_at === null || row.expires_at > params.now);
+  await tellChanges(
+    session,
+    domainId,
+    lifted.map((row) => ({ key, reason: suppressionReasonCode.word(row.reason), lifted: true as const })),
+  );
   for (const [i, row] of lifted.entries()) {
-    await tellChange(session, domainId, {
-      key,
-      reason: suppressionReasonCode.word(row.reason),
-      lifted: true,
-    });
     const id = params.eventIds?.[i];
     if (id !== undefined) await tellLifted(session, domainId, row, { id, at: params.now });
   }
@@ -304,8 +315,14 @@ export const purgeSuppressions = write('purgeSuppressions', async (session, para
     params.now,
     params.limit,
   );
-  for (const { domain_id: domainId, key, reason } of ended)
-    await tellChange(session, domainId, { key, reason: suppressionReasonCode.word(reason), lifted: true });
+  for (const [domainId, rows] of Map.groupBy(ended, (row) => row.domain_id)) {
+    const lifted = rows.map(({ key, reason }) => ({
+      key,
+      reason: suppressionReasonCode.word(reason),
+      lifted: true as const,
+    }));
+    await tellChanges(session, domainId, lifted);
+  }
   const evidence = await db.run(
     `DELETE FROM suppression_evidence WHERE (domain_id, key, reason) IN
        (SELECT domain_id, key, reason FROM suppression_evidence WHERE last_at < $1 ORDER BY last_at LIMIT $2)`,
