@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll } from 'vitest';
 import { describeAcceptance } from '../conformance/acceptance.ts';
+import { describeAlerts } from '../conformance/alerts.ts';
 import { describeAudit } from '../conformance/audit.ts';
 import { describeCallPortions } from '../conformance/call-portions.ts';
 import { describeCalls } from '../conformance/calls.ts';
@@ -47,6 +48,7 @@ import { describePostgres, openedStore, type TestDatabase, testDatabase } from '
 
 const PASSED: readonly Part[] = [
   describeAcceptance,
+  describeAlerts,
   describeAudit,
   describeCallPortions,
   describeCalls,

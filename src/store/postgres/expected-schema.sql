@@ -1,3 +1,15 @@
+CREATE TABLE alert (
+  kind text COLLATE "C" NOT NULL,
+  subject text COLLATE "C" NOT NULL,
+  message text COLLATE "C" NOT NULL,
+  since bigint NOT NULL
+);
+CREATE TABLE alert_mail (
+  id text COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  subject text COLLATE "C" NOT NULL,
+  text text COLLATE "C" NOT NULL
+);
 CREATE TABLE audit (
   id text COLLATE "C" NOT NULL,
   at bigint NOT NULL,
@@ -498,6 +510,8 @@ CREATE TABLE webhook_resume (
   due_at bigint NOT NULL,
   call_id bigint NOT NULL
 );
+CREATE UNIQUE INDEX alert_mail_pkey ON alert_mail USING btree (id);
+CREATE UNIQUE INDEX alert_pkey ON alert USING btree (kind, subject);
 CREATE INDEX audit_age ON audit USING btree (at);
 CREATE INDEX audit_line ON audit USING btree (line, id);
 CREATE UNIQUE INDEX audit_pkey ON audit USING btree (id);

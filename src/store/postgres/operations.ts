@@ -3,6 +3,7 @@
  * (engine/operation.ts) with a name of the Store.
  */
 import * as accept from './acceptance.ts';
+import * as alerts from './alerts.ts';
 import * as audit from './audit.ts';
 import * as callPortions from './call-portions.ts';
 import * as calls from './calls.ts';
@@ -42,6 +43,7 @@ import * as webhooks from './webhooks.ts';
 
 const GATHERED: Readonly<Record<string, unknown>> = {
   ...accept,
+  ...alerts,
   ...audit,
   ...callPortions,
   ...calls,

@@ -35,7 +35,7 @@ export async function migrate(link: Link, migrations: readonly Migration[], cloc
   await begin(link);
   const newest = migrations.at(-1)?.version ?? 0;
   for (const migration of migrations) {
-    const { version } = await patiently(clock, () => apply(link, migration));
+    const version = await patiently(clock, () => apply(link, migration, newest));
     if (version > newest) {
       throw new StoreRefused(
         'newer-schema',
@@ -73,21 +73,21 @@ async function tablesIn({ db }: Link): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Applies one migration unless it, or a later one, is there; the version before. */
-async function apply({ db, exec }: Link, { version, sql }: Migration): Promise<{ version: number }> {
+/** Applies one migration unless it is there, or one that this program does not know; the greatest number before. */
+async function apply({ db, exec }: Link, { version, sql }: Migration, newest: number): Promise<number> {
   await exec(`BEGIN; SET LOCAL lock_timeout = ${LOCK_MS}`);
   try {
     await exec('LOCK TABLE migration IN EXCLUSIVE MODE');
-    const reached = await db.get<{ version: number }>(
-      'SELECT coalesce(max(version), 0) AS version FROM migration',
+    const row = await db.get<{ newest: number; applied: boolean }>(
+      `SELECT coalesce(max(version), 0) AS newest, coalesce(bool_or(version = $1), false) AS applied FROM migration`,
+      version,
     );
-    const before = reached?.version ?? 0;
-    if (before < version) {
+    if (row?.applied !== true && (row?.newest ?? 0) <= newest) {
       await exec(sql);
       await db.run('INSERT INTO migration (version) VALUES ($1)', version);
     }
     await exec('COMMIT');
-    return { version: before };
+    return row?.newest ?? 0;
   } catch (error) {
     await exec('ROLLBACK').catch(() => {});
     throw error;
