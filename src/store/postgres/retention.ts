@@ -9,7 +9,7 @@ import { dropCaptures, forgetTexts, upToStep } from './capture-changes.ts';
 import { dropContents, SHOWN, WAITS } from './contents.ts';
 import { int8s, texts } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
-import { domainIdsIn } from './engine/domains-in.ts';
+import { domainsIn } from './engine/domains-in.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameId } from './engine/session.ts';
 import { keepOptOuts } from './opt-outs.ts';
@@ -27,14 +27,8 @@ const OLD_MESSAGES = `SELECT m.seq, m.created_at, ${WAITS} AS stays
 const OLDEST_CONTENTS = `SELECT k.message_seq AS seq, k.size, ${WAITS} OR ${SHOWN} AS stays
   FROM content k JOIN message m ON m.seq = k.message_seq WHERE k.message_seq > $1 ORDER BY k.message_seq LIMIT $2`;
 
-/** Sender domains with messages: one step of the index each. */
-export const domainsWithMail = read('domainsWithMail', async (db) => {
-  const rows = await db.all<{ text: string }>(
-    'SELECT n.text FROM unnest($1::int8[]) g (id) JOIN name n ON n.id = g.id ORDER BY n.id',
-    int8s(await domainIdsIn(db, 'message')),
-  );
-  return rows.map(({ text }) => text);
-});
+/** Sender domains with messages. */
+export const domainsWithMail = read('domainsWithMail', (db) => domainsIn(db, 'message'));
 
 /** One page of expired data. */
 export const findExpired = read('findExpired', { search: true }, async (db, params) => {

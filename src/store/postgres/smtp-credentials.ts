@@ -3,9 +3,9 @@ import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import { record } from '../shared/record.ts';
 import type { Db } from './engine/db.ts';
 import { createFilter } from './engine/filter.ts';
+import { mergedRows } from './engine/merged.ts';
 import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
-import { newestOf } from './engine/ranges.ts';
 import { isMakerGone } from './makers.ts';
 
 const CREDENTIAL = record<SmtpCredential>({
@@ -49,8 +49,10 @@ export const listSmtpCredentials = read('listSmtpCredentials', async (db, params
   const { domains, beforeId = AFTER_ALL_IDS, limit } = params;
   const filter = createFilter();
   filter.when('id < ?', beforeId);
-  const from = { columns: CREDENTIAL.columns, table: 'smtp_credential', place: 'domain', order: 'id' };
-  return (await newestOf(db, { ...from, places: domains, filter }, limit)).map(CREDENTIAL.value);
+  const place = domains === undefined ? 'true' : 'domain = g.place';
+  const sql = `SELECT ${CREDENTIAL.columns} FROM smtp_credential WHERE ${place}${filter.and()}`;
+  const ranges = { sql, values: filter.values(), places: domains, order: 'id DESC' };
+  return (await mergedRows(db, ranges, limit)).map(CREDENTIAL.value);
 });
 
 /** Removes one of the given domains; false if there is none with this id. */

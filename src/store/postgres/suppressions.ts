@@ -9,9 +9,10 @@ import { record } from '../shared/record.ts';
 import type { NewSuppression, SuppressionChange, SuppressionSignal } from '../topics/suppressions.ts';
 import { int2s, int8s, texts } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
+import { domainIdsIn, domainsIn } from './engine/domains-in.ts';
 import { createFilter } from './engine/filter.ts';
+import { lastOfLook, mergedRows } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
-import { newestOf } from './engine/ranges.ts';
 import { findNameId, findNameIds, type Session } from './engine/session.ts';
 import { erasedKey, erasedKeys } from './erased-key.ts';
 import { appendEvent, type EventSubject } from './events.ts';
@@ -53,19 +54,7 @@ export const suppressedAmong = read('suppressedAmong', async (db, params) => {
   });
 });
 
-/** Steps through the domains that have entries: one step for each, however many entries there are. */
-export const suppressedDomains = read('suppressedDomains', async (db) => {
-  const rows = await db.all<{ text: string }>(
-    `WITH RECURSIVE one (id) AS (
-       (SELECT domain_id FROM suppression ORDER BY domain_id LIMIT 1)
-       UNION ALL
-       SELECT (SELECT s.domain_id FROM suppression s WHERE s.domain_id > one.id ORDER BY s.domain_id LIMIT 1)
-       FROM one WHERE one.id IS NOT NULL
-     )
-     SELECT n.text FROM one JOIN name n USING (id) ORDER BY n.id`,
-  );
-  return rows.map(({ text }) => text);
-});
+export const suppressedDomains = read('suppressedDomains', (db) => domainsIn(db, 'suppression'));
 
 /** Reasons in force for recipients that were claimed, by the number of their delivery; those without are left out. */
 export async function reasonsFor(
@@ -219,28 +208,26 @@ export const addSuppressions = write(
 
 export const listSuppressions = read('listSuppressions', { search: true }, async (db, params) => {
   const { address, limit, beforeId, look, reason } = params;
-  const domainIds = await findNameIds(db, params.domains);
   const filter = createFilter();
   filter.when('s.id < ?', beforeId);
-  const from = {
-    columns: 's.id',
-    table: 'suppression s',
-    place: 's.domain_id',
-    places: domainIds,
-    order: 'id',
-  };
-  // An address is found by its index; everything else is looked through.
-  const end =
-    address === undefined
-      ? (await newestOf<{ id: number }>(db, { ...from, filter }, 1, look - 1))[0]?.id
-      : undefined;
+  // An address is found by its index, domain by domain; everything else is looked through.
+  const places =
+    (await findNameIds(db, params.domains)) ??
+    (address === undefined ? undefined : await domainIdsIn(db, 'suppression'));
+  const ranges = () => ({
+    sql: `SELECT s.id FROM suppression s WHERE ${places === undefined ? 'true' : 's.domain_id = g.place'}${filter.and()}`,
+    values: filter.values(),
+    places,
+    order: 'id DESC',
+  });
+  const end = address === undefined ? (await lastOfLook<{ id: number }>(db, ranges(), look))?.id : undefined;
   filter.when('s.id >= ?', end);
   filter.when('s.key = ?', address === undefined ? undefined : suppressionKey(address));
   filter.when('s.reason = ?', reason === undefined ? undefined : suppressionReasonCode.of(reason));
   filter.when('s.created_at >= ?', params.since);
   filter.when("substr(s.key, strpos(s.key, '@') + 1) = ?", params.recipientDomain);
   filter.when('(s.expires_at IS NULL OR s.expires_at > ?)', params.now);
-  const keys = await newestOf<{ id: number }>(db, { ...from, filter }, limit + 1);
+  const keys = await mergedRows<{ id: number }>(db, ranges(), limit + 1);
   const page = keys.slice(0, limit);
   const rows = await db.all<SuppressionRow>(
     `SELECT ${COLUMNS} ${FROM} WHERE s.id = ANY ($1::int8[]) ORDER BY s.id DESC`,

@@ -2,8 +2,8 @@
 import type { TemplateHead, TemplateTexts, TemplateVersion } from '../../model/template.ts';
 import type { Db } from './engine/db.ts';
 import { createFilter } from './engine/filter.ts';
+import { mergedRows } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
-import { newestOf } from './engine/ranges.ts';
 import { leaveRows } from './leftovers.ts';
 
 const COLUMNS = 'seq, id, domain, name, version, created_at AS "createdAt", updated_at AS "updatedAt"';
@@ -95,14 +95,16 @@ export const listTemplateVersions = read('listTemplateVersions', (db, params) =>
 export const listTemplates = read('listTemplates', async (db, params) => {
   const { domains, name, beforeId, limit } = params;
   // After a template that was removed, the list is empty.
-  const sql = 'SELECT seq FROM template WHERE id = $1';
+  const last = 'SELECT seq FROM template WHERE id = $1';
   const before =
-    beforeId === undefined ? undefined : ((await db.get<{ seq: number }>(sql, beforeId))?.seq ?? 0);
+    beforeId === undefined ? undefined : ((await db.get<{ seq: number }>(last, beforeId))?.seq ?? 0);
   const filter = createFilter();
   filter.when('name = ?', name);
   filter.when('seq < ?', before);
-  const from = { columns: COLUMNS, table: 'template', place: 'domain', order: 'seq' };
-  const rows = await newestOf<TemplateRow>(db, { ...from, places: domains, filter }, limit);
+  const place = domains === undefined ? 'true' : 'domain = g.place';
+  const sql = `SELECT ${COLUMNS} FROM template WHERE ${place}${filter.and()}`;
+  const ranges = { sql, values: filter.values(), places: domains, order: 'seq DESC' };
+  const rows = await mergedRows<TemplateRow>(db, ranges, limit);
   return rows.map(toHead);
 });
 

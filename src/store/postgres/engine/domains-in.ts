@@ -1,4 +1,5 @@
 /** Which sender domains have rows in a table: steps through an index of it from one domain to the next. */
+import { int8s } from './arrays.ts';
 import type { Db } from './db.ts';
 
 type Table = 'event' | 'message' | 'message_metadata' | 'capture' | 'suppression' | 'suppression_evidence';
@@ -19,4 +20,13 @@ export async function domainIdsIn(
     limit,
   );
   return rows.map(({ id }) => id);
+}
+
+/** Their names. */
+export async function domainsIn(db: Db, table: Table): Promise<string[]> {
+  const rows = await db.all<{ text: string }>(
+    'SELECT n.text FROM unnest($1::int8[]) g (id) JOIN name n ON n.id = g.id ORDER BY n.id',
+    int8s(await domainIdsIn(db, table)),
+  );
+  return rows.map(({ text }) => text);
 }

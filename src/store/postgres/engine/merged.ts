@@ -3,7 +3,7 @@
  * all of them are returned. Takes a statement that reads one range, and the places; a place with many rows costs no more
  * than one with few.
  */
-import { int8s } from './arrays.ts';
+import { int8s, texts } from './arrays.ts';
 import type { Db, Value } from './db.ts';
 
 export interface Ranges {
@@ -12,7 +12,7 @@ export interface Ranges {
   /** The values of `sql`, for every place the same. */
   values: readonly Value[];
   /** undefined: `sql` names no place. */
-  places: readonly number[] | undefined;
+  places: readonly number[] | readonly string[] | undefined;
   /** `ORDER BY` of the columns of `sql`. */
   order: string;
 }
@@ -22,10 +22,14 @@ export function mergedRows<Row>(db: Db, ranges: Ranges, limit: number, offset = 
   const { sql, values, places, order } = ranges;
   if (places === undefined)
     return db.all(`${sql} ORDER BY ${order} LIMIT ? OFFSET ?`, ...values, limit, offset);
+  if (places.length === 0) return Promise.resolve([]);
+  const isText = typeof places[0] === 'string';
   return db.all(
-    `SELECT r.* FROM unnest(?::int8[]) g (place) CROSS JOIN LATERAL (${sql} ORDER BY ${order} LIMIT ?) r
+    `SELECT r.* FROM unnest(?::${isText ? 'text' : 'int8'}[]) g (place) CROSS JOIN LATERAL (${sql} ORDER BY ${order} LIMIT ?) r
      ORDER BY ${order} LIMIT ? OFFSET ?`,
-    int8s(places),
+    isText
+      ? texts([...new Set(places as readonly string[])])
+      : int8s([...new Set(places as readonly number[])]),
     ...values,
     limit + offset,
     limit,
