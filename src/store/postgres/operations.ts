@@ -86,5 +86,5 @@ const ALL: { readonly [Name in OperationName]: Write<Name> | Read<Name> } = GATH
 
 /** By name; the files of topics export more than operations. */
 export const OPERATIONS = Object.fromEntries(
-  Object.entries(ALL).filter(([name, one]) => 'operation' in one && one.operation === name),
+  Object.entries(ALL).filter(([name, one]) => typeof one === 'function' && one.operation === name),
 ) as typeof ALL;
