@@ -3,9 +3,9 @@
  * changes a person's rights or password ends the sessions in the same transaction. Both take the person's row first, so
  * that no session begins with what is being changed.
  */
-import type { Person, PersonSession, SecondFactor, SecondProof } from '../../model/person.ts';
+import type { Person, PersonSession } from '../../model/person.ts';
+import { recognised } from '../shared/recognition.ts';
 import { record } from '../shared/record.ts';
-import type { Recognition } from '../topics/people.ts';
 import type { Db, Value } from './engine/db.ts';
 import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
@@ -158,26 +158,6 @@ export const purgeSessions = write('purgeSessions', async ({ db }, { now, unused
   const unused = await drop(db, 'last_used_at < $1', unusedSince, limit);
   return unused + (await drop(db, 'ends_at <= $1', now, limit - unused));
 });
-
-/** The person as the sign-in leaves them; null where it is somebody else. */
-function recognised(person: Person, by: Recognition): Person | null {
-  if ('identity' in by) {
-    const { issuer, subject } = person.identity ?? by.identity;
-    const isSame = issuer === by.identity.issuer && subject === by.identity.subject;
-    return isSame ? { ...person, identity: by.identity } : null;
-  }
-  const secondFactor = afterUse(person.secondFactor, by.proof);
-  if (person.passwordHash !== by.passwordHash || secondFactor === undefined) return null;
-  return { ...person, secondFactor };
-}
-
-/** What is left of a second factor; undefined where `proof` proves nothing (any more). */
-function afterUse(factor: SecondFactor | null, proof: SecondProof | null): SecondFactor | null | undefined {
-  if (factor === null || proof === null) return factor === null && proof === null ? null : undefined;
-  if ('step' in proof) return proof.step > factor.lastStep ? { ...factor, lastStep: proof.step } : undefined;
-  const recoveryHashes = factor.recoveryHashes.filter((one) => one !== proof.recoveryHash);
-  return recoveryHashes.length < factor.recoveryHashes.length ? { ...factor, recoveryHashes } : undefined;
-}
 
 function drop(db: Db, condition: string, value: number, limit: number): Promise<number> {
   const sql = `SELECT id FROM person_session WHERE ${condition} ORDER BY id LIMIT $2 FOR UPDATE`;
