@@ -20,7 +20,7 @@ const MANY = Array.from({ length: 51 }, (_, i) => ({ email: `r${i}@example.net` 
 const FILE = { Content: 'aGVsbG8=', Type: 'text/plain', Filename: 'a.txt', Disposition: 'attachment' };
 const HALF = MANY.slice(0, 26);
 
-/** Named, documented and not given by this version, each with the reason. */
+/** Documented, but not tried in this file, each with the reason. */
 const NOT_HERE: Partial<Record<ErrorName, string>> = {
   'account-disabled': 'owners cannot be disabled yet',
   'template-limit': 'takes a thousand templates; held beside the operation',
