@@ -166,12 +166,15 @@ export function tokenOperations(deps: {
         };
         const verdict = mayMint(caller, wanted);
         if (verdict.kind === 'refused') throw new AppError(verdict.problem);
-        const { expiresAt, ...grant } = granted(caller, {
+        // Read once: a millisecond later, 60 seconds would be 59.
+        const now = clock.now();
+        const wish = {
           ipAllowList: body.IPAllowList,
           rateLimit: body.RateLimit,
-          expiresAt: endOf(body.ExpiresIn),
-        });
-        const expiresInSeconds = expiresAt === null ? null : Math.floor((expiresAt - clock.now()) / 1000);
+          expiresAt: endOf(body.ExpiresIn, now),
+        };
+        const { expiresAt, ...grant } = granted(caller, wish, now);
+        const expiresInSeconds = expiresAt === null ? null : Math.floor((expiresAt - now) / 1000);
         const minted = await access.mint(
           { ...wanted, ...grant, name: body.Name, expiresInSeconds },
           key && ((TokenID) => key({ TokenID })),
@@ -238,7 +241,7 @@ export function tokenOperations(deps: {
         const verdict = mayMint(caller, old);
         if (verdict.kind === 'refused') throw new AppError(verdict.problem);
         const { ipAllowList, rateLimit } = old;
-        granted(caller, { ipAllowList, rateLimit: rateLimit ?? Number.POSITIVE_INFINITY });
+        granted(caller, { ipAllowList, rateLimit: rateLimit ?? Number.POSITIVE_INFINITY }, clock.now());
         const by = { tokenId: caller.tokenId, endsAt: caller.bounds?.expiresAt ?? null };
         const shown = (TokenID: string, until: number) => ({ TokenID, PreviousValidUntil: isoTime(until) });
         const rotated = await access.rotate(
@@ -259,15 +262,15 @@ export function tokenOperations(deps: {
   ];
 
   /** Throws AppError invalid-parameter. */
-  function granted(caller: Caller, wish: LimitWish): Grant {
-    const verdict = grantOf(caller, wish, { now: clock.now(), usualMs: DEFAULT_LIFETIME_MS });
+  function granted(caller: Caller, wish: LimitWish, now: number): Grant {
+    const verdict = grantOf(caller, wish, { now, usualMs: DEFAULT_LIFETIME_MS });
     if (verdict.kind === 'refused') throw new AppError(verdict.problem);
     return verdict.grant;
   }
 
-  function endOf(given: number | 'never' | undefined): number | null | undefined {
+  function endOf(given: number | 'never' | undefined, now: number): number | null | undefined {
     if (given === undefined) return undefined;
-    return given === 'never' ? null : clock.now() + given * 1000;
+    return given === 'never' ? null : now + given * 1000;
   }
 
   async function ownToken(caller: Caller, id: string): Promise<Token> {
