@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createVirtualClock, type VirtualClock } from '../../../test/fakes/virtual-clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/log.ts';
 import type { Disposition } from '../../pipeline/events/returned-mail.ts';
 import { createReturnMetrics } from '../../pipeline/events/returns-metrics.ts';
@@ -18,7 +19,7 @@ let spool: Spool;
 let looks: number[];
 let underWay: boolean;
 
-function createLoop() {
+function createLoop(timed: Clock = clock, metrics = createReturnMetrics(new Registry())) {
   return createReadingLoop({
     reader: {
       async take({ targets }): Promise<Disposition> {
@@ -29,9 +30,9 @@ function createLoop() {
     },
     operatorMail: { passOn: async () => null },
     spool,
-    clock,
+    clock: timed,
     log: silentLogger,
-    metrics: createReturnMetrics(new Registry()),
+    metrics,
   });
 }
 
@@ -77,6 +78,34 @@ describe('a report whose delivery is under way', () => {
     await loop.idle();
     expect(spool.waiting()).toEqual([]);
     expect(spool.refusal({ ip: '192.0.2.2', targets: [UNDER_WAY] })).toBeNull();
+    await loop.stop();
+  });
+
+  it('is looked at again also where its timer fired a moment too early', async () => {
+    let passedMs = 0;
+    const timed: Clock = {
+      ...clock,
+      monotonicMs: () => clock.monotonicMs() + passedMs,
+      setTimer: (ms, fn) => clock.setTimer(Math.max(0, ms - 1), fn),
+    };
+    const metrics = createReturnMetrics(new Registry());
+    const loop = createLoop(timed, {
+      ...metrics,
+      // Called after all were looked at.
+      waiting(count) {
+        passedMs += 1;
+        metrics.waiting(count);
+      },
+    });
+    await put(1, 7);
+    loop.wake();
+    await loop.idle();
+    underWay = false;
+    for (let second = 0; second < 4; second += 1) {
+      await clock.advance(1_000);
+      await loop.idle();
+    }
+    expect(spool.waiting()).toEqual([]);
     await loop.stop();
   });
 

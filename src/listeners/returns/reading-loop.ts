@@ -34,6 +34,7 @@ interface Deps {
 /** The pause before an unavailable store is tried again; also the first pause of a report whose delivery is running. */
 const RETRY_MS = 2_000;
 const MAX_PAUSE_MS = 60_000;
+const LEAST_PAUSE_MS = 10;
 
 interface Pause {
   untilMs: number;
@@ -73,18 +74,24 @@ export function createReadingLoop(deps: Deps): ReadingLoop {
   }
 
   async function run(): Promise<void> {
+    let isStoreAway = false;
     while (again && !stopped) {
       again = false;
+      isStoreAway = false;
       for (const id of spool.waiting()) {
         if (stopped) break;
-        if (isDue(id) && (await readOne(id)) === 'store-away') break;
+        if (!isDue(id)) continue;
+        isStoreAway = (await readOne(id)) === 'store-away';
+        if (isStoreAway) break;
       }
       metrics.waiting(spool.waiting().length);
     }
+    // Its timer is set already.
+    if (isStoreAway) return;
     let next = Number.POSITIVE_INFINITY;
-    for (const { untilMs } of pauses.values()) next = Math.min(next, untilMs);
-    // If a pause is over but the store is unavailable, the store's own timer decides.
-    if (next > clock.monotonicMs() && next < Number.POSITIVE_INFINITY) later.arm(next - clock.monotonicMs());
+    for (const [id, { untilMs }] of pauses) if (!spool.isBehind(id)) next = Math.min(next, untilMs);
+    // A pause may have ended while another message was read, after it was looked at.
+    if (next < Number.POSITIVE_INFINITY) later.arm(Math.max(LEAST_PAUSE_MS, next - clock.monotonicMs()));
   }
 
   function isDue(id: string): boolean {
