@@ -34,7 +34,7 @@ export function CodeDiff({
       lineNumbers(),
       languageOf(language),
       EditorState.readOnly.of(true),
-      EditorView.contentAttributes.of({ 'aria-label': `${label}, ${name}` }),
+      EditorView.contentAttributes.of({ 'aria-label': `${label}, ${name}`, tabindex: '0' }),
     ];
     const diffConfig = { scanLimit: 1_000, timeout: DIFF_MS };
     const view = isWide

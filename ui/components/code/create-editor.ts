@@ -53,7 +53,7 @@ export function createEditor(root: ShadowRoot, options: EditorOptions): Editor {
         languageOf(options.language),
         PROBLEMS,
         REPLACING,
-        EditorView.contentAttributes.of({ 'aria-label': options.label, spellcheck: 'false' }),
+        EditorView.contentAttributes.of({ 'aria-label': options.label, spellcheck: 'false', tabindex: '0' }),
         readOnly.of(EditorState.readOnly.of(options.isReadOnly)),
         EditorView.updateListener.of((update) => {
           const isOwn = update.transactions.every((one) => one.annotation(fromOutside) !== true);
