@@ -304,6 +304,7 @@ describe.skipIf(!hasBrowser)('the templates', () => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.waitForURL(`${url}/${id}`);
+    await html(page).getByText('keys').waitFor();
     await page.getByRole('tab', { name: 'HTML' }).focus();
     await page.keyboard.press('Tab');
     // Over the panel to the editor, in which letters are letters, and out of it again.
