@@ -73,7 +73,9 @@ export default defineConfig({
         test: {
           ...common,
           name: 'postgres',
-          include: ['src/store/postgres/**/*.test.ts'],
+          include: ['src/store/postgres/**/*.test.ts', 'test/postgres/**/*.test.ts'],
+          // Several servers and minutes each: `npm run test:postgres`.
+          exclude: ['test/postgres/{nodes,outage}.test.ts'],
           globalSetup: ['src/store/postgres/test-server.ts'],
         },
       },

@@ -2,30 +2,39 @@
 // one request in flight on each, and a reader that looks for nothing but the status, the length and the end.
 // An answer 200 is an acceptance; 429 and 503 are sent again; anything else is a failure whose text is kept.
 import { connect, type Socket } from 'node:net';
-import { httpTemplate, stampId } from './messages.ts';
+import { httpTemplates, stampId, type Template } from './messages.ts';
 import { createTally, type Tally } from './tally.ts';
-import { type InjectPlan, nowMicros } from './types.ts';
+import { type Door, type InjectPlan, nowMicros } from './types.ts';
 
 const MAX_RECONNECTS = 20;
 
 /** Starts the load; the tally's `done` resolves with what was seen. */
-export function injectHttp(plan: InjectPlan, token: string): Tally {
+export function injectHttp(plan: InjectPlan): Tally {
   const tally = createTally(plan);
-  for (let n = 0; n < Math.min(plan.connections, plan.count); n += 1) lane(plan, token, tally);
+  const doors = plan.doors.filter((door) => door.kind === 'http');
+  for (let n = 0; n < Math.min(plan.connections, plan.count); n += 1) {
+    const door = doors[n % doors.length];
+    if (door !== undefined) lane(plan, door, tally);
+  }
   return tally;
 }
 
-/** One connection and its successors: sends ids until there are none left. */
-function lane(plan: InjectPlan, token: string, tally: Tally): void {
-  const request = httpTemplate(plan.door.port, token, plan.bodyBytes);
+/** One connection and its successors: sends ids, `plan.batch` in a request, until there are none left. */
+function lane(plan: InjectPlan, { port, token }: Extract<Door, { kind: 'http' }>, tally: Tally): void {
+  const templates = new Map<number, readonly Template[]>();
+  const templatesFor = (messages: number): readonly Template[] => {
+    const known = templates.get(messages) ?? httpTemplates(port, token, plan.bodyBytes, messages);
+    templates.set(messages, known);
+    return known;
+  };
   let reconnects = 0;
-  let id: number | undefined;
+  let ids: readonly number[] = [];
   let sentAt = 0;
   let answered = true;
 
   const open = (): void => {
     let pending: Buffer = Buffer.alloc(0);
-    const socket = connect({ port: plan.door.port, host: '127.0.0.1', noDelay: true });
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     socket.on('connect', () => proceed(socket));
     socket.on('data', (chunk) => {
       pending = pending.length > 0 ? Buffer.concat([pending, chunk]) : chunk;
@@ -34,26 +43,29 @@ function lane(plan: InjectPlan, token: string, tally: Tally): void {
       const body = pending.toString('latin1', answer.bodyAt, answer.end);
       pending = pending.subarray(answer.end);
       answered = true;
-      if (id === undefined) return;
-      const current = id;
-      if (answer.status === 200) {
-        id = undefined;
-        tally.accepted(current, sentAt, () => proceed(socket));
+      const current = ids;
+      if (current.length === 0) return;
+      if (answer.status === 200 && (current.length === 1 || body.includes('"Rejected":0'))) {
+        ids = [];
+        // The last of a request goes on with the next one.
+        current.forEach((id, i) => {
+          tally.accepted(id, sentAt, i + 1 === current.length ? () => proceed(socket) : () => undefined);
+        });
       } else if (answer.status === 429 || answer.status === 503) {
-        tally.refused(() => send(socket, current));
+        tally.refused(() => send(socket));
       } else {
-        id = undefined;
-        tally.failed(`HTTP ${answer.status}: ${body.slice(0, 300)}`);
+        ids = [];
+        for (const _ of current) tally.failed(`HTTP ${answer.status}: ${body.slice(0, 300)}`);
         proceed(socket);
       }
     });
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
-      if (id !== undefined && !answered) {
-        tally.failed('connection closed before the answer');
-        id = undefined;
+      if (!answered) {
+        for (const _ of ids) tally.failed('connection closed before the answer');
+        ids = [];
       }
-      if (id === undefined && tally.exhausted()) return;
+      if (ids.length === 0 && tally.exhausted()) return;
       reconnects += 1;
       if (reconnects <= MAX_RECONNECTS) setTimeout(open, 20 * reconnects).unref();
     });
@@ -61,17 +73,31 @@ function lane(plan: InjectPlan, token: string, tally: Tally): void {
   };
 
   const proceed = (socket: Socket): void => {
-    id ??= tally.next();
-    if (id === undefined) socket.end();
-    else send(socket, id);
+    if (ids.length === 0) ids = takeIds();
+    if (ids.length === 0) socket.end();
+    else send(socket);
   };
 
-  const send = (socket: Socket, next: number): void => {
+  const takeIds = (): number[] => {
+    const taken: number[] = [];
+    while (taken.length < plan.batch) {
+      const id = tally.next();
+      if (id === undefined) break;
+      taken.push(id);
+    }
+    return taken;
+  };
+
+  const send = (socket: Socket): void => {
     if (socket.destroyed) return;
-    stampId(request, next);
+    const request = templatesFor(ids.length);
+    ids.forEach((id, i) => {
+      const message = request[i];
+      if (message !== undefined) stampId(message, id);
+    });
     answered = false;
     sentAt = nowMicros();
-    socket.write(request.bytes);
+    socket.write(request[0]?.bytes ?? Buffer.alloc(0));
   };
 
   open();

@@ -4,21 +4,25 @@
 import { connect } from 'node:net';
 import { smtpTemplates, stampId, type Template } from './messages.ts';
 import { createTally, type Tally } from './tally.ts';
-import { type InjectPlan, nowMicros } from './types.ts';
+import { type Door, type InjectPlan, nowMicros } from './types.ts';
 
 const MAX_RECONNECTS = 20;
 
 /** Starts the load; the tally's `done` resolves with what was seen. */
-export function injectSmtp(plan: InjectPlan, mayPipeline: boolean): Tally {
+export function injectSmtp(plan: InjectPlan): Tally {
   const tally = createTally(plan);
-  for (let n = 0; n < Math.min(plan.connections, plan.count); n += 1) lane(plan, mayPipeline, tally);
+  const doors = plan.doors.filter((door) => door.kind === 'smtp');
+  for (let n = 0; n < Math.min(plan.connections, plan.count); n += 1) {
+    const door = doors[n % doors.length];
+    if (door !== undefined) lane(plan, door, tally);
+  }
   return tally;
 }
 
 /** Where the conversation stands: which replies are still to come before the next write. */
 type Stage = 'greeting' | 'ehlo' | 'envelope' | 'content' | 'reset' | 'idle';
 
-function lane(plan: InjectPlan, mayPipeline: boolean, tally: Tally): void {
+function lane(plan: InjectPlan, door: Extract<Door, { kind: 'smtp' }>, tally: Tally): void {
   const { envelope, content } = smtpTemplates(plan.bodyBytes);
   let reconnects = 0;
   let id: number | undefined;
@@ -30,7 +34,7 @@ function lane(plan: InjectPlan, mayPipeline: boolean, tally: Tally): void {
     let pipelining = false;
     let commands: Buffer[] = []; // envelope commands not yet written (one by one without PIPELINING)
     let repliesDue = 0;
-    const socket = connect({ port: plan.door.port, host: '127.0.0.1', noDelay: true });
+    const socket = connect({ port: door.port, host: '127.0.0.1', noDelay: true });
 
     const proceed = (): void => {
       id ??= tally.next();
@@ -115,7 +119,7 @@ function lane(plan: InjectPlan, mayPipeline: boolean, tally: Tally): void {
       for (let end = pending.indexOf('\r\n'); end >= 0; end = pending.indexOf('\r\n')) {
         const line = pending.slice(0, end);
         pending = pending.slice(end + 2);
-        if (stage === 'ehlo' && line.slice(4).toUpperCase() === 'PIPELINING') pipelining = mayPipeline;
+        if (stage === 'ehlo' && line.slice(4).toUpperCase() === 'PIPELINING') pipelining = door.pipelining;
         if (line[3] !== '-') onReply(line);
       }
     });

@@ -11,8 +11,7 @@ let running: Tally | undefined;
 process.on('message', (message: { kind: 'plan'; plan: InjectPlan } | { kind: 'arrived'; id: number }) => {
   if (message.kind === 'arrived') return running?.arrived(message.id);
   const { plan } = message;
-  const { door } = plan;
-  running = door.kind === 'http' ? injectHttp(plan, door.token) : injectSmtp(plan, door.pipelining);
+  running = plan.doors[0]?.kind === 'http' ? injectHttp(plan) : injectSmtp(plan);
   running.done.then((result) => process.send?.({ kind: 'result', result }));
 });
 process.on('disconnect', () => process.exit(0));

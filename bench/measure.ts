@@ -4,25 +4,34 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cpuSecondsOf, memoryMiBOf, sleep } from './processes.ts';
+import { anonymousMiBOf, cpuSecondsOf, sleep, threadSecondsOf } from './processes.ts';
 import { type InjectPlan, type InjectResult, type Peer, type SinkReport, WARMUP_FIRST_ID } from './types.ts';
 
+/** The beginning of a process that optimises its code while it runs. Afterwards most of that is done. */
+const COLD_MESSAGES = 16_000;
+/** Messages before what counts: whoever compiles has compiled by then. */
+const WARMUP_COMPILING = 25_000;
+const WARMUP_OTHERS = 500;
 const STALL_MS = 20_000;
-const WARMUP_TIMEOUT_MS = 30_000;
 const SETTLE_MS = 500; // what a product does after the last delivery (removing queue files) belongs to its CPU
 const SAMPLE_MS = 500;
+const IDLE_MS = 1_000;
 
 /** What one run is to do. */
 export type Load = {
   readonly messages: number;
-  readonly warmup: number;
+  /** Messages before them, instead of what the product needs. */
+  readonly warmup: number | undefined;
   readonly connections: number;
+  readonly batch: number;
   readonly bodyBytes: number;
   readonly dkim: boolean;
   readonly delayMs: number;
   readonly chunking: boolean;
   readonly oneAtATime: boolean;
   readonly preload: string | undefined;
+  /** Where a debugger can join the product. */
+  readonly inspectPort?: number;
   readonly logs: boolean;
   readonly timeoutMs: number;
   /** Ends the run early: what was started is stopped, the run rejects. */
@@ -33,11 +42,27 @@ export type Load = {
   readonly samplesDir: string | undefined;
 };
 
+/** What messages cost in CPU: seconds for 1000 of them. */
+export type Cost = {
+  readonly per1000: number;
+  /** Of the database server; null where the product has none. */
+  readonly databasePer1000: number | null;
+  /** Of the load's source and sink, which never change: divided by it, runs of different minutes can be compared. */
+  readonly farPer1000: number;
+  /** By what the threads do. */
+  readonly threads: ReadonlyMap<string, number>;
+};
+
 /** The figures of one run. Rates per second, times in milliseconds, memory in MiB. */
 export type Figures = {
   readonly acceptedPerS: number;
   readonly deliveredPerS: number;
-  readonly cpuPer1000: number;
+  /** Of the messages that count. */
+  readonly cost: Cost;
+  /** Of the first messages of the process; null where they were not measured. */
+  readonly cold: Cost | null;
+  /** Anonymous memory before the first message, and the most under load. */
+  readonly idleMiB: number;
   readonly peakMiB: number;
   readonly acceptP50: number;
   readonly acceptP99: number;
@@ -53,8 +78,12 @@ export type Figures = {
   readonly sinkConnections: number;
 };
 
-/** Runs one product once. Rejects where it does not start or dies; everything is stopped by then. */
-export async function measure(peer: Peer, load: Load): Promise<Figures> {
+/** Runs one product once; `around`: what surrounds the messages that count. Rejects where it does not start or dies; everything is stopped by then. */
+export async function measure(
+  peer: Peer,
+  load: Load,
+  around?: { before(): Promise<void>; after(): Promise<void> },
+): Promise<Figures> {
   const dir = mkdtempSync(join(load.baseDir, `${peer.name.toLowerCase()}-`));
   chmodSync(dir, 0o755); // Postfix and opendkim run as other users
   const undo: (() => Promise<void>)[] = [async () => rmSync(dir, { recursive: true, force: true })];
@@ -69,49 +98,86 @@ export async function measure(peer: Peer, load: Load): Promise<Figures> {
       connections: load.connections,
       delayMs: load.delayMs,
       preload: load.preload,
+      ...(load.inspectPort === undefined ? {} : { inspectPort: load.inspectPort }),
       logs: load.logs,
     });
     undo.push(running.stop);
     const injector = startInjector(load.interrupted);
     undo.push(injector.stop);
     const plan: InjectPlan = {
-      door: running.door,
+      doors: running.doors,
       count: load.messages,
       firstId: 0,
       connections: load.oneAtATime ? 1 : load.connections,
+      batch: load.batch,
       bodyBytes: load.bodyBytes,
       waitForArrival: load.oneAtATime,
       timeoutMs: load.timeoutMs,
     };
 
-    if (load.warmup > 0) {
+    /** Begins to measure; the result is divided among so many messages. */
+    const meter = (): ((messages: number) => Cost) => {
+      const far = [sink.pid, injector.pid];
+      const database = running.databaseRoots;
+      const before = {
+        cpu: cpuSecondsOf(running.roots),
+        database: cpuSecondsOf(database ?? []),
+        far: cpuSecondsOf(far),
+      };
+      const threads = threadSecondsOf(running.roots);
+      return (messages) => {
+        const per1000 = (seconds: number): number => (messages === 0 ? 0 : (seconds / messages) * 1000);
+        const now = threadSecondsOf(running.roots);
+        return {
+          per1000: per1000(cpuSecondsOf(running.roots) - before.cpu),
+          databasePer1000: database === undefined ? null : per1000(cpuSecondsOf(database) - before.database),
+          farPer1000: per1000(cpuSecondsOf(far) - before.far),
+          threads: new Map([...now].map(([name, at]) => [name, per1000(at - (threads.get(name) ?? 0))])),
+        };
+      };
+    };
+    let warmed = 0;
+    const warmUp = async (count: number): Promise<number> => {
       const result = await injector.inject({
         ...plan,
-        count: load.warmup,
-        firstId: WARMUP_FIRST_ID,
-        timeoutMs: Math.min(load.timeoutMs, WARMUP_TIMEOUT_MS),
+        count,
+        connections: load.connections,
+        firstId: WARMUP_FIRST_ID + warmed,
         waitForArrival: false,
       });
       if (result.accepted === 0) throw new Error(`took no mail: ${result.failures.join(' · ')}`);
-      await sink.settled(() => sink.warmup(), result.accepted, load.timeoutMs);
+      warmed += result.accepted;
+      await sink.settled(() => sink.warmup(), warmed, load.timeoutMs);
       await sleep(SETTLE_MS);
+      return result.accepted;
+    };
+
+    await sleep(IDLE_MS);
+    const idleMiB = anonymousMiBOf(running.roots);
+    const warmup = load.warmup ?? (peer.compiles ? WARMUP_COMPILING : WARMUP_OTHERS);
+    let cold: Cost | null = null;
+    if (warmup >= COLD_MESSAGES) {
+      const end = meter();
+      cold = end(await warmUp(COLD_MESSAGES));
     }
+    if (warmup > warmed) await warmUp(warmup - warmed);
 
     sink.onArrived = (id) => injector.arrived(id);
-    let peakMiB = memoryMiBOf(running.roots);
+    let peakMiB = anonymousMiBOf(running.roots);
     const sampler = setInterval(() => {
-      peakMiB = Math.max(peakMiB, memoryMiBOf(running.roots));
+      peakMiB = Math.max(peakMiB, anonymousMiBOf(running.roots));
     }, SAMPLE_MS);
-    const cpuBefore = cpuSecondsOf(running.roots);
+    await around?.before();
+    const end = meter();
     try {
       const injected = await injector.inject(plan);
       await sink.settled(() => sink.unique(), injected.accepted, load.timeoutMs);
       await sleep(SETTLE_MS);
-      const cpu = cpuSecondsOf(running.roots) - cpuBefore;
-      peakMiB = Math.max(peakMiB, memoryMiBOf(running.roots));
+      const cost = end(await sink.unique());
+      await around?.after();
       const received = await sink.report();
       if (load.samplesDir !== undefined) keepSample(load.samplesDir, peer.name, received.sample);
-      return figuresOf(injected, received, cpu, peakMiB);
+      return figuresOf(injected, received, { cost, cold, idleMiB, peakMiB });
     } finally {
       clearInterval(sampler);
     }
@@ -120,7 +186,11 @@ export async function measure(peer: Peer, load: Load): Promise<Figures> {
   }
 }
 
-function figuresOf(injected: InjectResult, received: SinkReport, cpu: number, peakMiB: number): Figures {
+function figuresOf(
+  injected: InjectResult,
+  received: SinkReport,
+  measured: Pick<Figures, 'cost' | 'cold' | 'idleMiB' | 'peakMiB'>,
+): Figures {
   const latencies: number[] = [];
   const deliveries: number[] = [];
   let lost = 0;
@@ -140,8 +210,7 @@ function figuresOf(injected: InjectResult, received: SinkReport, cpu: number, pe
   return {
     acceptedPerS: injected.accepted / seconds(injected.finishedAt),
     deliveredPerS: received.unique / seconds(lastArrival),
-    cpuPer1000: received.unique === 0 ? 0 : (cpu / received.unique) * 1000,
-    peakMiB,
+    ...measured,
     acceptP50: percentile(latencies, 0.5),
     acceptP99: percentile(latencies, 0.99),
     deliverP50: percentile(deliveries, 0.5),
@@ -164,6 +233,7 @@ function percentile(sorted: readonly number[], share: number): number {
 
 type SinkHandle = {
   readonly port: number;
+  readonly pid: number;
   onArrived: (id: number) => void;
   unique(): Promise<number>;
   warmup(): Promise<number>;
@@ -206,6 +276,7 @@ async function startSink(load: Load): Promise<SinkHandle> {
     });
   const handle: SinkHandle = {
     port: 0,
+    pid: child.pid ?? -1,
     onArrived: () => undefined,
     unique: async () => (await ask('count')).unique,
     warmup: async () => (await ask('count')).warmup,
@@ -237,6 +308,7 @@ async function startSink(load: Load): Promise<SinkHandle> {
 }
 
 type InjectorHandle = {
+  readonly pid: number;
   inject(plan: InjectPlan): Promise<InjectResult>;
   arrived(id: number): void;
   stop(): Promise<void>;
@@ -250,6 +322,7 @@ function startInjector(interrupted: AbortSignal): InjectorHandle {
   };
   interrupted.addEventListener('abort', onAbort);
   return {
+    pid: child.pid ?? -1,
     inject: (plan) =>
       new Promise((resolve, reject) => {
         child.once('message', (message: { result: InjectResult }) => resolve(message.result));

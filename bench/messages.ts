@@ -12,10 +12,13 @@ const CRLF = '\r\n';
 /** The sender's domain: added to each product and named in every signature. */
 export const SENDER_DOMAIN = 'example.com';
 
-/** Builds the `POST /api/v1/email` request: keep-alive, Content-Length, id in To, Subject and X-Bench-Id. */
-export function httpTemplate(port: number, token: string, bodyBytes: number): Template {
+/**
+ * Builds the request of so many messages, each with its id in To, Subject and X-Bench-Id: `POST /api/v1/email` for one,
+ * `/email/batch` for more; keep-alive, Content-Length. One template for each message, all over the same bytes.
+ */
+export function httpTemplates(port: number, token: string, bodyBytes: number, messages: number): Template[] {
   const { plain, html } = bodies(bodyBytes, '\n');
-  const body = JSON.stringify({
+  const message = {
     From: { name: 'Example Shop', email: `orders@${SENDER_DOMAIN}` },
     To: [{ name: 'A Reader', email: `reader-${ID_MARK}@example.net` }],
     Subject: `Your order ${ID_MARK} is on its way`,
@@ -23,9 +26,10 @@ export function httpTemplate(port: number, token: string, bodyBytes: number): Te
     HTMLContent: html,
     PlainContent: plain,
     Headers: { 'X-Bench-Id': ID_MARK },
-  });
+  };
+  const body = JSON.stringify(messages === 1 ? message : { Messages: Array(messages).fill(message) });
   const head = [
-    'POST /api/v1/email HTTP/1.1',
+    `POST /api/v1/email${messages === 1 ? '' : '/batch'} HTTP/1.1`,
     `Host: 127.0.0.1:${port}`,
     `Authorization: Bearer ${token}`,
     'Content-Type: application/json',
@@ -33,7 +37,12 @@ export function httpTemplate(port: number, token: string, bodyBytes: number): Te
     '',
     '',
   ].join(CRLF);
-  return template(head + body);
+  const { bytes, idOffsets } = template(head + body);
+  const each = idOffsets.length / messages;
+  return Array.from({ length: messages }, (_, i) => ({
+    bytes,
+    idOffsets: idOffsets.slice(i * each, (i + 1) * each),
+  }));
 }
 
 /** Builds the SMTP message: envelope (MAIL, RCPT, DATA in one write) and content with the final dot. */

@@ -1,16 +1,22 @@
 // The command line of the benchmark: which options there are, their defaults and their help. Wrong usage ends
 // with a sentence that names the option, the value and what is allowed.
 import { parseArgs } from 'node:util';
+import { isPostgresUrl } from '../src/lib/postgres-url.ts';
 
 /** What the user asked for. */
 export type Options = {
   readonly dkim: boolean;
   readonly bodyBytes: number;
   readonly messages: number;
-  readonly warmup: number;
+  /** undefined = as each product needs. */
+  readonly warmup: number | undefined;
   readonly connections: number;
+  /** Messages in a request to ours. */
+  readonly batch: number;
   readonly runs: number;
   readonly only: readonly string[] | undefined;
+  /** Folders of other versions of ours. */
+  readonly against: readonly string[];
   readonly oneAtATime: boolean;
   readonly slowFsyncMs: number;
   readonly delayMs: number;
@@ -18,6 +24,10 @@ export type Options = {
   readonly chunking: boolean;
   /** Recipients that wait in the queue of a second row of ours; 0 = there is none. */
   readonly backlog: number;
+  /** Where ours stores, a row each: `sqlite`, `postgres`, or the URL of a PostgreSQL whose role may create databases. */
+  readonly databases: readonly string[];
+  /** How many processes of ours share one database, a row each; empty = one, without sources. */
+  readonly nodes: readonly number[];
   readonly timeoutMs: number;
   readonly baseDir: string;
   readonly logs: boolean;
@@ -34,15 +44,22 @@ HTTP or SMTP, are made durable, and are delivered to a local SMTP sink. Prints o
   --dkim             sign with RSA-2048 (opendkim for Postfix, its plugin for Haraka)
   --size 10k|100k    bytes of text in a message (k = 1024; any number)        default 10k
   --messages N       measured messages a run                                  default 10000, 1000 one at a time
-  --warmup N         messages before them, not counted                        default 500
+  --warmup N         messages before them; from 16000 on their CPU is a column default 25000 where the product
+                     compiles while it runs (ours, Haraka), else 500
   --connections N    parallel connections of the injector                     default 50
+  --batch N          messages in a request to ours, by POST /email/batch       default 1
   --runs K           runs of each product, interleaved; the median is printed default 3
   --only A,B         only these: postrider, postfix, haraka
+  --against FOLDER   another clone or package of ours, measured in turn with this one
   --one-at-a-time    latency: the next message only when the last one is at the sink
   --slow-fsync MS    every fsync takes at least this long (a preloaded library, needs gcc)
   --delay-ms MS      the far end answers this much later (a round trip away)
   --chunking         the far end offers CHUNKING
   --backlog N        ours alone, once with an empty queue and once with N recipients waiting in it (1000000)
+  --database A,B     ours alone, once on each: sqlite, postgres (a server is started from Debian's programs),
+                     postgres://… (a role that may create databases; its CPU is not known)
+  --nodes 1,2        ours alone, once with so many processes on one database, each sends from its own address,
+                     with 5 connections: with --delay-ms 100 the distance limits it, not the machine
   --timeout S        limit for one run's load                                 default 300
   --dir FOLDER       where the products keep their queues; a real disk         default /var/tmp
   --logs             let the products write their mail logs (dropped otherwise)
@@ -63,15 +80,19 @@ export function readOptions(args: readonly string[]): Options {
       dkim: { type: 'boolean', default: false },
       size: { type: 'string', default: '10k' },
       messages: { type: 'string' },
-      warmup: { type: 'string', default: '500' },
+      warmup: { type: 'string' },
       connections: { type: 'string', default: '50' },
+      batch: { type: 'string', default: '1' },
       runs: { type: 'string', default: '3' },
       only: { type: 'string' },
+      against: { type: 'string', multiple: true, default: [] },
       'one-at-a-time': { type: 'boolean', default: false },
       'slow-fsync': { type: 'string', default: '0' },
       'delay-ms': { type: 'string', default: '0' },
       chunking: { type: 'boolean', default: false },
       backlog: { type: 'string', default: '0' },
+      database: { type: 'string' },
+      nodes: { type: 'string' },
       timeout: { type: 'string', default: '300' },
       dir: { type: 'string', default: '/var/tmp' },
       logs: { type: 'boolean', default: false },
@@ -84,24 +105,37 @@ export function readOptions(args: readonly string[]): Options {
     dkim: values.dkim,
     bodyBytes: bytes('size', values.size),
     messages: whole('messages', values.messages ?? (oneAtATime ? '1000' : '10000'), 1, 10_000_000),
-    warmup: whole('warmup', values.warmup, 0, 1_000_000),
+    warmup: values.warmup === undefined ? undefined : whole('warmup', values.warmup, 0, 1_000_000),
     connections: whole('connections', values.connections, 1, 2_000),
+    batch: whole('batch', values.batch, 1, 100),
     runs: whole('runs', values.runs, 1, 99),
     only: values.only
       ?.toLowerCase()
       .split(',')
       .map((name) => name.trim()),
+    against: values.against,
     oneAtATime,
     slowFsyncMs: amount('slow-fsync', values['slow-fsync'], 1_000),
     delayMs: amount('delay-ms', values['delay-ms'], 10_000),
     chunking: values.chunking,
     backlog: whole('backlog', values.backlog, 0, 10_000_000),
+    databases: listOf(values.database).map(database),
+    nodes: listOf(values.nodes).map((text) => whole('nodes', text, 1, 9)),
     timeoutMs: whole('timeout', values.timeout, 1, 3_600) * 1000,
     baseDir: values.dir,
     logs: values.logs,
     keepSamples: values['keep-samples'],
     help: values.help,
   };
+}
+
+function listOf(text: string | undefined): string[] {
+  return text === undefined ? [] : text.split(',').map((one) => one.trim());
+}
+
+function database(text: string): string {
+  if (text === 'sqlite' || text === 'postgres' || isPostgresUrl(text)) return text;
+  throw wrong('database', text, 'sqlite, postgres or postgres://…');
 }
 
 function bytes(name: string, text: string): number {

@@ -65,21 +65,35 @@ export function cpuSecondsOf(roots: readonly number[]): number {
   return treeOf(roots).reduce((sum, one) => sum + one.ticks, 0) / TICKS_PER_SECOND;
 }
 
-/**
- * Memory of the trees below `roots` in MiB: the proportional set sizes summed (shared pages counted once), or
- * the largest single process's high-water mark where that is more, so that no peak between samples is missed
- * in a product of one process.
- */
-export function memoryMiBOf(roots: readonly number[]): number {
-  let pss = 0;
-  let highest = 0;
+/** What a thread does, by the name that Node or this server gives it. */
+const THREADS: Readonly<Record<string, string>> = {
+  MainThread: 'main',
+  node: 'main',
+  'store-writer': 'store writer',
+  'store-reader': 'store readers',
+  'libuv-worker': 'pool',
+  V8Worker: 'V8 helpers',
+  DelayedTaskSche: 'V8 helpers',
+};
+
+/** CPU seconds by what the threads do, of threads that are running. */
+export function threadSecondsOf(roots: readonly number[]): Map<string, number> {
+  const found = new Map<string, number>();
   for (const { pid } of treeOf(roots)) {
-    const status = read(`/proc/${pid}/status`);
-    highest = Math.max(highest, kibOf(status, 'VmHWM'));
-    const own = kibOf(read(`/proc/${pid}/smaps_rollup`), 'Pss');
-    pss += own > 0 ? own : kibOf(status, 'VmRSS');
+    for (const thread of entriesOf(`/proc/${pid}/task`)) {
+      const name = THREADS[read(`/proc/${pid}/task/${thread}/comm`).trim()] ?? 'others';
+      const [ns = '0'] = read(`/proc/${pid}/task/${thread}/schedstat`).split(' ');
+      found.set(name, (found.get(name) ?? 0) + Number(ns) / 1e9);
+    }
   }
-  return Math.max(pss, highest) / 1024;
+  return found;
+}
+
+/** Memory that no file stands behind, of the trees below `roots`, in MiB: what nobody else could use. */
+export function anonymousMiBOf(roots: readonly number[]): number {
+  return (
+    treeOf(roots).reduce((sum, { pid }) => sum + kibOf(read(`/proc/${pid}/status`), 'RssAnon'), 0) / 1024
+  );
 }
 
 /** Resolves when something accepts connections on the loopback port; rejects when `target` ends or time is up. */
@@ -140,6 +154,14 @@ function processes(): Entry[] {
     found.push({ pid: Number(name), parent: Number(fields[1]), ticks, startedAt: Number(fields[19]) });
   }
   return found;
+}
+
+function entriesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // the process is gone
+  }
 }
 
 function kibOf(text: string, key: string): number {

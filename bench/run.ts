@@ -4,15 +4,16 @@
 // mail, 2 for wrong usage.
 import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, cpus, release } from 'node:os';
-import { join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { makeBacklog } from './backlog.ts';
+import { type BenchDatabase, openDatabases } from './database.ts';
 import { type Figures, type Load, measure } from './measure.ts';
 import { HELP, type Options, readOptions } from './options.ts';
 import { haraka } from './peers/haraka.ts';
 import { postfix } from './peers/postfix.ts';
 import { postrider } from './peers/postrider.ts';
 import { buildSlowFsync } from './slow-fsync.ts';
-import { markdownTable, medianOf, type Row, summary } from './table.ts';
+import { markdownTable, medianOf, type Row, summary, threadTable } from './table.ts';
 import type { Peer } from './types.ts';
 
 const TMPFS_MAGIC = 0x01021994;
@@ -48,12 +49,29 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function compare(options: Options, baseDir: string, interrupted: AbortSignal): Promise<number> {
-  const peers = options.backlog > 0 ? await withBacklog(options, baseDir) : await present(options);
+  const preload = options.slowFsyncMs > 0 ? await buildSlowFsync(options.slowFsyncMs, baseDir) : undefined;
+  const databases = await openDatabases(options.databases, { baseDir, preload });
+  try {
+    return await compareOn(options, { baseDir, preload, interrupted, databases });
+  } finally {
+    for (const database of databases) await database.stop();
+  }
+}
+
+interface Surroundings {
+  baseDir: string;
+  preload: string | undefined;
+  interrupted: AbortSignal;
+  databases: readonly BenchDatabase[];
+}
+
+async function compareOn(options: Options, around: Surroundings): Promise<number> {
+  const { baseDir, preload, interrupted } = around;
+  const peers = await peersOf(options, around);
   if (peers.length === 0) {
     say('nothing to measure');
     return 1;
   }
-  const preload = options.slowFsyncMs > 0 ? await buildSlowFsync(options.slowFsyncMs, baseDir) : undefined;
   const load: Load = {
     ...options,
     baseDir,
@@ -87,14 +105,36 @@ async function compare(options: Options, baseDir: string, interrupted: AbortSign
   const rows: Row[] = [];
   for (const [peer, runs] of results) rows.push({ name: `${peer.name} ${await peer.version()}`, runs });
   const compared = options.backlog > 0 ? shares(results) : ratio(results);
-  process.stdout.write(`${headline(options)}\n\n${markdownTable(rows, options.oneAtATime)}${compared}`);
+  process.stdout.write(
+    `${headline(options)}\n\n${markdownTable(rows, options.oneAtATime)}${threadTable(rows)}${compared}`,
+  );
   return trouble ? 1 : 0;
+}
+
+async function peersOf(options: Options, { baseDir, databases }: Surroundings): Promise<Peer[]> {
+  if (options.backlog > 0) return withBacklog(options, baseDir);
+  if (databases.length > 0 || options.nodes.length > 0) return variants(options.nodes, databases);
+  return present(options);
+}
+
+/** Ours on each database with each number of processes. */
+function variants(nodes: readonly number[], databases: readonly BenchDatabase[]): Peer[] {
+  const counts = nodes.length > 0 ? nodes : [undefined];
+  return (databases.length > 0 ? databases : [undefined]).flatMap((database) =>
+    counts.map((count) => {
+      const of = count === undefined ? '' : `, ${count} ${count === 1 ? 'node' : 'nodes'}`;
+      return postrider({ name: `postrider on ${database?.name ?? 'SQLite'}${of}`, database, nodes: count });
+    }),
+  );
 }
 
 /** Ours with an empty queue and with one that is full. */
 async function withBacklog({ backlog }: Options, baseDir: string): Promise<Peer[]> {
   say(`making a queue of ${backlog} recipients`);
-  return [postrider(), postrider(await makeBacklog(baseDir, backlog))];
+  return [
+    postrider(),
+    postrider({ name: `postrider with ${backlog} queued`, backlog: await makeBacklog(baseDir, backlog) }),
+  ];
 }
 
 /** The products that can run, in the order they take turns; the others are named on stderr with the reason. */
@@ -109,6 +149,8 @@ async function present(options: Options): Promise<Peer[]> {
     if (reason === undefined) found.push(peer);
     else say(`SKIPPED ${peer.name}: ${reason}`);
   }
+  for (const folder of options.against)
+    found.push(postrider({ name: `postrider in ${basename(folder)}`, root: resolve(folder) }));
   return found;
 }
 
@@ -116,6 +158,7 @@ function headline(options: Options): string {
   const load = options.oneAtATime ? 'one at a time' : `${options.connections} connections`;
   const extras = [
     options.dkim ? 'DKIM RSA-2048' : 'unsigned',
+    ...(options.batch > 1 ? [`${options.batch} in a request`] : []),
     ...(options.slowFsyncMs > 0 ? [`fsync ≥ ${options.slowFsyncMs} ms`] : []),
     ...(options.delayMs > 0 ? [`far end ${options.delayMs} ms away`] : []),
     ...(options.chunking ? ['with CHUNKING'] : []),
@@ -134,7 +177,9 @@ function ratio(results: ReadonlyMap<Peer, readonly Figures[]>): string {
     .filter(([, runs]) => runs.length > 0)
     .map(([peer, runs]) => ({ name: peer.name, rate: medianOf(runs.map((f) => f.deliveredPerS)) }));
   const own = rates.find(({ name }) => name === 'postrider');
-  const best = rates.filter((one) => one !== own).toSorted((a, b) => b.rate - a.rate)[0];
+  const best = rates
+    .filter(({ name }) => !name.startsWith('postrider'))
+    .toSorted((a, b) => b.rate - a.rate)[0];
   if (own === undefined || best === undefined) return '';
   return `\nDelivered/s against the better peer (${best.name}): ${(own.rate / best.rate).toFixed(2)}×\n`;
 }

@@ -14,6 +14,7 @@ import { uuidv7 } from '../src/lib/ids.ts';
 import { createLoggers } from '../src/lib/log.ts';
 import { createSystemRandom } from '../src/lib/random.ts';
 import type { MessageId } from '../src/model/message.ts';
+import { keptFields, SUBMISSION_DEFAULTS } from '../src/model/submission.ts';
 import { startServer } from '../src/server.ts';
 import { openSqliteStore } from '../src/store/sqlite/open.ts';
 
@@ -93,7 +94,12 @@ function message(inbox: number, n: number, now: number) {
     id: uuidv7(systemClock, random) as MessageId,
     domain: 'example.com',
     tokenId: 'bench',
-    lane: 'normal' as const,
+    ...keptFields({
+      ...SUBMISSION_DEFAULTS,
+      subject,
+      tags: n % 1_000 === 0 ? ['newsletter'] : ['order'],
+      metadata: { order: String(n) },
+    }),
     lists: {
       from: { name: 'Shop', address: 'bench@example.com' },
       to: [{ name: '', address: to }],
@@ -101,9 +107,6 @@ function message(inbox: number, n: number, now: number) {
       bcc: [],
       replyTo: [],
     },
-    subject,
-    tags: n % 1_000 === 0 ? ['newsletter'] : ['order'],
-    metadata: { order: String(n) },
     sandbox: true,
     content: new TextEncoder().encode(
       `From: Shop <bench@example.com>\r\nTo: ${to}\r\nSubject: ${subject}\r\nMIME-Version: 1.0\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n${text.repeat(8)}`,
@@ -112,7 +115,6 @@ function message(inbox: number, n: number, now: number) {
     needsSmtpUtf8: false,
     eightBit: false,
     createdAt: now,
-    sendAt: null,
     expiresAt: now + 3_600_000,
     expiryGiven: false,
     dateOffset: null,

@@ -6,6 +6,7 @@ import { systemClock } from '../src/lib/clock.ts';
 import { uuidv7 } from '../src/lib/ids.ts';
 import { createSystemRandom } from '../src/lib/random.ts';
 import type { MessageId } from '../src/model/message.ts';
+import { keptFields, SUBMISSION_DEFAULTS } from '../src/model/submission.ts';
 import type { NewMessage, NewRecipient } from '../src/store/topics/acceptance.ts';
 
 const HOUR_MS = 3_600_000;
@@ -40,18 +41,14 @@ export function storedMessage(
     id: newId() as MessageId,
     domain,
     tokenId: 'bench',
-    lane: 'normal',
+    ...keptFields({ ...SUBMISSION_DEFAULTS, subject: 'Newsletter' }),
     lists: { from: { name: '', address: `news@${domain}` }, to: [], cc: [], bcc: [], replyTo: [] },
-    subject: 'Newsletter',
-    tags: [],
-    metadata: {},
     sandbox: false,
     content,
     bodyOffset: HEADER_BYTES,
     needsSmtpUtf8: false,
     eightBit: false,
     createdAt: now,
-    sendAt: null,
     expiryGiven: false,
     dateOffset: null,
     expiresAt: now + 72 * HOUR_MS,

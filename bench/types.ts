@@ -15,10 +15,13 @@ export type Door =
 
 /** One load: `count` messages with ids `firstId`, `firstId + 1`, … over `connections` parallel connections. */
 export type InjectPlan = {
-  readonly door: Door;
+  /** Of one kind; connections take them in turn. */
+  readonly doors: readonly Door[];
   readonly count: number;
   readonly firstId: number;
   readonly connections: number;
+  /** Messages in a request, where the door takes several. */
+  readonly batch: number;
   /** Size of the two text bodies together, in bytes; the headers come on top. */
   readonly bodyBytes: number;
   /** Send the next message only when the previous one was seen at the sink (latency mode). */
@@ -72,15 +75,19 @@ export type PeerSetting = {
   readonly delayMs: number;
   /** Path of the library that slows fsync down, for LD_PRELOAD. */
   readonly preload: string | undefined;
+  /** Where a debugger can join; absent = nowhere. */
+  readonly inspectPort?: number;
   /** Keep the product's own mail log (in `dir`) instead of dropping it. */
   readonly logs: boolean;
 };
 
 /** A started product. */
 export type RunningPeer = {
-  readonly door: Door;
+  readonly doors: readonly Door[];
   /** Process ids whose trees are the product. */
   readonly roots: readonly number[];
+  /** The same of a database server, which is counted apart. */
+  readonly databaseRoots?: readonly number[];
   /** Stops everything that `start` started; resolves when it is gone. Never rejects. */
   stop(): Promise<void>;
 };
@@ -88,6 +95,8 @@ export type RunningPeer = {
 /** A product that can be measured. */
 export type Peer = {
   readonly name: string;
+  /** It optimises its code while it runs: it is warmed up for longer, and the beginning is a measurement of its own. */
+  readonly compiles: boolean;
   /** Resolves to undefined where it can run, else to the reason why not and what to do. */
   missing(): Promise<string | undefined>;
   /** Version text for the table. */

@@ -1,8 +1,8 @@
 /**
  * Writes the reference pages, `openapi.json`, the types of the client and the schema of SQLite from the code: `node docs/generate.ts`.
- * What a table holds is printed as it is; sentences that no table holds stand in docs/generate/, one file a page, and
- * are matched against the table by name, so that a new operation without a sentence, or a sentence without its
- * operation, stops the script. test/docs/reference.test.ts compares the pages with what this makes.
+ * Tables of the code are printed as they are. Other sentences are in docs/generate/, one file for each page, by the names
+ * in the table: a name without a sentence, or a sentence without a name, stops the script. test/docs/reference.test.ts
+ * checks that the pages in the repository are current.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

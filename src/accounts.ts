@@ -14,6 +14,7 @@ import {
   type IdentityProvider,
   type IdentitySettings,
 } from './policy/access/identity-provider.ts';
+import { createKnownDevices } from './policy/access/known-devices.ts';
 import { createHashTurns, createPasswords } from './policy/access/password-hash.ts';
 import { createPeople, type People } from './policy/access/people.ts';
 import { createRefusals, type Refusals } from './policy/access/refusals.ts';
@@ -37,6 +38,8 @@ export interface Accounts {
   refusals: Refusals;
   /** Also in the file `admin-token`. */
   adminToken: string;
+  /** Another node has changed tokens, credentials or people. */
+  readAgain(): void;
 }
 
 /** `perSecond`: sends per second of a token without its own limit. `identity`: null = people sign in by passwords only. */
@@ -63,7 +66,8 @@ export async function openAccounts(
   const hashTurns = createHashTurns();
   const passwords = createPasswords({ ...deps, hashTurns });
   const secondFactors = createSecondFactors(deps);
-  const sessions = createSessions({ ...deps, passwords, secondFactors }, options);
+  const devices = createKnownDevices({ ...deps, key: deps.sealer.deriveKey('known-devices') });
+  const sessions = createSessions({ ...deps, passwords, secondFactors, devices }, options);
   const access = withSessions(createAccess(deps), sessions);
   const isUsable = (jwt: string): Promise<boolean> =>
     access.authenticate(`Bearer ${jwt}`, '127.0.0.1').then(
@@ -83,9 +87,10 @@ export async function openAccounts(
     });
     return minted.jwt;
   });
+  const smtpCredentials = createSmtpCredentials({ ...deps, hashTurns });
   return {
     access,
-    smtpCredentials: createSmtpCredentials({ ...deps, hashTurns }),
+    smtpCredentials,
     people: createPeople({ ...deps, passwords, sessions }),
     sessions,
     secondFactors,
@@ -96,5 +101,10 @@ export async function openAccounts(
     refusals: createRefusals({ ...deps, log: deps.mailLog, count: deps.countRefusal }),
     sendRate: createSendRate(deps.clock, options),
     adminToken,
+    readAgain() {
+      access.readAgain();
+      smtpCredentials.forget();
+      sessions.forget();
+    },
   };
 }

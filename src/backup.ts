@@ -12,6 +12,7 @@ import { dirname, join } from 'node:path';
 import type { Clock } from './lib/clock.ts';
 import { sleep } from './lib/clock.ts';
 import { readTarHeader, TAR_BLOCK, TAR_END, tarHeader, tarPadding } from './lib/tar.ts';
+import { whyNot } from './lib/why-not.ts';
 import { openWayBack, type WayBack } from './store/sqlite/before-migration.ts';
 import { copyDatabase, type Hold, newestSchema, prepareRestored, schemaOf } from './store/sqlite/copy.ts';
 
@@ -198,7 +199,7 @@ async function opened(file: string): Promise<FileHandle> {
   try {
     return await open(file, 'r');
   } catch (cause) {
-    throw new BackupError(`${file} cannot be read: ${(cause as Error).message}`);
+    throw new BackupError(`${file} cannot be read: ${whyNot(cause)}`);
   }
 }
 

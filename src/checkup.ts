@@ -3,6 +3,7 @@
  * zone, and the checks that are not DNS. Returns a doctor for domains and a function that examines the instance; at
  * most one such examination runs at a time.
  */
+
 import { readdir, stat, statfs } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -11,16 +12,18 @@ import { publicUrl } from './config/public-url.ts';
 import type { Config } from './config/table.ts';
 import type { Routing } from './config-routing.ts';
 import type { Clock } from './lib/clock.ts';
+import { isLoopbackAddress } from './lib/loopback.ts';
 import type { Random } from './lib/random.ts';
 import type { Route } from './model/route.ts';
 import { type AddressCheck, createAddressFilter } from './net/address-filter.ts';
 import { type CertificateFacts, probeCertificate } from './net/certificate-probe.ts';
 import type { GuardedHttp } from './net/guarded-http.ts';
+import { resolveMxHosts } from './net/mx-hosts.ts';
 import type { CachingResolver } from './net/resolver.ts';
 import { parseServers } from './net/system-resolvers.ts';
 import { createZoneServers } from './net/zone-servers.ts';
 import { probePort25 } from './pipeline/deliver/routing/port-25.ts';
-import { isThisMachine, relayAddresses, relayTlsMode } from './pipeline/deliver/routing/relay-host.ts';
+import { relayAddresses, relayTlsMode } from './pipeline/deliver/routing/relay-host.ts';
 import type { DomainCheck } from './policy/domains/doctor/check.ts';
 import { createDomainDoctor, type DomainDoctor } from './policy/domains/doctor/domain-doctor.ts';
 import { examineInstance } from './policy/domains/doctor/instance.ts';
@@ -62,6 +65,8 @@ interface Parts {
   clock: Clock;
   random: Random;
   dataFolder: string;
+  /** Sender domains of the operator, whose mail servers are connected to as those of `operator-address` are. */
+  ownDomains?: readonly string[];
   /** For tests: the port of zones' servers, and certificate authorities to trust. */
   zonePort?: number | undefined;
   ca?: readonly string[] | undefined;
@@ -78,6 +83,8 @@ const PROBE_TIMEOUTS = {
   authMs: PROBE_MS,
 };
 const MAX_ADDRESSES = 16;
+/** Mail servers that are asked for one answer. */
+const MAX_PROBED = 3;
 
 /** Contacts nobody until it is called. */
 export function createCheckup(parts: Parts): Checkup {
@@ -188,7 +195,7 @@ export function createCheckup(parts: Parts): Checkup {
         heloName: config.hostname,
         tls: relayTlsMode(relay, address),
         tlsContexts: createTlsContexts({ ca }),
-        allowPlaintextAuth: isThisMachine(address),
+        allowPlaintextAuth: isLoopbackAddress(address),
         ...(auth === null ? {} : { auth: { user: auth.user, pass: auth.password } }),
         timeouts: PROBE_TIMEOUTS,
       },
@@ -213,10 +220,9 @@ export function createCheckup(parts: Parts): Checkup {
     return {
       async port25() {
         const servers = parseServers(config['doctor-probe'].join(','));
-        const targets =
-          config['doctor-probe'].length > 0 && servers.kind === 'servers' ? servers.servers : [];
-        if (targets.length === 0 && seen.suspicion !== null)
-          return { kind: 'blocked', detail: seen.suspicion };
+        const named = config['doctor-probe'].length > 0 && servers.kind === 'servers' ? servers.servers : [];
+        if (named.length === 0 && seen.suspicion !== null) return { kind: 'blocked', detail: seen.suspicion };
+        const targets = named.length > 0 ? named : await operatorsServers();
         const [source] = parts.routing.sources;
         return probePort25({
           clock,
@@ -254,6 +260,25 @@ export function createCheckup(parts: Parts): Checkup {
       readableByOthers: () => readableByOthers(parts.dataFolder),
       identityProvider: async () => (await parts.identityProvider?.()) ?? null,
     };
+  }
+
+  /** Mail servers of the operator's own domains that are elsewhere: to those, a connection is expected. */
+  async function operatorsServers(): Promise<{ address: string; port: number }[]> {
+    const address = config['operator-address'];
+    const named = [
+      ...(address === null ? [] : [address.slice(address.lastIndexOf('@') + 1)]),
+      ...(parts.ownDomains ?? []),
+    ];
+    const found = await Promise.all(
+      [...new Set(named)].map((name) => resolveMxHosts(resolver, name, { filter, random, ipv6: false })),
+    );
+    const own = (await sendingAddresses()).map((each) => each.address);
+    return found
+      .flatMap((each) => (each.kind === 'hosts' ? each.hosts : []))
+      .flatMap((host) => host.addresses.slice(0, 1))
+      .filter((each) => !own.includes(each))
+      .slice(0, MAX_PROBED)
+      .map((each) => ({ address: each, port: config['mx-port'] }));
   }
 
   async function probeHttps(at: ListenAddress | null): Promise<CertificateFacts> {

@@ -8,7 +8,7 @@ function read(file: Record<string, unknown>, final: readonly Route[] = [{ kind: 
 }
 
 const SOURCES = [
-  { id: 'a', address: '192.0.2.1', ehlo: 'mail1.example.com', newSince: '2026-11-01' },
+  { id: 'a', address: '192.0.2.1', ehlo: 'mail1.example.com', newSince: '2026-11-01', node: 'one' },
   { id: 'b', address: '192.0.2.2', pool: 'bulk', shared: true },
 ];
 
@@ -34,8 +34,9 @@ describe('sources and routes of postrider.json', () => {
         pool: 'default',
         newSince: Date.UTC(2026, 10, 1),
         shared: false,
+        node: 'one',
       },
-      { id: 'b', address: '192.0.2.2', ehlo: null, pool: 'bulk', newSince: null, shared: true },
+      { id: 'b', address: '192.0.2.2', ehlo: null, pool: 'bulk', newSince: null, shared: true, node: null },
     ]);
     expect(routing.routes[1]).toMatchObject({
       senderDomain: null,
@@ -46,7 +47,7 @@ describe('sources and routes of postrider.json', () => {
       ],
     });
     expect(routingRows(routing).map(({ key, value }) => `${key}: ${value}`)).toEqual([
-      'sources[0]: a 192.0.2.1, ehlo mail1.example.com, pool default, new since 2026-11-01',
+      'sources[0]: a 192.0.2.1, ehlo mail1.example.com, pool default, new since 2026-11-01, node one',
       'sources[1]: b 192.0.2.2, pool bulk, shared',
       'routes[0]: senderDomain shop.example, priority bulk → pool:bulk',
       'routes[1]: recipientDomain corp.example|*.corp.example → smtp://(secret)@mail.example,mx',
@@ -55,6 +56,8 @@ describe('sources and routes of postrider.json', () => {
   });
 
   it.each<[Record<string, unknown>, RegExp]>([
+    [{ sources: [{ ...SOURCES[1], node: 'one' }] }, /sources\[0\]\.shared: .*only one/],
+    [{ sources: [{ ...SOURCES[0], node: '../x' }] }, /sources\[0\]\.node/],
     [{ routes: {} }, /^postrider\.json: routes: must be a list/],
     [{ routes: [5] }, /routes\[0\]: must be an object/],
     [

@@ -4,6 +4,7 @@
  * name the position, the value and the correction.
  */
 import { isIPv4 } from 'node:net';
+import { isNodeName } from './config/forms.ts';
 import type { Route } from './model/route.ts';
 
 /** An address that mail leaves from. */
@@ -21,6 +22,8 @@ export interface SourceConfig {
   newSince: number | null;
   /** Several nodes send from it (NAT, one address): the node with the lease keeps its limits. */
   shared: boolean;
+  /** `node-name` of the only node that sends from it; null = of every node that names it. */
+  node: string | null;
 }
 
 /** Mail that matches every given list uses `targets`; an absent list matches all mail. */
@@ -146,7 +149,7 @@ export function routingRows({
   routes,
 }: Routing): readonly { key: string; value: string; meaning: string }[] {
   return [
-    ...sources.map(({ id, address, ehlo, pool, newSince, shared }, i) => ({
+    ...sources.map(({ id, address, ehlo, pool, newSince, shared, node }, i) => ({
       key: `sources[${i}]`,
       value: [
         `${id} ${address}`,
@@ -154,6 +157,7 @@ export function routingRows({
         `pool ${pool}`,
         ...(newSince === null ? [] : [`new since ${new Date(newSince).toISOString().slice(0, 10)}`]),
         ...(shared ? ['shared'] : []),
+        ...(node === null ? [] : [`node ${node}`]),
       ].join(', '),
       meaning: 'an address that mail leaves from',
     })),
@@ -197,8 +201,10 @@ function readList<Item>(
 }
 
 function readSource(fields: Fields, where: string, say: Say): SourceConfig | null {
-  const { id, address, ehlo = null, pool = DEFAULT_POOL, newSince = null, shared = false } = fields;
-  let ok = onlyKnown(fields, ['id', 'address', 'ehlo', 'pool', 'newSince', 'shared'], where, say);
+  const { id, address, ehlo = null, pool = DEFAULT_POOL, newSince = null } = fields;
+  const { shared = false, node = null } = fields;
+  const known = ['id', 'address', 'ehlo', 'pool', 'newSince', 'shared', 'node'];
+  let ok = onlyKnown(fields, known, where, say);
   const refuse = (name: string, value: unknown, fix: string): void => {
     say(`${where}.${name}`, `${shown(value)}: ${fix}`);
     ok = false;
@@ -217,6 +223,10 @@ function readSource(fields: Fields, where: string, say: Say): SourceConfig | nul
     refuse('newSince', newSince, 'use the date of its first day, e.g. "2027-01-31"');
   if (typeof shared !== 'boolean')
     refuse('shared', shared, 'use true where several nodes send from it, or leave it out');
+  if (node !== null && (typeof node !== 'string' || !isNodeName(node)))
+    refuse('node', node, 'use the node-name of the node that has this address');
+  if (node !== null && shared === true)
+    refuse('shared', shared, 'leave it out where node names the only one');
   if (!ok) return null;
   return {
     id: id as string,
@@ -225,6 +235,7 @@ function readSource(fields: Fields, where: string, say: Say): SourceConfig | nul
     pool: pool as string,
     newSince: since,
     shared: shared as boolean,
+    node: node as string | null,
   };
 }
 

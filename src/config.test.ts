@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { parseDuration } from './config/forms.ts';
 import { publicUrl } from './config/public-url.ts';
-import { shownValue } from './config/shown.ts';
+import { configRows, shownValue } from './config/shown.ts';
 import { CONFIG_KEYS } from './config/table.ts';
 import { ConfigError, loadConfig } from './config.ts';
 
@@ -68,6 +68,12 @@ describe('configuration', () => {
     expect(message).toContain('POSTRIDER_RETRY "1s,soon": "soon" is not a duration');
   });
 
+  it('takes names of nodes that a path or a log line can show', () => {
+    const named = (name: string) => loadConfig('serve', { 'node-name': name }, {}).config['node-name'];
+    expect(named('mail-1.example.com')).toBe('mail-1.example.com');
+    for (const name of ['-x', 'a b', 'a/b', 'x'.repeat(65)]) expect(() => named(name)).toThrow('node-name');
+  });
+
   it('refuses unknown keys of the file and names the known ones', () => {
     const other = mkdtempSync(join(folder, 'x-'));
     writeFileSync(join(other, 'postrider.json'), '{"rout": "mx"}');
@@ -90,6 +96,31 @@ describe('configuration', () => {
     const message = problemOf(() => loadConfig('serve', { route: 'smtp://u:hunter2@host/path' }, {}));
     expect(message).not.toContain('hunter2');
     expect(problemOf(() => loadConfig('serve', { 'secret-key': 'abc' }, {}))).toContain('"(secret)"');
+  });
+
+  it('takes a database of PostgreSQL, and its password from wherever secrets may stand', () => {
+    const url = 'postgres://mail@db.example.com/postrider';
+    const file = join(folder, 'password');
+    writeFileSync(file, 'hunter2\n');
+    const database = (environment: Record<string, string>) =>
+      loadConfig('serve', { data: join(folder, 'none'), database: url }, environment).config.database;
+    expect(database({})).toBe(url);
+    for (const environment of [
+      { POSTRIDER_DATABASE_PASSWORD: 'hunter2' },
+      { POSTRIDER_DATABASE_PASSWORD_FILE: file },
+      { PGPASSWORD: 'hunter2' },
+      { PGPASSWORD: 'hunter1', POSTRIDER_DATABASE_PASSWORD: 'hunter2' },
+    ]) {
+      expect(database(environment)).toBe('postgres://mail:hunter2@db.example.com/postrider');
+    }
+    const settings = { database: url, 'database-password': 'a/b' };
+    expect(loadConfig('serve', settings, {}).config.database).toContain('mail:a%2Fb@db');
+    const loaded = loadConfig('serve', { database: 'postgres://u:hunter2@h/d' }, { PGPASSWORD: 'hunter2' });
+    expect(JSON.stringify(configRows('serve', loaded))).not.toContain('hunter2');
+    const problem = problemOf(() => loadConfig('serve', { database: 'postgres://u:hun/ter2@h/d' }, {}));
+    expect(problem).toMatch(
+      /^--database "postgres:\/\/\(hidden\)": use postgres:\/\/user:password@host.*%2F/,
+    );
   });
 
   it('shows no secret in an error, however it is spelt and wherever it stands', () => {
@@ -230,6 +261,7 @@ describe('a variable of ours that no key has', () => {
       POSTRIDER_PORT: 'tcp://10.0.0.1:8025',
       POSTRIDER_PORT_8025_TCP_ADDR: '10.0.0.1',
       POSTRIDER_TOKEN: 'x',
+      POSTRIDER_URL: 'http://127.0.0.1:8025',
       POSTRIDERS: 'x',
       PATH: '/',
     };

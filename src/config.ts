@@ -6,13 +6,14 @@
 import { readFileSync } from 'node:fs';
 import { hostname as systemHostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { isLoopback, type ListenAddress } from './config/forms.ts';
+import { isLoopback, type ListenAddress, withoutUser } from './config/forms.ts';
 import type { Mode } from './config/key-facts.ts';
-import { type ConfigOrigin, shownValue, withoutUser } from './config/shown.ts';
+import { type ConfigOrigin, shownValue } from './config/shown.ts';
 import { CONFIG_KEYS, CONFIG_NAMES, type Config, type ConfigKey, environmentName } from './config/table.ts';
 import { isKnownVariable } from './config/variables.ts';
 import { type Routing, readRouting } from './config-routing.ts';
 import { closest } from './lib/closest.ts';
+import { isPostgresUrl, withPassword } from './lib/postgres-url.ts';
 
 /** All problems found; `message` is ready to be shown. */
 export class ConfigError extends Error {
@@ -73,10 +74,10 @@ export function loadConfig(
     }
     const parsed = facts.parse(origin.text.trim());
     if (parsed.ok) Object.assign(config, { [name]: parsed.value });
-    else
-      problems.push(
-        `${whence(name, origin.source)} "${shownValue(name, origin.text)}": ${withoutUser(parsed.fix)}`,
-      );
+    else {
+      const fix = facts.shown === undefined ? withoutUser(parsed.fix) : parsed.fix;
+      problems.push(`${whence(name, origin.source)} "${shownValue(name, origin.text)}": ${fix}`);
+    }
   }
   for (const [name, usual] of [
     ['http', '127.0.0.1:8025'],
@@ -109,6 +110,8 @@ export function loadConfig(
   const routing = readRouting(file, config.route ?? [], problems);
   if (problems.length > 0) throw new ConfigError(problems);
   config.data = resolve(config.data);
+  if (config['database-password'] !== null && isPostgresUrl(config.database))
+    config.database = withPassword(config.database, config['database-password']);
   config.hostname ??= defaultHostname();
   return { config, origins, routing };
 
@@ -139,6 +142,9 @@ export function loadConfig(
       const list = Array.isArray(value) ? value.join(',') : String(value);
       return { text: list, source: 'file' };
     }
+    // The name by which every program of PostgreSQL knows it.
+    if (name === 'database-password' && environment.PGPASSWORD)
+      return { text: environment.PGPASSWORD, source: 'environment' };
     return { text: facts.defaults[mode], source: 'default' };
   }
 

@@ -10,8 +10,14 @@ import { writeWhole } from './lib/whole-file.ts';
 
 export interface DataFolder {
   readonly path: string;
-  /** The first one encrypts; all can decrypt. */
-  readonly secrets: readonly { id: string; secret: Uint8Array }[];
+  /**
+   * `configured`: hexadecimal keys, or null for the folder's own, which is made where there is none and nothing was sealed
+   * yet. The first one encrypts; all can decrypt.
+   */
+  secrets(
+    configured: string | null,
+    isAnySealed: () => Promise<boolean>,
+  ): Promise<{ id: string; secret: Uint8Array }[]>;
   /** Stable name of this node. */
   readonly nodeId: string;
   /** Keeps the token in `admin-token`: `choose` gets the stored token or null, and returns the one to store. */
@@ -21,25 +27,22 @@ export interface DataFolder {
   withdraw(): Promise<void>;
 }
 
-/** `secretKeys`: configured hexadecimal keys, or null for the folder's own. */
-export async function openDataFolder(
-  path: string,
-  secretKeys: string | null,
-  random: Random,
-): Promise<DataFolder> {
+export async function openDataFolder(path: string, random: Random): Promise<DataFolder> {
   await mkdir(path, { recursive: true, mode: 0o700 });
-  if (secretKeys === null) await refuseLostSecret();
-  const hexKeys =
-    secretKeys ?? (await kept('secret-key', () => Buffer.from(random.bytes(32)).toString('hex')));
   const nodeId = await kept('node-id', () => Buffer.from(random.bytes(8)).toString('hex'));
-  const secrets = hexKeys.split(',').map((hex) => {
-    const secret = Buffer.from(hex.trim(), 'hex');
-    if (secret.length !== 32) throw new Error(`${join(path, 'secret-key')} must hold 64 hexadecimal digits`);
-    return { id: keyId(secret), secret };
-  });
   return {
     path,
-    secrets,
+    async secrets(configured, isAnySealed) {
+      if (configured === null) await refuseLostSecret(isAnySealed);
+      const hexKeys =
+        configured ?? (await kept('secret-key', () => Buffer.from(random.bytes(32)).toString('hex')));
+      return hexKeys.split(',').map((hex) => {
+        const secret = Buffer.from(hex.trim(), 'hex');
+        if (secret.length !== 32)
+          throw new Error(`${join(path, 'secret-key')} must hold 64 hexadecimal digits`);
+        return { id: keyId(secret), secret };
+      });
+    },
     nodeId,
     async adminToken(choose) {
       const existing = await readText('admin-token');
@@ -51,11 +54,11 @@ export async function openDataFolder(
     withdraw: () => rm(join(path, 'server.json'), { force: true }),
   };
 
-  /** If a folder with data has no secret, the secret was lost; a new one could decrypt nothing. */
-  async function refuseLostSecret(): Promise<void> {
-    if ((await readText('node-id')) === null || ((await readText('secret-key')) ?? '') !== '') return;
+  /** If there are sealed keys and no secret, the secret was lost, or is that of other nodes; a new one could decrypt nothing. */
+  async function refuseLostSecret(isAnySealed: () => Promise<boolean>): Promise<void> {
+    if (((await readText('secret-key')) ?? '') !== '' || !(await isAnySealed())) return;
     throw new Error(
-      `${join(path, 'secret-key')} is missing, but the keys stored in this folder were sealed with it. Put it back from a backup, or give it as POSTRIDER_SECRET_KEY. To start afresh, delete ${path}.`,
+      `${join(path, 'secret-key')} is missing, but keys in the database are sealed with one. Put it back from a backup, or give the one of the other nodes as POSTRIDER_SECRET_KEY.`,
     );
   }
 

@@ -105,6 +105,8 @@ export interface EngineOptions {
   rules: readonly RouteRule[];
   targets: readonly Route[];
   sources: readonly SourceConfig[];
+  /** Those that other nodes alone send from. */
+  foreignSources?: ReadonlySet<string>;
   /** The key `max-connections` if set. */
   maxConnections: number | null;
   /** The key `transactions-in-flight` if set. */
@@ -114,6 +116,8 @@ export interface EngineOptions {
   queue: QueueOptions;
   accept: AcceptOptions;
   deliver: Omit<DeliverOptions, 'maxConnections'>;
+  /** In a simulation of a sample, the messages that each stands for in a warm-up. */
+  weight?: number;
   /** For tests: the port of policy hosts. */
   mtaStsPort?: number;
 }
@@ -140,6 +144,8 @@ export interface Engine extends Service {
   closedFor(question: SiteQuestion): (KeptBack & { path: string }) | null;
   /** The pause that a receiver requested for this sender; null = none. */
   pausedBy(question: SiteQuestion): SenderPause | null;
+  /** Another node has changed holds, overrides or sandbox rules. */
+  readAgain(): void;
   /** Starts no more transactions; resolves when the running ones have ended, after `deadlineMs` at the latest. */
   drain(deadlineMs: number): Promise<void>;
 }
@@ -178,10 +184,23 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     atMostOnce: domains.sendsAtMostOnce,
   });
   const newSources = options.sources.flatMap(({ id, newSince }) => (newSince === null ? [] : [id]));
-  const warmup = createWarmup({ store, node, clock, log }, { sources: newSources });
-  const egress = deps.membership === undefined ? null : createEgressLeases(deps.membership, options.sources);
+  const warmup = createWarmup(
+    { store, node, clock, log },
+    { sources: newSources, ...(options.weight === undefined ? {} : { weight: options.weight }) },
+  );
+  const { membership } = deps;
+  const foreign = options.foreignSources ?? new Set<string>();
+  const egress =
+    membership === undefined && foreign.size === 0
+      ? null
+      : createEgressLeases(membership, options.sources, foreign);
+  /** Foreign sources whose node is not there. */
+  let absent: ReadonlySet<string> = foreign;
   await warmup.start();
-  const sites = createSites({ routes, resolver, shaping, warmup, egressMemory, clock });
+  const sites = createSites({
+    ...{ routes, resolver, shaping, warmup, egressMemory, clock },
+    absent: ({ id }) => absent.has(id),
+  });
   const heldBy = (question: SiteQuestion): Hold | null =>
     // The names of the site are needed only if there is a hold.
     holds.any() ? holds.heldBy({ ...question, sites: sites.sitesOf(question).flatMap(siteNames) }) : null;
@@ -294,7 +313,12 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   deps.membership?.onFenced(queue.fenced);
   deps.membership?.onReclaimed(() => queue.wake());
   deps.membership?.onRefresh(async (got) => {
-    await Promise.all([traffic.refresh(), sandboxRules.load(), warmup.reread(egress?.placesOf(got) ?? [])]);
+    const places = egress?.placesOf(got) ?? [];
+    await Promise.all([traffic.refresh(), sandboxRules.load(), warmup.reread(places, foreign)]);
+    const gone = new Set([...foreign].filter((source) => membership?.serves(source) === false));
+    if (gone.size === absent.size && [...gone].every((source) => absent.has(source))) return;
+    absent = gone;
+    sites.sourcesChanged();
   });
 
   /** In the order of starting: delivery is ready before the queue hands out work. */
@@ -334,6 +358,11 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
         for (const service of [...running].reverse()) await service.stop(GIVE_UP_MS).catch(() => undefined);
         throw cause;
       }
+    },
+    readAgain() {
+      Promise.all([traffic.refresh(), sandboxRules.load()]).catch((err: unknown) => {
+        log.debug({ err }, 'settings could not be read again; the next heartbeat does');
+      });
     },
     drain,
     async stop(deadlineMs) {

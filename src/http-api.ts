@@ -34,6 +34,7 @@ import type { ReaderFacts } from './pipeline/events/reader-facts.ts';
 import type { DomainService } from './policy/domains/domains.ts';
 import type { GuardRails } from './policy/limits/guard-rails.ts';
 import type { Storage } from './policy/limits/storage.ts';
+import { createSpamd } from './policy/sandbox/spamd.ts';
 import { readiness } from './readiness.ts';
 import type { Store } from './store/store.ts';
 import type { WebhookParts } from './webhooks.ts';
@@ -118,7 +119,7 @@ export function createHttpApi(
     {
       name: 'node',
       ok: true,
-      detail: parts.node.valid ? '' : 'it cannot say that it lives, and sends nothing',
+      detail: parts.node.trouble ?? '',
     },
     ...returnsReadiness(),
   ];
@@ -153,6 +154,7 @@ export function createHttpApi(
       secondFactors: accounts.secondFactors,
       identityProvider: accounts.identityProvider,
       sendRate: accounts.sendRate,
+      checkSpam: config.spamassassin === null ? null : createSpamd({ clock }, config.spamassassin),
       refusals: accounts.refusals,
       acceptance: engine.acceptance,
       doctor: {

@@ -10,8 +10,14 @@ import { createSystemRandom } from './lib/random.ts';
 import { type DomainCheckItem, toCheckItem } from './listeners/http/operations/domain-checks.ts';
 import { openNetwork } from './network.ts';
 
-/** Every check of `postrider doctor` of this server, but that of the listener for bounces, which is not there yet. */
-export async function examineMachine({ config, routing }: LoadedConfig): Promise<readonly DomainCheckItem[]> {
+/**
+ * Every check of `postrider doctor` of this server, but that of the listener for bounces, which is not there yet.
+ * `ownDomains`: sender domains whose mail servers show whether port 25 is open outwards.
+ */
+export async function examineMachine(
+  { config, routing }: LoadedConfig,
+  ownDomains: readonly string[],
+): Promise<readonly DomainCheckItem[]> {
   const parts = { clock: systemClock, random: createSystemRandom() };
   const network = openNetwork(parts, config, undefined);
   try {
@@ -23,6 +29,7 @@ export async function examineMachine({ config, routing }: LoadedConfig): Promise
       filter: network.filter,
       http: network.policyHttp,
       dataFolder: config.data,
+      ownDomains,
     });
     const checks = await checkup.instance({ suspicion: null, returns: 'elsewhere', https: null });
     return checks.map(toCheckItem);

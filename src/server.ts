@@ -3,12 +3,11 @@
  *
  *   data folder and secrets → store → node epoch → parts → roles started in order → stopped in reverse
  *
- * Only this file knows which store engine, clock and resolver are used. `stop` accepts no new work, lets running
+ * Only this file knows which clock and resolver are used. `stop` accepts no new work, lets running
  * transactions finish, releases leases, and closes the store last. The larger parts are built in the files beside this
  * one.
  */
 import { hostname } from 'node:os';
-import { dirname, join } from 'node:path';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { openAccounts } from './accounts.ts';
 import { createCheckup } from './checkup.ts';
@@ -16,18 +15,21 @@ import type { Mode } from './config/key-facts.ts';
 import type { Role } from './config/keys/server.ts';
 import { publicUrl } from './config/public-url.ts';
 import type { LoadedConfig } from './config.ts';
-import { type DataFolder, openDataFolder } from './data-folder.ts';
-import { createEngine, type EngineOptions } from './engine.ts';
+import { openDataFolder } from './data-folder.ts';
+import { isShared, openDatabase } from './database.ts';
+import { createEngine } from './engine.ts';
 import { createHttpApi } from './http-api.ts';
 import { type Clock, sleep, systemClock } from './lib/clock.ts';
 import { createFailpoints, type Failpoints, NO_FAILPOINTS } from './lib/failpoints.ts';
 import { uuidv7 } from './lib/ids.ts';
 import type { Loggers } from './lib/log.ts';
 import type { Service } from './lib/loop.ts';
+import { paced } from './lib/paced.ts';
 import { createSystemRandom } from './lib/random.ts';
 import { createSealer, type Sealer } from './lib/seal.ts';
 import { type Certificates, openCertificates } from './lib/server-certificates.ts';
 import { createSignal } from './lib/signal.ts';
+import { createSlewedClock } from './lib/slewed-clock.ts';
 import { createPersonalTokens } from './mail/personal-token.ts';
 import { createReturnPathTokens } from './mail/verp.ts';
 import { soleLease } from './model/node.ts';
@@ -43,11 +45,10 @@ import { createReaderFacts } from './pipeline/events/reader-facts.ts';
 import { createReaderMetrics } from './pipeline/events/reader-metrics.ts';
 import { createNoticeMetrics } from './pipeline/notices/notice-metrics.ts';
 import { createNotices } from './pipeline/notices/notices.ts';
-import { type NodeTimes, openMembership } from './pipeline/queue/membership.ts';
-import { QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
+import { NODE_TIMES, type NodeTimes, openMembership } from './pipeline/queue/membership.ts';
 import { createStoreMetrics } from './pipeline/queue/queue-metrics.ts';
 import { createSingletonJob } from './pipeline/queue/singleton-job.ts';
-import type { IdentitySettings } from './policy/access/identity-provider.ts';
+import { createStrays } from './pipeline/queue/strays.ts';
 import { requireSealingSecret } from './policy/access/signing-keys.ts';
 import { createAuthAlarm } from './policy/domains/auth-alarm.ts';
 import { createDomainService } from './policy/domains/domains.ts';
@@ -56,12 +57,10 @@ import { createGuardRails } from './policy/limits/guard-rails.ts';
 import { createStorage } from './policy/limits/storage.ts';
 import { createRetention, keptFor } from './policy/retention/retention.ts';
 import { createDiskWatch, missingSources } from './readiness.ts';
+import { engineOptions, IDEMPOTENCY_WINDOW_MS, identitySettings } from './server-options.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
 import type { ListenAddress } from './smtp/server-listener.ts';
 import { openSmtpListeners } from './smtp-listeners.ts';
-import { removeOldCopies } from './store/sqlite/before-migration.ts';
-import { takeLock } from './store/sqlite/engine/lock.ts';
-import { openSqliteStore } from './store/sqlite/open.ts';
 import { createUpkeep } from './upkeep.ts';
 import { createWebhooks } from './webhooks.ts';
 
@@ -94,6 +93,8 @@ export interface ServerParams {
   /** Ends the process at once. */
   kill?: () => void;
   clock?: Clock;
+  /** For tests on a virtual clock: the database works in this thread, and answers at once. */
+  storeThreads?: 0;
   /** For tests: how fast nodes notice each other. */
   nodeTimes?: NodeTimes;
   /**
@@ -103,12 +104,12 @@ export interface ServerParams {
   trust?: { ca: readonly string[]; mtaStsPort: number; zonePort?: number };
 }
 
-const IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
 /** A client that has not sent the rest of a message by then sends it again. */
 const SMTP_DRAIN_MS = 10_000;
 /** Running requests may take this long. */
 const HTTP_DRAIN_MS = 5_000;
-const SHARED_SWEEP_MS = 1_000;
+/** However often others change settings. */
+const READ_AGAIN_MS = 1_000;
 /** Releasing leases gets at least this long, however long the rest took. */
 const GIVE_BACK_MS = 1_000;
 
@@ -116,47 +117,49 @@ const GIVE_BACK_MS = 1_000;
 export async function startServer(params: ServerParams): Promise<RunningServer> {
   const { config, routing } = params.loaded;
   const { logs } = params;
-  const clock = params.clock ?? systemClock;
+  const clock = createSlewedClock(params.clock ?? systemClock);
   const random = createSystemRandom();
+  const nodeName = config['node-name'] ?? hostname();
+  const { own = [], foreign = [] } = Object.groupBy(routing.sources, ({ node }) =>
+    node === null || node === nodeName ? 'own' : 'foreign',
+  );
   const failpoints: Failpoints =
     params.failpoints === undefined || params.kill === undefined
       ? NO_FAILPOINTS
       : createFailpoints(params.failpoints, params.kill);
 
-  const folder = await openDataFolder(config.data, config['secret-key'], random);
-  // Each node has its own folder: its name identifies the node.
-  const folderLock = config['shared-store'] ? takeLock(join(folder.path, 'node')) : null;
+  const folder = await openDataFolder(config.data, random);
   const failed = Promise.withResolvers<string>();
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const store = await openSqliteStore({
-    path: sqlitePath(config.database, folder),
-    clock,
-    shared: config['shared-store'],
-    failStoreWrites: failpoints.failStoreWrites,
-    onLost: failed.resolve,
-    onCommit: createStoreMetrics(registry),
-    log: (level, message, fields) => logs.service[level](fields, message),
-  }).catch((cause: unknown) => {
-    folderLock?.release();
-    throw cause;
-  });
+  const database = await openDatabase(
+    {
+      ...{ clock, failpoints, onLost: failed.resolve, onCommit: createStoreMetrics(registry) },
+      log: (level, message, fields) => logs.service[level](fields, message),
+      storeThreads: params.storeThreads,
+    },
+    config,
+  );
+  const { store } = database;
   const started: Service[] = [];
   try {
-    const sealer = createSealer(folder.secrets);
+    const isAnySealed = async () => (await store.signingKeys()).length > 0;
+    const sealer = createSealer(await folder.secrets(config['secret-key'], isAnySealed));
     await requireSealingSecret(store, sealer);
     const instanceId = await store.instanceId({ proposedId: uuidv7(clock, random) });
-    const membership = config['shared-store']
+    const about = {
+      host: nodeName,
+      pid: process.pid,
+      version: params.version,
+      roles: config.roles,
+      sources: config.roles.includes('deliver') ? own.map(({ id }) => id) : [],
+    };
+    const membership = isShared(config)
       ? await openMembership(
-          { store, clock, log: logs.service },
+          { store, clock, random, log: logs.service, follow: clock.follow },
           {
             nodeId: folder.nodeId,
-            about: {
-              host: hostname(),
-              pid: process.pid,
-              roles: config.roles,
-              sources: routing.sources.map(({ id }) => id),
-            },
+            about,
             sharedSources: sharedSources(routing.sources),
             ...(params.nodeTimes === undefined ? {} : { times: params.nodeTimes }),
           },
@@ -164,7 +167,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       : null;
     const node =
       membership ??
-      soleLease(await store.beginEpoch({ nodeId: folder.nodeId, now: clock.now(), alone: true }));
+      soleLease(await store.beginEpoch({ nodeId: folder.nodeId, now: clock.now(), alone: true, about }));
     const roles = new Set<Role>(config.roles);
     const network = openNetwork({ clock, random }, config, params.trust?.ca);
     const { resolver, filter } = network;
@@ -223,7 +226,13 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     /** What most parts are given. */
     const base = { store, clock, random, registry, resolver, domains, log: logs.service };
 
-    const webhooks = createWebhooks({ ...base, http: network.http, sealer, node, log: logs }, config);
+    const webhooks = createWebhooks(
+      {
+        ...{ ...base, http: network.http, sealer, node, log: logs },
+        nodes: () => 1 + (membership?.others().length ?? 0),
+      },
+      config,
+    );
     const { sender } = webhooks;
     const stored = createSignal();
     const eventsStored = (): void => {
@@ -233,10 +242,10 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     const classifier = createClassifier();
     const personalTokens = createPersonalTokens(keysFor(sealer, 'personal-links'));
     const tokens = createReturnPathTokens(keysFor(sealer, 'return-path'));
-    for (const source of missingSources(routing.sources)) {
+    for (const source of missingSources(own)) {
       logs.service.warn({ source: source.id, address: source.address }, 'this machine has no such address');
     }
-    const disk = createDiskWatch(clock, dirname(sqlitePath(config.database, folder)));
+    const disk = createDiskWatch(clock, database.folder);
     const storage = createStorage(
       { store, clock, freeBytes: disk.freeBytes },
       {
@@ -271,10 +280,21 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         refusing: () => disk.refusing(),
         publicUrl: ownUrl,
       },
-      engineOptions(params.loaded, folder.path, params.trust?.mtaStsPort),
+      {
+        ...engineOptions(params.loaded, folder.path, params.trust?.mtaStsPort),
+        foreignSources: new Set(foreign.map(({ id }) => id)),
+      },
     );
     const { acceptance } = engine;
-    const guard = createGuardRails({ ...base, holds: engine.traffic.holds, eventsStored });
+    const readAgain = paced(clock, READ_AGAIN_MS, () => {
+      for (const part of [domains, accounts, engine]) part.readAgain();
+    });
+    store.onHint(({ queues, calls, settings }) => {
+      engine.queue.hinted(queues);
+      if (calls) eventsStored();
+      if (settings) readAgain();
+    });
+    const guard = createGuardRails({ ...base, node, holds: engine.traffic.holds, eventsStored });
     createGuardMetrics(registry, guard.levels);
     const readerFacts = createReaderFacts({ ...base, metrics: createReaderMetrics(registry), eventsStored });
     const notices = createNotices(
@@ -310,7 +330,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       {
         ...base,
         retention: createRetention({ store, clock }, kept),
-        removeOldCopies: () => removeOldCopies(sqlitePath(config.database, folder), clock.now()),
+        removeOldCopies: database.removeOldCopies,
       },
       { idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS, checkDomains: !anyDomain },
     );
@@ -335,10 +355,17 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         : [createSingletonJob({ membership, clock, log: logs.service }, 'upkeep', once)];
     if (membership !== null) await start(membership);
     // Listeners are started last.
-    if (roles.has('deliver')) await start(engine);
+    await start(roles.has('deliver') ? engine : engine.queue.counting);
     if (roles.has('webhooks')) await start(sender);
     webhooks.sends();
     if (roles.has('upkeep')) for (const job of jobs) await start(job);
+    const { strayMs } = params.nodeTimes ?? NODE_TIMES;
+    const strays = createStrays(
+      { ...base, node, freed: () => [engine.queue.wake(), webhooks.wake()] },
+      { deliveries: engine.queue, calls: sender },
+      strayMs,
+    );
+    await start(strays);
     await start(disk);
     await start(readerFacts);
     await start(http);
@@ -366,7 +393,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         const leftMs = () => Math.max(0, endMs - clock.monotonicMs());
         // All parts share one deadline. From now on nothing new is sent or called; what still arrives is stored for the
         // next start.
-        const working = [...jobs, sender].filter((service) => started.includes(service));
+        const working = [...jobs, strays, sender].filter((service) => started.includes(service));
         const finished = Promise.all([
           ...working.map((service) => service.stop(leftMs())),
           engine.drain(leftMs()),
@@ -378,13 +405,13 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         await http.stop(Math.min(leftMs(), HTTP_DRAIN_MS));
         await readerFacts.stop(Math.max(leftMs(), GIVE_BACK_MS));
         await disk.stop(0);
+        if (!roles.has('deliver')) await engine.queue.counting.stop(0);
         await finished;
         await engine.stop(Math.max(leftMs(), GIVE_BACK_MS));
         await Promise.race([authAlarm.settled(), sleep(clock, Math.min(leftMs(), GIVE_BACK_MS))]);
         if (membership !== null) await membership.stop(GIVE_BACK_MS);
         network.close();
-        await store.close();
-        folderLock?.release();
+        await database.close();
         await folder.withdraw();
         logs.service.info({}, 'stopped');
       },
@@ -403,62 +430,9 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     }
   } catch (cause) {
     for (const service of started.reverse()) await service.stop(1_000).catch(() => undefined);
-    await store.close();
-    folderLock?.release();
+    await database.close();
     throw cause;
   }
-}
-
-function sqlitePath(database: string, folder: DataFolder): string {
-  const path = database.slice('sqlite:'.length);
-  return path === '' ? join(folder.path, 'postrider.db') : path;
-}
-
-/** The parts of the configuration that the engine uses. */
-function engineOptions(
-  { config, routing }: LoadedConfig,
-  folder: string,
-  mtaStsPort: number | undefined,
-): EngineOptions {
-  const bounceDomain = config['bounce-domain'] ?? config.hostname;
-  return {
-    folder,
-    // A command that reads data must not fail because of a file that only delivery uses.
-    strict: config.roles.includes('deliver'),
-    rules: routing.routes,
-    targets: config.route,
-    sources: routing.sources,
-    maxConnections: config['max-connections'],
-    transactionsInFlight: config['transactions-in-flight'],
-    retry: config.retry,
-    queue: {
-      ...QUEUE_DEFAULTS,
-      highWaterMark: config['queue-limit'],
-      // Rows that other nodes accept or release are found by searching.
-      ...(config['shared-store'] ? { sweepMs: SHARED_SWEEP_MS } : {}),
-    },
-    accept: {
-      // An unsubscribe address is useful only if its mail is read.
-      mailtoDomain: config.returns === null ? null : bounceDomain,
-      maxMessageBytes: config['max-message-bytes'],
-      simulatorDomain: config['simulator-domain'],
-      maxAgeMs: config['max-age'],
-      idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS,
-    },
-    deliver: { heloName: config.hostname, bounceDomain, mxPort: config['mx-port'], ipv6: config.ipv6 },
-    ...(mtaStsPort === undefined ? {} : { mtaStsPort }),
-  };
-}
-
-function identitySettings(config: LoadedConfig['config']): IdentitySettings | null {
-  const { 'oidc-issuer': issuer, 'oidc-client-id': clientId, 'public-url': url } = config;
-  if (issuer === null || clientId === null || url === null) return null;
-  return {
-    ...{ issuer, clientId, clientSecret: config['oidc-client-secret'] },
-    name: config['oidc-name'] ?? new URL(issuer).hostname,
-    required: config['oidc-require'],
-    redirectUri: `${new URL(url).origin}/sign-in`,
-  };
 }
 
 function keysFor(sealer: Sealer, purpose: string): { id: number; secret: Uint8Array }[] {

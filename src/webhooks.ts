@@ -39,13 +39,19 @@ export function createWebhooks(
     node: NodeLease;
     log: Loggers;
     registry: Registry;
+    /** Nodes that make calls. */
+    nodes(): number;
   },
   config: Config,
 ): WebhookParts {
   const allowHttp = config['webhook-allow-http'] ? 'always' : 'listed-networks';
   const sender = createWebhookSender(
     { ...deps, metrics: createWebhookMetrics(deps.registry) },
-    { allowHttp, ...(config['webhook-retry'] === null ? {} : { retryDelaysMs: config['webhook-retry'] }) },
+    {
+      allowHttp,
+      nodes: deps.nodes,
+      ...(config['webhook-retry'] === null ? {} : { retryDelaysMs: config['webhook-retry'] }),
+    },
   );
   let sends = false;
   return {

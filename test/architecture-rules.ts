@@ -59,7 +59,7 @@ export const AREAS: readonly Area[] = [
     name: 'cli',
     at: 'src/cli/',
     may: [
-      ...['server', 'backup', 'preflight', 'config', 'listeners/http', CLASSIFIER],
+      ...['server', 'backup', 'preflight', 'transfer', 'simulation', 'config', 'listeners/http', CLASSIFIER],
       ...['policy/limits', 'policy/suppressions', ...BASE],
     ],
   },
@@ -71,17 +71,19 @@ export const AREAS: readonly Area[] = [
       'checkup',
       'config',
       'data-folder',
+      'database',
       'engine',
       'http-api',
       'network',
       'readiness',
+      'server-options',
       'smtp-listeners',
       'upkeep',
       'webhooks',
       CLASSIFIER,
       ...PIPELINE,
       ...POLICY,
-      ...ENGINES,
+      'store',
       'smtp',
       'mail',
       ...BASE,
@@ -109,6 +111,11 @@ export const AREAS: readonly Area[] = [
     ],
   },
   {
+    name: 'server-options',
+    at: 'src/server-options.ts',
+    may: ['config', 'database', 'engine', 'pipeline/queue', 'policy/access'],
+  },
+  {
     name: 'accounts',
     at: 'src/accounts.ts',
     may: ['data-folder', 'policy/access', 'policy/limits', 'store', 'net', 'lib'],
@@ -127,6 +134,7 @@ export const AREAS: readonly Area[] = [
       'pipeline/events',
       'policy/domains',
       'policy/limits',
+      'policy/sandbox',
       'store',
       'net',
       'mail',
@@ -154,6 +162,15 @@ export const AREAS: readonly Area[] = [
   },
   { name: 'webhooks', at: 'src/webhooks.ts', may: ['config', 'pipeline/webhooks', 'store', 'net', ...BASE] },
   { name: 'network', at: 'src/network.ts', may: ['config', 'net', 'lib'] },
+  // The engine over a real database in memory, with a world outside that is played.
+  {
+    name: 'simulation',
+    at: 'src/simulation/',
+    may: [
+      ...['engine', 'config', CLASSIFIER, 'pipeline/accept', 'pipeline/queue', 'pipeline/deliver'],
+      ...['policy/domains', 'policy/limits', 'store', 'store/sqlite', 'smtp', 'net', 'mail', ...BASE],
+    ],
+  },
   { name: 'config', at: 'src/config.ts', may: [...BASE] },
   { name: 'config', at: 'src/config/', may: [...BASE] },
   { name: 'config', at: 'src/config-routing.ts', may: [...BASE] },
@@ -168,7 +185,9 @@ export const AREAS: readonly Area[] = [
     at: 'src/preflight.ts',
     may: ['checkup', 'network', 'config', 'listeners/http', 'lib'],
   },
+  { name: 'database', at: 'src/database.ts', may: ['config', 'store', ...ENGINES, 'lib'] },
   { name: 'backup', at: 'src/backup.ts', may: ['store/sqlite', 'lib'] },
+  { name: 'transfer', at: 'src/transfer/', may: ['store', ...ENGINES, 'lib'] },
   { name: 'data-folder', at: 'src/data-folder.ts', may: ['lib'] },
   { name: 'operator-files', at: 'src/operator-files.ts', may: ['lib'] },
   { name: 'readiness', at: 'src/readiness.ts', may: ['store', 'lib'] },
@@ -232,7 +251,11 @@ const TYPES_ONLY: ReadonlySet<string> = new Set(['model → mail', 'cli → list
 
 /** Where a package, or the SQLite of Node, may be imported: paths that begin with one of these. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  fastify: ['src/listeners/http/server.ts'],
+  fastify: [
+    'src/listeners/http/server.ts',
+    'src/listeners/http/answers.ts',
+    'src/listeners/http/error-answers.ts',
+  ],
   zod: ['src/listeners/http/'],
   'postal-mime': [
     'src/listeners/http/sandbox/captured-mail.ts',
@@ -248,6 +271,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'src/http-api.ts',
     'src/smtp-listeners.ts',
     'src/webhooks.ts',
+    'src/simulation/',
     'src/pipeline/',
   ],
   commander: ['src/cli/'],

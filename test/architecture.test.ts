@@ -24,7 +24,7 @@ describe('src/', () => {
   it('is what the checker really sees: known imports are found', () => {
     const files = sourceFiles();
     const server = importsOf(files.get('src/server.ts') ?? '').map((one) => one.specifier);
-    expect(server).toContain('./store/sqlite/open.ts');
+    expect(server).toContain('./database.ts');
     expect(server).toContain('prom-client');
     const engine = importsOf(files.get('src/store/sqlite/open.ts') ?? '');
     expect(engine).toContainEqual({ specifier: './engine/writer-thread.ts', typesOnly: false, thread: true });
@@ -68,12 +68,13 @@ describe('the import table', () => {
     for (const area of AREAS) for (const name of area.may) expect(names, area.name).toContain(name);
   });
 
-  it('lets nobody import main, and only the server and backups an engine', () => {
+  it('lets nobody import main, and only what opens databases, backups and the simulation an engine', () => {
     for (const area of AREAS) {
       expect(area.may, area.name).not.toContain('main');
-      if (area.name === 'server') continue;
+      if (area.name === 'database' || area.name === 'transfer') continue;
       expect(area.may, area.name).not.toContain('store/postgres');
-      if (area.name !== 'backup') expect(area.may, area.name).not.toContain('store/sqlite');
+      if (area.name !== 'backup' && area.name !== 'simulation')
+        expect(area.may, area.name).not.toContain('store/sqlite');
     }
   });
 

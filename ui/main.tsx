@@ -4,6 +4,8 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { mayHelpAgain } from './api/call.ts';
+import { ME } from './api/me.ts';
+import { SESSION } from './api/session.ts';
 import { applyTheme, storedTheme } from './components/theme.ts';
 import { createAppRouter } from './router.tsx';
 import './theme.css';
@@ -20,6 +22,11 @@ const queries = new QueryClient({
     mutations: { gcTime: 0 },
   },
 });
+// Asked while the page is being built; where nobody is signed in, the page asks for it.
+queries.fetchQuery(SESSION).then(
+  () => queries.prefetchQuery(ME),
+  () => undefined,
+);
 const router = createAppRouter();
 const root = document.getElementById('root');
 if (root === null) throw new TypeError('index.html has an element #root');

@@ -24,6 +24,14 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // What several places use is one file instead of dozens of small ones, which a slow processor reads one by one.
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [{ name: 'shared', minShareCount: 4, test: /[/\\](?:ui|lucide-react)[/\\]/ }],
+        },
+      },
+    },
     // The data about mail programs, which is loaded for the checks alone.
     chunkSizeWarningLimit: 800,
   },

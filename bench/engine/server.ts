@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { SENDER_DOMAIN } from '../messages.ts';
 import { freePort, run } from '../peers/settings.ts';
-import { memoryMiBOf, startProcess, stopProcess, waitForFile, waitForPort } from '../processes.ts';
+import { anonymousMiBOf, startProcess, stopProcess, waitForFile, waitForPort } from '../processes.ts';
 
 const PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'postrider');
 
@@ -43,7 +43,7 @@ export async function startEngineServer(settings: Record<string, string>): Promi
       if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text.slice(0, 300)}`);
       return JSON.parse(text);
     },
-    memoryMiB: () => memoryMiBOf([own.pid]),
+    memoryMiB: () => anonymousMiBOf([own.pid]),
     async stop() {
       await stopProcess(own, 35_000);
       rmSync(data, { recursive: true, force: true });

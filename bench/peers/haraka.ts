@@ -17,6 +17,7 @@ const PROGRAM = join(INSTALLED, 'haraka', 'bin', 'haraka');
 export function haraka(): Peer {
   return {
     name: 'Haraka',
+    compiles: true,
     async missing() {
       if (!existsSync(PROGRAM)) return 'Haraka is not installed (bench/README.md has the command)';
       if (!existsSync(join(INSTALLED, 'haraka-plugin-dkim'))) return 'haraka-plugin-dkim is not installed';
@@ -85,5 +86,9 @@ async function start(setting: PeerSetting): Promise<RunningPeer> {
     throw cause;
   }
   // It writes each reply of a pipelined group on its own without TCP_NODELAY: 40 ms a message, avoided one by one.
-  return { door: { kind: 'smtp', port, pipelining: false }, roots: [own.pid], stop: () => stopProcess(own) };
+  return {
+    doors: [{ kind: 'smtp', port, pipelining: false }],
+    roots: [own.pid],
+    stop: () => stopProcess(own),
+  };
 }

@@ -21,6 +21,7 @@ import { freePort, run, SELECTOR, signingKeyPem } from './settings.ts';
 export function postfix(): Peer {
   return {
     name: 'Postfix',
+    compiles: false,
     async missing() {
       if (programPath('postfix') === undefined)
         return 'postfix is not installed (Debian: apt-get install postfix)';
@@ -60,7 +61,7 @@ async function start(setting: PeerSetting): Promise<RunningPeer> {
     await stop();
     throw cause;
   }
-  return { door: { kind: 'smtp', port, pipelining: true }, roots: started.map((one) => one.pid), stop };
+  return { doors: [{ kind: 'smtp', port, pipelining: true }], roots: started.map((one) => one.pid), stop };
 }
 
 function mainConfig(setting: PeerSetting, port: number): string {

@@ -1,54 +1,150 @@
 // The product itself, driven from outside like the others: `bin/postrider serve` on an empty data folder, all
 // roles in one process, everything relayed to the sink, the sender domain added by the command line, the token
 // read from the file that the first start leaves in the data folder. Log lines are dropped unless asked for.
+// As nodes, each process sends from an address of its own, directly: a relay is used by one node at a time.
 // Without --dkim signing is switched off by POSTRIDER_DKIM=off; the table's column "signed" shows whether it was.
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createFakeDns } from '../../test/fakes/fake-dns.ts';
 import type { Backlog } from '../backlog.ts';
+import type { BenchDatabase } from '../database.ts';
 import { SENDER_DOMAIN } from '../messages.ts';
-import { startProcess, stopProcess, waitForFile, waitForPort } from '../processes.ts';
-import type { Peer, PeerSetting, RunningPeer } from '../types.ts';
+import { type OwnProcess, startProcess, stopProcess, waitForFile, waitForPort } from '../processes.ts';
+import type { Door, Peer, PeerSetting, RunningPeer } from '../types.ts';
 import { freePort, run } from './settings.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-const PROGRAM = join(ROOT, 'bin', 'postrider');
+/** Of each source, where there are several nodes. */
+const SOURCE_CONNECTIONS = 5;
+const programIn = (root: string): string => join(root, 'bin', 'postrider');
 
-/** The server of this repository; with a backlog it begins with that queue. */
-export function postrider(backlog: Backlog | null = null): Peer {
+/** What makes one row of ours different from another. */
+interface Variant {
+  name: string;
+  /** The clone or package that runs. Default: this clone. */
+  root?: string;
+  /** The queue that it begins with. */
+  backlog?: Backlog;
+  /** Default: SQLite. */
+  database?: BenchDatabase | undefined;
+  /** How many processes share the database, each with a source of its own; undefined = one without sources. */
+  nodes?: number | undefined;
+}
+
+/** The server of this repository, or of another folder. */
+export function postrider(variant: Variant = { name: 'postrider' }): Peer {
+  const { name, root = ROOT } = variant;
   return {
-    name: backlog === null ? 'postrider' : `postrider-${backlog.recipients}-queued`,
+    name,
+    compiles: true,
     async missing() {
-      return existsSync(join(ROOT, 'src', 'main.ts')) ? undefined : 'src/main.ts is not there yet';
+      return existsSync(programIn(root)) ? undefined : `${programIn(root)} is not there`;
     },
     async version() {
-      return (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }).version;
+      return (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version;
     },
-    start: (setting) => start(setting, backlog),
+    start: (setting) => start(setting, programIn(root), variant),
   };
 }
 
-async function start(setting: PeerSetting, backlog: Backlog | null): Promise<RunningPeer> {
-  const data = join(setting.dir, 'data');
-  mkdirSync(data, { mode: 0o700 });
-  backlog?.copyTo(join(data, 'postrider.db'));
-  const port = await freePort();
-  const env = {
-    POSTRIDER_DATA: data,
-    POSTRIDER_HTTP: `127.0.0.1:${port}`,
-    POSTRIDER_ROUTE: `smtp://127.0.0.1:${setting.sinkPort}`,
+async function start(setting: PeerSetting, program: string, variant: Variant): Promise<RunningPeer> {
+  const { backlog, database, nodes } = variant;
+  const undo: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const step of undo.splice(0).toReversed()) await step();
+  };
+  const common: Record<string, string> = {
     POSTRIDER_HOSTNAME: 'postrider.bench.example.com',
     ...(setting.dkim ? {} : { POSTRIDER_DKIM: 'off' }),
+    ...(setting.preload === undefined ? {} : { LD_PRELOAD: setting.preload }),
   };
-  const own = await startProcess(process.execPath, [PROGRAM, 'serve'], {
+  try {
+    if (database !== undefined) {
+      const { url, remove } = await database.open(setting.dir);
+      undo.push(remove);
+      common.POSTRIDER_DATABASE = url;
+    }
+    if (nodes === undefined) common.POSTRIDER_ROUTE = `smtp://127.0.0.1:${setting.sinkPort}`;
+    else {
+      const dns = await createFakeDns({ 'example.net': { A: ['127.0.0.1'] } });
+      undo.push(() => dns.close());
+      Object.assign(common, {
+        POSTRIDER_ROUTE: 'mx',
+        POSTRIDER_DNS: dns.text,
+        POSTRIDER_MX_PORT: String(setting.sinkPort),
+        POSTRIDER_ALLOW_NETWORKS: '127.0.0.0/8',
+        POSTRIDER_SECRET_KEY: randomBytes(32).toString('hex'),
+        ...(nodes > 1 && database?.name === 'SQLite' ? { POSTRIDER_SHARED_STORE: 'on' } : {}),
+      });
+    }
+    const started: { own: OwnProcess; door: Door }[] = [];
+    for (let n = 0; n < (nodes ?? 1); n += 1) {
+      const data = join(setting.dir, `data${n}`);
+      mkdirSync(data, { mode: 0o700 });
+      backlog?.copyTo(join(data, 'postrider.db'));
+      if (nodes !== undefined) writeSource(data, n);
+      const node = await startNode(setting, program, data, common);
+      started.push(node);
+      undo.push(() => stopProcess(node.own, 35_000));
+      if (n === 0) {
+        await run(program, ['domain', 'add', SENDER_DOMAIN, '--verified', '--data', data], common);
+      }
+    }
+    return {
+      doors: started.map(({ door }) => door),
+      roots: started.map(({ own }) => own.pid),
+      ...(database?.roots === undefined ? {} : { databaseRoots: database.roots }),
+      stop,
+    };
+  } catch (cause) {
+    await stop();
+    throw cause;
+  }
+}
+
+/** The source of the nth node; receivers set no limit but connections. */
+function writeSource(data: string, n: number): void {
+  const source = { id: `source${n}`, address: `127.0.0.${n + 2}` };
+  const limits = {
+    connections: SOURCE_CONNECTIONS,
+    messagesPerConnection: 100_000,
+    newConnectionsPerMinute: null,
+    messagesPerSecond: null,
+  };
+  writeFileSync(join(data, 'postrider.json'), JSON.stringify({ sources: [source] }));
+  writeFileSync(
+    join(data, 'shaping.json'),
+    JSON.stringify([
+      { id: 'default', limits },
+      { id: 'small', limits },
+    ]),
+  );
+}
+
+async function startNode(
+  setting: PeerSetting,
+  program: string,
+  data: string,
+  common: Readonly<Record<string, string>>,
+): Promise<{ own: OwnProcess; door: Door }> {
+  const port = await freePort();
+  const own = await startProcess(process.execPath, [program, 'serve'], {
     logFile: setting.logs ? join(setting.dir, 'postrider.log') : '/dev/null',
-    env: { ...env, ...(setting.preload === undefined ? {} : { LD_PRELOAD: setting.preload }) },
+    env: {
+      ...common,
+      POSTRIDER_DATA: data,
+      POSTRIDER_HTTP: `127.0.0.1:${port}`,
+      ...(setting.inspectPort === undefined
+        ? {}
+        : { NODE_OPTIONS: `--inspect=127.0.0.1:${setting.inspectPort}` }),
+    },
   });
   try {
-    await waitForPort(port, own, 20_000);
+    await waitForPort(port, own, 60_000);
     await waitForFile(join(data, 'admin-token'), own, 10_000);
-    await run(PROGRAM, ['domain', 'add', SENDER_DOMAIN, '--verified', '--data', data], env);
     const token = readFileSync(join(data, 'admin-token'), 'utf8').trim();
-    return { door: { kind: 'http', port, token }, roots: [own.pid], stop: () => stopProcess(own, 35_000) };
+    return { own, door: { kind: 'http', port, token } };
   } catch (cause) {
     await stopProcess(own);
     throw cause;

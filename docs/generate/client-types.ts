@@ -1,6 +1,6 @@
 /**
- * The types of the client, made from the document of the API: what its operations take and answer, and everything that
- * names. Given nothing; leaves the whole text of src/client/api-types.ts, laid out by the formatter of the project.
+ * Makes the types of the client (src/client/api-types.ts) from the document of the API: the requests and answers of the
+ * operations that the client or the dashboard uses, and every schema that these refer to.
  */
 import { join } from 'node:path';
 import { openApiText } from './api.ts';
@@ -18,7 +18,7 @@ const OPERATIONS: ReadonlySet<string> = new Set([
   ...['listDomains', 'createDomain', 'getDomain', 'verifyDomain'],
   ...['listSuppressions', 'addSuppressions', 'getSuppression', 'deleteSuppression'],
   ...['listCaptures', 'getCapture', 'deleteCaptures', 'waitForCapture', 'streamCaptures', 'listInboxes'],
-  ...['releaseCapture', 'listSandboxRules', 'createSandboxRule', 'deleteSandboxRules'],
+  ...['releaseCapture', 'getCaptureSpam', 'listSandboxRules', 'createSandboxRule', 'deleteSandboxRules'],
   ...['listTemplates', 'createTemplate', 'getTemplate', 'updateTemplate', 'renderTemplate', 'renderTexts'],
   ...['getSession', 'listSessions', 'makeTotpSecret', 'switchOnTotp', 'switchOffTotp'],
   ...['getIdentityProvider', 'goToIdentityProvider'],
@@ -88,7 +88,7 @@ ${queries.join('\n')}
   );
 }
 
-/** Names of the schemas that something leads to. */
+/** Names of the schemas that are referred to, directly or by others. */
 function reached(from: unknown, schemas: Readonly<Record<string, Schema>>): Set<string> {
   const names = new Set<string>();
   const follow = (value: unknown): void => {

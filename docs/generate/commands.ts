@@ -88,9 +88,9 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
-const INTRODUCTION = `In the repository the program is \`./bin/postrider\`. Exit codes: 0 done, 1 could not, 2 wrong usage. A command talks to the
-server that owns the data folder, through its API on loopback with the token from the file \`admin-token\`; where none
-runs, it starts the same API over the same store for as long as it takes, without delivery and by the rules of
-\`serve\`. \`--json\` prints what the API answered, and of a list its items. Results go to standard output, everything else to
-standard error. With \`--json\` a refusal is the last line there: \`{"Error", "Errors", "ExitCode"}\`, where \`Errors\` are the API's. An option
-that takes one value and is given twice is wrong usage.`;
+const INTRODUCTION = `In the repository the program is \`./bin/postrider\`. Exit codes: 0 done, 1 failed, 2 wrong usage. A command uses the API of
+the server that owns the data folder, on loopback with the token from the file \`admin-token\`. If no server runs, the command
+starts the same API on the same store until it ends, without delivery and with the settings of \`serve\`. \`--json\` prints the
+answer of the API; of a list, all its items. Results go to standard output, everything else to standard error. With \`--json\`
+a refusal is the last line of standard error: \`{"Error", "Errors", "ExitCode"}\`, where \`Errors\` are those of the API. An option
+with one value may be given only once.`;

@@ -24,7 +24,7 @@ export function configurationPage(): string {
 
 const ROUTING = `## Sources and routes
 
-What has structure stands in \`postrider.json\` alone:
+Structured values can only be given in \`postrider.json\`:
 
 \`\`\`json
 {
@@ -42,18 +42,20 @@ What has structure stands in \`postrider.json\` alone:
 
 **sources**: addresses that mail leaves from. \`id\` names one in \`shaping.json\` and in paths; \`address\` is an IPv4 address of
 this machine, bound by outgoing connections; \`ehlo\` is the name said there (\`hostname\` where absent), which should resolve to
-the address and back; \`pool\` (\`default\` where absent) groups them; \`newSince\` has it
-[warmed up](../howto/warm-up.md). One sender domain's mail to one recipient is
-bound for the same source of its pool at every attempt, and its mail to a domain spreads over all of them; recipients of a
-message over 256 KiB stay together by domain. When sources come or go, what waits is shared out among those there are.
+the address and back; \`pool\` (\`default\` where absent) groups them; \`node\` is the [\`node-name\`](../howto/several-nodes.md) of the only node
+that sends from it; \`newSince\` has it
+[warmed up](../howto/warm-up.md). Every attempt to send
+one sender domain's mail to one recipient uses the same source of its pool; its mail to a domain is spread over all sources.
+Recipients of a message over 256 KiB stay together by domain. When sources are added or removed, waiting mail is spread over
+the present ones.
 
-**routes**: the first that fits decides, the key \`route\` stands at the end. \`senderDomain\`, \`recipientDomain\` (exact, or
-\`*.example.com\` for all below), \`priority\` and \`tag\` (one of the message's \`Tags\`, letter
-for letter) take one value or a list; what is absent fits everything. \`route\` is \`mx\`,
-\`pool:NAME\` (direct, from the sources of that pool), a relay, \`sandbox\`, or a list of the first three that fails over in
-order; \`mx\` leaves from the pool \`default\` where it has sources.
-What waits goes by the routes of the last start: after a change of the tags that routes name, the start puts waiting mail
-into the queues that follow from its tags, before anything is sent. Mail whose route is gone goes by the next that fits.
+**routes**: the first route that matches is used; the key \`route\` comes last. \`senderDomain\`, \`recipientDomain\` (exact, or
+\`*.example.com\` for all sub-domains), \`priority\` and \`tag\` (one of the message's \`Tags\`, in the same case) take one value
+or a list; an absent one matches all mail. \`route\` is \`mx\`, \`pool:NAME\` (direct, from the sources of that pool), a relay,
+\`sandbox\`, or a list of the first three, of which the next is used if one fails; \`mx\` uses the pool \`default\` if that has
+sources.
+Waiting mail uses the routes of the last start. If routes name other tags since then, the start moves waiting mail to the queues
+that follow from its tags, before anything is sent. Mail whose route was removed uses the next one that matches.
 
 A mistake stops the start and names the place (\`routes[1].route\`), the value and the fix. \`postrider config\` shows all of it,
 without passwords.`;

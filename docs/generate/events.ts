@@ -1,4 +1,4 @@
-/** events.md: the table of kinds, and the members of a webhook call, read off the bodies that the code makes. */
+/** events.md: the table of kinds, and the members of a webhook call, taken from bodies that the code makes. */
 import { EVENT_KINDS, type EventKind, type EventKindFacts, WEBHOOK_TOKENS } from '../../src/model/event.ts';
 import type { MessageId } from '../../src/model/message.ts';
 import { MAX_BODY_BYTES, webhookBody } from '../../src/pipeline/webhooks/payload.ts';
@@ -162,7 +162,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
     'of an alert: `Kind`, `Subject` (as `GET /attention` names them), `State` (Began, Ended), `Since`; with `Began` also `Fix`, with `Ended` also `EndedAt` and `LastedSeconds`',
 };
 
-/** Members that follow from the event's own facts and not from its kind. */
+/** Members that depend on facts of the event, not on its kind. */
 const WHERE: Readonly<Record<string, string>> = {
   Bounce: '`bounced` `deferred` `failed`',
   Reason: 'where there is one, but for `delivered` `deferred` `opened` `clicked`',

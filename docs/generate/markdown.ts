@@ -1,4 +1,4 @@
-/** The little Markdown that the generated pages need: a first line that says where they come from, and tables. */
+/** The Markdown of generated pages: the note on their first line that they are generated, and tables. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -26,7 +26,7 @@ function cell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
 }
 
-/** Every shipped source file, path from the root → text: for what only a search can tell. */
+/** The text of every shipped source file, by its path from the root, for searches. */
 export function sources(): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const entry of readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).sort()) {

@@ -1,4 +1,4 @@
-/** metrics.md: what the parts declare in a registry. They are declared here as the composition root does it. */
+/** metrics.md: the metrics that the parts register, which are created here as the composition root does it. */
 import { type MetricObject, Registry } from 'prom-client';
 import { createAcceptMetrics } from '../../src/pipeline/accept/accept-metrics.ts';
 import { createRefusalMetrics } from '../../src/pipeline/accept/refusal-metrics.ts';
@@ -30,7 +30,7 @@ export async function metricsPage(): Promise<string> {
   createAlertMetrics(registry);
   createNoticeMetrics(registry);
   createStoreMetrics(registry);
-  // Only asked for values when the figures are read, which never happens here.
+  // They give values when metrics are read, which does not happen here.
   createQueueMetrics(registry, {} as Parameters<typeof createQueueMetrics>[1]);
   createNodeMetrics(registry, {} as Parameters<typeof createNodeMetrics>[1]);
   const rows = registry

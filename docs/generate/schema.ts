@@ -1,10 +1,11 @@
 /**
- * The schema that the migrations of SQLite lead to, as text and as types: expected-schema.sql shows what a migration changes,
- * and the types hold the columns of every inserted row against it. Runs the migrations over an empty database in memory.
+ * The schema that the migrations of SQLite make, as text and as types: expected-schema.sql shows what a migration changes,
+ * and the types check the columns of every inserted row. Applies the migrations to an empty database in memory.
  */
 import { join } from 'node:path';
+import { readMigrations } from '../../src/store/shared/migrations.ts';
 import { type Connection, openConnection } from '../../src/store/sqlite/engine/connection.ts';
-import { migrate, readMigrations } from '../../src/store/sqlite/engine/migrate.ts';
+import { migrate } from '../../src/store/sqlite/engine/migrate.ts';
 import { formatted } from './formatted.ts';
 
 const SQLITE = join(import.meta.dirname, '..', '..', 'src', 'store', 'sqlite');
@@ -15,7 +16,7 @@ export const TABLES = join(SQLITE, 'engine', 'tables.ts');
 export function schemaFiles(): ReadonlyMap<string, string> {
   const db = openConnection(':memory:', { readOnly: false, busyMs: 0 });
   try {
-    migrate(db, readMigrations());
+    migrate(db, readMigrations('sqlite'));
     return new Map([
       [EXPECTED_SCHEMA, schemaText(db)],
       [TABLES, formatted(TABLES, tablesText(db))],

@@ -1,4 +1,4 @@
-/** statuses.md: the words for where mail stands, from the table that the API and the commands use. */
+/** statuses.md: the statuses of mail, from the table that the API and the commands use. */
 import { LIST_WORDS, MESSAGE_STATUSES, RECIPIENT_STATUSES } from '../../src/model/status.ts';
 import { page, table } from './markdown.ts';
 

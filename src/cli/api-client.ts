@@ -1,14 +1,16 @@
 /**
- * How a command reaches the server: through its API on loopback with the administrator's token from the data folder.
- * Where no server runs, the same API is started for the length of the command over the same store, without delivery;
- * so every command works beside a running server and without one, by one piece of code.
+ * How a command reaches the server: through its API on loopback, with the administrator's token from the data folder.
+ * If no server runs, the same API is started on the same store while the command runs, without delivery. So every
+ * command has one implementation.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Mode } from '../config/key-facts.ts';
 import { loadConfig } from '../config.ts';
+import { ERRORS } from '../lib/errors.ts';
 import { silentLoggers } from '../lib/log.ts';
+import { isPostgresUrl } from '../lib/postgres-url.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import type { RunningServer } from '../server.ts';
 import { commandLine } from './called-as.ts';
@@ -35,13 +37,13 @@ export interface Api {
     headers?: Readonly<Record<string, string>>,
   ): Promise<ApiAnswer>;
   /**
-   * Blocks of a stream of server-sent events until it ends. Throws CommandError where it does not begin, or breaks off.
+   * Blocks of a stream of server-sent events until it ends. Throws CommandError if it does not begin, or breaks off.
    */
   events(path: string): AsyncIterable<{ id: string; event: string; data: string }>;
   /** Base URL for links. */
   readonly url: string;
   readonly token: string;
-  /** The data folder whose store this command works on by itself, or null where a server runs. */
+  /** The data folder on which this command works without a server; null if a server runs. */
   readonly alone: string | null;
   close(): Promise<void>;
 }
@@ -51,13 +53,13 @@ const SHORT_DRAIN_MS = 2_000;
 /** For commands that use what a server has stored: they refuse a folder that does not exist instead of creating it. */
 export const EXISTING = { existing: true } as const;
 
-/** Every item of a list that the API gives page by page. `path`: without a query. */
+/** Every item of a list that the API returns page by page. `path`: without a query. */
 export async function everyItem<Item>(api: Pick<Api, 'call'>, path: string): Promise<readonly Item[]> {
   const { Items } = await everyPage<Page<Item>>(api, path);
   return Items;
 }
 
-/** The same as one page, with whatever else the last page carries: what `--json` of a list prints. */
+/** The same as one page, with the other members of the last page: what `--json` of a list prints. */
 export async function everyPage<Answer extends Page<unknown>>(
   api: Pick<Api, 'call'>,
   path: string,
@@ -73,41 +75,62 @@ export async function everyPage<Answer extends Page<unknown>>(
   }
 }
 
-/** The API of the server that owns the data folder; null where none runs. */
+/** The API of the server that owns the data folder; null if none runs. */
 export async function runningApi(
   flags: Readonly<Record<string, string | undefined>>,
   terminal: Terminal,
 ): Promise<Omit<Api, 'close'> | null> {
   const { config } = loadConfig('serve', flags, terminal.environment);
   const running = await findServer(config.data);
+  if (running === null) return null;
   const command = (words: string) => commandLine(terminal, flags, words);
-  return running === null ? null : client(running.url, running.token, null, command);
+  return client(running.url, running.token, null, { command, typed: dotted });
 }
 
-/** What a command needs of a temporary server: nobody else connects to it. */
+export interface ApiOptions {
+  /** A folder that holds no store is refused: looking must not make one where the name was mistyped. */
+  existing?: boolean;
+  /** What a temporary server does. */
+  roles?: string;
+  /** What the user typed for the field that a JSON Pointer names. */
+  typed?: (pointer: string) => string;
+}
+
+/** How refusals name what the user can change: commands and fields. */
+interface Wording {
+  command(words: string): string;
+  typed(pointer: string): string;
+}
+
+/** `/Retention/ContentDays` → `Retention.ContentDays`. */
+function dotted(pointer: string): string {
+  return pointer.slice(1).replaceAll('/', '.');
+}
+
+/** Settings of a temporary server: nobody else connects to it. */
 const FOR_A_COMMAND = {
   ...{ http: '127.0.0.1:0', submission: 'off', returns: 'off' },
   ...{ 'http-certificate': 'off', 'http-certificate-key': 'off' },
 };
 
-/**
- * Opens the API of the server that owns the data folder, or a temporary one where none runs. With `existing`, a folder
- * that holds no store is refused: looking must not make one where the name was mistyped. `roles`: what the temporary one does.
- */
+/** Opens the API of the server that owns the data folder, or of a temporary one where none runs. */
 export async function openApi(
   flags: Readonly<Record<string, string | undefined>>,
   terminal: Terminal,
   version: string,
-  { existing = false, roles = 'http' }: { existing?: boolean; roles?: string } = {},
+  { existing = false, roles = 'http', typed = dotted }: ApiOptions = {},
 ): Promise<Api> {
   const mode: Mode = 'serve';
-  const command = (words: string) => commandLine(terminal, flags, words);
+  const words: Wording = { command: (words) => commandLine(terminal, flags, words), typed };
   const { config } = loadConfig(mode, flags, terminal.environment);
   const running = await findServer(config.data);
   if (running !== null) {
-    return { ...client(running.url, running.token, null, command), close: async () => undefined };
+    return { ...client(running.url, running.token, null, words), close: async () => undefined };
   }
-  if (existing && config.database === 'sqlite:' && !existsSync(join(config.data, 'postrider.db'))) {
+  // A file that a server of this folder has created: the id of the node, or the whole database.
+  const left = isPostgresUrl(config.database) ? 'node-id' : 'postrider.db';
+  const isElsewhere = config.database.startsWith('sqlite:') && config.database !== 'sqlite:';
+  if (existing && !isElsewhere && !existsSync(join(config.data, left))) {
     throw new CommandError(
       `there is no postrider data in ${config.data}, and no server runs there; start one, or name its folder with --data`,
     );
@@ -122,7 +145,7 @@ export async function openApi(
     throw explainStart(cause, config);
   }
   return {
-    ...client(server.localUrl, server.adminToken, config.data, command),
+    ...client(server.localUrl, server.adminToken, config.data, words),
     close: () => server.stop(SHORT_DRAIN_MS),
   };
 }
@@ -148,12 +171,7 @@ async function findServer(folder: string): Promise<{ url: string; token: string 
   }
 }
 
-function client(
-  url: string,
-  token: string,
-  alone: string | null,
-  command: (words: string) => string,
-): Omit<Api, 'close'> {
+function client(url: string, token: string, alone: string | null, words: Wording): Omit<Api, 'close'> {
   return {
     url,
     token,
@@ -194,7 +212,7 @@ function client(
     }
     if (response.status < 400) return response;
     const { parsed } = await readBody(response);
-    const why = missing(response.status, path, command) ?? problemText(parsed, response.status, command);
+    const why = missing(parsed, path, words) ?? problemText(parsed, response.status, words);
     const errors = (parsed as { Errors?: readonly object[] } | undefined)?.Errors;
     if (isUsage(parsed, response.status)) throw new UsageError(why, errors);
     throw new CommandError(alone === null ? why : `${why}\n${workedAlone(alone)}`, errors);
@@ -232,6 +250,11 @@ async function* eventBlocks(
   }
 }
 
+/** The body of a refusal, if it is one of the API's. */
+type ProblemBody =
+  | { Errors?: { Code?: number; Message?: string; Field?: string }[]; Error?: string }
+  | undefined;
+
 /** For each kind of path: what it names, and the command that lists these. */
 const THINGS: Readonly<Record<string, readonly [string, string]>> = {
   email: ['message', 'messages'],
@@ -242,21 +265,27 @@ const THINGS: Readonly<Record<string, readonly [string, string]>> = {
   suppressions: ['suppressed address', 'suppress list'],
   overrides: ['override', 'override list'],
   causes: ['cause', 'causes'],
+  templates: ['template', 'template list'],
+  'sandbox/messages': ['captured mail', 'sandbox list'],
 };
 
-/** For a 404: what does not exist, and the command that lists what does; null for other answers. */
-function missing(status: number, path: string, command: (words: string) => string): string | null {
-  const [, kind = '', id] = /^\/([a-z-]+)\/([^/?]+)/.exec(path) ?? [];
+/**
+ * For a 404 without a more specific message: says what does not exist, and which command lists what does; null for
+ * other answers.
+ */
+function missing(body: unknown, path: string, { command }: Wording): string | null {
+  if ((body as ProblemBody)?.Errors?.[0]?.Message !== ERRORS['not-found'].text) return null;
+  const [, kind = '', id] = /^\/(sandbox\/messages|[a-z-]+)\/([^/?]+)/.exec(path) ?? [];
   const thing = THINGS[kind];
-  if (status !== 404 || thing === undefined || id === undefined) return null;
+  if (thing === undefined || id === undefined) return null;
   return `there is no ${thing[0]} "${printable(decodeURIComponent(id))}"; see: ${command(thing[1])}`;
 }
 
-/** Refusals of what the user wrote, whatever the server knows or holds: parameters, names, words, addresses to call. */
-const OF_USAGE: ReadonlySet<number> = new Set([422, 1006, 1108, 1605, 1901, 1902, 2002]);
+/** Codes of refusals that only depend on what the user wrote: parameters, names, words, addresses of webhooks. */
+const OF_USAGE: ReadonlySet<number> = new Set([422, 1006, 1108, 1603, 1605, 1901, 1902, 2002, 2003]);
 
 function isUsage(body: unknown, status: number): boolean {
-  const problems = (body as { Errors?: { Code?: number }[] } | undefined)?.Errors ?? [];
+  const problems = (body as ProblemBody)?.Errors ?? [];
   return status === 422 && problems.length > 0 && problems.every(({ Code }) => OF_USAGE.has(Code ?? 0));
 }
 
@@ -265,11 +294,12 @@ function workedAlone(folder: string): string {
   return `(no server runs on ${folder}; the command opened its database directly, with the settings of serve)`;
 }
 
-function problemText(body: unknown, status: number, command: (words: string) => string): string {
-  const problem = body as { Errors?: { Message?: string; Field?: string }[]; Error?: string } | undefined;
-  const lines = (problem?.Errors ?? []).map(({ Message, Field }) =>
-    Field === undefined || Field === '' ? `${Message}` : `${Message} (${Field})`,
-  );
+function problemText(body: unknown, status: number, { command, typed }: Wording): string {
+  const problem = body as ProblemBody;
+  const lines = (problem?.Errors ?? []).map(({ Code, Message, Field }) => {
+    if (Code === ERRORS['domain-ambiguous'].code) return 'name the sender domain with --domain';
+    return Field === undefined || Field === '' ? `${Message}` : `${Message} (${typed(Field)})`;
+  });
   const said = lines.length > 0 ? lines.join('\n') : (problem?.Error ?? `the server answered ${status}`);
   const text =
     status === 503 ? `${said}. See its log and /readyz; check first whether its disk is full` : said;

@@ -11,7 +11,7 @@ import { UsageError } from './terminal.ts';
 /** A reader with the words that it accepts. */
 type Worded<Read> = Read & { readonly words: readonly string[] };
 
-/** One of `words`, in any case; gives it as it is written there. */
+/** One of `words`, in any case; returns it as `words` has it. */
 export function oneOf(words: readonly string[]): Worded<(text: string) => string> {
   const read = (text: string): string => {
     const found = words.find((word) => word.toLowerCase() === text.toLowerCase());
@@ -30,8 +30,8 @@ export function someOf(
 }
 
 /**
- * Any text, for an option that is given once for each of several values (one that takes them in a row would take the
- * argument behind it too). `words`: known ones, for completion.
+ * Any text, for an option that is repeated for each value. (An option with several values in a row would also take
+ * the argument after it.) `words`: known values, for completion.
  */
 export function each(words: readonly string[] = []) {
   const read = (text: string, before: readonly string[] = []): string[] => [...before, text];
@@ -48,7 +48,7 @@ export function backFromNow(flag: string, text: string): string {
   );
 }
 
-/** A time as a request's body has it: Unix seconds are a number, everything else a text. */
+/** A time as a request's body contains it: Unix seconds as a number, anything else as a text. */
 export function instantField(text: string): number | string {
   return /^\d{1,12}$/.test(text) ? Number(text) : text;
 }
@@ -58,7 +58,7 @@ export function keepsAll({ variadic, parseArg }: Option): boolean {
   return variadic || (parseArg as { collects?: true } | undefined)?.collects === true;
 }
 
-/** The words that an option takes, for completion; none where it takes any text. */
+/** The values that an option accepts, for completion; none if it accepts any text. */
 export function wordsOf({ parseArg }: Option): readonly string[] {
   return (parseArg as Partial<Worded<object>> | undefined)?.words ?? [];
 }

@@ -20,8 +20,8 @@ export const auditCommand: CommandGroup = (program, context) => {
     .description('list who changed what: tokens, people, domains, suppressions, holds and the like')
     .option('--who <who>', 'only changes by this person (email address or id) or token (name or id)')
     .option('--operation <operation>', 'only this operation of the API, e.g. createToken')
-    .option('--since <time>', 'not before, ISO 8601')
-    .option('--until <time>', 'before, ISO 8601')
+    .option('--since <time>', 'changes from this time on, ISO 8601')
+    .option('--until <time>', 'changes before this time, ISO 8601')
     .option('--limit <n>', 'how many to show', numberFrom(1, 100), 25)
     .addHelpText('after', example('postrider audit --who ada@example.com'))
     .action(async ({ who, operation, since, until, limit }: AuditOptions) => {

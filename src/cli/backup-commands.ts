@@ -2,8 +2,9 @@
  * `backup` writes everything that a server has into one file, `restore` makes a data folder from it, and `rollback` goes
  * back to before an upgrade.
  */
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { BackupError, type BackupFacts, restoreBackup, wayBack, writeBackup } from '../backup.ts';
+import { databaseFile } from '../config/database-file.ts';
 import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
@@ -107,11 +108,13 @@ function newHold(by: 'restore' | 'rollback', reason: string) {
 
 function places(ctx: CommandContext): { folder: string; database: string } {
   const { config } = loadConfig('serve', ctx.flags, ctx.terminal.environment);
-  if (!config.database.startsWith('sqlite:')) {
-    throw new CommandError('only the embedded database is backed up here; use the tools of your database');
+  const database = databaseFile(config);
+  if (database === null) {
+    throw new CommandError(
+      'the database is PostgreSQL: save it by pg_dump, and the file secret-key with it; put it back by pg_restore while no server runs',
+    );
   }
-  const path = config.database.slice('sqlite:'.length);
-  return { folder: config.data, database: path === '' ? join(config.data, 'postrider.db') : path };
+  return { folder: config.data, database };
 }
 
 async function withProgress<Result>(

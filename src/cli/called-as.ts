@@ -1,6 +1,7 @@
 /**
- * How the user calls this program, for hints that can be pasted: the bare name where PATH leads to it, `npx` and the name in
- * the project that it is installed in, else the launcher's path from where the user stands. Nothing is run; a PATH that names folders which cannot be read is no error.
+ * How the user calls this program, for hints that can be pasted: the bare name if PATH leads to it, `npx` and the
+ * name in the project that it is installed in, otherwise the launcher's path from the current folder. Nothing is run;
+ * folders of PATH that cannot be read are ignored.
  */
 import { realpathSync } from 'node:fs';
 import { delimiter, join, relative, sep } from 'node:path';
@@ -13,7 +14,7 @@ export function calledAs(options: { path: string | undefined; cwd: string; launc
   const { path = '', cwd, launcher } = options;
   const real = realPath(launcher);
   const leadsHere = (folder: string) => folder !== '' && realPath(join(folder, NAME)) === real;
-  // npm puts a project's own commands into PATH for as long as it runs one of them.
+  // While npm runs a project's command, it puts all of them into PATH.
   const inPath = path
     .split(delimiter)
     .some((folder) => !folder.endsWith(join('node_modules', '.bin')) && leadsHere(folder));
@@ -23,7 +24,7 @@ export function calledAs(options: { path: string | undefined; cwd: string; launc
   return fromHere.startsWith('..') || fromHere.startsWith(sep) ? quoted(launcher) : quoted(`./${fromHere}`);
 }
 
-/** `domain list` as the user would type it here, with the data folder that was named. */
+/** `domain list` as the user would type it here, with the data folder that was given. */
 export function commandLine(
   { calledAs }: Pick<Terminal, 'calledAs'>,
   { data }: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,6 @@
-/** Prints checks on a terminal: a line with a mark for each, the fix below it, and what changed since the earlier check. */
+/**
+ * Prints checks on a terminal: a line with a mark for each, its fix below, and what changed since an earlier check.
+ */
 import type { DomainChangeItem, DomainCheckItem } from '../listeners/http/operations/domain-checks.ts';
 import { printable, type Screen, styled, wrapped } from './terminal.ts';
 
@@ -18,7 +20,7 @@ export function checkLines(screen: Screen, checks: readonly DomainCheckItem[]): 
   });
 }
 
-/** What changed lately, newest first; no lines where nothing did. */
+/** Recent changes, newest first; no lines if there are none. */
 export function changeLines(changes: readonly DomainChangeItem[]): string[] {
   if (changes.length === 0) return [];
   const lines = changes.slice(0, CHANGES_SHOWN).map(({ At, Name, From, To, Message }) => {

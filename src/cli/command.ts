@@ -1,4 +1,4 @@
-/** What every command is given, and the shape of its help. */
+/** What every command is given, and the form of its help. */
 import type { Command } from 'commander';
 import type { Api } from './api-client.ts';
 import type { Terminal } from './terminal.ts';
@@ -9,13 +9,13 @@ export interface CommandContext {
   /** Configuration flags given on the command line, by key. */
   flags: Readonly<Record<string, string | undefined>>;
   json: boolean;
-  /** `words` behind the program's name and the data folder, as the user can paste it: for hints. */
+  /** `words` with the program's name before and the data folder after them, as the user can paste it. */
   command(words: string): string;
   /** Runs `work` with the server's API, and closes it whatever happens. `existing`: makes no new data folder. */
   withApi<T>(work: (api: Api) => Promise<T>, options?: { existing?: boolean }): Promise<T>;
   /** The command ran and its result is negative: exit code 1, without a further message. */
   fail(): void;
-  /** Prints `value` as JSON where `--json` was given, else `text`. */
+  /** Prints `value` as JSON with `--json`, otherwise `text`. */
   print(value: unknown, text: string): void;
 }
 

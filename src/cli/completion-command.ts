@@ -67,7 +67,7 @@ function bashScript(places: readonly CommandPath[]): string {
       if (known.length === 0) free.push(`"${path} ${option.long}"`);
       else values.push(`    "${path} ${option.long}") words="${known.join(' ')}" ;;`);
     }
-    // What is no word of ours is a file, or text of the user's own: the shell completes file names.
+    // Any other word is a file or a text of the user's own: the shell completes file names.
     if (free.length > 0) values.push(`    ${free.join('|')}) return ;;`);
     const names = command.commands.map((child) => child.name());
     const flags = options.filter(({ hidden }) => !hidden).map(({ long }) => long);

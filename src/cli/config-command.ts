@@ -35,7 +35,7 @@ export async function showConfig(
     running === null
       ? { shown: mode ?? 'serve', rows: configRows(mode ?? 'serve', loaded) }
       : await rowsOf(running);
-  // Beside the rows, so that they stay a list for programs.
+  // Not among the rows, so that programs get a list of keys.
   terminal.stderr.write(`postrider config: ${about} (mode ${shown}).\n`);
   const head = ['KEY', 'VALUE', 'FROM', 'DEFAULT', 'MEANING'].map((text) =>
     styled(terminal.stdout, 'bold', text),

@@ -28,14 +28,12 @@ export const domainCommands: CommandGroup = (program, context) => {
         const added = body as DomainAnswer;
         if (options.verified) {
           ctx.terminal.stderr.write(
-            `${added.Domain} is verified because you said so. Receivers still look for its DKIM record: publish it.\n`,
+            `${added.Domain} is verified because you said so. If its mail leaves this server, publish its records: receivers look for them.\n`,
           );
         }
         warnOfShortName(ctx, added);
-        ctx.print(
-          added,
-          `${recordsText(ctx.terminal.stdout, added)}\n\nThen run: ${ctx.command(`domain verify ${added.Domain}`)}`,
-        );
+        const next = options.verified ? '' : `\n\nThen run: ${ctx.command(`domain verify ${added.Domain}`)}`;
+        ctx.print(added, `${recordsText(ctx.terminal.stdout, added)}${next}`);
       });
     });
 
@@ -71,7 +69,7 @@ export const domainCommands: CommandGroup = (program, context) => {
 
   domain
     .command('set <domain> <setting...>')
-    .description('change settings of a domain: name=value, or group.name=value')
+    .description('change settings of a domain: name=value, or group.name=value; `domain show` lists them')
     .addHelpText('after', example('postrider domain set example.com RequireTls=true Retention.ContentDays=0'))
     .action(async (name: string, settings: string[]) => {
       const ctx = context();

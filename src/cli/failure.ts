@@ -1,12 +1,11 @@
 /**
- * How a command that did not succeed ends: a sentence on standard error, or with `--json` one line of JSON there, and its
- * exit code. The JSON has the members of the API's refusals that apply: `Error` as one text, `Errors` where the server
- * named them one by one, and `ExitCode`.
+ * How a failed command ends: a sentence on standard error, or with `--json` one line of JSON there, and an exit code.
+ * The JSON has these members of the API's refusals: `Error`, and `Errors` if the server sent them; and `ExitCode`.
  */
 import { ConfigError } from '../config.ts';
 import { CommandError, type Terminal, UsageError } from './terminal.ts';
 
-/** Writes what went wrong and gives the exit code: 2 for wrong usage, else 1. */
+/** Writes what went wrong and returns the exit code: 2 for wrong usage, otherwise 1. */
 export function reportFailure(
   cause: unknown,
   { stderr, environment }: Pick<Terminal, 'stderr' | 'environment'>,

@@ -1,10 +1,10 @@
-/** Files that a command is told to read; `-` is standard input. */
+/** Reads files that the user names; `-` is standard input. */
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { whyNot } from '../lib/why-not.ts';
 import { CommandError } from './terminal.ts';
 
-/** The bytes of a file. Throws CommandError with the reason where it cannot be read. */
+/** The bytes of a file. Throws CommandError with the reason if it cannot be read. */
 export async function readBytes(file: string): Promise<Buffer> {
   try {
     return file === '-' ? await buffer(process.stdin) : await readFile(file);
@@ -13,12 +13,12 @@ export async function readBytes(file: string): Promise<Buffer> {
   }
 }
 
-/** The text of a file; undefined where none was named. */
+/** The text of a file; undefined if none was named. */
 export async function readText(file: string | undefined): Promise<string | undefined> {
   return file === undefined ? undefined : (await readBytes(file)).toString('utf8');
 }
 
-/** The JSON object in a file; undefined where none was named. Throws CommandError where it holds anything else. */
+/** The JSON object in a file; undefined if none was named. Throws CommandError if it contains anything else. */
 export async function readObject(file: string | undefined): Promise<object | undefined> {
   const text = await readText(file);
   if (text === undefined) return undefined;

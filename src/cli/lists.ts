@@ -1,13 +1,13 @@
 /**
- * What the commands that only list do: every page of a list is read, and printed as a table, or as JSON with `--json`. They
- * make no new data folder.
+ * Commands that only list: they read every page of a list and print a table, or JSON with `--json`. They create no
+ * data folder.
  */
 import type { Page } from '../listeners/http/paging.ts';
 import { EXISTING, everyItem, everyPage } from './api-client.ts';
 import type { CommandContext } from './command.ts';
 import { table } from './terminal.ts';
 
-/** Prints a row for each item of the list at `path`; `empty` where there is none. */
+/** Prints a row for each item of the list at `path`, or `empty` if there is none. */
 export function printTable<Item>(
   ctx: CommandContext,
   path: string,
@@ -21,7 +21,7 @@ export function printTable<Item>(
   }, EXISTING);
 }
 
-/** The same for a list with a text of its own; its JSON is the whole answer. */
+/** The same with a text instead of a table; the JSON is the whole answer. */
 export function printPages<Answer extends Page<unknown>>(
   ctx: CommandContext,
   path: string,

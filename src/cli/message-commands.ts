@@ -1,4 +1,4 @@
-/** `messages`, `message`, `send`: what was sent, what became of it, and sending one by hand. */
+/** `messages`, `message`, `cancel`, `retry`, `send`: sent messages, their results, and sending one by hand. */
 import { basename } from 'node:path';
 import type { CancelAnswer, RetryAnswer } from '../listeners/http/operations/cancel-retry.ts';
 import type { MessageDetail, MessageSummary } from '../listeners/http/operations/messages.ts';
@@ -22,7 +22,7 @@ export const messageCommands: CommandGroup = (program, context) => {
     .description('list messages, newest first')
     .option(
       '--status <status>',
-      `status status status status status of the message or one of its recipients: ${STATUS_WORDS.join(', ')}`,
+      `status of the message or of one of its recipients: ${STATUS_WORDS.join(', ')}`,
       oneOf(STATUS_WORDS),
     )
     .option('--to <address>', 'with this recipient')

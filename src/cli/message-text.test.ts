@@ -1,9 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { MessageDetail } from '../listeners/http/operations/messages.ts';
 import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.ts';
-import { messageText } from './message-text.ts';
+import { messageText, type ShownMessage } from './message-text.ts';
 import { type Screen, wrapped } from './terminal.ts';
 
 const pipe = new PassThrough();
@@ -31,7 +30,7 @@ const event: TimelineEntry = {
   URL: '',
   Conversation: '',
 };
-const recipient: MessageDetail['Recipients'][number] = {
+const recipient: ShownMessage['Recipients'][number] = {
   Email: 'you@example.net',
   Type: 'To',
   Status: 'Deferred',
@@ -52,25 +51,13 @@ function text(
   events: readonly Partial<TimelineEntry>[] = [],
   stdout: Screen = pipe,
 ): string {
-  const message: MessageDetail = {
+  const message: ShownMessage = {
     MessageID: '019ab0c1-7d3e-7000-8000-000000000000',
-    Domain: 'example.com',
-    Status: 'Queued',
     RecipientStatuses: { Deferred: 1 },
     From: { Name: '', Email: 'shop@example.com' },
-    To: [],
-    CC: [],
-    BCC: [],
-    ReplyTo: [],
     Subject: 'Your order',
-    Tags: [],
-    Metadata: {},
-    Priority: 'normal',
-    Sandbox: false,
     Size: 100,
     CreatedAt: '2026-11-21T13:00:00.000Z',
-    SendAt: null,
-    ExpiresAt: '2026-11-24T13:00:00.000Z',
     Recipients: [{ ...recipient, ...changes }],
   };
   const timeline = events.map((each) => ({ ...event, ...each }));

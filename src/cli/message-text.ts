@@ -1,6 +1,6 @@
 /**
- * One message as text for a terminal: its recipients with the last reply and the next attempt, and the timeline with the
- * SMTP conversations. Input: answers of the API. Text from outside is made safe for the terminal.
+ * One message as text for a terminal: its recipients with the last reply and the next attempt, and the timeline with
+ * the SMTP conversations. Takes answers of the API; text from outside is made safe for the terminal.
  */
 import type { MessageDetail } from '../listeners/http/operations/messages.ts';
 import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.ts';
@@ -9,12 +9,14 @@ import { printable, type Screen, styled, wrapped } from './terminal.ts';
 
 const MAX_ADDRESS_COLUMN = 40;
 
-/** Recipients and timeline, each thing said once: a reply that is also the reason is shown as the reply alone. */
-export function messageText(
-  stdout: Screen,
-  message: MessageDetail,
-  events: readonly TimelineEntry[],
-): string {
+/** What is shown of a message. */
+export type ShownMessage = Pick<
+  MessageDetail,
+  'MessageID' | 'Subject' | 'RecipientStatuses' | 'Size' | 'CreatedAt' | 'From' | 'Recipients'
+>;
+
+/** Recipients and timeline without repetitions: if the reply is also the reason, only the reply is shown. */
+export function messageText(stdout: Screen, message: ShownMessage, events: readonly TimelineEntry[]): string {
   const head = [
     `${styled(stdout, 'bold', printable(message.Subject))}`,
     `  ${message.MessageID}  ${wordsText(message.RecipientStatuses)}  ${message.Size} octets  accepted ${message.CreatedAt}`,
@@ -61,7 +63,10 @@ export function messageText(
   }
 }
 
-/** A verdict of our own has no code of a server: `0 5.1.2 the domain … does not exist` is its sentence alone. */
+/**
+ * A result that this server decided itself has no reply code: of `0 5.1.2 the domain … does not exist`, only the
+ * sentence is shown.
+ */
 function withoutNoCode(reply: string): string {
   return reply.replace(/^0 (?:[245]\.\d{1,3}\.\d{1,3} )?/, '');
 }

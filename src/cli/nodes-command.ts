@@ -1,4 +1,4 @@
-/** `nodes` lists the processes that work on this database, and the singleton jobs that each does. */
+/** `nodes` lists the processes on this database, and the singleton jobs of each. */
 import type { NodeItem } from '../listeners/http/operations/nodes.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import { type CommandGroup, example } from './command.ts';
@@ -7,7 +7,7 @@ import { table } from './terminal.ts';
 
 const MAX_LEASES = 5;
 
-/** `nodes`: who lives, and what each holds. */
+/** `nodes`: the living processes, and the leases of each. */
 export const nodesCommand: CommandGroup = (program, context) => {
   program
     .command('nodes')
@@ -18,14 +18,15 @@ export const nodesCommand: CommandGroup = (program, context) => {
 
 function nodesText({ Items }: Page<NodeItem>): string {
   return table([
-    ['NODE', 'EPOCH', 'STATUS', 'HOST', 'PID', 'ROLES', 'SENDING', 'LAST HEARD OF', 'DOES ALONE'],
+    ['NODE', 'EPOCH', 'STATUS', 'HOST', 'PID', 'VERSION', 'ROLES', 'SENDING', 'LAST HEARD OF', 'DOES ALONE'],
     ...Items.map((item) => [
       `${item.Node}${item.Self ? ' *' : ''}`,
       String(item.Epoch),
       item.Status,
-      // Told where several processes share a store (shared-store) only.
+      // Unknown of processes of earlier versions.
       item.Host || '-',
       item.Pid === 0 ? '-' : String(item.Pid),
+      item.Version || '-',
       item.Roles.join(',') || '-',
       String(item.Sending),
       item.EndedAt ?? item.HeartbeatAt,

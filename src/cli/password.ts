@@ -1,6 +1,7 @@
 /**
- * Gets the password of a person: made here and printed once, read from standard input, or asked for at the terminal without
- * showing it. Options choose; without one, it asks at a terminal and reads standard input otherwise.
+ * Gets the password of a person: generated and printed once, read from standard input, or asked for at the terminal
+ * without showing it. Options decide; without one, it is asked for at a terminal and read from standard input
+ * otherwise.
  */
 import { createInterface } from 'node:readline';
 import { createSystemRandom } from '../lib/random.ts';
@@ -14,7 +15,7 @@ export function generatedPassword(): string {
   return Buffer.from(createSystemRandom().bytes(GENERATED_BYTES)).toString('base64url');
 }
 
-/** What is typed, asked for twice at a terminal. Throws UsageError where both differ, or nothing comes. */
+/** A typed password, asked for twice at a terminal. Throws UsageError if the two differ, or nothing is typed. */
 export async function readPassword(terminal: Pick<Terminal, 'stdin' | 'stderr'>): Promise<string> {
   const { stdin } = terminal;
   if (stdin.isTTY !== true) return firstLine(stdin);
@@ -37,7 +38,7 @@ async function firstLine(stdin: Terminal['stdin']): Promise<string> {
   return line;
 }
 
-/** One line of a terminal; readline edits it and writes nothing of it. */
+/** Reads one line at a terminal; readline edits it and shows nothing. */
 function typed({ stdin, stderr }: Pick<Terminal, 'stdin' | 'stderr'>, question: string): Promise<string> {
   stderr.write(question);
   const lines = createInterface({ input: stdin, terminal: true });
@@ -46,7 +47,7 @@ function typed({ stdin, stderr }: Pick<Terminal, 'stdin' | 'stderr'>, question: 
       lines.close();
       resolve(line);
     });
-    // Ctrl-C or Ctrl-D; after a line it is too late to change anything.
+    // Ctrl-C or Ctrl-D; after the line was entered, neither has an effect.
     lines.once('close', () => {
       stderr.write('\n');
       reject(new UsageError('nothing was typed'));

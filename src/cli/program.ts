@@ -27,6 +27,7 @@ import { refusalsCommand } from './refusals-command.ts';
 import { sandboxCommands } from './sandbox-commands.ts';
 import { runServer } from './server-commands.ts';
 import { setupCommand } from './setup/setup-command.ts';
+import { simulateCommand } from './simulate-command.ts';
 import { smtpCommands } from './smtp-commands.ts';
 import { statusCommand } from './status-command.ts';
 import { suppressCommands } from './suppress-commands.ts';
@@ -35,23 +36,26 @@ import { templateCommands } from './template-commands.ts';
 import type { Terminal } from './terminal.ts';
 import { tokenCommands } from './token-commands.ts';
 import { overrideCommands } from './traffic-commands.ts';
+import { transferCommand } from './transfer-command.ts';
+import { typedName } from './typed-name.ts';
 import { userCommands } from './user-commands.ts';
 import { warmupCommands } from './warmup-commands.ts';
 import { webhookCommands } from './webhook-commands.ts';
 
 export interface Program {
-  /** Resolves with the exit code: 0, 1, or 2 for wrong usage. What went wrong was written to standard error by then. */
+  /** Resolves with the exit code: 0, 1, or 2 for wrong usage. Errors have been written to standard error by then. */
   run(args: readonly string[]): Promise<number>;
   /** The tree of commands, for the reference page. */
   readonly tree: Command;
 }
 
-/** The program over one terminal. Nothing runs before `run`. */
+/** The program on one terminal. Nothing runs before `run`. */
 export function createProgram(terminal: Terminal): Program {
   const version = packageVersion();
   let exitCode = 0;
   let jsonErrors = false;
   const called = terminal.calledAs();
+  let running: Command;
   const program = new Command('postrider')
     .description('Self-hosted email sending service')
     .version(version, '-V, --version')
@@ -65,6 +69,9 @@ export function createProgram(terminal: Terminal): Program {
       optionDescription: (option) => optionHelp(option),
     })
     .exitOverride()
+    .hook('preAction', (_, command) => {
+      running = command;
+    })
     .configureOutput({
       writeOut: (text) => void terminal.stdout.write(text),
       // With --json a refusal is one line, written when the command ends.
@@ -86,7 +93,8 @@ export function createProgram(terminal: Terminal): Program {
       json,
       command: (words) => commandLine(terminal, flags, words),
       async withApi(work, options) {
-        const api = await openApi(flags, terminal, version, options);
+        const typed = (pointer: string) => typedName(running, pointer);
+        const api = await openApi(flags, terminal, version, { ...options, typed });
         try {
           return await work(api);
         } finally {
@@ -131,7 +139,7 @@ export function createProgram(terminal: Terminal): Program {
     },
   };
 
-  /** Every group of commands below the heading that `--help` shows it under. */
+  /** Every group of commands, under its heading in `--help`. */
   function groupsOfCommands(): readonly (readonly [string, readonly CommandGroup[]])[] {
     return [
       ['Start a server:', [serverCommands]],
@@ -157,11 +165,15 @@ export function createProgram(terminal: Terminal): Program {
           overrideCommands,
           warmupCommands,
           nodesCommand,
+          simulateCommand,
           explainCommands,
         ],
       ],
       ['Recipients:', [suppressCommands, eraseCommand]],
-      ['This installation:', [setupCommand, configCommand, backupCommands, completionCommand]],
+      [
+        'This installation:',
+        [setupCommand, configCommand, backupCommands, transferCommand, completionCommand],
+      ],
     ];
   }
 
@@ -214,27 +226,27 @@ function adopt(command: Command, called: string, before = ''): void {
   }
 }
 
-/** What to type after a mistake: the help of the very command. */
+/** What to type after a mistake: the help of the same command. */
 function seeHelp(called: string, words: string): string {
   return `See: ${called} ${words}--help`;
 }
 
-/** Asked before anything is parsed: what cannot be parsed is refused in the same form. */
+/** Found before parsing, because arguments that cannot be parsed are refused in the same form. */
 function wantsJson(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end < 0 ? args.length : end).includes('--json');
 }
 
-/** commander's own words; of a group without a command it shows the help and has no sentence. */
+/** The message of commander; if a group is called without a command, commander only shows the help. */
 function usageText({ code, message }: CommanderError): string {
   return code === 'commander.help' ? 'name a command; see --help' : message.replace(/^error: /, '');
 }
 
 const ELSEWHERE = `
 Every flag is also an environment variable (--mx-port: POSTRIDER_MX_PORT) and a key of postrider.json in the data
-folder. What holds now, and why: postrider config`;
+folder. Values in force and where they come from: postrider config`;
 
-/** As commander has it, without quotes around a default, and with a word where the option must be given. */
+/** As commander writes it, but without quotes around a default, and with `required` for a mandatory option. */
 function optionHelp(option: Option): string {
   const facts = [
     ...(option.mandatory ? ['required'] : []),

@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface Progress {
-  /** `done` of `total` (null = nobody knows) are finished. */
+  /** `done` of `total` are finished; `total` null = unknown. */
   at(done: number, total: number | null): void;
   /** Removes the bar. */
   end(): void;

@@ -41,7 +41,7 @@ export function queueText(answer: QueueAnswer): string {
   return blocks.join('\n\n');
 }
 
-/** By the words of `messages`. What was said to one message alone stands with it, not with the queue. */
+/** In the words of `messages`. A reply to one message is shown with that message only. */
 function reasonText(reason: string): string {
   if (reason === 'deferred') return 'Deferred by a reply, shown by `message`';
   if (reason === 'scheduled') return 'Scheduled';

@@ -1,4 +1,4 @@
-/** `sandbox …`: the inboxes of captured mail, waiting for mail, releasing it, and faults on demand. */
+/** `sandbox …`: inboxes of captured mail, waiting for mail, releasing it, and simulated failures. */
 
 import type { Command } from 'commander';
 import type { InboxItem } from '../listeners/http/operations/sandbox.ts';
@@ -215,7 +215,7 @@ export const sandboxCommands: CommandGroup = (program, context) => {
     });
 };
 
-/** The options that both reading commands filter by. */
+/** The filters that both reading commands have. */
 function withFilters(command: Command): Command {
   return command
     .option('--inbox <name>', 'in this inbox')

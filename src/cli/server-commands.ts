@@ -1,8 +1,8 @@
 /**
- * `dev` and `serve`: run the server in this process until a signal asks it to stop. `dev` prints what a newcomer needs
- * on standard output and logs to a file; `serve` logs to standard output and says on standard error where mail goes.
+ * `dev` and `serve`: run the server in this process until a signal stops it. `dev` prints on standard output what a
+ * new user needs, and logs to a file; `serve` logs to standard output and says on standard error where mail goes.
  */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { destination } from 'pino';
 import { isLoopback } from '../config/forms.ts';
@@ -10,19 +10,22 @@ import type { Mode } from '../config/key-facts.ts';
 import type { Config } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
+import { freeStart } from '../lib/free-start.ts';
 import { createLoggers } from '../lib/log.ts';
 import type { RunningServer } from '../server.ts';
 import { commandLine } from './called-as.ts';
 import { explainStart } from './start-errors.ts';
 import { styled, type Terminal } from './terminal.ts';
 
-/** Transactions in DATA may finish this long after a signal. */
+/** After a signal, running transactions may take this long. */
 const DRAIN_MS = 30_000;
 const SAME_REQUEST_MS = 1_000;
+/** A start that gets a signal is ended after this time; it may be changing a large database, or waiting for one. */
+const START_GRACE_MS = 3_000;
 const LOG_BUFFER_BYTES = 8192;
 const LOG_FLUSH_MS = 200;
 
-/** Runs until SIGTERM or SIGINT, or until it cannot go on; resolves with the exit code. */
+/** Runs until SIGTERM or SIGINT, or until it cannot continue; resolves with the exit code. */
 export async function runServer(
   mode: Mode,
   flags: Readonly<Record<string, string | undefined>>,
@@ -32,24 +35,34 @@ export async function runServer(
   const loaded = loadConfig(mode, flags, terminal.environment);
   const { config } = loaded;
   const logFile = mode === 'dev' ? join(config.data, 'postrider.log') : null;
-  // Before the log opens its file there: the folder holds secrets.
-  try {
-    mkdirSync(config.data, { recursive: true, mode: 0o700 });
-  } catch (cause) {
-    throw explainStart(cause, config);
-  }
+  // Made private before the log is created there, because the folder contains secrets.
+  explained(config, () => mkdirSync(config.data, { recursive: true, mode: 0o700 }));
+  // Open from here on, so that messages of a start that fails are not lost.
   const sink = destination({
-    dest: logFile ?? 1,
+    dest: logFile === null ? 1 : explained(config, () => openSync(logFile, 'a', 0o600)),
     sync: false,
     minLength: LOG_BUFFER_BYTES,
     periodicFlush: LOG_FLUSH_MS,
-    mode: 0o600,
   });
   const logs = createLoggers({
     destination: sink,
     level: config['log-level'],
     maskAddresses: config['mask-addresses'],
   });
+  let started: RunningServer | null = null;
+  // From here on: whoever sees that the server answers may already ask it to stop.
+  const asked = untilSignal(() => void started?.reload());
+  void asked.then(() => {
+    if (started !== null) return;
+    systemClock.setTimer(START_GRACE_MS, () => {
+      if (started !== null) return;
+      sink.flushSync();
+      process.exit(0);
+    });
+  });
+  // Written at once: a start that changes a large database, or waits for one, may take minutes.
+  logs.service.info({ version, data: config.data }, 'postrider starts');
+  sink.flushSync();
   const underTest = terminal.environment.NODE_ENV === 'test';
   let server: RunningServer;
   try {
@@ -63,19 +76,21 @@ export async function runServer(
       failpoints: underTest ? terminal.environment.POSTRIDER_FAILPOINT : undefined,
       kill: () => process.kill(process.pid, 'SIGKILL'),
     });
+    started = server;
   } catch (cause) {
-    const explained = explainStart(cause, config);
+    const error = explainStart(cause, config);
     // A known error, such as a port in use, is one sentence; an unknown one is printed with its stack.
-    const foreseen = explained !== cause || explained.name === 'StoreRefused';
-    logs.service.error(foreseen ? { reason: explained.message } : { err: cause }, 'could not start');
+    const foreseen = error !== cause || error.name === 'StoreRefused';
+    logs.service.error(foreseen ? { reason: error.message } : { err: cause }, 'could not start');
     sink.flushSync();
-    throw explained;
+    throw error;
   }
   if (mode === 'dev') terminal.stdout.write(banner(server, config, terminal, logFile ?? ''));
   else writeStart(terminal, startLines(server, config));
+  freeStart();
 
   const failed = server.failed.then((reason) => ({ reason }));
-  const end = await Promise.race([untilSignal(() => void server.reload()), failed]);
+  const end = await Promise.race([asked, failed]);
   if (typeof end === 'object') {
     logs.service.error(
       { reason: end.reason },
@@ -93,13 +108,22 @@ export async function runServer(
   return typeof end === 'object' ? 1 : 0;
 }
 
+/** Turns an error of `work` into a sentence for the operator. */
+function explained<Result>(config: Config, work: () => Result): Result {
+  try {
+    return work();
+  } catch (cause) {
+    throw explainStart(cause, config);
+  }
+}
+
 function untilSignal(reload: () => void): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let askedAtMs: number | null = null;
     const stop = (signal: NodeJS.Signals): void => {
       const nowMs = systemClock.monotonicMs();
-      // A second signal while draining ends the process at once. One directly after the first is the same Ctrl-C, passed
-      // on by the launcher.
+      // A second signal while stopping ends the process at once. One directly after the first is the same Ctrl-C,
+      // passed on by the launcher.
       if (askedAtMs !== null && nowMs - askedAtMs > SAME_REQUEST_MS) process.exit(130);
       askedAtMs ??= nowMs;
       resolve(signal);
@@ -127,7 +151,7 @@ function writeStart({ stderr }: Pick<Terminal, 'stderr'>, lines: readonly StartL
   }
 }
 
-/** Printed at the start of `serve`: where mail goes, and what receivers may object to. */
+/** Printed when `serve` starts: where mail goes, and what receivers may reject it for. */
 function startLines(server: RunningServer, config: Config): readonly StartLine[] {
   const told = (text: string): StartLine => ({ level: 'info', text });
   const at = config['http-certificate'] === null ? server.localUrl : server.publicUrl;
@@ -185,7 +209,7 @@ function banner(server: RunningServer, config: Config, terminal: Terminal, logFi
     routes === 'sandbox'
       ? 'Every message is captured here; nothing leaves this machine.'
       : `Route: ${routes}. Messages leave this machine.`;
-  // Where others reach this server, the page would ask for a token.
+  // On an address that other machines reach, the page would ask for a token.
   const inboxLine =
     config.expose || config['public-url'] !== null
       ? ''

@@ -6,7 +6,7 @@ import { UsageError } from './terminal.ts';
 
 const WORD = /^([A-Za-z]+)(?:\.([A-Za-z]+))?=(.*)$/s;
 
-/** `['A=true', 'B.C=1']` → `{A: true, B: {C: 1}}`. Throws UsageError for a word of another shape. */
+/** `['A=true', 'B.C=1']` → `{A: true, B: {C: 1}}`. Throws UsageError for a word in another form. */
 export function readSettings(words: readonly string[]): Record<string, unknown> {
   const settings = new Map<string, unknown>();
   for (const word of words) {
@@ -25,7 +25,7 @@ export function readSettings(words: readonly string[]): Record<string, unknown> 
   return Object.fromEntries(settings);
 }
 
-/** One row a setting, members of a group one by one, in the words that `readSettings` takes. */
+/** One row per setting, with the members of a group separately, in the form that `readSettings` reads. */
 export function settingRows(settings: object): string[][] {
   return Object.entries(settings).flatMap(([name, value]: [string, unknown]) =>
     typeof value === 'object' && value !== null

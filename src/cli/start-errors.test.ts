@@ -23,6 +23,7 @@ describe('explainStart', () => {
     ['ENOTDIR', 'mkdir', '/srv/mail', 'part of the path is a file, not a folder'],
     ['EACCES', 'open', '/srv/mail/secret-key', 'permission denied'],
     ['EROFS', 'open', '/srv/mail/.node-id.new', 'read-only'],
+    ['EISDIR', 'open', '/srv/mail/postrider.log', 'it is a folder'],
   ])('says of %s at %s %s that the data folder is to blame', (code, syscall, path, why) => {
     const { message } = explainStart(failure({ code, syscall, path }), config);
     expect(message).toContain('the data folder /srv/mail cannot be used: ');

@@ -1,7 +1,7 @@
 /**
  * Why a server or a command could not start, in a sentence that names the fix: a port in use, a port or a data folder
- * that this user may not have. Given what was thrown and the configuration; leaves an Error to print. What it does not
- * know it gives back unchanged.
+ * without permission. Takes the error and the configuration; returns an Error to print. Unknown errors are returned
+ * unchanged.
  */
 import type { Config } from '../config/table.ts';
 
@@ -12,6 +12,7 @@ const WHY: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   ENOTDIR: 'part of the path is a file, not a folder',
   EEXIST: 'it is a file',
+  EISDIR: 'it is a folder',
 };
 
 /** `cause` as an Error whose message a person can act on. */

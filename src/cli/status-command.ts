@@ -1,4 +1,4 @@
-/** `status` lists the problems of the server and how to fix them; the exit code is 1 if something fails. */
+/** `status` lists the problems of the server and how to fix them; the exit code is 1 if one of them is a failure. */
 import type { AttentionAnswer, AttentionItem } from '../listeners/http/operations/attention-answer.ts';
 import { EXISTING } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';

@@ -1,6 +1,6 @@
 /**
- * `suppress import` adds the addresses of a file to the list. It first prints how it read the file and what it did not
- * understand. If there was any such thing, or it had to guess, it asks before it stores anything.
+ * `suppress import` adds the addresses of a file to the list. It first prints how it read the file and what it did
+ * not understand. If it did not understand something or had to guess, it asks before it stores anything.
  */
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
@@ -109,7 +109,7 @@ export function addImport(suppress: Command, context: () => CommandContext): voi
     });
 }
 
-/** Something in the file was not understood, or its reason was guessed. */
+/** Part of the file was not understood, or a reason was guessed. */
 function isDoubtful(plan: ImportPlan): boolean {
   return plan.unknownColumns.length > 0 || plan.unknownReasons.size > 0 || plan.guessedReason !== null;
 }
@@ -197,7 +197,7 @@ function columnsOf(sheet: ImportSheet, said: readonly string[]): Partial<Record<
   return places;
 }
 
-/** The parts before and behind the first `=`. */
+/** The parts before and after the first `=`. */
 function splitOnce(text: string): [string, string] {
   const at = text.indexOf('=');
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1).trim()];
@@ -252,10 +252,12 @@ async function readInput(file: string, stdin: NodeJS.ReadStream): Promise<string
 /** A refusal names items of one request; people look for lines of their file. */
 function withLines(cause: unknown, chunk: readonly { line: number }[], done: SuppressionsAdded): unknown {
   if (!(cause instanceof CommandError) && !(cause instanceof UsageError)) return cause;
-  const text = cause.message.replaceAll(/\/Items\/(\d{1,4})/g, (whole, index: string) => {
-    const row = chunk[Number(index)];
-    return row === undefined ? whole : `line ${row.line}, `;
+  const errors = cause.errors as readonly { Message?: string; Field?: string }[];
+  const lines = errors.map(({ Message, Field }) => {
+    const row = chunk[Number(/^\/Items\/(\d{1,4})/.exec(Field ?? '')?.[1])];
+    return row === undefined ? null : `${Message} (line ${row.line})`;
   });
+  const text = lines.length > 0 && !lines.includes(null) ? lines.join('\n') : cause.message;
   const stored = done.Added + done.Existing;
   return new CommandError(
     stored === 0

@@ -13,7 +13,7 @@ export async function sendItems(
   return body as SuppressionsAdded;
 }
 
-/** How many are new on the list, and how many were there. */
+/** How many addresses were added, and how many were on the list already. */
 export function addedText({ Added, Existing }: SuppressionsAdded): string {
   const there = Existing === 0 ? '' : ` ${Existing} ${Existing === 1 ? 'was' : 'were'} on the list already.`;
   return `Added ${Added} ${Added === 1 ? 'address' : 'addresses'}.${there}`;

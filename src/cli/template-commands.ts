@@ -54,7 +54,7 @@ export const templateCommands: CommandGroup = (program, context) => {
     template
       .command('update <id>')
       .description('create a new version that has only the given parts; older versions stay')
-      .option('--name <name>', 'a new name; without a text no version is made')
+      .option('--name <name>', 'a new name; without a new text, no version is created')
       .option('--if-version <version>', 'only if this version is still the newest'),
   )
     .addHelpText(

@@ -10,7 +10,7 @@ export interface Terminal {
   stdin: NodeJS.ReadStream;
 }
 
-/** The command was called in a way it does not understand; exit code 2. `errors`: as the server named them one by one. */
+/** The arguments are wrong; exit code 2. `errors`: the problems as the server listed them. */
 export class UsageError extends Error {
   readonly errors: readonly object[];
   constructor(message: string, errors: readonly object[] = []) {
@@ -19,7 +19,7 @@ export class UsageError extends Error {
   }
 }
 
-/** The command understood, and could not do it; exit code 1. `errors`: as the server named them one by one. */
+/** The arguments are right, but the command failed; exit code 1. `errors`: the problems as the server listed them. */
 export class CommandError extends Error {
   readonly errors: readonly object[];
   constructor(message: string, errors: readonly object[] = []) {
@@ -44,7 +44,7 @@ export function printable(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '·');
 }
 
-/** Columns padded to the widest cell; the last column runs free. */
+/** Columns padded to the widest cell; the last column is not padded. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
@@ -65,8 +65,8 @@ export function table(rows: readonly (readonly string[])[]): string {
 const WIDEST_TEXT = 110;
 
 /**
- * `text` broken at spaces to fit the terminal, every line but the first led by `indent` spaces (the first is taken to
- * begin there too). Where no person looks (pipes, files) it stays one line.
+ * `text` wrapped at spaces to fit the terminal; every line but the first is indented by `indent` spaces, and the
+ * first is assumed to begin there. Outside of terminals (pipes, files) it stays one line.
  */
 export function wrapped(screen: Screen, indent: number, text: string): string {
   if (screen.isTTY !== true) return text;

@@ -191,7 +191,7 @@ function instantOf(text: string): string {
 function pathsText({ Items, Relays }: PathsAnswer): string {
   const failed = Relays.length === 0 ? '' : `\n\n${relaysText(Relays)}`;
   if (Items.length === 0) return `No path has been used since the start.${failed}`;
-  // What is kept back stands first: that is what people come for.
+  // Held mail comes first, because it is usually what people look for.
   const shown = [...Items].sort((a, b) => Number(a.Reason === null) - Number(b.Reason === null));
   const rows = shown.map((path) => [
     printable(path.Site),

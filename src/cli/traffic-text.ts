@@ -49,7 +49,9 @@ function pathText(path: PathItem): string {
   return blocks.join('\n\n');
 }
 
-/** One word for a list: `open` and `closed` are those of a circuit breaker, and would be read the other way round. */
+/**
+ * One word for a list: `open` and `closed` are those of a circuit breaker, which many would read the other way round.
+ */
 export function stateWord({ State }: Pick<PathItem, 'State'>): string {
   if (State === 'closed') return 'goes';
   return State === 'open' ? 'blocked' : 'probing';
@@ -82,7 +84,7 @@ export function relaysText(relays: readonly RelayItem[]): string {
   return `Relays that failed, and when they are tried again:\n${table([['RELAY', 'FAILURES', 'UNTIL', 'WHY'], ...rows])}`;
 }
 
-/** A table of overrides with why each is there. */
+/** A table of overrides with the reason of each. */
 export function overridesText(overrides: readonly OverrideItem[]): string {
   const rows = overrides.map((item) => [
     item.OverrideID,

@@ -1,4 +1,6 @@
-/** `user …`: the people who sign in to the dashboard. A password is asked for, read, or made and printed once. */
+/**
+ * `user …`: the people who sign in to the dashboard. A password is asked for, read, or generated and printed once.
+ */
 import type { PersonAnswer } from '../listeners/http/operations/people.ts';
 import { MEMBER_PRESETS, ROLES } from '../model/person.ts';
 import { type Api, EXISTING, everyItem } from './api-client.ts';
@@ -19,7 +21,7 @@ interface AddOptions {
   password: boolean;
 }
 
-const GENERATE = ['--generate', 'make a password and print it once, instead of asking for it'] as const;
+const GENERATE = ['--generate', 'generate a password and print it once, instead of asking for it'] as const;
 
 export const userCommands: CommandGroup = (program, context) => {
   const user = program.command('user').description('people who sign in to the dashboard');
@@ -28,7 +30,10 @@ export const userCommands: CommandGroup = (program, context) => {
     .command('add <email>')
     .description('add a person; the password is asked for, or read from standard input')
     .option('--role <role>', `one of ${ROLES.join(', ')}`, oneOf(ROLES), 'operator')
-    .option('--domain <domain...>', 'sender domains of a member or viewer; * = all, for a viewer')
+    .option(
+      '--domain <domain...>',
+      'sender domains of a member or viewer; * = all domains, only for a viewer',
+    )
     .option('--preset <preset>', `rights of a member: ${MEMBER_PRESETS.join(', ')}`, oneOf(MEMBER_PRESETS))
     .option(...GENERATE)
     .option('--no-password', 'the person signs in by the identity provider only (oidc-issuer)')
@@ -116,7 +121,7 @@ export const userCommands: CommandGroup = (program, context) => {
   user
     .command('unlink <email>')
     .description(
-      'forget the account of the identity provider by which a person signed in; the next one with the address counts',
+      'unlink a person from an account of the identity provider; the next sign-in with the address links a new one',
     )
     .addHelpText('after', example('postrider user unlink ada@example.com'))
     .action(async (email: string) => {
@@ -136,7 +141,7 @@ export const userCommands: CommandGroup = (program, context) => {
       .command(`${name} <email>`)
       .description(
         Disabled
-          ? 'end all sessions of a person and what the person made, and refuse new sessions'
+          ? 'refuse new sessions of a person; end all sessions, and the tokens, SMTP users and webhooks of the person'
           : 'let a disabled person sign in again',
       )
       .addHelpText('after', example(`postrider user ${name} bob@example.com`))
@@ -153,7 +158,7 @@ export const userCommands: CommandGroup = (program, context) => {
   user
     .command('remove <email>')
     .description('remove a person, and end all sessions of the person')
-    .option('--children', 'also the tokens, SMTP users and webhooks that the person made')
+    .option('--children', 'also remove the tokens, SMTP users and webhooks that the person created')
     .option(...YES)
     .addHelpText('after', example('postrider user remove bob@example.com --children'))
     .action(async (email: string, options: { children?: boolean; yes?: boolean }) => {
@@ -182,7 +187,7 @@ async function passwordFor(ctx: CommandContext, isGenerated: boolean | undefined
   return isGenerated === true ? generatedPassword() : readPassword(ctx.terminal);
 }
 
-/** A password that was made here is printed alone, so that it can be captured. */
+/** A generated password is printed alone, so that scripts can capture it. */
 function printPassword(ctx: CommandContext, person: PersonAnswer, password: string | null): void {
   ctx.print(password === null ? person : { ...person, Password: password }, password ?? '');
 }

@@ -1,4 +1,4 @@
-/** `webhook …`: callback addresses of a domain. */
+/** `webhook …`: webhooks of a domain. */
 import { systemClock } from '../lib/clock.ts';
 import type {
   ReplayAnswer,
@@ -64,7 +64,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
       const ctx = context();
       await ctx.withApi(async (api) => {
         const items = ((await api.call('GET', '/webhooks')).body as { Webhooks: WebhookRecord[] }).Webhooks;
-        // The list has the code alone: where no answer came, what went wrong stands with the webhook itself.
+        // The list only has the status code; if there was no answer, the error is in the webhook's detail.
         const errors = new Map<number, string>();
         for (const item of items) {
           if (item.LastResponseTryCounter === 0 || item.LastResponseCode !== 0) continue;
@@ -203,7 +203,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
       await ctx.withApi(async (api) => {
         const path = `/webhooks/${webhookId(ctx, id)}/replay`;
         const progress = createProgress(ctx.terminal.stderr, systemClock, 'calls queued');
-        // One range for all requests: what happens meanwhile is called anyway.
+        // One range for all requests: events that happen meanwhile are called anyway.
         const range = 'DeliveryIDs' in wanted ? wanted : { Until: new Date().toISOString(), ...wanted };
         let Queued = 0;
         try {

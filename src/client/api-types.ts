@@ -610,6 +610,11 @@ export type EmailAttachment = {
   ContentId?: number | string;
 };
 
+export type GoToIdentityProviderRequest = {
+  /** Prove again who one is, also where the provider knows the browser: for what a session may not do later */
+  Again?: boolean;
+};
+
 export type Hold = {
   HoldID: string;
   /** null does not restrict; the same for the next three */
@@ -858,8 +863,13 @@ export type Node = {
   Self: boolean;
   /** Silent: it has sent no heartbeat for a while, and will soon count as dead */
   Status: 'Alive' | 'Silent' | 'Ended';
+  /** Its `node-name`, by default the name of its machine */
   Host: string;
   Pid: number;
+  /** Of its program; empty if it is older than this field */
+  Version: string;
+  /** Up to which number its program knows the schema of the database; 0 = unknown */
+  Schema: number;
   Roles: readonly string[];
   /** Ids of the sources it sends from; empty = the address of the machine */
   Sources: readonly string[];
@@ -1284,6 +1294,8 @@ export type Session = {
     SecondFactor: boolean;
   } | null;
   SessionID: string | null;
+  /** Later, what outlives the session asks for a proof first (`POST /session/proof`); null: never */
+  ProvenUntil: string | null;
   /** Everything else is refused before (`PUT /session/totp`) */
   MustSetUpSecondFactor: boolean;
   /** ["*"] = all; the first 100 */
@@ -1354,11 +1366,24 @@ export type SmtpCredentialList = {
   NextCursor: string | null;
 };
 
+export type SpamReport = {
+  /** It was not asked or did not answer; null = it did */
+  Why: string | null;
+  Points: number | null;
+  /** From so many points on, mail counts as spam */
+  Required: number | null;
+  Rules: readonly {
+    Name: string;
+    Points: number;
+    Description: string;
+  }[];
+};
+
 export type StatsAnswer = {
   From: string;
   To: string;
   Interval: 'hour' | 'day';
-  GroupBy: 'Tag' | 'Domain' | 'RecipientDomain' | 'DeliveryTime' | null;
+  GroupBy: 'Tag' | 'Domain' | 'RecipientDomain' | 'Provider' | 'DeliveryTime' | null;
   /** Largest first */
   Items: readonly {
     /** Empty under Tag: without tags; under DeliveryTime: longer */
@@ -1738,7 +1763,11 @@ export type WebhookCall = {
   Tries: number;
   /** Of the last try; 0 = no answer */
   ResponseCode: number;
+  /** Of the last try: its first 1024 bytes */
+  ResponseBody: string;
   Error: string;
+  /** Of each try, since the call was made or made again */
+  LatenciesMs: readonly number[];
   CreatedAt: string;
   UpdatedAt: string;
 };
@@ -1783,7 +1812,11 @@ export type WebhookCallDetail = {
   Tries: number;
   /** Of the last try; 0 = no answer */
   ResponseCode: number;
+  /** Of the last try: its first 1024 bytes */
+  ResponseBody: string;
   Error: string;
+  /** Of each try, since the call was made or made again */
+  LatenciesMs: readonly number[];
   CreatedAt: string;
   UpdatedAt: string;
   Request: {
@@ -1836,7 +1869,9 @@ export type WebhookDetail = {
 };
 
 export type WebhookList = {
-  Webhooks: readonly WebhookRecord[];
+  Webhooks: readonly (WebhookDetail | WebhookRecord)[];
+  /** With `Details`; null = that was all */
+  NextCursor?: string | null;
 };
 
 export type WebhookRecord = {
@@ -1913,6 +1948,12 @@ export interface Queries {
   listWebhooks: {
     /** Only of this sender domain, one of the token’s */
     Domain?: string;
+    /** As `GET /webhooks/{id}` shows each */
+    Details?: boolean;
+    /** Items of a page */
+    Limit?: number;
+    /** `NextCursor` of the page before */
+    After?: string;
   };
   listWebhookCalls: {
     /** Items of a page */
@@ -1946,7 +1987,7 @@ export interface Queries {
     /** End: Unix seconds or ISO 8601 */
     To?: string;
     Interval?: 'hour' | 'day';
-    GroupBy?: 'Tag' | 'Domain' | 'RecipientDomain' | 'DeliveryTime';
+    GroupBy?: 'Tag' | 'Domain' | 'RecipientDomain' | 'Provider' | 'DeliveryTime';
     IncludeSandbox?: boolean;
     /** Only of this sender domain, one of the token’s */
     Domain?: string;
@@ -1986,6 +2027,8 @@ export interface Queries {
   listTemplates: {
     /** Of the template */
     Name?: string;
+    /** Words, in any case */
+    Search?: string;
     /** Only of this sender domain, one of the token’s */
     Domain?: string;
     /** Items of a page */

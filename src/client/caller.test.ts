@@ -102,6 +102,7 @@ describe('a call', () => {
     const once = createCaller({ baseUrl, token: 't', maxRetries: 0 });
     const error = await once.json({ method: 'GET', path: '/me' }).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(PostriderConnectionError);
+    expect(error).toMatchObject({ message: expect.stringMatching(/^GET \/me: ./), cause: expect.any(Error) });
   });
 
   it('takes the words of a proxy for what they are', async () => {

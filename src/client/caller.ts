@@ -1,10 +1,9 @@
 /**
- * One HTTP call to the API: builds the request, waits, retries what may be retried, and leaves the parsed answer.
- *
- * Retried are lost connections, 408, 429, 5xx that say "later" and the "still running" of an idempotency key, and only
- * where a repetition is harmless: reading, deleting, replacing, and every creation that carries an Idempotency-Key,
- * which the client adds by itself and keeps over all tries of one call. Waits double from half a second with jitter;
- * what the server asks for with Retry-After wins, up to a minute.
+ * One HTTP call to the API: builds the request, sends it, and parses the answer. A call is repeated after a lost connection,
+ * an answer that says "later" (`LATER`), or "the first request with this key has not ended". This is harmless, because
+ * every creation has an Idempotency-Key, which the client adds itself and keeps for all tries of a call. Waits double from
+ * half a second, with jitter; Retry-After takes precedence, up to a minute. Clock, timers and randomness are the platform's:
+ * the client runs in programs of others and depends on nothing.
  */
 import { type ApiProblem, PostriderConnectionError, PostriderError } from './errors.ts';
 
@@ -23,7 +22,7 @@ export interface ClientOptions {
 
 /** What every method takes as its last parameter. */
 export interface CallOptions {
-  /** Same key, same body: the server answers what it answered first, for 24 hours. Default: a new one a call. */
+  /** With the same key and body the server repeats its first answer, for 24 hours. Default: a new key for each call. */
   idempotencyKey?: string;
   signal?: AbortSignal;
   timeoutMs?: number;
@@ -44,7 +43,7 @@ export interface CallRequest {
 export interface Caller {
   json<Answer>(request: CallRequest, options?: CallOptions): Promise<Answer>;
   bytes(request: CallRequest, options?: CallOptions): Promise<Uint8Array>;
-  /** The answer while its body still arrives; no time-out but `options.signal`. */
+  /** The answer before its body has arrived. There is no time-out; `options.signal` ends it. */
   stream(
     request: CallRequest,
     options?: CallOptions & { headers?: Readonly<Record<string, string>> },
@@ -59,7 +58,7 @@ const LATER: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 /** The first request with this key has not ended. */
 const IN_FLIGHT = 1703;
 
-/** Throws TypeError for a base URL or token that cannot be one. */
+/** Throws TypeError if the base URL or the token is malformed. */
 export function createCaller(options: ClientOptions): Caller {
   const base = apiBase(options.baseUrl);
   if (typeof options.token !== 'string' || !/^[\x21-\x7e]+$/.test(options.token)) {
@@ -88,7 +87,7 @@ export function createCaller(options: ClientOptions): Caller {
     given: CallOptions,
     read: (response: Response) => Promise<T>,
   ): Promise<T> {
-    // One key for all tries: the second must be known as the first again.
+    // All tries have the same key, so that the server recognises a repetition.
     const key = given.idempotencyKey ?? (request.method === 'POST' ? crypto.randomUUID() : undefined);
     for (let tries = 0; ; tries += 1) {
       const timeout = AbortSignal.timeout(given.timeoutMs ?? defaultTimeoutMs);
@@ -147,7 +146,7 @@ export function createCaller(options: ClientOptions): Caller {
   }
 }
 
-/** A part of a path that came from outside. */
+/** A value, encoded as one part of a path. Throws TypeError if it cannot be one. */
 export function pathPart(value: string | number): string {
   const text = String(value);
   // '.' and '..' would be taken as steps in the path, even encoded.
@@ -183,7 +182,7 @@ async function refusal(response: Response): Promise<PostriderError> {
   });
 }
 
-/** Proxies answer in their own words: whatever is not the API's shape counts as nothing said. */
+/** A body without the form of the API's errors, for example one of a proxy, is ignored. */
 function parsed(text: string): { Error?: string; Errors?: readonly ApiProblem[] } {
   try {
     const value: unknown = JSON.parse(text);
@@ -201,7 +200,7 @@ function parsed(text: string): { Error?: string; Errors?: readonly ApiProblem[] 
 /** Every method here is either harmless to repeat by itself or carries a key that makes it so. */
 function mayRepeat(error: PostriderError | PostriderConnectionError): boolean {
   if (error instanceof PostriderConnectionError) return true;
-  // A wait for a mail that never came ends with 408 and nothing was lost: that is its answer.
+  // A wait for captured mail is answered with 408 if none came: the request was not lost.
   if (error.status === 408 && error.problem !== '') return false;
   return LATER.has(error.status) || error.code === IN_FLIGHT;
 }

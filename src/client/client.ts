@@ -1,7 +1,7 @@
 /**
- * The client: one object over the API, a method an operation, in the API's own names. Given a base URL and a token;
- * answers come back as the reference describes them, refusals as `PostriderError`. No dependency; runs where `fetch`
- * and Web Crypto are.
+ * The client: an object with a method for each operation, with the names of the API. It takes a base URL and a token.
+ * Methods return what the reference describes, and throw `PostriderError` if the server refuses. There are no
+ * dependencies; `fetch` and Web Crypto are needed.
  *
  *     const postrider = createPostrider({ baseUrl: 'https://mail.example.com', token });
  *     const { MessageID } = await postrider.send({
@@ -49,7 +49,7 @@ import { wireMessage } from './wire-message.ts';
 
 export type Postrider = ReturnType<typeof createPostrider>;
 
-/** Throws TypeError for options that cannot work. */
+/** Throws TypeError if an option is malformed. */
 export function createPostrider(options: ClientOptions) {
   const caller = createCaller(options);
   const get = <Answer>(path: string, query: object = {}, call?: CallOptions) =>
@@ -58,13 +58,13 @@ export function createPostrider(options: ClientOptions) {
     caller.json<Answer>({ method: 'POST', path, body }, call);
 
   return {
-    /** Takes one message: it is safe on the server's disk when this resolves. Not yet delivered. */
+    /** Sends a message. When this resolves, it is stored on the server's disk, but not delivered yet. */
     send: (message: SendRequest, call?: CallOptions) =>
       post<EmailAnswer>('/email', wireMessage(message), call),
 
     messages: {
       list: (query: MessageQuery = {}, call?: CallOptions) => get<MessageList>('/email', query, call),
-      /** Every message that matches, page by page as the loop asks for them. */
+      /** All messages that match; the loop requests further pages as it needs them. */
       all: (query: MessageQuery = {}) => everyItem<MessageSummary>(caller, '/email', query),
       get: (id: string, call?: CallOptions) => get<MessageWithContents>(`/email/${pathPart(id)}`, {}, call),
       /** The timeline, oldest first. */
@@ -79,7 +79,10 @@ export function createPostrider(options: ClientOptions) {
         post<RetryAnswer>(`/email/${pathPart(id)}/retry`, undefined, call),
     },
 
-    /** Events as they happen; give the last `id` back to go on after a break. Ends only with `signal` or the server. */
+    /**
+     * Events as they happen. To continue after an interruption, pass the last `id`. Ends when `signal` is aborted or the
+     * server closes.
+     */
     async *events(
       query: { lastEventId?: string; signal?: AbortSignal } = {},
     ): AsyncGenerator<{ id: string; event: StreamedEvent }> {
@@ -93,7 +96,7 @@ export function createPostrider(options: ClientOptions) {
     webhooks: {
       list: async (query: { Domain?: string } = {}, call?: CallOptions): Promise<readonly WebhookRecord[]> =>
         (await get<WebhookList>('/webhooks', query, call)).Webhooks,
-      /** `Secret` comes this once: keep it for `verifyWebhook`. */
+      /** `Secret` is shown only here: keep it for `verifyWebhook`. */
       create: (webhook: NewWebhook, call?: CallOptions) => post<NewWebhookAnswer>('/webhooks', webhook, call),
       get: (id: number, call?: CallOptions) => get<WebhookDetail>(`/webhooks/${pathPart(id)}`, {}, call),
       update: (id: number, change: UpdateWebhookRequest, call?: CallOptions) =>
@@ -103,7 +106,7 @@ export function createPostrider(options: ClientOptions) {
         ),
       delete: (id: number, call?: CallOptions) =>
         caller.json<object>({ method: 'DELETE', path: `/webhooks/${pathPart(id)}` }, call),
-      /** Calls it now with a sample. */
+      /** Calls the webhook now, with a sample event. */
       test: (id: number, call?: CallOptions) =>
         post<WebhookTest>(`/webhooks/${pathPart(id)}/test`, undefined, call),
     },

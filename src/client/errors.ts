@@ -1,19 +1,19 @@
 /**
- * What the client throws. `PostriderError` is an answer of the server that says no; `PostriderConnectionError` is no
- * answer at all, after every retry; `WebhookVerificationError` is a call that did not come from the server.
+ * What the client throws. `PostriderError`: the server refused. `PostriderConnectionError`: there was no answer after all
+ * tries. `WebhookVerificationError`: a webhook call did not come from the server, or is old.
  */
 import type { ProblemItem } from './api-types.ts';
 
 /** One problem of a request, as the API names it. */
 export type ApiProblem = ProblemItem;
 
-/** The server refused. `message` is the first problem's text; `problems` holds them all. */
+/** The server refused. `message` is the text of the first problem; `problems` has all. */
 export class PostriderError extends Error {
   /** HTTP status. */
   readonly status: number;
-  /** Code of the first problem; 0 where the answer was none of the API's. */
+  /** Code of the first problem; 0 if the answer was not one of the API, for example of a proxy. */
   readonly code: number;
-  /** Stable name of the first problem; '' where the answer was none of the API's. */
+  /** Stable name of the first problem; '' if the answer was not one of the API. */
   readonly problem: string;
   readonly problems: readonly ApiProblem[];
   /** Quote it when asking the operator. */

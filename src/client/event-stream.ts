@@ -1,16 +1,16 @@
 /**
- * Server-sent events (WHATWG HTML §9.2) of one answer, one after the other: from a response whose body still arrives to
- * the id, name and data of each event. Comment lines keep the connection alive and are dropped.
+ * Reads server-sent events (WHATWG HTML §9.2) from a response while its body arrives: id, name and data of each event.
+ * Comment lines, which only keep the connection alive, are dropped.
  */
 
 export interface StreamedEvent {
-  /** Give the last one back as `lastEventId` to go on after it. */
+  /** Pass the last one as `lastEventId` to continue after it. */
   id: string;
   event: string;
   data: string;
 }
 
-/** Ends when the server closes; throws what reading throws. Breaking off the loop closes the connection. */
+/** Ends when the server closes; throws what reading throws. Leaving the loop closes the connection. */
 export async function* streamedEvents(response: Response): AsyncGenerator<StreamedEvent> {
   if (response.body === null) return;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

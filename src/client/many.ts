@@ -1,4 +1,4 @@
-/** Answers that go on: lists page by page, and streams of server-sent events. */
+/** Answers in several parts: lists, page by page, and streams of server-sent events. */
 import type { Caller, CallOptions, QueryValue } from './caller.ts';
 import { type StreamedEvent, streamedEvents } from './event-stream.ts';
 import type { PageRequest } from './requests.ts';
@@ -12,12 +12,12 @@ interface Page<Item> {
 
 /** Where a stream begins and how it is ended. */
 export interface FollowOptions {
-  /** `id` of the last one that was seen: go on after it. Left out: from now on. */
+  /** `id` of the last event that was seen: the stream continues after it. Absent: it begins now. */
   lastEventId?: string;
   signal?: AbortSignal;
 }
 
-/** Pages until there are no more. */
+/** The items of a list; further pages are requested as the loop needs them. */
 export async function* everyItem<Item>(
   caller: Caller,
   path: string,
@@ -39,7 +39,7 @@ export async function* everyItem<Item>(
   }
 }
 
-/** The events of a stream as they come. Ends with the server, `signal`, or the loop that reads it. */
+/** The events of a stream as they come. Ends when the server closes, `signal` is aborted, or the loop is left. */
 export async function* followed(
   caller: Caller,
   path: string,

@@ -5,8 +5,8 @@
  *     const transporter = nodemailer.createTransport(postriderTransport({ baseUrl, token }));
  *     await transporter.sendMail({ from: 'Shop <shop@example.com>', to, subject, html, postrider: { Tags: ['receipt'] } });
  *
- * What the API has no place for (`REFUSED`) is refused rather than dropped: those mails go by SMTP submission, which
- * keeps every byte.
+ * Fields that the API does not have (`REFUSED`) are an error, so that none is dropped silently: send such mail by SMTP
+ * submission.
  */
 import type { CallOptions, ClientOptions } from './caller.ts';
 import { createPostrider, type Postrider } from './client.ts';
@@ -76,7 +76,7 @@ interface MailMessage {
   normalize(done: (error: Error | null, data?: NormalisedMail) => void): void;
 }
 
-/** Nodemailer's own fields that do not travel by the API. Its answer is looked at before it fills any in itself. */
+/** Nodemailer's fields that the API does not have; looked for before Nodemailer adds defaults of its own. */
 const REFUSED = [
   'raw',
   'envelope',
@@ -90,13 +90,13 @@ const REFUSED = [
   'dkim',
 ] as const;
 
-/** X-Priority and its kin, as Nodemailer writes them. */
+/** X-Priority and similar fields, as Nodemailer writes them. */
 const PRIORITY_HEADERS = {
   high: { 'X-Priority': '1 (Highest)', Importance: 'High' },
   low: { 'X-Priority': '5 (Lowest)', Importance: 'Low' },
 } as const;
 
-/** Give it to `nodemailer.createTransport`. Takes a client, or the options of one. */
+/** A transport for `nodemailer.createTransport`, from a client or the options of one. */
 export function postriderTransport(client: Postrider | ClientOptions) {
   const postrider = 'baseUrl' in client ? createPostrider(client) : client;
   return {

@@ -1,6 +1,6 @@
 /**
- * What the client's methods take: the API's own names and types (api-types.ts), with bytes for base64 and dates for
- * instants where that is kinder.
+ * The parameters of the client's methods: names and types of the API (api-types.ts), but files may be given as bytes and
+ * instants as `Date`.
  */
 import type {
   AddSuppressionsRequest,
@@ -26,7 +26,7 @@ export interface SendRequest extends Omit<Email, 'Attachments' | 'SendAt' | 'Exp
   ExpiresAt?: Date | string | number;
 }
 
-/** A query with a Date wherever an instant is meant. */
+/** A query whose instants may be given as `Date`. */
 type Dated<Query> = {
   [Name in keyof Query]: Name extends 'Since' | 'Until' | 'From' | 'To' ? Query[Name] | Date : Query[Name];
 };
@@ -34,7 +34,7 @@ type Dated<Query> = {
 export interface PageRequest {
   /** 1 to 100, default 25. */
   Limit?: number;
-  /** `NextCursor` of the page before. */
+  /** `NextCursor` of the previous page. */
   After?: string;
   /** For a token of several domains. */
   Domain?: string;
@@ -44,12 +44,12 @@ type SinceUntil = { Since?: Date | string; Until?: Date | string };
 
 export type MessageQuery = Omit<Queries['listEmails'], keyof SinceUntil> & SinceUntil;
 
-/** What captured mail is searched by; all that is given must hold. */
+/** Conditions for captured mail; all that are given must be met. */
 export type CaptureFilter = Omit<Queries['waitForCapture'], keyof SinceUntil | 'Timeout'> & SinceUntil;
 
 export type CaptureQuery = CaptureFilter & PageRequest;
 
-/** A fault that the sandbox plays for recipients that fit all that is named. */
+/** A fault that the sandbox simulates for recipients that meet all conditions. */
 export type NewSandboxRule = CreateSandboxRuleRequest;
 
 export type StatsQuery = Dated<Queries['getStats']>;

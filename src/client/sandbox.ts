@@ -1,6 +1,6 @@
 /**
- * The client's part for tests: waiting for captured mail and looking at it, following it, inboxes, releasing, and faults on
- * demand. A wait may be longer than the server keeps one request: then it is asked again.
+ * The client's methods for tests: wait for captured mail, list, read and follow it, empty inboxes, release mail, simulate
+ * faults. If a wait is longer than the server keeps a request open, the request is repeated.
  */
 import type {
   CaptureDetail,
@@ -32,21 +32,21 @@ export function sandboxMethods(caller: Caller) {
     /** Newest first. */
     list: (query: CaptureQuery = {}, call?: CallOptions) =>
       get<CaptureList>('/sandbox/messages', query, call),
-    /** Every capture that matches, page by page as the loop asks for them. */
+    /** All captures that match; the loop requests further pages as it needs them. */
     all: (query: CaptureQuery = {}) => everyItem<CaptureSummary>(caller, '/sandbox/messages', query),
     get: (id: string, call?: CallOptions) => get<CaptureDetail>(of(id), {}, call),
-    /** message/rfc822, the very bytes that would have been sent. */
+    /** message/rfc822, exactly the bytes that would have been sent. */
     raw: (id: string, call?: CallOptions) => caller.bytes({ method: 'GET', path: of(id, '/raw') }, call),
-    /** As a page for a browser that runs and loads nothing. */
+    /** As an HTML page for a browser, in which nothing runs and nothing is loaded. */
     html: async (id: string, call?: CallOptions): Promise<string> =>
       new TextDecoder().decode(await caller.bytes({ method: 'GET', path: of(id, '/html') }, call)),
-    /** One file: `place` is where it stands in `Attachments`, from 0. */
+    /** One file; `place` is its index in `Attachments`, from 0. */
     attachment: (id: string, place: number, call?: CallOptions) =>
       caller.bytes({ method: 'GET', path: of(id, `/attachments/${pathPart(place)}`) }, call),
 
     /**
      * The newest capture that matches, at once or as it arrives. After `Timeout` seconds (30) PostriderError 408, whose
-     * message says what was nearest.
+     * message names the mail that came closest.
      */
     async wait(query: CaptureFilter & { Timeout?: number }, call: CallOptions = {}): Promise<CaptureDetail> {
       for (let left = query.Timeout ?? USUAL_WAIT; ; left -= LONGEST_WAIT) {
@@ -61,7 +61,7 @@ export function sandboxMethods(caller: Caller) {
       }
     },
 
-    /** Captures as they come; give the last `id` back to go on after a break. */
+    /** Captures as they come. To continue after an interruption, pass the last `id`. */
     async *stream(
       query: CaptureFilter = {},
       options: FollowOptions = {},
@@ -79,7 +79,7 @@ export function sandboxMethods(caller: Caller) {
     release: (id: string, to: { To?: string } = {}, call?: CallOptions) =>
       caller.json<Released>({ method: 'POST', path: of(id, '/release'), body: to }, call),
 
-    /** Faults on demand, for mail that is accepted after them. */
+    /** Simulated faults; each applies to mail that is accepted after it was created. */
     rules: {
       /** All of them, oldest first. */
       list: async (query: { Domain?: string } = {}, call?: CallOptions): Promise<readonly SandboxRule[]> => {

@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { createPostrider, type Postrider } from './client.ts';
@@ -104,7 +105,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     // A test that forgets to stop it can end all the same.
     watcher.unref();
     for (const stream of [watcher.stdin, watcher.stdout, watcher.stderr])
-      (stream as unknown as { unref?(): void } | null)?.unref?.();
+      if (stream instanceof Socket) stream.unref();
     const smtp = { host: at.Host, port: at.Port };
     return { ...ready, smtp, client, wait: client.sandbox.wait, stop };
   } catch (error) {

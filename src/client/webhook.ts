@@ -1,6 +1,6 @@
 /**
- * Whether a webhook call really came from your server (Standard Webhooks): the signature over id, time and the exact
- * bytes of the body, and a time that is not old. Works wherever Web Crypto is: Node, Deno, Bun, workers.
+ * Verifies that a webhook call came from your server (Standard Webhooks): the signature over id, time and the exact bytes
+ * of the body is right, and the time is recent. Needs only Web Crypto: Node, Deno, Bun, workers.
  */
 import { WebhookVerificationError } from './errors.ts';
 
@@ -11,7 +11,7 @@ export interface WebhookEvent<Data = Record<string, unknown>> {
   /** When it happened, ISO 8601. */
   timestamp: string;
   data: Data;
-  /** The same on every retry of one event: drop what you have seen. */
+  /** The same for every retry of an event: ignore a call whose id you have seen. */
   id: string;
 }
 

@@ -1,4 +1,4 @@
-/** A message as the client takes it → as the API does: bytes become base64, instants text, ContentType is filled in. */
+/** Turns a message for the client into one for the API: bytes become base64, instants text, and ContentType is added. */
 import type { SendRequest } from './requests.ts';
 
 /** Bytes turned to text at once: more arguments than this would not fit on the stack. */
@@ -8,7 +8,7 @@ const CHUNK = 0x8000;
 export function wireMessage(message: SendRequest): object {
   const { Attachments: files, SendAt: sendAt, ExpiresAt: expiresAt, ...rest } = message;
   return {
-    // A template knows its own kind.
+    // A template has a content type of its own.
     ...(message.TemplateID === undefined
       ? { ContentType: message.HTMLContent === undefined ? 'Text' : 'HTML' }
       : {}),

@@ -23,9 +23,19 @@ export function bad(fix: string): { ok: false; fix: string } {
   return { ok: false, fix };
 }
 
+/** Any URL may contain a user and a password. */
+export function withoutUser(text: string): string {
+  return text.replace(/:\/\/.*@/s, '://(secret)@');
+}
+
 /** Any text that is not empty; `what` names the value in the message. */
 export function nonEmpty(text: string, what: string): Parsed<string> {
   return text === '' ? bad(`needs ${what}`) : good(text);
+}
+
+/** A name that the operator gave to a node. */
+export function isNodeName(text: string): boolean {
+  return /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(text);
 }
 
 /** The name of a file, or `off` = null. */

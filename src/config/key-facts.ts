@@ -16,7 +16,7 @@ export interface KeyFacts<T> {
   meaning: string;
   /** Shown as `(secret)`. */
   secret?: boolean;
-  /** The value as it may be shown, for keys that contain a secret among other things. */
+  /** The value as it may be shown, for keys that contain a secret among other things; no message of `parse` repeats one. */
   shown?: (text: string) => string;
   parse(text: string): Parsed<T>;
 }

@@ -2,6 +2,7 @@
  * The configuration as it is shown to people: `postrider config`, GET /config, messages about a value. Without secrets.
  */
 import { type Routing, routingRows } from '../config-routing.ts';
+import { withoutUser } from './forms.ts';
 import type { Mode } from './key-facts.ts';
 import { CONFIG_KEYS, CONFIG_NAMES, type ConfigKey, environmentName } from './table.ts';
 
@@ -16,11 +17,6 @@ export function shownValue(name: ConfigKey, text: string): string {
   const facts = CONFIG_KEYS[name];
   if (facts.secret) return '(secret)';
   return facts.shown?.(text) ?? withoutUser(text);
-}
-
-/** Any URL may contain a user and a password. */
-export function withoutUser(text: string): string {
-  return text.replace(/:\/\/.*@/s, '://(secret)@');
 }
 
 /** Every key as it is shown: current value without secrets, origin, default, meaning. */

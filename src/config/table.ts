@@ -4,6 +4,7 @@
  */
 import type { KeyTable } from './key-facts.ts';
 import { ACCEPTANCE_KEYS, type AcceptanceConfig } from './keys/acceptance.ts';
+import { DATABASE_KEYS, type DatabaseConfig } from './keys/database.ts';
 import { DELIVERY_KEYS, type DeliveryConfig } from './keys/delivery.ts';
 import { DOCTOR_KEYS, type DoctorConfig } from './keys/doctor.ts';
 import { NAMES_KEYS, type NameConfig } from './keys/names.ts';
@@ -15,6 +16,7 @@ import { TELLING_KEYS, type TellingConfig } from './keys/telling.ts';
 /** The values of all keys. */
 export interface Config
   extends ServerConfig,
+    DatabaseConfig,
     NameConfig,
     DeliveryConfig,
     DoctorConfig,
@@ -29,6 +31,7 @@ export type ConfigKey = keyof Config;
 /** Every key, in the order in which they are shown. */
 export const CONFIG_KEYS: KeyTable<Config> = {
   ...SERVER_KEYS,
+  ...DATABASE_KEYS,
   ...SIGN_IN_KEYS,
   ...NAMES_KEYS,
   ...DELIVERY_KEYS,

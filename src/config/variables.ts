@@ -11,8 +11,8 @@ import { CONFIG_NAMES, environmentName } from './table.ts';
 const OF_ORCHESTRATORS =
   /^POSTRIDER_(?:SERVICE_(?:HOST|PORT)(?:_[A-Z0-9_]+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:ADDR|PORT|PROTO))?)?)$/;
 
-/** Our variables that are not configuration: a failpoint for tests, the token that applications use. */
-const OTHER_VARIABLES: readonly string[] = ['POSTRIDER_FAILPOINT', 'POSTRIDER_TOKEN'];
+/** Our variables that are not configuration: a failpoint for tests, the address and the token that applications use. */
+const OTHER_VARIABLES: readonly string[] = ['POSTRIDER_FAILPOINT', 'POSTRIDER_TOKEN', 'POSTRIDER_URL'];
 
 /** Whether a variable does not have our prefix, or has a meaning. */
 export function isKnownVariable(name: string): boolean {

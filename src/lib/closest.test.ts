@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { closest } from './closest.ts';
+import { closest, probablyMeant } from './closest.ts';
 
 describe('closest', () => {
   it.each([
@@ -13,5 +13,16 @@ describe('closest', () => {
 
   it('is nothing among none', () => {
     expect(closest('a', [])).toBe('');
+  });
+});
+
+describe('probablyMeant', () => {
+  it.each([
+    ['requiretl', 'RequireTls'],
+    ['Quata', 'Quota'],
+    ['Foo', ''],
+    ['RequireTls'.repeat(7), ''],
+  ])('by %s is "%s"', (word, meant) => {
+    expect(probablyMeant(word, ['RequireTls', 'Quota', 'Tracking'])).toBe(meant);
   });
 });

@@ -2,6 +2,8 @@
 
 /** Longer words are compared by their first characters. */
 const MAX_CHARS = 200;
+/** Nobody types a longer name. */
+const MAX_WORD = 64;
 
 /** The entry of `known` with the fewest insertions, deletions and replacements from `word`; '' if none is close. */
 export function closest(word: string, known: readonly string[]): string {
@@ -14,6 +16,24 @@ export function closest(word: string, known: readonly string[]): string {
     best = candidate;
   }
   return best;
+}
+
+/** The entry of `known` that somebody meant who wrote `word`, in any case; '' = none is near. */
+export function probablyMeant(word: string, known: readonly string[]): string {
+  if (word.length > MAX_WORD) return '';
+  const lower = word.toLowerCase();
+  const near = closest(
+    lower,
+    known.map((one) => one.toLowerCase()),
+  );
+  // A third of the letters may be wrong: beyond that it is another word.
+  if (editDistance(lower, near) * 3 > near.length) return '';
+  return known.find((one) => one.toLowerCase() === near) ?? '';
+}
+
+/** As a sentence's end: `; did you mean PlainContent?`, or nothing. */
+export function didYouMean(meant: string): string {
+  return meant === '' ? '' : `; did you mean ${meant}?`;
 }
 
 /** The number of insertions, deletions and replacements between two short words. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../test/fakes/virtual-clock.ts';
 import { createKeptWrites } from './kept-writes.ts';
+import { createVirtualClock } from './virtual-clock.ts';
 
 class Away extends Error {}
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../test/fakes/virtual-clock.ts';
 import { createRounds } from './rounds.ts';
+import { createVirtualClock } from './virtual-clock.ts';
 
 const MINUTE = 60_000;
 

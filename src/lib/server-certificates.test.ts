@@ -1,13 +1,13 @@
-/** Certificates of listeners: from files that change, that are half written, that are not there. */
+/** Certificates of listeners, read from files that change, are half written, or are missing. */
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTestCa, type TestCertificate } from '../../test/fakes/test-certificates.ts';
-import { createVirtualClock } from '../../test/fakes/virtual-clock.ts';
 import { makeSelfSigned } from '../net/self-signed.ts';
 import { createSystemRandom } from './random.ts';
 import { openCertificates } from './server-certificates.ts';
+import { createVirtualClock } from './virtual-clock.ts';
 
 let folder: string;
 let files: { kind: 'files'; cert: string; key: string };

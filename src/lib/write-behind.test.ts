@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../test/fakes/virtual-clock.ts';
+import { createVirtualClock } from './virtual-clock.ts';
 import { createWriteBehind } from './write-behind.ts';
 
 function setup() {

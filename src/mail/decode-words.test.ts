@@ -1,4 +1,4 @@
-/** Encoded words as other people write them, and as nobody should. */
+/** Encoded words (RFC 2047): those found in real mail, and malformed ones. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../test/fakes/thread-cpu.ts';

@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import fc from 'fast-check';
 import { dkimSign } from 'mailauth/lib/dkim/sign.js';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
@@ -21,6 +21,11 @@ const RECORDS: Record<string, string> = {
 const lookUp: KeyLookup = async (name) => {
   const text = RECORDS[name];
   return text === undefined ? { kind: 'none' } : { kind: 'found', texts: [text] };
+};
+/** A record's key of so many bits, as it would be published. */
+const rsaKeyOf = (bits: number) => {
+  const n = Buffer.alloc(bits / 8, 0xff).toString('base64url');
+  return p(createPublicKey({ key: { kty: 'RSA', n, e: 'AQAB' }, format: 'jwk' }));
 };
 /** The judge's way of asking. */
 const resolver = async (name: string) => {
@@ -147,6 +152,29 @@ describe('a DKIM signature', () => {
     expect(await verdictOf(await signed({ selector: 'none' }))).toBe('fail: there is no key');
     expect(await verdictOf(await signed({ selector: 'sha1' }))).toBe('fail: the key allows no SHA-256');
     expect(await verdictOf(await signed({ selector: 'e' }))).toBe('fail: the key is of another kind');
+  });
+
+  it('does not count with two keys, one of another version, or one that is too short or too long', async () => {
+    const message = await signed();
+    const verdictWith = async (...texts: string[]) =>
+      (await verifyDkim(message, async () => ({ kind: 'found', texts }), NOW_MS))[0]?.detail;
+    const record = RECORDS['r._domainkey.example.com'] ?? '';
+    expect(await verdictWith(record)).toBe('');
+    expect(await verdictWith(record, record)).toBe('there is not exactly one key');
+    expect(await verdictWith(record.replace('DKIM1', 'DKIM2'))).toBe('the key is of another kind');
+    expect(await verdictWith(`k=rsa; p=${p(ed.publicKey)}`)).toBe('the key is of another kind');
+    expect(await verdictWith(`k=rsa; p=${rsaKeyOf(512)}`)).toBe('a key of 512 bits');
+    expect(await verdictWith(`k=rsa; p=${rsaKeyOf(8200)}`)).toBe('a key of 8200 bits');
+  });
+
+  it('does not count in another version, or for an identity outside of its domain', async () => {
+    const text = (await signed()).toString('latin1');
+    const changed = (from: string, to: string) => verdictOf(Buffer.from(text.replace(from, to), 'latin1'));
+    expect(await changed('v=1;', 'v=2;')).toBe('fail: not version 1');
+    expect(await changed('a=rsa-sha256;', 'a=rsa-sha256; i=@notexample.com;')).toBe('fail: i= is outside d=');
+    expect(await changed('a=rsa-sha256;', 'a=rsa-sha256; i=@a.example.com;')).toBe(
+      'fail: the signature does not match',
+    );
   });
 
   it('does not count when it covers part of the body, has expired, or leaves From out', async () => {

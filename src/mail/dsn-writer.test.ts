@@ -1,4 +1,4 @@
-/** Reports that we write, read by a parser of others and by our own reader; and what facts from outside cannot do to them. */
+/** Delivery reports that we write, read by an independent parser and our own reader; values from outside cannot inject lines. */
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';

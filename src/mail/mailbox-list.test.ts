@@ -1,4 +1,4 @@
-/** Address lists of other people's messages: the forms they really have, and hostile ones in linear time. */
+/** Address lists of received messages: the forms that occur in real mail, and hostile ones in linear time. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../test/fakes/thread-cpu.ts';

@@ -1,4 +1,4 @@
-/** The parts of other people's messages: where they lie, held against postal-mime, and what is made to mislead or to slow. */
+/** The MIME parts of messages and their offsets, compared with postal-mime; also messages made to mislead or slow a parser. */
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';

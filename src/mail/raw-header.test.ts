@@ -1,4 +1,4 @@
-/** Headers of other people's messages: where the fields lie, and what is no header. */
+/** The header of a message: the offsets of its fields, and what is not a header. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rawFieldValue, readRawHeader } from './raw-header.ts';

@@ -6,9 +6,11 @@ export interface NodeLease {
   readonly epoch: number;
   /** false: other nodes may consider this node dead, so it must not begin anything new. */
   readonly valid: boolean;
+  /** What the operator should know of this node; null = nothing. */
+  readonly trouble: string | null;
 }
 
 /** The lease of the only node, which nobody can take over while it runs. */
 export function soleLease(epoch: number): NodeLease {
-  return { epoch, valid: true };
+  return { epoch, valid: true, trouble: null };
 }

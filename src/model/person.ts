@@ -57,6 +57,9 @@ export type SecondProof = { step: number } | { recoveryHash: string };
 /** A session that is not used for this time ends. */
 export const SESSION_IDLE_MS = 12 * 3_600_000;
 
+/** For this time after the person proved who they are, a session may make what outlives it. */
+export const PROOF_MS = 10 * 60_000;
+
 export interface PersonSession {
   /** UUIDv7; names it in lists and proves nothing. */
   id: string;
@@ -73,6 +76,8 @@ export interface PersonSession {
   ip: string;
   /** Begun by the identity provider, not with a password. */
   byProvider: boolean;
+  /** When the person last proved who they are: with the password, or by the identity provider. 0 = not known. */
+  provenAt: number;
 }
 
 /** The scopes of a person. */

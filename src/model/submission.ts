@@ -34,7 +34,7 @@ export type SubmittedBody =
   /** `text`: the plain text part; null = none; undefined = make it from the HTML. */
   { kind: 'html'; html: string; text: string | null | undefined } | { kind: 'text'; text: string };
 
-/** What the store keeps of a submission as it is. A new part is named here and in `keptFields` only. */
+/** What the store keeps of a submission as it is. A new part has its form below. */
 export interface KeptFields {
   lane: Lane;
   subject: string;
@@ -44,9 +44,33 @@ export interface KeptFields {
   sendAt: number | null;
 }
 
+/** How each kept field is stored; `store/shared/rows/messages.ts` says what a form is in a database. */
+export const KEPT_FIELDS = {
+  lane: 'lane',
+  subject: 'text',
+  tags: 'texts',
+  metadata: 'record',
+  sendAt: 'instant',
+} as const satisfies { [Member in keyof KeptFields]-?: FormOf<KeptFields[Member]> };
+
+type FormOf<Value> = [Value] extends [Lane]
+  ? 'lane'
+  : [Value] extends [string | null]
+    ? 'text'
+    : [Value] extends [readonly string[]]
+      ? 'texts'
+      : [Value] extends [number | null]
+        ? 'instant'
+        : [Value] extends [boolean]
+          ? 'flag'
+          : [Value] extends [Readonly<Record<string, string>>]
+            ? 'record'
+            : never;
+
 /** The kept fields alone. */
-export function keptFields({ lane, subject, tags, metadata, sendAt }: KeptFields): KeptFields {
-  return { lane, subject, tags, metadata, sendAt } satisfies Record<keyof KeptFields, unknown>;
+export function keptFields(of: KeptFields): KeptFields {
+  const kept = Object.keys(KEPT_FIELDS).map((member) => [member, of[member as keyof KeptFields]]);
+  return Object.fromEntries(kept) as KeptFields;
 }
 
 export interface Submission extends KeptFields {
@@ -123,6 +147,8 @@ export interface Caller {
   only?: ReadonlySet<string>;
   /** Id of the session of a person, whose id is `tokenId`; absent: a token or credential. */
   session?: string;
+  /** When the person of the session last proved who they are. */
+  provenAt?: number;
   /** false: mail submitted by SMTP gets no notices. Absent: true. */
   notices?: boolean;
 }

@@ -32,8 +32,10 @@ const MAX_URL_CHARACTERS = 2048;
  * The same sentence for every refused address, however it was found, and for a name without any: whoever may name a URL
  * must not learn which names a private network has, where they lead, or which addresses are this server's.
  */
-export const FORBIDDEN = 'The URL leads to no address that may be called.';
-export const NEEDS_TLS = 'The URL must use https: its address is in none of the listed networks.';
+export const FORBIDDEN =
+  'The URL leads to no address that may be called: its host needs a public address, or one that the operator lists in allow-networks.';
+export const NEEDS_TLS =
+  'The URL must use https: http is for addresses that the operator lists in allow-networks.';
 
 /**
  * Refuses everything that is not an absolute http(s) URL with a host, is over 2,048 characters, contains user

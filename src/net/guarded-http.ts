@@ -217,7 +217,7 @@ export function createGuardedHttp(
   function failureAt(address: string, detail: string): string {
     const verdict = filter.check(address);
     if (verdict.allowed && !verdict.listed) return `${address}: ${detail}`;
-    return `an address in a listed network: ${detail.replaceAll(address, '(address)')}`;
+    return `a private address (not shown): ${detail.replaceAll(address, '(address)')}`;
   }
 
   function refusalOf(address: string, url: CheckedUrl, allowHttp: AllowHttp): string | undefined {

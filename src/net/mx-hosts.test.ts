@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../../test/fakes/fake-dns.ts';
-import { createVirtualClock, type VirtualClock } from '../../test/fakes/virtual-clock.ts';
 import { createSystemRandom, type Random } from '../lib/random.ts';
+import { createVirtualClock, type VirtualClock } from '../lib/virtual-clock.ts';
 import { createAddressFilter } from './address-filter.ts';
 import { type MxHosts, resolveMxHosts } from './mx-hosts.ts';
 import { type CachingResolver, createResolver } from './resolver.ts';

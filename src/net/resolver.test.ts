@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../../test/fakes/fake-dns.ts';
-import { createVirtualClock, type VirtualClock } from '../../test/fakes/virtual-clock.ts';
 import { createSystemRandom } from '../lib/random.ts';
+import { createVirtualClock, type VirtualClock } from '../lib/virtual-clock.ts';
 import { type CachingResolver, createResolver, type ResolverOptions } from './resolver.ts';
 
 let dns: FakeDns;

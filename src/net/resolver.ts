@@ -7,12 +7,13 @@
  */
 import { BoundedMap } from '../lib/bounded-map.ts';
 import type { Clock } from '../lib/clock.ts';
+import { isLoopbackAddress } from '../lib/loopback.ts';
 import type { Random } from '../lib/random.ts';
 import { createDnsClient, type DnsClient, type DnsClientOptions } from './dns-client.ts';
 import { type DnsMessage, type DnsRecord, type RecordType, responseCodes } from './dns-codec.ts';
 import { normalizeName } from './dns-name.ts';
 import type { CaaRecord, DnsAnswer, DnsFailureReason, MxRecord, Resolver, TlsaRecord } from './dns-types.ts';
-import { inNetwork, parseIp, parseNetwork, reverseName } from './ip-address.ts';
+import { reverseName } from './ip-address.ts';
 import type { DnsServer } from './system-resolvers.ts';
 
 export interface ResolverOptions extends DnsClientOptions {
@@ -88,7 +89,7 @@ export function createResolver(
     maxCacheBytes = 32 * 1024 * 1024,
   } = options;
   const client = deps.client ?? createDnsClient(deps, options);
-  const trusted = new Set(servers.filter((server) => trustedAd || isLoopback(server.address)));
+  const trusted = new Set(servers.filter((server) => trustedAd || isLoopbackAddress(server.address)));
   /** Keys are `TYPE name`, the oldest the one used longest ago. */
   const cache = new BoundedMap<string, Entry>(maxEntries);
   const flights = new Map<string, Promise<Answer>>();
@@ -291,13 +292,6 @@ function localhostAnswer(name: string, type: RecordType): Answer | undefined {
   if (type !== 'A' && type !== 'AAAA') return { kind: 'no-data', ...fixed };
   const address = type === 'A' ? '127.0.0.1' : '::1';
   return { kind: 'found', records: [{ name, ttlSeconds: 3600, type, address }], ...fixed };
-}
-
-function isLoopback(address: string): boolean {
-  const ip = parseIp(address);
-  if (ip?.family === 6) return address === '::1';
-  const loopback = parseNetwork('127.0.0.0/8');
-  return ip !== undefined && loopback.kind === 'network' && inNetwork(ip, loopback.network);
 }
 
 function broken(detail: string, reason: DnsFailureReason = 'malformed'): Failure {

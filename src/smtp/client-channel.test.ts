@@ -1,4 +1,4 @@
-/** A connection that breaks: what the far end said before is heard. */
+/** A connection that breaks: replies that were sent before are still read. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
 import { expect, it } from 'vitest';

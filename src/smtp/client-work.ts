@@ -38,6 +38,11 @@ export interface Work {
   readonly resolve: (result: TransactionResult) => void;
 }
 
+/** The first digit of a reply (RFC 5321 §4.2.1). */
+export function verdictOf(reply: Reply): number {
+  return Math.floor(reply.code / 100);
+}
+
 /** A transaction that has not begun. */
 export function newWork(
   tx: Transaction,

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../test/fakes/virtual-clock.ts';
+import { createVirtualClock } from '../lib/virtual-clock.ts';
 import { codes, createDriver, greeted } from './test-server-driver.ts';
 
 const ENVELOPE = 'MAIL FROM:<a@example.com>\r\nRCPT TO:<b@example.net>\r\n';

@@ -23,6 +23,7 @@ import type { CauseStore } from './topics/causes.ts';
 import type { DomainStore } from './topics/domains.ts';
 import type { ErasingStore } from './topics/erasing.ts';
 import type { EventStore } from './topics/events.ts';
+import type { HintStore } from './topics/hints.ts';
 import type { InstanceStore } from './topics/instance.ts';
 import type { LimitStore } from './topics/limits.ts';
 import type { MessageStore } from './topics/messages.ts';
@@ -62,6 +63,7 @@ export class KeyTaken extends Error {
 
 export interface Store
   extends InstanceStore,
+    HintStore,
     NodeStore,
     AcceptanceStore,
     QueueStore,

@@ -76,13 +76,25 @@ try {
     await page.getByRole('button', { name: 'Actions for Nach' }).click();
     await page.getByRole('menuitem', { name: 'Revoke' }).click();
   });
-  await shot('token-made', '/access', async (page) => {
+  const makeToken = async (page: Page): Promise<void> => {
     await page.getByRole('button', { name: 'New token' }).click();
-    await page.getByRole('textbox', { name: 'Name' }).fill('from a picture');
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('from a picture');
     await page.getByLabel('example.com', { exact: true }).check();
     await page.getByLabel('Ends', { exact: true }).selectOption('never');
     await page.getByRole('button', { name: 'Make the token' }).click();
+  };
+  await shot('token-made', '/access', async (page) => {
+    await makeToken(page);
     await page.getByText('Try it').waitFor();
+  });
+  await shot('proof', '/access', async (page) => {
+    // As long after the sign-in.
+    const body = JSON.stringify({ type: '/problems/proof-required', title: 'Prove again who you are' });
+    await page.route('**/api/v1/tokens', (route) =>
+      route.request().method() === 'POST' ? route.fulfill({ status: 403, body }) : route.fallback(),
+    );
+    await makeToken(page);
+    await page.getByRole('dialog', { name: 'Prove that it is you' }).waitFor();
   });
   await shot('smtp', '/access?tab=smtp', (page) => page.getByText('printer').first().waitFor());
   await shot('smtp-made', '/access?tab=smtp', async (page) => {

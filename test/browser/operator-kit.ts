@@ -40,6 +40,8 @@ export async function openOperatorWorld(scope: Scope, net: string): Promise<Oper
   const dns = await createFakeDns({
     'example.net': { MX: ['mx.example.net'] },
     'mx.example.net': { A: [takes] },
+    'consumer.example': { MX: ['consumer.olc.protection.outlook.com'] },
+    'consumer.olc.protection.outlook.com': { A: [takes] },
     'slow.example': { MX: ['mx.slow.example'] },
     'mx.slow.example': { A: [defers] },
     [LONG_DOMAIN]: { MX: ['mx.slow.example'] },

@@ -30,8 +30,10 @@ try {
   await server.call('POST', '/queue/hold', {
     body: { SenderDomain: 'example.com', Priority: 'bulk', Reason: 'wrong price in the newsletter' },
   });
-  await shot('overview', '/overview', (page) => page.getByText('Receiving domains').waitFor());
-  await shot('overview-week', '/overview?range=7d', (page) => page.getByText('Receiving domains').waitFor());
+  await shot('overview', '/overview', (page) => page.getByText('Receiving providers').waitFor());
+  await shot('overview-week', '/overview?range=7d', (page) =>
+    page.getByText('Receiving providers').waitFor(),
+  );
   await shot('queue', '/queue', (page) => page.getByText('slow.example').first().waitFor());
   await shot('queue-causes', '/queue?view=causes', (page) =>
     page.getByText('DMARC policy').first().waitFor(),

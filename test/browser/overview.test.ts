@@ -54,6 +54,19 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     await page.goBack();
   });
 
+  it('names the provider that takes mail for a domain', async () => {
+    await world.server.settled(await send('a@consumer.example'));
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    const names = page.getByRole('rowheader');
+    await until('the provider is stored', async () => {
+      await page.reload();
+      await names.first().waitFor();
+      return (await names.allInnerTexts()).includes('outlook');
+    });
+    expect(await names.allInnerTexts()).toEqual(['example.net', 'outlook', 'example.com']);
+  });
+
   it('puts a closed site first, with the button that tries it', async () => {
     await send('a@closed.example');
     const { page } = await openPage(browser);
@@ -61,7 +74,7 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     const list = page.getByRole('list', { name: 'What needs attention' });
     const item = list.getByRole('listitem').filter({ hasText: 'Too many connections' });
     await item.getByText('1 recipient waiting').waitFor();
-    expect(await item.getByLabel('Failing').count()).toBe(1);
+    await expect.poll(() => item.getByLabel('Failing').count()).toBe(1);
     world.mend();
     await item.getByRole('button', { name: 'Try now' }).click();
     await page.getByText('Try now: done').waitFor();

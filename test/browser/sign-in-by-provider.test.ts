@@ -1,11 +1,11 @@
 /** Signing in by an identity provider as a person does it: there and back, to the place that was asked for, or to a sentence that helps. */
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type FakeIdentityProvider, startIdentityProvider } from '../fakes/identity-provider.ts';
 import { fileScope, type Instance } from '../scenarios/harness.ts';
 import { startSigningIn } from '../scenarios/signing-in.ts';
 import { hasBrowser, openBrowser, openPage } from './browser.ts';
-import { addPerson, openPageAs } from './people-kit.ts';
+import { addPerson, openPageAs, PASSWORD } from './people-kit.ts';
 
 describe.skipIf(!hasBrowser)('signing in by an identity provider', () => {
   const scope = fileScope();
@@ -36,7 +36,7 @@ describe.skipIf(!hasBrowser)('signing in by an identity provider', () => {
     await menu.click();
     await page.getByRole('menuitem', { name: 'Sessions' }).waitFor();
     // There is no password to change.
-    expect(await page.getByRole('menuitem', { name: 'Change password' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('menuitem', { name: 'Change password' }).count()).toBe(0);
     await page.keyboard.press('Escape');
     await page.goto(`${url}/sign-in`);
     await page.waitForURL(`${url}/overview`);
@@ -58,6 +58,42 @@ describe.skipIf(!hasBrowser)('signing in by an identity provider', () => {
     await page.goto(`${url}/sign-in?code=a&state=b`);
     await page.getByRole('alert').getByText('begin again').waitFor();
     await page.getByLabel('Password').waitFor();
+  });
+
+  it('is asked for again before what outlives the session, or the password of who has one', async () => {
+    const make = async (page: Page): Promise<void> => {
+      await page.getByRole('button', { name: 'New token' }).click();
+      const dialog = page.getByRole('dialog', { name: 'New token' });
+      await dialog.getByLabel('Name', { exact: true }).fill('everything');
+      await dialog.getByRole('radio', { name: 'Admin' }).check();
+      await dialog.getByRole('button', { name: 'Make the token' }).click();
+    };
+    const signIn = async (email: string): Promise<Page> => {
+      const { page } = await openPage(browser);
+      provider.claims = { sub: email, email, email_verified: true };
+      await page.goto(`${url}/access`);
+      await page.getByRole('button', { name: 'Sign in with Example Login' }).click();
+      await page.getByRole('button', { name: `Signed in as ${email}` }).waitFor();
+      return page;
+    };
+    await server.call('POST', '/people', { body: { Email: 'cia@example.com', Role: 'operator' } });
+    const without = await signIn('cia@example.com');
+    await make(without);
+    const again = without.getByRole('dialog', { name: 'Prove that it is you' });
+    await again.getByRole('button', { name: 'Sign in again with Example Login' }).click();
+    await without.waitForURL(`${url}/access`);
+    await make(without);
+    await without.getByText('it is not shown again').waitFor();
+
+    const page = await signIn(await addPerson(server, 'dan@example.com'));
+    await make(page);
+    const dialog = page.getByRole('dialog', { name: 'Prove that it is you' });
+    await dialog.getByLabel('Current password').fill('wrong');
+    await page.keyboard.press('Enter');
+    await dialog.getByText('The current password is not right').waitFor();
+    await dialog.getByLabel('Current password').fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByText('it is not shown again').waitFor();
   });
 
   it('is for people whom an operator adds without a password', async () => {

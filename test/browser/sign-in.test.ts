@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { hotp, totpSecretOf, totpStep } from '../../src/lib/totp.ts';
 import { fileScope, type Instance, startInstance } from '../scenarios/harness.ts';
 import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
+import { addPerson, openPageAs } from './people-kit.ts';
 
 const ADA = { Email: 'ada@example.com', Password: 'correct horse battery' };
 
@@ -34,10 +35,10 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     const { page, errors, requests } = await openPage(browser);
     await page.goto(`${url}/inbox?q=hello`);
     await page.getByRole('heading', { name: 'Sign in to postrider' }).waitFor();
-    expect(await page.getByRole('navigation').count()).toBe(0);
+    await expect.poll(() => page.getByRole('navigation').count()).toBe(0);
     await signIn(page, 'a wrong password');
     await page.getByRole('alert').getByText('The email address or the password is not right').waitFor();
-    expect(await page.getByLabel('Password').inputValue()).toBe('');
+    await expect.poll(() => page.getByLabel('Password').inputValue()).toBe('');
     await signIn(page);
     await menu(page).waitFor();
     expect(page.url()).toBe(`${url}/inbox?q=hello`);
@@ -47,6 +48,22 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     // What a browser writes of an answer that refuses.
     expect(errors.filter((one) => !one.includes('status of 401'))).toEqual([]);
     expect(requests.filter((one) => !one.startsWith(url))).toEqual([]);
+  });
+
+  it('is not kept open by a page that nobody touches', async () => {
+    const { page } = await openPageAs(browser, server, await addPerson(server, 'away@example.com'));
+    await page.clock.install();
+    await page.goto(`${url}/overview`);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    const next = () =>
+      page.waitForRequest((request) => request.headers()['x-postrider-dashboard'] === 'idle');
+    const isIdle = next();
+    await page.clock.fastForward('06:00');
+    await isIdle;
+    await page.mouse.move(100, 100);
+    const isBack = page.waitForRequest((request) => request.headers()['x-postrider-dashboard'] === '1');
+    await page.clock.fastForward('02:00');
+    await isBack;
   });
 
   it('ends by the menu, by hand on a phone, too', async () => {
@@ -96,29 +113,31 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     await signIn(page, ADA.Password, Email);
     await page.getByText('0 waiting').waitFor();
     const places = page.getByRole('navigation').first().getByRole('listitem');
-    expect(await places.allTextContents()).toEqual([
-      'Inbox',
-      'Messages',
-      'Overview',
-      'Domains',
-      'Webhooks',
-      'Suppressions',
-      'Templates',
-      'Access',
-      'System',
-    ]);
-    expect(await page.getByRole('link', { name: '0 waiting' }).count()).toBe(0);
+    await expect
+      .poll(() => places.allTextContents())
+      .toEqual([
+        'Inbox',
+        'Messages',
+        'Overview',
+        'Domains',
+        'Webhooks',
+        'Suppressions',
+        'Templates',
+        'Access',
+        'System',
+      ]);
+    await expect.poll(() => page.getByRole('link', { name: '0 waiting' }).count()).toBe(0);
     await server.call('POST', '/domains', { body: { Domain: 'example.com', Verified: true } });
     await server.send({ Subject: 'Not to be deleted', Sandbox: true });
     await places.first().getByRole('link').click();
     await page.getByRole('button', { name: 'Keys' }).waitFor();
-    expect(await page.getByRole('button', { name: 'More', exact: true }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: 'More', exact: true }).count()).toBe(0);
     await page.getByRole('link', { name: 'Not to be deleted' }).click();
     await page.getByRole('button', { name: 'Mark as unread' }).waitFor();
     for (const key of ['x', '#']) await page.keyboard.press(key);
     await page.getByText('1 selected').waitFor();
     for (const name of ['Delete', 'Release…'])
-      expect(await page.getByRole('button', { name }).count(), name).toBe(0);
+      await expect.poll(() => page.getByRole('button', { name }).count(), { message: name }).toBe(0);
   });
 
   it('asks for a code once the second factor is on, and takes a recovery code for it', async () => {
@@ -149,7 +168,7 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     await page.getByRole('textbox', { name: 'Code' }).fill('000000');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').getByText('The code is not right').waitFor();
-    expect(await page.getByRole('textbox', { name: 'Code' }).inputValue()).toBe('');
+    await expect.poll(() => page.getByRole('textbox', { name: 'Code' }).inputValue()).toBe('');
     await page.getByRole('textbox', { name: 'Code' }).fill(first);
     await page.getByRole('button', { name: 'Sign in' }).click();
 
@@ -167,7 +186,7 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     await page.goto(`${strict.server.localUrl}/queue`);
     await signIn(page);
     await page.getByRole('heading', { name: 'Set up the second factor' }).waitFor();
-    expect(await page.getByRole('navigation').count()).toBe(0);
+    await expect.poll(() => page.getByRole('navigation').count()).toBe(0);
     await page.getByRole('img', { name: 'QR code of the secret' }).waitFor();
     const secret = totpSecretOf((await page.locator('pre').textContent()) ?? '') ?? new Uint8Array();
     await page.getByLabel('Current password').fill(ADA.Password);

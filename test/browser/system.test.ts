@@ -59,7 +59,7 @@ describe.skipIf(!hasBrowser)('the place System', () => {
     await page.getByRole('button', { name: 'Check again' }).waitFor();
     await page.getByRole('heading', { name: 'unpublished.example' }).waitFor();
     await page.getByText('checked', { exact: false }).first().waitFor();
-    expect(await page.getByRole('progressbar').count()).toBe(0);
+    await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
     const headings = await page.getByRole('heading', { level: 2 }).allTextContents();
     expect(headings).toEqual(['This server', expect.any(String), expect.any(String)]);
     expect(errors).toEqual([]);
@@ -130,7 +130,7 @@ describe.skipIf(!hasBrowser)('the place System', () => {
     if (tabs === null) return;
     await place.click();
     await page.getByRole('heading', { name: 'System' }).waitFor();
-    expect(await page.getByRole('radio').allTextContents()).toEqual(tabs);
+    await expect.poll(() => page.getByRole('radio').allTextContents()).toEqual(tabs);
     if (tabs.length === 0) await page.getByRole('list', { name: 'Refused' }).waitFor();
     for (const tab of tabs) {
       await page.getByRole('radio', { name: tab }).click();

@@ -63,7 +63,7 @@ describe.skipIf(!hasBrowser)('the templates', () => {
     await page.getByText('No templates yet').waitFor();
     await page.getByRole('button', { name: 'New template' }).first().click();
     await page.getByRole('textbox', { name: 'Name' }).fill('welcome');
-    expect(await page.getByLabel('Sender domain').inputValue()).toBe('example.com');
+    await expect.poll(() => page.getByLabel('Sender domain').inputValue()).toBe('example.com');
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'welcome' }).waitFor();
     await preview(page).getByText('Hello there').waitFor();
@@ -245,10 +245,10 @@ describe.skipIf(!hasBrowser)('the templates', () => {
     await page.getByLabel('Subject').fill('Not saved');
     await page.getByRole('radio', { name: 'Versions' }).click();
     await page.getByRole('radio', { name: 'Edit' }).click();
-    expect(await page.getByLabel('Subject').inputValue()).toBe('Not saved');
+    await expect.poll(() => page.getByLabel('Subject').inputValue()).toBe('Not saved');
     await page.getByRole('link', { name: 'Back to the templates' }).click();
     await page.getByRole('button', { name: 'Stay' }).click();
-    expect(await page.getByLabel('Subject').inputValue()).toBe('Not saved');
+    await expect.poll(() => page.getByLabel('Subject').inputValue()).toBe('Not saved');
     const asks = new Promise<string>((resolve) =>
       page.once('dialog', (dialog) => {
         resolve(dialog.type());
@@ -278,7 +278,7 @@ describe.skipIf(!hasBrowser)('the templates', () => {
     await page.getByRole('heading', { name: 'after' }).waitFor();
     // A name is no version, and leaves what is being written.
     expect(await read(id)).toMatchObject({ Name: 'after', Version: 1 });
-    expect(await page.getByLabel('Subject').inputValue()).toBe('Not saved');
+    await expect.poll(() => page.getByLabel('Subject').inputValue()).toBe('Not saved');
     await more(page, 'Copy as curl');
     await page.getByText('Command copied').waitFor();
     const command = await page.evaluate<string>('navigator.clipboard.readText()');
@@ -286,7 +286,7 @@ describe.skipIf(!hasBrowser)('the templates', () => {
     await more(page, 'Delete');
     await page.waitForURL(url);
     await page.getByRole('table').getByText('taken').waitFor();
-    expect(await page.getByRole('link', { name: 'after' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('link', { name: 'after' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('link', { name: 'after' }).waitFor();
     expect(await read(id)).toMatchObject({ Name: 'after' });
@@ -297,10 +297,19 @@ describe.skipIf(!hasBrowser)('the templates', () => {
     const { page } = await openPage(browser);
     await page.goto(url);
     await page.getByRole('table', { name: 'Templates' }).waitFor();
+    let answer = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/templates?*BY-K*', (route) => held.then(() => route.continue()));
     await page.keyboard.press('/');
     await page.keyboard.insertText('BY-K');
     await page.waitForURL('**?q=BY-K');
-    expect(await page.getByRole('table').getByRole('link').count()).toBe(1);
+    // What was there stays until the answer comes.
+    await page.locator('table[aria-busy="true"]').waitFor();
+    expect(await page.getByRole('table').getByRole('link').count()).toBeGreaterThan(1);
+    answer();
+    await expect.poll(() => page.getByRole('table').getByRole('link').count()).toBe(1);
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.waitForURL(`${url}/${id}`);
@@ -380,16 +389,18 @@ describe.skipIf(!hasBrowser)('the templates', () => {
     await page.getByRole('button', { name: 'Add to the sample' }).click();
     await preview(page).getByText('To name').waitFor();
     for (const name of ['Save', 'Send a test', 'New template'])
-      expect(await page.getByRole('button', { name }).count(), name).toBe(0);
+      await expect.poll(() => page.getByRole('button', { name }).count(), { message: name }).toBe(0);
     await page.getByRole('tab', { name: 'HTML' }).click();
     await html(page).click();
     await page.keyboard.type('more');
-    expect(await html(page).textContent()).toBe('<p>To {{name}}</p>');
+    await expect.poll(() => html(page).textContent()).toBe('<p>To {{name}}</p>');
     await page.getByRole('radio', { name: 'Versions' }).click();
     await page.getByRole('heading', { name: 'From version 1 to version 2' }).waitFor();
-    expect(await page.getByRole('button', { name: 'Restore' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: 'Restore' }).count()).toBe(0);
     await page.getByRole('button', { name: 'More', exact: true }).click();
-    expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Copy as curl', 'Copy the id']);
+    await expect
+      .poll(() => page.getByRole('menuitem').allTextContents())
+      .toEqual(['Copy as curl', 'Copy the id']);
     expect(errors).toEqual([]);
   });
 

@@ -54,7 +54,7 @@ describe.skipIf(!hasBrowser)('the webhooks', () => {
     await page.getByRole('button', { name: 'I have copied it' }).click();
     await standing(page).getByText('Not called yet').waitFor();
     works = Number(page.url().split('/').at(-1));
-    expect(await page.getByText(/^whsec_/).count()).toBe(0);
+    await expect.poll(() => page.getByText(/^whsec_/).count()).toBe(0);
 
     await page.getByRole('button', { name: 'Send a test' }).click();
     const answer = page.getByRole('status', { name: 'Answer to the test' });
@@ -95,7 +95,7 @@ describe.skipIf(!hasBrowser)('the webhooks', () => {
     await page.getByText('Last answer', { exact: true }).click();
     await page.getByText('\ufffd␛[31m\ufffdgpj.exe').first().waitFor();
     expect(await page.title()).not.toBe('taken over');
-    expect(await page.getByRole('button', { name: 'Sign in' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: 'Sign in' }).count()).toBe(0);
     expect(requests.filter((one) => !one.startsWith(server.server.localUrl))).toEqual([]);
     expect(await wide(page)).toBe(false);
 
@@ -146,7 +146,7 @@ describe.skipIf(!hasBrowser)('the webhooks', () => {
     await more(page, 'Delete');
     const link = page.getByRole('link', { name: `${receiver.url}/works` });
     await page.getByRole('link', { name: `${receiver.url}/broken` }).waitFor();
-    expect(await link.count()).toBe(0);
+    await expect.poll(() => link.count()).toBe(0);
     await page.getByRole('button', { name: 'Undo' }).click();
     await link.click();
     await more(page, 'Delete');
@@ -180,11 +180,13 @@ describe.skipIf(!hasBrowser)('the webhooks', () => {
     const { page, errors } = await openPage(browser, viewer);
     await page.goto(`${serving.server.localUrl}/webhooks`);
     await page.getByRole('link', { name: body.WebhookURL }).waitFor();
-    expect(await page.getByRole('button', { name: 'New webhook' }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: 'New webhook' }).count()).toBe(0);
     await page.goto(`${serving.server.localUrl}/webhooks/${NewWebhookID}`);
     await standing(page).waitFor();
     for (const name of ['Send a test', 'More', 'Enable'])
-      expect(await page.getByRole('button', { name, exact: true }).count(), name).toBe(0);
+      await expect
+        .poll(() => page.getByRole('button', { name, exact: true }).count(), { message: name })
+        .toBe(0);
     expect(errors).toEqual([]);
   });
 });

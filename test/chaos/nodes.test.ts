@@ -3,23 +3,14 @@
  * limit, and when the one that sends is killed, or stops, the other goes on in its place. One that was paused while the
  * other took over finds itself fenced: what it has to say about mail that is not its any more changes nothing.
  */
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createFakeDns } from '../fakes/fake-dns.ts';
-import { type SinkOptions, type SmtpSink, startSmtpSink } from '../fakes/smtp-sink.ts';
-import { allEvents, timeline } from './reckoning.ts';
-import {
-  addDomain,
-  makeDataFolder,
-  queueEmpty,
-  type ServerProcess,
-  startServerProcess,
-  until,
-} from './server-process.ts';
+import type { SinkOptions } from '../fakes/smtp-sink.ts';
+import { bothEndsAgree, epochOf, post, postMany, prepareNodes, senderOf } from './nodes-kit.ts';
+import { timeline } from './reckoning.ts';
+import { addDomain, makeDataFolder, queueEmpty, type ServerProcess, until } from './server-process.ts';
 
-const PROGRAM = join(import.meta.dirname, 'quick-node.ts');
 const LIMIT = 5;
 /** What a far end needs for a message, so that connections are worth having. */
 const REPLY_MS = 400;
@@ -29,135 +20,33 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-interface World {
-  sink: SmtpSink;
-  database: string;
-  start(name: string): Promise<ServerProcess>;
-}
-
-/** A far end behind one MX, and nodes that send to it from one shared address. */
-async function prepare(options: { sink: SinkOptions; limit: number }): Promise<World> {
-  const sink = await startSmtpSink({ host: '127.17.0.1', ...options.sink });
-  cleanups.push(() => sink.close());
-  const dns = await createFakeDns({
-    'example.net': { MX: ['mx.example.net'] },
-    'mx.example.net': { A: ['127.17.0.1'] },
-  });
-  cleanups.push(() => dns.close());
+/** Nodes on one file of SQLite. */
+async function prepare(options: { sink: SinkOptions; limit: number }) {
+  const defer = (end: () => unknown): void => void cleanups.push(end);
   const shared = await makeDataFolder();
-  cleanups.push(shared.remove);
-  const database = join(shared.path, 'shared.db');
-  return {
-    sink,
-    database,
-    async start(name) {
-      const data = await makeDataFolder();
-      cleanups.push(data.remove);
-      const sources = [{ id: 'nat', address: '127.0.0.1', shared: true }];
-      await writeFile(join(data.path, 'postrider.json'), JSON.stringify({ sources }));
-      const server = await startServerProcess({
-        data: data.path,
-        program: PROGRAM,
-        env: {
-          POSTRIDER_DATABASE: `sqlite:${database}`,
-          POSTRIDER_SHARED_STORE: 'on',
-          POSTRIDER_SECRET_KEY: '5e'.repeat(32),
-          POSTRIDER_HOSTNAME: `${name}.sender.test`,
-          POSTRIDER_ROUTE: 'mx',
-          POSTRIDER_DNS: dns.text,
-          POSTRIDER_MX_PORT: String(sink.port),
-          POSTRIDER_ALLOW_NETWORKS: '127.0.0.0/8',
-          POSTRIDER_MAX_CONNECTIONS: String(options.limit),
-          POSTRIDER_RETRY: '200ms',
-        },
-      });
-      cleanups.push(() => server.kill());
-      return server;
-    },
-  };
-}
-
-let posted = 0;
-
-/** The message's id. */
-async function post(server: ServerProcess): Promise<string> {
-  posted += 1;
-  const body = {
-    From: { email: 'sender@example.com' },
-    To: [{ email: `reader-${posted}@example.net` }],
-    Subject: `message ${posted}`,
-    // Of other mail one connection of the limit is kept free.
-    Priority: 'critical',
-    ContentType: 'Text',
-    PlainContent: 'Hello',
-  };
-  const { MessageID } = await server.api<{ MessageID: string }>('/email', { method: 'POST', body });
-  return MessageID;
-}
-
-async function postMany(servers: readonly ServerProcess[], count: number): Promise<string[]> {
-  const ids: string[] = [];
-  for (let i = 0; i < count; i += 1) {
-    const server = servers[i % servers.length];
-    if (server !== undefined) ids.push(await post(server));
-  }
-  return ids;
-}
-
-/** Epoch of the node that holds a lease to send, or null. */
-function holder(database: string): number | null {
-  const db = new DatabaseSync(database, { readOnly: true, timeout: 5_000 });
-  try {
-    const row = db.prepare("SELECT epoch FROM node_lease WHERE name LIKE 'send %'").get();
-    return typeof row?.epoch === 'number' ? row.epoch : null;
-  } finally {
-    db.close();
-  }
-}
-
-/** What the node has said last of its epoch. */
-function epochOf(server: ServerProcess): number {
-  const said = server.lines.findLast(({ epoch, ended, msg }) => {
-    return typeof epoch === 'number' && (msg === 'started' || typeof ended === 'number');
-  });
-  return Number(said?.epoch);
-}
-
-/** Both ends: everything acknowledged was delivered once, and a second copy comes only with its mark. */
-async function bothEndsAgree(server: ServerProcess, sink: SmtpSink, ids: readonly string[]): Promise<void> {
-  const events = await allEvents(server);
-  const delivered = events.filter(({ kind }) => kind === 'delivered').map(({ messageId }) => messageId);
-  expect(delivered.toSorted()).toEqual(ids.toSorted());
-  const copies = new Map<string, number>();
-  for (const { data } of sink.messages) {
-    const id = /^Message-ID: <([^@>]+)@/im.exec(data.toString('latin1'))?.[1] ?? '';
-    copies.set(id, (copies.get(id) ?? 0) + 1);
-  }
-  expect([...copies.keys()].toSorted()).toEqual(ids.toSorted());
-  for (const [id, count] of copies) {
-    if (count === 1) continue;
-    const [told] = (await timeline(server, id)).filter(({ Event }) => Event === 'delivered');
-    expect(told?.PossibleDuplicate).toBe(true);
-  }
+  defer(shared.remove);
+  const file = join(shared.path, 'shared.db');
+  const database = { POSTRIDER_DATABASE: `sqlite:${file}`, POSTRIDER_SHARED_STORE: 'on' };
+  return { ...(await prepareNodes({ ...options, database, defer })), database: file };
 }
 
 describe('two nodes that share one address', () => {
   it('never have more connections than its limit, and one goes on where the other is killed or stops', async () => {
     const slow = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, REPLY_MS));
-    const { sink, database, start } = await prepare({ sink: { hold: slow }, limit: LIMIT });
+    const { sink, start } = await prepare({ sink: { hold: slow }, limit: LIMIT });
     const one = await start('one');
     const two = await start('two');
     await addDomain(one);
     const ids = await postMany([one, two], 60);
     await until('all connections of the limit are in use', 60_000, () => sink.counts.peak === LIMIT);
-    const first = holder(database);
+    const first = await senderOf(one);
     const [owner, other] = first === epochOf(one) ? [one, two] : [two, one];
     expect(first).toBe(epochOf(owner));
 
     // The kernel closes its connections; its lease stands until its beat has stood still for long enough.
     await owner.kill();
     ids.push(...(await postMany([other], 20)));
-    await until('the other sends', 60_000, () => holder(database) === epochOf(other));
+    await until('the other sends', 60_000, async () => (await senderOf(other)) === epochOf(other));
     await queueEmpty(other, 90_000);
     expect(sink.counts.peak).toBe(LIMIT);
     await bothEndsAgree(other, sink, ids);
@@ -167,7 +56,7 @@ describe('two nodes that share one address', () => {
     ids.push(...(await postMany([other, third], 60)));
     await until('the one with the lease sends', 60_000, () => sink.counts.open > 0);
     expect((await other.terminate()).code).toBe(0);
-    await until('the third sends', 60_000, () => holder(database) === epochOf(third));
+    await until('the third sends', 60_000, async () => (await senderOf(third)) === epochOf(third));
     await queueEmpty(third, 90_000);
     expect(sink.counts.peak).toBe(LIMIT);
     await bothEndsAgree(third, sink, ids);

@@ -47,8 +47,11 @@ export async function allEvents(
   server: ServerProcess,
 ): Promise<{ kind: string; messageId: string; subject: string; recipient: string }[]> {
   const all = [];
-  for (let from = 0; ; from += 100) {
-    const { Events } = await server.api<EventPage>(`/events?StartFrom=${from}&RetrieveCount=100`);
+  // The newest first: from the oldest on, what others may still add to is left out for a while.
+  for (let before: string | null = ''; before !== null; ) {
+    const { status, headers, text } = await server.get(`/api/v1/events?RetrieveCount=100${before}`);
+    if (status !== 200) throw new Error(`GET /events: ${status} ${text}`);
+    const { Events } = JSON.parse(text) as EventPage;
     for (const { Event, Message, Recipient } of Events) {
       all.push({
         kind: Event,
@@ -57,8 +60,10 @@ export async function allEvents(
         recipient: Recipient,
       });
     }
-    if (Events.length < 100) return all.reverse();
+    const next = headers.get('x-next-before');
+    before = next === null ? null : `&Before=${encodeURIComponent(next)}`;
   }
+  return all.reverse();
 }
 
 /** Everything recorded about one message. */

@@ -14,7 +14,8 @@ import { createInterface } from 'node:readline';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const PINNED = join(ROOT, 'node_modules', '.bin', 'node');
-const NODE = existsSync(PINNED) ? PINNED : process.execPath;
+export const NODE = existsSync(PINNED) ? PINNED : process.execPath;
+export const MAIN = join(ROOT, 'src', 'main.ts');
 const START_MS = 30_000;
 
 export interface LogLine {
@@ -66,8 +67,7 @@ export async function makeDataFolder(): Promise<{ path: string; remove(): Promis
 export async function startServerProcess(settings: Settings): Promise<ServerProcess> {
   const lines: LogLine[] = [];
   const errors: string[] = [];
-  const program =
-    settings.program === undefined ? [join(ROOT, 'src', 'main.ts'), 'serve'] : [settings.program];
+  const program = settings.program === undefined ? [MAIN, 'serve'] : [settings.program];
   const args = ['--disable-warning=ExperimentalWarning', ...program];
   const child = spawn(NODE, args, {
     cwd: ROOT,

@@ -1,4 +1,4 @@
-/** What one process holds, looked at from outside (Linux), and whether it grew over a long run. */
+/** Memory, handles and files of a process, measured from outside (Linux), and whether they grew during a long run. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 

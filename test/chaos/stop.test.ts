@@ -3,17 +3,38 @@
  * the process ends by itself with exit code 0. Clients meanwhile get 503 with Retry-After or no connection, never
  * silence. The next start finds no lease of the earlier one.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startScriptedMx } from '../fakes/scripted-mx.ts';
 import { createBenches } from './bench.ts';
 import { askAgain, startLoad } from './load.ts';
 import { reckon, reclaimedRows } from './reckoning.ts';
-import { addDomain, queueEmpty, until } from './server-process.ts';
+import { addDomain, MAIN, makeDataFolder, NODE, queueEmpty, until } from './server-process.ts';
 
 const benches = createBenches();
 afterEach(() => benches.clear());
 
 const DRAIN_MS = 30_000;
+
+describe('a server that is asked to stop', () => {
+  it('while it starts, ends with exit code 0', async () => {
+    const { path, remove } = await makeDataFolder();
+    benches.afterwards(remove);
+    const env = {
+      PATH: process.env.PATH,
+      POSTRIDER_DATA: path,
+      POSTRIDER_HTTP: '127.0.0.1:0',
+      POSTRIDER_ROUTE: 'sandbox',
+    };
+    const child = spawn(NODE, [MAIN, 'serve'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+    benches.afterwards(async () => child.kill('SIGKILL'));
+    const ended = once(child, 'exit');
+    await once(child.stdout, 'data');
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+  });
+});
 
 describe('a server that is asked to stop under load', () => {
   it('drains, ends with exit code 0, and has given every lease back', async () => {

@@ -3,9 +3,9 @@
  * all that can become of it. Sent by the API to the far ends of `far-ends.ts`, while the clock jumps from hour to hour.
  */
 import PostalMime from 'postal-mime';
+import { createDice } from '../../src/simulation/seeded.ts';
 import type { SinkMessage } from '../fakes/smtp-sink.ts';
 import { arf, dsn, handIn } from '../scenarios/returns-kit.ts';
-import { createDice } from '../simulation/seeded.ts';
 import type { Call } from './demo.ts';
 import { DAY_MS, type FarEnds, HOUR_MS, RECIPIENT_DOMAINS } from './far-ends.ts';
 import type { JumpingClock } from './jumping-clock.ts';

@@ -2,6 +2,7 @@ import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
+import { createVirtualClock, type VirtualClock } from '../../src/lib/virtual-clock.ts';
 import { openSession } from '../../src/smtp/client-session.ts';
 import { createTlsContexts } from '../../src/smtp/client-tls.ts';
 import type {
@@ -14,7 +15,6 @@ import type {
 import { makeCertificates } from '../fakes/certificates.ts';
 import { type Script, type ScriptedMx, startScriptedMx } from '../fakes/scripted-mx.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
-import { createVirtualClock, type VirtualClock } from '../fakes/virtual-clock.ts';
 
 // Every rule of the client's side of SMTP, against servers that play their part badly, over real sockets.
 

@@ -2,10 +2,10 @@ import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
+import { createVirtualClock } from '../../src/lib/virtual-clock.ts';
 import { openSession } from '../../src/smtp/client-session.ts';
 import type { OpenOptions, Session, Transaction, TransactionResult } from '../../src/smtp/client-types.ts';
 import { type Script, type ScriptedMx, startScriptedMx } from '../fakes/scripted-mx.ts';
-import { createVirtualClock } from '../fakes/virtual-clock.ts';
 
 // Messages in flight: several unanswered on one connection, against servers that answer in every wrong way.
 

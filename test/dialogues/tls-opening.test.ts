@@ -3,6 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLoggers } from '../../src/lib/log.ts';
+import { createVirtualClock, type VirtualClock } from '../../src/lib/virtual-clock.ts';
 import type { Endpoint } from '../../src/pipeline/deliver/tls/endpoint.ts';
 import { createOpener, type OpenWish } from '../../src/pipeline/deliver/tls/opener.ts';
 import { relayTlsPlan, type TlsPlan } from '../../src/pipeline/deliver/tls/plan.ts';
@@ -12,7 +13,6 @@ import { createEgressFacts } from '../fakes/egress-facts.ts';
 import { type Script, startScriptedMx } from '../fakes/scripted-mx.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
 import { createTestCa } from '../fakes/test-certificates.ts';
-import { createVirtualClock, type VirtualClock } from '../fakes/virtual-clock.ts';
 
 const ca = createTestCa();
 const pair = ca.issue({ names: ['mx.test'] });

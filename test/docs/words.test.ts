@@ -61,6 +61,17 @@ describe('source files', () => {
   });
 });
 
+describe('pages', () => {
+  it('say no word twice in a row', () => {
+    const found = FILES.filter((path) => path.endsWith('.md')).flatMap((path) =>
+      readFileSync(join(ROOT, path), 'utf8')
+        .split('\n')
+        .flatMap((line, i) => (/(?<![\w-])([a-z]{2,}) \1(?![\w-])/.test(line) ? [`${path}:${i + 1}`] : [])),
+    );
+    expect(found).toEqual([]);
+  });
+});
+
 describe('words that were replaced', () => {
   it.each(REPLACED)('%s is now "%s"', (old) => {
     const found = FILES.filter((path) => !/CHANGELOG\.md$|^docs\/decisions\//.test(path)).flatMap((path) =>

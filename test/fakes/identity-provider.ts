@@ -24,6 +24,8 @@ export interface Wrong {
 
 export interface FakeIdentityProvider {
   issuer: string;
+  /** When the person last gave the password there, in seconds; null = the provider never says it. */
+  authTime: number | null;
   /** Who signs in next. */
   claims: Record<string, unknown>;
   wrong: Wrong;
@@ -37,9 +39,10 @@ export interface FakeIdentityProvider {
 export async function startIdentityProvider(): Promise<FakeIdentityProvider> {
   const [keys, others] = [await generateKeyPair('RS256'), await generateKeyPair('RS256')];
   const jwk = { ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' };
-  const codes = new Map<string, { redirect: string; challenge: string; nonce: string }>();
+  const codes = new Map<string, { redirect: string; challenge: string; nonce: string; again: boolean }>();
   const provider: FakeIdentityProvider = {
     issuer: '',
+    authTime: null,
     claims: { sub: 'ada', email: 'ada@example.com', email_verified: true },
     wrong: {},
     asked: [],
@@ -99,7 +102,8 @@ export async function startIdentityProvider(): Promise<FakeIdentityProvider> {
         if (given.client_id !== CLIENT.id || given.code_challenge_method !== 'S256') return { status: 400 };
         const code = randomUUID();
         const { redirect_uri: redirect = '', code_challenge: challenge = '', nonce = '' } = given;
-        codes.set(code, { redirect, challenge, nonce });
+        const again = given.prompt === 'login' && given.max_age === '0';
+        codes.set(code, { redirect, challenge, nonce, again });
         const back = new URL(redirect);
         back.search = new URLSearchParams({ code, state: given.state ?? '' }).toString();
         return { status: 302, headers: { location: back.href } };
@@ -121,7 +125,7 @@ export async function startIdentityProvider(): Promise<FakeIdentityProvider> {
         )
           return { status: 400, body: { error: 'invalid_grant' } };
         return {
-          body: { access_token: 'for-facts', token_type: 'Bearer', id_token: await idToken(known.nonce) },
+          body: { access_token: 'for-facts', token_type: 'Bearer', id_token: await idToken(known) },
         };
       }
       case '/userinfo':
@@ -133,9 +137,11 @@ export async function startIdentityProvider(): Promise<FakeIdentityProvider> {
     }
   }
 
-  async function idToken(nonce: string): Promise<string> {
+  async function idToken({ nonce, again }: { nonce: string; again: boolean }): Promise<string> {
     const now = Math.floor(Date.now() / 1000);
-    const usual = { iss: provider.issuer, aud: CLIENT.id, iat: now, exp: now + 300, nonce };
+    if (again && provider.authTime !== null) provider.authTime = now;
+    const time = provider.authTime === null ? {} : { auth_time: provider.authTime };
+    const usual = { iss: provider.issuer, aud: CLIENT.id, iat: now, exp: now + 300, nonce, ...time };
     const claims = { ...usual, ...provider.claims, ...provider.wrong.claims };
     switch (provider.wrong.signed) {
       case 'not':

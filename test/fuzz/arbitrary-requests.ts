@@ -1,4 +1,4 @@
-/** Requests as nobody means them: JSON of every kind, and a full request with any of its values replaced. */
+/** Arbitrary requests: JSON of every kind, and a complete request with any of its values replaced. */
 import fc from 'fast-check';
 
 /** Values for every documented field, so that each can be damaged. Few recipients: each costs a delivery. */

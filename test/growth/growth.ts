@@ -25,13 +25,20 @@ export async function growthOf(work: Work, size: number, quickMs = QUICK_MS): Pr
   const many: Work = async (each) => {
     for (let i = 0; i < times; i += 1) await work(each);
   };
-  const [small, middle, large] = [
-    await leastMs(many, size, 2),
-    await leastMs(many, 2 * size, 2),
-    await leastMs(many, 4 * size, 1),
-  ];
-  // Of both ways the smaller: one of three figures may be off on a machine that does other things too.
-  return Math.min(large / Math.max(small, 1), (large / Math.max(middle, 1)) ** 2);
+  let least = Number.POSITIVE_INFINITY;
+  // What grows too fast does so each time.
+  for (let round = 0; round < 3 && least > MOST_GROWTH; round += 1) least = Math.min(least, await once());
+  return least;
+
+  async function once(): Promise<number> {
+    const [small, middle, large] = [
+      await leastMs(many, size, 2),
+      await leastMs(many, 2 * size, 2),
+      await leastMs(many, 4 * size, 1),
+    ];
+    // Of both ways the smaller: one of three figures may be off on a machine that does other things too.
+    return Math.min(large / Math.max(small, 1), (large / Math.max(middle, 1)) ** 2);
+  }
 }
 
 async function leastMs(work: Work, size: number, times: number): Promise<number> {

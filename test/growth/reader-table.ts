@@ -127,6 +127,7 @@ import { showable, shownTexts } from '../../src/policy/domains/doctor/check.ts';
 import { isDmarc, parseDmarc } from '../../src/policy/domains/doctor/dmarc.ts';
 import { judgeBimi } from '../../src/policy/domains/doctor/hosts.ts';
 import { isSpf, parseSpf } from '../../src/policy/domains/doctor/spf.ts';
+import { readReport } from '../../src/policy/sandbox/spamd.ts';
 import { isCleanText, isSafePath } from '../../src/smtp/command-guard.ts';
 import { createReplyReader, enhancedCodeOf } from '../../src/smtp/reply.ts';
 import { beginAuth } from '../../src/smtp/server-auth.ts';
@@ -447,6 +448,10 @@ export const READERS: Readonly<Record<string, Reader>> = {
     parseMtaStsPolicy(`version: STSv1\nmx: ${text}`),
   ],
   'net/mta-sts.ts readMtaStsRecord': (text) => readMtaStsRecord([text, `v=STSv1; id=${text}`]),
+  'policy/sandbox/spamd.ts readReport': (text) => [
+    readReport(text),
+    readReport(`SPAMD/1.1 0 EX_OK\r\nSpam: True ; 9 / 5\r\n\r\n 1.0 RULE ${text}\n${' '.repeat(20)}${text}`),
+  ],
   'net/system-resolvers.ts parseServers': parseServers,
   'pipeline/compose/html-entities.ts decodeEntities': decodeEntities,
   'pipeline/compose/html-entities.ts escapeHtml': escapeHtml,
@@ -526,6 +531,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
     return [
       cookieText('session', request),
       cookieText('pending', request),
+      cookieText('device', request),
       isSessionRequest(request, 'https://mail.example.com'),
     ];
   },

@@ -1,5 +1,5 @@
 /**
- * Who wrote it: From as other people's programs read it. Every header of a list of awkward ones is submitted by SMTP with
+ * The author of a message: `From` as other programs read it. Every header of a list of awkward ones is submitted by SMTP with
  * a login for one domain, and every name of another by HTTP. Each is refused, or parsers of Python, Go, postal-mime,
  * Nodemailer's and plain searches for an address find the author that was checked, or nobody.
  */

@@ -1,6 +1,6 @@
 /**
  * Direct delivery to a real Postfix as the MX: its TLS with certificates good and bad, under policies that ask for none
- * and for all, its greylisting and its refusals. Skipped where Postfix is not installed, which is said aloud.
+ * and for all, its greylisting and its refusals. Reported as skipped if Postfix is not installed.
  */
 import { createServer as createHttps, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,6 @@
 /**
  * Through a real Postfix into a Maildir, and read back: what was posted is what lies there, and the signature still
- * holds. Skipped where Postfix is not installed, which is said aloud.
+ * holds. Reported as skipped if Postfix is not installed.
  */
 import PostalMime from 'postal-mime';
 import { beforeAll, describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
  * contrib/prometheus and contrib/grafana: promtool reads and tests the rules, the job of scrape.yml and every query of the dashboard, and
- * each metric that they name is one of a running server. Without promtool those tests are skipped, which is said aloud.
+ * each metric that they name is one of a running server. Without promtool those tests are reported as skipped.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,7 +1,6 @@
 /**
  * docs/howto/reverse-proxy.md with the programs that it is written for: nginx and Caddy are started with the
- * page's own blocks, and a client comes through them over TLS. What is not installed is skipped,
- * which is said aloud.
+ * page's own blocks, and a client comes through them over TLS. What is not installed is reported as skipped.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';

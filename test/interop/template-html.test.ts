@@ -1,4 +1,4 @@
-/** Filled-in templates before an HTML parser that we did not write: Python's. It finds the tags and values that were meant. */
+/** Filled-in templates, read by an independent HTML parser (Python's): it finds exactly the intended tags and values. */
 import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -238,11 +238,32 @@ describe('commands without a running server', () => {
     expect([smtp.code, smtp.stderr]).toEqual([0, expect.stringContaining('exmaple.com is not a domain')]);
     const silent = ['smtp', 'create', '--domain', 'example.com', '--no-notices', '--json', ...data];
     expect(JSON.parse((await command(silent)).stdout)).toMatchObject({ Notices: false });
-    const message = await command(['message', 'nothing', ...data]);
-    expect([message.code, message.stderr]).toEqual([
-      1,
-      expect.stringMatching(/there is no message "nothing"; see: \S*postrider messages/),
-    ]);
+    const missing: readonly (readonly [words: string, code: number, says: RegExp])[] = [
+      ['domain add not_a_domain!', 2, /\(<domain>\)$/m],
+      ['token create --domain a.example,b.example', 2, /\(--domain, value 1\)$/m],
+      ['message nothing', 1, /there is no message "nothing"; see: \S*postrider messages/],
+      ['template show nothing', 1, /there is no template "nothing"; see: \S*postrider template list/],
+      ['sandbox show nothing', 1, /there is no captured mail "nothing"; see: \S*postrider sandbox list/],
+      ['queue release nothing', 1, /no hold .*; see: \S*postrider queue holds/i],
+      ['queue try nothing.example', 1, /no path or relay .*; see: \S*postrider queue path/i],
+      ['sandbox rules add Bounce', 2, /name the sender domain with --domain/],
+      ['sandbox rules add Nothing --domain example.com', 2, /Result must be one of Deliver, Bounce/],
+    ];
+    for (const [words, code, says] of missing) {
+      const refused = await command([...words.split(' '), ...data]);
+      expect([refused.code, refused.stderr], words).toEqual([code, expect.stringMatching(says)]);
+    }
+  });
+
+  it('say in the words of the server what a thing lacks that does exist', async () => {
+    const server = await startInstance(scope);
+    const token = await addDomain(server, 'example.com');
+    const data = ['--data', server.folder];
+    const id = await server.send({}, { token });
+    const copy = await command(['message', id, '--raw', '--to', 'nobody@example.net', ...data]);
+    expect([copy.code, copy.stderr]).toEqual([1, expect.stringContaining('no recipient of that address')]);
+    const setting = await command(['domain', 'set', 'example.com', 'RequireTsl=true', ...data]);
+    expect([setting.code, setting.stderr]).toEqual([2, expect.stringContaining('did you mean RequireTls?')]);
   });
 
   it('end quietly where the reader of their output ended first', async () => {

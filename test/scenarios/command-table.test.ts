@@ -10,6 +10,7 @@ import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
+import { databaseOf, isOnPostgres } from './database-of-folder.ts';
 import { fileScope, startInstance, temporaryFolder } from './harness.ts';
 
 const scope = fileScope();
@@ -148,7 +149,7 @@ const ROWS: readonly Row[] = [
   ['suppress import --domain table.example {odd} --column Email=Nope', 2],
   ['suppress export', 0],
   ['suppress export {export}', 0],
-  ['backup {backup}', 0],
+  ['backup {backup}', isOnPostgres() ? 1 : 0],
   ['backup {backup}', 1],
   ['restore {backup}', 1],
   ['rollback --yes', 1],
@@ -184,8 +185,11 @@ describe.each(['beside a running server', 'without a server'])('every command %s
   beforeAll(async () => {
     for (const name of ['text', 'list', 'wrong', 'odd', 'none']) filled.set(name, file(name));
     for (const name of ['export', 'backup']) filled.set(name, file(`${name} ${where}`));
-    const settings = { dns: '127.0.0.1:9', 'allow-networks': '127.0.0.0/8', route: 'sandbox' };
     data = await temporaryFolder(scope);
+    const settings = {
+      ...{ dns: '127.0.0.1:9', 'allow-networks': '127.0.0.0/8', route: 'sandbox' },
+      database: databaseOf(data) ?? 'sqlite:',
+    };
     writeFileSync(join(data, 'postrider.json'), JSON.stringify(settings));
     const server = await startInstance(scope, { folder: data, settings });
     if (where === 'without a server') await server.stop();

@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { calledAs } from '../../src/cli/called-as.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import { databaseOf } from './database-of-folder.ts';
 import type { Scope } from './harness.ts';
 
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
@@ -92,9 +93,12 @@ function environmentOf(
   const inherited = Object.entries(process.env).filter(
     ([name]) => !name.startsWith('POSTRIDER_') && name !== 'NODE_ENV' && name !== 'NODE_OPTIONS',
   );
+  const folder = args[args.indexOf('--data') + 1];
+  const database = args.includes('--data') && folder !== undefined ? databaseOf(folder) : undefined;
   return {
     ...Object.fromEntries(inherited),
     NO_COLOR: '1',
+    ...(database === undefined ? {} : { POSTRIDER_DATABASE: database }),
     // The usual port of development belongs to whoever sits at this machine.
     ...(args[0] === 'dev' ? { POSTRIDER_SUBMISSION: '127.0.0.1:0' } : {}),
     ...environment,

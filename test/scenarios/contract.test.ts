@@ -188,6 +188,7 @@ beforeAll(async () => {
       headers: page,
       body: { Password: bob.Password, NewPassword: 'a longer and better one' },
     },
+    proveSession: { cookie, headers: page, body: { Password: ada.Password } },
     makeTotpSecret: { cookie: cookieOfDan, headers: page },
     switchOnTotp: {
       cookie: await cookieOf(cia),

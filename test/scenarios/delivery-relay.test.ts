@@ -1,4 +1,4 @@
-/** The ways through a relay: in the clear, STARTTLS, implicit TLS, with a password, and a list that fails over. */
+/** Delivery through a relay: without TLS, STARTTLS, implicit TLS, with a login, and failover to the next of a list. */
 import { describe, expect, it } from 'vitest';
 import { makeCertificates } from '../fakes/certificates.ts';
 import { startScriptedMx } from '../fakes/scripted-mx.ts';

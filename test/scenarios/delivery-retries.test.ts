@@ -1,4 +1,4 @@
-/** Trying again: the same bytes every time, the reply told, lanes in their order, and an end to patience. */
+/** Retries: the same bytes each time, the reply in the timeline, lanes in their order, and giving up when mail expires. */
 import { describe, expect, it } from 'vitest';
 import { createFakeDns } from '../fakes/fake-dns.ts';
 import { type Script, startScriptedMx } from '../fakes/scripted-mx.ts';

@@ -1,4 +1,4 @@
-/** After a person was erased, nothing in the data folder says who that was. */
+/** After a person was erased, no file of the data folder contains the address. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';

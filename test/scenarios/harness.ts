@@ -10,8 +10,11 @@ import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import type { Mode } from '../../src/config/key-facts.ts';
 import { loadConfig } from '../../src/config.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 import { createLoggers } from '../../src/lib/log.ts';
+import type { NodeTimes } from '../../src/pipeline/queue/membership.ts';
 import { type RunningServer, startServer } from '../../src/server.ts';
+import { databaseOf, dropDatabaseOf } from './database-of-folder.ts';
 
 /** Ends what a file started, last first. */
 export interface Scope {
@@ -29,7 +32,10 @@ export function fileScope(): Scope {
 
 export async function temporaryFolder(scope: Scope): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'postrider-scenario-'));
-  scope.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  scope.defer(async () => {
+    dropDatabaseOf(folder);
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
   return folder;
 }
 
@@ -124,13 +130,19 @@ export interface InstanceOptions {
   settings?: Record<string, string>;
   /** Authorities in place of the built-in ones, and where MTA-STS policies are served. */
   trust?: { ca: readonly string[]; mtaStsPort: number; zonePort?: number };
+  /** How fast nodes notice each other. */
+  nodeTimes?: NodeTimes;
+  /** In place of the system's; the database then works in this thread. */
+  clock?: Clock;
 }
 
 /** Starts a server on a free port. Without settings: `serve`, route sandbox, a DNS that nobody answers. */
 export async function startInstance(scope: Scope, options: InstanceOptions = {}): Promise<Instance> {
   const folder = options.folder ?? (await temporaryFolder(scope));
   const mode = options.mode ?? 'serve';
+  const database = options.settings?.database ?? databaseOf(folder);
   const settings: Record<string, string> = {
+    ...(database === undefined ? {} : { database }),
     http: '127.0.0.1:0',
     hostname: 'mail.postrider.test',
     route: 'sandbox',
@@ -154,6 +166,8 @@ export async function startInstance(scope: Scope, options: InstanceOptions = {})
     logs,
     version: '0.0.0-scenario',
     ...(options.trust === undefined ? {} : { trust: options.trust }),
+    ...(options.nodeTimes === undefined ? {} : { nodeTimes: options.nodeTimes }),
+    ...(options.clock === undefined ? {} : { clock: options.clock, storeThreads: 0 as const }),
   });
   let stopped: Promise<void> | null = null;
   const stop = () => {

@@ -1,4 +1,4 @@
-/** Running it: health, figures, both logs, and what must never stand in them. */
+/** Operating the server: health, metrics, both logs, and what must never be in them. */
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startScriptedMx } from '../fakes/scripted-mx.ts';

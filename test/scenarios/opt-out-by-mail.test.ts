@@ -2,12 +2,9 @@
  * Opting out by mail to the address in List-Unsubscribe: as long as by the link beside it, so also when the message has
  * long been forgotten; and nobody else is answered for because of it.
  */
-import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/lib/clock.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
-import type { Store } from '../../src/store/store.ts';
 import { type SmtpSink, startSmtpSink } from '../fakes/smtp-sink.ts';
+import { openStoreOf } from './database-of-folder.ts';
 import { addDomain, fileScope, type Instance, startInstance, temporaryFolder, until } from './harness.ts';
 import { dsn, handIn, plain } from './returns-kit.ts';
 
@@ -90,11 +87,7 @@ async function sent(email: string): Promise<{ id: string; back: string; optOut: 
 /** As retention does it when the time has come. */
 async function forget(...seqs: number[]): Promise<void> {
   await server.stop();
-  const store: Store = await openSqliteStore({
-    path: join(folder, 'postrider.db'),
-    clock: systemClock,
-    threads: 0,
-  });
+  const store = await openStoreOf(folder);
   await store.purgeMessages({ seqs, maxRows: 100 });
   await store.close();
   server = await start();

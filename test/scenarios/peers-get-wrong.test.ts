@@ -5,14 +5,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import PostalMime from 'postal-mime';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
 import type { Script, ScriptedMx } from '../fakes/scripted-mx.ts';
 import { destuff } from '../fakes/smtp-sink.ts';
+import { openStoreOf } from './database-of-folder.ts';
 import { directKit } from './direct-kit.ts';
 import { fileScope, type Instance, type MessageFacts, startInstance, until } from './harness.ts';
 import { dkimVerdict, readMail } from './signed-mail.ts';
@@ -239,7 +238,7 @@ describe('a first host that swallows connections', () => {
 
 /** As a person with the database would: there is no command for it. */
 async function suspend(folder: string): Promise<void> {
-  const store = await openSqliteStore({ path: join(folder, 'postrider.db'), clock: systemClock });
+  const store = await openStoreOf(folder);
   const domain = await store.getDomain({ name: 'example.com' });
   await store.setDomainStatus({
     name: 'example.com',

@@ -92,6 +92,7 @@ describe('a person', () => {
       'endSession',
       'makeTotpSecret',
       'markCaptures',
+      'proveSession',
       'renderTemplate',
       'renderTexts',
       'signOut',

@@ -1,4 +1,4 @@
-/** Whoever asks why a request was refused finds it: one line of the mail log, GET /refusals, `postrider refusals`. */
+/** Where a refused request is recorded: one line of the mail log, GET /refusals, `postrider refusals`. */
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { openLineClient } from '../fakes/smtp-line-client.ts';

@@ -30,6 +30,7 @@ const NOT_HERE: Partial<Record<ErrorName, string>> = {
   'identity-unknown': 'takes an identity provider; held in sign-in-by-provider.test.ts',
   internal: 'a bug would be needed',
   'person-limit': 'takes a thousand people; held in the conformance of the store',
+  'proof-required': 'takes ten minutes; held in session.test.ts',
   'second-factor-required': 'takes a server that requires one; held in people.test.ts',
   'request-timeout': 'takes ten seconds; held beside the listener',
   'request-too-complex': 'takes a job that does not end; held beside the worker pool',

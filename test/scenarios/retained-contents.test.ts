@@ -1,4 +1,4 @@
-/** GET /email/{MessageID} shows what the message says and carries, as long as that is kept. */
+/** GET /email/{MessageID} shows the content and the attachments of a message as long as they are kept. */
 import { describe, expect, it } from 'vitest';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
 import { addDomain, fileScope, startInstance } from './harness.ts';

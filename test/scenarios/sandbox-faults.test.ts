@@ -1,4 +1,4 @@
-/** Faults on demand and release: what the sandbox plays because a rule says so, and captured mail that goes out after all. */
+/** Results that sandbox rules simulate, and captured mail that is released. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type SmtpSink, startSmtpSink } from '../fakes/smtp-sink.ts';
 import {

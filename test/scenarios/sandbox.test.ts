@@ -1,6 +1,7 @@
-/** The sandbox: every magic recipient plays its part in states, events and webhook calls, and nothing leaves. */
+/** The sandbox: every simulated recipient leads to its states, events and webhook calls, and nothing is sent. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type SmtpSink, startSmtpSink } from '../fakes/smtp-sink.ts';
+import { type FakeSpamd, startSpamd } from '../fakes/spamd.ts';
 import { addDomain, email, fileScope, type Instance, startInstance, until } from './harness.ts';
 import { dkimVerdict, readMail } from './signed-mail.ts';
 import { type Receiver, startReceiver } from './webhook-receiver.ts';
@@ -10,14 +11,20 @@ let server: Instance;
 let sink: SmtpSink;
 let hook: Receiver;
 let token: string;
+let spamd: FakeSpamd;
 
 beforeAll(async () => {
+  spamd = await startSpamd();
+  scope.defer(() => spamd.close());
   sink = await startSmtpSink();
   scope.defer(() => sink.close());
   hook = await startReceiver(scope);
   // A server that would send for real: only the doors of the sandbox keep these messages.
   server = await startInstance(scope, {
-    settings: { route: `smtp://127.0.0.1:${sink.port}`, 'allow-networks': '127.0.0.0/8', retry: '100ms' },
+    settings: {
+      ...{ route: `smtp://127.0.0.1:${sink.port}`, 'allow-networks': '127.0.0.0/8', retry: '100ms' },
+      spamassassin: `127.0.0.1:${spamd.port}`,
+    },
   });
   token = await addDomain(server, 'example.com');
   await server.call('POST', '/webhooks', { token, body: { Event: 'all', WebhookURL: hook.url } });
@@ -187,5 +194,32 @@ describe('a capture', () => {
       all,
     );
     expect((await server.call('GET', '/sandbox/messages', { token })).json.Items).toEqual([]);
+  });
+});
+
+describe('SpamAssassin', () => {
+  it('of the operator is asked about a captured mail by its own tenant, and the worst rules come first', async () => {
+    await server.send({ Sandbox: true, To: [{ email: 'spam@example.net' }], Subject: 'HELLO' }, { token });
+    const [{ ID }] = await until('it is captured', async () => {
+      const { Items } = (await server.call('GET', '/sandbox/messages?To=spam@example.net', { token })).json;
+      return Items.length > 0 ? Items : null;
+    });
+    const others = await addDomain(server, 'others.example');
+    expect((await server.call('GET', `/sandbox/messages/${ID}/spam`, { token: others })).status).toBe(404);
+    expect(spamd.asked).toEqual([]);
+    const { status, json } = await server.call('GET', `/sandbox/messages/${ID}/spam`, { token });
+    expect([status, json]).toEqual([
+      200,
+      {
+        ...{ Why: null, Points: 5.9, Required: 5 },
+        Rules: [
+          { Name: 'SUBJ_ALL_CAPS', Points: 4.8, Description: 'Subject is all capitals' },
+          { Name: 'MISSING_HEADERS', Points: 1.2, Description: 'Missing To: header' },
+          { Name: 'DKIM_VALID', Points: -0.1, Description: 'Message has at least one valid DKIM signature' },
+        ],
+      },
+    ]);
+    expect(spamd.asked[0]).toMatch(/^REPORT SPAMC\/1\.5\r\nContent-length: \d+\r\n\r\n/);
+    expect(spamd.asked[0]).toContain('Subject: HELLO');
   });
 });

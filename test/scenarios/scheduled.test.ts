@@ -1,4 +1,4 @@
-/** Mail for later: it waits under its name, survives a restart, goes when its time comes, and can be moved or stopped. */
+/** Scheduled mail: shown as `Scheduled`, kept over a restart, sent at its time; it can be moved and canceled. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { addDomain, email, fileScope, type Instance, makeToken, startInstance, until } from './harness.ts';
 

@@ -1,4 +1,4 @@
-/** The instance secret is lost or another one: told at the start, before mail is held because nothing can sign it. */
+/** A lost or wrong instance secret is reported at the start, before mail is held because it cannot be signed. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The operator's second signature, and what follows when receivers do not believe the first. */
+/** The operator's second signature, and the pause when receivers reject the sender's authentication. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
 import { type ScriptedMx, startScriptedMx } from '../fakes/scripted-mx.ts';

@@ -14,6 +14,7 @@ const scope = fileScope();
 
 interface Report {
   Written: string[];
+  Checks: { Name: string; Status: string; Found: string[] }[];
   Domain: { Status: string; DnsRecords: { Type: string; Host: string; Value: string }[] };
   Token: string | null;
   Person: { Email: string; Password: string } | null;
@@ -92,6 +93,21 @@ describe('setup --yes', () => {
     expect(relay.messages).toHaveLength(1);
     expect(relay.messages[0]?.data.toString()).toContain('DKIM-Signature:');
     expect(await readFile(zone, 'utf8')).toContain('example.com. 3600 IN TXT');
+  });
+
+  it('finds out whether port 25 is open by a mail server of the domain, which it tells nothing', async () => {
+    const { folder, dns, relay, fixed } = await fresh();
+    await mkdir(folder, { mode: 0o700 });
+    const keys = { 'mx-port': relay.port, 'allow-networks': '127.0.0.0/8' };
+    await writeFile(join(folder, 'postrider.json'), JSON.stringify(keys));
+    dns.set('example.com', { MX: ['mx.example.net'] });
+    dns.set('mx.example.net', { A: ['127.0.0.1'] });
+    const direct = ['--route', 'mx', '--hostname', 'mail.example.com', '--no-token'];
+    const result = await withoutQuestions(['example.com', ...fixed, ...direct]);
+    expect(result.code, result.said).toBe(0);
+    const check = result.report().Checks.find(({ Name }) => Name === 'port25');
+    expect(check).toMatchObject({ Status: 'Ok', Found: [`127.0.0.1:${relay.port} answers`] });
+    expect(relay.counts).toMatchObject({ connections: 1, messages: 0 });
   });
 
   it('without a domain asks nothing, and says how to go on', async () => {

@@ -56,7 +56,7 @@ function browser(at = server) {
   return {
     cookies,
     ask,
-    go: async () => (await ask('POST', '/session/provider')).json.URL as string,
+    go: async (body?: object) => (await ask('POST', '/session/provider', body)).json.URL as string,
     back: (Query: string) => ask('PUT', '/session/provider', { Query }),
     async signIn() {
       return this.back(await provider.visit(await this.go()));
@@ -137,6 +137,21 @@ describe('signing in by the identity provider', () => {
     const { PersonID } = Items.find((one: { Email: string }) => one.Email === Email);
     const forgotten = await server.call('DELETE', `/people/${PersonID}/identity`);
     expect(forgotten.json).toMatchObject({ Email, Identity: null });
+  });
+
+  it.each([
+    ['says when the person gave the password', Math.floor(Date.now() / 1000) - 3_600],
+    ['does not say it', null],
+  ])('proves who somebody is only after signing in there again, at a provider that %s', async (_, time) => {
+    provider.authTime = time;
+    await newPerson();
+    const ada = browser();
+    expect((await ada.signIn()).status).toBe(200);
+    const make = () => ada.ask('POST', '/tokens', { Name: 'n', Domains: ['example.com'] });
+    expect(refusalOf(await make())).toEqual([403, 'proof-required']);
+    expect((await ada.back(await provider.visit(await ada.go({ Again: true })))).status).toBe(200);
+    expect((await make()).status).toBe(201);
+    provider.authTime = null;
   });
 
   it('asks for no second factor of this server, also where passwords need one', async () => {

@@ -57,7 +57,14 @@ const scope = fileScope();
 const MARK = /theirs/i;
 /** What a person is answered who names a session of somebody else, or gives a wrong password. */
 const OWN_STATUS: Readonly<Record<string, number>> = {
-  ...{ endSession: 404, changePassword: 200, makeTotpSecret: 200, switchOnTotp: 422, switchOffTotp: 422 },
+  ...{
+    endSession: 404,
+    proveSession: 200,
+    changePassword: 200,
+    makeTotpSecret: 200,
+    switchOnTotp: 422,
+    switchOffTotp: 422,
+  },
 };
 const PASSWORD = 'correct horse battery';
 const FROM = { From: { email: 'a@theirs.example' } };
@@ -439,6 +446,7 @@ async function everyCase(): Promise<Record<string, Case>> {
     makeTotpSecret: { by: 'session' },
     switchOnTotp: { by: 'session', body: { Password: 'wrong', Secret: 'A'.repeat(32), Code: 'none' } },
     switchOffTotp: { by: 'session', body: { Password: 'wrong', Code: 'none' } },
+    proveSession: { by: 'session', body: { Password: PASSWORD } },
     changePassword: {
       by: 'session',
       body: { Password: PASSWORD, NewPassword: 'a longer and better one' },

@@ -88,7 +88,10 @@ describe('a path that is closed', () => {
     const id = await server.send({}, { token });
     await closedPath(server, site);
     mend();
-    const { Items } = (await server.call('GET', '/causes')).json;
+    const Items = await until('its cause is known', async () => {
+      const { Items: known } = (await server.call('GET', '/causes')).json;
+      return known.length > 0 && known;
+    });
     const resent = await server.call('POST', `/causes/${Items[0].CauseID}/resend`);
     expect(resent.json).toMatchObject({ Queued: 1, Opened: 1 });
     expect((await server.settled(id)).Status).toBe('Delivered');

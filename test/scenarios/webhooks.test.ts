@@ -244,6 +244,26 @@ describe('postrider webhook', () => {
   });
 });
 
+it('shows all about each webhook in one request, a page at a time, where that is asked for', async () => {
+  const token = await addDomain(server, 'many-hooks.example');
+  const receiver = await startReceiver(scope);
+  for (const Event of ['bounce', 'open', 'click'])
+    await server.call('POST', '/webhooks', { token, body: { Event, WebhookURL: receiver.url } });
+  const page = async (query: string) =>
+    (await server.call('GET', `/webhooks?Details=true&Limit=2${query}`, { token })).json;
+  const first = await page('');
+  expect(first.Webhooks).toHaveLength(2);
+  const [one] = first.Webhooks;
+  expect(one).toEqual((await server.call('GET', `/webhooks/${one.WebhookID}`, { token })).json);
+  const last = await page(`&After=${first.NextCursor}`);
+  expect([last.Webhooks.map(({ Event }: { Event: string }) => Event), last.NextCursor]).toEqual([
+    ['click'],
+    null,
+  ]);
+  const plain = (await server.call('GET', '/webhooks', { token })).json;
+  expect([plain.Webhooks.length, Object.keys(plain)]).toEqual([3, ['Webhooks']]);
+});
+
 it('tells one webhook of several events, and makes a call again by the number that the list of calls shows', async () => {
   const domain = 'several-events.example';
   const token = await addDomain(server, domain);

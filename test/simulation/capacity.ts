@@ -7,22 +7,23 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createVirtualClock } from '../../src/lib/virtual-clock.ts';
 import { createReturnPathTokens } from '../../src/mail/verp.ts';
 import { SUBMISSION_DEFAULTS, type Submission, sendingCaller } from '../../src/model/submission.ts';
 import { siteNameOf } from '../../src/pipeline/deliver/routing/site-key.ts';
 import { QUEUE_DEFAULTS } from '../../src/pipeline/queue/queue.ts';
 import { createShaping } from '../../src/policy/limits/shaping/shaping.ts';
+import { createFarEnd, type FarEnd, type SitePlan } from '../../src/simulation/far-end.ts';
+import { createNames } from '../../src/simulation/names.ts';
+import { createNetwork } from '../../src/simulation/network.ts';
+import { startProcess } from '../../src/simulation/process.ts';
+import { createDice } from '../../src/simulation/seeded.ts';
+import type { Trouble, TroubleKind } from '../../src/simulation/troubles.ts';
+import { createWire } from '../../src/simulation/wire.ts';
 import type { Store } from '../../src/store/store.ts';
-import { createVirtualClock } from '../fakes/virtual-clock.ts';
 import { checkStopped } from './checks.ts';
-import { createFarEnd, type FarEnd, type SitePlan } from './far-end.ts';
-import { createNames } from './names.ts';
-import { createNetwork } from './network.ts';
-import { startProcess } from './process.ts';
+import { PARTS } from './parts.ts';
 import { openRoom } from './room.ts';
-import { createDice } from './seeded.ts';
-import type { Trouble, TroubleKind } from './troubles.ts';
-import { createWire } from './wire.ts';
 import { createWireRules } from './wire-rules.ts';
 
 export interface CapacityOptions {
@@ -194,14 +195,17 @@ export async function runCapacity(options: CapacityOptions): Promise<CapacityRes
       },
     });
     const started = await startProcess(
-      { clock, random: createDice(seed, 101), openStore: room.openStore, names, network, tokens },
+      {
+        ...{ parts: PARTS, clock, names, network, tokens, openStore: room.openStore },
+        random: createDice(seed, 101),
+      },
       {
         folder: room.folder,
         sources: [{ id: 'out1', address: '20.0.0.1' }],
         queue: QUEUE_DEFAULTS,
         ipv6: false,
         diesAfter: null,
-        mutation: { name: 'none', notices: /./, store: watched },
+        change: { store: watched },
       },
     );
 

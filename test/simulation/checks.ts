@@ -6,9 +6,9 @@ import { uuidText } from '../../src/lib/ids.ts';
 import { TERMINAL_STATES } from '../../src/model/delivery.ts';
 import { eventKindOf } from '../../src/model/event.ts';
 import type { PathSnapshot, PathsView } from '../../src/pipeline/deliver/path/state.ts';
+import type { Wire } from '../../src/simulation/wire.ts';
 import { stateCode } from '../../src/store/shared/codes.ts';
 import type { Connection } from '../../src/store/sqlite/engine/connection.ts';
-import type { Wire } from './wire.ts';
 
 /** What the world knows of its own doings. */
 export interface Diary {

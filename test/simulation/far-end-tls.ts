@@ -4,16 +4,9 @@
  */
 import { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
+import type { SecureHalf } from '../../src/simulation/far-end.ts';
+import type { ClientHalf } from '../../src/simulation/network.ts';
 import { createTestCa } from '../fakes/test-certificates.ts';
-import type { ClientHalf } from './network.ts';
-
-export interface SecureHalf {
-  /** Bytes as they come over the network. */
-  received(bytes: Buffer): void;
-  say(text: string): void;
-  hangUp(how: 'end' | 'reset'): void;
-  gone(): void;
-}
 
 /**
  * Turns of the event loop in which whatever was written to a TLS connection has arrived: Node hands records on over

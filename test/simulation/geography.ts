@@ -3,9 +3,9 @@
  * relays its sender's route names, whose DNS fails. Given the plan; holds what the far ends saw against it.
  */
 import type { Clock } from '../../src/lib/clock.ts';
+import type { Wire } from '../../src/simulation/wire.ts';
 import type { Plan } from './plan.ts';
 import type { Room } from './room.ts';
-import type { Wire } from './wire.ts';
 
 export interface Geography {
   readonly relays: ReadonlySet<string>;

@@ -3,19 +3,16 @@
  * anything is sent. `notices` is how the promise that it breaks says so.
  */
 import type { Engine } from '../../src/engine.ts';
-import type { Clock } from '../../src/lib/clock.ts';
 import type { DomainService } from '../../src/policy/domains/domains.ts';
 import type { EgressMemory } from '../../src/policy/limits/shaping/egress-memory.ts';
 import type { PathLimits } from '../../src/policy/limits/shaping/types.ts';
+import type { Change } from '../../src/simulation/process.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Settlement } from '../../src/store/topics/queue.ts';
 
-export interface Mutation {
+export interface Mutation extends Change {
   name: string;
   notices: RegExp;
-  store?(store: Store): Store;
-  engine?(engine: Engine, clock: Clock): void;
-  domains?(domains: DomainService): DomainService;
 }
 
 export const MUTATIONS: readonly Mutation[] = [

@@ -3,17 +3,19 @@
  * wants, on a virtual clock: what a single server does to the mail beside it. Hosts and relays are played by the same
  * far end, each address on its own.
  */
+
+import { createVirtualClock } from '../../src/lib/virtual-clock.ts';
 import { createReturnPathTokens } from '../../src/mail/verp.ts';
 import type { Lane } from '../../src/model/message.ts';
 import { SUBMISSION_DEFAULTS, type Submission, sendingCaller } from '../../src/model/submission.ts';
 import { QUEUE_DEFAULTS } from '../../src/pipeline/queue/queue.ts';
 import type { PathLimits } from '../../src/policy/limits/shaping/types.ts';
-import { createVirtualClock } from '../fakes/virtual-clock.ts';
-import { createNames } from './names.ts';
-import { type ClientHalf, createNetwork, type ServerHalf } from './network.ts';
-import { startProcess } from './process.ts';
+import { createNames } from '../../src/simulation/names.ts';
+import { type ClientHalf, createNetwork, type ServerHalf } from '../../src/simulation/network.ts';
+import { startProcess } from '../../src/simulation/process.ts';
+import { createDice } from '../../src/simulation/seeded.ts';
+import { PARTS } from './parts.ts';
 import { openRoom } from './room.ts';
-import { createDice } from './seeded.ts';
 
 export const MX = '20.1.0.1';
 export const SECOND_MX = '20.1.0.2';
@@ -107,7 +109,7 @@ export async function startOneFarEnd(
   });
   const started = await startProcess(
     {
-      ...{ clock, names, network, openStore: room.openStore },
+      ...{ parts: PARTS, clock, names, network, openStore: room.openStore },
       random: createDice(1, 1),
       tokens: createReturnPathTokens([{ id: 1, secret: Buffer.from('return path of one far end') }]),
     },
@@ -117,7 +119,7 @@ export async function startOneFarEnd(
       queue: QUEUE_DEFAULTS,
       ipv6: false,
       diesAfter: null,
-      mutation: null,
+      change: null,
       newSources: options.warmUp === true,
       ...(route === 'relay' ? { targets: [RELAY] } : {}),
     },

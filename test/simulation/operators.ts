@@ -4,9 +4,9 @@
  */
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Override, pathKey } from '../../src/policy/limits/shaping/types.ts';
+import type { Process } from '../../src/simulation/process.ts';
 import { isClosed } from './checks.ts';
 import type { Action, Plan } from './plan.ts';
-import type { Process } from './process.ts';
 import type { Room } from './room.ts';
 
 export type Operation = Extract<

@@ -5,10 +5,15 @@
  */
 import type { RouteRule } from '../../src/config-routing.ts';
 import type { Route } from '../../src/model/route.ts';
-import type { SitePlan } from './far-end.ts';
+import type { SitePlan } from '../../src/simulation/far-end.ts';
+import type { Dice } from '../../src/simulation/seeded.ts';
+import {
+  RELAY_TROUBLES,
+  TLS_TROUBLES,
+  type Trouble,
+  type TroubleKind,
+} from '../../src/simulation/troubles.ts';
 import type { Action, Timed } from './plan.ts';
-import type { Dice } from './seeded.ts';
-import { RELAY_TROUBLES, TLS_TROUBLES, type Trouble, type TroubleKind } from './troubles.ts';
 
 export interface Ways {
   /** Mail is signed by the keys of its sender domain; otherwise nothing is. */

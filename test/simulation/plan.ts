@@ -5,11 +5,11 @@
  */
 import type { Lane } from '../../src/model/message.ts';
 import type { PathLimits } from '../../src/policy/limits/shaping/types.ts';
-import type { SitePlan } from './far-end.ts';
+import type { SitePlan } from '../../src/simulation/far-end.ts';
+import type { Source } from '../../src/simulation/process.ts';
+import { createDice, type Dice } from '../../src/simulation/seeded.ts';
+import { BDAT_TROUBLES, TROUBLES, type Trouble } from '../../src/simulation/troubles.ts';
 import { type Ways, waysOf } from './plan-ways.ts';
-import type { Source } from './process.ts';
-import { createDice, type Dice } from './seeded.ts';
-import { BDAT_TROUBLES, TROUBLES, type Trouble } from './troubles.ts';
 
 export type Action =
   | {

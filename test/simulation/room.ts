@@ -10,11 +10,11 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { DeliveryState } from '../../src/model/delivery.ts';
 import type { Lane } from '../../src/model/message.ts';
+import { openStoreOver } from '../../src/simulation/database.ts';
 import { laneCode, stateCode } from '../../src/store/shared/codes.ts';
 import { type Connection, connectionOver } from '../../src/store/sqlite/engine/connection.ts';
 import { openDatabase } from '../../src/store/sqlite/engine/open-database.ts';
 import type { FailStoreWrites } from '../../src/store/sqlite/engine/protocol.ts';
-import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import type { Store } from '../../src/store/store.ts';
 
 /** Without a file of the operator's none is looked for in a real place. */
@@ -92,14 +92,7 @@ export function openRoom(options: {
   return {
     folder,
     db,
-    openStore: (clock) =>
-      openSqliteStore({
-        path: ':memory:',
-        clock,
-        threads: 0,
-        connection: db,
-        failStoreWrites: options.failStoreWrites,
-      }),
+    openStore: (clock) => openStoreOver(db, clock, options.failStoreWrites),
     recipients: () => count('SELECT count(*) AS n FROM delivery'),
     unfinished: () =>
       count('SELECT count(*) AS n FROM delivery INDEXED BY delivery_expiry WHERE state = 0') +

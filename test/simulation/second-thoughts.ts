@@ -6,12 +6,12 @@ import type { Clock } from '../../src/lib/clock.ts';
 import { uuidv7 } from '../../src/lib/ids.ts';
 import type { Random } from '../../src/lib/random.ts';
 import { dateText } from '../../src/pipeline/compose/compose.ts';
+import type { Process } from '../../src/simulation/process.ts';
+import type { Wire } from '../../src/simulation/wire.ts';
 import type { ChangedRecipient } from '../../src/store/topics/queue.ts';
 import type { Diary } from './checks.ts';
 import type { Action } from './plan.ts';
-import type { Process } from './process.ts';
 import type { Room } from './room.ts';
-import type { Wire } from './wire.ts';
 
 export type SecondThought = Extract<
   Action,

@@ -12,9 +12,9 @@ import type { Clock } from '../../src/lib/clock.ts';
 import type { Sealer } from '../../src/lib/seal.ts';
 import { verifyDkim } from '../../src/mail/dkim-verify.ts';
 import type { DkimKey } from '../../src/model/domain.ts';
+import type { WireTransaction } from '../../src/simulation/wire.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Action } from './plan.ts';
-import type { WireTransaction } from './wire.ts';
 
 export type KeyAction = Extract<Action, { kind: 'rotate' | 'remove-domain' | 'add-domain' }>;
 

@@ -4,8 +4,8 @@
  * forgotten. Given what far ends saw; leaves sentences.
  */
 import type { Clock } from '../../src/lib/clock.ts';
-import type { TlsEnd } from './far-end.ts';
-import type { WireTransaction } from './wire.ts';
+import type { TlsEnd } from '../../src/simulation/far-end.ts';
+import type { WireTransaction } from '../../src/simulation/wire.ts';
 
 export interface TlsWatch {
   heard(site: string, end: TlsEnd): void;

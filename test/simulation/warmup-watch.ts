@@ -3,7 +3,7 @@
  * far ends took; leaves sentences. One-time codes may go sooner, and are not looked at; a clock that is set makes it forget.
  */
 import type { Clock } from '../../src/lib/clock.ts';
-import type { WireTransaction } from './wire.ts';
+import type { WireTransaction } from '../../src/simulation/wire.ts';
 
 /** Messages a day at the first step, and as many as go at once. No world lasts until the second. */
 const A_DAY = 50;

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLogger } from '../../src/lib/log.ts';
+import { createVirtualClock } from '../../src/lib/virtual-clock.ts';
 import type { Lane } from '../../src/model/message.ts';
 import { soleLease } from '../../src/model/node.ts';
 import { warmupPlan } from '../../src/policy/limits/warmup/plan.ts';
@@ -16,7 +17,6 @@ import { budgetOf } from '../../src/policy/limits/warmup/steps.ts';
 import { createWarmup, type Warmup } from '../../src/policy/limits/warmup/warmup.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { createVirtualClock } from '../fakes/virtual-clock.ts';
 
 const DAYS = 60;
 const HOUR = 3_600_000;

@@ -5,7 +5,7 @@
  * because what was decided before it came may still be under way.
  */
 import type { Override, PathLimits } from '../../src/policy/limits/shaping/types.ts';
-import type { OpenConnection, WireTransaction, WireWatch } from './wire.ts';
+import type { OpenConnection, WireTransaction, WireWatch } from '../../src/simulation/wire.ts';
 
 export interface RuleQuestions {
   nowMs(): number;

@@ -6,32 +6,33 @@
  */
 import { createHash } from 'node:crypto';
 import { AppError } from '../../src/lib/errors.ts';
+import { createVirtualClock } from '../../src/lib/virtual-clock.ts';
 import { createReturnPathTokens } from '../../src/mail/verp.ts';
-import { type Submission, sendingCaller } from '../../src/model/submission.ts';
+import { SUBMISSION_DEFAULTS, type Submission, sendingCaller } from '../../src/model/submission.ts';
 import { siteNameOf } from '../../src/pipeline/deliver/routing/site-key.ts';
 import { QUEUE_DEFAULTS } from '../../src/pipeline/queue/queue.ts';
 import { createShaping } from '../../src/policy/limits/shaping/shaping.ts';
 import { pathKey } from '../../src/policy/limits/shaping/types.ts';
+import { createFarEnd, type FarEnd, type SitePlan } from '../../src/simulation/far-end.ts';
+import { createNames } from '../../src/simulation/names.ts';
+import { createNetwork } from '../../src/simulation/network.ts';
+import { type Process, startProcess } from '../../src/simulation/process.ts';
+import { createDice } from '../../src/simulation/seeded.ts';
+import { createWire } from '../../src/simulation/wire.ts';
 import type { FailStoreWrites } from '../../src/store/sqlite/engine/protocol.ts';
-import { createVirtualClock } from '../fakes/virtual-clock.ts';
 import { checkEnd, checkStarted, checkStopped, checkWaiting, type Diary } from './checks.ts';
-import { createFarEnd, type FarEnd, type SitePlan } from './far-end.ts';
-import { TLS_TURNS } from './far-end-tls.ts';
+import { secureHalf, TLS_TURNS } from './far-end-tls.ts';
 import { createGeography } from './geography.ts';
 import { createInMemory } from './in-memory.ts';
 import type { Mutation } from './mutations.ts';
-import { createNames } from './names.ts';
-import { createNetwork } from './network.ts';
 import { createOperators } from './operators.ts';
+import { PARTS } from './parts.ts';
 import { type Action, type Plan, planOf } from './plan.ts';
-import { type Process, sealer, startProcess } from './process.ts';
 import { openRoom } from './room.ts';
 import { createSecondThoughts } from './second-thoughts.ts';
-import { createDice } from './seeded.ts';
 import { createSenderKeys } from './sender-keys.ts';
 import { createTlsWatch } from './tls-watch.ts';
 import { createWarmupWatch } from './warmup-watch.ts';
-import { createWire } from './wire.ts';
 import { createWireRules } from './wire-rules.ts';
 
 export interface RunResult {
@@ -88,7 +89,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   const room = openRoom({ shaping: plan.shaping, failStoreWrites: outage });
   const diary: Diary = { crashes: [], outages: [], accepted: [], canceled: new Map(), moved: new Map() };
   const { ways } = plan;
-  const keys = ways.signs ? createSenderKeys({ clock, sealer }, plan.tenants) : null;
+  const keys = ways.signs ? createSenderKeys({ clock, sealer: PARTS.sealer }, plan.tenants) : null;
   const thoughts = createSecondThoughts({ room, diary, clock, random: dice }, note);
   const inMemory = createInMemory();
   const operators = createOperators(
@@ -199,7 +200,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   const farEnds = new Map<string, FarEnd>();
   for (const site of [...plan.sites, ...ways.relays]) {
     const farEnd = createFarEnd(site, {
-      ...{ clock, dice, wire, tokens },
+      ...{ clock, dice, wire, tokens, secureHalf },
       tls: tls.heard,
       ...(keys === null ? {} : { took: keys.took }),
     });
@@ -264,7 +265,10 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   async function boot(): Promise<void> {
     processes += 1;
     const started = startProcess(
-      { clock, random: createDice(seed, 100 + processes), openStore: room.openStore, names, network, tokens },
+      {
+        ...{ parts: PARTS, clock, names, network, tokens, openStore: room.openStore },
+        random: createDice(seed, 100 + processes),
+      },
       {
         folder: room.folder,
         sources: plan.sources,
@@ -276,7 +280,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         },
         ipv6: false,
         diesAfter,
-        mutation,
+        change: mutation,
         ...{ targets: ways.targets, rules: ways.rules, signs: ways.signs, storeMs: ways.storeMs },
         newSources: ways.newSources,
       },
@@ -472,6 +476,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     const now = clock.now();
     const sendAt = mail.sendInMs === null ? null : Math.round(now + mail.sendInMs);
     const submission: Submission = {
+      ...SUBMISSION_DEFAULTS,
       from: { name: '', address: `news@${mail.tenant}` },
       fromDomain: mail.tenant,
       recipients: mail.recipients.map((address) => ({
@@ -480,7 +485,6 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         domain: address.slice(address.indexOf('@') + 1),
         kind: 'To',
       })),
-      replyTo: [],
       subject: 'Simulated',
       body: {
         kind: 'text',
@@ -489,14 +493,9 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
           .concat('\n')
           .repeat(Math.ceil(mail.octets / 61)),
       },
-      tags: [],
-      headers: [],
-      attachments: [],
-      metadata: {},
       sendAt,
       expiresAt: mail.expiresInMs === null ? null : (sendAt ?? now) + mail.expiresInMs,
       lane: mail.lane,
-      sandbox: null,
     };
     const nowMs = clock.monotonicMs();
     try {

@@ -14,6 +14,7 @@ import type {
   UpdatePersonRequest,
 } from '../../src/client/api-types.ts';
 import { call, open, type Query } from './call.ts';
+import { make } from './make.ts';
 
 const part = encodeURIComponent;
 const PAGE = 100;
@@ -24,11 +25,11 @@ export function listTokens(after: string | undefined, signal?: AbortSignal): Pro
 }
 
 export function createToken(body: CreateTokenRequest): Promise<NewTokenAnswer> {
-  return call('POST', '/tokens', { body });
+  return make('/tokens', body, 'Token');
 }
 
 export function rotateToken(id: string, overlapSeconds: number): Promise<RotatedTokenAnswer> {
-  return call('POST', `/tokens/${part(id)}/rotate`, { body: { Overlap: overlapSeconds } });
+  return make(`/tokens/${part(id)}/rotate`, { Overlap: overlapSeconds }, 'Token');
 }
 
 export function revokeToken(id: string, children: boolean): Promise<RevokedTokenAnswer> {
@@ -48,7 +49,7 @@ export function createCredential(body: {
   Sandbox: boolean;
   Notices: boolean;
 }): Promise<NewSmtpCredentialAnswer> {
-  return call('POST', '/smtp-credentials', { body });
+  return make('/smtp-credentials', body, 'Password');
 }
 
 export async function removeCredential(id: string): Promise<void> {
@@ -60,7 +61,7 @@ export function listPeople(after: string | undefined, signal?: AbortSignal): Pro
 }
 
 export function addPerson(body: CreatePersonRequest): Promise<Person> {
-  return call('POST', '/people', { body });
+  return make('/people', body);
 }
 
 /** All sessions of the person end, also where nothing else changes. */

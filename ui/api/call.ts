@@ -4,6 +4,8 @@
  * the server knows its own page.
  */
 
+import { isSomebodyThere } from './presence.ts';
+
 export interface FieldProblem {
   Code: number;
   Message: string;
@@ -48,7 +50,7 @@ export class Unreachable extends Error {
 }
 
 export const BASE = '/api/v1';
-const HEADERS = { 'x-postrider-dashboard': '1' };
+const HEADER = 'x-postrider-dashboard';
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -56,6 +58,8 @@ export interface CallOptions {
   query?: Query | undefined;
   body?: unknown;
   signal?: AbortSignal | undefined;
+  /** Lets the same request be sent again without being carried out twice. */
+  key?: string;
   /** The request outlives the page. */
   keepalive?: boolean;
 }
@@ -68,6 +72,27 @@ const unauthorizedListeners = new Set<() => void>();
 export function onUnauthorized(listener: () => void): () => void {
   unauthorizedListeners.add(listener);
   return () => unauthorizedListeners.delete(listener);
+}
+
+/** Asks the person to prove who they are; whether they did. */
+type Prove = () => Promise<boolean>;
+let prove: Prove | null = null;
+let proving: Promise<boolean> | null = null;
+
+/** What is called where a request is refused until the person has proved who they are, until the function it gives back is called. */
+export function onProofRequired(asked: Prove): () => void {
+  prove = asked;
+  return () => {
+    if (prove === asked) prove = null;
+  };
+}
+
+/** Once for all requests that wait for it. */
+function isProvenNow(): Promise<boolean> {
+  proving ??= (prove?.() ?? Promise.resolve(false)).finally(() => {
+    proving = null;
+  });
+  return proving;
 }
 
 /** A JSON answer. */
@@ -96,11 +121,15 @@ export async function text(path: string, options: CallOptions = {}): Promise<str
 
 /** The answer before its body is read. */
 export async function open(method: Method, path: string, options: CallOptions = {}): Promise<Response> {
-  const { body, signal, keepalive = false } = options;
+  const { body, signal, key, keepalive = false } = options;
   const answer = await fetch(urlOf(path, options.query), {
     method,
     keepalive,
-    headers: { ...HEADERS, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    headers: {
+      [HEADER]: isSomebodyThere() ? '1' : 'idle',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(key === undefined ? {} : { 'idempotency-key': key }),
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
   }).catch((cause: unknown) => {
@@ -109,7 +138,9 @@ export async function open(method: Method, path: string, options: CallOptions = 
   });
   if (answer.ok) return answer;
   if (answer.status === 401) for (const listener of unauthorizedListeners) listener();
-  throw await problemOf(answer);
+  const problem = await problemOf(answer);
+  if (problem.code.endsWith('/proof-required') && (await isProvenNow())) return open(method, path, options);
+  throw problem;
 }
 
 /** Where a GET leads: for frames, pictures and links. */

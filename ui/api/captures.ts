@@ -1,5 +1,13 @@
 /** Captured mail as the inbox asks for it: one function an operation, and the names under which answers are kept. */
-import type { CaptureDetail, CaptureList, CaptureSummary, Inbox } from '../../src/client/api-types.ts';
+import type {
+  CaptureDetail,
+  CaptureList,
+  CaptureSummary,
+  Inbox,
+  MessageWithContents,
+  SandboxRule,
+  SpamReport,
+} from '../../src/client/api-types.ts';
 import type { LiveSource } from '../components/live-list.ts';
 import { call, everyItem, open, type Query, text, urlOf } from './call.ts';
 import { followStream } from './stream.ts';
@@ -31,6 +39,11 @@ export function captureSource(filters: Filters): LiveSource<CaptureSummary> {
         onLost,
       }),
   };
+}
+
+/** What SpamAssassin says of it, where the operator has one. */
+export function getSpam(id: string, signal?: AbortSignal): Promise<SpamReport> {
+  return call('GET', `/sandbox/messages/${part(id)}/spam`, { signal });
 }
 
 export const captureId = ({ ID }: CaptureSummary): string => ID;
@@ -68,6 +81,17 @@ export async function deleteCapture(id: string, leaving = false): Promise<void> 
 /** As which message it went out. */
 export function releaseCapture(id: string, to: string): Promise<{ MessageID: string }> {
   return call('POST', `/sandbox/messages/${part(id)}/release`, { body: to === '' ? {} : { To: to } });
+}
+
+/** What becomes of the next mail to its recipient in the sandbox, once; gives back the id of the rule. */
+export async function addResult({ MessageID, EnvelopeTo }: CaptureSummary, Result: string): Promise<string> {
+  const { Domain } = await call<MessageWithContents>('GET', `/email/${part(MessageID)}`);
+  const rule = { Domain, Recipient: EnvelopeTo, Result, Times: 1 };
+  return (await call<SandboxRule>('POST', '/sandbox/rules', { body: rule })).RuleID;
+}
+
+export async function removeResult(ruleId: string): Promise<void> {
+  await open('DELETE', `/sandbox/rules/${part(ruleId)}`);
 }
 
 /** So that other tabs and programs know, too; at most 100 at once. */

@@ -1,6 +1,7 @@
 /** Sender domains as their place asks for them: one function an operation. */
 import type { CreateDomainRequest, Domain, DomainList, HoldsAnswer, Me } from '../../src/client/api-types.ts';
 import { ApiError, call, open } from './call.ts';
+import { make } from './make.ts';
 
 const part = encodeURIComponent;
 const PAGE = 50;
@@ -26,7 +27,7 @@ export function getDomain(name: string, signal?: AbortSignal): Promise<Domain> {
 }
 
 export function addDomain(domain: CreateDomainRequest): Promise<Domain> {
-  return call('POST', '/domains', { body: domain });
+  return make('/domains', domain);
 }
 
 /** Looks the records up now. One that was checked a moment ago is answered as it was found then. */

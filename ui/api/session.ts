@@ -37,14 +37,19 @@ export const PROVIDER = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-/** Where the browser signs in by the identity provider. */
-export async function goToProvider(): Promise<string> {
-  return (await call<IdentityProviderAddress>('POST', '/session/provider')).URL;
+/** Where the browser signs in by the identity provider; `again` also where that knows the browser. */
+export async function goToProvider(again: boolean): Promise<string> {
+  return (await call<IdentityProviderAddress>('POST', '/session/provider', { body: { Again: again } })).URL;
 }
 
 /** `query`: of the address that the provider sent the browser back to. */
 export function signInByProvider(query: string): Promise<Session> {
   return call('PUT', '/session/provider', { body: { Query: query } });
+}
+
+/** `code` of the second factor, undefined = the person has none. */
+export async function proveSession(password: string, code?: string): Promise<void> {
+  await open('POST', '/session/proof', { body: { Password: password, Code: code } });
 }
 
 /** The password was right, and the code of the second factor is missing. */

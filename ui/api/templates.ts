@@ -3,23 +3,25 @@ import type {
   CreateTemplateRequest,
   RenderTextsRequest,
   Template,
-  TemplateSummary,
+  TemplateList,
   TextsRendering,
   UpdateTemplateRequest,
 } from '../../src/client/api-types.ts';
-import { call, everyItem, open } from './call.ts';
+import { call, open } from './call.ts';
 
 /** Under what the answers are kept, for whoever changes a template. */
 export const TEMPLATES = ['templates'] as const;
 export const templateKey = (id: string) => [...TEMPLATES, 'one', id] as const;
 
 const part = encodeURIComponent;
-/** Pages of a hundred that the list shows at the most. */
-const MAX_PAGES = 10;
 
-/** Newest first; the first thousand. */
-export function listTemplates(signal?: AbortSignal): Promise<readonly TemplateSummary[]> {
-  return everyItem('/templates', MAX_PAGES, signal);
+/** A page of a hundred, the newest first; `words`: what stands in the name, the domain or the id. */
+export function listTemplates(
+  words: string,
+  after: string | undefined,
+  signal?: AbortSignal,
+): Promise<TemplateList> {
+  return call('GET', '/templates', { query: { Search: words, Limit: 100, After: after }, signal });
 }
 
 /** With the texts of its newest version, or of another. */

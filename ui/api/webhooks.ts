@@ -9,17 +9,23 @@ import type {
   WebhookCalls,
   WebhookDetail,
   WebhookList,
-  WebhookRecord,
   WebhookSecretAnswer,
   WebhookTest,
 } from '../../src/client/api-types.ts';
 import { call, open } from './call.ts';
+import { make } from './make.ts';
 
 /** Under what the answers are kept, for whoever changes a webhook. */
 export const WEBHOOKS = ['webhooks'] as const;
 
-export async function listWebhooks(signal?: AbortSignal): Promise<readonly WebhookRecord[]> {
-  return (await call<WebhookList>('GET', '/webhooks', { signal })).Webhooks;
+/** A page of a hundred, each with all its members. */
+export async function listWebhooks(
+  after: string | undefined,
+  signal?: AbortSignal,
+): Promise<{ Items: readonly WebhookDetail[]; NextCursor: string | null }> {
+  const query = { Details: true, Limit: 100, After: after };
+  const { Webhooks, NextCursor = null } = await call<WebhookList>('GET', '/webhooks', { query, signal });
+  return { Items: Webhooks as WebhookDetail[], NextCursor };
 }
 
 export function getWebhook(id: number, signal?: AbortSignal): Promise<WebhookDetail> {
@@ -27,7 +33,7 @@ export function getWebhook(id: number, signal?: AbortSignal): Promise<WebhookDet
 }
 
 export function createWebhook(wanted: CreateWebhookRequest): Promise<NewWebhookAnswer> {
-  return call('POST', '/webhooks', { body: wanted });
+  return make('/webhooks', wanted, 'Secret');
 }
 
 export function changeWebhook(id: number, change: UpdateWebhookRequest): Promise<WebhookDetail> {
@@ -44,7 +50,7 @@ export function testWebhook(id: number): Promise<WebhookTest> {
 }
 
 export function rotateSecret(id: number): Promise<WebhookSecretAnswer> {
-  return call('POST', `/webhooks/${id}/secret`);
+  return make(`/webhooks/${id}/secret`, undefined, 'Secret');
 }
 
 /** Newest first. */

@@ -21,19 +21,26 @@ export function DataTable<Row>({
   columns,
   rows,
   keyOf,
+  isOld = false,
   actions,
 }: {
   label: string;
   columns: readonly [Column<Row>, ...Column<Row>[]];
   rows: readonly Row[];
   keyOf(row: Row): string;
+  /** What is looked for now is not here yet. */
+  isOld?: boolean;
   actions?(row: Row): ReactNode;
 }) {
   const isTable = useMedia(TABLE);
   const [title, ...facts] = columns;
   if (!isTable)
     return (
-      <ul aria-label={label} className="grid border-line border-t">
+      <ul
+        aria-label={label}
+        aria-busy={isOld}
+        className={`grid border-line border-t ${isOld ? 'opacity-60' : ''}`}
+      >
         {rows.map((row) => (
           <li key={keyOf(row)} className="flex items-start gap-2 border-line border-b py-2.5">
             <div className="grid min-w-0 flex-1 gap-0.5">
@@ -54,7 +61,11 @@ export function DataTable<Row>({
       </ul>
     );
   return (
-    <table aria-label={label} className="w-full table-fixed border-collapse text-left tabular-nums">
+    <table
+      aria-label={label}
+      aria-busy={isOld}
+      className={`w-full table-fixed border-collapse text-left tabular-nums ${isOld ? 'opacity-60' : ''}`}
+    >
       <thead className="border-line border-b text-soft text-xs">
         <tr>
           {columns.map(({ name, width = '', isNumber }) => (

@@ -1,5 +1,5 @@
 /** A list of the API that is read page by page: what is known of it, and how to read on. */
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 
 interface Page<Item> {
   Items: readonly Item[];
@@ -9,6 +9,8 @@ interface Page<Item> {
 export interface Pages<Item> {
   /** Undefined until the first page. */
   items: readonly Item[] | undefined;
+  /** These are what the search before found; the answer to this one is on its way. */
+  isOld: boolean;
   /** The last request failed. */
   error: Error | null;
   hasMore: boolean;
@@ -17,11 +19,18 @@ export interface Pages<Item> {
   again(): void;
 }
 
-/** `isEnabled`: false asks nothing. */
+/**
+ * `isEnabled`: false asks nothing. `everyMs`: all pages that are shown are read again so often. `isSearch`: under another
+ * key the same list is searched for something else, and shows what it has until the answer comes.
+ */
 export function usePages<Item>(
   key: readonly unknown[],
   ask: (after: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
-  isEnabled = true,
+  {
+    isEnabled = true,
+    everyMs,
+    isSearch = false,
+  }: { isEnabled?: boolean; everyMs?: number; isSearch?: boolean } = {},
 ): Pages<Item> {
   const query = useInfiniteQuery({
     queryKey: key,
@@ -30,11 +39,14 @@ export function usePages<Item>(
     getNextPageParam: (page) => page.NextCursor ?? undefined,
     refetchOnWindowFocus: 'always',
     enabled: isEnabled,
+    ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
+    ...(isSearch ? { placeholderData: keepPreviousData } : {}),
   });
   return {
     items: query.data?.pages.flatMap(({ Items }) => Items),
+    isOld: query.isPlaceholderData,
     error: query.error,
-    hasMore: query.hasNextPage,
+    hasMore: query.hasNextPage && !query.isPlaceholderData,
     isReading: query.isFetchingNextPage,
     more: () => void query.fetchNextPage(),
     again: () => void query.refetch(),

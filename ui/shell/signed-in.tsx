@@ -3,9 +3,11 @@
  * asks nobody. Who lacks a second factor where one is required sets it up first. Where any request is answered with 401, the session has ended: it is asked for again.
  */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { lazy, type ReactNode, Suspense, useEffect } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { onUnauthorized } from '../api/call.ts';
 import { isSignedOut, SESSION } from '../api/session.ts';
+import { isBackFromProvider } from '../places/sign-in/provider-address.ts';
+import { Proof } from './proof.tsx';
 
 const SetUpPage = lazy(async () => ({
   default: (await import('../places/sign-in/second-factor-dialog.tsx')).SetUpPage,
@@ -15,6 +17,8 @@ const SignInPage = lazy(() => import('../places/sign-in/sign-in-page.tsx'));
 export function SignedIn({ children }: { children: ReactNode }) {
   const queries = useQueryClient();
   const session = useQuery(SESSION);
+  /** Who signs in again has a session, too. */
+  const [isBack, setBack] = useState(isBackFromProvider);
   useEffect(
     () =>
       onUnauthorized(() => {
@@ -25,7 +29,14 @@ export function SignedIn({ children }: { children: ReactNode }) {
     [queries],
   );
   if (session.isPending) return null;
-  const isOut = isSignedOut(session.error);
-  if (!isOut && session.data?.MustSetUpSecondFactor !== true) return children;
-  return <Suspense>{isOut ? <SignInPage /> : <SetUpPage />}</Suspense>;
+  const isOut = isBack || isSignedOut(session.error);
+  if (isOut || session.data?.MustSetUpSecondFactor === true) {
+    return <Suspense>{isOut ? <SignInPage onSession={() => setBack(false)} /> : <SetUpPage />}</Suspense>;
+  }
+  return (
+    <>
+      {children}
+      <Proof />
+    </>
+  );
 }

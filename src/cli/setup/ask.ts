@@ -1,6 +1,7 @@
 /**
- * How `setup` gets its answers: from a person at a terminal, by prompts on standard error, or with `--yes` from the defaults.
- * Ctrl-C at a prompt throws `Stopped`. Without a terminal or a default, the error names the flag that gives the answer.
+ * How `setup` gets its answers: from a person at a terminal, by prompts on standard error, or with `--yes` from the
+ * defaults. Ctrl-C at a prompt throws `Stopped`. Without a terminal and a default, the error names the flag for the
+ * answer.
  */
 import type { Terminal } from '../terminal.ts';
 import { UsageError } from '../terminal.ts';
@@ -9,12 +10,12 @@ import { UsageError } from '../terminal.ts';
 export class Stopped extends Error {}
 
 export interface TextQuestion {
-  /** What gives this answer on the command line, e.g. `--hostname`. */
+  /** The flag for this answer, e.g. `--hostname`. */
   flag: string;
   message: string;
   /** The answer where nothing is typed. */
   initial?: string;
-  /** What is wrong with an answer, in one sentence; undefined where nothing is. */
+  /** What is wrong with an answer, in one sentence; undefined if it is right. */
   check?(text: string): string | undefined;
 }
 
@@ -39,7 +40,10 @@ export interface Ask {
   agree(question: { message: string; initial: boolean }): Promise<boolean>;
 }
 
-/** Prompts at the terminal; an aborted `signal` ends them too. The library is loaded here, for this command alone. */
+/**
+ * Prompts at the terminal; an aborted `signal` also ends them. The library is loaded here, because only this command
+ * needs it.
+ */
 export async function askAtTerminal(
   { stdin, stderr }: Pick<Terminal, 'stdin' | 'stderr'>,
   signal: AbortSignal,
@@ -108,7 +112,7 @@ export function askNobody(): Ask {
   };
 }
 
-/** What is wrong with an address of which `-` stands for none. */
+/** What is wrong with an address; `-` stands for no address. */
 export function addressProblem(text: string): string | undefined {
   return text === '-' || /^[^\s@]+@[^\s@]+$/.test(text) ? undefined : 'Use an address, or - for none.';
 }

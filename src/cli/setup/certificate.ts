@@ -1,4 +1,7 @@
-/** The certificate of this host, where certbot and Caddy keep theirs, and whether it can be used. Only reads files. */
+/**
+ * Finds the certificate of this host where certbot and Caddy store theirs, and checks whether it can be used. Only
+ * reads files.
+ */
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,7 +27,7 @@ export async function findCertificate(
   return places.find(({ cert }) => existsSync(cert)) ?? null;
 }
 
-/** Why these files are of no use for `host`, in a clause, or null. */
+/** Why these files cannot be used for `host`, in a clause; null if they can. */
 export async function certificateProblem(cert: string, key: string, host: string): Promise<string | null> {
   const found = await readCertificate({ cert, key });
   if (found.kind === 'wrong') return found.why;

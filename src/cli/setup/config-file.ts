@@ -1,6 +1,6 @@
 /**
- * What `setup` changes in `postrider.json`: answers merged into the content that is there, and the difference as a person
- * reads it. Keys that were not asked for stay as they are. Pure.
+ * What `setup` changes in `postrider.json`: answers merged into the existing content, and the difference as a person
+ * reads it. Other keys stay unchanged. Pure.
  */
 import { shownValue } from '../../config/shown.ts';
 import { CONFIG_KEYS, type ConfigKey } from '../../config/table.ts';
@@ -11,10 +11,10 @@ export type ConfigObject = Readonly<Record<string, unknown>>;
 /** Answers by key, as a user writes them. */
 export type Answers = Partial<Record<ConfigKey, string>>;
 
-/** Written also where it is the default: a reader of the file wants to know where mail goes. */
+/** Written even if it is the default, because readers of the file want to know where mail goes. */
 const ALWAYS: readonly string[] = ['route'];
 
-/** The content with the answers in it, in the order that it had; new keys come last. */
+/** The content with the answers, in its existing order; new keys come last. */
 export function mergeAnswers(existing: ConfigObject, answers: Readonly<Answers>): ConfigObject {
   const merged: Record<string, unknown> = { ...existing };
   for (const [name, answer] of Object.entries(answers) as [ConfigKey, string][]) {
@@ -32,14 +32,14 @@ export function fileText(content: ConfigObject): string {
   return `${JSON.stringify(content, null, 2)}\n`;
 }
 
-/** Whether both say the same, also in the same order. */
+/** Whether both have the same content in the same order. */
 export function isSame(before: ConfigObject, after: ConfigObject): boolean {
   return fileText(before) === fileText(after);
 }
 
 /**
- * The file as it will be, one line per key, without secrets. Where there is a file, lines that go begin with `-` and
- * those that come with `+`.
+ * The new file, one line per key, without secrets. If the file exists, removed lines begin with `-` and added lines
+ * with `+`.
  */
 export function shownChange(before: ConfigObject | null, after: ConfigObject): readonly string[] {
   const last = Object.keys(after).at(-1);

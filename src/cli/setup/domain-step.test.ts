@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { sleep } from '../../lib/clock.ts';
+import { createVirtualClock } from '../../lib/virtual-clock.ts';
 import type { DomainAnswer } from '../../listeners/http/operations/domains.ts';
 import { waitUntilVerified } from './domain-step.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The sender domain: added through the API as `domain add` does, its records shown, and looked up until they are published.
- * Ctrl-C leaves the wait, and a later `setup` goes on from there.
+ * The sender domain: added through the API as by `domain add`, its records shown, and looked up until they are
+ * published. Ctrl-C ends the wait; a later `setup` continues there.
  */
 import { writeFile } from 'node:fs/promises';
 import { type Clock, sleep, systemClock } from '../../lib/clock.ts';
@@ -45,14 +45,14 @@ export async function addDomain(setup: Setup, api: Api, name: string): Promise<D
       pause: (ms) => setup.during('', sleep(systemClock, ms)),
     });
   }
-  // Before the records are published, the table has said all that the checks find.
+  // Before the records are published, the checks would only repeat the table.
   const checks = domain.Status === 'Pending' ? [] : checkLines(terminal.stderr, domain.Checks);
   setup.say(`\n${[`${name}: ${domain.Status}`, ...checks].join('\n')}`);
   report.Domain = { Domain: domain.Domain, Status: domain.Status, DnsRecords: domain.DnsRecords };
   return domain;
 }
 
-/** Checked now, or as found a moment ago where it was checked just then. */
+/** The result of a check now, or of the last one if it was made a moment ago. */
 async function lookUp(api: Api, { Domain }: DomainAnswer): Promise<DomainAnswer> {
   const path = `/domains/${encodeURIComponent(Domain)}`;
   try {
@@ -88,7 +88,7 @@ async function writeZone(setup: Setup, api: Api, name: string, file: string): Pr
   setup.report.Written.push(file);
 }
 
-/** Looks again and again, and says each time what is missing where that changed. Ends with the verified domain. */
+/** Looks up the records repeatedly, and says what is missing whenever that changes. Returns the verified domain. */
 export async function waitUntilVerified(params: {
   clock: Clock;
   domain: DomainAnswer;

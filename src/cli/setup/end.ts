@@ -1,4 +1,4 @@
-/** What `setup` says at its end: how the server is started, and what comes after that. */
+/** The last lines of `setup`: how to start the server, and what to do next. */
 import type { Setup } from './setup.ts';
 import type { Plan } from './write-step.ts';
 

@@ -1,4 +1,7 @@
-/** A test mail to an address of the operator's: sent as every mail is, with what the far end said and what it checks. */
+/**
+ * A test mail to an address of the operator: sent like any mail, with the reply of the far end and a list of what it
+ * checks.
+ */
 import { sleep, systemClock } from '../../lib/clock.ts';
 import type { DomainAnswer } from '../../listeners/http/operations/domains.ts';
 import type { MessageDetail } from '../../listeners/http/operations/messages.ts';
@@ -12,10 +15,10 @@ const POLL_MS = 250;
 const LONGEST_MS = 60_000;
 /** Nothing was said about it yet. */
 const OPEN: readonly string[] = ['Queued', 'Sending', 'Scheduled'];
-/** What the far end looks at: signature, SPF, policy, and whether they belong to the From address. */
+/** What the far end checks: signature, SPF, policy, and whether they belong to the From address. */
 const AUTHENTICATION = /^(?:dkim\d*|spf.*|dmarc|align)$/;
 
-/** The address, or null where no test mail is wanted. */
+/** The address; null if no test mail is wanted. */
 export async function chooseRecipient(setup: Setup): Promise<string | null> {
   const { ask, options } = setup;
   if (options.testTo !== undefined) return options.testTo;
@@ -57,7 +60,7 @@ export async function sendTestMail(
   return Status === 'Delivered';
 }
 
-/** Its only recipient, once something was said about it, or after a minute. */
+/** The only recipient, once there is a result for it, or after a minute. */
 async function settled(api: Api, id: string): Promise<MessageDetail['Recipients'][number]> {
   const endMs = systemClock.monotonicMs() + LONGEST_MS;
   for (;;) {

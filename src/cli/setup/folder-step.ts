@@ -1,4 +1,4 @@
-/** The data folder: which one it is, and whether this user can use it. Only reads; `write-step.ts` creates the folder. */
+/** The data folder: which one, and whether this user can use it. Only reads; `write-step.ts` creates the folder. */
 import { constants, existsSync } from 'node:fs';
 import { access, readdir, realpath, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
@@ -8,10 +8,10 @@ import { whyNot } from '../../lib/why-not.ts';
 import { UsageError } from '../terminal.ts';
 import type { Ask } from './ask.ts';
 
-/** Where a server that systemd starts keeps its data. */
+/** The data folder of a server that systemd starts. */
 const SYSTEM_FOLDER = '/var/lib/postrider';
 const USUAL_FOLDER = './postrider-data';
-/** At least one of them is in each data folder. */
+/** Every data folder has at least one of these files. */
 const MARKS = ['postrider.json', 'postrider.db', 'node-id'];
 
 /** The program as it was installed. */
@@ -19,7 +19,7 @@ export function launcherPath(): string {
   return fileURLToPath(new URL('../../../bin/postrider', import.meta.url));
 }
 
-/** The folder as a full path. `named`: by flag or environment. Throws UsageError where it cannot be used. */
+/** The folder as a full path. `named`: by flag or environment. Throws UsageError if it cannot be used. */
 export async function chooseFolder(ask: Ask, named: string | undefined): Promise<string> {
   const problem = async (folder: string) =>
     (await folderProblem(resolve(folder))) ?? (await contentProblem(resolve(folder)));
@@ -49,7 +49,7 @@ export async function chooseFolder(ask: Ask, named: string | undefined): Promise
   }
 }
 
-/** Why this user cannot use a folder, with what to do, or null. One that is missing must be possible to make. */
+/** Why this user cannot use a folder, with a fix; null if it can be used, or created if it is missing. */
 export async function folderProblem(folder: string, flag = '--data'): Promise<string | null> {
   const fix = `run setup as its owner or with sudo, or choose another with ${flag}`;
   for (let at = folder; ; at = dirname(at)) {
@@ -70,7 +70,9 @@ export async function folderProblem(folder: string, flag = '--data'): Promise<st
   }
 }
 
-/** Why what a folder holds forbids that it is closed to others and given to the account of the server, or null. */
+/**
+ * Why the content of a folder does not allow to make it private and give it to the server's account; null if it does.
+ */
 async function contentProblem(folder: string): Promise<string | null> {
   if (!existsSync(folder)) return null;
   const fix = 'choose an empty or a new folder with --data';
@@ -78,7 +80,7 @@ async function contentProblem(folder: string): Promise<string | null> {
   const launcher = await realpath(launcherPath());
   if (launcher.startsWith(at.endsWith(sep) ? at : `${at}${sep}`))
     return `${folder} holds the program itself (${launcher}); ${fix}`;
-  // A file system of its own begins with `lost+found`.
+  // The root of a file system contains `lost+found`.
   const names = (await readdir(at)).filter((name) => name !== 'lost+found');
   if (names.length === 0 || names.some((name) => MARKS.includes(name))) return null;
   return `${folder} holds other files and no data of postrider; ${fix}`;

@@ -1,6 +1,6 @@
 /**
- * Where the server listens: the API always, SMTP for programs with a login and for bounces where wanted. Every port is tried,
- * and one that is taken is named with the program that has it. Then their certificates are looked for.
+ * Where the server listens: the API always; SMTP submission and the listener for bounces if wanted. Every port is
+ * tried, and the program that has a taken one is named. Then looks for certificates for the listeners.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ const LISTENERS = ['http', 'submission', 'submission-tls', 'returns'] as const;
 type Listener = (typeof LISTENERS)[number];
 const HTTPS_PORT = 443;
 
-/** Leaves the answers `http`, `submission`, `submission-tls` and `returns`, as far as they are not the defaults. */
+/** Sets the answers `http`, `submission`, `submission-tls` and `returns` if they are not the defaults. */
 export async function chooseListeners(setup: Setup): Promise<void> {
   const { ask } = setup;
   const direct = setup.load().config.route.some(({ kind }) => kind === 'mx');
@@ -30,7 +30,7 @@ export async function chooseListeners(setup: Setup): Promise<void> {
   async function optional(key: Listener, usual: string, message: string, initial: boolean): Promise<void> {
     const now = known(setup, key);
     const address = now === null || now.text === 'off' ? usual : now.text;
-    // Without a person, port 25 is taken only where a flag says so: another mail server may be meant to have it.
+    // Without a person, port 25 is only used if a flag requests it: it may be meant for another mail server.
     const usually = now === null ? initial && ask.asks : now.text !== 'off';
     const on =
       now?.given === true
@@ -50,13 +50,15 @@ async function chooseHttp(setup: Setup): Promise<string> {
   const certificate = set ?? (await findCertificate(hostname))?.cert;
   if (certificate === undefined) return text;
   const state = await portState({ host: '0.0.0.0', port: HTTPS_PORT });
-  // A web server that has the port can be the proxy.
+  // If a web server has the port, it can be the proxy.
   if (state.kind === 'taken') return text;
   const message = `Let other machines use the API and the dashboard by HTTPS, at 0.0.0.0:${HTTPS_PORT}, with the certificate ${certificate}?`;
   return (await setup.ask.agree({ message, initial: false })) ? `0.0.0.0:${HTTPS_PORT}` : text;
 }
 
-/** Leaves the answer `operator-address`: asked for where bounces come in, since mail to postmaster comes in there too. */
+/**
+ * Sets the answer `operator-address`: needed if bounces are received, because mail to postmaster arrives there too.
+ */
 async function chooseOperator(setup: Setup): Promise<void> {
   const { ask, answers } = setup;
   const now = known(setup, 'operator-address');
@@ -71,7 +73,7 @@ async function chooseOperator(setup: Setup): Promise<void> {
   if (text !== '-') answers['operator-address'] = text;
 }
 
-/** Makes `text` the answer if it can be had; otherwise asks for another. */
+/** Uses `text` as the answer if the port is free; otherwise asks for another. */
 async function settle(setup: Setup, key: Listener, first: string): Promise<void> {
   const { ask, answers } = setup;
   let text = known(setup, key)?.given === true ? (known(setup, key)?.text ?? first) : first;
@@ -116,7 +118,7 @@ async function problem(text: string, own: number | null): Promise<string | null>
   const state: PortState = await portState(parsed.value);
   switch (state.kind) {
     case 'free':
-    // A unit gives the server this right; without one, the end says what is needed.
+    // A unit gives the server this right; without a unit, the last lines of `setup` say what is needed.
     case 'denied':
       return null;
     case 'elsewhere':
@@ -128,7 +130,7 @@ async function problem(text: string, own: number | null): Promise<string | null>
   }
 }
 
-/** The process of the server that runs on this data folder: its ports are its own. */
+/** The process of the server on this data folder, which may have these ports. */
 async function ownProcess(data: string): Promise<number | null> {
   try {
     const { pid } = JSON.parse(await readFile(join(data, 'server.json'), 'utf8')) as { pid?: unknown };
@@ -152,7 +154,7 @@ async function freeNear(text: string): Promise<string> {
   return text;
 }
 
-/** What a certificate is for, and its keys. */
+/** The purpose of a certificate, and its configuration keys. */
 interface Use {
   keys: readonly ['tls-cert', 'tls-key'] | readonly ['http-certificate', 'http-certificate-key'];
   listeners: string;
@@ -164,7 +166,7 @@ interface Use {
   host: string;
 }
 
-/** Leaves the answers `tls-cert`, `http-certificate` and their keys where there is a certificate for the listeners. */
+/** Sets the answers `tls-cert`, `http-certificate` and their keys if there is a certificate for the listeners. */
 export async function chooseCertificates(setup: Setup): Promise<void> {
   const { config } = setup.load();
   await chooseCertificate(setup, {

@@ -2,14 +2,20 @@
 import type { DomainCheckItem } from '../../listeners/http/operations/domain-checks.ts';
 import type { Setup } from './setup.ts';
 
-/** The checks whose names `wanted` takes; they are kept for the report too, instead of earlier ones of the same name. */
+/**
+ * The checks that `wanted` selects by name; they are also kept for the report, and replace earlier ones of the same
+ * name.
+ */
 export async function machineChecks(
   setup: Setup,
   what: string,
   wanted: (name: string) => boolean,
+  ownDomains: readonly string[] = [],
 ): Promise<readonly DomainCheckItem[]> {
   const { examineMachine } = await import('../../preflight.ts');
-  const checks = (await setup.during(what, examineMachine(setup.load()))).filter(({ Name }) => wanted(Name));
+  const checks = (await setup.during(what, examineMachine(setup.load(), ownDomains))).filter(({ Name }) =>
+    wanted(Name),
+  );
   const { Checks } = setup.report;
   const others = Checks.filter(({ Name }) => !wanted(Name));
   Checks.splice(0, Checks.length, ...others, ...checks);

@@ -13,7 +13,7 @@ import { UsageError } from '../terminal.ts';
 import { machineChecks } from './machine-checks.ts';
 import { known, type Setup } from './setup.ts';
 
-/** The sender domain, or null where there is to be none yet. `given`: as an argument. */
+/** The sender domain; null if there is none yet. `given`: from the arguments. */
 export async function chooseDomain(setup: Setup, given: string | undefined): Promise<string | null> {
   const { ask, data } = setup;
   if (given !== undefined) {
@@ -57,7 +57,7 @@ export async function chooseHostname(setup: Setup, domain: string | null): Promi
           check: hostnameProblem,
         });
   if (!config.route.some(({ kind }) => kind === 'mx')) return;
-  await examineDirect(setup, now?.given === true);
+  await examineDirect(setup, domain, now?.given === true);
 }
 
 function hostnameProblem(text: string): string | undefined {
@@ -68,11 +68,14 @@ function hostnameProblem(text: string): string | undefined {
 
 const DIRECT = /^(?:name|port25|spf|resolver|ptr .*|dnsbl .*)$/;
 
-async function examineDirect(setup: Setup, fixed: boolean): Promise<void> {
+async function examineDirect(setup: Setup, domain: string | null, fixed: boolean): Promise<void> {
   const { ask, answers, terminal } = setup;
   for (;;) {
-    const checks = await machineChecks(setup, 'Checking port 25 and the DNS of this server', (name) =>
-      DIRECT.test(name),
+    const checks = await machineChecks(
+      setup,
+      'Checking port 25 and the DNS of this server',
+      (name) => DIRECT.test(name),
+      domain === null ? [] : [domain],
     );
     setup.say(checkLines(terminal.stderr, checks).join('\n'));
     const ptr = checks.find(({ Name, Status }) => Name.startsWith('ptr ') && Status !== 'Ok');

@@ -5,7 +5,7 @@ import { generatedPassword } from '../password.ts';
 import { addressProblem } from './ask.ts';
 import type { Setup } from './setup.ts';
 
-/** Where people can sign in already, nothing is done, unless a flag names somebody else. */
+/** If there are people already, nothing is done, unless a flag names another one. */
 export async function addPerson(setup: Setup, api: Api): Promise<void> {
   const { ask, options, report } = setup;
   const there = await everyItem<PersonAnswer>(api, '/people');

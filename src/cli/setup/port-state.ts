@@ -1,6 +1,6 @@
 /**
- * Whether a listener can have its address, tried by listening there for a moment, and which program has it if not. Linux
- * names that program to the user that owns it and to root; elsewhere it stays unknown.
+ * Whether a listener can use its address, tried by listening there for a moment, and which program uses it otherwise.
+ * Linux shows that program only to its owner and to root; elsewhere it stays unknown.
  */
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -15,7 +15,7 @@ export type PortState =
   /** Not an address of this machine. */
   | { kind: 'elsewhere' };
 
-/** Ends with nothing listening. Throws for errors that no answer of a user can mend. */
+/** Nothing listens afterwards. Throws errors that no answer of a user can fix. */
 export async function portState(at: ListenAddress): Promise<PortState> {
   const code = await tryListening(at);
   if (code === null) return { kind: 'free' };

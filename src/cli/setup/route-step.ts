@@ -1,6 +1,6 @@
 /**
- * How mail leaves: through a relay, directly, or not at all. A relay is checked at once by the check of the doctor, which
- * connects, starts TLS and logs in as delivery does.
+ * How mail leaves: through a relay, directly, or not at all. A relay is checked at once with the check of the doctor,
+ * which connects, starts TLS and logs in as delivery does.
  */
 import { shownValue } from '../../config/shown.ts';
 import { CONFIG_KEYS } from '../../config/table.ts';
@@ -14,7 +14,7 @@ import { known, type Setup } from './setup.ts';
 
 type Way = 'keep' | 'relay' | 'mx' | 'sandbox';
 
-/** Leaves the answer `route`. Throws CommandError where a relay does not work and nobody can be asked. */
+/** Sets the answer `route`. Throws CommandError if a relay does not work and nobody can be asked. */
 export async function chooseRoute(setup: Setup): Promise<void> {
   const { ask, answers } = setup;
   const now = known(setup, 'route');
@@ -56,7 +56,7 @@ export async function chooseRoute(setup: Setup): Promise<void> {
   }
 }
 
-/** Shows what the doctor finds; gives the sentences about relays that fail, or null. */
+/** Shows the results of the doctor; returns the sentences about failing relays, or null. */
 async function tryRelays(setup: Setup): Promise<string | null> {
   const { config, routing } = setup.load();
   const targets = [...config.route, ...routing.routes.flatMap((rule) => rule.targets)];
@@ -67,7 +67,10 @@ async function tryRelays(setup: Setup): Promise<string | null> {
   return failed.length === 0 ? null : failed.map(({ Message, Fix }) => `${Message} ${Fix}`).join(' ');
 }
 
-/** A route on the command line may name a user without the password, which others could see in the list of processes. */
+/**
+ * A route on the command line may contain a user without the password, which other users could see in the list of
+ * processes.
+ */
 async function withPassword(setup: Setup, text: string): Promise<string> {
   const relay = parseRoute(text);
   if (relay?.kind !== 'relay' || relay.auth === null || relay.auth.password !== '') return text;

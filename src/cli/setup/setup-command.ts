@@ -1,7 +1,7 @@
 /**
- * `setup`: from nothing to the first mail. Asks, shows what it will write, writes it, adds the sender domain, waits for its
- * records, makes a token and sends a test mail. Every answer is also a flag; what is known or done is not asked or done again,
- * so it can be stopped at any point and run again.
+ * `setup`: from nothing to the first mail. Asks, shows what it will write, writes it, adds the sender domain, waits
+ * for its records, creates a token and sends a test mail. Every answer is also a flag. Completed steps and known
+ * answers are skipped, so it can be stopped at any point and run again.
  */
 import { Option } from 'commander';
 import { CONFIG_KEYS, type ConfigKey } from '../../config/table.ts';
@@ -41,14 +41,17 @@ const KEYS = [
   'dns',
 ] as const satisfies readonly ConfigKey[];
 
-/** Each ends the command in order: also without its terminal, the data folder goes to the account of the server. */
+/**
+ * Signals that end the command in order, so that the data folder is given to the server's account even if the
+ * terminal is closed.
+ */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export const setupCommand: CommandGroup = (program, context) => {
   const command = program
     .command('setup [domain]')
     .description('configure this server step by step, up to the first mail; can be stopped and run again')
-    .option('--yes', 'ask nothing: flags, what is known, and defaults')
+    .option('--yes', 'ask nothing; use flags, known values and defaults')
     .option(
       '--relay-password-file <file>',
       'file with the password for the user in --route; - reads standard input',
@@ -62,7 +65,7 @@ export const setupCommand: CommandGroup = (program, context) => {
     .option('--zone-file <file>', 'write the DNS records to this file')
     .option('--wait', 'wait until the DNS records are published')
     .option('--no-wait', 'do not wait for them')
-    .option('--no-token', 'make no token')
+    .option('--no-token', 'create no token')
     .option('--person <email>', 'add this person, who may sign in to the dashboard as operator')
     .option('--test-to <address>', 'send a test mail to this address');
   for (const name of KEYS) {
@@ -109,7 +112,7 @@ async function runSetup(
     ctx.print(report, report.Next.join('\n'));
   } catch (cause) {
     const written = report?.Written ?? [];
-    // A token or a password is shown only now.
+    // A token or a password is shown only once.
     const made = [report?.Token, report?.Person].some((one) => one !== null && one !== undefined);
     if (ctx.json && (made || written.length > 0)) ctx.print(report, '');
     if (!(cause instanceof Stopped)) throw cause;
@@ -125,7 +128,7 @@ async function runSetup(
 
 async function runSteps(setup: Setup, given: string | undefined, fail: () => void): Promise<void> {
   const { report, options } = setup;
-  // A file that is half written or a variable that cannot be read is refused before the first question.
+  // An incomplete file, or a variable that cannot be read, is refused before the first question.
   setup.load();
   await chooseRoute(setup);
   const name = await chooseDomain(setup, given);
@@ -141,7 +144,7 @@ async function runSteps(setup: Setup, given: string | undefined, fail: () => voi
   let verified = false;
   try {
     await plan.write();
-    // Without a domain or a person there is nothing to make, and the database is left to the first start.
+    // Without a domain and a person, the database is left to the first start of the server.
     if (name !== null || setup.ask.asks || options.person !== undefined) {
       await setup.withApi(async (api) => {
         const domain = name === null ? null : await addDomain(setup, api, name);
@@ -160,7 +163,7 @@ async function runSteps(setup: Setup, given: string | undefined, fail: () => voi
       }, 'http,deliver');
     }
   } finally {
-    // What was made before an error too: a server with an account of its own could not read it.
+    // Also after an error: a server with its own account could not read files that belong to root.
     await giveToOwner(setup.data, plan.user);
   }
   const running = (await runningApi({ data: setup.data }, setup.terminal)) !== null;
@@ -184,7 +187,7 @@ function createSetup(params: {
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Stopped()), { once: true });
   });
-  // Nobody may be waiting when it happens; the next wait sees it.
+  // If nobody is waiting when it happens, the next wait sees it.
   stopped.catch(() => undefined);
   const say = (text: string) => void terminal.stderr.write(`${text}\n`);
   return {

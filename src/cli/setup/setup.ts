@@ -1,4 +1,4 @@
-/** What every step of `setup` is given, and what the steps leave for each other. */
+/** What every step of `setup` gets, and the results that steps pass to each other. */
 import type { ConfigKey } from '../../config/table.ts';
 import type { LoadedConfig } from '../../config.ts';
 import type { DomainCheckItem } from '../../listeners/http/operations/domain-checks.ts';
@@ -42,14 +42,14 @@ export interface Setup {
   readonly data: string;
   /** Keys given on the command line. */
   readonly flags: Readonly<Partial<Record<ConfigKey, string>>>;
-  /** What `postrider.json` is to say. Steps add to it; nothing is written before the step that writes. */
+  /** The future content of `postrider.json`. Steps add to it; nothing is written before the write step. */
   readonly answers: Answers;
   readonly report: SetupReport;
-  /** The configuration as it would be with the answers so far. */
+  /** The configuration that results from the answers so far. */
   load(): LoadedConfig;
   /** Shows a text to the person. */
   say(text: string): void;
-  /** Waits for work that Ctrl-C may end: throws Stopped then. `what` is shown first. */
+  /** Waits for work that Ctrl-C can end (then throws Stopped). `what` is shown first. */
   during<T>(what: string, work: Promise<T>): Promise<T>;
   /** Works with the server of the data folder, or with a temporary one that has `roles`. */
   withApi<T>(work: (api: Api) => Promise<T>, roles?: string): Promise<T>;
@@ -57,7 +57,9 @@ export interface Setup {
   command(words: string): string;
 }
 
-/** Where a value that is not the default comes from: flags are not asked again, the rest is offered as the default. */
+/**
+ * The origin of a value that is not the default. Flags are not asked for again; other values are offered as defaults.
+ */
 export function known(setup: Setup, key: ConfigKey): { text: string; given: boolean } | null {
   const { text, source } = setup.load().origins[key];
   if (text === null || source === 'default') return null;

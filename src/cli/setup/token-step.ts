@@ -1,4 +1,7 @@
-/** The first token of an application, which may send for the domain. It is shown once; where there is one, it is left alone. */
+/**
+ * The first token of an application, which may send for the domain. It is shown once. If there is one already, none
+ * is created.
+ */
 import type { NewTokenAnswer, TokenAnswer } from '../../listeners/http/operations/tokens.ts';
 import { type Api, everyItem } from '../api-client.ts';
 import type { Setup } from './setup.ts';

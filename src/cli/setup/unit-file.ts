@@ -5,21 +5,21 @@ export const CREDENTIAL_KEYS = ['tls-cert', 'tls-key', 'http-certificate', 'http
 type CredentialKey = (typeof CREDENTIAL_KEYS)[number];
 
 export interface UnitFacts {
-  /** Node and the launcher, as absolute paths. */
+  /** Absolute paths of Node and the launcher. */
   program: readonly [string, string];
   data: string;
   /** The account that the server runs as. */
   user: string;
   /** A listener has a port below 1024. */
   lowPorts: boolean;
-  /** Certificate files that this account may not read: systemd hands them over. */
+  /** Certificate files that this account may not read: systemd passes them to the server. */
   credentials: readonly { key: CredentialKey; file: string }[];
 }
 
 /** systemd puts the variable's value in; `%d`, which would do in Environment=, came only with systemd 251. */
 const handed = (name: string) => `\${CREDENTIALS_DIRECTORY}/${name}`;
 
-/** How each unit begins that `setup` wrote, and may replace. */
+/** The first line of units that `setup` wrote, which it may replace. */
 export const WRITTEN = '# Written by postrider setup';
 
 /** The whole file. */
@@ -36,7 +36,7 @@ export function unitText({ program, data, user, lowPorts, credentials }: UnitFac
     '[Service]',
     'Type=exec',
     `User=${user}`,
-    // Of the Debian package; elsewhere it may be missing.
+    // A file of the Debian package; elsewhere it may be missing.
     'EnvironmentFile=-/etc/default/postrider',
     `ExecStart=${command}${credentials.map(({ key }) => ` --${key} ${handed(key)}`).join('')}`,
     'ExecReload=/bin/kill -HUP $MAINPID',
@@ -59,13 +59,13 @@ export function unitText({ program, data, user, lowPorts, credentials }: UnitFac
   return `${lines.join('\n')}\n`;
 }
 
-/** `text` as one word of a unit file (systemd.syntax(7)): `%` and `$` would be replaced, quotes and spaces would end it. */
+/** `text` as one word of a unit file (systemd.syntax(7)), with `%`, `$`, quotes and spaces escaped. */
 function unitWord(text: string): string {
   const escaped = unitPath(text).replace(/[\\"]/g, '\\$&').replaceAll('$', '$$$$');
   return /^[\w@%+=:,./-]+$/.test(escaped) ? escaped : `"${escaped}"`;
 }
 
-/** A path that is the whole rest of its line. */
+/** A path that is the rest of its line. */
 function unitPath(text: string): string {
   return text.replaceAll('%', '%%');
 }

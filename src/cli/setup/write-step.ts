@@ -1,6 +1,6 @@
 /**
- * Shows what `setup` is about to write, and writes it: the data folder (0700), `postrider.json` (0600), the systemd unit with
- * its account. Each file is replaced at once or stays as it was; what is there already is skipped.
+ * Shows what `setup` will write, and writes it: the data folder (0700), `postrider.json` (0600), the systemd unit and
+ * its account. Each file is replaced in one step or stays unchanged; steps that are already done are skipped.
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -20,18 +20,18 @@ const run = promisify(execFile);
 const UNIT = '/etc/systemd/system/postrider.service';
 const ACCOUNT = 'postrider';
 
-/** What is to be written, which the person has seen and wants. */
+/** What will be written, after the person has seen and confirmed it. */
 export interface Plan {
   /** `systemctl` works with the unit. */
   installed: boolean;
-  /** `postrider.json` or the unit is new or differs. */
+  /** Whether `postrider.json` or the unit is new or changed. */
   changed: boolean;
   /** The account that the server runs as by its unit; null = there is none. */
   user: string | null;
   write(): Promise<void>;
 }
 
-/** Looks, shows and asks; writes nothing. Throws CommandError where the answer is no. */
+/** Compares, shows and asks; writes nothing. Throws CommandError if the answer is no. */
 export async function agreePlan(setup: Setup): Promise<Plan> {
   const { ask, data, report } = setup;
   const file = await configPath(data);
@@ -61,7 +61,7 @@ export async function agreePlan(setup: Setup): Promise<Plan> {
     throw new CommandError('nothing was written');
   return { ...plan, write };
 
-  /** Throws CommandError where a file cannot be written; it is not half-written then. */
+  /** Throws CommandError if a file cannot be written; none is left half written. */
   async function write(): Promise<void> {
     if (unit?.newAccount === true) await makeAccount(unit.user, data);
     await writing(data, async () => {
@@ -91,13 +91,13 @@ async function writing(path: string, work: () => Promise<unknown>): Promise<void
   }
 }
 
-/** Of a link, what it leads to: it stays a link. */
+/** The target of a symbolic link, so that the link stays. */
 async function configPath(data: string): Promise<string> {
   const path = join(data, 'postrider.json');
   return realpath(path).catch(() => path);
 }
 
-/** The content, which `loadConfig` has found good. */
+/** The content, which `loadConfig` has accepted. */
 async function readObject(file: string): Promise<ConfigObject | null> {
   try {
     return JSON.parse(await readFile(file, 'utf8')) as ConfigObject;
@@ -166,7 +166,7 @@ async function unitBefore(path: string): Promise<string | null> {
   }
 }
 
-/** A unit that somebody else wrote may hold settings, such as a route, that the server would be without. */
+/** A unit that somebody else wrote may contain settings, such as a route, that the server would lose. */
 async function mayReplace({ ask, say }: Setup, path: string, before: string, text: string): Promise<boolean> {
   if (!ask.asks)
     throw new UsageError(
@@ -183,7 +183,7 @@ function userOf(unit: string): string {
   return /^User=(.+)$/m.exec(unit)?.[1]?.trim() ?? 'root';
 }
 
-/** A text as it will be. Where there is one, lines that go come first, with `-`; those that come have `+`. */
+/** A text as it will be. If the file exists, removed lines come first, with `-`, then added lines with `+`. */
 function shownText(before: string | null, after: string): readonly string[] {
   const [old, now] = [before ?? after, after].map((text) => text.trimEnd().split('\n')) as [
     string[],
@@ -195,7 +195,7 @@ function shownText(before: string | null, after: string): readonly string[] {
   ];
 }
 
-/** The account that owns the folder already, unless that is root. */
+/** The present owner of the folder, unless that is root. */
 async function accountFor(owner: number | null): Promise<string> {
   if (owner === null || owner === 0) return ACCOUNT;
   try {
@@ -231,7 +231,7 @@ async function makeAccount(user: string, data: string): Promise<void> {
   }
 }
 
-/** A program below a folder of root's own cannot be started by another account. */
+/** Other accounts cannot start a program in a folder that only root may enter. */
 async function warnOfReach(setup: Setup, files: readonly string[], user: string): Promise<void> {
   for (const file of files) {
     for (let at = dirname(file); at !== '/'; at = dirname(at)) {
@@ -244,7 +244,7 @@ async function warnOfReach(setup: Setup, files: readonly string[], user: string)
   }
 }
 
-/** Whether the folder has another owner than the account of the unit, and will be given to it. */
+/** Whether the folder belongs to another account than the unit's, and must be given to it. */
 async function isGiven(unit: Unit, owner: number): Promise<boolean> {
   if (process.getuid?.() !== 0) return false;
   if (unit.newAccount) return true;
@@ -258,7 +258,9 @@ async function idsOf(user: string): Promise<{ uid: number; gid: number } | null>
   return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
 }
 
-/** As root: the data folder with what this command made in it is given to the account of the server, or to its owner. */
+/**
+ * If root runs this, gives the data folder with its new files to the account of the server, or to the folder's owner.
+ */
 export async function giveToOwner(data: string, user: string | null): Promise<void> {
   if (process.getuid?.() !== 0 || !existsSync(data)) return;
   const { uid, gid } = (user === null ? null : await idsOf(user)) ?? (await stat(data));
@@ -266,7 +268,7 @@ export async function giveToOwner(data: string, user: string | null): Promise<vo
   await lchown(data, uid, gid);
   for (const name of await readdir(data, { recursive: true })) {
     await lchown(join(data, name), uid, gid).catch((cause: NodeJS.ErrnoException) => {
-      // A running server removes files of its own meanwhile.
+      // A running server may remove some of its files meanwhile.
       if (cause.code !== 'ENOENT') throw cause;
     });
   }

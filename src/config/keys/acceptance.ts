@@ -1,6 +1,15 @@
 /** Limits of acceptance: sizes, rates and quotas, the sandbox's own domain. */
 
-import { bad, domainText, good, type Parsed, parseInteger, splitList } from '../forms.ts';
+import {
+  bad,
+  domainText,
+  good,
+  type ListenAddress,
+  type Parsed,
+  parseInteger,
+  parseOptionalListen,
+  splitList,
+} from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
 /** The parsed values. */
@@ -17,6 +26,7 @@ export interface AcceptanceConfig {
   'stored-bytes': number | 'auto' | null;
   'streams-per-tenant': number;
   'simulator-domain': string;
+  spamassassin: ListenAddress | null;
 }
 
 /** Formats, defaults and meanings. */
@@ -77,10 +87,16 @@ export const ACCEPTANCE_KEYS: KeyTable<AcceptanceConfig> = {
     'recipients at this domain get simulated results; their mail is never sent',
     domainText,
   ),
+  spamassassin: key(
+    '`host:port` or `off`',
+    both('off'),
+    'where a `spamd` of yours listens, e.g. `127.0.0.1:783`: the checks of captured mail name the rules of SpamAssassin that it hits. `spamd --local` asks no one else about the mail',
+    parseOptionalListen,
+  ),
 };
 
 function quotaMeaning(period: string): string {
-  return `recipients a sender domain may write to in a ${period} (of UTC), if it has no own quota`;
+  return `recipients a sender domain may write to in one ${period} (of UTC), if it has no own quota`;
 }
 
 function parseQuota(text: string): Parsed<number | null> {

@@ -15,7 +15,7 @@ export const DOCTOR_KEYS: KeyTable<DoctorConfig> = {
   'doctor-probe': key(
     '`address:port` list',
     both(''),
-    'mail servers of yours on other networks that `doctor` connects to, to check that outgoing port 25 is open',
+    'mail servers of yours on other networks that `doctor` connects to, to check that outgoing port 25 is open; if not set, those of the domain of `operator-address`',
     (t) => {
       const list = splitList(t);
       const wrong = list.find((item) => !/^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\]):\d{1,5}$/i.test(item));

@@ -3,6 +3,7 @@
 import {
   bad,
   good,
+  isNodeName,
   type ListenAddress,
   nonEmpty,
   parseCidrs,
@@ -22,8 +23,6 @@ export type Role = (typeof ROLES)[number];
 /** The parsed values. */
 export interface ServerConfig {
   data: string;
-  database: string;
-  'shared-store': boolean;
   http: ListenAddress;
   'http-certificate': string | null;
   'http-certificate-key': string | null;
@@ -40,6 +39,7 @@ export interface ServerConfig {
   'secret-key': string | null;
   'operator-address': string | null;
   roles: readonly Role[];
+  'node-name': string | null;
   'log-level': 'debug' | 'info' | 'warn' | 'error';
   'mask-addresses': boolean;
 }
@@ -48,23 +48,6 @@ export interface ServerConfig {
 export const SERVER_KEYS: KeyTable<ServerConfig> = {
   data: key('folder', both('./postrider-data'), 'folder of the embedded database, keys and spool', (t) =>
     nonEmpty(t, 'a folder path'),
-  ),
-  database: key(
-    '`sqlite:PATH`',
-    both('sqlite:'),
-    'the store; `sqlite:` alone is `postrider.db` in the data folder',
-    (t) => {
-      if (t.startsWith('sqlite:')) return good(t);
-      if (/^postgres(ql)?:/.test(t))
-        return bad('PostgreSQL is not available in this version; use sqlite:PATH');
-      return bad('use sqlite: or sqlite:PATH');
-    },
-  ),
-  'shared-store': key(
-    '`on` or `off`',
-    both('off'),
-    'other processes of this machine use the same database, each with its own data folder; must be `on` for all of them',
-    parseSwitch,
   ),
   http: key('`host:port`', both('127.0.0.1:8025'), 'API listener; port 0 takes a free port', parseListen),
   'http-certificate': key(
@@ -151,6 +134,12 @@ export const SERVER_KEYS: KeyTable<ServerConfig> = {
     if (wrong !== undefined || list.length === 0) return bad(`use some of ${ROLES.join(', ')}`);
     return good(list as Role[]);
   }),
+  'node-name': key(
+    'name',
+    both(null),
+    'this process in `sources[].node` and in `postrider nodes`; by default the name of the machine',
+    (t) => (isNodeName(t) ? good(t) : bad('use 1 to 64 letters, digits, dots or hyphens')),
+  ),
   'log-level': key('`debug`, `info`, `warn`, `error`', both('info'), 'lowest level that is logged', (t) =>
     t === 'debug' || t === 'info' || t === 'warn' || t === 'error'
       ? good(t)

@@ -33,11 +33,11 @@ export const SIGN_IN_KEYS: KeyTable<SignInConfig> = {
         : bad('use the issuer as the provider writes it, e.g. https://login.example.com/realms/staff');
     },
   ),
-  'oidc-client-id': key('text', both(null), 'what the identity provider calls this server', (t) =>
+  'oidc-client-id': key('text', both(null), 'client id of this server at the identity provider', (t) =>
     nonEmpty(t, 'the client id'),
   ),
   'oidc-client-secret': {
-    ...key('text', both(null), 'what this server proves that with; not set for a public client', (t) =>
+    ...key('text', both(null), 'secret of `oidc-client-id`; not set for a public client', (t) =>
       nonEmpty(t, 'the client secret'),
     ),
     secret: true,
@@ -45,13 +45,13 @@ export const SIGN_IN_KEYS: KeyTable<SignInConfig> = {
   'oidc-name': key(
     'text',
     both(null),
-    'what the page to sign in calls the identity provider; the host of `oidc-issuer` if not set',
+    'name of the identity provider on the sign-in page; the host of `oidc-issuer` if not set',
     (t) => (t.length > 0 && t.length <= 40 ? good(t) : bad('use 1 to 40 characters, e.g. Example Login')),
   ),
   'oidc-require': key(
     'list of `claim=value`',
     both(''),
-    'claims that the identity provider must make of everybody who signs in by it, e.g. `groups=mail-operators`; of a list, the value is one item',
+    'claims that everybody who signs in by the identity provider must have, e.g. `groups=mail-operators`; if a claim is a list, one of its items must be the value',
     (t) => {
       const claims = splitList(t).map((item) => /^([\w:./-]{1,200})=(.+)$/.exec(item));
       return claims.includes(null)
@@ -62,7 +62,7 @@ export const SIGN_IN_KEYS: KeyTable<SignInConfig> = {
   'require-totp': key(
     '`on` or `off`',
     both('off'),
-    'people who sign in with a password need a second factor; who has none sets it up first. An identity provider asks for its own',
+    'people who sign in with a password need a second factor; a person without one sets it up at the next sign-in. Sign-ins by an identity provider are not affected',
     parseSwitch,
   ),
 };

@@ -1,4 +1,4 @@
-/** The dashboard's files: which form of which file, for whom, for how long, and what is said where nothing was built. */
+/** How the files of the dashboard are served: compression, caching, access, and the answer if the dashboard was not built. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

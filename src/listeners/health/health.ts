@@ -4,8 +4,9 @@
  * that the operator allows.
  */
 import { AppError } from '../../lib/errors.ts';
-import { type Access, requireAllDomains, requireScope } from '../../policy/access/access.ts';
+import type { Access } from '../../policy/access/access.ts';
 import { createIpMatcher } from '../../policy/access/ip-allow-list.ts';
+import { requireAllDomains, requireScope } from '../../policy/access/rights.ts';
 
 /** One named condition of readiness; `detail` is a sentence without secrets. */
 export interface ReadyCheck {

@@ -1,14 +1,14 @@
 /**
- * Keeps who changed what: an entry for each request that changed something and was carried out, written before it is answered.
- * Sending mail and looking at captured mail are no such changes: their traces are events. An entry that cannot be written
- * is logged; the change it is about has happened.
+ * Records who changed what: one entry for each successful request that changed something, written before the answer.
+ * Sending mail and reading captured mail are not recorded here, because they leave events. If an entry cannot be
+ * written, this is logged; the change itself has happened.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Caller } from '../../model/submission.ts';
-import { lineOf } from '../../policy/access/access.ts';
+import { lineOf } from '../../policy/access/rights.ts';
 import type { Store } from '../../store/store.ts';
 import type { ApiAnswer, ApiRoute } from './route.ts';
 
@@ -19,17 +19,20 @@ export const NOT_AUDITED: ReadonlySet<string> = new Set([
   ...['markCaptures', 'deleteCapture', 'deleteCaptures', 'releaseCapture'],
   ...['createSandboxRule', 'deleteSandboxRule', 'deleteSandboxRules'],
   ...['renderTemplate', 'renderTexts', 'testWebhook', 'verifyDomain'],
-  ...['signIn', 'goToIdentityProvider', 'signOut', 'endSession', 'makeTotpSecret'],
+  ...['signIn', 'goToIdentityProvider', 'signOut', 'endSession', 'makeTotpSecret', 'proveSession'],
 ]);
 
-/** Entries of one line beyond which the old ones go, and beyond which recent ones go too: many changes must not hide one. */
+/**
+ * Above the first number of entries for one line, old ones are removed; above the second, recent ones too, so that
+ * very many changes cannot fill the list.
+ */
 const MAX_PER_LINE = 20_000;
 const MAX_RECENT_PER_LINE = 200_000;
 const RECENT_MS = 30 * 86_400_000;
 const MAX_RESOURCE_CHARS = 300;
 
 export interface Audit {
-  /** Resolves when the entry is stored, or logged as lost. */
+  /** Resolves when the entry is stored, or its loss is logged. */
   record(
     route: Pick<ApiRoute, 'id' | 'method' | 'path'>,
     request: { caller: Caller; params: Readonly<Record<string, string>>; ip: string },
@@ -56,7 +59,7 @@ export function createAudit(deps: {
         whoId: caller.tokenId,
         whoName: caller.name ?? '',
         operation: route.id,
-        resource: resourceOf(route.path, params, answer.headers?.location),
+        resource: resourceOf(route.path, params, answer.headers?.location?.toString()),
         ip,
       };
       const room = {
@@ -71,7 +74,10 @@ export function createAudit(deps: {
   };
 }
 
-/** What was made, else what was named. The address of a recipient is no name of a thing, and may have to be erased. */
+/**
+ * The created thing, otherwise the named one. Addresses of recipients are not recorded, because they may have to be
+ * erased.
+ */
 function resourceOf(
   path: string,
   params: Readonly<Record<string, string>>,

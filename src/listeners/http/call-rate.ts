@@ -8,7 +8,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { createRateGate, type RateGate } from '../../lib/rate-gate.ts';
 import type { Caller } from '../../model/submission.ts';
-import { lineOf } from '../../policy/access/access.ts';
+import { lineOf } from '../../policy/access/rights.ts';
 
 const MAX_CALLERS = 10_000;
 const BURST_SECONDS = 4;

@@ -1,11 +1,11 @@
 /**
- * Who makes a request: whoever holds its token, else the person of its session, else, on a development server, the dashboard
- * of this very server, which has neither. Given the request; leaves a `Caller`, or throws the refusal.
+ * Who makes a request: the holder of its token, otherwise the person of its session, otherwise, on a development
+ * server, the dashboard of this server without either. Takes the request; returns a `Caller`, or throws the refusal.
  */
 import { AppError } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
-import { requireAllDomains, requireScope } from '../../policy/access/access.ts';
-import { isOwnPage } from '../../policy/access/own-page.ts';
+import { isOwnPage, OWN_HEADER } from '../../policy/access/own-page.ts';
+import { requireAllDomains, requireScope } from '../../policy/access/rights.ts';
 import { cookieText, isSessionRequest } from '../../policy/access/session-page.ts';
 import type { HttpDeps } from './deps.ts';
 import type { ApiRoute } from './route.ts';
@@ -23,23 +23,27 @@ export interface Asking {
 export interface Callers {
   /** Throws AppError `token-missing`, `token-invalid`, `session-ended`, `origin-not-allowed` and the like. */
   callerOf(asking: Asking): Promise<Caller>;
-  /** Throws AppError `origin-not-allowed` unless the dashboard of this server asks. */
+  /** Throws AppError `origin-not-allowed` unless the request comes from the dashboard of this server. */
   requireDashboard(asking: Asking): void;
-  /** Throws AppError `token-invalid` or `session-ended` where the caller has none any more. */
+  /**
+   * Throws AppError if the caller may not call that operation: because of its scopes or domains, or because a person
+   * last authenticated too long ago.
+   */
+  requireAllowed(caller: Caller, route: Permission): Promise<void>;
+  /** Throws AppError `token-invalid` or `session-ended` if the token or session has ended. */
   requireStill(caller: Caller): Promise<void>;
 }
 
-/** Throws AppError where the caller may not call that operation, with these scopes or these domains. */
-export function requireAllowed(
-  caller: Caller,
-  route: Pick<ApiRoute, 'id' | 'scope' | 'limitedTokens'>,
-): void {
+/** What an operation requires of its caller. */
+type Permission = Pick<ApiRoute, 'id' | 'scope' | 'limitedTokens' | 'proven'>;
+
+function requireRights(caller: Caller, route: Permission): void {
   if (caller.only?.has(route.id) === false) throw new AppError('second-factor-required');
   if (route.scope !== null && caller.operations?.has(route.id) !== true) requireScope(caller, route.scope);
   if (route.limitedTokens !== true) requireAllDomains(caller);
 }
 
-/** Who asks for what anybody may: may do nothing. */
+/** The caller of operations that are open to everybody: it has no rights. */
 export const NOBODY: Caller = {
   ...{ tokenId: '', owner: '', domains: [], scopes: new Set<string>(), sandbox: false, rateLimit: null },
 };
@@ -58,11 +62,15 @@ export function createCallers(
       const secret = cookieText('session', asking);
       if (secret === null) return access.authenticate(undefined, ip);
       requireDashboard(asking);
-      const caller = await sessions.authenticate(secret, ip);
+      const caller = await sessions.authenticate(secret, ip, header(OWN_HEADER) !== 'idle');
       if (caller === null) throw new AppError('session-ended');
       return caller;
     },
     requireDashboard,
+    async requireAllowed(caller, route) {
+      requireRights(caller, route);
+      if (route.proven === true) await sessions.requireProof(caller);
+    },
     async requireStill(caller) {
       if ((await access.renew(caller)) !== null) return;
       throw new AppError(caller.session === undefined ? 'token-invalid' : 'session-ended');

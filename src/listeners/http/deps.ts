@@ -9,8 +9,9 @@ import type { Random } from '../../lib/random.ts';
 import type { Certificates } from '../../lib/server-certificates.ts';
 import type { Lane } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
+import type { CheckSpam } from '../../model/spam.ts';
 import type { Caller } from '../../model/submission.ts';
-import type { Acceptance } from '../../pipeline/accept/accept.ts';
+import type { Acceptance } from '../../pipeline/accept/acceptance.ts';
 import type { PersonalTexts } from '../../pipeline/deliver/prepare/personal-texts.ts';
 import type { Queue } from '../../pipeline/queue/queue.ts';
 import type { WebhookService } from '../../pipeline/webhooks/webhooks.ts';
@@ -52,6 +53,8 @@ export interface HttpDeps {
   /** Gets every refused request. */
   refusals: Refusals;
   smtpCredentials: SmtpCredentials;
+  /** SpamAssassin, for the checks of captured mail; absent or null: it is not configured. */
+  checkSpam?: CheckSpam | null;
   /** Shared with other listeners; absent = its own. */
   sendRate?: SendRate;
   /** Storage used by sender domains; absent = unlimited. */
@@ -119,6 +122,10 @@ export interface HttpOptions {
   maxBodyBytes: number;
   /** Octets of bodies in memory over all requests; what does not fit gets 503. */
   maxHeldBodyBytes: number;
+  /** Octets of large answers that clients have not read yet; what does not fit gets 503. */
+  maxHeldAnswerBytes: number;
+  /** A client that reads nothing of a large answer for this time is cut off. */
+  stalledAnswerMs: number;
   email: EmailLimits;
   /** Refused file name extensions, lower case, without the dot. */
   blockedExtensions: readonly string[];
@@ -156,6 +163,8 @@ export const DEFAULT_HTTP_OPTIONS: HttpOptions = {
   trustedProxies: [],
   maxBodyBytes: 32 * 1024 * 1024,
   maxHeldBodyBytes: 256 * 1024 * 1024,
+  maxHeldAnswerBytes: 128 * 1024 * 1024,
+  stalledAnswerMs: 30_000,
   email: DEFAULT_EMAIL_LIMITS,
   blockedExtensions: [],
   workerThresholdBytes: 256 * 1024,

@@ -9,6 +9,7 @@ import { codesAndLinks } from './sandbox/captured-mail.ts';
 import { findCodes } from './sandbox/find-codes.ts';
 import { findLinks } from './sandbox/find-links.ts';
 import { recordingAcceptance, send, startListener, tokenMemory } from './test-support.ts';
+import { openWorld, MAIL as WORLD_MAIL } from './test-world.ts';
 
 const MAIL = JSON.stringify({
   From: { email: 'ann@example.com' },
@@ -57,6 +58,70 @@ function exchange(port: number, text: string | Uint8Array, end = false): Promise
     socket.on('close', () => resolve(answer));
   });
 }
+
+describe('clients that do not read their answers', () => {
+  /** Asks, and reads only when it is told to. */
+  function asking(port: number, path: string, token: string) {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.pause();
+    socket.write(
+      `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+    );
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    return { socket, closed };
+  }
+
+  it('are cut off, hold no more memory than half of what there is, and leave the rest to others', async () => {
+    const world = await openWorld({
+      options: { maxHeldAnswerBytes: 40_000_000, stalledAnswerMs: 200 },
+    });
+    const file = { Content: Buffer.alloc(9_000_000, 'x').toString('base64'), Filename: 'a.bin' };
+    await world.sendMail({
+      ...WORLD_MAIL,
+      CC: [],
+      Attachments: [{ ...file, Type: 'application/octet-stream' }],
+    });
+    await world.captureAll();
+    const listed = (await world.call('GET', '/sandbox/messages')).json() as { Items: { ID: string }[] };
+    const path = `/sandbox/messages/${listed.Items[0]?.ID}/raw`;
+    const first = asking(world.at.port, `/api/v1${path}`, world.tokens.own);
+    // Its first bytes say that the answer is under way.
+    await new Promise((resolve) => first.socket.once('readable', resolve));
+    const refused = await world.call('GET', path);
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
+    expect(refused.text).toContain('have not read');
+    expect((await world.call('GET', path, { token: world.tokens.admin })).status).toBe(200);
+    await expect.poll(async () => (await world.call('GET', path)).status, { timeout: 30_000 }).toBe(200);
+    // What the system held for it comes, and then the end.
+    let read = 0;
+    first.socket.on('data', (chunk) => {
+      read += chunk.length;
+    });
+    await first.closed;
+    expect(read).toBeLessThan(12_000_000);
+    await world.close();
+  });
+
+  it('get all of it where they read, however slowly', async () => {
+    const size = 12_000_000;
+    const body = new Uint8Array(size);
+    const large = { method: 'GET', path: '/large', handle: async () => ({ status: 200, body }) } as const;
+    const at = await startListener(
+      { store: store(), acceptance: recordingAcceptance(), routes: [large] },
+      { stalledAnswerMs: 300 },
+    );
+    const { socket } = asking(at.port, '/large', '');
+    let read = 0;
+    while (!socket.closed && read < size) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      read += (socket.read(Math.min(200_000, Math.max(1, socket.readableLength)))?.length ?? 0) as number;
+    }
+    expect(read).toBeGreaterThanOrEqual(size);
+    socket.destroy();
+    await at.close();
+  });
+});
 
 describe('slow and broken peers', () => {
   it('gives up on headers that do not come, with 408', async () => {

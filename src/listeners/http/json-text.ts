@@ -1,14 +1,14 @@
 /**
- * JSON of large answers: a page may name a thousand recipients a hundred times. Given an answer, writes the items of its
- * lists one by one and lets others have a turn between some of them; what a small answer costs is what `JSON.stringify`
- * costs. Leaves the same text.
+ * JSON of large answers, which may name a thousand recipients a hundred times. Writes the items of lists one by one
+ * and lets other requests run in between. A small answer costs as much as with `JSON.stringify`. The text is the
+ * same.
  */
 import { nextTurn } from '../../lib/turns.ts';
 
-/** Characters that are written in one turn: some milliseconds. */
+/** Characters that are written without a pause: some milliseconds. */
 const CHARS_A_TURN = 1_000_000;
 
-/** The text, or its bytes where it took several turns. */
+/** The text, or its bytes if writing was interrupted. */
 export async function jsonText(value: unknown): Promise<string | Uint8Array> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value);
   const done: Uint8Array[] = [];

@@ -6,7 +6,7 @@
 
 import type { z } from 'zod';
 import type { Caller } from '../../model/submission.ts';
-import { pickDomain } from '../../policy/access/access.ts';
+import { pickDomain } from '../../policy/access/rights.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import type { Answer } from './answer-schemas.ts';
 import { readJsonBody } from './body/json-request.ts';
@@ -53,7 +53,7 @@ type Description<Path extends string, Query extends z.ZodRawShape, Schema extend
 
 /** An answer with additional headers. */
 export interface WithHeaders<Body> {
-  [HEADERS]: Readonly<Record<string, string>>;
+  [HEADERS]: Readonly<Record<string, string | string[]>>;
   body: Body;
   caller: Caller | undefined;
 }
@@ -62,7 +62,7 @@ const HEADERS = Symbol('headers');
 /** Gives an answer headers. `caller`: who has just signed in. */
 export function withHeaders<Body>(
   body: Body,
-  headers: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string | string[]>>,
   caller?: Caller,
 ): WithHeaders<Body> {
   return { [HEADERS]: headers, body, caller };

@@ -1,13 +1,13 @@
 /**
- * The routes of the API that need no token: what each error means, the contract of the API, and the keys that tokens are
- * checked with. The reference lists the same routes.
+ * Routes of the API that need no token: the pages of errors, the OpenAPI document, and the public keys of tokens. The
+ * reference lists the same routes.
  */
 import type { Access } from '../../policy/access/access.ts';
 import { problemPage } from './operations/problem-pages.ts';
 import { referenceRoutes } from './reference/routes.ts';
 import { type ApiRoute, BASE, type PlainRoute } from './route.ts';
 
-/** `publicUrl` is asked when a request comes. */
+/** `publicUrl` is called for each request. */
 export function plainRoutes(
   routes: readonly ApiRoute[],
   deps: { access: Pick<Access, 'jwks'>; publicUrl(): string },

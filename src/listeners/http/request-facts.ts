@@ -1,6 +1,6 @@
 /**
- * What a request says, read from Fastify's: headers, query, body, the address of its client, its path; and which methods a
- * path has. Pure, but that a request of HTTP/2 that has ended has no address any more: server.ts keeps it from the beginning.
+ * Facts of a request, read from Fastify's object: headers, query, body, client address, path; and which methods a
+ * path has. Pure. A finished HTTP/2 request no longer has an address, so server.ts keeps it from the beginning.
  */
 import { METADATA_PREFIX } from './route.ts';
 
@@ -56,7 +56,7 @@ export function clientIp({ ip }: Pick<Given, 'ip'>): string {
   return plainIp(ip ?? '');
 }
 
-/** IPv4 addresses of a dual-stack socket come in IPv6 clothes. */
+/** A dual-stack socket shows IPv4 addresses in their IPv6 form. */
 export function plainIp(ip: string): string {
   return ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice(7) : ip;
 }
@@ -70,7 +70,7 @@ export function pathOfAbsoluteForm(url: string): string {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** For a path that exists, the methods it has, as `Allow` writes them; else null. */
+/** The methods of an existing path, as `Allow` lists them; otherwise null. */
 export function createMethodTable(
   routes: readonly { method: string; path: string; endless?: boolean | undefined }[],
 ): (url: string) => string | null {

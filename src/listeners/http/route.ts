@@ -38,10 +38,11 @@ export type RequestEnd = 'gone' | 'stopping';
 
 export interface ApiAnswer {
   status: number;
-  headers?: Readonly<Record<string, string>>;
+  /** A list is sent as so many headers of that name. */
+  headers?: Readonly<Record<string, string | string[]>>;
   /** A text is JSON unless the headers say otherwise. A stream is read as fast as the client takes it. */
   body: string | Uint8Array | Readable;
-  /** Who has just signed in, by a request that came from nobody yet. */
+  /** The person who has just signed in, by a request without a caller. */
   caller?: Caller;
 }
 
@@ -59,8 +60,16 @@ export interface ApiRoute {
    * whole server, and only tokens of all domains may call it.
    */
   limitedTokens?: true;
-  /** Needs no token and no session, but comes from the dashboard of this server: signing in. `caller` may do nothing. */
+  /**
+   * Needs no token and no session, but must come from the dashboard of this server: signing in. `caller` has no
+   * rights.
+   */
   open?: true;
+  /**
+   * Creates something that outlives a session, or changes who may sign in: a person must have authenticated within
+   * `PROOF_MS`. Tokens are not affected.
+   */
+  proven?: true;
   /** `operationId`: what a generated client calls it. */
   id: string;
   /** A short title, for lists. */

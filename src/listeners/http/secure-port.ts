@@ -20,6 +20,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import { isLoopbackAddress } from '../../lib/loopback.ts';
 import type { Certificates } from '../../lib/server-certificates.ts';
 
 export interface SecurePort {
@@ -39,7 +40,7 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_STREAMS = 100;
 const MAX_BAD_FRAMES = 100;
 
-/** Takes over who gets the connections of `server`; `handle` is its handler of requests. */
+/** Takes over new connections of `server`; `handle` is its request handler. */
 export function createSecurePort(
   deps: {
     server: Server;
@@ -114,21 +115,22 @@ export function createSecurePort(
     inner.once('close', () => socket.destroy());
     inner.once('secure', () => {
       timer.cancel();
-      // Only a tls.Server clears it, and HTTP/2 would wait for that.
+      // Only a tls.Server clears this timeout, and HTTP/2 would wait for it.
       Object.assign(inner, { secureConnecting: false });
       if (inner.alpnProtocol === 'h2') http2.emit('connection', inner);
       else for (const serve of serveHttp1) serve.call(server, inner);
     });
   }
 
-  /** Ends a session that is idle, or that takes its requests back to make more at once than it may have open. */
+  /** Ends a session that is idle, or that cancels requests in order to have more at once than it may. */
   function watch(session: ServerHttp2Session): void {
     sessions.add(session);
     let running = 0;
     let begun = 0;
     let idle = clock.setTimer(times.headersTimeoutMs, end);
     session.on('stream', (stream: ServerHttp2Stream) => {
-      // Within one turn of the event loop nobody can have had an answer. (What is taken back later, nghttp2 counts.)
+      // No request can be answered within one turn of the event loop. (nghttp2 counts requests that are canceled
+      // later.)
       if (begun === 0) {
         clock.setTimer(0, () => {
           begun = 0;
@@ -141,9 +143,10 @@ export function createSecurePort(
       }
       running++;
       idle.cancel();
+      // The reader of the body answers with 408 first; this ends a body that nothing reads.
       const late = stream.endAfterHeaders
         ? null
-        : clock.setTimer(times.requestTimeoutMs, () => stream.close(constants.NGHTTP2_CANCEL));
+        : clock.setTimer(2 * times.requestTimeoutMs, () => stream.close(constants.NGHTTP2_CANCEL));
       stream.once('end', () => late?.cancel());
       stream.once('close', () => {
         late?.cancel();
@@ -158,26 +161,26 @@ export function createSecurePort(
 
     function end(): void {
       session.close();
-      // A client that is in the middle of a header block would keep it open.
+      // A client that is sending a header block would keep the session open.
       session.destroy();
     }
   }
 
   function serveHttp2(request: Http2ServerRequest, response: Http2ServerResponse): void {
-    // Taken back already: nobody reads the answer.
+    // The request was canceled already: nobody reads the answer.
     if (request.stream.destroyed || request.stream.closed) return;
     const { headers } = request;
     const { ':authority': authority, host } = headers;
     // What everything else reads. A request that names two hosts is refused as one that names none (RFC 9113 §8.3.1).
     if (authority !== undefined && (host === undefined || host === authority)) headers.host = authority;
     else if (authority !== undefined) delete headers.host;
-    // Both have the interface of HTTP/1.1, as far as the listener uses it.
+    // Node gives both the interface of HTTP/1.1, as far as Fastify and the listener use it, but its types do not say
+    // so.
     deps.handle(request as unknown as IncomingMessage, response as unknown as ServerResponse);
   }
 }
 
 /** A connection of this machine: from loopback, or from the address that it leads to. */
 function isThisMachine({ remoteAddress = '', localAddress }: Socket): boolean {
-  const plain = remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress;
-  return plain === '::1' || plain.startsWith('127.') || (plain !== '' && remoteAddress === localAddress);
+  return isLoopbackAddress(remoteAddress) || (remoteAddress !== '' && remoteAddress === localAddress);
 }

@@ -43,6 +43,7 @@ describe('POST /email over a socket', () => {
     expect(reply.headers.location).toBe(`/api/v1/email/${reply.json().MessageID}`);
     expect(reply.headers['x-request-id']).toMatch(UUID);
     expect(reply.headers['x-content-type-options']).toBe('nosniff');
+    expect(reply.headers['cache-control']).toBe('no-store');
     expect(reply.headers['access-control-allow-origin']).toBeUndefined();
   });
 

@@ -6,33 +6,27 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { asBuffer } from '../../lib/as-buffer.ts';
-import { AppError, ERRORS, type Problem } from '../../lib/errors.ts';
+import { AppError, type Problem } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Problems } from '../../pipeline/alerts/alerts.ts';
+import { lineOf } from '../../policy/access/rights.ts';
 import { createSendRate } from '../../policy/limits/send-rate.ts';
+import { closeAfter, endIfStalled, heldBytes, sendAnswer } from './answers.ts';
 import { createAudit } from './audit.ts';
-import { type BodyShare, createBodyBudget } from './body/body-budget.ts';
 import { readBody } from './body/body-reader.ts';
-import { type Asking, createCallers, NOBODY, requireAllowed } from './callers.ts';
+import { type ByteShare, createByteBudget } from './byte-budget.ts';
+import { type Asking, createCallers, NOBODY } from './callers.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps, type HttpOptions } from './deps.ts';
+import { createErrorAnswers } from './error-answers.ts';
 import { createIdempotency } from './idempotency.ts';
 import { gatherProblems } from './operations/attention-problems.ts';
 import { apiRoutes } from './operations/table.ts';
 import { plainRoutes } from './plain-routes.ts';
-import { problemAnswer, toAppError } from './problem.ts';
-import {
-  clientIp,
-  contextOf,
-  createMethodTable,
-  ipOf,
-  pathOfAbsoluteForm,
-  plainIp,
-} from './request-facts.ts';
+import { clientIp, contextOf, createMethodTable, ipOf, pathOfAbsoluteForm } from './request-facts.ts';
 import {
   type ApiAnswer,
   type ApiRoute,
@@ -44,13 +38,13 @@ import {
 import { createCaptureTexts } from './sandbox/capture-texts.ts';
 import { createCapturedReader } from './sandbox/captured-reader.ts';
 import { createSecurePort, type SecurePort } from './secure-port.ts';
-import { writeProblemToSocket } from './socket-problem.ts';
 import { createWorkerPool } from './worker-pool.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null;
-    bodyShare: BodyShare | null;
+    bodyShare: ByteShare | null;
+    answerShare: ByteShare | null;
     /** Kept from the beginning: a request of HTTP/2 that has ended has no socket. */
     from: { ip: string; peer: string } | null;
     /** The answer was sent, or its client has gone. */
@@ -69,10 +63,9 @@ export interface HttpListener extends Service {
   problems(): Promise<Problems>;
 }
 
-/** Of a path that does not exist, as its refusal repeats it. */
-const MAX_SHOWN_PATH = 200;
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
-const HSTS = 'max-age=31536000';
+/** The system takes so much for a client that reads nothing. */
+const SMALL_ANSWER_BYTES = 64 * 1024;
 /** Of a request that anybody may send. */
 const OPEN_BODY_BYTES = 8 * 1024;
 
@@ -92,8 +85,18 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   const plain = [...plainRoutes(routes, { access: deps.access, publicUrl }), ...(deps.routes ?? [])];
   const callers = createCallers(deps, options.publicUrl);
   const audit = createAudit(deps);
-  const bodies = createBodyBudget(options.maxHeldBodyBytes);
+  const bodies = createByteBudget(options.maxHeldBodyBytes);
+  const answers = createByteBudget(options.maxHeldAnswerBytes);
   const isPublicByTls = options.publicUrl?.startsWith('https://') === true;
+  const methodsOf = createMethodTable([
+    ...routes.map(({ method, path, endless }) => ({ method, path: BASE + path, endless })),
+    ...plain,
+  ]);
+  const { sendError, notFound, tellRefused, onClientError, setCommonHeaders } = createErrorAnswers(deps, {
+    methodsOf,
+    publicUrl,
+    isPublicByTls,
+  });
   const app = createApp();
   const secure: SecurePort | null =
     deps.certificates === undefined
@@ -105,10 +108,6 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
           },
           options,
         );
-  const methodsOf = createMethodTable([
-    ...routes.map(({ method, path, endless }) => ({ method, path: BASE + path, endless })),
-    ...plain,
-  ]);
   let running = 0;
   let stopping = false;
   /** Ends the requests that wait for something. */
@@ -184,16 +183,18 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     });
     instance.decorateRequest('caller', null);
     instance.decorateRequest('bodyShare', null);
+    instance.decorateRequest('answerShare', null);
     instance.decorateRequest('from', null);
     instance.decorateRequest('hasEnded', false);
     instance.removeAllContentTypeParsers();
     instance.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
       // While the token was checked: nobody would give back what is taken now.
       if (request.hasEnded) throw new AppError('http-malformed', { message: 'The client has gone' });
-      const share = bodies.open();
+      const share = bodies.open(ownerOf(request.caller));
       request.bodyShare = share;
       return readBody(payload, {
         maxBytes: request.routeOptions.config?.maxBodyBytes ?? options.maxBodyBytes,
+        withinMs: options.requestTimeoutMs,
         clock: deps.clock,
         share,
       });
@@ -252,7 +253,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
         }
         const caller = await callers.callerOf(askingOf(request));
         request.caller = caller;
-        requireAllowed(caller, route);
+        await callers.requireAllowed(caller, route);
         takeSend(caller, reply, route.countsAsSend);
       },
       handler: async (request, reply) => {
@@ -272,9 +273,24 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
         request.body = undefined;
         const answer = await route.handle(given);
         await audit.record(route, given, answer);
+        // What has changed something is told.
+        if (route.method === 'GET') hold(request, reply, answer);
         return sendAnswer(reply, answer);
       },
     });
+  }
+
+  /** What clients do not read stays in memory: for a time only, and so much of it. */
+  function hold(request: FastifyRequest, reply: FastifyReply, answer: ApiAnswer): void {
+    const bytes = heldBytes(answer);
+    if (bytes <= SMALL_ANSWER_BYTES) return;
+    const share = answers.open(ownerOf(request.caller));
+    request.answerShare = share;
+    if (!request.hasEnded && !share.take(bytes)) {
+      const message = 'Too many large answers at once that their clients have not read';
+      throw new AppError('unavailable', { message, retryAfterSeconds: 5 });
+    }
+    endIfStalled(reply, options.stalledAnswerMs);
   }
 
   function askingOf(request: FastifyRequest): Asking {
@@ -293,7 +309,9 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       handler: async (request, reply) => {
         const { method, hostname: host } = request;
         const about = { method, host, ip: ipOf(request) };
-        return sendAnswer(reply, await route.handle({ ...contextOf(request), ...about }));
+        const answer = await route.handle({ ...contextOf(request), ...about });
+        if (heldBytes(answer) > SMALL_ANSWER_BYTES) endIfStalled(reply, options.stalledAnswerMs);
+        return sendAnswer(reply, answer);
       },
     });
   }
@@ -346,80 +364,6 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     if (counts !== undefined && taken.refused !== null) throw taken.refused;
   }
 
-  function notFound(request: FastifyRequest, reply: FastifyReply): AppError {
-    const allowed = methodsOf(request.url);
-    const path = (request.url.split('?', 1)[0] ?? '').slice(0, MAX_SHOWN_PATH);
-    if (allowed === null) {
-      const base =
-        path === BASE || path.startsWith(`${BASE}/`)
-          ? `; see ${BASE}/docs`
-          : `: the API is below ${BASE}, e.g. POST ${BASE}/email`;
-      return new AppError('not-found', { message: `There is nothing at ${path}${base}` });
-    }
-    reply.header('allow', allowed);
-    return new AppError('method-not-allowed', {
-      message: `${request.method} is not allowed at ${path}; allowed: ${allowed}`,
-    });
-  }
-
-  function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const { error, expected } = toAppError(thrown);
-    if (!expected) deps.log.error({ requestId: request.id, err: error.cause ?? error }, 'a request failed');
-    if (request.url.startsWith(`${BASE}/`)) tellRefused(request, error.problems, error.about ?? null);
-    const answer = problemAnswer(error, publicUrl(), request.id);
-    setCommonHeaders(request, reply);
-    // The rate of the token and the limit that refuses are members of one list (RFC 9651).
-    for (const name of ['ratelimit-policy', 'ratelimit']) {
-      const before = reply.getHeader(name);
-      const own = answer.headers[name];
-      if (typeof before === 'string' && own !== undefined) answer.headers[name] = `${before}, ${own}`;
-    }
-    reply.code(answer.status).headers(answer.headers).send(Buffer.from(answer.body));
-  }
-
-  function tellRefused(
-    request: FastifyRequest,
-    [first, ...more]: AppError['problems'],
-    domain: string | null,
-  ): void {
-    const { method } = request;
-    // What the framework refuses before it has found a route comes without either.
-    const caller = request.caller ?? null;
-    const path = (request.routeOptions as { url?: string } | undefined)?.url;
-    const { name, message = ERRORS[name].text, field } = first;
-    const [only, ...others] = caller?.domains ?? [];
-    deps.refusals.record({
-      caller,
-      via: 'HTTP',
-      // The pattern: a path may hold addresses.
-      action: `${method} ${path?.slice(BASE.length) ?? '(no such path)'}`,
-      status: ERRORS[name].status,
-      name,
-      message: `${field === undefined ? '' : `${field}: `}${message}${more.length === 0 ? '' : ` (and ${more.length} more)`}`,
-      domain: domain ?? (others.length === 0 && only !== '*' ? (only ?? null) : null),
-      ip: ipOf(request),
-    });
-  }
-
-  function onClientError(error: Error & { code?: string }, socket: Socket): void {
-    const ip = socket.remoteAddress ?? '';
-    const refused = writeProblemToSocket(error, socket, publicUrl(), uuidv7(deps.clock, deps.random));
-    if (refused === null) return;
-    const { status, message, problems } = refused;
-    deps.refusals.record({
-      ...{ caller: null, via: 'HTTP', action: '(no request)', domain: null },
-      ...{ status, message, name: problems[0].name, ip: plainIp(ip) },
-    });
-  }
-
-  function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
-    reply.header('x-request-id', request.id);
-    reply.header('x-content-type-options', 'nosniff');
-    reply.header('cache-control', 'no-store');
-    // Over plain HTTP it must not be sent (RFC 6797 §7.2).
-    if (isPublicByTls && request.protocol === 'https') reply.header('strict-transport-security', HSTS);
-  }
-
   function publicUrl(): string {
     if (options.publicUrl !== undefined) return options.publicUrl;
     if (listening === null) return '';
@@ -429,6 +373,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   function onAnswerEnd(request: FastifyRequest): void {
     request.hasEnded = true;
     request.bodyShare?.end();
+    request.answerShare?.end();
     running--;
     if (running === 0) onIdle?.();
   }
@@ -444,20 +389,13 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   }
 }
 
+/** Whoever shares a line of tokens shares this. */
+function ownerOf(caller: Caller | null): string {
+  return caller === null ? '' : lineOf(caller);
+}
+
 /** Octets of a body that a route reads at the most. */
 function mostBodyBytes({ takesLargeBody, open }: ApiRoute): number {
   if (open === true) return OPEN_BODY_BYTES;
   return takesLargeBody === true ? Number.POSITIVE_INFINITY : SMALL_BODY_BYTES;
-}
-
-/** HTTP/2 says it by other means (secure-port.ts). */
-function closeAfter(request: FastifyRequest, reply: FastifyReply): void {
-  if (request.raw.httpVersionMajor === 1) reply.header('connection', 'close');
-}
-
-function sendAnswer(reply: FastifyReply, answer: ApiAnswer): FastifyReply {
-  reply.code(answer.status).header('content-type', 'application/json; charset=utf-8');
-  if (answer.headers !== undefined) reply.headers(answer.headers);
-  const { body } = answer;
-  return reply.send(body instanceof Uint8Array ? asBuffer(body) : body);
 }

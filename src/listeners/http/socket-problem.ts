@@ -1,14 +1,17 @@
 /**
- * Answers what never became a request: bytes that are no HTTP, headers that are too large, headers that did not come
- * in time. Given the parser's error and the socket, it writes a complete answer with a problem body and closes the
- * connection; where the peer is gone already, it only closes.
+ * Answers input that never became a request: bytes that are not HTTP, headers that are too large, headers that did
+ * not arrive in time. Takes the parser's error and the socket; writes a complete answer with a problem body and
+ * closes the connection. If the peer is gone, it only closes.
  */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { AppError } from '../../lib/errors.ts';
 import { problemAnswer } from './problem.ts';
 
-/** What was answered, null where nobody was there to read it. Nothing is thrown. Half an answer that was under way is not written into. */
+/**
+ * Returns the problem that was sent, null if the peer was gone. Never throws. Does not write into an answer that has
+ * begun.
+ */
 export function writeProblemToSocket(
   error: Error & { code?: string },
   socket: Socket,

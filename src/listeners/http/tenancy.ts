@@ -1,21 +1,21 @@
 /**
- * Whose rows a request may see. Every read passes the caller's domains to the store, so that other people's ids are
- * simply not found; nothing here ever tells that they exist.
+ * Which rows a request may see. Every read passes the caller's domains to the store, so rows of other tenants are not
+ * found, and no answer reveals that they exist.
  */
 import { isUuid } from '../../lib/ids.ts';
 import type { Caller } from '../../model/submission.ts';
-import { callerDomains } from '../../policy/access/access.ts';
+import { callerDomains } from '../../policy/access/rights.ts';
 import type { Store } from '../../store/store.ts';
 import type { MessageView } from '../../store/topics/messages.ts';
 import { refuse } from './route.ts';
 
-/** `{ domains }` for a store operation; empty where the caller may see every domain. */
+/** `{ domains }` for a store operation; empty if the caller may see every domain. */
 export function ownDomains(caller: Caller): { domains?: readonly string[] } {
   const domains = callerDomains(caller);
   return domains === undefined ? {} : { domains };
 }
 
-/** The caller's message of that id, in any case. Throws AppError not-found. */
+/** The caller's message with that id, in upper or lower case. Throws AppError not-found. */
 export async function ownMessage(
   store: Pick<Store, 'getMessage'>,
   caller: Caller,

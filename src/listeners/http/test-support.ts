@@ -1,7 +1,7 @@
 /**
- * A listener on a free loopback port for the tests of this folder: real access control, real sockets, virtual time
- * where a test asks for it. Given the parts a test cares about, it leaves a running listener, a token maker and a
- * small client; `close()` ends all of it.
+ * A listener on a free loopback port for the tests of this folder: real access control, real sockets, virtual time if
+ * a test needs it. Takes the parts that a test cares about; returns a running listener, a token maker and a small
+ * client. `close()` ends everything.
  */
 import { request as httpRequest } from 'node:http';
 import { type Clock, systemClock } from '../../lib/clock.ts';
@@ -9,8 +9,9 @@ import { createSystemRandom } from '../../lib/random.ts';
 import { createSealer } from '../../lib/seal.ts';
 import type { MessageId } from '../../model/message.ts';
 import { PRESETS, type Token } from '../../model/token.ts';
-import type { AcceptRequest, AcceptResult } from '../../pipeline/accept/accept.ts';
+import type { AcceptRequest, AcceptResult } from '../../pipeline/accept/acceptance.ts';
 import { createAccess, type MintRequest } from '../../policy/access/access.ts';
+import { createKnownDevices } from '../../policy/access/known-devices.ts';
 import { createHashTurns, createPasswords } from '../../policy/access/password-hash.ts';
 import { createPeople } from '../../policy/access/people.ts';
 import { createRefusals } from '../../policy/access/refusals.ts';
@@ -32,7 +33,7 @@ export interface SendOptions {
   body?: string | Uint8Array;
 }
 
-/** One request; the connection is not kept. `headers` are sent as they are. */
+/** One request; the connection is closed afterwards. `headers` are sent unchanged. */
 export function send(url: string, method: string, options: SendOptions = {}): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, { method, headers: options.headers ?? {}, agent: false }, (response) => {
@@ -54,7 +55,7 @@ export function send(url: string, method: string, options: SendOptions = {}): Pr
   });
 }
 
-/** Tokens and keys in memory: enough of a store for a listener whose tests are about access control alone. */
+/** Tokens and keys in memory: a store for listener tests that only concern access control. */
 export function tokenMemory() {
   const tokens = new Map<string, Token>();
   const keys: { kid: string; privateSealed: Uint8Array; publicJwk: string; createdAt: number }[] = [];
@@ -86,7 +87,7 @@ export function tokenMemory() {
   };
 }
 
-/** Records what it was given; stands where a test is about the listener alone. */
+/** Records its calls; used in tests that only concern the listener. */
 export function recordingAcceptance(answer?: (request: AcceptRequest) => Promise<AcceptResult>) {
   const requests: AcceptRequest[] = [];
   return {
@@ -118,10 +119,11 @@ export async function startListener(
 ) {
   const random = createSystemRandom();
   const shared = { store: parts.store, clock, random, log: quietLog };
-  // The cheapest cost: no test depends on it.
+  // The lowest scrypt cost: no test depends on it.
   const passwords = createPasswords({ random, hashTurns: createHashTurns() }, { log2: 4, r: 1, p: 1 });
   const secondFactors = createSecondFactors({ ...shared, sealer: testSealer });
-  const sessions = createSessions({ ...shared, passwords, secondFactors });
+  const devices = createKnownDevices({ ...shared, key: new Uint8Array(32) });
+  const sessions = createSessions({ ...shared, passwords, secondFactors, devices });
   const people = createPeople({ ...shared, passwords, sessions });
   const instanceId = '0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b';
   const own = createAccess({ ...shared, sealer: testSealer, instanceId });

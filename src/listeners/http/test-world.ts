@@ -192,7 +192,7 @@ export async function openWorld(
     clock,
   );
   const all = SCOPES.filter((scope) => scope !== 'admin');
-  /** For longer than any test moves its clock. */
+  /** Longer than any test advances its clock. */
   const token = (names: readonly string[], scopes: readonly Scope[]) =>
     at.token({ domains: names, scopes, expiresInSeconds: names.includes('*') ? null : 365 * 86_400 });
   const tokens = {
@@ -282,7 +282,7 @@ export async function openWorld(
     relays,
     inMemory,
     holds,
-    /** Tells the listener that something was stored behind its back. */
+    /** Reports to the listener that something was stored directly. */
     notify: stored.notify,
     call,
     sendMail,

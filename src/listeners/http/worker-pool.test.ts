@@ -1,15 +1,17 @@
-/** The worker pool with threads that do as they are told: who waits for whom, what ends at a deadline, what a death takes along. */
+/** The worker pool, with scripted threads: fair turns between tenants, deadlines, and what is lost if a thread dies. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createManualClock } from '../../store/sqlite/test-support.ts';
 import { createWorkerPool, type WorkerPool } from './worker-pool.ts';
 
-/** Answers with the subject it is given; `hang` never ends, `die` ends the thread. */
+/** Answers with the subject it is given; `hang` never ends, `die` ends the thread, `ask` asks and never ends when answered. */
 const obedient = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from 'node:worker_threads';
     parentPort.on('message', ({ job }) => {
+      if (job === undefined) for (;;);
       const { subject } = job.texts;
       if (subject === 'hang') for (;;);
+      if (subject === 'ask') return parentPort.postMessage({ asks: {} });
       if (subject === 'die') throw new Error('boom');
       parentPort.postMessage({ ok: true, result: { ok: true, names: [subject] } });
     });`)}`,
@@ -58,6 +60,25 @@ describe('the worker pool', () => {
     clock.advance(1);
     expect(await Promise.all(hanging)).toEqual(['request-too-complex', 'request-too-complex']);
     expect(await Promise.all([run('a', 'a3'), run('a', 'a4'), run('c', 'c1')])).toHaveLength(3);
+  });
+
+  it('gives a job that asks for something its whole time after the answer, and no more', async () => {
+    const { pool, clock } = open();
+    const answer = Promise.withResolvers<null>();
+    const asked = Promise.withResolvers<void>();
+    const job = pool.run('a', 'names', { texts: { subject: 'ask', html: null, text: null } }, () => {
+      asked.resolve();
+      return answer.promise;
+    });
+    const ended = job.catch(codeOf);
+    await asked.promise;
+    clock.advance(60_000);
+    answer.resolve(null);
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(9_999);
+    expect(await Promise.race([ended, Promise.resolve('runs')])).toBe('runs');
+    clock.advance(1);
+    expect(await ended).toBe('request-too-complex');
   });
 
   it('keeps a bounded queue, of which one tenant has a part, and refuses the rest with 503', async () => {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createVirtualClock, type VirtualClock } from '../../../test/fakes/virtual-clock.ts';
+import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.ts';
 import type { ReturnTarget } from '../../pipeline/events/return-target.ts';
 import { openSpool, type Spool, type SpooledMail } from './spool.ts';
 

@@ -4,6 +4,7 @@
  * a login.
  */
 import type { Service } from '../../lib/loop.ts';
+import { isLoopbackAddress } from '../../lib/loopback.ts';
 import type { Certificates } from '../../lib/server-certificates.ts';
 import type { Caller } from '../../model/submission.ts';
 import { addressKey } from '../../policy/access/failed-logins.ts';
@@ -66,7 +67,7 @@ export function createSubmissionListener(
       certificates: deps.certificates,
       peerKey: addressKey,
       terms({ ip }) {
-        const anybody = isLoopback(ip) ? (development?.anybody ?? null) : null;
+        const anybody = isLoopbackAddress(ip) ? (development?.anybody ?? null) : null;
         const minLabels = development?.anyAddress === true ? 1 : 2;
         return {
           handler: createSubmissionHandler(deps, { hostname, ip, anybody, minLabels }),
@@ -103,8 +104,4 @@ export function createSubmissionListener(
         : { submission: first, submissionTls: second };
     },
   };
-}
-
-function isLoopback(ip: string): boolean {
-  return ip === '::1' || ip.startsWith('127.');
 }

@@ -18,7 +18,7 @@ import {
 } from '../../mail/raw-header.ts';
 import type { MessageId, RecipientKind } from '../../model/message.ts';
 import type { NoticeKind } from '../../model/notice.ts';
-import type { RawSubmission, SubmittedRecipient } from '../../model/submission.ts';
+import { type RawSubmission, SUBMISSION_DEFAULTS, type SubmittedRecipient } from '../../model/submission.ts';
 import { DATE_OFFSET, dateText } from '../../pipeline/compose/compose.ts';
 import { reply } from '../../smtp/server-reply.ts';
 import type {
@@ -98,6 +98,7 @@ export function readRawMessage(context: RawContext): RawResult | RawRefusal {
   );
   const subject = firstValue(bytes, header, 'subject');
   const submission: RawSubmission = {
+    ...SUBMISSION_DEFAULTS,
     from: { name: name.slice(0, MAX_SHOWN_NAME_CHARS).toWellFormed(), address: address.text },
     fromDomain: address.domain,
     claimedDomains: [...author.shown, ...senders],

@@ -131,6 +131,7 @@ export const SMTP_ERRORS: { readonly [Name in ErrorName]: readonly [code: number
   'identity-unavailable': LOGIN,
   'identity-unknown': LOGIN,
   'second-factor-required': LOGIN,
+  'proof-required': LOGIN,
   'key-not-published': [550, '5.3.0'],
 };
 

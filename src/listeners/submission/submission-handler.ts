@@ -12,9 +12,11 @@ import type { Random } from '../../lib/random.ts';
 import { createTurns } from '../../lib/turns.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { Caller } from '../../model/submission.ts';
-import type { RawAcceptance, SenderDomains } from '../../pipeline/accept/accept.ts';
-import { type Access, requireScope } from '../../policy/access/access.ts';
+import type { SenderDomains } from '../../pipeline/accept/accept.ts';
+import type { RawAcceptance } from '../../pipeline/accept/acceptance.ts';
+import type { Access } from '../../policy/access/access.ts';
 import type { Refusals } from '../../policy/access/refusals.ts';
+import { requireScope } from '../../policy/access/rights.ts';
 import type { SendRate } from '../../policy/limits/send-rate.ts';
 import { lastReply, reply } from '../../smtp/server-reply.ts';
 import type {

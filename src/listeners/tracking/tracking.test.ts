@@ -1,4 +1,4 @@
-/** The routes of personal links before anything that somebody may send. */
+/** The routes of personal links, against every kind of request, also hostile ones. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPersonalTokens, targetDigest } from '../../mail/personal-token.ts';

@@ -1,14 +1,14 @@
-/** Acceptance over a real store and a real queue: what is refused leaves nothing, neither rows nor room. */
+/** Acceptance over a real store and a real queue: a refused message leaves neither rows nor reserved places. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { NO_FAILPOINTS } from '../../lib/failpoints.ts';
 import { silentLogger } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
+import { createVirtualClock } from '../../lib/virtual-clock.ts';
 import type { MessageId } from '../../model/message.ts';
 import { soleLease } from '../../model/node.ts';
 import type { QuotaLimits } from '../../model/quota.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { createSystemRandom } from '../../lib/random.ts';
+import { createVirtualClock } from '../../lib/virtual-clock.ts';
 import type { MessageId, SandboxResult } from '../../model/message.ts';
 import type { PersonalSettings } from '../../model/personal.ts';
 import {

@@ -8,7 +8,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Mailbox, MessageId } from '../../model/message.ts';
 import type { TokenSlots } from '../../model/personal.ts';
-import type { Caller, SubmittedRecipient } from '../../model/submission.ts';
+import { type Caller, type KeptFields, keptFields, type SubmittedRecipient } from '../../model/submission.ts';
 import type { NewMessage, NewRecipient } from '../../store/topics/acceptance.ts';
 import type { ReleaseFacts } from '../../store/topics/captures.ts';
 import type { MessageView } from '../../store/topics/messages.ts';
@@ -18,7 +18,7 @@ import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
 export interface Captured {
   /** The capture that is released; null = an accepted message is sent again. */
   captureId: string | null;
-  message: Pick<MessageView, 'id' | 'domain' | 'lane' | 'lists' | 'subject' | 'tags' | 'metadata'>;
+  message: Pick<MessageView, 'id' | 'domain' | 'lists'> & Omit<KeptFields, 'sendAt'>;
   facts: ReleaseFacts;
   content: Uint8Array;
   places: TokenSlots | null;
@@ -63,11 +63,8 @@ export function releasedMessage(
     id,
     domain,
     tokenId: caller.tokenId,
-    lane: message.lane,
+    ...keptFields({ ...message, sendAt: null }),
     lists: { from: message.lists.from, to: [to], cc: [], bcc: [], replyTo: message.lists.replyTo },
-    subject: message.subject,
-    tags: message.tags,
-    metadata: message.metadata,
     sandbox: false,
     keepContent: facts.keepContent,
     content: withOwnId(captured.content, facts.bodyOffset, message.id, id),
@@ -76,7 +73,6 @@ export function releasedMessage(
     needsSmtpUtf8: facts.needsSmtpUtf8,
     eightBit: facts.eightBit,
     createdAt: now,
-    sendAt: null,
     expiresAt: now + (maxAgeMs ?? LANE_MAX_AGE[message.lane]),
     expiryGiven: false,
     dateOffset: facts.dateOffset,

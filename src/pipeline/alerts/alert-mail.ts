@@ -11,7 +11,8 @@ import { parseAddress } from '../../mail/address.ts';
 import { SUBMISSION_DEFAULTS, type Submission, sendingCaller } from '../../model/submission.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { AlertMail } from '../../store/topics/alerts.ts';
-import type { Acceptance, SenderDomains } from '../accept/accept.ts';
+import type { SenderDomains } from '../accept/accept.ts';
+import type { Acceptance } from '../accept/acceptance.ts';
 import { ownSender } from '../accept/own-sender.ts';
 
 export interface AlertMailer {

@@ -1,4 +1,4 @@
-/** Links in HTML: what is replaced, what is left alone, and that nothing else changes, before an independent parser. */
+/** Links in HTML: which are replaced, which are not, and that nothing else changes, according to an independent parser. */
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { arf, dsn } from '../../../test/scenarios/returns-kit.ts';
 import { createSystemRandom } from '../../lib/random.ts';
+import { createVirtualClock } from '../../lib/virtual-clock.ts';
 import { createReturnPathTokens } from '../../mail/verp.ts';
 import {
   commitOne,

@@ -1,7 +1,7 @@
 /** Opens, clicks and opt-outs on their way to the store: who is a program, what is bounded, what an outage does. */
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { createSystemRandom } from '../../lib/random.ts';
+import { createVirtualClock } from '../../lib/virtual-clock.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import type { ReaderFact } from '../../store/topics/readers.ts';
 import { machineReason } from './machine-marks.ts';

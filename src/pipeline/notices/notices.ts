@@ -21,9 +21,10 @@ import {
   writeStatusReport,
 } from '../../mail/dsn-writer.ts';
 import type { MessageId } from '../../model/message.ts';
+import { SUBMISSION_DEFAULTS } from '../../model/submission.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { DueNotice } from '../../store/topics/notices.ts';
-import type { NoticeAcceptance } from '../accept/accept.ts';
+import type { NoticeAcceptance } from '../accept/acceptance.ts';
 import { dateText } from '../compose/compose.ts';
 import type { NoticeMetrics } from './notice-metrics.ts';
 import { noticeWords } from './notice-text.ts';
@@ -185,18 +186,15 @@ export function createNotices(deps: Deps, options: NoticeOptions): Notices {
     });
     return {
       submission: {
+        ...SUBMISSION_DEFAULTS,
         from: { name: SENDER_NAME, address: from },
         fromDomain: to.domain,
         envelopeDomain: null,
         notice: null,
         recipients: [{ name: '', address: to.text, domain: to.domain, kind: 'To' }],
-        replyTo: [],
         subject: words.subject,
         tags: [NOTICE_TAG],
         metadata: { NoticeFor: notice.messageId },
-        sendAt: null,
-        expiresAt: null,
-        lane: 'normal',
         // Notices about simulated results stay in the sandbox.
         sandbox: notice.sandbox ? 'deliver' : null,
       },

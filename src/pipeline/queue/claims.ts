@@ -11,10 +11,13 @@ import type { Random } from '../../lib/random.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Store } from '../../store/store.ts';
+import type { Hint } from '../../store/topics/hints.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import { dueQueuePages } from './due-pages.ts';
 import type { DueQueue, DueQueues } from './due-queues.ts';
+import type { QueueOptions } from './queue.ts';
 import type { ReadyWindow, RoomRequest } from './ready-window.ts';
+import type { Holding } from './strays.ts';
 import { createTally, type Tally } from './tally.ts';
 
 export interface Claims {
@@ -22,16 +25,22 @@ export interface Claims {
   look(): void;
   /** Something may be due that was not announced. */
   sweepSoon(): void;
+  /** Other nodes have stored rows in these queues, or in any. */
+  hinted(queues: Hint['queues']): void;
   /** Whether the site holds less than half of what it may: due rows are claimed only then. */
   isLow(site: string): boolean;
   /** A site has free places, or is open again. */
   refill(site: string): void;
+  /** Expired rows that are leased, and since when claims are under way. */
+  holding(): Holding;
   /** Resolves when what is being claimed is in memory; null: nothing is. */
   underWay(): Promise<unknown> | null;
   start(): void;
   stop(): Promise<void>;
   /** Waiting recipients, as last counted. */
   queued(): number;
+  /** Counts them; a sweep does so too. */
+  count(): Promise<void>;
   /** Places that running claims may fill, in total and per site. */
   promised(): Promised;
 }
@@ -44,7 +53,10 @@ export interface Promised {
 }
 
 interface Deps {
-  store: Pick<Store, 'dueQueues' | 'claimDue' | 'claimExpired' | 'settle' | 'queueCounts'>;
+  store: Pick<
+    Store,
+    'hearsHints' | 'dueQueues' | 'dueAmong' | 'claimDue' | 'claimExpired' | 'settle' | 'queueCounts'
+  >;
   clock: Clock;
   random: Random;
   log: Logger;
@@ -85,7 +97,7 @@ const FAILED_SWEEP_MS = 1_000;
 
 export function createClaims(
   deps: Deps,
-  options: { sweepMs: number; checkMs: number; maxRows: number },
+  options: Pick<QueueOptions, 'sweepMs' | 'deafSweepMs' | 'checkMs' | 'maxRows'>,
 ): Claims {
   const { store, clock, random, log, node, window, due } = deps;
   let running = false;
@@ -103,19 +115,26 @@ export function createClaims(
   /** Sites to claim for, in turn. */
   const wanting = new Set<string>();
   const claiming = new Map<string, Promise<void>>();
+  /** When the running claims began (monotonic), the oldest first. */
+  const asked = new Set<{ sinceMs: number }>();
   const promised: Promised = { rows: 0, bytes: 0, at: createTally() };
   /** Sites that found no place because of others. */
   const crowdedOut = new Set<string>();
 
   return {
     look,
-    sweepSoon() {
-      nextSweepMs = Number.NEGATIVE_INFINITY;
-      // A running sweep may have looked too early, so another follows it.
-      if (sweeping === null) tick();
+    sweepSoon,
+    hinted(queues) {
+      if (queues === 'all') sweepSoon();
+      else if (queues.length > 0) void lookAt(queues);
     },
     isLow,
     refill,
+    count,
+    holding() {
+      const [oldest] = asked;
+      return { ids: expiring.map(({ deliveryId }) => deliveryId), sinceMs: oldest?.sinceMs ?? null };
+    },
     underWay: () => (claiming.size === 0 ? null : Promise.all(claiming.values())),
     start() {
       running = true;
@@ -139,6 +158,17 @@ export function createClaims(
   };
 
   // ── when ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  function sweepSoon(): void {
+    nextSweepMs = Number.NEGATIVE_INFINITY;
+    // A running sweep may have looked too early, so another follows it.
+    if (sweeping === null) tick();
+  }
+
+  /** Until the next sweep. */
+  function sweepMs(): number {
+    return options.deafSweepMs === undefined || store.hearsHints() ? options.sweepMs : options.deafSweepMs;
+  }
 
   function look(): void {
     if (!running) return;
@@ -180,7 +210,7 @@ export function createClaims(
     if (!running) return;
     look();
     if (sweeping !== null || clock.monotonicMs() < nextSweepMs) return;
-    nextSweepMs = clock.monotonicMs() + Math.min(options.sweepMs, options.checkMs);
+    nextSweepMs = clock.monotonicMs() + Math.min(sweepMs(), options.checkMs);
     sweeping = sweep()
       .catch((cause: unknown) => {
         log.warn({ err: cause }, 'queue sweep failed; it will be tried again');
@@ -203,9 +233,9 @@ export function createClaims(
     }
     if (nowMs >= nextCountMs) {
       nextCountMs = nowMs + options.checkMs;
-      countQueued(clock.now());
+      void count();
     }
-    const dueBefore = clock.now() + options.sweepMs;
+    const dueBefore = clock.now() + sweepMs();
     for await (const hints of dueQueuePages(store, { dueBefore, most: QUEUES_PER_SWEEP })) {
       const now = clock.now();
       for (const hint of hints) due.note(hint, hint.nextDueAt, now);
@@ -217,9 +247,22 @@ export function createClaims(
     }
   }
 
-  /** Not awaited: for the store this is a search that may take long, and no claim must wait for it. */
-  function countQueued(now: number): void {
-    store.queueCounts({ now }).then(
+  async function lookAt(queueIds: readonly number[]): Promise<void> {
+    if (!running) return;
+    try {
+      const dueBefore = clock.now() + sweepMs();
+      for (const hint of await store.dueAmong({ queueIds, dueBefore })) {
+        due.note(hint, hint.nextDueAt, clock.now());
+      }
+    } catch (cause) {
+      log.debug({ err: cause }, 'queues of other nodes could not be looked at; the sweep finds them');
+    }
+    look();
+  }
+
+  /** Not awaited by sweeps: for the store this is a search that may take long, and no claim must wait for it. */
+  function count(): Promise<void> {
+    return store.queueCounts({ now: clock.now() }).then(
       (counts) => {
         queued = counts.queued;
       },
@@ -232,13 +275,24 @@ export function createClaims(
     for (;;) {
       if (expiring.length === 0) {
         const eventId = uuidv7(clock, random);
-        const rows = await store.claimExpired({ epoch: node.epoch, now, limit: CLAIM_ROWS, eventId });
+        const claim = { epoch: node.epoch, now, limit: CLAIM_ROWS, eventId };
+        const rows = await asking(() => store.claimExpired(claim));
         expiring = rows.map((row) => deps.expire(row, now));
       }
       if (expiring.length === 0) return;
       await store.settle({ settlements: expiring, now });
       expiring = [];
       deps.eventsStored();
+    }
+  }
+
+  async function asking<Result>(claim: () => Promise<Result>): Promise<Result> {
+    const one = { sinceMs: clock.monotonicMs() };
+    asked.add(one);
+    try {
+      return await claim();
+    } finally {
+      asked.delete(one);
     }
   }
 
@@ -342,7 +396,7 @@ export function createClaims(
     const sinceMs = clock.monotonicMs();
     const eventId = uuidv7(clock, random);
     const claim = { queueId, epoch: node.epoch, now: clock.now(), limit, maxBytes, eventId };
-    const rows = await store.claimDue(claim).finally(() => {
+    const rows = await asking(() => store.claimDue(claim)).finally(() => {
       promised.rows -= limit;
       promised.at.add(site, -limit);
       promised.bytes -= maxBytes;

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createVirtualClock, type VirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
+import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 import { message, messagesOf, recipient, T0 } from '../../store/conformance/fixtures.ts';
@@ -32,7 +32,7 @@ let store: Store;
 let clock: VirtualClock;
 let epoch: number;
 /** Under what the queue started last claims. */
-let node: { epoch: number; valid: boolean };
+let node: { epoch: number; valid: boolean; trouble: null };
 let rules: SettlementRules;
 let queues: Queue[];
 /** Recipient domain whose mail is kept back, or null. */
@@ -85,7 +85,7 @@ interface Started {
 
 async function start(options: Partial<QueueOptions> = {}): Promise<Started> {
   const called: string[] = [];
-  node = { epoch, valid: true };
+  node = { epoch, valid: true, trouble: null };
   const seen = new Proxy(store, {
     get: (target, name) => Reflect.get(faults, name) ?? Reflect.get(target, name),
   });
@@ -207,7 +207,7 @@ describe('the window over the store', () => {
       }
       return done === 30 && queue.held().rows === 0;
     }, 50);
-    // One senderDomain leaves a quarter of the room to others.
+    // One sender domain leaves a quarter of the places to others.
     expect(most).toBe(4);
     expect(queue.held()).toEqual({ rows: 0, bytes: 0 });
     expect(await states()).toEqual({ delivered: 30 });

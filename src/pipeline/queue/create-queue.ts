@@ -8,6 +8,7 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
+import { createRounds } from '../../lib/rounds.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
@@ -23,9 +24,9 @@ import { createLateSuppressions } from './late-suppressions.ts';
 import type { ExpirySettler, Queue, QueueOptions, Reservation, SuppressionSettler, Worker } from './queue.ts';
 import type { ReadyItem, SharedContent } from './ready-item.ts';
 import { createReadyWindow } from './ready-window.ts';
+import { createReservations } from './reservations.ts';
 import { LEAST_TIME_LEFT_MS, NO_TIME_LEFT } from './retry-schedule.ts';
 import { createSettler, SETTLE_RETRY_MS } from './settler.ts';
-import { createTally } from './tally.ts';
 
 interface Deps {
   store: Store;
@@ -63,10 +64,9 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   const window = createReadyWindow(options);
   const due = createDueQueues(siteOfQueue);
   let worker: Worker = { wake() {}, demand: () => options.maxRowsPerSite };
-  const reserved = { rows: 0, bytes: 0, at: createTally() };
   /** Incremented whenever a reason not to send may have appeared; an item that was checked before is checked again. */
   let gateChanges = 0;
-  const suppressions = createLateSuppressions(clock);
+  const suppressions = createLateSuppressions(clock, underWaySinceMs);
   let deaf = (): void => {};
   let running = false;
   let storeTimer: Timer | null = null;
@@ -91,7 +91,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       window,
       due,
       eventsStored,
-      reserved: () => reserved,
+      reserved: () => reservations.reserved,
       closed: (site) => settler.isPaused() || !node.valid || (site !== null && gate.site(site) !== null),
       held: (queue) => gate.mail(questionOf(queue), queue.site) !== null,
       urgent: gate.urgent,
@@ -115,6 +115,17 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     options,
   );
 
+  const reservations = createReservations({
+    clock,
+    window,
+    due,
+    claims: () => claims,
+    siteOf,
+    isOpen: (recipient, site) =>
+      running && !settler.isPaused() && node.valid && keptBack(recipient, site) === null,
+    allowance,
+  });
+  const counts = createRounds({ clock, everyMs: options.checkMs, work: claims.count, failed() {} });
   const changes = createChanging(
     { clock, window },
     {
@@ -125,13 +136,14 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   );
 
   return {
-    reserve,
-    unreserve,
+    reserve: reservations.reserve,
+    unreserve: reservations.unreserve,
     admit,
     wake(at) {
       // A later time is found by a sweep before it comes.
       if (at === undefined || at <= clock.now() + options.sweepMs) claims.sweepSoon();
     },
+    hinted: claims.hinted,
     stored(rows) {
       const now = clock.now();
       for (const row of rows) due.note(row, row.dueAt, now);
@@ -182,12 +194,22 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     heldBy: (site) => window.held(site),
     hasMail: (site) => window.held(site) > 0 || due.count(site) > 0,
     regroup,
+    counting: {
+      async start() {
+        counts.begin();
+      },
+      stop: () => counts.end(),
+    },
     backlogged() {
       if (settler.isPaused()) return 'outcomes cannot be stored';
       return claims.queued() > options.highWaterMark ? `${claims.queued()} recipients are waiting` : null;
     },
     held() {
       return { rows: window.rows(), bytes: window.bytes() };
+    },
+    holding() {
+      const ids = [...window.ids(), ...claims.holding().ids, ...settler.refused()];
+      return { ids, sinceMs: underWaySinceMs() };
     },
     items: window.items,
     itemOf: window.itemOf,
@@ -226,39 +248,13 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     },
   };
 
+  /** When the oldest claim or commit began whose answer has not come. */
+  function underWaySinceMs(): number | null {
+    const since = [claims.holding().sinceMs ?? [], reservations.sinceMs() ?? []].flat();
+    return since.length === 0 ? null : Math.min(...since);
+  }
+
   // ── into the window ─────────────────────────────────────────────────────────────────────────────────────
-
-  function reserve(recipients: readonly SiteQuestion[], bytes: number): Reservation {
-    const share = Math.ceil(bytes / Math.max(1, recipients.length));
-    let rows = 0;
-    const sites = recipients.map((recipient) => {
-      const site = siteOf(recipient);
-      if (!fits(recipient, site, share)) return null;
-      rows += 1;
-      reserved.rows += 1;
-      reserved.bytes += share;
-      reserved.at.add(site, 1);
-      return site;
-    });
-    return { sites, rows, bytes: rows * share, sinceMs: clock.monotonicMs() };
-  }
-
-  function fits(recipient: SiteQuestion, site: string, bytes: number): boolean {
-    if (!running || settler.isPaused() || !node.valid || keptBack(recipient, site) !== null) return false;
-    // Rows of the same queue in the store would always be overtaken; fresh mail goes to its end.
-    const { lane, senderDomain } = recipient;
-    if (lane !== 'critical' && due.count(site) > 0) {
-      // If fresh mail kept the window full, due rows would never be claimed.
-      if (!claims.isLow(site) || due.has({ ...recipient, sandbox: recipient.sandbox !== null })) return false;
-    }
-    const promised = claims.promised();
-    const taken = {
-      rows: reserved.rows + promised.rows,
-      bytes: reserved.bytes + promised.bytes,
-      siteRows: reserved.at.of(site) + promised.at.of(site),
-    };
-    return window.hasRoom({ site, lane, senderDomain, siteRows: allowance(site) }, taken, bytes);
-  }
 
   /** The rows that a site should hold, by what it can use soon and what other sites need. */
   function allowance(site: string): number {
@@ -270,18 +266,12 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     return window.rows() > CROWDED_SHARE * options.maxRows ? Math.min(useful, CROWDED_ROWS) : useful;
   }
 
-  function unreserve({ sites, rows, bytes }: Reservation): void {
-    reserved.rows -= rows;
-    reserved.bytes -= bytes;
-    if (rows > 0) for (const site of sites) if (site !== null) reserved.at.add(site, -1);
-  }
-
   function admit(
     deliveries: readonly ClaimedDelivery[],
     content: Uint8Array,
     reservation: Reservation,
   ): void {
-    unreserve(reservation);
+    reservations.unreserve(reservation);
     const touched = new Set<string>();
     const shared = { bytes: content, sharers: 0 };
     for (const delivery of deliveries)
@@ -389,13 +379,19 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
 
   function settle(item: ReadyItem, settlement: Settlement): Promise<void> {
     if (item.withdrawn) return Promise.resolve();
-    item.leaving = true;
+    leaves(item);
     return settler.settle(item, settlement);
+  }
+
+  /** Until its outcome is stored it needs no content, which V8 would count as old by then and keep for long. */
+  function leaves(item: ReadyItem): void {
+    item.leaving = true;
+    window.dropContent(item);
   }
 
   function release(items: readonly ReadyItem[], dueAt: number, waitReason: string | null): void {
     const held = items.some(({ withdrawn }) => withdrawn) ? items.filter((one) => !one.withdrawn) : items;
-    for (const item of held) item.leaving = true;
+    for (const item of held) leaves(item);
     settler.release(held, dueAt, waitReason);
   }
 

@@ -17,26 +17,33 @@ export interface LateSuppressions {
   note(delivery: ClaimedDelivery, sinceMs: number): boolean;
 }
 
-/** A claim or commit reaches memory within this time. */
-const ARRIVING_MS = 60_000;
+/** What has just been answered reaches memory within this time. */
+const ARRIVING_MS = 1_000;
 
 type Change = Pick<SuppressionChange, 'reason' | 'lifted'> & { atMs: number };
 
-export function createLateSuppressions(clock: Pick<Clock, 'monotonicMs'>): LateSuppressions {
-  /** By sender domain and key, in the order of their commits. */
+/** `underWaySinceMs`: when the oldest claim or commit began that is under way (monotonic); null = none is. */
+export function createLateSuppressions(
+  clock: Pick<Clock, 'monotonicMs'>,
+  underWaySinceMs: () => number | null,
+): LateSuppressions {
+  /** By sender domain and key, in the order of their commits; the one that changed last is the last one. */
   const entries = new Map<string, readonly Change[]>();
 
   return {
     add(changes) {
       const atMs = clock.monotonicMs();
+      const neededMs = Math.min(underWaySinceMs() ?? atMs, atMs) - ARRIVING_MS;
+      // Only as far as there are old ones: somebody may import very many.
       for (const [name, of] of entries) {
-        const late = of.filter((change) => atMs - change.atMs <= ARRIVING_MS);
-        if (late.length === 0) entries.delete(name);
-        else entries.set(name, late);
+        if ((of.at(-1)?.atMs ?? 0) >= neededMs) break;
+        entries.delete(name);
       }
       for (const { senderDomain, key, ...change } of changes) {
         const name = `${senderDomain} ${key}`;
-        entries.set(name, [...(entries.get(name) ?? []), { ...change, atMs }]);
+        const before = entries.get(name)?.filter((one) => one.atMs >= neededMs) ?? [];
+        entries.delete(name);
+        entries.set(name, [...before, { ...change, atMs }]);
       }
     },
     note(delivery, sinceMs) {

@@ -3,12 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createVirtualClock, type VirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/log.ts';
+import { createSystemRandom } from '../../lib/random.ts';
+import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.ts';
 import { commit, message, recipient, T0 } from '../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
+import type { DataFacts } from '../../store/topics/nodes.ts';
 import { type LeaseState, type Membership, NODE_TIMES, openMembership } from './membership.ts';
 import { createSingletonJob } from './singleton-job.ts';
 
@@ -35,21 +37,30 @@ afterEach(async () => {
 interface Node {
   membership: Membership;
   /** Every change of the lease `x`, with its grace. */
-  changes: [LeaseState, number][];
+  changes: [LeaseState, number | null][];
   fenced: number;
   reclaimed: number;
   refreshed: number;
   state(): LeaseState;
   /** No operation of it reaches the store from now on. */
   cut(is: boolean): void;
+  /** The store does not get round to anything but its beats. */
+  keepWaiting(is: boolean): void;
+  /** What its database says of itself from now on. */
+  database(is: Partial<DataFacts>): void;
+  /** How far its clock was told to go, and whether at once. */
+  followed: [number, boolean | undefined][];
   /** Nothing it planned happens while it is paused; then it happens late, at once. */
   pause(is: boolean): void;
   die(): void;
 }
 
 async function start(nodeId: string, wants = true): Promise<Node> {
+  let facts: Partial<DataFacts> = {};
+  const followed: Node['followed'] = [];
   let isCut = false;
   let isDead = false;
+  let isKeptWaiting = false;
   let isPaused = false;
   let late: (() => void)[] = [];
   const own: Clock = {
@@ -73,15 +84,25 @@ async function start(nodeId: string, wants = true): Promise<Node> {
     get(target, name) {
       if (isDead) return () => new Promise(() => {});
       if (isCut) return () => Promise.reject(new StoreUnavailable('cut off'));
+      if (name === 'heartbeat') {
+        return async (params: Parameters<Store['heartbeat']>[0]) => {
+          const answer = await store.heartbeat(params);
+          return answer.kind === 'ended' ? answer : { ...answer, data: { ...answer.data, ...facts } };
+        };
+      }
+      if (isKeptWaiting) return () => new Promise(() => {});
       return Reflect.get(target, name);
     },
   });
-  const about = { host: 'h', pid: 1, roles: [], sources: [] };
+  const follow = (...given: [number, boolean?]): void => {
+    followed.push([given[0], given[1]]);
+  };
+  const about = { host: 'h', pid: 1, version: '1.2.3', roles: [], sources: [] };
   const membership = await openMembership(
-    { store: seen, clock: own, log: silentLogger },
+    { store: seen, clock: own, random: createSystemRandom(), log: silentLogger, follow },
     { nodeId, about, sharedSources: new Set() },
   );
-  const changes: [LeaseState, number][] = [];
+  const changes: [LeaseState, number | null][] = [];
   const counts = { fenced: 0, reclaimed: 0, refreshed: 0 };
   membership.onFenced(() => {
     counts.fenced += 1;
@@ -106,9 +127,16 @@ async function start(nodeId: string, wants = true): Promise<Node> {
     get refreshed() {
       return counts.refreshed;
     },
+    followed,
+    database(is) {
+      facts = is;
+    },
     state: () => lease?.state() ?? 'asking',
     cut(is) {
       isCut = is;
+    },
+    keepWaiting(is) {
+      isKeptWaiting = is;
     },
     pause(is) {
       isPaused = is;
@@ -140,6 +168,65 @@ async function pass(ms: number, until: () => boolean = () => false): Promise<num
   }
   return passed;
 }
+
+describe('leases of several nodes', () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+
+  /** Wants all of them; what runs under each ends when the test says so. */
+  function wantAll({ membership }: Node, cleared: (name: string) => Promise<void> = () => Promise.resolve()) {
+    const leases = names.map((name) => membership.want(name, { changed() {}, cleared: () => cleared(name) }));
+    return () => names.filter((_, i) => leases[i]?.state() === 'held');
+  }
+
+  it('are shared out: each has as many as the others, or one more, and none twice on the way', async () => {
+    const one = await start('a', false);
+    const mine = wantAll(one);
+    await pass(10_000);
+    expect(mine()).toEqual(names);
+    const [two, three] = [await start('b', false), await start('c', false)];
+    const others = [wantAll(two), wantAll(three)];
+    const held = () => [mine, ...others].flatMap((of) => of());
+    let twice = false;
+    await pass(60_000, () => {
+      twice ||= new Set(held()).size < held().length;
+      return false;
+    });
+    expect(twice).toBe(false);
+    expect(held().toSorted()).toEqual(names);
+    expect([mine, ...others].map((of) => of().length).toSorted()).toEqual([2, 2, 3]);
+    const then = [mine, ...others].map((of) => of());
+    await pass(60_000);
+    expect([mine, ...others].map((of) => of())).toEqual(then);
+  });
+
+  it('stay where what runs under them does not end, and go on there', async () => {
+    const one = await start('a', false);
+    const mine = wantAll(one, (name) => (name === 'a' ? new Promise(() => {}) : Promise.resolve()));
+    await pass(10_000);
+    const theirs = wantAll(await start('b', false));
+    await pass(60_000);
+    expect(mine()).toContain('a');
+    expect([mine().length, theirs().length].toSorted()).toEqual([3, 4]);
+  });
+
+  it('are not passed by a node that cannot say that it lives: what runs under them is ended', async () => {
+    const one = await start('a', false);
+    const ended: (number | null)[] = [];
+    for (const name of names) {
+      one.membership.want(name, {
+        changed: (state, graceMs) => void (state !== 'held' && ended.push(graceMs)),
+        cleared: () => new Promise(() => {}),
+      });
+    }
+    await pass(10_000);
+    wantAll(await start('b', false));
+    await pass(60_000, () => ended.length > 0);
+    expect(new Set(ended)).toEqual(new Set([null]));
+    one.cut(true);
+    await pass(12_000);
+    expect(ended.filter((graceMs) => graceMs !== null).length).toBe(names.length);
+  });
+});
 
 describe('a lease', () => {
   it('belongs to the first that wants it; the other knows that it is elsewhere', async () => {
@@ -186,6 +273,7 @@ describe('a lease', () => {
 
   it('comes back to a holder that was out for a moment only', async () => {
     const one = await start('a');
+    const { epoch } = one.membership;
     await pass(60_000);
     one.cut(true);
     await pass(12_000);
@@ -193,7 +281,7 @@ describe('a lease', () => {
     one.cut(false);
     await pass(2_000);
     expect(one.state()).toBe('held');
-    expect(one.membership.epoch).toBe(1);
+    expect(one.membership.epoch).toBe(epoch);
   });
 
   it('counts as held only after what its former holder knew was read', async () => {
@@ -234,8 +322,33 @@ describe('what a lease that nobody waits for becomes', () => {
 });
 
 describe('a node', () => {
+  it('begins anew, once, where another server has taken over its database', async () => {
+    const one = await start('a');
+    const { epoch } = one.membership;
+    await pass(60_000);
+    expect(one.membership.epoch).toBe(epoch);
+    one.database({ history: '00000002' });
+    await pass(60_000);
+    expect(one.membership.epoch).toBeGreaterThan(epoch);
+    expect([one.fenced, one.membership.fencings, one.state()]).toEqual([1, 1, 'held']);
+  });
+
+  it('follows the clock of the database, at first at once, and says where it is a minute off', async () => {
+    const one = await start('a');
+    expect(one.followed).toEqual([[0, true]]);
+    one.database({ now: clock.now() - 61_000 });
+    await pass(NODE_TIMES.beatMs);
+    const [difference = 0, atOnce] = one.followed.at(-1) ?? [];
+    expect([difference < -60_000, atOnce]).toEqual([true, false]);
+    expect(one.membership.trouble).toContain('differ by 6');
+    one.database({});
+    await pass(NODE_TIMES.beatMs);
+    expect(one.membership.trouble).toBeNull();
+  });
+
   it('begins nothing once its beat was not stored for twelve seconds, and goes on when it is', async () => {
     const one = await start('a');
+    const { epoch } = one.membership;
     await pass(60_000);
     expect(one.membership.valid).toBe(true);
     one.cut(true);
@@ -246,7 +359,16 @@ describe('a node', () => {
     await pass(1_500);
     expect(one.membership.valid).toBe(true);
     // Nobody took anything from it meanwhile.
-    expect([one.membership.epoch, one.fenced]).toEqual([1, 0]);
+    expect([one.membership.epoch, one.fenced]).toEqual([epoch, 0]);
+  });
+
+  it('lives, and keeps its leases, however long the store lets everything else wait', async () => {
+    const [one, two] = [await start('a'), await start('b')];
+    await pass(20_000);
+    one.keepWaiting(true);
+    await pass(120_000);
+    expect([one.membership.valid, one.state(), two.state()]).toEqual([true, 'held', 'elsewhere']);
+    expect([one.fenced, two.fenced]).toEqual([0, 0]);
   });
 
   it('takes back what one held that went silent, and not before its time', async () => {

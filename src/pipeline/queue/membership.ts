@@ -13,8 +13,9 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Service } from '../../lib/loop.ts';
+import type { Random } from '../../lib/random.ts';
 import type { NodeLease } from '../../model/node.ts';
-import type { NodeAbout, NodeBeat, NodeStore } from '../../store/topics/nodes.ts';
+import type { Heartbeat, LivingNode, NodeAbout, NodeBeat, NodeStore } from '../../store/topics/nodes.ts';
 
 /** Times in ms on this node's monotonic clock. */
 export interface NodeTimes {
@@ -26,10 +27,18 @@ export interface NodeTimes {
   fenceMs: number;
   /** The rows of a node are reclaimed if its heartbeat has not changed for this time. */
   deadMs: number;
+  /** What is leased to a node for longer, without its having it, is given back. */
+  strayMs: number;
 }
 
 /** The times of a server: what a killed node had is taken over within 30 s, with the beats and steps in between. */
-export const NODE_TIMES: NodeTimes = { beatMs: 3_000, leaseMs: 12_000, fenceMs: 12_000, deadMs: 21_000 };
+export const NODE_TIMES: NodeTimes = {
+  beatMs: 3_000,
+  leaseMs: 12_000,
+  fenceMs: 12_000,
+  deadMs: 21_000,
+  strayMs: 60_000,
+};
 
 /** `asking`: not known yet · `held` by this node · `elsewhere`: by another node. */
 export type LeaseState = 'asking' | 'held' | 'elsewhere';
@@ -43,8 +52,13 @@ export interface Lease {
 
 /** The user of a lease. */
 export interface LeaseListener {
-  /** The state changed. `graceMs`: when a lease is lost, everything begun under it must have ended by then. */
-  changed(state: LeaseState, graceMs: number): void;
+  /**
+   * The state changed. `graceMs`: when a lease is lost, everything begun under it must have ended by then; null: it is
+   * passed to another node when that has ended.
+   */
+  changed(state: LeaseState, graceMs: number | null): void;
+  /** Resolves when nothing that was begun under the lease goes on. A lease whose users cannot tell is never passed. */
+  cleared?(): Promise<void>;
 }
 
 /** This node among the others on its store. Heartbeats are stored between `start` and `stop`. */
@@ -61,8 +75,11 @@ export interface Membership extends Service, NodeLease {
   onRefresh(refresh: (got: readonly string[]) => Promise<void>): void;
   /** Names of the leases held now. */
   held(): readonly string[];
+  /** Whether another living node sends from a source, as last seen. */
+  serves(source: string): boolean;
   /** Other living nodes, as last seen. */
   others(): readonly NodeBeat[];
+  readonly about: NodeAbout;
   /** How often this process had to begin a new epoch. */
   readonly fencings: number;
 }
@@ -70,21 +87,35 @@ export interface Membership extends Service, NodeLease {
 interface Wanted {
   state: LeaseState;
   listeners: Set<LeaseListener>;
+  /** It is not passed to another node before. */
+  staysUntilMs: number;
 }
 
 interface Seen extends NodeBeat {
   quietMs: number;
   seenMs: number;
+  sources: readonly string[];
 }
 
 const RECLAIM_ROWS = 2_000;
+/** A lease under which something took longer than `leaseMs` to end is not passed for this many times as long. */
+const STAYS = 50;
 /** A node that waits for a lease, or could not store its heartbeat, looks this many times as often. */
 const HURRY = 5;
 
+/** A clock that differs more from that of the database is a fault. */
+const MOST_SKEW_MS = 60_000;
+
 interface Deps {
-  store: Pick<NodeStore, 'beginEpoch' | 'heartbeat' | 'endEpoch' | 'reclaim' | 'takeLeases' | 'giveLeases'>;
+  store: Pick<
+    NodeStore,
+    'beginEpoch' | 'heartbeat' | 'endEpoch' | 'reclaim' | 'takeLeases' | 'passLease' | 'giveLeases'
+  >;
   clock: Clock;
+  random: Random;
   log: Logger;
+  /** Lets `clock` follow that of the store, by which all nodes go. */
+  follow?(differenceMs: number, atOnce?: boolean): void;
 }
 
 interface Options {
@@ -97,15 +128,21 @@ interface Options {
 }
 
 /** Begins this node's epoch; heartbeats begin with `start`. */
-export async function openMembership({ store, clock, log }: Deps, options: Options): Promise<Membership> {
+export async function openMembership(deps: Deps, options: Options): Promise<Membership> {
+  const { store, clock, log } = deps;
   const { beatMs, leaseMs, fenceMs, deadMs } = options.times ?? NODE_TIMES;
   const { nodeId, about } = options;
   const doubtMs = (leaseMs * 2) / 3;
   const wanted = new Map<string, Wanted>();
   const seen = new Map<number, Seen>();
+  /** Leases that are being passed, by name: the epoch that gets each. */
+  const passing = new Map<string, number>();
   const warned = new Set<string>();
   let confirmedMs = clock.monotonicMs();
-  let epoch = await store.beginEpoch({ nodeId, now: clock.now(), about });
+  let skewMs = 0;
+  /** Of the data, as last seen; null = not in this epoch. */
+  let history: string | null = null;
+  let epoch = await begin();
   let fencings = 0;
   let running = false;
   let failing = false;
@@ -114,22 +151,31 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
   let working: Promise<void> = Promise.resolve();
   let again = false;
   let busy = false;
+  let tending: Promise<void> | null = null;
+  let tendAgain = false;
+  let untended = false;
   let fenced: () => void = () => {};
   let reclaimed: () => void = () => {};
   let refresh: (got: readonly string[]) => Promise<void> = async () => {};
 
   return {
+    about,
     get epoch() {
       return epoch;
     },
     get valid() {
       return clock.monotonicMs() - confirmedMs < fenceMs;
     },
+    get trouble() {
+      if (clock.monotonicMs() - confirmedMs >= fenceMs)
+        return 'it cannot say that it lives, and sends nothing';
+      return Math.abs(skewMs) > MOST_SKEW_MS ? skewText() : null;
+    },
     get fencings() {
       return fencings;
     },
     want(name, listener) {
-      const known = wanted.get(name) ?? { state: 'asking', listeners: new Set() };
+      const known = wanted.get(name) ?? { state: 'asking', listeners: new Set(), staysUntilMs: 0 };
       wanted.set(name, known);
       known.listeners.add(listener);
       if (known.state !== 'held') lookSoon();
@@ -153,18 +199,23 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
     onRefresh(listener) {
       refresh = listener;
     },
-    held: () => [...wanted].flatMap(([name, { state }]) => (state === 'held' ? [name] : [])),
+    held,
+    serves: (source) => [...seen.values()].some(({ sources }) => sources.includes(source)),
     others: () => [...seen.values()].map((other) => ({ epoch: other.epoch, beat: other.beat })),
     async start() {
       running = true;
       confirmed(clock.monotonicMs());
       lookSoon();
+      // From here on `clock` shows the time of the instance.
+      await working;
+      await tending;
     },
     async stop() {
       running = false;
       timer?.cancel();
       doubtTimer?.cancel();
       await working;
+      await tending;
       // This releases all leases, so other nodes need not wait until this node counts as dead.
       await store.endEpoch({ epoch, now: clock.now() }).catch((err: unknown) => {
         log.warn({ err }, 'this node could not say that it stops; others notice by its silence');
@@ -184,7 +235,7 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
     timer?.cancel();
     busy = true;
     again = false;
-    working = look()
+    working = beat()
       .then(
         () => {
           if (failing) log.info({}, 'this node could say again that it lives');
@@ -198,21 +249,55 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
       .then(() => {
         busy = false;
         if (!running) return;
+        if (!failing) tend();
         const inHurry = failing || [...wanted.values()].some(({ state }) => state !== 'held');
         if (again && !failing) round();
         else timer = clock.setTimer(inHurry ? beatMs / HURRY : beatMs, round);
       });
   }
 
+  /**
+   * Apart from the beats, because it waits for whatever else the store has to do: a node that lives must not be silent for so
+   * long.
+   */
+  function tend(): void {
+    tendAgain = tending !== null;
+    tending ??= lookAfterOthers()
+      .then(
+        () => {
+          untended = false;
+        },
+        (err: unknown) => {
+          if (!untended)
+            log.warn({ err }, 'what other nodes left, and leases, cannot be looked after now; tried again');
+          untended = true;
+        },
+      )
+      .then(() => {
+        tending = null;
+        if (tendAgain && running) tend();
+      });
+  }
+
   // ── what ────────────────────────────────────────────────────────────────────────────────────────────────
 
-  async function look(): Promise<void> {
+  async function beat(): Promise<void> {
+    const heldThen = new Set(held());
     const askedMs = clock.monotonicMs();
-    const answer = await store.heartbeat({ epoch, now: clock.now() });
-    if (answer.kind === 'ended') return beginAgain();
+    const asked = clock.now();
+    const answer = await store.heartbeat({ epoch, now: asked });
+    if (answer.kind === 'ended') return beginAgain('other nodes took this one for dead; it begins anew');
+    keepTime(asked, answer.data.now);
+    if (history !== null && history !== answer.data.history)
+      return beginAgain('another server has taken over the database; this node begins anew');
+    history = answer.data.history;
     confirmed(askedMs);
     watch(answer.others);
-    follow(answer.leases);
+    follow(answer.leases, heldThen);
+    balance(answer);
+  }
+
+  async function lookAfterOthers(): Promise<void> {
     await refresh([]);
     const dead = quietFor(deadMs);
     for (const other of dead) {
@@ -223,15 +308,33 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
     await ask();
   }
 
-  /** Other nodes considered this node dead: everything that it had claimed is theirs. */
-  async function beginAgain(): Promise<void> {
+  function begin(): Promise<number> {
+    return store.beginEpoch({ nodeId, now: clock.now(), chance: deps.random.float(), about });
+  }
+
+  /** What the answer took is not a difference. */
+  function keepTime(asked: number, there: number): void {
+    const was = skewMs;
+    skewMs = there < asked ? there - asked : Math.max(0, there - clock.now());
+    deps.follow?.(skewMs, history === null && fencings === 0);
+    if (Math.abs(skewMs) > MOST_SKEW_MS && Math.abs(was) <= MOST_SKEW_MS) log.error({ skewMs }, skewText());
+  }
+
+  function skewText(): string {
+    const seconds = Math.round(Math.abs(skewMs) / 1000);
+    return `the clocks of this machine and of the database differ by ${seconds} seconds; have both set by NTP`;
+  }
+
+  /** What this node had claimed may belong to others, or be claimed no more. */
+  async function beginAgain(why: string): Promise<void> {
+    history = null;
     confirmedMs = Number.NEGATIVE_INFINITY;
     for (const name of wanted.keys()) set(name, 'asking', 0);
     const askedMs = clock.monotonicMs();
     const ended = epoch;
-    epoch = await store.beginEpoch({ nodeId, now: clock.now(), about });
+    epoch = await begin();
     fencings += 1;
-    log.warn({ epoch, ended }, 'other nodes took this one for dead; it begins anew');
+    log.warn({ epoch, ended }, why);
     confirmed(askedMs);
     fenced();
     again = true;
@@ -249,11 +352,14 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
     doubtTimer = clock.setTimer(Math.max(0, atMs + doubtMs - clock.monotonicMs()), () => {
       // After a pause of this process there may be no time left.
       const graceMs = Math.max(0, doubtMs + leaseMs / 5 - (clock.monotonicMs() - confirmedMs));
-      for (const [name, { state }] of wanted) if (state === 'held') set(name, 'asking', graceMs);
+      for (const [name, { state, listeners }] of wanted) {
+        if (state === 'held') set(name, 'asking', graceMs);
+        else if (passing.has(name)) for (const listener of listeners) listener.changed(state, graceMs);
+      }
     });
   }
 
-  function watch(others: readonly (NodeBeat & { nodeId: string; sources: readonly string[] })[]): void {
+  function watch(others: readonly LivingNode[]): void {
     const nowMs = clock.monotonicMs();
     const living = new Set(others.map((other) => other.epoch));
     for (const known of seen.keys()) if (!living.has(known)) seen.delete(known);
@@ -262,7 +368,12 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
       // While this node was paused itself, it did not see the heartbeats of others.
       const sinceMs = known === undefined ? 0 : Math.min(nowMs - known.seenMs, 2 * beatMs);
       const quietMs = known?.beat === other.beat ? known.quietMs + sinceMs : 0;
-      seen.set(other.epoch, { epoch: other.epoch, beat: other.beat, quietMs, seenMs: nowMs });
+      const { epoch, beat, sources } = other;
+      seen.set(epoch, { epoch, beat, sources, quietMs, seenMs: nowMs });
+      if (known === undefined && other.version !== about.version) {
+        const versions = { version: other.version || 'unknown', own: about.version };
+        log.info({ node: other.nodeId, ...versions }, 'a node of another version works on the database');
+      }
       const twice = other.sources.filter(
         (id) => about.sources.includes(id) && !options.sharedSources.has(id),
       );
@@ -293,20 +404,26 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
 
   // ── leases ──────────────────────────────────────────────────────────────────────────────────────────────
 
+  function held(): string[] {
+    return [...wanted].flatMap(([name, { state }]) => (state === 'held' ? [name] : []));
+  }
+
   /**
-   * Compares with the leases in the store. A lease that this node got back counts as a new one, because things may have
-   * changed.
+   * Compares those held when the store was asked with its leases. A lease that this node got back counts as a new one, because
+   * things may have changed.
    */
-  function follow(leases: readonly string[]): void {
-    const held = new Set(leases);
-    for (const [name, { state }] of wanted) if (state === 'held' && !held.has(name)) set(name, 'asking', 0);
+  function follow(leases: readonly string[], heldThen: ReadonlySet<string>): void {
+    const stored = new Set(leases);
+    for (const name of held()) if (heldThen.has(name) && !stored.has(name)) set(name, 'asking', 0);
     // The user that asked for it has ended meanwhile.
     const unwanted = leases.filter((name) => !wanted.has(name));
     if (unwanted.length > 0) store.giveLeases({ epoch, names: unwanted }).catch(() => undefined);
   }
 
   async function ask(): Promise<void> {
-    const names = [...wanted].flatMap(([name, { state }]) => (state === 'held' ? [] : [name]));
+    const names = [...wanted].flatMap(([name, { state }]) =>
+      state === 'held' || passing.has(name) ? [] : [name],
+    );
     if (names.length === 0) return;
     const mine = epoch;
     const got = new Set(
@@ -314,10 +431,52 @@ export async function openMembership({ store, clock, log }: Deps, options: Optio
     );
     // What the former holder observed and stored applies from the first message on.
     if (got.size > 0) await refresh([...got]);
+    // Those of an epoch that was ended meanwhile.
+    if (mine !== epoch) return;
     for (const name of names) set(name, got.has(name) ? 'held' : 'elsewhere', 0);
   }
 
-  function set(name: string, state: LeaseState, graceMs: number): void {
+  /** Leases that other nodes wait for are passed to those that have fewer, until the numbers differ by one at most. */
+  function balance({ others, leases, asked }: Extract<Heartbeat, { kind: 'alive' }>): void {
+    const numbers = new Map(others.map((other) => [other.epoch, other.leases]));
+    for (const to of passing.values()) numbers.set(to, (numbers.get(to) ?? 0) + 1);
+    let own = leases.length - passing.size;
+    for (const { name, by } of asked) {
+      const theirs = numbers.get(by) ?? own;
+      const known = wanted.get(name);
+      if (own - theirs < 2 || known?.state !== 'held' || clock.monotonicMs() < known.staysUntilMs) continue;
+      if ((seen.get(by)?.quietMs ?? leaseMs) > 2 * beatMs) continue;
+      const waits = [...known.listeners].flatMap(({ cleared }) => cleared ?? []);
+      if (waits.length < known.listeners.size) continue;
+      own -= 1;
+      numbers.set(by, theirs + 1);
+      passing.set(name, by);
+      void pass(name, by, known, waits);
+    }
+  }
+
+  /** Nothing begins under it any more, and when what runs has ended, the other node has it. */
+  async function pass(
+    name: string,
+    to: number,
+    known: Wanted,
+    waits: readonly (() => Promise<void>)[],
+  ): Promise<void> {
+    const mine = epoch;
+    set(name, 'elsewhere', null);
+    const late = Promise.withResolvers<boolean>();
+    const timer = clock.setTimer(leaseMs, () => late.resolve(false));
+    const ended = Promise.all(waits.map((wait) => wait())).then(() => true);
+    const mayGo = await Promise.race([ended, late.promise]);
+    timer.cancel();
+    if (!mayGo) known.staysUntilMs = clock.monotonicMs() + STAYS * leaseMs;
+    // If this fails, the node keeps what it has.
+    else await store.passLease({ epoch: mine, name, to, now: clock.now() }).catch(() => undefined);
+    passing.delete(name);
+    lookSoon();
+  }
+
+  function set(name: string, state: LeaseState, graceMs: number | null): void {
     const known = wanted.get(name);
     if (known === undefined || known.state === state) return;
     known.state = state;

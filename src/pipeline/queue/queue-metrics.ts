@@ -69,6 +69,16 @@ export function createStoreMetrics(registry: Registry): (durationMs: number) => 
 /** Metrics of a node among others. */
 export function createNodeMetrics(registry: Registry, membership: Membership): void {
   new Gauge({
+    name: 'postrider_node_info',
+    help: 'Always 1: the name of this node and the version of its program',
+    labelNames: ['node', 'version'],
+    registers: [registry],
+    collect() {
+      const { host, version } = membership.about;
+      this.set({ node: host, version }, 1);
+    },
+  });
+  new Gauge({
     name: 'postrider_node_others',
     help: 'Other running nodes, as this one sees it',
     registers: [registry],

@@ -5,16 +5,20 @@
 import type { Service } from '../../lib/loop.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
+import type { Hint } from '../../store/topics/hints.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import type { Changing } from './changing.ts';
 import type { QueueRef } from './due-queues.ts';
 import type { SiteQuestion } from './gate.ts';
 import type { ReadyItem } from './ready-item.ts';
 import type { WindowLimits } from './ready-window.ts';
+import type { Holding } from './strays.ts';
 
 export interface QueueOptions extends WindowLimits {
   /** How often the store is searched for due rows that were not announced. */
   sweepMs: number;
+  /** The same while the store hears no hints of other nodes; absent: there are none. */
+  deafSweepMs?: number;
   /** How often expired rows are searched for, and waiting rows counted. */
   checkMs: number;
   /** With more waiting recipients than this, `backlogged` gives a reason. */
@@ -72,6 +76,8 @@ export interface Queue extends Service {
   admit(deliveries: readonly ClaimedDelivery[], content: Uint8Array, reservation: Reservation): void;
   /** These rows were stored as queued. */
   stored(rows: readonly StoredRow[]): void;
+  /** Other nodes have stored rows in these queues. */
+  hinted(queues: Hint['queues']): void;
   /** Some rows are due at that time; absent: now. The store is asked which. */
   wake(at?: number): void;
   /**
@@ -116,9 +122,13 @@ export interface Queue extends Service {
   hasMail(site: string): boolean;
   /** Some recipients belong to another site now: their waiting items move there. */
   regroup(site: string): void;
+  /** Counts what waits, for a node that accepts mail but delivers none. */
+  counting: Service;
   /** Why new mail must not be accepted: too much is queued, or outcomes cannot be stored. */
   backlogged(): string | null;
   held(): { rows: number; bytes: number };
+  /** Every recipient that is leased to this node with its knowing. */
+  holding(): Holding;
   /** All items in memory, including those being sent. */
   items(): Iterable<ReadyItem>;
   /** One of them, or null. */

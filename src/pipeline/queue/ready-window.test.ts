@@ -61,7 +61,7 @@ describe('the window', () => {
     expect(window.room(place('b'))).toEqual({ rows: 2, bytes: 0 });
   });
 
-  it('keeps room for the lanes above, and for other ofThisSender beside the one that fills a lane', () => {
+  it('keeps room for the lanes above, and for other senders beside one that fills a lane', () => {
     const window = createReadyWindow({ ...LIMITS, maxRowsPerSite: 64 });
     const rows = (lane: Lane, senderDomain: string) =>
       window.room({ ...place('a'), lane, senderDomain }).rows;
@@ -102,6 +102,20 @@ describe('the window', () => {
     expect(window.bytes()).toBe(1_010);
     if (last !== undefined) window.done(last);
     expect(window.bytes()).toBe(0);
+  });
+
+  it('holds no content for an item that only waits for its outcome to be stored', () => {
+    const window = createReadyWindow(LIMITS);
+    const content = { bytes: new Uint8Array(1_000), sharers: 0 };
+    const [sent, waiting] = [1, 2].map((id) => ({ ...item(id), content }));
+    if (sent === undefined || waiting === undefined) throw new Error('two items were made');
+    for (const each of [sent, waiting]) window.add(each);
+    window.dropContent(sent);
+    expect([sent.content, window.rows(), window.bytes()]).toEqual([null, 2, 1_020]);
+    window.dropContent(waiting);
+    expect(window.bytes()).toBe(20);
+    for (const each of [sent, waiting]) window.done(each);
+    expect([window.rows(), window.bytes()]).toEqual([0, 0]);
   });
 
   it('keeps order within a lane, and its counts, whatever is done to it', () => {

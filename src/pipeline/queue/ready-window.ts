@@ -39,6 +39,8 @@ export interface ReadyWindow {
   pull(item: ReadyItem): void;
   /** A copy of an item that was pulled or taken waits in its place, as the first. */
   replace(copy: ReadyItem): void;
+  /** Nobody needs the content of the item any more, which still counts as a row. */
+  dropContent(item: ReadyItem): void;
   /** The item has left memory. */
   done(item: ReadyItem): void;
   /** Removes and returns the waiting items of a site (not taken ones). */
@@ -52,6 +54,8 @@ export interface ReadyWindow {
   held(site: string): number;
   /** All of them, including taken ones. */
   items(): Iterable<ReadyItem>;
+  /** Their deliveries. */
+  ids(): Iterable<number>;
   /** A delivery in memory, or null. */
   itemOf(deliveryId: number): ReadyItem | null;
   sites(): string[];
@@ -155,6 +159,13 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     return gone;
   };
 
+  const dropContent = (item: ReadyItem): void => {
+    if (item.content === null) return;
+    item.content.sharers -= 1;
+    if (item.content.sharers === 0) bytes -= item.content.bytes.length;
+    item.content = null;
+  };
+
   const forgetEmpty = (name: string, site: SiteRows): void => {
     if (site.held === 0) sites.delete(name);
   };
@@ -216,15 +227,12 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       site.lanes[copy.delivery.lane].unshift(copy);
       count(site, copy, 1);
     },
+    dropContent,
     done(item) {
       rows -= 1;
       bytes -= item.heldBytes;
       byId.delete(item.delivery.id);
-      if (item.content !== null) {
-        item.content.sharers -= 1;
-        if (item.content.sharers === 0) bytes -= item.content.bytes.length;
-        item.content = null;
-      }
+      dropContent(item);
       const site = sites.get(item.site);
       if (site === undefined) return;
       site.held -= 1;
@@ -261,6 +269,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     },
     held: (name) => sites.get(name)?.held ?? 0,
     items: () => byId.values(),
+    ids: () => byId.keys(),
     itemOf: (deliveryId) => byId.get(deliveryId) ?? null,
     sites: () => [...sites.keys()],
     rows() {

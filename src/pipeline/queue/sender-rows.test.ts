@@ -1,4 +1,4 @@
-/** Turns between senders: everybody gets the same, large mail pays for its size, and nobody saves up. */
+/** Fair turns between sender domains: equal shares, counted by size for large mail, and unused turns are not saved up. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createSenderRows, turnCost } from './sender-rows.ts';

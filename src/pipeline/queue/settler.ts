@@ -15,6 +15,8 @@ export interface Settler {
   settle(item: ReadyItem, settlement: Settlement): Promise<void>;
   /** Releases leases; tried again until it succeeds or the queue ends. */
   release(items: readonly ReadyItem[], dueAt: number, waitReason: string | null): void;
+  /** Recipients whose outcome the store refused: they stay leased, as they would be sent again otherwise. */
+  refused(): Iterable<number>;
   /** Outcomes cannot be stored at the moment. */
   isPaused(): boolean;
   /** From now on only outcomes are tried again. */
@@ -43,6 +45,7 @@ interface Release {
 export const SETTLE_RETRY_MS = 250;
 
 export function createSettler({ store, clock, log, left, resumed, eventsStored }: Deps): Settler {
+  const refused = new Set<number>();
   const outcomes = createKeptWrites<{ item: ReadyItem; settlement: Settlement }, string>({
     clock,
     retryMs: SETTLE_RETRY_MS,
@@ -60,6 +63,7 @@ export function createSettler({ store, clock, log, left, resumed, eventsStored }
         { err, deliveryId: settlement.deliveryId },
         'an outcome cannot be stored; its recipient stays leased until the next start',
       );
+      refused.add(settlement.deliveryId);
       left(item, null);
     },
     away: (err, count) => log.error({ err, outcomes: count }, 'outcomes cannot be stored; delivery pauses'),
@@ -84,7 +88,7 @@ export function createSettler({ store, clock, log, left, resumed, eventsStored }
       for (const item of items) left(item, dueAt);
     },
     refused({ items }, err) {
-      log.error({ err, rows: items.length }, 'leases cannot be given back; they stay until the next start');
+      log.error({ err, rows: items.length }, 'leases cannot be given back; they are taken back in a minute');
       for (const item of items) left(item, null);
     },
     away: (err) => log.warn({ err }, 'leases cannot be given back yet'),
@@ -97,6 +101,7 @@ export function createSettler({ store, clock, log, left, resumed, eventsStored }
       for (const [epoch, held] of Map.groupBy(items, ({ delivery }) => delivery.epoch))
         void releases.put({ items: held, epoch, dueAt, waitReason });
     },
+    refused: () => refused,
     isPaused() {
       return outcomes.paused;
     },

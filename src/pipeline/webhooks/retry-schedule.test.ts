@@ -45,6 +45,7 @@ describe('Retry-After', () => {
     [503, '1.5', null],
     [503, 'soon', null],
     [503, '', null],
+    [503, `${' '.repeat(64)}5`, null],
     [503, undefined, null],
   ])('%i with %j asks for %j ms', (status, header, expected) => {
     expect(retryAfterMs(status, header, NOW)).toBe(expected);

@@ -27,6 +27,8 @@ import { createSettler } from './settler.ts';
 export interface WebhookSender extends Service {
   /** Calls may be due: look now. */
   wake(): void;
+  /** Every call that is leased to this node with its knowing. */
+  holding(): { ids: readonly number[]; sinceMs: number | null };
 }
 
 export interface WebhookSenderOptions {
@@ -36,8 +38,10 @@ export interface WebhookSenderOptions {
   allowHttp?: AllowHttp;
   /** Default 32. */
   maxInFlight?: number;
-  /** Default 4. */
+  /** Default 4; together with the other nodes. */
   maxPerWebhook?: number;
+  /** Nodes that make calls. Default 1. */
+  nodes?: () => number;
   /** Longest time between two looks into the store. Default 1,000 ms. */
   pollMs?: number;
 }
@@ -95,10 +99,17 @@ export function createWebhookSender(
   const troubled = createPlaces(Math.max(1, Math.floor(maxInFlight / 2)));
   const pollMs = options.pollMs ?? 1_000;
   const makeCall = createMakeCall(deps, options.allowHttp ?? 'listed-networks');
-  const settler = createSettler({ store, clock, log: log.service });
 
   const endpoints = new Map<number, Endpoint>();
   const flying = new Map<number, { call: ClaimedCall; abort: AbortController }>();
+  /** When the running claim began (monotonic). */
+  let claimingSinceMs: number | null = null;
+  /** Calls whose result the store refused: they stay leased, as they would be made again otherwise. */
+  const refused = new Set<number>();
+  const settler = createSettler({
+    ...{ store, clock, log: log.service },
+    refused: (callId) => refused.add(callId),
+  });
   let waitingTotal = 0;
   const waitingOf = new Map<string, number>();
   let isRunning = false;
@@ -145,13 +156,18 @@ export function createWebhookSender(
     if (inMs > 0) return Math.min(inMs, pollMs);
     const more = dueAt === 0 && (await store.prepareCalls({ limit: PREPARE_SIZE }));
     const excludeWebhooks = [...endpoints.values()].filter(isFull).map((endpoint) => endpoint.id);
-    const calls = await store.claimCalls({
-      epoch: node.epoch,
-      now: clock.now(),
-      limit,
-      excludeWebhooks,
-      excludeDomains: domainsWithoutRoom(),
-    });
+    claimingSinceMs = clock.monotonicMs();
+    const calls = await store
+      .claimCalls({
+        epoch: node.epoch,
+        now: clock.now(),
+        limit,
+        excludeWebhooks,
+        excludeDomains: domainsWithoutRoom(),
+      })
+      .finally(() => {
+        claimingSinceMs = null;
+      });
     for (const call of calls) place(call);
     // Overdue calls that were not claimed belong to webhooks without free places; the end of a call wakes us, so
     // looking again at once would only loop. The same if the line is full.
@@ -224,7 +240,7 @@ export function createWebhookSender(
   }
 
   function slotsOf(endpoint: Endpoint): number {
-    return isFailing(endpoint) ? 1 : maxPerWebhook;
+    return isFailing(endpoint) ? 1 : Math.max(1, Math.floor(maxPerWebhook / (options.nodes?.() ?? 1)));
   }
 
   function mayStart(endpoint: Endpoint): boolean {
@@ -346,6 +362,10 @@ export function createWebhookSender(
 
   return {
     wake,
+    holding() {
+      const waiting = [...endpoints.values()].flatMap((endpoint) => endpoint.waiting.map(({ id }) => id));
+      return { ids: [...flying.keys(), ...waiting, ...refused], sinceMs: claimingSinceMs };
+    },
     async start() {
       isRunning = true;
       wake();

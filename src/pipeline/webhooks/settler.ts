@@ -18,6 +18,8 @@ export function createSettler(deps: {
   store: Pick<Store, 'settleCalls'>;
   clock: Clock;
   log: Logger;
+  /** The store refused the record of this call. */
+  refused(callId: number): void;
 }): KeptWrites<CallSettlement> {
   const { store, clock, log } = deps;
   return createKeptWrites<CallSettlement, undefined>({
@@ -29,7 +31,10 @@ export function createSettler(deps: {
       return undefined;
     },
     isAway: (cause) => cause instanceof StoreUnavailable,
-    refused: ({ callId }, err) => log.error({ callId, err }, 'dropped a webhook record'),
+    refused({ callId }, err) {
+      log.error({ callId, err }, 'dropped a webhook record');
+      deps.refused(callId);
+    },
     away: (err, count) => log.error({ err, count }, 'cannot record webhook calls'),
   });
 }

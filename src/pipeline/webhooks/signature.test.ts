@@ -25,6 +25,12 @@ describe('the signature of a webhook call', () => {
     expect(() => new Webhook(newSecret(random).text).verify(body.toString(), headers)).toThrow();
   });
 
+  it('names the second that has begun', () => {
+    const secrets = [newSecret(random).bytes];
+    const headers = signatureHeaders({ id: 'evt_1', nowMs: 1_999, body, secrets });
+    expect(headers['webhook-timestamp']).toBe('1');
+  });
+
   it('is two signatures after a rotation, either of which satisfies', () => {
     const [fresh, old] = [newSecret(random), newSecret(random)];
     const headers = signatureHeaders({

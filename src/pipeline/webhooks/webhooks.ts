@@ -13,6 +13,7 @@ import type { MessageId } from '../../model/message.ts';
 import { OPERATOR_DOMAIN, type Webhook, type WebhookStatus } from '../../model/webhook.ts';
 import type { AllowHttp } from '../../net/checked-url.ts';
 import type { GuardedHttp } from '../../net/guarded-http.ts';
+import { makerEnded } from '../../policy/access/access.ts';
 import type { Store } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import type { EventDetail, EventView } from '../../store/topics/events.ts';
@@ -41,6 +42,8 @@ export interface WebhookService {
       description: string;
       /** Id of the token that creates it. */
       createdBy?: string;
+      /** Id of the session of the person who creates it. */
+      inSession?: string;
     },
     idempotency?: IdempotencyEntry,
   ): Promise<{ id: number; secret: string }>;
@@ -91,7 +94,7 @@ export function createWebhookService(
   const makeCall = createMakeCall(deps, allowHttp);
 
   return {
-    async create({ domain, events, url, description, createdBy }, idempotency) {
+    async create({ domain, events, url, description, createdBy, inSession }, idempotency) {
       await checkUrl(url);
       const secret = newSecret(random);
       const created = await store.createWebhook({
@@ -101,11 +104,12 @@ export function createWebhookService(
         description,
         secretSealed: sealer.seal(secret.bytes, SECRET_SEAL),
         createdBy: createdBy ?? null,
+        ...(inSession === undefined ? {} : { inSession }),
         createdAt: clock.now(),
         maxPerDomain: options.maxPerDomain ?? MAX_WEBHOOKS_PER_DOMAIN,
         ...(idempotency === undefined ? {} : { idempotency }),
       });
-      if (created.kind === 'ended') throw new AppError('token-invalid');
+      if (created.kind === 'ended') throw makerEnded({ inSession });
       if (created.kind === 'limit') throw new AppError('webhook-limit');
       return { id: created.id, secret: secret.text };
     },

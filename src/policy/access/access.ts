@@ -14,7 +14,6 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
-import { toALabelDomain } from '../../mail/address.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { RateShare, Scope, Token } from '../../model/token.ts';
 import type { Store } from '../../store/store.ts';
@@ -40,6 +39,8 @@ export interface MintRequest {
   rateLimit: number | null;
   /** Id of the token that creates it; absent: the server creates it. */
   createdBy?: string;
+  /** Id of the session of the person who creates it: where that has ended, nothing is created. */
+  inSession?: string | undefined;
   /** Default: none. */
   rateShares?: readonly RateShare[];
 }
@@ -64,7 +65,7 @@ export interface Access {
   renew(caller: Caller): Promise<Caller | null>;
   /**
    * Stores a token and returns its text, which is not stored. Throws AppError `invalid-parameter`, or `token-invalid`
-   * if its creator has ended.
+   * or `session-ended` if its creator has ended.
    */
   mint(
     request: MintRequest,
@@ -77,7 +78,7 @@ export interface Access {
   rotate(
     old: Token,
     overlapSeconds: number,
-    by: { tokenId: string; endsAt: number | null },
+    by: { createdBy: string; inSession?: string; endsAt: number | null },
     idempotency?: (id: string, oldEndsAt: number) => IdempotencyEntry,
   ): Promise<{ id: string; jwt: string; token: Token; oldEndsAt: number } | null>;
   /**
@@ -88,6 +89,8 @@ export interface Access {
   revoke(id: string, children?: boolean): Promise<Revoked | null>;
   /** Ends what was made with a token or by a person, and with that, as `revoke` with children does. */
   endMadeWith(id: string): Promise<Revoked>;
+  /** Another node has changed tokens: all are read again. */
+  readAgain(): void;
   /** The public keys for `/.well-known/jwks.json`. */
   jwks(): Promise<{ keys: PublicJwk[] }>;
 }
@@ -327,7 +330,13 @@ export function createAccess(
       };
       const jwt = await signToken(keys, instance, token);
       const key = idempotency === undefined ? {} : { idempotency: idempotency(id) };
-      if (!(await store.addToken({ token, ...key }))) throw new AppError('token-invalid');
+      const { inSession } = request;
+      const isAdded = await store.addToken({
+        token,
+        ...(inSession === undefined ? {} : { inSession }),
+        ...key,
+      });
+      if (!isAdded) throw makerEnded(request);
       return { id, jwt, token };
     },
     async rotate(old, overlapSeconds, by, idempotency) {
@@ -337,7 +346,7 @@ export function createAccess(
       const token: Token = {
         ...old,
         id,
-        createdBy: by.tokenId,
+        createdBy: by.createdBy,
         createdAt: now,
         expiresAt: sooner(lifetimeMs === null ? null : now + lifetimeMs, by.endsAt),
         lastUsedAt: null,
@@ -352,6 +361,7 @@ export function createAccess(
         oldEndsAt: wanted,
         token,
         now,
+        ...(by.inSession === undefined ? {} : { inSession: by.inSession }),
         ...(idempotency === undefined ? {} : { idempotency: idempotency(id, oldEndsAt) }),
       });
       forget(old.id);
@@ -364,57 +374,18 @@ export function createAccess(
       return children ? endMadeWith(id) : { tokens: 0, credentials: 0, webhooks: 0 };
     },
     endMadeWith,
+    readAgain() {
+      revocations += 1;
+      running.clear();
+      cache.clear();
+    },
     jwks: () => keys.jwks(),
   };
 }
 
-/** Whether the caller holds `scope` or `admin`, which implies every other. */
-export function hasScope({ scopes }: Caller, scope: Scope): boolean {
-  return scopes.has(scope) || scopes.has('admin');
-}
-
-/** Throws AppError `scope-missing` unless the caller has it. */
-export function requireScope(caller: Caller, scope: Scope): void {
-  if (hasScope(caller, scope)) return;
-  throw new AppError('scope-missing', { message: `The token lacks the scope ${scope}`, scope });
-}
-
-/** A name for all tokens derived from one another: the owner of the first one that was not created by the operator. */
-export function lineOf({ owner, bounds }: Caller): string {
-  return bounds?.rateShares[0]?.key ?? owner;
-}
-
-/** Throws AppError `scope-missing` unless the caller's token is for all domains. */
-export function requireAllDomains(caller: Caller): void {
-  if (callerDomains(caller) === undefined) return;
-  throw new AppError('scope-missing', { message: 'This is for admin tokens of all domains' });
-}
-
-/** Whether `domain` (lower-case A-label) belongs to the caller. */
-export function mayActOn(caller: Caller, domain: string): boolean {
-  return caller.domains.includes('*') || caller.domains.includes(domain);
-}
-
-/** The domains to restrict a query to; undefined = no restriction. */
-export function callerDomains(caller: Caller): readonly string[] | undefined {
-  return caller.domains.includes('*') ? undefined : caller.domains;
-}
-
-/**
- * The one domain an operation is about, as lower-case A-label: the given one, otherwise the only one of the token.
- * Throws AppError `not-found` for a domain that is not the caller's (whether it exists is not disclosed), and
- * `domain-ambiguous` if none is given and the token does not have exactly one.
- */
-export function pickDomain(caller: Caller, given: string | undefined): string {
-  if (given !== undefined && given !== '') {
-    // One label is accepted too: mail from localhost is captured in development.
-    const domain = toALabelDomain(given.trim(), 1);
-    if (domain === null || !mayActOn(caller, domain)) throw new AppError('not-found');
-    return domain;
-  }
-  const [only, ...others] = caller.domains;
-  if (only === undefined || only === '*' || others.length > 0) throw new AppError('domain-ambiguous');
-  return only;
+/** Who makes something ended while the request was under way. */
+export function makerEnded({ inSession }: Pick<MintRequest, 'inSession'>): AppError {
+  return new AppError(inSession === undefined ? 'token-invalid' : 'session-ended');
 }
 
 /** A header with only a token has no scheme; the message must not repeat the token. */

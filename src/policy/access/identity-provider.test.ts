@@ -1,4 +1,4 @@
-/** The identity provider that never comes to an end of its answer: nobody waits for it longer than its time. */
+/** An identity provider whose answer never ends: the request fails at its deadline. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
   CLIENT,
@@ -52,7 +52,7 @@ it.each(['/.well-known/openid-configuration', '/token', '/keys'])(
       },
     };
     const signIn = async () => {
-      const { url, pending } = await provider.begin('192.0.2.1');
+      const { url, pending } = await provider.begin('192.0.2.1', false);
       return provider.finish(pending, await far.visit(url), '192.0.2.1');
     };
     const refused = expect(signIn()).rejects.toMatchObject({ problems: [{ name: 'identity-unavailable' }] });
@@ -67,7 +67,7 @@ it.each(['/.well-known/openid-configuration', '/token', '/keys'])(
 );
 
 it('does not take what was begun more than ten minutes ago', async () => {
-  const { url, pending } = await provider.begin('192.0.2.1');
+  const { url, pending } = await provider.begin('192.0.2.1', false);
   const query = await far.visit(url);
   clock.advance(600_000);
   await expect(provider.finish(pending, query, '192.0.2.1')).rejects.toMatchObject({

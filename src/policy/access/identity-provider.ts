@@ -1,8 +1,8 @@
 /**
- * Signing in by OpenID Connect: sends a browser to the identity provider, and reads what it brings back (authorization code
- * with PKCE, RFC 6749 and RFC 7636; OpenID Connect Core §3.1). Given the settings of the operator; leaves the address to go to
- * with a sealed text for a cookie of that browser, and later who the provider says that it is. Every answer of the provider is
- * checked: signature, issuer, audience, times, nonce. What fails is a sentence for the person, and a line of the log.
+ * Signing in by OpenID Connect (authorization code with PKCE, RFC 6749 and RFC 7636; OpenID Connect Core §3.1). Sends
+ * a browser to the identity provider, with a sealed state in a cookie of that browser; when the browser returns, says
+ * who the person is according to the provider. Every answer of the provider is checked: signature, issuer, audience,
+ * times, nonce. A failure is a sentence for the person and a line of the log.
  */
 import type { Configuration } from 'openid-client';
 import type { Clock } from '../../lib/clock.ts';
@@ -16,16 +16,16 @@ import { addressKey } from './failed-logins.ts';
 import { emailOf } from './person-address.ts';
 
 export interface IdentitySettings {
-  /** As the provider writes it in its tokens; https, or http within this machine. */
+  /** As in the provider's tokens; https, or http within this machine. */
   issuer: string;
   clientId: string;
-  /** null = a public client, which has PKCE alone. */
+  /** null = a public client, which uses PKCE only. */
   clientSecret: string | null;
   /** What people call the provider. */
   name: string;
-  /** Claims that somebody must have, each with its value or, in a list, among others. */
+  /** Claims that a person must have, each with its value; in a claim that is a list, the value must be one item. */
   required: readonly { claim: string; value: string }[];
-  /** Where the provider sends browsers back to. */
+  /** The URL to which the provider redirects browsers. */
   redirectUri: string;
 }
 
@@ -34,32 +34,42 @@ export interface Identified {
   identity: Identity;
   /** Lower case, and verified by the provider. */
   email: string;
+  /**
+   * When the person last authenticated to the provider. null = the provider does not say, and was not asked to
+   * authenticate again: it may only have recognised the browser.
+   */
+  provenAt: number | null;
 }
 
 export interface IdentityProvider {
   readonly name: string;
-  /** Of the page at which one signs in: `https://mail.example.com`. */
+  /** Origin of the sign-in page: `https://mail.example.com`. */
   readonly origin: string;
   /**
-   * Where the browser goes, and what its cookie keeps meanwhile. Throws AppError `identity-unavailable`, and `unavailable` where
-   * too many wait for the provider, in all or from `ip`.
+   * Returns the URL to open, and the text for the browser's cookie. Throws AppError `identity-unavailable`, or
+   * `unavailable` if too many requests wait for the provider, in total or from `ip`. `again`: the provider must
+   * authenticate the person again.
    */
-  begin(ip: string): Promise<{ url: string; pending: string }>;
+  begin(ip: string, again: boolean): Promise<{ url: string; pending: string }>;
   /**
-   * Reads what the browser brought back: the text of its cookie (null: none) and the query of the address. Throws AppError
-   * `identity-refused`, and as `begin`.
+   * Checks the text of the browser's cookie (null: there is none) and the query of the redirect. Throws AppError
+   * `identity-refused`, and the errors of `begin`.
    */
   finish(pending: string | null, query: string, ip: string): Promise<Identified>;
-  /** Asks the provider for its metadata and keys. null = all is well, else what is wrong, as a clause for the operator. */
+  /**
+   * Requests the metadata and keys of the provider. null = both are fine; otherwise the problem as a clause for the
+   * operator.
+   */
   problem(): Promise<string | null>;
 }
 
-/** What the browser keeps while it is at the provider. */
+/** Content of the cookie while the browser is at the provider. */
 interface Pending {
   state: string;
   nonce: string;
   verifier: string;
   endsAt: number;
+  again: boolean;
 }
 
 /** Who takes longer begins again. */
@@ -69,19 +79,22 @@ const CALL_MS = 10_000;
 const MAX_ANSWER_BYTES = 256 * 1024;
 /** Metadata is read again after this. */
 const METADATA_MS = 3_600_000;
-/** A provider that did not answer is not asked again before this, however many want to sign in. */
+/** After a request without an answer, the provider is not asked again for this time. */
 const FAILED_MS = 5_000;
-/** Sign-ins that wait for the provider at once, in all and of one network address. */
+/** Sign-ins that wait for the provider at the same time, in total and per network address. */
 const MAX_WAITING = 32;
 const MAX_WAITING_EACH = 4;
 const MAX_DETAIL_CHARS = 200;
-/** Other letters have the same lower case as these (U+212A, the sign of Kelvin), in an address of somebody else. */
+/**
+ * Characters whose lower case is an ASCII letter (U+212A, the Kelvin sign): they could imitate the address of another
+ * person.
+ */
 const ASCII_ADDRESS = /^[!-~]{1,320}$/;
 
 const AGAIN = 'This sign-in was begun in another browser, or more than ten minutes ago: begin again';
 const UNTRUSTED = 'The answer of the identity provider cannot be trusted: begin again, or ask an operator';
 
-/** `own`: HTTP that may connect to the host of the issuer, which the operator chose. `http`: for every other host. */
+/** `own`: HTTP that may connect to the host of the issuer, which the operator chose. `http`: for all other hosts. */
 export function createIdentityProvider(
   deps: {
     own: Pick<GuardedHttp, 'get' | 'post'>;
@@ -105,16 +118,18 @@ export function createIdentityProvider(
     name: settings.name,
     origin: new URL(redirectUri).origin,
 
-    begin: (ip) =>
+    begin: (ip, again) =>
       limited(ip, async () => {
         const [client, configuration] = await Promise.all([library(), provider()]);
         const word = () => Buffer.from(random.bytes(32)).toString('base64url');
-        const kept = { state: word(), nonce: word(), verifier: word(), endsAt: clock.now() + PENDING_MS };
+        const endsAt = clock.now() + PENDING_MS;
+        const kept = { state: word(), nonce: word(), verifier: word(), endsAt, again };
         const url = client.buildAuthorizationUrl(configuration, {
           ...{ redirect_uri: redirectUri, scope: 'openid email' },
           ...{ state: kept.state, nonce: kept.nonce },
           code_challenge: await client.calculatePKCECodeChallenge(kept.verifier),
           code_challenge_method: 'S256',
+          ...(again ? { prompt: 'login', max_age: '0' } : {}),
         });
         return { url: url.href, pending: sealed(kept) };
       }),
@@ -135,12 +150,12 @@ export function createIdentityProvider(
           });
           const claims = tokens.claims();
           if (claims === undefined) throw refused(UNTRUSTED, 'there is no ID token');
-          // Some providers put the address into the ID token, others only behind the access token.
+          // Some providers put the address into the ID token, others only into the answer of the userinfo endpoint.
           const more =
             claims.email === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
               ? await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)
               : {};
-          return identified({ ...more, ...claims });
+          return identified({ ...more, ...claims }, kept.again);
         } catch (cause) {
           throw problemOf(cause);
         }
@@ -164,7 +179,7 @@ export function createIdentityProvider(
     return import('openid-client');
   }
 
-  /** The provider's metadata, asked for once for all who wait. Throws AppError `identity-unavailable`. */
+  /** The provider's metadata, requested once for all concurrent callers. Throws AppError `identity-unavailable`. */
   async function provider(): Promise<Configuration> {
     if (found === null || found.until <= clock.monotonicMs()) {
       const entry = { configuration: discovered(), until: Number.POSITIVE_INFINITY };
@@ -200,7 +215,10 @@ export function createIdentityProvider(
       throw new TypeError('its metadata names no authorization_endpoint or token_endpoint');
     return configuration;
 
-    /** In the body where the provider takes it there, else in the header (OpenID Connect Core §9). */
+    /**
+     * The client secret is sent in the body if the provider supports that, otherwise in a header (OpenID Connect Core
+     * §9).
+     */
     function clientAuthentication() {
       if (clientSecret === null) return client.None();
       const [inBody, inHeader] = [
@@ -214,7 +232,7 @@ export function createIdentityProvider(
     }
   }
 
-  /** What the library calls instead of `fetch`: within limits, and only to addresses that may be called. */
+  /** Replaces `fetch` in the library: with limits, and only to allowed addresses. */
   async function fetched(
     url: string,
     asked: { method: string; headers?: Record<string, string>; body?: unknown; signal?: AbortSignal },
@@ -235,8 +253,8 @@ export function createIdentityProvider(
     return responseOf(url, outcome);
   }
 
-  function identified(claims: Readonly<Record<string, unknown>>): Identified {
-    const { iss, sub, email, email_verified } = claims;
+  function identified(claims: Readonly<Record<string, unknown>>, again: boolean): Identified {
+    const { iss, sub, email, email_verified, auth_time } = claims;
     const address = typeof email === 'string' && ASCII_ADDRESS.test(email) ? emailOf(email) : null;
     if (typeof iss !== 'string' || typeof sub !== 'string' || address === null)
       throw refused('The identity provider does not say your email address: ask an operator', 'no address');
@@ -252,17 +270,20 @@ export function createIdentityProvider(
       const sentence = 'The identity provider does not say that you may sign in here: ask an operator';
       throw refused(sentence, `the claim ${missing.claim} is not ${missing.value}`);
     }
-    return { identity: { issuer: iss, subject: sub }, email: address };
+    const now = clock.now();
+    const provenAt = typeof auth_time === 'number' ? Math.min(auth_time * 1000, now) : again ? now : null;
+    return { identity: { issuer: iss, subject: sub }, email: address, provenAt };
   }
 
   function problemOf(cause: unknown): AppError {
     if (cause instanceof AppError) return cause;
-    // The library wraps what `fetched` throws.
+    // The library wraps the error that `fetched` throws.
     for (let inner = cause; inner instanceof Error; inner = inner.cause)
       if (inner instanceof Unanswered) return unavailable(inner);
     const { error: word } = cause as { error?: unknown };
     if (typeof word !== 'string' || !/^[a-z_]{1,40}$/.test(word)) return refused(UNTRUSTED, detailOf(cause));
-    // The person did not agree at the provider, or brought an old code; everything else is how this server is registered there.
+    // The person refused at the provider, or the code is too old; all other errors come from this server's
+    // registration there.
     if (['access_denied', 'invalid_grant', 'login_required', 'interaction_required'].includes(word))
       return refused(`The identity provider refused the sign-in (${word}): begin again`, word);
     return unavailable(cause, word);
@@ -310,7 +331,7 @@ export function createIdentityProvider(
   }
 }
 
-/** The provider gave no whole answer, or its host may not be called. */
+/** The provider gave no complete answer, or its host may not be contacted. */
 class Unanswered extends Error {}
 
 function responseOf(url: string, outcome: HttpOutcome): Response {
@@ -327,7 +348,7 @@ function responseOf(url: string, outcome: HttpOutcome): Response {
   return new Response(body, { status, headers });
 }
 
-/** A clause about an error without what it carries, which may be a token. */
+/** A clause about an error, without its content, which may be a token. */
 function detailOf(cause: unknown): string {
   const { message, cause: inner } = cause as Error;
   const more = inner instanceof Error ? `: ${inner.message}` : '';

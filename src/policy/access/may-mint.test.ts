@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { AppError } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
 import { SCOPES, type Scope } from '../../model/token.ts';
-import { callerDomains, mayActOn, pickDomain, requireScope } from './access.ts';
 import { grantOf, mayMint } from './may-mint.ts';
+import { callerDomains, mayActOn, pickDomain, requireScope } from './rights.ts';
 
 function caller(scopes: readonly Scope[], domains: readonly string[], sandbox = false): Caller {
   return { tokenId: 't', owner: 'o', domains, scopes: new Set(scopes), sandbox, rateLimit: null };

@@ -6,8 +6,9 @@
 import type { Problem } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
 import { type Bounds, NO_BOUNDS } from '../../model/token.ts';
-import { type MintRequest, mayActOn, sooner } from './access.ts';
+import { type MintRequest, sooner } from './access.ts';
 import { isWithin } from './ip-allow-list.ts';
+import { mayActOn } from './rights.ts';
 
 export type MintVerdict = { kind: 'allowed' } | { kind: 'refused'; problem: Problem };
 
@@ -50,6 +51,8 @@ export interface LimitWish {
 /** The limits of the new token or credential. */
 export interface Grant extends Bounds {
   createdBy: string;
+  /** Absent: no person makes it. */
+  inSession?: string;
   rateLimit: number | null;
 }
 
@@ -102,8 +105,13 @@ export function grantOf(
   }
   return {
     kind: 'granted',
-    grant: { createdBy: caller.tokenId, ipAllowList, rateLimit, expiresAt, rateShares },
+    grant: { ...makerOf(caller), ipAllowList, rateLimit, expiresAt, rateShares },
   };
+}
+
+/** Who makes something, as it is stored with it and checked in the same transaction. */
+export function makerOf({ tokenId, session }: Caller): { createdBy: string; inSession?: string } {
+  return { createdBy: tokenId, ...(session === undefined ? {} : { inSession: session }) };
 }
 
 function refused(

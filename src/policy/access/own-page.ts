@@ -9,8 +9,9 @@
  * machine can forge all of these, and so can whoever uses such a proxy on purpose: do not put one before a development
  * server.
  */
+import { isLoopbackAddress } from '../../lib/loopback.ts';
 
-/** The script of the dashboard sends it with every request. */
+/** The script of the dashboard sends it with every request: `idle` where nobody did anything at the page for some minutes. */
 export const OWN_HEADER = 'x-postrider-dashboard';
 
 export interface PageRequest {
@@ -33,7 +34,7 @@ export function isOwnPage({ method, peer, header }: PageRequest): boolean {
   const origin = header('origin');
   const site = header('sec-fetch-site');
   const marked = header(OWN_HEADER) !== undefined;
-  if (!isLoopbackPeer(peer) || !OWN_HOST.test(host)) return false;
+  if (!isLoopbackAddress(peer) || !OWN_HOST.test(host)) return false;
   if (PROXY_HEADERS.some((name) => header(name) !== undefined)) return false;
   if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) return false;
   if (!isRefererOwn(header('referer'), host)) return false;
@@ -45,9 +46,4 @@ export function isOwnPage({ method, peer, header }: PageRequest): boolean {
 /** A page that came through a proxy has the address of the proxy. Frames and links send no referer. */
 function isRefererOwn(referer: string | undefined, host: string): boolean {
   return referer === undefined || referer.toLowerCase().startsWith(`http://${host.toLowerCase()}/`);
-}
-
-function isLoopbackPeer(peer: string): boolean {
-  const plain = peer.startsWith('::ffff:') ? peer.slice(7) : peer;
-  return plain === '::1' || plain.startsWith('127.');
 }

@@ -51,9 +51,21 @@ describe('a password', () => {
     const other = createPasswords({ random, hashTurns: createHashTurns() }, { log2: 5, r: 2, p: 2 });
     const stored = await cheap.hash('Grüße an alle', 'a');
     expect(stored).toMatch(/^\$scrypt\$ln=4,r=1,p=1\$[\w-]{22}\$[\w-]{43}$/);
-    expect(await other.isRight('Gru\u0308ße an alle', stored, 'a')).toBe(true);
-    expect(await other.isRight('Grüße an all', stored, 'a')).toBe(false);
-    expect(await other.isRight('', null, 'a')).toBe(false);
-    await expect(other.isRight('x', '$argon2id$…', 'a')).rejects.toThrow('cannot be read');
+    expect(await other.isRight('Gru\u0308ße an alle', stored, 'a', false)).toBe(true);
+    expect(await other.isRight('Grüße an all', stored, 'a', false)).toBe(false);
+    expect(await other.isRight('', null, 'a', false)).toBe(false);
+    await expect(other.isRight('x', '$argon2id$…', 'a', false)).rejects.toThrow('cannot be read');
+  });
+
+  it('of somebody who is known waits for no stranger, however many ask', async () => {
+    const random = createSystemRandom();
+    const passwords = createPasswords({ random, hashTurns: createHashTurns() }, { log2: 4, r: 1, p: 1 });
+    const stored = await passwords.hash('correct horse battery', 'ada');
+    const guesses = Array.from({ length: 65 }, (_, i) => passwords.isRight('guess', stored, `${i}`, false));
+    await expect(passwords.isRight('guess', stored, 'late', false)).rejects.toMatchObject({
+      problems: [{ name: 'unavailable' }],
+    });
+    expect(await passwords.isRight('correct horse battery', stored, 'ada', true)).toBe(true);
+    expect((await Promise.all(guesses)).includes(true)).toBe(false);
   });
 });

@@ -1,17 +1,17 @@
 /**
- * Hashes of passwords, by scrypt, in turns. A hash takes memory and a thread of the pool that also signs mail, so few run at
- * once, whoever asks: each kind of login has a lane with a part of them, a bounded queue, and few places for one asker. A
- * flood of guesses at one door leaves the other door and the signatures their threads.
+ * Password hashes (scrypt), a limited number at a time. A hash uses memory and a thread of the pool that also signs
+ * mail, so few run at once. Each kind of login has a lane with a share of them, a bounded queue, and few places per
+ * caller, so that many guesses at one kind of login delay neither other logins nor signatures.
  */
 import { scrypt, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
 import type { Random } from '../../lib/random.ts';
 
-/** Runs `work` when it is the turn of `asker`. Throws AppError `unavailable` where too many wait. */
+/** Runs `work` when it is the turn of `asker`. Throws AppError `unavailable` if too many wait. */
 export type InTurn = <Result>(asker: string, work: () => Promise<Result>) => Promise<Result>;
 
 export interface HashTurns {
-  /** A door of its own; at most `maxRunning` of its hashes run at once. */
+  /** A lane of its own, with at most `maxRunning` hashes at once. */
   lane(options: { maxRunning: number }): InTurn;
 }
 
@@ -67,7 +67,7 @@ export function createHashTurns(): HashTurns {
     lane.running += 1;
   }
 
-  /** The lane that has the fewest running goes first. */
+  /** The lane with the fewest running hashes comes first. */
   function beginNext(): void {
     for (const lane of lanes.toSorted((a, b) => a.running - b.running)) {
       if (!mayBegin(lane)) continue;
@@ -104,37 +104,45 @@ export function scryptOf(password: string, salt: Uint8Array, { log2, r, p }: Has
   });
 }
 
-/** Hashes of passwords that people choose. `asker` waits its turn: throws AppError `unavailable` where too many wait. */
+/**
+ * Hashes of passwords that people choose. `asker` waits for its turn. Throws AppError `unavailable` if too many wait.
+ */
 export interface Passwords {
-  /** A new hash with all that checking it takes: `$scrypt$ln=15,r=8,p=3$salt$hash`. */
+  /** A new hash with everything needed to check it: `$scrypt$ln=15,r=8,p=3$salt$hash`. */
   hash(password: string, asker: string): Promise<string>;
-  /** Whether `password` is the one of `stored`. Without a hash the same work is done, and it is not. */
-  isRight(password: string, stored: string | null, asker: string): Promise<boolean>;
+  /**
+   * Whether `password` matches `stored`. null takes the same time and never matches. `isKnown`: the caller has signed
+   * in here before, and does not wait behind unknown callers.
+   */
+  isRight(password: string, stored: string | null, asker: string, isKnown: boolean): Promise<boolean>;
 }
 
-/** At most one hash of these runs at once: the other places are for programs that log in. */
+/** At most one hash of unknown callers runs at once; the other places are for known browsers and for programs. */
 export function createPasswords(
   { random, hashTurns }: { random: Random; hashTurns: HashTurns },
   cost = PERSON_COST,
 ): Passwords {
-  const inTurn = hashTurns.lane({ maxRunning: 1 });
+  // If both lanes have waiting callers, the first lane is served first.
+  const known = hashTurns.lane({ maxRunning: 1 });
+  const strangers = hashTurns.lane({ maxRunning: 1 });
   return {
     async hash(password, asker) {
       const salt = random.bytes(SALT_BYTES);
-      const derived = await inTurn(asker, () => scryptOf(password, salt, cost));
+      const derived = await known(asker, () => scryptOf(password, salt, cost));
       const parts = [salt, derived].map((bytes) => Buffer.from(bytes).toString('base64url'));
       return `$scrypt$ln=${cost.log2},r=${cost.r},p=${cost.p}$${parts.join('$')}`;
     },
-    async isRight(password, stored, asker) {
-      const known = stored === null ? null : readHash(stored);
-      const salt = known?.salt ?? random.bytes(SALT_BYTES);
-      const derived = await inTurn(asker, () => scryptOf(password, salt, known?.cost ?? cost));
-      return known !== null && derived.length === known.hash.length && timingSafeEqual(derived, known.hash);
+    async isRight(password, stored, asker, isKnown) {
+      const kept = stored === null ? null : readHash(stored);
+      const salt = kept?.salt ?? random.bytes(SALT_BYTES);
+      const inTurn = isKnown ? known : strangers;
+      const derived = await inTurn(asker, () => scryptOf(password, salt, kept?.cost ?? cost));
+      return kept !== null && derived.length === kept.hash.length && timingSafeEqual(derived, kept.hash);
     },
   };
 }
 
-/** Throws TypeError for what `hash` never wrote. */
+/** Throws TypeError for a text that `hash` cannot have made. */
 function readHash(stored: string): { cost: HashCost; salt: Uint8Array; hash: Uint8Array } {
   const [, ln, r, p, salt, hash] =
     /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([\w-]{22})\$([\w-]{43})$/.exec(stored) ?? [];

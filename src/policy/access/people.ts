@@ -1,6 +1,6 @@
 /**
- * The people who may sign in: adding, changing and removing them. Given what an operator wants; leaves the row, and ends the
- * sessions of whoever was changed. The rules for addresses and passwords are here.
+ * The people who may sign in: adding, changing and removing them, as an operator requests. A change of a person ends
+ * the person's sessions. The rules for addresses and passwords are here.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
@@ -14,16 +14,20 @@ import type { Passwords } from './password-hash.ts';
 import { emailOf } from './person-address.ts';
 import { MAX_PASSWORD_CHARS, type Sessions } from './sessions.ts';
 
-/** Rights as they are asked for; what is left out has a default for the role, or stays. */
+/** Requested rights; an absent member gets the role's default, or stays unchanged. */
 export interface StandingWish {
   role?: Role | undefined;
   domains?: readonly string[] | undefined;
   preset?: MemberPreset | undefined;
 }
 
+/**
+ * `inSession`: id of the session of the person who makes the request; if it has ended, nothing changes and AppError
+ * `session-ended` is thrown.
+ */
 export interface People {
   /**
-   * `idempotency`: what the store keeps with the person under a key. Throws AppError `invalid-parameter`, `person-exists`,
+   * `idempotency`: stored with the person under a key. Throws AppError `invalid-parameter`, `person-exists`,
    * `person-limit`, `password-refused`, and KeyTaken.
    */
   add(
@@ -32,35 +36,48 @@ export interface People {
       /** null = signs in by the identity provider only. */
       password: string | null;
       role: Role;
+      inSession?: string | undefined;
       idempotency?: ((made: Person) => IdempotencyEntry) | undefined;
     },
   ): Promise<Person>;
-  /** Ends all sessions of the person. null where there is none of that id. Throws AppError `invalid-parameter`. */
-  change(id: string, wish: StandingWish & { disabled?: boolean | undefined }): Promise<Person | null>;
-  /** Ends all sessions of the person. null where there is none of that id. Throws AppError `password-refused`. */
-  setPassword(id: string, password: string): Promise<Person | null>;
   /**
-   * One's own, in a session that stays; all others end. Throws AppError `password-refused`, and `session-ended` where the
-   * session has ended or somebody set a password since `person` was read.
+   * Ends all sessions of the person. null if there is no person with this id. Throws AppError `invalid-parameter`.
+   */
+  change(
+    id: string,
+    wish: StandingWish & { disabled?: boolean | undefined },
+    inSession?: string,
+  ): Promise<Person | null>;
+  /** Ends all sessions of the person. null if there is no person with this id. Throws AppError `password-refused`. */
+  setPassword(id: string, password: string, inSession?: string): Promise<Person | null>;
+  /**
+   * Changes the person's own password; the current session stays, all others end. Throws AppError `password-refused`,
+   * or `session-ended` if the session has ended or the password was changed since `person` was read.
    */
   changePassword(person: Person, password: string, session: string): Promise<void>;
-  /** One's own, on (null: off), in a session that stays; all others end. Throws AppError `session-ended` as `changePassword`. */
+  /**
+   * Switches the person's own second factor on (null: off); the current session stays, all others end. Throws
+   * AppError `session-ended` as `changePassword` does.
+   */
   changeSecondFactor(person: Person, factor: SecondFactor | null, session: string): Promise<void>;
-  /** The next sign-in by the provider counts. Ends all sessions of the person. null where there is none of that id. */
-  forgetIdentity(id: string): Promise<Person | null>;
-  /** Switches it off and ends all sessions of the person. null where there is none of that id. */
-  resetSecondFactor(id: string): Promise<Person | null>;
+  /**
+   * Forgets the linked account of the identity provider; the next sign-in by the provider links another one. Ends all
+   * sessions of the person. null if there is no person with this id.
+   */
+  forgetIdentity(id: string, inSession?: string): Promise<Person | null>;
+  /** Switches the second factor off and ends all sessions of the person. null if there is no person with this id. */
+  resetSecondFactor(id: string, inSession?: string): Promise<Person | null>;
   /** false where there is none of that id. */
   remove(id: string): Promise<boolean>;
 }
 
 export const MIN_PASSWORD_CHARS = 12;
 const MAX_PEOPLE = 1_000;
-/** Fewer different characters than this are a pattern. */
+/** A password with fewer different characters than this is refused. */
 const MIN_DISTINCT_CHARS = 5;
 
 export function createPeople(deps: {
-  store: Pick<Store, 'addPerson' | 'getPerson' | 'updatePerson' | 'removePerson'>;
+  store: Pick<Store, 'addPerson' | 'getPerson' | 'getSession' | 'updatePerson' | 'removePerson'>;
   clock: Clock;
   random: Random;
   passwords: Passwords;
@@ -69,7 +86,7 @@ export function createPeople(deps: {
   const { store, clock, random, passwords, sessions } = deps;
 
   return {
-    async add({ email: given, password, idempotency, ...wish }) {
+    async add({ email: given, password, inSession, idempotency, ...wish }) {
       const email = emailOf(given);
       if (email === null) throw refused('/Email', 'Email is not a valid address');
       const standing = standingOf(null, wish);
@@ -88,30 +105,38 @@ export function createPeople(deps: {
       const added = await store.addPerson({
         person,
         maxPeople: MAX_PEOPLE,
+        ...(inSession === undefined ? {} : { inSession }),
         ...(idempotency === undefined ? {} : { idempotency: idempotency(person) }),
       });
+      if (added === 'ended') throw new AppError('session-ended');
       if (added === 'exists') throw new AppError('person-exists');
       if (added === 'limit') throw new AppError('person-limit');
       return person;
     },
 
-    async change(id, { disabled, ...wish }) {
+    async change(id, { disabled, ...wish }, inSession) {
       const before = await store.getPerson({ id });
       if (before === null) return null;
       const disabledAt = disabled === true ? (before.disabledAt ?? clock.now()) : null;
+      const { domains, preset, ...role } = standingOf(before, wish);
+      const isOtherRole = wish.role !== undefined && wish.role !== before.role;
+      const has = (one: unknown) => one !== undefined || isOtherRole;
+      // Only requested rights are changed: another request may have removed others meanwhile.
       const change = {
-        ...standingOf(before, wish),
+        ...(isOtherRole ? role : {}),
+        ...(has(wish.domains) ? { domains } : {}),
+        ...(has(wish.preset) ? { preset } : {}),
         ...(disabled === undefined ? {} : { disabledAt }),
       };
-      return changeOther(id, change);
+      return changeOther(id, change, inSession);
     },
 
-    async setPassword(id, password) {
+    async setPassword(id, password, inSession) {
       const person = await store.getPerson({ id });
       if (person === null) return null;
       checkPassword(password, person.email, '/Password');
       const passwordHash = await passwords.hash(password, person.email);
-      return changeOther(id, { passwordHash });
+      return changeOther(id, { passwordHash }, inSession);
     },
 
     async changePassword(person, password, session) {
@@ -123,9 +148,9 @@ export function createPeople(deps: {
 
     changeSecondFactor: (person, secondFactor, session) => changeOwn(person, { secondFactor }, session),
 
-    resetSecondFactor: (id) => changeOther(id, { secondFactor: null }),
+    resetSecondFactor: (id, inSession) => changeOther(id, { secondFactor: null }, inSession),
 
-    forgetIdentity: (id) => changeOther(id, { identity: null }),
+    forgetIdentity: (id, inSession) => changeOther(id, { identity: null }, inSession),
 
     async remove(id) {
       const removed = await store.removePerson({ id });
@@ -134,9 +159,16 @@ export function createPeople(deps: {
     },
   };
 
-  async function changeOther(id: string, change: PersonChange): Promise<Person | null> {
-    const after = await store.updatePerson({ id, change, keepSession: null });
+  async function changeOther(
+    id: string,
+    change: PersonChange,
+    inSession: string | undefined,
+  ): Promise<Person | null> {
+    const session = inSession === undefined ? {} : { inSession };
+    const after = await store.updatePerson({ id, change, keepSession: null, ...session });
     sessions.forget();
+    if (after === null && inSession !== undefined && (await store.getSession({ id: inSession })) === null)
+      throw new AppError('session-ended');
     return after;
   }
 
@@ -148,7 +180,7 @@ export function createPeople(deps: {
   }
 }
 
-/** What the wish makes of the rights before. Throws AppError `invalid-parameter`. */
+/** The rights that result from a request and the previous rights. Throws AppError `invalid-parameter`. */
 function standingOf(before: Standing | null, wish: StandingWish): Standing {
   const role = wish.role ?? before?.role ?? 'viewer';
   const isSameRole = before?.role === role;
@@ -168,7 +200,7 @@ function standingOf(before: Standing | null, wish: StandingWish): Standing {
   return { role, domains, preset };
 }
 
-/** Length is what makes guessing hard; the other rules refuse what the length hides. */
+/** Length makes guessing hard; the other rules refuse long passwords that are still easy to guess. */
 function checkPassword(password: string, email: string, field: string): void {
   const refuse = (message: string): never => {
     throw new AppError('password-refused', { message, field });

@@ -1,6 +1,6 @@
 /**
- * Rows of the store that a login reads again and again, kept for five seconds. A change in this process calls `forget` and
- * shows at once; a change by another process shows when the five seconds are over.
+ * Rows of the store that logins read again and again, cached for five seconds. After a change in this process,
+ * `forget` empties the cache; a change by another process takes effect within the five seconds.
  */
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -9,9 +9,9 @@ const KEPT_MS = 5_000;
 const MAX_KEPT = 1_000;
 
 export interface RecentReads<Value> {
-  /** What is kept under `key`, else what `find` gives. null is not kept. */
+  /** The cached value of `key`, otherwise the result of `find`. null is not cached. */
   read(key: string, find: () => Promise<Value | null>): Promise<Value | null>;
-  /** Nothing is kept any more, nor is what a `find` that has begun will give. */
+  /** Empties the cache; results of running `find` calls are not cached either. */
   forget(): void;
 }
 

@@ -1,8 +1,8 @@
 /** What is kept of refusals, and what is not: bounds by tenant and stranger, repetitions, shares of the log. */
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import type { LogFields } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
+import { createVirtualClock } from '../../lib/virtual-clock.ts';
 import type { Caller } from '../../model/submission.ts';
 import { createRefusals, REFUSAL_LIMITS, type RefusalFacts } from './refusals.ts';
 

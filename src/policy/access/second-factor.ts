@@ -1,7 +1,7 @@
 /**
- * The second factor of a person: codes of an authenticator app, and recovery codes for when the app is lost. Makes a secret,
- * switches it on with a first code, and says what a given code proves; the store uses the proof up together with the session
- * that begins. The secret is stored sealed, recovery codes as hashes.
+ * The second factor of a person: codes of an authenticator app, and recovery codes in case the app is lost. Creates a
+ * secret, switches it on with a first code, and checks codes. The store marks a code as used in the transaction that
+ * begins the session. The secret is stored encrypted, recovery codes as hashes.
  */
 import { hash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
@@ -11,11 +11,13 @@ import { base32, stepOfCode, TOTP_SECRET_BYTES, totpSecretOf, totpUri } from '..
 import type { SecondFactor, SecondProof } from '../../model/person.ts';
 
 export interface SecondFactors {
-  /** A new secret for an app; it is stored nowhere before it is switched on. */
+  /** A new secret for an app; it is not stored before it is switched on. */
   newSecret(email: string): { secret: string; uri: string };
-  /** What to store and the recovery codes to show once; null where `code` is not one of `secret` now. */
+  /**
+   * What to store, and the recovery codes, which are shown once; null if `code` is not a current code of `secret`.
+   */
   begin(secret: string, code: string): { factor: SecondFactor; recoveryCodes: readonly string[] } | null;
-  /** What `code` proves; null where it is wrong or used up. */
+  /** The proof that `code` is; null if it is wrong or was used. */
   proofOf(factor: SecondFactor, code: string): SecondProof | null;
 }
 

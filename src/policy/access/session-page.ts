@@ -13,18 +13,20 @@ export interface SessionRequest {
 }
 
 /**
- * The names of a cookie over https, and on this machine without. With the prefix a browser takes it only over https, for this very
- * host, and no other host can set it (RFC 6265bis).
+ * The names of the cookie over https, and over http on this machine. Because of the prefix, a browser accepts it only
+ * over https and only from this host, and no other host can set it (RFC 6265bis).
  */
 const COOKIES = {
   session: ['__Host-postrider', 'postrider-session'],
-  /** While the browser is at the identity provider. */
+  /** Used while the browser is at the identity provider. */
   pending: ['__Host-postrider-pending', 'postrider-pending'],
+  /** Marks of people who have signed in with this browser. */
+  device: ['__Host-postrider-device', 'postrider-device'],
 } as const;
 type Cookie = keyof typeof COOKIES;
 const MAX_COOKIE_CHARS = 8_192;
 
-/** The text of a cookie; null where there is none. */
+/** The text of a cookie; null if there is none. */
 export function cookieText(cookie: Cookie, { header }: Pick<SessionRequest, 'header'>): string | null {
   const cookies = header('cookie');
   if (cookies === undefined || cookies.length > MAX_COOKIE_CHARS) return null;
@@ -43,13 +45,13 @@ export function cookieText(cookie: Cookie, { header }: Pick<SessionRequest, 'hea
 /** Whether such a request may use its session. `publicUrl` as configured, undefined = none. */
 export function isSessionRequest({ method, header }: SessionRequest, publicUrl: string | undefined): boolean {
   const host = (header('host') ?? '').toLowerCase();
-  // Proxies pass it on with or without the port.
+  // Proxies pass the host on with or without the port.
   if (!OWN_HOST.test(host) && host.replace(/:[0-9]{1,5}$/, '') !== hostOf(publicUrl)) return false;
   if (method === 'GET' || method === 'HEAD') return true;
   return header(OWN_HEADER) !== undefined && originsOf(host, publicUrl).includes(header('origin') ?? '');
 }
 
-/** `Set-Cookie` that lasts so long; 0 takes it away. */
+/** `Set-Cookie` with this lifetime; 0 removes the cookie. */
 export function setCookie(
   cookie: Cookie,
   text: string,
@@ -62,7 +64,7 @@ export function setCookie(
   return `${named}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
 }
 
-/** Where the dashboard may be looked at: over https at the public address, and without on this machine. */
+/** Where the dashboard may be opened: at the public address over https, and on this machine over http. */
 function originsOf(host: string, publicUrl: string | undefined): readonly string[] {
   const origins = OWN_HOST.test(host) ? [`http://${host}`] : [];
   if (publicUrl?.startsWith('https://') === true) origins.push(new URL(publicUrl).origin);

@@ -1,11 +1,10 @@
 /**
- * Signing in, and the sessions that follow. Given an address and a password, or whom the identity provider names, leaves the
- * text for a cookie; given that text, a `Caller` with the rights of the person's role. Guessing is slowed down per network address and per account; an unknown account
- * costs the same work as a wrong password. A session ends after 12 hours without use, after 7 days, or when its person is
- * changed. What this process ends shows at once, what another node ends within 5 s.
+ * Signing in, and sessions. Takes an address and a password, or an identity from the identity provider; returns the
+ * text for a cookie. From that text makes a `Caller` with the rights of the person's role. Guessing is slowed down
+ * per network address and per account; an unknown account takes as long as a wrong password. A session ends after 12
+ * hours without use, after 7 days, or when its person is changed: in this process at once, in other nodes within 5 s.
  */
 import { hash } from 'node:crypto';
-import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -14,6 +13,7 @@ import type { Random } from '../../lib/random.ts';
 import {
   type Person,
   type PersonSession,
+  PROOF_MS,
   SESSION_IDLE_MS,
   type SecondProof,
   scopesOf,
@@ -24,6 +24,7 @@ import type { Recognition, SessionOf } from '../../store/topics/people.ts';
 import type { Access } from './access.ts';
 import { addressKey, createFailedLogins } from './failed-logins.ts';
 import type { Identified } from './identity-provider.ts';
+import type { KnownDevices } from './known-devices.ts';
 import type { Passwords } from './password-hash.ts';
 import { emailOf } from './person-address.ts';
 import { createRecentReads } from './recent-reads.ts';
@@ -32,13 +33,13 @@ import type { SecondFactors } from './second-factor.ts';
 export const LIFETIME_MS = 7 * 86_400_000;
 export const MAX_SESSIONS = 20;
 export const MAX_PASSWORD_CHARS = 256;
-/** `lastUsedAt` is exact to this, so that an open page costs one small write a minute. */
+/** The accuracy of `lastUsedAt`, so that an open page causes one small write per minute. */
 const TOUCH_EVERY_MS = 60_000;
 const SECRET_BYTES = 32;
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 const MAX_USER_AGENT_CHARS = 200;
 
-/** What somebody can do who has no second factor where one is required. */
+/** The rights of a person who has no second factor although one is required. */
 const WITHOUT_FACTOR: ReadonlySet<string> = new Set([
   ...['getSession', 'signOut', 'makeTotpSecret', 'switchOnTotp'],
 ]);
@@ -49,8 +50,10 @@ type Failure = 'sign-in-failed' | 'password-wrong' | 'code-wrong';
 interface Browser {
   ip: string;
   userAgent: string;
-  /** What the browser's cookie held: that session ends. */
+  /** The session cookie that the browser sent: that session ends. */
   replaces: string | null;
+  /** The browser's cookie with marks of people who signed in with it. */
+  device: string | null;
 }
 
 export interface SignIn extends Browser {
@@ -60,59 +63,98 @@ export interface SignIn extends Browser {
   code: string | null;
 }
 
-export type SignedIn = SessionOf & { secret: string; caller: Caller };
+/** `device`: for the cookie of that name. */
+export type SignedIn = SessionOf & { secret: string; caller: Caller; device: string };
+
+/**
+ * The origin of a password or code. `device`: its failures are counted separately; null = they count for the address
+ * and the account.
+ */
+interface Asker {
+  email: string;
+  ip: string;
+  device: string | null;
+}
 
 export interface Sessions {
   /** People who sign in with a password need a second factor. */
   readonly requiresSecondFactor: boolean;
   /**
-   * Begins a session with a new secret. Throws AppError `sign-in-failed`, `rate-limited` after too many failures of one address
-   * or for one account, with the right password of a person with a second factor `code-required` or `code-wrong`, `unavailable` where too many wait; rejects with StoreUnavailable.
+   * Begins a session with a new secret. Throws AppError: `sign-in-failed`; `rate-limited` after too many failures of
+   * one address, one account or one known browser; `code-required` or `code-wrong` if the password is right and the
+   * person has a second factor; `unavailable` if too many wait. Rejects with StoreUnavailable.
    */
   signIn(given: SignIn): Promise<SignedIn>;
   /**
-   * Begins a session of the person with that verified address; `identify` asks the provider. From then on that person is that
-   * account of the provider only. Throws what `identify` throws, and AppError `identity-unknown`.
+   * Begins a session of the person with that verified address; `identify` asks the provider. The first time links the
+   * person to that account of the provider, which is then the only one. Throws the errors of `identify`, and AppError
+   * `identity-unknown`.
    */
   signInByProvider(given: Browser & { identify(): Promise<Identified> }): Promise<SignedIn>;
-  /** Counts and throws as `signIn` does, but AppError `password-wrong` for a wrong one: the session has not ended. */
-  checkPassword(person: Person, password: string, ip: string): Promise<void>;
-  /** Counts and throws as `signIn` does, for a person with a second factor. */
-  checkCode(person: Person, code: string, ip: string): void;
-  /** The caller behind a cookie's text; null where there is no such session, or it has ended. */
-  authenticate(secret: string, ip: string): Promise<Caller | null>;
-  /** The same caller as it stands now; null where its session has ended. */
+  /**
+   * Counts failures and throws as `signIn` does, but AppError `password-wrong` for a wrong password, because the
+   * session has not ended.
+   */
+  checkPassword(session: string, person: Person, password: string, ip: string): Promise<void>;
+  /**
+   * The person of the session authenticates again; returns until when that counts. Counts failures and throws as
+   * `checkPassword`, for the code as `signIn`, and AppError `session-ended`.
+   */
+  prove(
+    session: string,
+    person: Person,
+    given: { password: string; code: string | null; ip: string },
+  ): Promise<number>;
+  /** Throws AppError `proof-required` if the person of a session last authenticated too long ago. */
+  requireProof(caller: Caller): Promise<void>;
+  /** Counts failures and throws as `signIn` does, for a person with a second factor. */
+  checkCode(session: string, person: Person, code: string, ip: string): void;
+  /**
+   * The caller of a cookie's text; null if there is no such session or it has ended. `isUse`: the request is an
+   * action of the person, so the session is not idle.
+   */
+  authenticate(secret: string, ip: string, isUse: boolean): Promise<Caller | null>;
+  /** The current state of the same caller; null if the session has ended. */
   renew(caller: Caller): Promise<Caller | null>;
-  /** false where the person has no session of that id. */
+  /** false if the person has no session with that id. */
   end(params: { id: string; personId: string }): Promise<boolean>;
-  /** Every session is read again: people or sessions were changed elsewhere in this process. */
+  /** Empties the cache: people or sessions were changed elsewhere in this process. */
   forget(): void;
 }
 
 export function createSessions(
   deps: {
-    store: Pick<Store, 'getPerson' | 'addSession' | 'getSession' | 'endSession' | 'touchSession'>;
+    store: Pick<
+      Store,
+      'getPerson' | 'addSession' | 'getSession' | 'proveSession' | 'endSession' | 'touchSession'
+    >;
     clock: Clock;
     random: Random;
     log: Logger;
     passwords: Passwords;
     secondFactors: Pick<SecondFactors, 'proofOf'>;
+    devices: KnownDevices;
   },
   { requiresSecondFactor = false }: { requiresSecondFactor?: boolean } = {},
 ): Sessions {
-  const { store, clock, random, log, passwords, secondFactors } = deps;
+  const { store, clock, random, log, passwords, secondFactors, devices } = deps;
   const ofAddress = createFailedLogins(clock, {
     ...{ perWindow: 10, windowMs: 60_000, pauseMs: 300_000, maxAddresses: 10_000 },
   });
   const ofAccount = createFailedLogins(clock, {
     ...{ perWindow: 10, windowMs: 900_000, pauseMs: 900_000, maxAddresses: 10_000 },
   });
-  /** Whoever guesses codes has the password: few guesses, from wherever they come. */
+  /** Whoever guesses codes knows the password already, so few guesses are allowed, from all addresses together. */
   const ofCodes = createFailedLogins(clock, {
     ...{ perWindow: 5, windowMs: 3_600_000, pauseMs: 3_600_000, maxAddresses: 10_000 },
   });
-  /** Accounts with addresses from which they signed in: somebody else's guesses do not keep those out. */
-  const known = new BoundedMap<string, true>(10_000);
+  /**
+   * Separate counters for browsers with which the person signed in before, and for open sessions, so that other
+   * people's guesses do not lock the person out.
+   */
+  const ofDevice = createFailedLogins(clock, {
+    ...{ perWindow: 10, windowMs: 900_000, pauseMs: 900_000, maxAddresses: 10_000 },
+  });
   /** By the hash of the secret, and by id. */
   const rows = createRecentReads<{ found: SessionOf; touchDue: boolean }>(clock);
 
@@ -120,28 +162,28 @@ export function createSessions(
     requiresSecondFactor,
 
     async signIn(given) {
-      const { ip } = given;
       const email = emailOf(given.email) ?? '';
-      refusePaused(email, ip);
+      const asker = { email, ip: given.ip, device: devices.deviceOf(given.device, email) };
+      refusePaused(asker);
       const person = await store.getPerson({ email });
       const active = person?.disabledAt === null ? person : null;
-      await prove(email, given.password, active?.passwordHash ?? null, ip, 'sign-in-failed');
+      await prove(asker, given.password, active?.passwordHash ?? null, 'sign-in-failed');
       // `prove` throws where there is nobody.
       if (active === null) throw new AppError('sign-in-failed');
       const { passwordHash } = active;
-      // `prove` throws where there is no password, too.
+      // `prove` also throws if there is no password.
       if (passwordHash === null) throw new AppError('sign-in-failed');
-      const proof = proofOf(active, given.code, ip);
-      const signedIn = await begin(active, given, { passwordHash, proof });
+      const proof = proofOf(active, given.code, asker);
+      const signedIn = await begin(active, given, { passwordHash, proof }, clock.now());
       if (signedIn === null) throw new AppError('sign-in-failed');
-      known.set(`${email}\0${addressKey(ip)}`, true);
       return signedIn;
     },
 
     async signInByProvider({ identify, ...browser }) {
-      const { email, identity } = await identify();
+      const { email, identity, provenAt } = await identify();
       const person = await store.getPerson({ email });
-      const signedIn = person?.disabledAt === null ? await begin(person, browser, { identity }) : null;
+      const signedIn =
+        person?.disabledAt === null ? await begin(person, browser, { identity }, provenAt ?? 0) : null;
       if (signedIn !== null) return signedIn;
       const { subject } = identity;
       log.warn(
@@ -151,24 +193,48 @@ export function createSessions(
       throw new AppError('identity-unknown');
     },
 
-    async checkPassword(person, password, ip) {
-      refusePaused(person.email, ip);
-      await prove(person.email, password, person.passwordHash, ip, 'password-wrong');
+    async checkPassword(session, { email, passwordHash }, password, ip) {
+      const asker = { email, ip, device: session };
+      refusePaused(asker);
+      await prove(asker, password, passwordHash, 'password-wrong');
     },
 
-    checkCode(person, code, ip) {
-      proofOf(person, code, ip);
+    async prove(session, person, { password, code, ip }) {
+      const { email, passwordHash, id: personId } = person;
+      const asker = { email, ip, device: session };
+      refusePaused(asker);
+      await prove(asker, password, passwordHash, 'password-wrong');
+      // `prove` throws if there is no password.
+      if (passwordHash === null) throw new AppError('password-wrong');
+      const proof = proofOf(person, code, asker);
+      const provenAt = clock.now();
+      const by = { passwordHash, proof };
+      const isNoted = await store.proveSession({ id: session, personId, by, provenAt });
+      rows.forget();
+      if (!isNoted) throw new AppError('session-ended');
+      return provenAt + PROOF_MS;
     },
 
-    async authenticate(secret, ip) {
+    async requireProof({ session, provenAt }) {
+      if (session === undefined || isProven(provenAt)) return;
+      // The cached session may be older than an authentication at another node.
+      const found = await store.getSession({ id: session });
+      if (!isProven(found?.session.provenAt)) throw new AppError('proof-required');
+    },
+
+    checkCode(session, person, code, ip) {
+      proofOf(person, code, { email: person.email, ip, device: session });
+    },
+
+    async authenticate(secret, ip, isUse) {
       if (!SECRET.test(secret)) return null;
       const secretHash = hashOf(secret);
       const entry = await current(Buffer.from(secretHash).toString('base64url'), { secretHash });
       if (entry === null) return null;
-      if (entry.touchDue) {
+      if (isUse && entry.touchDue) {
         entry.touchDue = false;
         const { id } = entry.found.session;
-        // Not awaited: a note must not slow down or fail the request that it is about.
+        // Not awaited: storing the time of use must not delay or fail the request.
         store.touchSession({ id, usedAt: clock.now(), ip }).catch((error: unknown) => {
           log.warn({ session: id, err: error }, 'could not record the last use of a session');
         });
@@ -191,8 +257,13 @@ export function createSessions(
     forget: rows.forget,
   };
 
-  /** null where the person is not, or no longer, what `by` says. */
-  async function begin(person: Person, browser: Browser, by: Recognition): Promise<SignedIn | null> {
+  /** null if the person does not match, or no longer matches, what `by` says. */
+  async function begin(
+    person: Person,
+    browser: Browser,
+    by: Recognition,
+    provenAt: number,
+  ): Promise<SignedIn | null> {
     const secret = Buffer.from(random.bytes(SECRET_BYTES)).toString('base64url');
     const now = clock.now();
     const session: PersonSession = {
@@ -205,6 +276,7 @@ export function createSessions(
       userAgent: browser.userAgent.slice(0, MAX_USER_AGENT_CHARS),
       ip: browser.ip,
       byProvider: 'identity' in by,
+      provenAt,
     };
     const isAdded = await store.addSession({
       session,
@@ -219,10 +291,11 @@ export function createSessions(
       'a person signed in',
     );
     const found = { session, person: { ...person, lastSignInAt: now } };
-    return { ...found, secret, caller: callerOf(found) };
+    const device = devices.marked(browser.device, person.email);
+    return { ...found, secret, caller: callerOf(found), device };
   }
 
-  /** null where there is no such session, or it has ended. */
+  /** null if there is no such session or it has ended. */
   async function current(key: string, ask: { secretHash: Uint8Array } | { id: string }) {
     const now = clock.now();
     const entry = await rows.read(key, async () => {
@@ -232,27 +305,37 @@ export function createSessions(
     return entry !== null && isOpen(entry.found, now) ? entry : null;
   }
 
-  /** Asked before any costly work. The account counts whether it exists or not, so that nobody learns which do. */
-  function refusePaused(email: string, ip: string): void {
-    const isKnown = known.has(`${email}\0${addressKey(ip)}`);
-    const seconds = ofAddress.pausedFor(ip) ?? (isKnown ? null : ofAccount.pausedFor(accountKey(email)));
+  /**
+   * Called before expensive work. Failures count for an account whether it exists or not, so that nobody learns which
+   * accounts exist.
+   */
+  function refusePaused({ email, ip, device }: Asker): void {
+    const seconds =
+      device === null
+        ? (ofAddress.pausedFor(ip) ?? ofAccount.pausedFor(accountKey(email)))
+        : ofDevice.pausedFor(device);
     if (seconds !== null) throw tooManyFailures(seconds);
   }
 
   async function prove(
-    email: string,
+    asker: Asker,
     password: string,
     stored: string | null,
-    ip: string,
     failure: Failure,
   ): Promise<void> {
+    const { ip, device } = asker;
     const fits = password.length <= MAX_PASSWORD_CHARS;
-    const isRight = await passwords.isRight(fits ? password : '', fits ? stored : null, addressKey(ip));
-    if (!isRight) throw failureOf(email, ip, failure);
+    const isRight = await passwords.isRight(
+      fits ? password : '',
+      fits ? stored : null,
+      device ?? addressKey(ip),
+      device !== null,
+    );
+    if (!isRight) throw failureOf(asker, failure);
   }
 
-  /** null where the person has no second factor. Throws AppError `code-required`, `code-wrong`, `rate-limited`. */
-  function proofOf({ id, email, secondFactor }: Person, code: string | null, ip: string): SecondProof | null {
+  /** null if the person has no second factor. Throws AppError `code-required`, `code-wrong`, `rate-limited`. */
+  function proofOf({ id, secondFactor }: Person, code: string | null, asker: Asker): SecondProof | null {
     if (secondFactor === null) return null;
     if (code === null) throw new AppError('code-required');
     const seconds = ofCodes.pausedFor(accountKey(id));
@@ -260,10 +343,14 @@ export function createSessions(
     const proof = secondFactors.proofOf(secondFactor, code);
     if (proof === null) {
       ofCodes.record(accountKey(id));
-      throw failureOf(email, ip, 'code-wrong');
+      throw failureOf(asker, 'code-wrong');
     }
-    if ('recoveryHash' in proof) log.warn({ person: id, ip }, 'a recovery code was used');
+    if ('recoveryHash' in proof) log.warn({ person: id, ip: asker.ip }, 'a recovery code was used');
     return proof;
+  }
+
+  function isProven(provenAt = 0): boolean {
+    return clock.now() < provenAt + PROOF_MS;
   }
 
   function callerOf({ person, session }: SessionOf): Caller {
@@ -277,14 +364,15 @@ export function createSessions(
       sandbox: false,
       rateLimit: null,
       session: session.id,
+      provenAt: session.provenAt,
       ...(lacksFactor ? { only: WITHOUT_FACTOR } : {}),
     };
   }
 
   /** Counts a failure; what to answer to it. */
-  function failureOf(email: string, ip: string, failure: Failure): AppError {
-    ofAccount.record(accountKey(email));
-    const verdict = ofAddress.record(ip);
+  function failureOf({ email, ip, device }: Asker, failure: Failure): AppError {
+    if (device === null) ofAccount.record(accountKey(email));
+    const verdict = device === null ? ofAddress.record(ip) : ofDevice.record(device);
     log.info({ ip }, 'signing in failed');
     if (verdict.kind === 'counted') return new AppError(failure);
     if (verdict.justNow)
@@ -293,7 +381,7 @@ export function createSessions(
   }
 }
 
-/** Access control by tokens whose callers may be people, too: one `renew` for both. */
+/** Access control whose callers may also be people: one `renew` for tokens and sessions. */
 export function withSessions(access: Access, sessions: Pick<Sessions, 'renew'>): Access {
   return {
     ...access,
@@ -309,7 +397,7 @@ function hashOf(secret: string): Uint8Array {
   return hash('sha256', secret, 'buffer');
 }
 
-/** Of a bounded length, and never that of a network address. */
+/** A key of bounded length that never equals the key of a network address. */
 function accountKey(email: string): string {
   return `@${hash('sha256', email, 'base64url')}`;
 }

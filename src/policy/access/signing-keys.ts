@@ -9,6 +9,7 @@ import { calculateJwkThumbprint } from 'jose';
 import type { Clock } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
+import { StoreRefused } from '../../store/shared/refusal.ts';
 import type { Store } from '../../store/store.ts';
 
 /** Public key as published (RFC 7517, RFC 8037). */
@@ -54,8 +55,9 @@ export async function requireSealingSecret(store: Pick<Store, 'signingKeys'>, se
     try {
       sealer.open(privateSealed, KEY_SEAL);
     } catch (cause) {
-      throw new Error(
-        'secret-key: what is stored was sealed with another one. Give that one, or both, the new one first: secret-key=NEW,OLD',
+      throw new StoreRefused(
+        'unfit',
+        'The keys in the database were encrypted with another secret-key. Give this process the same one as the others: the content of the file secret-key in the data folder of the first. To change it, give both: secret-key=NEW,OLD',
         { cause },
       );
     }

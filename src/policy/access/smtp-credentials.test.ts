@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { silentLoggers } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
+import { createVirtualClock } from '../../lib/virtual-clock.ts';
 import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import { NO_BOUNDS } from '../../model/token.ts';
 import { createSmtpCredentials } from './smtp-credentials.ts';

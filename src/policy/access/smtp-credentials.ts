@@ -18,6 +18,7 @@ import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Store } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
+import { makerEnded } from './access.ts';
 import { addressKey, createFailedLogins } from './failed-logins.ts';
 import { createIpMatcher } from './ip-allow-list.ts';
 import type { Grant } from './may-mint.ts';
@@ -112,7 +113,7 @@ export function createSmtpCredentials(
       return row?.id === tokenId ? callerOf(row) : null;
     },
 
-    async create({ name, domain, sandbox, notices, grant, idempotency }) {
+    async create({ name, domain, sandbox, notices, grant: { inSession, ...grant }, idempotency }) {
       for (;;) {
         const password = Buffer.from(random.bytes(PASSWORD_BYTES)).toString('base64url');
         const salt = random.bytes(SALT_BYTES);
@@ -133,8 +134,9 @@ export function createSmtpCredentials(
         };
         // The random name is taken: try another.
         const key = idempotency === undefined ? {} : { idempotency: idempotency(credential) };
-        const stored = await store.addSmtpCredential({ credential, ...key });
-        if (stored === 'ended') throw new AppError('token-invalid');
+        const session = inSession === undefined ? {} : { inSession };
+        const stored = await store.addSmtpCredential({ credential, ...session, ...key });
+        if (stored === 'ended') throw makerEnded({ inSession });
         if (stored === 'added') return { credential, password };
       }
     },

@@ -1,11 +1,11 @@
-/** What is believed of a sender domain while it changes: nothing that was asked before outlives the change. */
+/** Cached facts about a sender domain: a value that was read before a change is not used after it. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import { createSealer } from '../../lib/seal.ts';
+import { createVirtualClock } from '../../lib/virtual-clock.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { DnsAnswer } from '../../net/dns-types.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';

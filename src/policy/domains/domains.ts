@@ -4,14 +4,12 @@
  * small cache, because both ask once per message. A domain that no longer passes its DNS check may send for two more
  * days (`Failing`). Mail of a domain that was removed or never verified is held, not sent unsigned.
  */
-import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
 import { toALabelDomain } from '../../mail/address.ts';
-import { createDkimSigner, type DkimSigner } from '../../mail/dkim.ts';
 import {
   DEFAULT_DOMAIN_SETTINGS,
   type DkimKey,
@@ -26,11 +24,13 @@ import type { Caller } from '../../model/submission.ts';
 import type { Resolver } from '../../net/dns-types.ts';
 import type { Store } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
-import { generateDkimKeyPair, loadPrivateKey } from './dkim-keys.ts';
+import { generateDkimKeyPair } from './dkim-keys.ts';
 import { type DnsRecord, domainRecords } from './dns-records.ts';
 import { changesBetween, keepChanges } from './doctor/changes.ts';
 import type { DomainCheck } from './doctor/check.ts';
 import { createDomainDoctor, type DomainDoctor } from './doctor/domain-doctor.ts';
+import { createDomainCache } from './domain-cache.ts';
+import { createDomainSigners, DKIM_SEAL, type DomainSigners } from './domain-signers.ts';
 import { checksOf, maySend, nextStatus } from './domain-status.ts';
 import { mayRotate, needsNewStandby, nextSelector, RETIRED_FOR_MS } from './key-rotation.ts';
 
@@ -80,15 +80,11 @@ export interface DomainService {
   quotaIn(domain: Domain): QuotaLimits | null;
   /** The settings in force; the defaults if the domain was removed. */
   settingsOf(domain: string): Promise<DomainSettings>;
+  /** Another node has changed domains: all are read again. */
+  readAgain(): void;
   /** Whether a domain sends at most once, from memory; only for domains that this process has looked up. */
   sendsAtMostOnce(domain: string): boolean;
-  signersFor(
-    domain: string,
-  ): Promise<
-    | { kind: 'signers'; signers: readonly DkimSigner[] }
-    | { kind: 'unsigned'; reason: string }
-    | { kind: 'held'; category: 'domain_not_verified' | 'signing_failed'; detail: string }
-  >;
+  signersFor: DomainSigners['signersFor'];
 }
 
 export interface DomainOptions {
@@ -119,29 +115,15 @@ interface Deps {
   doctor?: DomainDoctor;
 }
 
-interface Cached {
-  domain: Domain | null;
-  signers: Promise<readonly DkimSigner[]> | null;
-  until: number;
-}
-
-/** How long another node may use outdated values; changes through this service apply at once. */
-const CACHE_MS = 5_000;
-const MAX_CACHED = 10_000;
 /** Domains read in one query, with their keys. */
 const AT_ONCE = 100;
-/** Purpose under which DKIM keys are encrypted. */
-const DKIM_SEAL = 'dkim-key';
-
 export function createDomainService(deps: Deps, options: DomainOptions): DomainService {
   const { store, sealer, clock, random } = deps;
   const doctor = deps.doctor ?? createDomainDoctor(deps);
-  const cache = new BoundedMap<string, Cached>(MAX_CACHED);
-  /** Counts changes through this service: values read during a change are not cached. */
-  let changes = 0;
+  const cache = createDomainCache(deps);
+  const { known, lookUp, forget } = cache;
+  const { signersFor } = createDomainSigners({ cache, sealer, clock }, options);
   const quota = options.quota ?? NO_QUOTA;
-  /** All such domains looked up so far; never emptied, unlike the cache, because none may be forgotten. */
-  const atMostOnce = new Set<string>();
 
   return {
     add,
@@ -161,7 +143,8 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     quotaIn: ({ settings }) => effectiveQuota(settings.quota, quota),
     quotaOf: async (name) =>
       effectiveQuota((known(name) ?? (await lookUp(name))).domain?.settings.quota ?? NO_QUOTA, quota),
-    sendsAtMostOnce: (name) => atMostOnce.has(name),
+    sendsAtMostOnce: cache.sendsAtMostOnce,
+    readAgain: cache.readAgain,
     signersFor,
   };
 
@@ -389,92 +372,6 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     }
     return false;
   }
-
-  async function signersFor(name: string) {
-    const cached = known(name) ?? (await lookUp(name));
-    const { domain } = cached;
-    if (domain === null) {
-      return options.anyDomain
-        ? ({ kind: 'unsigned', reason: `unsigned: ${name} was not added to this server` } as const)
-        : held(
-            'domain_not_verified',
-            `the domain ${name} is no longer registered; postrider domain add ${name} lets its mail go on`,
-          );
-    }
-    if (!maySend(domain, clock.now()) && !options.anyDomain) {
-      return held(
-        'domain_not_verified',
-        `the domain ${name} is not verified (${domain.status}); postrider domain verify ${name} says what is missing`,
-      );
-    }
-    if (!options.dkim)
-      return { kind: 'unsigned', reason: 'unsigned: signing is switched off (dkim=off)' } as const;
-    const own = await keysOf(cached, domain);
-    if (own.kind === 'held') return own;
-    const service = await serviceSigners(name);
-    if (service.kind === 'held') return service;
-    // The order of the signatures: first the domain in From, then the service domain.
-    return { kind: 'signers', signers: [...own.signers, ...service.signers] } as const;
-  }
-
-  async function keysOf(cached: Cached, domain: Domain) {
-    cached.signers ??= loadSigners(domain);
-    try {
-      return { kind: 'signers', signers: await cached.signers } as const;
-    } catch (cause) {
-      cached.signers = null;
-      const why = (cause as Error).message;
-      return held('signing_failed', `the DKIM key of ${domain.name} cannot be used: ${why}`);
-    }
-  }
-
-  /** None while its records are not published, because nobody could verify the signature. */
-  async function serviceSigners(name: string) {
-    const { serviceDomain = null } = options;
-    const none = { kind: 'signers', signers: [] as readonly DkimSigner[] } as const;
-    if (serviceDomain === null || serviceDomain === name) return none;
-    const cached = known(serviceDomain) ?? (await lookUp(serviceDomain));
-    if (cached.domain === null || !maySend(cached.domain, clock.now())) return none;
-    return keysOf(cached, cached.domain);
-  }
-
-  async function loadSigners(domain: Domain): Promise<readonly DkimSigner[]> {
-    const key = domain.keys.find((each) => each.role === 'active');
-    if (key === undefined) throw new Error('it has no active key');
-    const privateKey = loadPrivateKey(sealer.open(key.privateSealed, DKIM_SEAL));
-    return [
-      createDkimSigner({ domain: domain.name, selector: key.selector, privateKey, algorithm: 'rsa-sha256' }),
-    ];
-  }
-
-  /** The cached entry: several questions per message use it, and none should wait. */
-  function known(name: string): Cached | null {
-    const found = cache.get(name);
-    return found !== undefined && found.until > clock.monotonicMs() ? found : null;
-  }
-
-  function forget(name: string): void {
-    changes += 1;
-    cache.delete(name);
-  }
-
-  async function lookUp(name: string): Promise<Cached> {
-    const before = cache.get(name);
-    const changesBefore = changes;
-    const nowMs = clock.monotonicMs();
-    const domain = await store.getDomain({ name });
-    const signers = before !== undefined && haveSameKey(before.domain, domain) ? before.signers : null;
-    const fresh: Cached = { domain, signers, until: nowMs + CACHE_MS };
-    if (changes !== changesBefore) return fresh;
-    if (domain?.settings.atMostOnce === true) atMostOnce.add(name);
-    else atMostOnce.delete(name);
-    cache.set(name, fresh);
-    return fresh;
-  }
-}
-
-function held(category: 'domain_not_verified' | 'signing_failed', detail: string) {
-  return { kind: 'held', category, detail } as const;
 }
 
 function unknownDomain(name: string): AppError {
@@ -489,11 +386,4 @@ function exists(name: string): AppError {
 function parentOf(name: string): string {
   const parent = name.slice(name.indexOf('.') + 1);
   return parent !== name && parent.includes('.') ? parent : '';
-}
-
-/** Whether signers made for one also sign for the other. */
-function haveSameKey(one: Domain | null, other: Domain | null): boolean {
-  const [key, same] = [one, other].map((domain) => domain?.keys.find(({ role }) => role === 'active'));
-  if (key === undefined || same === undefined || key.selector !== same.selector) return false;
-  return Buffer.compare(key.privateSealed, same.privateSealed) === 0;
 }

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createVirtualClock, type VirtualClock } from '../../../test/fakes/virtual-clock.ts';
 import { createSystemRandom } from '../../lib/random.ts';
+import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.ts';
+import { soleLease } from '../../model/node.ts';
 import {
   commit,
   delivered,
@@ -30,6 +31,7 @@ function makeGuard(): GuardRails {
   return createGuardRails({
     store,
     holds,
+    node: soleLease(1),
     clock,
     random: createSystemRandom(),
     log: quiet,

@@ -11,6 +11,7 @@ import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
 import { createRounds } from '../../lib/rounds.ts';
 import type { EventKind } from '../../model/event.ts';
+import type { NodeLease } from '../../model/node.ts';
 import type { Store } from '../../store/store.ts';
 import type { OutcomeRates } from '../../store/topics/returns.ts';
 import type { Hold, Holds } from './holds.ts';
@@ -39,6 +40,8 @@ export interface GuardRails extends Service {
 interface Deps {
   store: Pick<Store, 'outcomeRates' | 'returnedDomains' | 'lastEventSeq' | 'appendEvents'>;
   holds: Pick<Holds, 'list' | 'add' | 'release'>;
+  /** Of this process: what it decides in an epoch that has ended is not stored. */
+  node: Pick<NodeLease, 'epoch'>;
   clock: Clock;
   random: Random;
   log: Logger;
@@ -69,7 +72,7 @@ export function isGuardHold({ createdBy }: Pick<Hold, 'createdBy'>): boolean {
 
 /** Nothing happens before `start`. */
 export function createGuardRails(deps: Deps): GuardRails {
-  const { store, holds, clock, random, log } = deps;
+  const { store, holds, node, clock, random, log } = deps;
   const standings = new Map<string, GuardStanding>();
   /** Domains that we hold, as far as we know: if such a hold is gone, a person released it. */
   const held = new Set<string>();
@@ -146,7 +149,7 @@ export function createGuardRails(deps: Deps): GuardRails {
 
   async function hold(domain: string, standing: GuardStanding): Promise<void> {
     const match = { senderDomain: domain, recipientDomain: null, site: null, lane: 'bulk' as const };
-    await holds.add({ ...match, reason: standing.reason, until: null, createdBy: BY });
+    await holds.add({ ...match, reason: standing.reason, until: null, createdBy: BY }, { epoch: node.epoch });
     held.add(domain);
     log.error({ domain, ...standing }, 'the bulk lane of a sender domain is held');
     await tell(domain, 'domain.held', standing.reason);
@@ -161,7 +164,10 @@ export function createGuardRails(deps: Deps): GuardRails {
         400,
       );
     const match = { senderDomain: domain, recipientDomain: null, site: null, lane: 'bulk' as const };
-    await holds.add({ ...match, reason, until: clock.now() + LISTED_MS, createdBy: BY_LISTING });
+    await holds.add(
+      { ...match, reason, until: clock.now() + LISTED_MS, createdBy: BY_LISTING },
+      { epoch: node.epoch },
+    );
     log.error({ domain, why }, 'the bulk lane of a sender domain is held');
     await tell(domain, 'domain.held', reason);
   }
@@ -170,7 +176,7 @@ export function createGuardRails(deps: Deps): GuardRails {
     const ids = ours()
       .filter(({ senderDomain }) => senderDomain === domain)
       .map(({ id }) => id);
-    await holds.release(ids);
+    await holds.release(ids, node.epoch);
     held.delete(domain);
     log.info({ domain, ...standing }, 'the bulk lane of a sender domain is released');
     await tell(domain, 'domain.released', 'Bounces and complaints are few again; bulk mail goes on');

@@ -7,6 +7,7 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Lane } from '../../model/message.ts';
+import { StoreUnavailable } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import type { LimitStore, StoredHold } from '../../store/topics/limits.ts';
 
@@ -32,13 +33,16 @@ export interface Holds {
   any(): boolean;
   /** All in force, oldest first. */
   list(): readonly Hold[];
-  /** Stored before it resolves, with the key that `keyFor` returns. Throws KeyTaken. */
+  /**
+   * Stored before it resolves, with the key that `keyFor` returns. Throws KeyTaken, and StoreUnavailable if the `epoch` in
+   * which this node decided it has ended.
+   */
   add(
     hold: HoldMatch & Pick<Hold, 'reason' | 'until' | 'createdBy'>,
-    keyFor?: (hold: Hold) => IdempotencyEntry,
+    options?: { keyFor?: (hold: Hold) => IdempotencyEntry; epoch?: number },
   ): Promise<Hold>;
   /** Ends holds; returns how many were in force. */
-  release(ids: readonly string[]): Promise<number>;
+  release(ids: readonly string[], epoch?: number): Promise<number>;
   /** Called when a hold was added, released or ended: waiting mail must be checked again. */
   onChange(listener: () => void): void;
 }
@@ -87,16 +91,22 @@ export function createHolds(deps: {
     },
     any: () => holds.length > 0,
     list: () => holds.filter(({ until }) => until === null || until > clock.now()),
-    async add(wanted, keyFor) {
+    async add(wanted, { keyFor, epoch } = {}) {
       const hold: Hold = { ...wanted, id: uuidv7(clock, random), createdAt: clock.now() };
-      await store.addHold({ hold, ...(keyFor === undefined ? {} : { idempotency: keyFor(hold) }) });
+      const isStored = await store.addHold({
+        hold,
+        ...(epoch === undefined ? {} : { epoch }),
+        ...(keyFor === undefined ? {} : { idempotency: keyFor(hold) }),
+      });
+      if (!isStored) throw new StoreUnavailable('Another node looks after holds now');
       holds = [...holds, hold];
       watchEnds();
       changed();
       return hold;
     },
-    async release(ids) {
-      const count = await store.releaseHolds({ ids, now: clock.now() });
+    async release(ids, epoch) {
+      const named = epoch === undefined ? {} : { epoch };
+      const count = await store.releaseHolds({ ids, now: clock.now(), ...named });
       holds = holds.filter(({ id }) => !ids.includes(id));
       watchEnds();
       if (count > 0) changed();

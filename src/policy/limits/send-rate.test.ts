@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
+import { createVirtualClock } from '../../lib/virtual-clock.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { RateShare } from '../../model/token.ts';
 import { createSendRate } from './send-rate.ts';

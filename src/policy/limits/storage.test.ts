@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../test/fakes/virtual-clock.ts';
+import { createVirtualClock } from '../../lib/virtual-clock.ts';
 import { createStorage, type StorageLimit } from './storage.ts';
 
 function setUp(
@@ -12,9 +12,12 @@ function setUp(
   const waiting = new Map<string, number>();
   const counts = { reads: 0 };
   const away = { why: null as Error | null };
+  /** What a count waits for. */
+  const slow = { until: Promise.resolve() };
   const store = {
     async domainUse({ domains }: { domains: readonly string[] }) {
       counts.reads += 1;
+      await slow.until;
       if (away.why !== null) throw away.why;
       return domains.map((domain) => ({
         domain,
@@ -37,7 +40,7 @@ function setUp(
         return false;
       },
     );
-  return { clock, stored, waiting, counts, away, storage, fits };
+  return { clock, stored, waiting, counts, away, slow, storage, fits };
 }
 
 describe('what a domain may store', () => {
@@ -68,6 +71,31 @@ describe('what a domain may store', () => {
     away.why = null;
     expect(await fits('a.test', 1)).toBe(true);
     expect(counts.reads).toBe(2);
+  });
+
+  it('is what was counted last, and added since, while a count takes long or fails', async () => {
+    const { fits, stored, clock, counts, away, slow } = setUp(1_000);
+    stored.set('a.test', 500);
+    expect(await fits('a.test', 100)).toBe(true);
+    await clock.advance(1_001);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    slow.until = promise;
+    stored.set('a.test', 0);
+    const waiting = fits('a.test', 300);
+    await clock.advance(200);
+    expect(await waiting).toBe(true);
+    expect(await fits('a.test', 101)).toBe(false);
+    expect(counts.reads).toBe(2);
+    resolve();
+    await promise;
+    await clock.advance(0);
+    // What was added while it was counted may be in the count or not.
+    expect([await fits('a.test', 701), await fits('a.test', 700)]).toEqual([false, true]);
+    await clock.advance(1_001);
+    away.why = new Error('away');
+    expect([await fits('a.test', 1), await fits('b.test', 1).catch(String)]).toEqual([false, 'Error: away']);
+    await clock.advance(300_000);
+    await expect(fits('a.test', 1)).rejects.toThrow('away');
   });
 
   it('comes back as what is stored is counted down', async () => {

@@ -1,13 +1,14 @@
 /**
  * How much one sender domain may store: octets on the disk (waiting and scheduled mail, captured copies, contents that
  * are kept) and recipients in the queue. Without it one tenant could fill the disk or the queue until nothing is
- * accepted from anybody. Figures are at most a second old; what this process accepted since is added.
+ * accepted from anybody. Figures are a second old, or of the last count while one takes long; what this process accepted since
+ * is added.
  */
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Store } from '../../store/store.ts';
-import type { DomainUse } from '../../store/topics/retention.ts';
+import { createFigure, type Figure } from './figure.ts';
 
 /**
  * `auto`: four fifths of the sum of what the domain uses and what is still free, so that there is always space for
@@ -36,7 +37,7 @@ export interface Storage {
 const AUTO_SHARE = 0.8;
 /** A domain may always have at least this many. */
 const LEAST_RECIPIENTS = 1_000;
-const FRESH_MS = 1_000;
+const NOTHING = { bytes: 0, recipients: 0 };
 const MAX_REMEMBERED = 10_000;
 /** Space becomes free as mail is delivered and kept contents expire. */
 const RETRY_AFTER_SECONDS = 300;
@@ -47,37 +48,40 @@ export function createStorage(
   options: { limit: StorageLimit; recipientLimit: StorageLimit; queueLimit: number },
 ): Storage {
   const { store, clock } = deps;
-  const known = new BoundedMap<string, Figure<DomainUse>>(MAX_REMEMBERED);
-  let queued: Figure<{ recipients: number }> | undefined;
+  const known = new BoundedMap<string, Figure>(MAX_REMEMBERED);
+  const queue = createFigure(clock, async () => {
+    if (options.recipientLimit !== 'auto') return NOTHING;
+    return { bytes: 0, recipients: (await store.queueCounts({ now: clock.now() })).queued };
+  });
 
   return {
     async take(domain, more) {
-      const queue = await queueNow();
-      const use = await useNow(domain);
+      const figure = figureOf(domain);
+      const [queued, use] = [await queue.now(), await figure.now()];
       const limit = limitFor(use.bytes);
       if (limit !== null && use.bytes + more.bytes > limit) {
         throw tooMuch(
           `${domain} has ${use.bytes} bytes stored and may have ${limit} (stored-bytes); room comes as mail is delivered and as what is kept runs out`,
         );
       }
-      const recipientLimit = recipientLimitFor(use, queue);
+      const recipientLimit = recipientLimitFor(use, queued);
       if (recipientLimit !== null && use.recipients + more.recipients > recipientLimit) {
         throw tooMuch(
           `${domain} has ${use.recipients} recipients in the queue and may have ${recipientLimit} (queue-limit-per-domain); room comes as mail is delivered`,
         );
       }
-      use.bytes += more.bytes;
-      use.recipients += more.recipients;
-      queue.recipients += more.recipients;
+      figure.add(more);
+      queue.add(more);
     },
     async use(domains) {
-      const queue = await queueNow();
-      const rows = await store.domainUse({ domains });
-      return rows.map((row) => ({
-        ...row,
-        limit: limitFor(row.bytes),
-        recipientLimit: recipientLimitFor(row, queue),
-      }));
+      const queued = await queue.now();
+      const uses: StorageUse[] = [];
+      for (const domain of domains) {
+        const { bytes, recipients } = await figureOf(domain).now();
+        const recipientLimit = recipientLimitFor({ recipients }, queued);
+        uses.push({ domain, bytes, limit: limitFor(bytes), recipients, recipientLimit });
+      }
+      return uses;
     },
   };
 
@@ -87,44 +91,19 @@ export function createStorage(
     return free === null ? null : Math.max(0, Math.floor((bytes + free) * AUTO_SHARE));
   }
 
-  function recipientLimitFor(use: { recipients: number }, queue: { recipients: number }): number | null {
+  function recipientLimitFor(use: { recipients: number }, queued: { recipients: number }): number | null {
     if (options.recipientLimit !== 'auto') return options.recipientLimit;
-    const free = Math.max(0, options.queueLimit - queue.recipients);
+    const free = Math.max(0, options.queueLimit - queued.recipients);
     return Math.max(LEAST_RECIPIENTS, Math.floor((use.recipients + free) * AUTO_SHARE));
   }
 
-  function useNow(domain: string): Promise<DomainUse> {
-    const figure = fresh(known.get(domain), async () => {
-      const [row] = await store.domainUse({ domains: [domain] });
-      return { domain, bytes: row?.bytes ?? 0, recipients: row?.recipients ?? 0 };
-    });
+  function figureOf(domain: string): Figure {
+    const figure =
+      known.get(domain) ??
+      createFigure(clock, async () => (await store.domainUse({ domains: [domain] }))[0] ?? NOTHING);
     known.set(domain, figure);
-    return figure.value;
-  }
-
-  async function queueNow(): Promise<{ recipients: number }> {
-    if (options.recipientLimit !== 'auto') return { recipients: 0 };
-    queued = fresh(queued, async () => ({
-      recipients: (await store.queueCounts({ now: clock.now() })).queued,
-    }));
-    return queued.value;
-  }
-
-  /** The cached figure while it is valid. All callers during a read get the same, and add to it. */
-  function fresh<Value>(found: Figure<Value> | undefined, read: () => Promise<Value>): Figure<Value> {
-    if (found !== undefined && found.untilMs > clock.monotonicMs()) return found;
-    const figure = { value: read(), untilMs: clock.monotonicMs() + FRESH_MS };
-    figure.value.catch(() => {
-      figure.untilMs = Number.NEGATIVE_INFINITY;
-    });
     return figure;
   }
-}
-
-/** What the store counted, and what was accepted since then. */
-interface Figure<Value> {
-  value: Promise<Value>;
-  untilMs: number;
 }
 
 function tooMuch(message: string): AppError {

@@ -229,7 +229,7 @@ function instantOf(text: string): string {
 }
 
 /** As many as the API takes at once, and well below what a body may have: notes can be long. */
-const PER_REQUEST = 1000;
+export const PER_REQUEST = 1000;
 const BYTES_PER_REQUEST = 256 * 1024;
 
 /** The rows in portions of one request each, in their order. */

@@ -110,6 +110,42 @@ export function describeCalls(suite: Suite): void {
       expect(await suite.store().queueCounts({ now: T0 })).toMatchObject({ pendingCalls: 0 });
     });
 
+    it('keeps the last answer of a call and how long each try took, anew where the call is made again', async () => {
+      const first = await claimedCall();
+      const facts = async () => {
+        const { webhook, id } = first;
+        const { responseCode, responseBody, latenciesMs } =
+          (await suite.store().getCall({ webhookId: webhook.id, callId: id })) ?? {};
+        return [responseCode, responseBody, latenciesMs];
+      };
+      expect(await facts()).toEqual([0, '', []]);
+      await settle(first, {
+        state: 'pending',
+        responseCode: 500,
+        responseBody: 'busy',
+        latencyMs: 7.6,
+        dueAt: T0,
+      });
+      expect(await facts()).toEqual([500, 'busy', [8]]);
+      const second = only(await claimCalls(suite.store()));
+      await settle(second, { state: 'pending', tryNumber: 0, dueAt: T0 });
+      const third = only(await claimCalls(suite.store()));
+      await settle(third, { tryNumber: 2, responseCode: 204, responseBody: '', latencyMs: 12 });
+      expect(await facts()).toEqual([204, '', [8, 12]]);
+      const again = {
+        callIds: [first.id],
+        since: 0,
+        until: T0 * 2,
+        onlyFailed: false,
+        now: T0 + 300,
+        limit: 10,
+      };
+      await suite.store().replayCalls({ webhookId: first.webhook.id, ...again });
+      const replayed = only(await claimCalls(suite.store(), { now: T0 + 300 }));
+      await settle(replayed, { tryNumber: 1, responseBody: 'fine', latencyMs: 3 });
+      expect(await facts()).toEqual([200, 'fine', [3]]);
+    });
+
     it('describes a try without an answer as such, whatever was answered before', async () => {
       const call = await claimedCall();
       await settle(call, { state: 'pending', responseCode: 503, responseBody: 'busy', dueAt: T0 });
@@ -197,7 +233,8 @@ export function describeCalls(suite: Suite): void {
         (await suite.store().failingWebhooks({ limit: 10, ...more })).map(({ id, waiting }) => [id, waiting]);
       const call = await claimedCall();
       expect(await failing()).toEqual([]);
-      await settle(call, { state: 'pending', dueAt: T0 + 200, responseCode: 500 });
+      const first = { responseCode: 500, responseBody: 'busy', latencyMs: 12.4 };
+      await settle(call, { state: 'pending', dueAt: T0 + 200, ...first });
       expect(await failing()).toEqual([[call.webhook.id, 1]]);
       expect(await failing({ domains: ['example.com'] })).toHaveLength(1);
       expect(await failing({ domains: ['example.org'] })).toEqual([]);
@@ -245,6 +282,8 @@ export function describeCalls(suite: Suite): void {
         state: 'failed',
         tries: 10,
         responseCode: 500,
+        responseBody: 'ok',
+        latenciesMs: [5],
         error: 'gave up',
         createdAt: T0,
         updatedAt: T0 + 100,

@@ -21,6 +21,14 @@ export function describeCaptures(suite: Suite): void {
     const list = async (more: object) =>
       (await suite.store().findCaptures({ limit: 10, look: 100, ...more })).captures.map((one) => one.id);
 
+    it('may have any subject that mail can have', async () => {
+      const letters = Array.from({ length: 998 }, (_, i) =>
+        String.fromCodePoint(0x20000 + ((i * 7919) % 40_000)),
+      );
+      const id = await capture({ subject: letters.join('') });
+      expect(await list({ inbox: 'main', subject: letters.slice(0, 300).join('') })).toEqual([id]);
+    });
+
     const erase = async (which: object) =>
       (await suite.store().deleteCaptures({ limit: 100, ...which })).deleted;
 

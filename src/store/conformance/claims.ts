@@ -15,7 +15,7 @@ import {
   T0,
 } from './fixtures.ts';
 
-/** Tests of `dueQueues`, `nextDueAt`, `queueCounts`, `claimDue`, `claimExpired`, `hurry`, `release`. */
+/** Tests of `dueQueues`, `dueAmong`, `nextDueAt`, `queueCounts`, `claimDue`, `claimExpired`, `hurry`, `release`. */
 export function describeClaims(suite: Suite): void {
   const due = (dueAt: number, more: Parameters<typeof recipient>[0] = {}) => [recipient({ dueAt, ...more })];
 
@@ -48,6 +48,22 @@ export function describeClaims(suite: Suite): void {
       ]);
       const [first] = await suite.store().dueQueues({ dueBefore: T0 + 3, limit: 1 });
       expect(first?.queueId).toBe(b.queueId);
+    });
+
+    it('answers for given queues, each once, earliest first', async () => {
+      const a = await commitOne(suite.store(), { recipients: due(T0 + 2) });
+      const b = await commitOne(suite.store(), { lane: 'bulk', recipients: due(T0 + 1) });
+      const later = await commitOne(suite.store(), { lane: 'critical', recipients: due(T0 + 9) });
+      const among = async (queueIds: number[]) =>
+        (await suite.store().dueAmong({ queueIds, dueBefore: T0 + 3 })).map((hint) => hint.queueId);
+      expect(await among([a.queueId, later.queueId, b.queueId, a.queueId, 4_711])).toEqual([
+        b.queueId,
+        a.queueId,
+      ]);
+      expect(await suite.store().dueAmong({ queueIds: [b.queueId], dueBefore: T0 + 3 })).toEqual(
+        await suite.store().dueQueues({ dueBefore: T0 + 3, limit: 1 }),
+      );
+      expect(await among([])).toEqual([]);
     });
 
     it('keeps what the sandbox plays apart, because it waits for no site', async () => {

@@ -17,6 +17,7 @@ import { describeDomains } from './domains.ts';
 import { describeErasing } from './erasing.ts';
 import { describeEvents } from './events.ts';
 import type { OpenedStore, Suite } from './fixtures.ts';
+import { describeHints } from './hints.ts';
 import { describeInstance } from './instance.ts';
 import { describeKeyed } from './keyed.ts';
 import { describeLeftovers } from './leftovers.ts';
@@ -95,6 +96,9 @@ export const EVERY_PART: readonly Part[] = [
 /** The same for an engine that several processes can share. */
 export const EVERY_SHARED_PART: readonly Part[] = [...EVERY_PART, describeSharing];
 
+/** The same for an engine whose stores tell each other of changes. */
+export const EVERY_HINTING_PART: readonly Part[] = [...EVERY_SHARED_PART, describeHints];
+
 /** Declares the suite, or the given parts of it, for one engine. `openStore` must return an empty store each time. */
 export function describeStoreConformance(
   name: string,
@@ -126,7 +130,7 @@ export function describeStoreConformance(
     for (const part of parts) part(suite);
 
     // Behind all others, which have noted what they asked.
-    if (parts === EVERY_PART || parts === EVERY_SHARED_PART) {
+    if ([EVERY_PART, EVERY_SHARED_PART, EVERY_HINTING_PART].includes(parts)) {
       it('is asked for everything that it can do', () => {
         const { store } = current();
         const operations = Object.keys(store).filter(

@@ -1,14 +1,19 @@
 /** Conformance: a person's address is masked everywhere, and stays suppressed. */
 import { describe, expect, it } from 'vitest';
+import { KEPT_TEXTS } from '../shared/rows/messages.ts';
 import type { LooseEventPlace } from '../topics/erasing.ts';
 import {
   claim,
+  claimCalls,
   commit,
+  commitOne,
+  createWebhook,
   delivered,
   eraseElsewhere,
   event,
   everyEvent,
   idempotency,
+  keptSamples,
   message,
   messagesOf,
   only,
@@ -64,6 +69,17 @@ export function describeErasing(suite: Suite): void {
       expect(left.replaceAll(`jo${PERSON}`.toLowerCase(), '')).not.toContain(PERSON.toLowerCase());
       expect(left).toContain('other@example.net');
       expect(await erase(found.seqs)).toMatchObject({ messages: 0, events: 0, pending: 0 });
+    });
+
+    it.each(KEPT_TEXTS)('masks the person in $member of a message to others', async ({ member }) => {
+      const { seq } = await commitOne(suite.store(), {
+        ...to('other@example.net'),
+        [member]: keptSamples(`Dear ${PERSON}`)[member],
+      });
+      expect((await find()).seqs).toEqual([seq]);
+      expect(await erase([seq])).toMatchObject({ messages: 1, done: 1 });
+      expect(await everything()).not.toContain(PERSON.toLowerCase());
+      expect((await find()).seqs).toEqual([]);
     });
 
     it('goes through very many events in portions, wherever the person stands in them', async () => {
@@ -166,6 +182,30 @@ export function describeErasing(suite: Suite): void {
       const causes = await store.listCauses({ limit: 10, countUpTo: 10 });
       expect(causes).toHaveLength(1);
       expect(JSON.stringify([answer?.body, causes]).toLowerCase()).not.toContain(PERSON.toLowerCase());
+    });
+
+    it('masks what receivers of webhook calls answered', async () => {
+      const store = suite.store();
+      const webhookId = await createWebhook(store);
+      await commitOne(store);
+      const call = only(await claimCalls(store));
+      const tried = {
+        state: 'failed',
+        tryNumber: 1,
+        at: T0,
+        responseCode: 500,
+        latencyMs: 1,
+        blocked: false,
+      } as const;
+      const said = { responseBody: `no ${PERSON} here`, error: `refused ${PERSON}` };
+      await store.settleCalls({ settlements: [{ callId: call.id, epoch: 1, webhookId, ...tried, ...said }] });
+      await eraseElsewhere(store, { address: PERSON, proposedKey: new Uint8Array(32).fill(5) });
+      const kept = JSON.stringify([
+        await store.getCall({ webhookId, callId: call.id }),
+        await store.getWebhook({ id: webhookId }),
+      ]);
+      expect(kept.toLowerCase()).not.toContain(PERSON.toLowerCase());
+      expect(kept).toContain('here');
     });
 
     it('masks events of no message a portion at a time, each once, and those of messages not with them', async () => {

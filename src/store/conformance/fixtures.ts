@@ -4,6 +4,7 @@
  */
 import type { EventKind } from '../../model/event.ts';
 import type { MessageId } from '../../model/message.ts';
+import { KEPT_FIELDS, type KeptFields, keptFields, SUBMISSION_DEFAULTS } from '../../model/submission.ts';
 import type { Suppression } from '../../model/suppression.ts';
 import type { Token } from '../../model/token.ts';
 import type { Store } from '../store.ts';
@@ -86,7 +87,7 @@ export function message(more: Partial<NewMessage> = {}): NewMessage {
     id: newId() as MessageId,
     domain: 'example.com',
     tokenId: newId(),
-    lane: 'normal',
+    ...keptFields({ ...SUBMISSION_DEFAULTS, subject: 'Hello' }),
     lists: {
       from: { name: 'Sender', address: 'sender@example.com' },
       to: [{ name: 'Reader', address: 'reader@example.net' }],
@@ -94,22 +95,33 @@ export function message(more: Partial<NewMessage> = {}): NewMessage {
       bcc: [],
       replyTo: [],
     },
-    subject: 'Hello',
-    tags: [],
-    metadata: {},
     sandbox: false,
     content: new TextEncoder().encode('Subject: Hello\r\n\r\nHello\r\n'),
     bodyOffset: 18,
     needsSmtpUtf8: false,
     eightBit: false,
     createdAt: T0,
-    sendAt: null,
     expiresAt: T0 + HOUR,
     expiryGiven: false,
     dateOffset: null,
     recipients: [recipient()],
     ...more,
   };
+}
+
+/** A value for each kept field, with `text` in those that hold texts. */
+export function keptSamples(text: string): KeptFields {
+  const samples = {
+    lane: 'bulk',
+    text,
+    texts: ['a', text],
+    record: { one: text },
+    instant: T0 + 7,
+    flag: true,
+  };
+  return Object.fromEntries(
+    Object.entries(KEPT_FIELDS).map(([member, form]) => [member, samples[form]]),
+  ) as unknown as KeptFields;
 }
 
 /** An idempotency row. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../store.ts';
 import { claim, commitOne, delivered, recipient, type Suite, T0 } from './fixtures.ts';
 
-/** Tests of `instanceId`, `writable`, `close`. */
+/** Tests of `instanceId`, `writable`, `onHint`, `hearsHints`, `close`. */
 export function describeInstance(suite: Suite): void {
   describe('instance', () => {
     it('keeps the first proposed instance id for good', async () => {
@@ -17,6 +17,19 @@ export function describeInstance(suite: Suite): void {
       const { queueId } = await commitOne(suite.store());
       await suite.reopen();
       expect(await claim(suite.store(), queueId)).toHaveLength(1);
+    });
+
+    it('gives no hints of what it has done itself', async () => {
+      const told: unknown[] = [];
+      const leave = suite.store().onHint(({ queues }) => {
+        if (queues !== 'all') told.push(queues);
+      });
+      await commitOne(suite.store());
+      // A message that is on its way arrives before the store is closed.
+      const hears = suite.store().hearsHints();
+      await suite.reopen();
+      expect({ told, hears: typeof hears }).toEqual({ told: [], hears: 'boolean' });
+      leave();
     });
 
     it('is writable from the start and answers nothing once closed', async () => {

@@ -195,10 +195,21 @@ export function describeLimits(suite: Suite): void {
         until: T0 + HOUR,
       });
       const early = hold({ createdAt: T0 + 1, recipientDomain: 'example.net' });
-      for (const one of [late, early]) await suite.store().addHold({ hold: one });
+      for (const one of [late, early]) expect(await suite.store().addHold({ hold: one })).toBe(true);
       await suite.reopen();
       expect(await suite.store().listHolds({ now: T0 })).toEqual([early, late]);
       expect(await suite.store().listHolds({ now: T0 + HOUR })).toEqual([early]);
+    });
+
+    it('are added and released by no node whose epoch has ended', async () => {
+      const epoch = await suite.store().beginEpoch({ nodeId: 'a', now: T0 });
+      const made = hold({});
+      expect(await suite.store().addHold({ hold: made, epoch })).toBe(true);
+      await suite.store().endEpoch({ epoch, now: T0 });
+      expect(await suite.store().addHold({ hold: hold({}), epoch })).toBe(false);
+      expect(await suite.store().releaseHolds({ ids: [made.id], epoch, now: T0 })).toBe(0);
+      expect(await suite.store().listHolds({ now: T0 })).toEqual([made]);
+      expect(await suite.store().releaseHolds({ ids: [made.id], now: T0 })).toBe(1);
     });
 
     it('are released together; ids that do not exist or are over count for nothing', async () => {

@@ -8,6 +8,7 @@ import {
   commitOne,
   delivered,
   HOUR,
+  keptSamples,
   message,
   messagesOf,
   only,
@@ -68,6 +69,13 @@ export function describeMessages(suite: Suite): void {
           expect.objectContaining({ deliveryId: deliveries[1]?.id, kind: 'BCC', state: 'suppressed' }),
         ],
       });
+    });
+
+    it('come back with every field that is kept as it was given', async () => {
+      const kept = keptSamples('Grüße "x", \\ and {}');
+      const sent = message(kept);
+      await commit(suite.store(), [sent]);
+      expect(await suite.store().getMessage({ id: sent.id })).toMatchObject(kept);
     });
 
     it('are not found under unknown ids or in other domains', async () => {

@@ -23,10 +23,15 @@ import {
   T0,
 } from './fixtures.ts';
 
-/** Tests of `beginEpoch`, `heartbeat`, `endEpoch`, `reclaim`, `strays`, `takeLeases`, `giveLeases`, `listNodes`. */
+/** Tests of `beginEpoch`, `heartbeat`, `endEpoch`, `reclaim`, `strays`, `takeLeases`, `passLease`, `giveLeases`, `listNodes`. */
 export function describeNodes(suite: Suite): void {
   const begin = (nodeId: string, alone = false) => suite.store().beginEpoch({ nodeId, now: T0, alone });
   const beat = (epoch: number) => suite.store().heartbeat({ epoch, now: T0 });
+  const alive = async (epoch: number) => {
+    const answer = await beat(epoch);
+    if (answer.kind !== 'alive') throw new Error('It is alive');
+    return answer;
+  };
   const end = (epoch: number, seen?: number) =>
     suite.store().endEpoch({ epoch, now: T0, ...(seen === undefined ? {} : { beat: seen }) });
   const take = (epoch: number, names: readonly string[], quiet: readonly NodeBeat[] = []) =>
@@ -43,6 +48,25 @@ export function describeNodes(suite: Suite): void {
       expect(first).toBeGreaterThan(0);
       expect(second).toBeGreaterThan(first);
       expect(third).toBeGreaterThan(second);
+    });
+
+    it('makes a number that no start gets again of time and chance, where that is greater', async () => {
+      const start = (now: number, chance: number) => suite.store().beginEpoch({ nodeId: 'a', now, chance });
+      const first = await start(T0, 0);
+      // The data have lost the first: one that begins a second later is greater all the same.
+      expect(first).toBeGreaterThan(1e9);
+      const second = await start(T0 + 1_000, 0);
+      expect(second).toBeGreaterThan(first + 1_000);
+      expect(await start(T0, 0.5)).toBe(second + 1);
+      expect(await begin('a')).toBe(second + 2);
+      expect((await start(T0 + 5_000, 0.5)) - (await start(T0 + 10_000, 0.75))).toBeLessThan(-5_000);
+    });
+
+    it('tells a node the time of the data, and which of their histories they have', async () => {
+      const epoch = await begin('a');
+      const [first, second] = [await alive(epoch), await alive(epoch)];
+      expect(second.data.now).toBeGreaterThanOrEqual(first.data.now);
+      expect(second.data.history).toBe(first.data.history);
     });
 
     it('ends what the same node was before, and leaves other nodes alone', async () => {
@@ -62,13 +86,13 @@ export function describeNodes(suite: Suite): void {
 
     it('tells a living node of the others, how often they said that they live, and what they serve', async () => {
       const mine = await begin('a');
-      const about = { host: 'h', pid: 7, roles: ['deliver'], sources: ['s1'] };
+      const about = { host: 'h', pid: 7, version: '1.2.3', roles: ['deliver'], sources: ['s1'] };
       const other = await suite.store().beginEpoch({ nodeId: 'b', now: T0, about });
-      const told = { epoch: other, nodeId: 'b', sources: ['s1'] };
-      expect(await beat(mine)).toEqual({ kind: 'alive', leases: [], others: [{ ...told, beat: 0 }] });
+      const told = { epoch: other, nodeId: 'b', version: '1.2.3', sources: ['s1'] };
+      expect(await beat(mine)).toMatchObject({ kind: 'alive', leases: [], others: [{ ...told, beat: 0 }] });
       await beat(other);
       await beat(other);
-      expect(await beat(mine)).toEqual({ kind: 'alive', leases: [], others: [{ ...told, beat: 2 }] });
+      expect(await beat(mine)).toMatchObject({ kind: 'alive', leases: [], others: [{ ...told, beat: 2 }] });
     });
 
     it('ends a node whose beat stood still, once, and not one that has said meanwhile that it lives', async () => {
@@ -83,7 +107,7 @@ export function describeNodes(suite: Suite): void {
     });
 
     it('shows living nodes before those that ended, with what they hold', async () => {
-      const about = { host: 'h', pid: 7, roles: ['deliver', 'http'], sources: ['s1'] };
+      const about = { host: 'h', pid: 7, version: '1.2.3', roles: ['deliver', 'http'], sources: ['s1'] };
       const ended = await begin('a');
       await end(ended);
       const living = await suite.store().beginEpoch({ nodeId: 'b', now: T0, about });
@@ -95,6 +119,7 @@ export function describeNodes(suite: Suite): void {
       expect(rows[0]).toEqual({
         ...about,
         ...{ epoch: living, nodeId: 'b', startedAt: T0, heartbeatAt: T0 + 5, endedAt: null, beat: 1 },
+        schemaNumber: expect.toSatisfy((number) => number >= 210),
         ...{ sending: 1, leases: ['x', 'y'] },
       });
       expect(rows[1]).toMatchObject({ endedAt: T0, sending: 0, leases: [] });
@@ -268,6 +293,42 @@ export function describeNodes(suite: Suite): void {
       await end(one);
       expect(await take(one, ['x', 'y'])).toEqual([]);
       expect(await take(two, ['x'])).toEqual(['x']);
+    });
+
+    it('tell their holder who waits for them: of several the one that has the fewest', async () => {
+      const [one, two, three] = [await begin('a'), await begin('b'), await begin('c')];
+      await take(one, ['x', 'y', 'z']);
+      await take(two, ['w', 'x', 'y']);
+      const { others, asked } = await alive(one);
+      expect(others.map(({ leases }) => leases)).toEqual([1, 0]);
+      expect(asked).toEqual([
+        { name: 'x', by: two },
+        { name: 'y', by: two },
+      ]);
+      await take(three, ['x']);
+      await take(two, ['x', 'y']);
+      expect((await alive(one)).asked).toEqual([
+        { name: 'x', by: three },
+        { name: 'y', by: two },
+      ]);
+      await end(two);
+      expect((await alive(one)).asked).toEqual([{ name: 'x', by: three }]);
+    });
+
+    it('are passed by their holder to a living node, which nobody has asked yet', async () => {
+      const [one, two] = [await begin('a'), await begin('b')];
+      await take(one, ['x', 'y']);
+      await take(two, ['x']);
+      const pass = (epoch: number, name: string, to: number) =>
+        suite.store().passLease({ epoch, name, to, now: T0 });
+      expect(await pass(two, 'x', two)).toBe(false);
+      expect(await pass(one, 'x', two)).toBe(true);
+      expect(await pass(one, 'x', two)).toBe(false);
+      expect(await alive(two)).toMatchObject({ leases: ['x'], asked: [] });
+      expect(await take(two, ['x'])).toEqual(['x']);
+      await end(two);
+      expect(await pass(one, 'y', two)).toBe(false);
+      expect(await alive(one)).toMatchObject({ leases: ['y'], asked: [] });
     });
 
     it('outlive a restart of the store', async () => {

@@ -22,7 +22,7 @@ export function person(more: Partial<Person> = {}): Person {
   };
 }
 
-function session(personId: string, more: Partial<PersonSession> = {}): PersonSession {
+export function session(personId: string, more: Partial<PersonSession> = {}): PersonSession {
   const id = newId();
   return {
     id,
@@ -34,6 +34,7 @@ function session(personId: string, more: Partial<PersonSession> = {}): PersonSes
     userAgent: 'Firefox',
     ip: '192.0.2.1',
     byProvider: false,
+    provenAt: T0 + 1,
     ...more,
   };
 }
@@ -112,6 +113,21 @@ export function describePeople(suite: Suite): void {
       expect(await update(change.passwordHash, kept.id)).toBe(false);
     });
 
+    it('are not added or changed by somebody whose session has ended', async () => {
+      const [one, operator] = [person(), person({ role: 'operator' })];
+      for (const each of [one, operator]) await add(each);
+      const { id: inSession } = session(operator.id);
+      const open = session(operator.id);
+      await begin(open);
+      const change = { id: one.id, change: { role: 'operator' as const }, keepSession: null };
+      expect(await suite.store().updatePerson({ ...change, inSession })).toBeNull();
+      expect(await suite.store().addPerson({ person: person(), maxPeople: 100, inSession })).toBe('ended');
+      expect((await suite.store().getPerson(one))?.role).toBe('member');
+      const still = { inSession: open.id };
+      expect(await suite.store().updatePerson({ ...change, ...still })).toMatchObject({ role: 'operator' });
+      expect(await suite.store().addPerson({ person: person(), maxPeople: 100, ...still })).toBe('added');
+    });
+
     it('are removed with their sessions', async () => {
       const one = person();
       await add(one);
@@ -187,6 +203,29 @@ export function describePeople(suite: Suite): void {
       const forget = { id: one.id, change: { identity: null }, keepSession: null };
       expect((await suite.store().updatePerson(forget))?.identity).toBeNull();
       expect(await by('https://other.example', 'ada')).toBe(true);
+    });
+
+    it('note a proof of who uses them, once for each proof, as long as they last', async () => {
+      const secondFactor = { secretSealed: 'sealed', lastStep: 7, recoveryHashes: [] };
+      const one = person({ secondFactor });
+      await add(one);
+      const begun = session(one.id);
+      await begin(begun, null, 10, { step: 8 });
+      const prove = (step: number, passwordHash = '$scrypt$first', personId = one.id) => {
+        const by = { passwordHash, proof: { step } };
+        return suite.store().proveSession({ id: begun.id, personId, by, provenAt: T0 + step });
+      };
+      expect(await prove(8)).toBe(false);
+      expect(await prove(9, '$scrypt$other')).toBe(false);
+      expect(await prove(9, '$scrypt$first', newId())).toBe(false);
+      expect((await suite.store().getSession(begun))?.session.provenAt).toBe(T0 + 1);
+      expect(await prove(9)).toBe(true);
+      expect(await prove(9)).toBe(false);
+      const found = await suite.store().getSession(begun);
+      expect([found?.session.provenAt, found?.person.secondFactor?.lastStep]).toEqual([T0 + 9, 9]);
+      await suite.store().endSession({ id: begun.id, personId: one.id });
+      expect(await prove(10)).toBe(false);
+      expect((await suite.store().getPerson(one))?.secondFactor?.lastStep).toBe(9);
     });
 
     it('take the place of the one before, and of the oldest where there are many', async () => {

@@ -213,6 +213,30 @@ export function describeScheduling(suite: Suite): void {
       expect((await send(3, hour + 24 * HOUR)).kind).toBe('committed');
     });
 
+    it('are exact where many arrive at once, of several domains, some of them for the second time', async () => {
+      await send(1, hour, 'example.com', 'early');
+      const asked = [
+        ...['early', 'a', 'b', 'c', 'd'].map((key) => send(1, hour, 'example.com', key)),
+        ...['a', 'b'].map((key) => send(1, hour, 'example.com', key)),
+        ...['x', 'y', 'z', 'v', 'w'].map((key) => send(1, hour, 'other.example', key)),
+        send(4, hour, 'third.example', 't'),
+      ];
+      const kinds = (await Promise.all(asked)).map(({ kind }) => kind);
+      const count = (from: number, to: number, kind: string) =>
+        kinds.slice(from, to).filter((one) => one === kind).length;
+      expect(kinds[0]).toBe('replay');
+      expect(count(1, 7, 'committed')).toBe(2);
+      expect(count(7, 12, 'committed')).toBe(3);
+      expect(count(7, 12, 'quota-exceeded')).toBe(2);
+      expect(kinds[12]).toBe('quota-exceeded');
+      expect(await usedByAll(['example.com', 'other.example', 'third.example'], hour)).toEqual([
+        [0, 3, 3],
+        [0, 3, 3],
+        [0, 0, 0],
+      ]);
+      expect(await messagesOf(suite.store(), { limit: 20 })).toHaveLength(6);
+    });
+
     it('go on in the latest window where the clock was set back, and forget nothing for a replay', async () => {
       expect((await send(3, hour + HOUR, 'example.com', 'k')).kind).toBe('committed');
       expect((await send(1, hour)).kind).toBe('quota-exceeded');

@@ -101,6 +101,26 @@ export function describeStats(suite: Suite): void {
       expect(await groups({ kinds: ['bounced'] })).toEqual({});
     });
 
+    it('groups by the provider of a recipient domain where it is known, else by the domain', async () => {
+      const put = (kind: string, key: string, value: string) => ({ kind, key, value, until: T0 + 1 });
+      await suite.store().putEgressFacts({
+        facts: [
+          put('provider', 'one.example', '"google 20000"'),
+          put('provider', 'two.example', '"google 20001"'),
+          put('provider', 'none.example', 'null'),
+          put('tls-done', 'other.example', '"google 20000"'),
+        ],
+      });
+      const domains = ['one.example', 'two.example', 'none.example', 'other.example', 'other.example'];
+      const recipients = domains.map((domain) => accepted(T0, { domain }));
+      await commit(suite.store(), [message({ recipients })]);
+      expect(await groups({ groupBy: 'provider' })).toEqual({
+        google: 2,
+        'none.example': 1,
+        'other.example': 2,
+      });
+    });
+
     it('groups by the time since the mail was to be sent', async () => {
       const took = async (ms: number, more: { sendAt?: number } = {}) => {
         const { id } = await commitOne(suite.store(), {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../store.ts';
 import { createWebhook, HOUR, only, type Suite, T0, token, webhook } from './fixtures.ts';
-import { person } from './people.ts';
+import { person, session } from './people.ts';
 import { credential } from './smtp-credentials.ts';
 
 /** Tests of `addToken`, `getToken`, `listTokens`, `revokeToken`, `endMadeWith`, `touchToken`, `signingKeys`, `addSigningKey`. */
@@ -93,6 +93,31 @@ export function describeTokens(suite: Suite): void {
       }
       expect(await store.addToken({ token: token({ createdBy: active.id }) })).toBe(true);
       expect((await store.createWebhook(webhook({ createdBy: active.id }))).kind).toBe('created');
+    });
+
+    it('are not made by a person whose session has ended, as it does when the rights change', async () => {
+      const store = suite.store();
+      const maker = person();
+      await store.addPerson({ person: maker, maxPeople: 100 });
+      const begun = session(maker.id);
+      const by = { passwordHash: maker.passwordHash ?? '', proof: null };
+      await store.addSession({ session: begun, by, replaces: null, maxPerPerson: 10 });
+      const old = token();
+      await store.addToken({ token: old });
+      const { id: inSession } = begun;
+      const made = async () => {
+        const createdBy = maker.id;
+        const rotation = { oldId: old.id, oldEndsAt: T0 + HOUR, now: T0 };
+        return [
+          await store.addToken({ token: token({ createdBy }), inSession }),
+          await store.rotateToken({ ...rotation, token: token({ createdBy }), inSession }),
+          await store.addSmtpCredential({ credential: credential({ createdBy }), inSession }),
+          (await store.createWebhook({ ...webhook({ createdBy }), inSession })).kind,
+        ];
+      };
+      expect(await made()).toEqual([true, true, 'added', 'created']);
+      await store.updatePerson({ id: maker.id, change: { preset: 'Send' }, keepSession: null });
+      expect(await made()).toEqual([false, false, 'ended', 'ended']);
     });
 
     it('take along what was made with them, a portion at a time', async () => {

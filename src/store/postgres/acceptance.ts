@@ -4,21 +4,18 @@
  * start, so nothing else claims them. An operation whose key is taken, or whose epoch has ended, stores nothing and does
  * not disturb the others. What few messages need (quotas, notices) is done around the same statement.
  */
-import { laneCode, recipientKindCode, sandboxCode, stateCode, uuidBytes } from '../shared/codes.ts';
-import type { CommitResult, NewMessage, NewRecipient } from '../topics/acceptance.ts';
-import type { NewEvent } from '../topics/events.ts';
-import { MOST_CALLS } from './call-portions.ts';
-import { bools, byteas, int2s, int4s, int8s, storable, texts, uuids } from './engine/arrays.ts';
-import type { Value } from './engine/db.ts';
-import { findKey, heldKey, NothingStored } from './engine/keyed.ts';
-import { type ParamsOf, read, write } from './engine/operation.ts';
-import type { Session } from './engine/session.ts';
-import { eventColumns, storingEvents, TAKE_XID } from './events.ts';
-import { isLiving, LIVING } from './nodes.ts';
-import { noteFacts, notifyBits, orcptsOf, tellNotice } from './notices.ts';
-import { charge } from './quota.ts';
 
-type Accepted = ParamsOf<'commitAccepted'>;
+import { uuidBytes } from '../shared/codes.ts';
+import { notifyBits } from '../shared/rows/notices.ts';
+import type { CommitResult, NewMessage } from '../topics/acceptance.ts';
+import { type Accepted, COMMIT, leases, RECENT, valuesOf, windowOf } from './acceptance-statement.ts';
+import { uuids } from './engine/arrays.ts';
+import { findKey, heldKey, NothingStored } from './engine/keyed.ts';
+import { read, write } from './engine/operation.ts';
+import type { Session } from './engine/session.ts';
+import { isLiving } from './nodes.ts';
+import { noteFacts, tellNotice } from './notices.ts';
+import { charge } from './quota.ts';
 
 /** Commits one operation. The engine commits those that arrive together by `commitTogether` where they are plain. */
 export const commitAccepted = write(
@@ -28,8 +25,8 @@ export const commitAccepted = write(
     if (isPlain(params)) return only(await commitTogether(session, [params]));
     const earlier = await resultOf(session, params);
     if (earlier !== null) return earlier;
-    const exceeded = params.quotas === undefined ? null : await charge(session, params.quotas);
-    if (exceeded !== null) throw new NothingStored(exceeded);
+    const [exceeded] = params.quotas === undefined ? [] : await charge(session, [params.quotas]);
+    if (exceeded != null) throw new NothingStored(exceeded);
     if (params.tells !== undefined && !(await tellNotice(session, params.tells))) {
       throw new NothingStored({ kind: 'told' });
     }
@@ -46,9 +43,13 @@ export const commitAccepted = write(
 );
 
 /** Whether an operation needs nothing but the one statement. */
-export function isPlain({ messages, quotas, tells }: Accepted): boolean {
+export function isPlain(operation: Accepted): boolean {
+  return operation.quotas === undefined && isPlainButForQuotas(operation);
+}
+
+/** Whether it needs nothing besides but its quotas. */
+export function isPlainButForQuotas({ messages, tells }: Accepted): boolean {
   return (
-    quotas === undefined &&
     tells === undefined &&
     messages.every(
       ({ releases, notice, recipients }) =>
@@ -86,10 +87,6 @@ export function commitGroups(batch: readonly Accepted[]): Accepted[][] {
   return groups.map(({ operations }) => operations);
 }
 
-function windowOf({ idempotency }: Accepted): number | null {
-  return idempotency === null ? null : idempotency.createdAt - idempotency.expiresBefore;
-}
-
 function namesOf({ idempotency, messages }: Accepted): string[] {
   const ids = messages.map(({ id }) => `m ${id}`);
   if (idempotency === null) return ids;
@@ -97,108 +94,78 @@ function namesOf({ idempotency, messages }: Accepted): string[] {
   return [...ids, `k ${JSON.stringify([owner, operation, key])}`];
 }
 
-const COMMIT = `WITH ${TAKE_XID},
-  op AS MATERIALIZED (
-    SELECT o.* FROM tx CROSS JOIN unnest($1::int8[], $2::bool[], $3::uuid[], $4::text[], $5::text[], $6::text[],
-      $7::bytea[], $8::int4[], $9::text[], $10::int8[]) WITH ORDINALITY
-      o (epoch, leased, first_id, owner, operation, key, fingerprint, status, body, created_at, op)
-    WHERE tx.xid IS NOT NULL AND (NOT o.leased OR ${LIVING('o.epoch')})
-      AND NOT EXISTS (SELECT FROM message m WHERE m.id = o.first_id)),
-  keyed AS (
-    INSERT INTO idempotency (owner, operation, key, fingerprint, status, body, created_at)
-    SELECT owner, operation, key, fingerprint, status, body, created_at FROM op WHERE owner IS NOT NULL
-    ORDER BY owner, operation, key
-    ON CONFLICT (owner, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint, status = excluded.status,
-      body = excluded.body, created_at = excluded.created_at
-    WHERE idempotency.created_at < excluded.created_at - $11::int8
-    RETURNING owner, operation, key),
-  won AS MATERIALIZED (
-    SELECT op.op, op.epoch FROM op LEFT JOIN keyed k
-      ON k.owner = op.owner AND k.operation = op.operation AND k.key = op.key
-    WHERE op.owner IS NULL OR k.owner IS NOT NULL),
-  msg AS MATERIALIZED (
-    SELECT nextval('message_seq_seq') AS seq, g.* FROM (
-      SELECT won.epoch, g.* FROM won JOIN unnest($12::int8[], $13::uuid[], $14::int8[], $15::int8[], $16::int2[],
-        $17::bool[], $18::bool[], $19::bool[], $20::int4[], $21::int4[], $22::int8[], $23::int8[], $24::text[], $25::text[],
-        $26::text[], $27::text[], $28::text[], $29::int8[], $30::bool[], $31::int4[], $32::bool[], $33::int2[], $34::bool[],
-        $35::int4[], $36::text[]) WITH ORDINALITY g (op, id, domain_id, token_name_id, lane, sandbox, needs_smtputf8,
-        eight_bit, body_offset, size, created_at, expires_at, from_address, subject, lists, tags, metadata, send_at,
-        expiry_given, date_offset, keep_content, personal, null_sender, starts, places, place) ON g.op = won.op
-      ORDER BY g.place) g),
-  messages AS (
-    INSERT INTO message (seq, id, domain_id, token_name_id, lane, sandbox, needs_smtputf8, eight_bit, body_offset, size,
-      created_at, expires_at, from_address, subject, lists, tags, metadata, send_at, expiry_given, date_offset, keep_content,
-      personal, null_sender)
-    SELECT seq, id, domain_id, token_name_id, lane, sandbox, needs_smtputf8, eight_bit, body_offset, size, created_at,
-      expires_at, from_address, subject, lists,
-      CASE WHEN tags IS NOT NULL THEN ARRAY(SELECT json_array_elements_text(tags::json)) END, metadata, send_at,
-      expiry_given, date_offset, keep_content, personal, null_sender FROM msg),
-  contents AS (
-    INSERT INTO content (message_seq, domain_id, size, bytes, places)
-    SELECT seq, domain_id, size, substring($37::bytea FROM starts + 1 FOR size), places FROM msg),
-  metadata AS (
-    INSERT INTO message_metadata (domain_id, name, value, message_seq)
-    SELECT m.domain_id, g.name, g.value, m.seq FROM unnest($38::int8[], $39::text[], $40::text[]) g (place, name, value)
-      JOIN msg m ON m.place = g.place),
-  wishes AS (
-    INSERT INTO message_notice (message_seq, sender, ret, envid, orcpts)
-    SELECT m.seq, g.sender, g.ret, g.envid, g.orcpts
-    FROM unnest($41::int8[], $42::text[], $43::bool[], $44::text[], $45::text[]) g (place, sender, ret, envid, orcpts)
-      JOIN msg m ON m.place = g.place),
-  dlv AS MATERIALIZED (
-    SELECT nextval('delivery_id_seq') AS id, g.* FROM (
-      SELECT m.seq, m.domain_id, m.expires_at, m.created_at, CASE g.state WHEN 1 THEN m.epoch ELSE 0 END AS epoch, g.*
-      FROM unnest($46::int8[], $47::int8[], $48::int2[], $49::int8[], $50::int2[], $51::int2[], $52::text[], $53::text[],
-        $54::int2[]) WITH ORDINALITY
-        g (message, queue_id, state, due_at, kind, sandbox, address, wait_reason, notify, place)
-        JOIN msg m ON m.place = g.message ORDER BY g.place) g),
-  deliveries AS (
-    INSERT INTO delivery (id, message_seq, queue_id, state, epoch, attempts, due_at, expires_at, updated_at, kind,
-      may_be_duplicate, sandbox, address, wait_reason, notify)
-    SELECT id, seq, queue_id, state, epoch, 0, due_at, expires_at, created_at, kind, false, sandbox, address, wait_reason,
-      notify FROM dlv),
-  ev AS MATERIALIZED (
-    SELECT nextval('event_seq_seq') AS seq, g.* FROM (
-      SELECT e.event_id, e.kind, e.at, e.detail, e.token, d.domain_id, d.seq AS message_seq, d.id AS delivery_id
-      FROM unnest($55::uuid[], $56::int2[], $57::int8[], $58::text[], $59::text[], $60::int8[]) WITH ORDINALITY
-        e (event_id, kind, at, detail, token, delivery, place)
-        JOIN dlv d ON d.place = e.delivery ORDER BY e.place) g),
-  ${storingEvents(String(MOST_CALLS))}
-  SELECT m.op, m.seq, array_agg(d.id ORDER BY d.place) FILTER (WHERE d.id IS NOT NULL) AS ids
-  FROM msg m LEFT JOIN dlv d ON d.message = m.place GROUP BY m.op, m.seq ORDER BY m.seq`;
-
 /**
- * Commits several operations, which must fit together (`commitGroups`); a result for each in order. Quotas and notices of
- * theirs are the caller's.
+ * Commits several operations, which must fit together (`commitGroups`); returns a result for each, in order. The
+ * caller handles their quotas and notices.
  */
 export async function commitTogether(
   session: Session,
   operations: readonly Accepted[],
 ): Promise<CommitResult[]> {
-  const { values, queueIds } = await valuesOf(session, operations);
+  if (operations.some((one) => isOver(session, one))) return commitApart(session, operations);
+  const results = await storeTogether(session, operations, await valuesOf(session, operations));
+  const answers: CommitResult[] = [];
+  for (const [i, operation] of operations.entries())
+    answers.push(results[i] ?? (await refused(session, operation)));
+  return answers;
+}
+
+/** The one statement; null for an operation that it left out. */
+async function storeTogether(
+  session: Session,
+  operations: readonly Accepted[],
+  { values, queueIds }: Awaited<ReturnType<typeof valuesOf>>,
+): Promise<(CommitResult | null)[]> {
   const rows = await session.db.all<{ op: number; seq: number; ids: number[] | null }>(COMMIT, ...values);
-  const results: CommitResult[] = [];
   let row = 0;
   let queue = 0;
-  for (const [i, operation] of operations.entries()) {
-    const count = operation.messages.length;
-    const isStored = count === 0 || rows[row]?.op === i + 1;
-    const queues = operation.messages.map(({ recipients }) => recipients.map(() => queueIds[queue++] ?? 0));
-    if (!isStored) {
-      results.push(await refused(session, operation));
-      continue;
-    }
-    const messages = rows.slice(row, row + count).map(({ seq, ids }, n) => ({
+  return operations.map(({ messages }, i) => {
+    const isStored = messages.length === 0 || rows[row]?.op === i + 1;
+    const queues = messages.map(({ recipients }) => recipients.map(() => queueIds[queue++] ?? 0));
+    if (!isStored) return null;
+    const stored = rows.slice(row, row + messages.length).map(({ seq, ids }, n) => ({
       seq,
       deliveries: (ids ?? []).map((id, d) => ({ id, queueId: queues[n]?.[d] ?? 0 })),
     }));
-    row += count;
-    results.push({ kind: 'committed', messages });
+    messages.forEach(({ recipients }, n) => {
+      recipients.forEach(({ state }, r) => {
+        if (state === 'queued') session.queues.add(queues[n]?.[r] ?? 0);
+      });
+    });
+    row += messages.length;
+    return { kind: 'committed', messages: stored };
+  });
+}
+
+/**
+ * Commits several operations that charge the same domains, under one lock of their rows; null for one whose quota is used up,
+ * which may have been stored before. Throws where one was charged that the statement left out. These are committed alone then.
+ */
+export async function commitCharged(
+  session: Session,
+  operations: readonly Accepted[],
+): Promise<(CommitResult | null)[]> {
+  const charges = operations.map(({ quotas = [] }) => quotas);
+  const exceeded = await charge(session, charges);
+  const left = operations.filter((_, i) => exceeded[i] === null);
+  if (left.length === 0) return operations.map(() => null);
+  const isLost = left.some((one) => isOver(session, one));
+  const results = isLost ? [null] : await storeTogether(session, left, await valuesOf(session, left));
+  if (results.includes(null)) throw new Error('An operation was stored before, or its epoch has ended');
+  return exceeded.map((one) => (one === null ? (results.shift() ?? null) : null));
+}
+
+/** A standby has taken over since some of their epochs began. */
+async function commitApart(session: Session, operations: readonly Accepted[]): Promise<CommitResult[]> {
+  const results: CommitResult[] = [];
+  for (const operation of operations) {
+    const refused = isOver(session, operation) ? await resultOf(session, operation) : null;
+    results.push(refused ?? only(await commitTogether(session, [operation])));
   }
   return results;
 }
 
-/** Why the statement left an operation out. */
+/** Why the statement stored nothing for an operation. */
 async function refused(session: Session, operation: Accepted): Promise<CommitResult> {
   const result = await resultOf(session, operation);
   if (result !== null) return result;
@@ -206,18 +173,19 @@ async function refused(session: Session, operation: Accepted): Promise<CommitRes
   return only(await commitTogether(session, [operation]));
 }
 
-/** The result of an operation that was committed before, or cannot be; null: it can be committed. */
+/** The result of an operation that was committed before or cannot be committed; null: it can be. */
 async function resultOf(session: Session, params: Accepted): Promise<CommitResult | null> {
   const stored = await storedMessages(session, params.messages);
   if (stored !== null) return { kind: 'committed', messages: stored };
   const held = params.idempotency === null ? null : await heldKey(session.db, params.idempotency);
   if (held !== null) return held;
+  if (isOver(session, params)) return { kind: 'epoch-ended' };
   if (leases(params) && !(await isLiving(session.db, params.epoch))) return { kind: 'epoch-ended' };
   return null;
 }
 
-function leases({ messages }: Accepted): boolean {
-  return messages.some(({ recipients }) => recipients.some(({ state }) => state === 'sending'));
+function isOver(session: Session, params: Accepted): boolean {
+  return leases(params) && session.isOver(params.epoch);
 }
 
 /** Rows of messages that were already committed because the answer was lost; null: they are new. */
@@ -226,7 +194,7 @@ async function storedMessages({ db }: Session, messages: readonly NewMessage[]) 
   if (first === undefined) return null;
   const rows = await db.all<{ place: number; seq: number; id: number | null; queueId: number }>(
     `SELECT g.place, m.seq, d.id, d.queue_id AS "queueId" FROM unnest($1::uuid[]) WITH ORDINALITY g (id, place)
-     JOIN message m ON m.id = g.id LEFT JOIN delivery d ON d.message_seq = m.seq ORDER BY g.place, d.id`,
+     JOIN message m ON m.id = g.id AND ${RECENT} LEFT JOIN delivery d ON d.message_seq = m.seq ORDER BY g.place, d.id`,
     uuids(messages.map(({ id }) => uuidBytes(id))),
   );
   if (rows.length === 0) return null;
@@ -237,157 +205,7 @@ async function storedMessages({ db }: Session, messages: readonly NewMessage[]) 
   });
 }
 
-/** The values of COMMIT. Names and queues get their numbers before. */
-async function valuesOf(session: Session, operations: readonly Accepted[]) {
-  const messages = operations.flatMap(({ messages }, i) =>
-    messages.map((message) => ({ message, op: i + 1 })),
-  );
-  const names = await session.nameIds(messages.flatMap(({ message }) => [message.domain, message.tokenId]));
-  const nameOf = (text: string) => names.get(text) ?? 0;
-  const recipients = messages.flatMap(({ message }, i) =>
-    message.recipients.map((recipient) => ({ recipient, message, place: i + 1 })),
-  );
-  const queueIds = await session.queueIds(
-    recipients.map(({ recipient, message }) => ({
-      lane: message.lane,
-      sandbox: recipient.sandbox !== null,
-      senderDomainId: nameOf(message.domain),
-      recipientDomain: recipient.domain,
-      routeKey: recipient.routeKey ?? '',
-    })),
-  );
-  const values: Value[] = [
-    ...operationColumns(operations),
-    ...messageColumns(messages, nameOf),
-    ...metadataColumns(messages),
-    ...wishColumns(messages),
-    ...deliveryColumns(recipients, queueIds),
-    ...eventsColumns(recipients),
-  ];
-  return { values, queueIds };
-}
-
-function operationColumns(operations: readonly Accepted[]): Value[] {
-  const keys = operations.map(({ idempotency }) => idempotency);
-  return [
-    int8s(operations.map(({ epoch }) => epoch)),
-    bools(operations.map(leases)),
-    uuids(operations.map(({ messages: [first] }) => (first === undefined ? null : uuidBytes(first.id)))),
-    texts(keys.map((key) => key?.owner ?? null)),
-    texts(keys.map((key) => key?.operation ?? null)),
-    texts(keys.map((key) => key?.key ?? null)),
-    byteas(keys.map((key) => key?.fingerprint ?? null)),
-    int4s(keys.map((key) => key?.status ?? null)),
-    texts(keys.map((key) => key?.body ?? null)),
-    int8s(keys.map((key) => key?.createdAt ?? null)),
-    operations.map(windowOf).find((window) => window !== null) ?? 0,
-  ];
-}
-
-function messageColumns(
-  given: readonly { message: NewMessage; op: number }[],
-  nameOf: (text: string) => number,
-): Value[] {
-  const messages = given.map(({ message }) => message);
-  const starts: number[] = [];
-  let end = 0;
-  for (const { content } of messages) {
-    starts.push(end);
-    end += content.length;
-  }
-  return [
-    int8s(given.map(({ op }) => op)),
-    uuids(messages.map(({ id }) => uuidBytes(id))),
-    int8s(messages.map(({ domain }) => nameOf(domain))),
-    int8s(messages.map(({ tokenId }) => nameOf(tokenId))),
-    int2s(messages.map(({ lane }) => laneCode.of(lane))),
-    bools(messages.map(({ sandbox }) => sandbox)),
-    bools(messages.map(({ needsSmtpUtf8 }) => needsSmtpUtf8)),
-    bools(messages.map(({ eightBit }) => eightBit)),
-    int4s(messages.map(({ bodyOffset }) => bodyOffset)),
-    int4s(messages.map(({ content }) => content.length)),
-    int8s(messages.map(({ createdAt }) => createdAt)),
-    int8s(messages.map(({ expiresAt }) => expiresAt)),
-    texts(messages.map(({ lists }) => lists.from.address)),
-    texts(messages.map(({ subject }) => subject)),
-    texts(messages.map(({ lists }) => JSON.stringify(lists))),
-    texts(messages.map(({ tags }) => (tags.length === 0 ? null : JSON.stringify(tags.map(parsable))))),
-    texts(messages.map(({ metadata }) => (isEmpty(metadata) ? null : JSON.stringify(metadata)))),
-    int8s(messages.map(({ sendAt }) => sendAt)),
-    bools(messages.map(({ expiryGiven }) => expiryGiven)),
-    int4s(messages.map(({ dateOffset }) => dateOffset)),
-    bools(messages.map(({ keepContent }) => keepContent !== false)),
-    int2s(messages.map(({ places }) => personalBits(places))),
-    bools(messages.map(({ nullSender }) => nullSender === true)),
-    int4s(starts),
-    texts(messages.map(({ places }) => (places === undefined ? null : JSON.stringify(places)))),
-    Buffer.concat(messages.map(({ content }) => content)),
-  ];
-}
-
-/** A text that the server may also read as JSON. */
-function parsable(text: string): string {
-  return storable(text.toWellFormed());
-}
-
-function metadataColumns(given: readonly { message: NewMessage }[]): Value[] {
-  const pairs = given.flatMap(({ message }, i) =>
-    Object.entries(message.metadata).map(([name, value]) => ({ place: i + 1, name, value })),
-  );
-  return [
-    int8s(pairs.map(({ place }) => place)),
-    texts(pairs.map(({ name }) => name)),
-    texts(pairs.map(({ value }) => value)),
-  ];
-}
-
-function wishColumns(given: readonly { message: NewMessage }[]): Value[] {
-  const wishes = given.flatMap(({ message }, i) =>
-    message.notice === undefined ? [] : [{ place: i + 1, message, notice: message.notice }],
-  );
-  return [
-    int8s(wishes.map(({ place }) => place)),
-    texts(wishes.map(({ notice }) => notice.sender)),
-    bools(wishes.map(({ notice: { ret } }) => (ret === null ? null : ret === 'FULL'))),
-    texts(wishes.map(({ notice }) => notice.envid)),
-    texts(wishes.map(({ message }) => orcptsOf(message))),
-  ];
-}
-
-type Given = { recipient: NewRecipient; message: NewMessage; place: number };
-
-function deliveryColumns(given: readonly Given[], queueIds: readonly number[]): Value[] {
-  const recipients = given.map(({ recipient }) => recipient);
-  return [
-    int8s(given.map(({ place }) => place)),
-    int8s(queueIds),
-    int2s(recipients.map(({ state }) => stateCode.of(state))),
-    int8s(recipients.map(({ dueAt }) => dueAt)),
-    int2s(recipients.map(({ kind }) => recipientKindCode.of(kind))),
-    int2s(recipients.map(({ sandbox }) => (sandbox === null ? null : sandboxCode.of(sandbox)))),
-    texts(recipients.map(({ address }) => address)),
-    texts(recipients.map(({ waitReason }) => waitReason)),
-    int2s(
-      given.map(({ recipient, message }) =>
-        message.notice === undefined ? null : notifyBits(recipient.notify),
-      ),
-    ),
-  ];
-}
-
-function eventsColumns(given: readonly Given[]): Value[] {
-  const events: NewEvent[] = [];
-  const places: number[] = [];
-  given.forEach(({ recipient }, i) => {
-    for (const event of recipient.events) {
-      events.push(event);
-      places.push(i + 1);
-    }
-  });
-  return [...eventColumns(events), int8s(places)];
-}
-
-/** Recipients that are suppressed from the start, whose senders wish to know. */
+/** Recipients that are suppressed from the start and whose senders requested notices. */
 function factsOf(params: Accepted, { messages }: Extract<CommitResult, { kind: 'committed' }>) {
   return params.messages.flatMap((message, i) =>
     message.recipients.flatMap((recipient, r) => {
@@ -399,17 +217,6 @@ function factsOf(params: Accepted, { messages }: Extract<CommitResult, { kind: '
       return [{ messageSeq, deliveryId, notify, kind: 'failure' as const, at: message.createdAt }];
     }),
   );
-}
-
-/** Column `personal`: whether copies differ, and whether a link of ours can unsubscribe from them. */
-function personalBits(places: NewMessage['places']): number {
-  if (places === undefined) return 0;
-  return places.places.some(({ kind }) => kind === 'unsubscribe') ? 3 : 1;
-}
-
-function isEmpty(record: Readonly<Record<string, string>>): boolean {
-  for (const _ in record) return false;
-  return true;
 }
 
 /** The stored answer for a key younger than `expiresBefore`, or null. */

@@ -1,13 +1,9 @@
 /** Alerts of the operator: the open ones, and mails about them until they are accepted for sending. */
-import { record } from '../shared/record.ts';
-import type { AlertMail, OpenAlert } from '../topics/alerts.ts';
+import { ALERT, ALERT_MAIL } from '../shared/rows/alerts.ts';
 import { texts } from './engine/arrays.ts';
 import { read, write } from './engine/operation.ts';
 import { appendAll } from './events.ts';
 import { isLiving } from './nodes.ts';
-
-const ALERT = record<OpenAlert>({ kind: 'plain', subject: 'plain', message: 'plain', since: 'plain' });
-const MAIL = record<AlertMail>({ id: 'plain', at: 'plain', subject: 'plain', text: 'plain' });
 
 export const listAlerts = read('listAlerts', async (db) => {
   const rows = await db.all(`SELECT ${ALERT.columns} FROM alert ORDER BY kind, subject`);
@@ -34,13 +30,13 @@ export const changeAlerts = write('changeAlerts', { serial: 'alerts' }, async (s
     session,
     params.events.map((event) => ({ event, subject })),
   );
-  if (params.mail !== null) await db.insert('alert_mail', MAIL.row(params.mail));
+  if (params.mail !== null) await db.insert('alert_mail', ALERT_MAIL.row(params.mail));
   return true;
 });
 
 export const listAlertMails = read('listAlertMails', async (db, { limit }) => {
-  const rows = await db.all(`SELECT ${MAIL.columns} FROM alert_mail ORDER BY id LIMIT $1`, limit);
-  return rows.map(MAIL.value);
+  const rows = await db.all(`SELECT ${ALERT_MAIL.columns} FROM alert_mail ORDER BY id LIMIT $1`, limit);
+  return rows.map(ALERT_MAIL.value);
 });
 
 export const removeAlertMail = write('removeAlertMail', { whole: true }, async ({ db }, { id }) => {

@@ -1,24 +1,11 @@
 /** Who changed what: entries by their ids, which are in the order of time. */
-import type { AuditEntry } from '../../model/audit.ts';
-import { record } from '../shared/record.ts';
+import { AUDIT_ENTRY } from '../shared/rows/audit.ts';
 import { newestById } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
 
-const ENTRY = record<AuditEntry>({
-  id: 'plain',
-  at: 'plain',
-  line: 'plain',
-  byPerson: 'flag',
-  whoId: 'plain',
-  whoName: 'plain',
-  operation: 'plain',
-  resource: 'plain',
-  ip: 'plain',
-});
-
 export const addAudit = write('addAudit', async ({ db }, params) => {
   const { entry, maxPerLine, maxRecentPerLine, recentSince } = params;
-  await db.insert('audit', ENTRY.row(entry), 'ON CONFLICT DO NOTHING');
+  await db.insert('audit', AUDIT_ENTRY.row(entry), 'ON CONFLICT DO NOTHING');
   const { line } = entry;
   // The index is read no further than to the larger limit.
   const found = await db.get<{ n: number }>(
@@ -33,11 +20,11 @@ export const addAudit = write('addAudit', async ({ db }, params) => {
   await db.run(sql, line, recentSince, n > maxRecentPerLine);
 });
 
-export const listAudit = read('listAudit', { search: true }, async (db, params) => {
+export const listAudit = read('listAudit', { lane: 'search' }, async (db, params) => {
   const { rows, nextId } = await newestById(
     db,
     {
-      columns: ENTRY.columns,
+      columns: AUDIT_ENTRY.columns,
       table: 'audit',
       narrow(filter) {
         filter.when('operation = ?', params.operation);
@@ -48,7 +35,7 @@ export const listAudit = read('listAudit', { search: true }, async (db, params) 
     },
     params,
   );
-  return { entries: rows.map(ENTRY.value), nextId };
+  return { entries: rows.map(AUDIT_ENTRY.value), nextId };
 });
 
 export const purgeAudit = write('purgeAudit', async ({ db }, { before, limit }) => {

@@ -3,27 +3,28 @@
  * calls of a disabled webhook stay pending and are not claimed. Settling a call updates LastResponse* together, so they
  * always describe the same try, and the counters that decide whether the webhook is switched off.
  */
+
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import { listensTo } from '../../model/webhook.ts';
 import { callStateCode, eventKindCode, webhookEvents } from '../shared/codes.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
+import {
+  EVENT_VIEW_COLUMNS,
+  EVENT_VIEW_JOINS,
+  type EventViewRow,
+  toEventView,
+} from '../shared/rows/events.ts';
+import { toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from '../shared/rows/webhooks.ts';
 import type { EventPlace } from '../topics/events.ts';
 import type { CallSettlement } from '../topics/webhooks.ts';
 import { bools, int2s, int4s, int8s, texts } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
-import {
-  appendEvent,
-  EVENT_VIEW_COLUMNS,
-  EVENT_VIEW_JOINS,
-  type EventViewRow,
-  toEventView,
-} from './events.ts';
+import { appendEvent } from './events.ts';
 import { LIVING } from './nodes.ts';
-import { toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from './webhooks.ts';
 
-/** More than a claim has rows for, and than the few domains that use up their share can have. */
+/** More than the rows of a claim and the few domains that have used up their share. */
 const HOOKS_PER_CLAIM = 1000;
 
 /** Webhooks with pending calls, with the first due time of each: one step of the index for each webhook. */
@@ -34,7 +35,7 @@ const WAITING_HOOKS = `step (id, due_at) AS (
       SELECT c.webhook_id, c.due_at FROM webhook_call c WHERE c.state = 0 AND c.webhook_id > step.id
       ORDER BY c.webhook_id, c.due_at LIMIT 1) f)`;
 
-/** Of webhook `w`: it is on, and what waited while it was off is prepared. */
+/** Condition on webhook `w`: it is enabled, and the calls that waited while it was off are prepared. */
 const READY = 'w.enabled AND NOT EXISTS (SELECT FROM webhook_resume r WHERE r.webhook_id = w.id)';
 
 const DUE_CALLS =
@@ -77,25 +78,30 @@ const CLAIM_CALLS = `WITH RECURSIVE ${WAITING_HOOKS},
  * Leases due calls of enabled webhooks, at most `limit`. If several webhooks have due calls, each first gets an equal
  * share, so that neither a webhook with a long backlog nor a domain with many webhooks blocks the others.
  */
-export const claimCalls = write('claimCalls', { lane: 'claim', whole: true }, async ({ db }, params) => {
-  const { epoch, now, limit, excludeWebhooks, excludeDomains = [] } = params;
-  const rows = await db.all<WebhookRow & EventViewRow & { call_id: number; tries: number }>(
-    CLAIM_CALLS,
-    epoch,
-    now,
-    limit,
-    int8s(excludeWebhooks),
-    texts(excludeDomains),
-  );
-  const known = createKnownLists();
-  return rows.map((row) => ({
-    id: row.call_id,
-    epoch,
-    webhook: toWebhook(row),
-    tries: row.tries,
-    event: toEventView(row, known),
-  }));
-});
+export const claimCalls = write(
+  'claimCalls',
+  { lane: 'claim', whole: true },
+  async ({ db, isOver }, params) => {
+    const { epoch, now, limit, excludeWebhooks, excludeDomains = [] } = params;
+    if (isOver(epoch)) return [];
+    const rows = await db.all<WebhookRow & EventViewRow & { call_id: number; tries: number }>(
+      CLAIM_CALLS,
+      epoch,
+      now,
+      limit,
+      int8s(excludeWebhooks),
+      texts(excludeDomains),
+    );
+    const known = createKnownLists();
+    return rows.map((row) => ({
+      id: row.call_id,
+      epoch,
+      webhook: toWebhook(row),
+      tries: row.tries,
+      event: toEventView(row, known),
+    }));
+  },
+);
 
 export const nextCallDueAt = read('nextCallDueAt', async (db) => {
   const row = await db.get<{ due_at: number | null }>(
@@ -132,10 +138,14 @@ async function recordCalls(db: Db, settlements: readonly CallSettlement[]): Prom
     `UPDATE webhook_call c SET state = g.state, epoch = 0, due_at = g.due_at, updated_at = g.at,
        tries = CASE WHEN g.try > 0 THEN g.try ELSE c.tries END,
        response_code = CASE WHEN g.try > 0 THEN g.code ELSE c.response_code END,
-       error = CASE WHEN g.try > 0 THEN g.error ELSE c.error END
-     FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int2[], $5::int8[], $6::int8[], $7::int4[], $8::int4[], $9::text[])
-       WITH ORDINALITY g (id, webhook_id, epoch, state, due_at, at, try, code, error, place)
-     WHERE c.id = g.id AND c.webhook_id = g.webhook_id AND c.state = 1 AND c.epoch = g.epoch RETURNING g.place`,
+       error = CASE WHEN g.try > 0 THEN g.error ELSE c.error END,
+       response_body = CASE WHEN g.try > 0 THEN g.body ELSE c.response_body END,
+       latencies_ms = CASE g.try WHEN 0 THEN c.latencies_ms WHEN 1 THEN jsonb_build_array(g.ms)::text
+         ELSE (c.latencies_ms::jsonb || to_jsonb(g.ms))::text END
+     FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::int2[], $5::int8[], $6::int8[], $7::int4[], $8::int4[], $9::text[],
+         $10::text[], $11::int8[])
+       WITH ORDINALITY g (id, webhook_id, epoch, state, due_at, at, try, code, error, body, ms, place)
+     WHERE c.id = g.id AND c.webhook_id = g.webhook_id AND c.state + 0 = 1 AND c.epoch = g.epoch RETURNING g.place`,
     int8s(given.map(({ callId }) => callId)),
     int8s(given.map(({ webhookId }) => webhookId)),
     int8s(given.map(({ epoch }) => epoch)),
@@ -145,6 +155,8 @@ async function recordCalls(db: Db, settlements: readonly CallSettlement[]): Prom
     int4s(given.map(({ tryNumber }) => tryNumber)),
     int4s(given.map(({ responseCode }) => responseCode)),
     texts(given.map(({ error }) => error)),
+    texts(given.map(({ responseBody }) => responseBody)),
+    int8s(given.map(({ latencyMs }) => Math.round(latencyMs))),
   );
   const places = new Set(rows.map(({ place }) => place));
   return given.filter((_, i) => places.has(i + 1));
@@ -153,7 +165,7 @@ async function recordCalls(db: Db, settlements: readonly CallSettlement[]): Prom
 /** What the tries of one webhook change: its last response and its counters. */
 interface Tries {
   last: CallSettlement;
-  /** Tries behind the last success or, if there was none, all. */
+  /** Tries after the last success; all of them if there was none. */
   failed: number;
   failingSince: number | null;
   succeeded: boolean;
@@ -228,8 +240,8 @@ async function disable(session: Session, { disable: how, at, webhookId }: CallSe
 }
 
 /**
- * Calls for `found` (seq), due at $2: new ones, and finished ones again from their first try. $1: the webhook. Its row and
- * those of the events are locked, so that nothing is made for one that is being deleted.
+ * Creates calls for `found` (seq), due at $2: new ones, and finished ones again from their first try. $1: the
+ * webhook. Its row and those of the events are locked, so that no call is created for one that is being deleted.
  */
 const REPLAY = `hook AS MATERIALIZED (SELECT id FROM webhook WHERE id = $1 FOR SHARE),
   kept AS MATERIALIZED (SELECT e.seq FROM event e JOIN found f ON f.seq = e.seq ORDER BY e.seq FOR KEY SHARE OF e),

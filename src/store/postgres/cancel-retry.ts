@@ -83,7 +83,7 @@ export const reschedule = write('reschedule', async (session, params) => {
   );
   if (scheduled === undefined || rows.length === 0 || !waits) return { kind: 'not-scheduled' };
   if (!(await hasContent(db, messageSeq))) return { kind: 'content-gone' };
-  // Our Date is replaced by another of the same length.
+  // Our Date header is replaced by another of the same length.
   await db.run(
     `UPDATE content c SET bytes = overlay(c.bytes PLACING $2::bytea FROM m.date_offset + 1)
      FROM message m WHERE c.message_seq = $1 AND m.seq = $1 AND m.date_offset IS NOT NULL`,

@@ -3,10 +3,11 @@
  * before the message; the content is the message's own. Newest first, paged by capture id. Inboxes are counted when they
  * are asked for.
  */
-import type { MessageId } from '../../model/message.ts';
+
 import { foldText } from '../../model/search-text.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
-import type { CaptureFilter, CaptureQuestion, CaptureView, NewCapture } from '../topics/captures.ts';
+import { CAPTURE_VIEW, type CaptureRow, captureView, isNarrow } from '../shared/rows/captures.ts';
+import type { CaptureFilter, CaptureView, NewCapture } from '../topics/captures.ts';
 import { int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { domainIdsIn } from './engine/domains-in.ts';
@@ -21,6 +22,16 @@ const MESSAGE = `m.id AS message_id, m.lists, m.subject, m.size, m.tags, n.text 
 export const SENDER_NAME = `coalesce((SELECT t.name FROM name k JOIN token t ON t.id = k.text WHERE k.id = m.token_name_id),
   (SELECT s.name FROM name k JOIN smtp_credential s ON s.id = k.text WHERE k.id = m.token_name_id), '')`;
 
+/** Octets of a subject that are searched; its two indexes allow rows of 2,704 octets. */
+const MAX_SUBJECT_BYTES = 2_000;
+
+/** Column `subject`. */
+export function searchedSubject(subject: string): string {
+  const bytes = Buffer.from(foldText(subject)).subarray(0, MAX_SUBJECT_BYTES);
+  // Leaves out a letter that was cut.
+  return new TextDecoder().decode(bytes, { stream: true });
+}
+
 /** Stores a capture together with its outcome, and has it reported after the commit. */
 export async function insertCapture(
   session: Session,
@@ -28,7 +39,7 @@ export async function insertCapture(
   subject: { domainId: number; messageSeq: number; deliveryId: number; envelopeTo: string },
 ): Promise<void> {
   const { db } = session;
-  // Deleting another copy waits for this one, which then keeps what is indexed of the message.
+  // A transaction that deletes another copy waits for this one, and then keeps what is indexed of the message.
   const message = await db.get<
     Pick<CaptureRow, 'message_id' | 'lists' | 'subject' | 'size' | 'tags' | 'domain'> & { sender: string }
   >(
@@ -51,7 +62,7 @@ export async function insertCapture(
     ...row,
     domain_id: subject.domainId,
     delivery_id: subject.deliveryId,
-    subject: foldText(message.subject),
+    subject: searchedSubject(message.subject),
   });
   await db.run(
     `INSERT INTO capture_unread (message_seq) SELECT $1::int8
@@ -60,16 +71,14 @@ export async function insertCapture(
   );
   const { sender: _, ...rest } = message;
   session.captured.push(
-    toView({ ...rest, ...row, seq, released_at: null, released_as: null, seen_at: null }),
+    captureView({ ...rest, ...row, seq, released_at: null, released_as: null, seen_at: null }),
   );
 }
 
-const VIEW = `c.seq, c.released_at, c.released_as, c.seen_at, c.id, c.message_seq, c.inbox, c.at, c.envelope_from,
-  c.envelope_to, c.prefix, c.fill, ${MESSAGE}`;
 const JOINS = 'JOIN message m ON m.seq = c.message_seq JOIN name n ON n.id = c.domain_id';
 
 /** One page of captures that match. */
-export const findCaptures = read('findCaptures', { search: true }, async (db, params) => {
+export const findCaptures = read('findCaptures', { lane: 'search' }, async (db, params) => {
   const before = params.beforeSeq ?? Number.MAX_SAFE_INTEGER;
   const range = { from: await placesOf(db, params), behind: before, order: 'DESC' } as const;
   const last = isNarrow(params) ? (await lastOfLook<Key>(db, rangesOf(range), params.look))?.seq : undefined;
@@ -144,12 +153,12 @@ export function rangesOf(
   };
 }
 
-const VIEWS = `SELECT ${VIEW} FROM unnest($1::int8[]) WITH ORDINALITY g (seq, place) JOIN capture c ON c.seq = g.seq ${JOINS}
+const VIEWS = `SELECT ${CAPTURE_VIEW} FROM unnest($1::int8[]) WITH ORDINALITY g (seq, place) JOIN capture c ON c.seq = g.seq ${JOINS}
   WHERE g.place > $2 ORDER BY g.place LIMIT $3`;
 /** Views that are read together. */
 const VIEWS_AT_ONCE = 100;
 
-/** As many of them as are read at once, and those that were read. */
+/** The captures that are read at once, and those that were read. */
 async function viewsOf(
   db: Db,
   keys: readonly Key[],
@@ -159,21 +168,13 @@ async function viewsOf(
   const seqs = int8s(keys.map(({ seq }) => seq));
   for (let place = 0; place < keys.length; place += VIEWS_AT_ONCE) {
     for (const row of await db.all<CaptureRow>(VIEWS, seqs, place, VIEWS_AT_ONCE)) {
-      views.push(toView(row, known));
+      views.push(captureView(row, known));
       if (known.isFull)
         return { views, read: keys.slice(0, keys.findIndex(({ seq }) => seq === row.seq) + 1) };
     }
   }
   return { views, read: keys };
 }
-
-/** Whether some rows of a range may not match, so that the wanted ones may be far away. */
-function isNarrow(params: CaptureQuestion): boolean {
-  if (params.inbox !== undefined && params.to !== undefined) return true;
-  return NARROWING.some((name) => params[name] !== undefined);
-}
-
-const NARROWING = ['since', 'until', 'subject', 'from', 'tag', 'seen', 'text', 'hasFiles'] as const;
 
 /** The conditions of a filter besides its range. */
 function narrow(filter: Filter, params: CaptureFilter): void {
@@ -191,7 +192,7 @@ function ofMessage(params: CaptureFilter): boolean {
   return params.from !== undefined || params.tag !== undefined;
 }
 
-/** What was captured after a seq, oldest first; no earlier one appears later. */
+/** Captures after a seq, oldest first; no earlier one can appear later. */
 export const capturesSince = read('capturesSince', async (db, params, shared) => {
   const { afterSeq, limit, look } = params;
   const sql = 'SELECT seq FROM capture WHERE seq <= $1 ORDER BY seq DESC LIMIT 1';
@@ -216,8 +217,11 @@ export const capturesSince = read('capturesSince', async (db, params, shared) =>
 
 /** One capture, or null if those domains have none with this id. */
 export const getCapture = read('getCapture', async (db, params) => {
-  const row = await db.get<CaptureRow>(`SELECT ${VIEW} FROM capture c ${JOINS} WHERE c.id = $1`, params.id);
-  return row === undefined || params.domains?.includes(row.domain) === false ? null : toView(row);
+  const row = await db.get<CaptureRow>(
+    `SELECT ${CAPTURE_VIEW} FROM capture c ${JOINS} WHERE c.id = $1`,
+    params.id,
+  );
+  return row === undefined || params.domains?.includes(row.domain) === false ? null : captureView(row);
 });
 
 export const releaseFacts = read('releaseFacts', async (db, params) => {
@@ -268,50 +272,3 @@ export const listInboxes = read('listInboxes', async (db, params) => {
   }>(INBOXES, int8s(domainIds), inbox, domain, params.limit);
   return rows.map(({ id, at, subject, ...row }) => ({ ...row, latest: { id, at, subject } }));
 });
-
-interface CaptureRow {
-  seq: number;
-  released_at: number | null;
-  released_as: string | null;
-  seen_at: number | null;
-  id: string;
-  message_seq: number;
-  inbox: string;
-  at: number;
-  envelope_from: string;
-  envelope_to: string;
-  prefix: Uint8Array;
-  fill: string | null;
-  message_id: string;
-  lists: string;
-  subject: string;
-  size: number;
-  tags: string[] | null;
-  domain: string;
-}
-
-/** `known`: the lists of its page. */
-function toView(row: CaptureRow, known = createKnownLists()): CaptureView {
-  return {
-    seq: row.seq,
-    id: row.id,
-    messageId: row.message_id as MessageId,
-    messageSeq: row.message_seq,
-    domain: row.domain,
-    inbox: row.inbox,
-    at: row.at,
-    envelopeFrom: row.envelope_from,
-    envelopeTo: row.envelope_to,
-    lists: known.of(row.lists, row.message_id),
-    subject: row.subject,
-    size: row.size,
-    tags: row.tags ?? [],
-    prefix: row.prefix,
-    fill: row.fill === null ? null : row.fill.split(' '),
-    released:
-      row.released_at === null || row.released_as === null
-        ? null
-        : { at: row.released_at, messageId: row.released_as },
-    seenAt: row.seen_at,
-  };
-}

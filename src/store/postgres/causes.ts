@@ -2,17 +2,16 @@
  * Cause groups. Settling an unsuccessful outcome puts its recipient under the named cause, which is created if it is
  * new; a delivery or a retry removes it. Counts use the partial index over members and stop at a limit.
  */
-import { laneCode, stateCode } from '../shared/codes.ts';
-import { record } from '../shared/record.ts';
-import type { CauseMember, CauseView, NewCause } from '../topics/causes.ts';
+
+import { stateCode } from '../shared/codes.ts';
+import { MAX_CAUSES, MEMBER, MOST_COUNTED, RESENT_STATES } from '../shared/rows/causes.ts';
+import type { CauseView, NewCause } from '../topics/causes.ts';
 import { int2s, int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 
-/** Maximum of causes; above it no new one is created, and its recipients stay without a group. */
-const MAX_CAUSES = 5_000;
-/** A cause that is seen all the time is not written all the time. */
+/** A cause that occurs constantly is not updated every time. */
 const SEEN_WITHIN_MS = 60_000;
 
 /** The id of a cause, created if new; null if there are too many. */
@@ -45,15 +44,11 @@ export async function causeId(session: Session, cause: NewCause, now: number): P
   return (await find())?.id ?? null;
 }
 
-/** Approximate number of recipients that one query counts. */
-const MOST_COUNTED = 20_000;
-
 /** Of recipient `d`: it waits, or failed and can be sent again. */
 const MEMBER_STATES = ['queued', 'sending', 'bounced', 'failed'] as const;
-const RESENT_STATES = ['queued', 'bounced', 'failed'] as const;
 const IS_MEMBER = `d.state IN (${MEMBER_STATES.map(stateCode.of).join(', ')})`;
 
-export const listCauses = read('listCauses', { search: true }, async (db, params) => {
+export const listCauses = read('listCauses', { lane: 'search' }, async (db, params) => {
   const { before, limit, countUpTo } = params;
   const rows = await db.all<{ id: number }>(
     `SELECT c.id FROM cause c WHERE (c.last_seen, c.id) < ($1::int8, $2::int8)
@@ -63,7 +58,7 @@ export const listCauses = read('listCauses', { search: true }, async (db, params
     before?.id ?? Number.MAX_SAFE_INTEGER,
     limit,
   );
-  // Where very much is counted, the page ends early.
+  // If very many recipients are counted, the page ends early.
   const most = Math.max(1, Math.floor(MOST_COUNTED / Math.max(1, countUpTo)));
   return viewsOf(
     db,
@@ -75,17 +70,6 @@ export const listCauses = read('listCauses', { search: true }, async (db, params
 export const getCause = read('getCause', async (db, { id, countUpTo }) => {
   const [view] = await viewsOf(db, [id], countUpTo);
   return view === undefined || view.waiting + view.failed === 0 ? null : view;
-});
-
-const MEMBER = record<CauseMember>({
-  deliveryId: 'plain',
-  messageSeq: 'plain',
-  domain: 'plain',
-  lane: laneCode,
-  sandbox: 'flag',
-  address: 'plain',
-  routeKey: 'plain',
-  state: stateCode,
 });
 
 /** Each state is one range of the index in the order of ids. */

@@ -1,6 +1,6 @@
 /** The PostgreSQL engine against what any engine must do, also for several stores over the same database. */
 import { afterAll, beforeAll } from 'vitest';
-import { describeStoreConformance, EVERY_SHARED_PART } from '../conformance/conformance.ts';
+import { describeStoreConformance, EVERY_HINTING_PART } from '../conformance/conformance.ts';
 import { describePostgres, openedStore, type TestDatabase, testDatabase } from './test-support.ts';
 
 describePostgres('PostgreSQL', () => {
@@ -9,5 +9,5 @@ describePostgres('PostgreSQL', () => {
     database = await testDatabase();
   });
   afterAll(() => database?.close());
-  describeStoreConformance('PostgreSQL', () => openedStore(database), EVERY_SHARED_PART);
+  describeStoreConformance('PostgreSQL', () => openedStore(database), EVERY_HINTING_PART);
 });

@@ -5,22 +5,25 @@
 import { int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 
-/** Of message `m`: some recipient is not final, or a notice is still to be written. */
-export const WAITS = `(EXISTS (SELECT FROM delivery d WHERE d.message_seq = m.seq AND d.state IN (0, 1))
-  OR EXISTS (SELECT FROM notice_due n WHERE n.message_seq = m.seq))`;
+/**
+ * Condition on message `m`: some recipient is not final, or a notice is still to be written. OFFSET 0 makes the
+ * planner test it message by message; otherwise it would read everything that waits, once.
+ */
+export const WAITS = `(EXISTS (SELECT FROM delivery d WHERE d.message_seq = m.seq AND d.state IN (0, 1) OFFSET 0)
+  OR EXISTS (SELECT FROM notice_due n WHERE n.message_seq = m.seq OFFSET 0))`;
 /** Of message `m`: the sandbox shows it. */
-export const SHOWN = 'EXISTS (SELECT FROM capture c WHERE c.message_seq = m.seq)';
+export const SHOWN = 'EXISTS (SELECT FROM capture c WHERE c.message_seq = m.seq OFFSET 0)';
 
 /** Approximate octets of contents that one step deletes. */
 export const STEP_BYTES = 16_777_216;
 
-/** Deletes the contents that need not stay; their messages and octets. */
+/** Deletes the contents that are no longer needed; returns their messages and octets. */
 export async function dropContents(
   db: Db,
   messageSeqs: readonly number[],
 ): Promise<readonly { seq: number; size: number }[]> {
   const seqs = int8s(messageSeqs);
-  // Whoever ends another recipient at this moment waits here, and then sees that this one has ended.
+  // A transaction that ends another recipient at this moment waits here, and then sees that this one has ended.
   await db.run('SELECT FROM message WHERE seq = ANY ($1::int8[]) ORDER BY seq FOR UPDATE', seqs);
   return db.all(
     `DELETE FROM content c USING message m

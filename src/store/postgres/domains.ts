@@ -3,6 +3,7 @@
  * a domain removes its keys and webhooks, so that somebody who adds the name later inherits nothing; waiting mail stays
  * and is held, because its domain is gone.
  */
+
 import {
   DEFAULT_DOMAIN_SETTINGS,
   type DkimKey,
@@ -10,7 +11,7 @@ import {
   type DomainStatus,
   mergeSettings,
 } from '../../model/domain.ts';
-import { record } from '../shared/record.ts';
+import { DOMAIN, DOMAIN_KEY } from '../shared/rows/domains.ts';
 import { int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { createFilter } from './engine/filter.ts';
@@ -19,32 +20,7 @@ import { appendAll } from './events.ts';
 import { removeTemplatesOf } from './templates.ts';
 import { deleteWebhooksOf } from './webhook-removal.ts';
 
-const DOMAIN = record<Omit<Domain, 'keys'>>({
-  id: 'plain',
-  name: 'plain',
-  status: 'plain',
-  verifiedBy: 'plain',
-  verifyToken: 'plain',
-  settings: 'json',
-  createdAt: 'plain',
-  updatedAt: 'plain',
-  verifiedAt: 'plain',
-  failingSince: 'plain',
-  lastCheckedAt: 'plain',
-  lastChecks: 'plain',
-  changes: 'plain',
-});
-
-const KEY = record<DkimKey>({
-  selector: 'plain',
-  role: 'plain',
-  privateSealed: 'plain',
-  publicKey: 'plain',
-  createdAt: 'plain',
-  retiredAt: 'plain',
-});
-
-/** Changes of a domain and its keys: few, and each decides by what it read. */
+/** Changes of a domain and its keys are rare, and each decides by what it has read. */
 const SERIAL = { serial: 'domains' };
 
 /** Adds a domain with its keys; `exists` if the name is taken. */
@@ -85,7 +61,7 @@ export const listDomains = read('listDomains', async (db, params) => {
   return toDomains(db, rows);
 });
 
-export const searchDomains = read('searchDomains', { search: true }, async (db, params, shared) => {
+export const searchDomains = read('searchDomains', { lane: 'search' }, async (db, params, shared) => {
   const { search, limit, look } = params;
   const filter = createFilter();
   filter.oneOf('name', params.domains);
@@ -220,7 +196,7 @@ export const removeDomain = write('removeDomain', SERIAL, async (session, params
 });
 
 async function addKey(db: Db, domainId: number, key: DkimKey): Promise<void> {
-  await db.insert('domain_key', { domain_id: domainId, ...KEY.row(key) });
+  await db.insert('domain_key', { domain_id: domainId, ...DOMAIN_KEY.row(key) });
 }
 
 /** A cache of a domain notices by updatedAt that its keys have changed. */
@@ -240,10 +216,10 @@ async function toDomains(db: Db, rows: readonly object[]): Promise<Domain[]> {
   if (domains.length === 0) return [];
   const keys = new Map<number, DkimKey[]>(domains.map(({ id }) => [id, []]));
   const all = await db.all<{ domain_id: number }>(
-    `SELECT domain_id, ${KEY.columns} FROM domain_key WHERE domain_id = ANY ($1::int8[]) ORDER BY id`,
+    `SELECT domain_id, ${DOMAIN_KEY.columns} FROM domain_key WHERE domain_id = ANY ($1::int8[]) ORDER BY id`,
     int8s([...keys.keys()]),
   );
-  for (const row of all) keys.get(row.domain_id)?.push(KEY.value(row));
+  for (const row of all) keys.get(row.domain_id)?.push(DOMAIN_KEY.value(row));
   return domains.map((domain) => ({
     ...domain,
     // Rows of earlier versions lack newer members.

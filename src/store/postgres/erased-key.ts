@@ -1,4 +1,4 @@
-/** Under which key the suppressions of erased people are kept: their address cannot be read from it. */
+/** The key under which suppressions of erased people are stored. Their address cannot be read from it. */
 import { createHmac } from 'node:crypto';
 import type { Db } from './engine/db.ts';
 

@@ -4,10 +4,11 @@
  * containing the address. What the server keeps of deleted rows (until VACUUM, in its log, on replicas) is the operator's.
  */
 import type { AddressLists } from '../../model/message.ts';
-import { foldText } from '../../model/search-text.ts';
 import { suppressionKey } from '../../model/suppression.ts';
 import { ERASED, type Mask, maskLists, maskOf } from '../shared/mask.ts';
+import { KEPT_TEXTS } from '../shared/rows/messages.ts';
 import { forgetTexts } from './capture-changes.ts';
+import { searchedSubject } from './captures.ts';
 import { int8s, texts } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { domainIdsIn } from './engine/domains-in.ts';
@@ -21,13 +22,15 @@ const ROWS_AT_ONCE = 2_000;
 /** A message with more events counts as one that may mention anybody. */
 const EVENTS_READ = 500;
 
-/** An expression of SQL as `suppressionKey` folds an address. */
+/** An SQL expression that folds an address as `suppressionKey` does. */
 const folded = (text: string) => `lower((${text}) COLLATE "und-x-icu")`;
 const names = (text: string) => `position($3 IN ${folded(text)}) > 0`;
+const textOf = ({ column, isList }: (typeof KEPT_TEXTS)[number]) =>
+  `|| coalesce(${isList ? `array_to_string(m.${column}, ' ')` : `m.${column}`}, '')`;
 
 /**
- * $1: seq, $2: limit, $3: the address. The messages after the seq whose rows are read, and whether one may mention the
- * address; only reading it tells exactly.
+ * $1: seq, $2: limit, $3: the address. The messages after the seq whose rows are read, and whether one may mention
+ * the address; only reading a message tells exactly.
  */
 const MENTIONS = `WITH page AS MATERIALIZED (SELECT seq FROM message WHERE seq > $1 ORDER BY seq LIMIT $2),
   weighed AS MATERIALIZED (
@@ -37,7 +40,7 @@ const MENTIONS = `WITH page AS MATERIALIZED (SELECT seq FROM message WHERE seq >
       CROSS JOIN LATERAL (SELECT count(*) AS n FROM
         (SELECT FROM event WHERE message_seq = p.seq LIMIT ${EVENTS_READ + 1}) f) e)
   SELECT m.seq, w.events > ${EVENTS_READ}
-    OR ${names(`m.lists || m.subject || coalesce(array_to_string(m.tags, ' '), '') || coalesce(m.metadata, '')`)}
+    OR ${names(`m.lists ${KEPT_TEXTS.map(textOf).join(' ')}`)}
     OR EXISTS (SELECT FROM delivery d WHERE d.message_seq = m.seq
       AND ${names(`d.address || ' ' || coalesce(d.last_reply, '') || coalesce(d.wait_reason, '')`)} OFFSET 0)
     OR EXISTS (SELECT FROM event e WHERE e.message_seq = m.seq AND ${names('e.detail')} OFFSET 0)
@@ -46,7 +49,7 @@ const MENTIONS = `WITH page AS MATERIALIZED (SELECT seq FROM message WHERE seq >
     (SELECT count(*) FROM page) AS looked
   FROM weighed w JOIN message m ON m.seq = w.seq WHERE w.before < ${ROWS_AT_ONCE} ORDER BY m.seq`;
 
-export const findMentions = read('findMentions', { search: true }, async (db, params) => {
+export const findMentions = read('findMentions', { lane: 'search' }, async (db, params) => {
   const { address, afterSeq, limit } = params;
   const key = suppressionKey(address);
   const rows = await db.all<{ seq: number; found: boolean; looked: number }>(MENTIONS, afterSeq, limit, key);
@@ -98,7 +101,7 @@ async function eraseMessage(
 ): Promise<{ touched: boolean; pending: boolean; rows: number }> {
   const recipients = await maskRecipients(db, seq, key, mask);
   const message = await db.get<MessageTexts>(
-    'SELECT lists, from_address, subject, tags, metadata FROM message WHERE seq = $1 FOR UPDATE',
+    `SELECT lists, from_address, ${KEPT_TEXTS.map(({ column }) => column).join(', ')} FROM message WHERE seq = $1 FOR UPDATE`,
     seq,
   );
   if (message === undefined) return { touched: false, pending: false, rows: 0 };
@@ -207,6 +210,11 @@ const WALKS: readonly Walk[] = [
     erase: masking('UPDATE webhook t SET last_response_body = g.text, last_error = g.more'),
   },
   {
+    sql: 'SELECT id AS place, response_body AS text, error AS more FROM webhook_call WHERE id > $1 ORDER BY id LIMIT $2',
+    byText: false,
+    erase: masking('UPDATE webhook_call t SET response_body = g.text, error = g.more'),
+  },
+  {
     sql: 'SELECT id AS place, reply AS text FROM cause WHERE id > $1 ORDER BY id LIMIT $2',
     byText: false,
     erase: masking('UPDATE cause t SET reply = g.text'),
@@ -254,9 +262,8 @@ export const scrub = write('scrub', { whole: true }, async () => false);
 interface MessageTexts {
   lists: string;
   from_address: string;
-  subject: string;
-  tags: string[] | null;
-  metadata: string | null;
+  /** Its other texts by column (`KEPT_TEXTS`). */
+  [column: string]: string | readonly string[] | null;
 }
 
 async function maskMessage(
@@ -267,25 +274,30 @@ async function maskMessage(
   key: string,
   mask: Mask,
 ): Promise<boolean> {
-  const subject = mask(before.subject);
-  const tags = before.tags?.map(mask) ?? null;
-  const metadata = before.metadata === null ? null : mask(before.metadata);
   await db.run(
-    'UPDATE message SET lists = $1, from_address = $2, subject = $3, tags = $4::text[], metadata = $5 WHERE seq = $6',
+    'UPDATE message SET lists = $1, from_address = $2 WHERE seq = $3',
     mask(JSON.stringify(lists)),
     suppressionKey(before.from_address) === key ? ERASED : before.from_address,
-    subject,
-    tags === null ? null : texts(tags),
-    metadata,
     seq,
   );
-  const isTold = metadata !== before.metadata;
-  if (isTold) await db.run('DELETE FROM message_metadata WHERE message_seq = $1', seq);
-  const isRenamed = subject !== before.subject;
-  if (isRenamed) {
-    await db.run('UPDATE capture SET subject = $1 WHERE message_seq = $2', foldText(subject), seq);
+  let changed = false;
+  for (const { column } of KEPT_TEXTS) {
+    const found = before[column] ?? null;
+    if (found === null) continue;
+    const masked = typeof found === 'string' ? mask(found) : found.map(mask);
+    if (String(masked) === String(found)) continue;
+    changed = true;
+    const [place, value] = typeof masked === 'string' ? ['$1', masked] : ['$1::text[]', texts(masked)];
+    await db.run(`UPDATE message SET ${column} = ${place} WHERE seq = $2`, value, seq);
+    if (column === 'metadata') await db.run('DELETE FROM message_metadata WHERE message_seq = $1', seq);
+    if (column === 'subject')
+      await db.run(
+        'UPDATE capture SET subject = $1 WHERE message_seq = $2',
+        searchedSubject(String(masked)),
+        seq,
+      );
   }
-  return isRenamed || isTold || tags?.some((tag, i) => tag !== before.tags?.[i]) === true;
+  return changed;
 }
 
 /** An erased person gets no more notices; what a sender added to its message is masked. */

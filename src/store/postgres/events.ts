@@ -1,14 +1,21 @@
 /**
- * The event log and outbox. `appendTo` stores facts and, in the same statement, one pending call for each enabled webhook
- * of the domain that listens to their kind; if the transaction has created many, the calls are only recorded. Reading
- * goes by (domain, kind, at), one index range for each domain and kind; whoever follows the events reads them by number,
- * up to the horizon (engine/horizon.ts).
+ * The event log and outbox. `appendTo` stores facts and, in the same statement, one pending call for each enabled
+ * webhook of the domain that listens to their kind; if the transaction has created many, the calls are only recorded.
+ * Reading uses (domain, kind, at), one index range for each domain and kind; clients that follow the events read them
+ * by number, up to the horizon (engine/horizon.ts).
  */
+
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
-import type { MessageId } from '../../model/message.ts';
-import { eventKindCode, routeCode, uuidBytes } from '../shared/codes.ts';
+import { eventKindCode, uuidBytes } from '../shared/codes.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
-import type { EventDetail, EventLook, EventPlace, EventView, NewEvent } from '../topics/events.ts';
+import {
+  EVENT_VIEW_COLUMNS,
+  EVENT_VIEW_JOINS,
+  type EventSubject,
+  type EventViewRow,
+  toEventView,
+} from '../shared/rows/events.ts';
+import type { EventLook, EventPlace, EventView, NewEvent } from '../topics/events.ts';
 import { MOST_CALLS } from './call-portions.ts';
 import { int2s, int8s, texts, uuids } from './engine/arrays.ts';
 import type { Db, Value } from './engine/db.ts';
@@ -25,16 +32,9 @@ const LATEST = Number.MAX_SAFE_INTEGER;
 
 const ALL_KINDS = Object.keys(EVENT_KINDS) as EventKind[];
 
-/** What an event is about: numbers of this database. */
-export interface EventSubject {
-  domainId: number;
-  messageSeq: number | null;
-  deliveryId: number | null;
-}
-
 /**
- * Takes the id of the transaction before anything has a number: the horizon of events relies on it. `numbered` reads its
- * one row.
+ * Takes the id of the transaction before any row gets a number, because the horizon of events relies on that order.
+ * `numbered` reads its one row.
  */
 export const TAKE_XID = 'tx AS MATERIALIZED (SELECT pg_current_xact_id() AS xid)';
 
@@ -60,7 +60,7 @@ export const storingEvents = (most: string): string => `
     INSERT INTO later_call (domain_id, event_seq, at, webhooks)
     SELECT domain_id, seq, at, array_to_json(hooks)::text FROM told WHERE up_to > ${most})`;
 
-/** Which webhooks are told of it: null = none, '' = those for all kinds, otherwise also those for this token. */
+/** Which webhooks get it: null = none, '' = those for all kinds, otherwise also those for this token. */
 export function tokenOf(event: NewEvent): string | null {
   const { token, payloadType } = EVENT_KINDS[event.kind];
   return payloadType === null || event.notify === false ? null : (token ?? '');
@@ -85,7 +85,9 @@ const APPEND = `WITH ${TAKE_XID},
   ${storingEvents('$9::int8')}
   SELECT seq, (SELECT sum(cardinality(hooks)) FROM told) AS calls FROM ev ORDER BY seq`;
 
-/** Stores events and the webhook calls they cause; their seqs. Nobody is asked whether they are there already. */
+/**
+ * Stores events and the webhook calls they cause; returns their seqs. Does not check whether they are stored already.
+ */
 export async function appendAll(
   session: Session,
   events: readonly { event: NewEvent; subject: EventSubject }[],
@@ -118,8 +120,9 @@ export async function storedAmong(
 ): Promise<ReadonlySet<string>> {
   if (events.length === 0) return new Set();
   const rows = await db.all<{ id: string }>(
-    `SELECT e.event_id AS id FROM unnest($2::uuid[], $3::int2[], $4::int8[]) g (id, kind, at)
-     JOIN event e ON e.domain_id = $1 AND e.kind = g.kind AND e.at = g.at AND e.event_id = g.id`,
+    // OFFSET 0 makes the planner look each event up in the index, however many eras there are.
+    `SELECT e.event_id AS id FROM unnest($2::uuid[], $3::int2[], $4::int8[]) g (id, kind, at) CROSS JOIN LATERAL (
+       SELECT e.event_id FROM event e WHERE e.domain_id = $1 AND e.kind = g.kind AND e.at = g.at AND e.event_id = g.id OFFSET 0) e`,
     domainId,
     uuids(events.map(({ id }) => uuidBytes(id))),
     int2s(events.map(({ kind }) => eventKindCode.of(kind))),
@@ -146,7 +149,7 @@ const APPEND_NEW = `WITH ${TAKE_XID},
         WITH ORDINALITY g (event_id, kind, at, detail, token, domain_id, delivery_id, place)
       LEFT JOIN delivery d ON d.id = g.delivery_id
       WHERE NOT EXISTS (SELECT FROM event e
-        WHERE e.domain_id = g.domain_id AND e.kind = g.kind AND e.at = g.at AND e.event_id = g.event_id)
+        WHERE e.domain_id = g.domain_id AND e.kind = g.kind AND e.at = g.at AND e.event_id = g.event_id OFFSET 0)
       ORDER BY g.place) n WHERE tx.xid IS NOT NULL),
   ${storingEvents(String(MOST_CALLS))}
   SELECT count(*) FROM ev`;
@@ -166,69 +169,13 @@ export const appendEvents = write(
   },
 );
 
-/** Everything a view of an event needs; `e` is the event. */
-export const EVENT_VIEW_COLUMNS = `e.seq, e.event_id, e.kind, e.at, e.detail, e.delivery_id, en.text AS domain,
-  ed.address AS recipient, ed.route, em.id AS message_id, em.lists, em.subject, em.size, em.tags, em.metadata,
-  (em.sandbox OR ed.sandbox IS NOT NULL) AS sandbox`;
-
-/** The joins of EVENT_VIEW_COLUMNS, all by primary key. */
-export const EVENT_VIEW_JOINS = `JOIN name en ON en.id = e.domain_id LEFT JOIN delivery ed ON ed.id = e.delivery_id
-  LEFT JOIN message em ON em.seq = e.message_seq`;
-
-export interface EventViewRow {
-  seq: number;
-  event_id: string;
-  kind: number;
-  at: number;
-  detail: string | null;
-  delivery_id: number | null;
-  domain: string;
-  recipient: string | null;
-  route: number | null;
-  message_id: string | null;
-  lists: string | null;
-  subject: string | null;
-  size: number | null;
-  tags: string[] | null;
-  metadata: string | null;
-  sandbox: boolean | null;
-}
-
-/** A joined row as the event everyone knows. `known`: the lists of its page. */
-export function toEventView(row: EventViewRow, known = createKnownLists()): EventView {
-  const detail = row.detail === null ? null : (JSON.parse(row.detail) as EventDetail);
-  return {
-    seq: row.seq,
-    id: row.event_id,
-    kind: eventKindCode.word(row.kind),
-    at: row.at,
-    domain: row.domain,
-    detail,
-    message:
-      row.message_id === null || row.lists === null
-        ? null
-        : {
-            id: row.message_id as MessageId,
-            lists: known.of(row.lists, row.message_id),
-            subject: row.subject ?? '',
-            size: row.size ?? 0,
-            tags: row.tags ?? [],
-            metadata: row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, string>),
-            sandbox: row.sandbox === true,
-          },
-    recipient: row.recipient ?? detail?.recipient ?? null,
-    deliveryId: row.delivery_id,
-    route: detail?.route ?? (row.route === null ? null : routeCode.word(row.route)),
-  };
-}
-
 const VIEWS = `SELECT ${EVENT_VIEW_COLUMNS} FROM unnest($1::int8[]) WITH ORDINALITY g (seq, place)
   JOIN event e ON e.seq = g.seq ${EVENT_VIEW_JOINS} WHERE g.place > $2 ORDER BY g.place LIMIT $3`;
-/** Views that are read together: of a message to thousands, each has its lists. */
+/** Message views that are read together: each message has its own lists of recipients. */
 const VIEWS_AT_ONCE = 100;
 
 /** One query for events. */
-export const findEvents = read('findEvents', { search: true }, async (db, params, shared) => {
+export const findEvents = read('findEvents', { lane: 'search' }, async (db, params, shared) => {
   const { keys, next } = await look(db, params, params.limit, shared);
   const events: EventView[] = [];
   const known = createKnownLists();
@@ -242,7 +189,7 @@ export const findEvents = read('findEvents', { search: true }, async (db, params
   return { events, next };
 });
 
-export const countEvents = read('countEvents', { search: true }, async (db, params, shared) => {
+export const countEvents = read('countEvents', { lane: 'search' }, async (db, params, shared) => {
   const { keys, next } = await look(db, params, params.upTo, shared);
   return { count: keys.length, next };
 });

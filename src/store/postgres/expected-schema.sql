@@ -244,12 +244,15 @@ CREATE TABLE node (
   sources text COLLATE "C" DEFAULT '[]'::text NOT NULL,
   beat bigint DEFAULT 0 NOT NULL,
   heartbeat_at bigint DEFAULT 0 NOT NULL,
-  ended_at bigint
+  ended_at bigint,
+  version text COLLATE "C" DEFAULT ''::text NOT NULL,
+  schema_number integer DEFAULT 0 NOT NULL
 );
 CREATE TABLE node_lease (
   name text COLLATE "C" NOT NULL,
   epoch bigint NOT NULL,
-  taken_at bigint NOT NULL
+  taken_at bigint NOT NULL,
+  asked_by bigint
 );
 CREATE TABLE notice_count (
   sender text COLLATE "C" NOT NULL,
@@ -333,7 +336,8 @@ CREATE TABLE person_session (
   ends_at bigint NOT NULL,
   user_agent text COLLATE "C" NOT NULL,
   ip text COLLATE "C" NOT NULL,
-  by_provider boolean DEFAULT false NOT NULL
+  by_provider boolean DEFAULT false NOT NULL,
+  proven_at bigint DEFAULT 0 NOT NULL
 );
 CREATE TABLE quota_use (
   domain_id bigint NOT NULL,
@@ -501,7 +505,9 @@ CREATE TABLE webhook_call (
   response_code integer NOT NULL,
   error text COLLATE "C" NOT NULL,
   created_at bigint NOT NULL,
-  updated_at bigint NOT NULL
+  updated_at bigint NOT NULL,
+  response_body text COLLATE "C" DEFAULT ''::text NOT NULL,
+  latencies_ms text COLLATE "C" DEFAULT '[]'::text NOT NULL
 );
 CREATE TABLE webhook_resume (
   webhook_id bigint NOT NULL,

@@ -5,18 +5,11 @@
 
 import { laneCode } from '../shared/codes.ts';
 import { record } from '../shared/record.ts';
-import type {
-  StoredEgressFact,
-  StoredHold,
-  StoredHoldTime,
-  StoredOverride,
-  StoredPathChange,
-  StoredPathState,
-} from '../topics/limits.ts';
-import type { WarmupRow } from '../topics/warmups.ts';
+import { HOLD, HOLD_TIME, PATH_STATE, WARMUP } from '../shared/rows/limits.ts';
+import type { StoredEgressFact, StoredOverride, StoredPathChange } from '../topics/limits.ts';
 import { int8s, texts } from './engine/arrays.ts';
 import { read, write } from './engine/operation.ts';
-import { isLiving } from './nodes.ts';
+import { isLiving, staysLiving } from './nodes.ts';
 
 const OVERRIDE = record<StoredOverride>({
   id: 'plain',
@@ -46,25 +39,9 @@ export const removeOverride = write('removeOverride', { whole: true }, async ({ 
   return (await db.run('DELETE FROM override WHERE id = $1', id)) > 0;
 });
 
-const PATH_STATE = record<StoredPathState>({
-  key: 'plain',
-  source: 'plain',
-  site: 'plain',
-  blockedUntil: 'plain',
-  reason: 'plain',
-  asked: 'flag',
-  fingerprint: 'plain',
-  failures: 'plain',
-  concurrency: 'plain',
-  day: 'plain',
-  sent: 'plain',
-  sentBefore: 'plain',
-  updatedAt: 'plain',
-});
-
 export const putPathStates = write('putPathStates', { unsynced: true }, async ({ db }, { states }) => {
   const living = new Map<number, boolean>();
-  // Of one path the last state counts; all nodes take the rows in one order.
+  // The last state of a path counts; all nodes lock the rows in the same order.
   const byKey = new Map(states.map((one) => [one.key, one]));
   for (const key of [...byKey.keys()].sort()) {
     const one = byKey.get(key);
@@ -129,24 +106,13 @@ export const listEgressFacts = read('listEgressFacts', (db, { now, perKind }) =>
   );
 });
 
-const HOLD_COLUMNS = {
-  id: 'plain',
-  senderDomain: 'plain',
-  recipientDomain: 'plain',
-  site: 'plain',
-  lane: laneCode,
-  reason: 'plain',
-  until: 'plain',
-  createdAt: 'plain',
-  createdBy: 'plain',
-} as const;
-const HOLD = record<StoredHold>(HOLD_COLUMNS);
-const HOLD_TIME = record<StoredHoldTime>({ ...HOLD_COLUMNS, releasedAt: 'plain' });
 const IN_FORCE = 'released_at IS NULL AND (until IS NULL OR until > $1)';
 
 /** The person who adds a hold relies on it. */
-export const addHold = write('addHold', { whole: true }, async ({ db }, { hold }) => {
+export const addHold = write('addHold', async ({ db }, { hold, epoch }) => {
+  if (epoch !== undefined && !(await staysLiving(db, epoch))) return false;
   await db.insert('hold', HOLD.row(hold), 'ON CONFLICT DO NOTHING');
+  return true;
 });
 
 export const listHolds = read('listHolds', async (db, { now }) => {
@@ -154,7 +120,8 @@ export const listHolds = read('listHolds', async (db, { now }) => {
   return (await db.all(sql, now)).map(HOLD.value);
 });
 
-export const releaseHolds = write('releaseHolds', { whole: true }, ({ db }, { ids, now }) => {
+export const releaseHolds = write('releaseHolds', async ({ db }, { ids, epoch, now }) => {
+  if (epoch !== undefined && !(await staysLiving(db, epoch))) return 0;
   const sql = `UPDATE hold SET released_at = $1 WHERE ${IN_FORCE} AND id = ANY ($2::text[])`;
   return db.run(sql, now, texts(ids));
 });
@@ -173,17 +140,13 @@ export const listPastHolds = read('listPastHolds', async (db, params) => {
   return rows.map(HOLD_TIME.value);
 });
 
-const WARMUP = record<WarmupRow>({ source: 'plain', provider: 'plain', state: 'json' });
-
 export const listWarmups = read('listWarmups', async (db) => {
   return (await db.all(`SELECT ${WARMUP.columns} FROM warmup ORDER BY source, provider`)).map(WARMUP.value);
 });
 
 /** What it reserves must not be reserved again. */
 export const saveWarmup = write('saveWarmup', async ({ db }, params) => {
-  // Nobody ends the epoch before this is written.
-  await db.get('SELECT FROM node WHERE epoch = $1 FOR SHARE', params.epoch);
-  if (!(await isLiving(db, params.epoch))) return false;
+  if (!(await staysLiving(db, params.epoch))) return false;
   await db.put('warmup', 'source, provider', WARMUP.row(params));
   return true;
 });

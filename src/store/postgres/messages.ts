@@ -2,9 +2,14 @@
  * Reading messages: contents for delivery, one message with its recipients, and lists. Lists are sorted newest first by
  * seq and paged by it; several domains are read one by one through the domain index and merged.
  */
-import type { AddressLists, MessageId } from '../../model/message.ts';
-import { laneCode, recipientKindCode, routeCode, stateCode } from '../shared/codes.ts';
-import { record } from '../shared/record.ts';
+import { routeCode, stateCode } from '../shared/codes.ts';
+import {
+  MESSAGE_VIEW,
+  type MessageRow,
+  messageView,
+  RECIPIENT,
+  WAITING_STATES,
+} from '../shared/rows/messages.ts';
 import type { MessageFilter, MessageView, RecipientView } from '../topics/messages.ts';
 import { int2s, int8s, texts } from './engine/arrays.ts';
 import type { Db, Value } from './engine/db.ts';
@@ -14,9 +19,6 @@ import { lastOfLook, mergedRows, type Ranges } from './engine/merged.ts';
 import { read } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';
 import { isId } from './events.ts';
-
-const VIEW = `m.seq, m.id, m.lane, m.lists, m.subject, m.tags, m.metadata, m.sandbox, m.personal, m.size, m.created_at,
-  m.expires_at, m.send_at, m.expiry_given, n.text AS domain`;
 
 /** Composed bytes of a message, or null if they were deleted. */
 export const readContent = read('readContent', async (db, params) => {
@@ -28,15 +30,15 @@ export const readContent = read('readContent', async (db, params) => {
 export const getMessage = read('getMessage', async (db, params) => {
   if (!isId(params.id)) return null;
   const row = await db.get<MessageRow>(
-    `SELECT ${VIEW} FROM message m JOIN name n ON n.id = m.domain_id WHERE m.id = $1`,
+    `SELECT ${MESSAGE_VIEW} FROM message m JOIN name n ON n.id = m.domain_id WHERE m.id = $1`,
     params.id,
   );
   if (row === undefined || params.domains?.includes(row.domain) === false) return null;
-  return toView(row, (await recipientsOf(db, [row.seq])).get(row.seq));
+  return messageView(row, (await recipientsOf(db, [row.seq])).get(row.seq) ?? []);
 });
 
 /** One query for messages, newest first. */
-export const listMessages = read('listMessages', { search: true }, async (db, params) => {
+export const listMessages = read('listMessages', { lane: 'search' }, async (db, params) => {
   const { since, until, look, limit, beforeSeq = Number.MAX_SAFE_INTEGER } = params;
   // The order of acceptance can differ from the order of seq by clocks and commits, so the range is wider than the
   // given time.
@@ -121,8 +123,8 @@ async function seqBehind(db: Db, at: number): Promise<number | undefined> {
 }
 
 /**
- * A recipient of the message for which the condition holds. `OFFSET 0` has it tested message by message: a cause or an
- * address may have any number of recipients.
+ * Condition: some recipient of the message matches. `OFFSET 0` makes the planner test it message by message: a cause
+ * or an address may have any number of recipients.
  */
 const RECIPIENT_WITH = (condition: string) =>
   `EXISTS (SELECT FROM delivery d WHERE d.message_seq = m.seq AND ${condition} OFFSET 0)`;
@@ -147,7 +149,7 @@ function conditionsOf(params: MessageFilter): Filter {
   if (states !== undefined) {
     const given = int2s(states.map(stateCode.of));
     const having = [
-      ...(waiting === undefined ? [] : [` AND ${WAITING[waiting]}`]),
+      ...(waiting === undefined ? [] : [` AND ${WAITING_STATES[waiting]}`]),
       ...(route === undefined ? [] : [` AND d.route = ${routeCode.of(route)}`]),
     ].join('');
     filter.when(RECIPIENT_WITH(`d.state = ANY (?::int2[])${having}`), given);
@@ -156,37 +158,16 @@ function conditionsOf(params: MessageFilter): Filter {
   return filter;
 }
 
-/** See `MessageFilter.waiting`. */
-const WAITING = {
-  scheduled: "d.wait_reason = 'scheduled'",
-  tried: "(d.attempts > 0 OR d.wait_reason = 'deferred')",
-} as const;
-
-interface MessageRow {
-  seq: number;
-  id: string;
-  lane: number;
-  lists: string;
-  subject: string;
-  tags: string[] | null;
-  metadata: string | null;
-  sandbox: boolean;
-  personal: number;
-  size: number;
-  created_at: number;
-  expires_at: number;
-  send_at: number | null;
-  expiry_given: boolean;
-  domain: string;
-}
-
-/** Views of messages in this order, as many as may be read at once: of the first `read`, without those that are gone. */
+/**
+ * Views of messages in this order, as many as may be read at once, from the first `read` ones, without those that
+ * were removed.
+ */
 async function viewsOf(
   db: Db,
   seqs: readonly number[],
 ): Promise<{ messages: readonly MessageView[]; read: number }> {
   const rows = await db.all<Omit<MessageRow, 'seq'> & { seq: number | null }>(
-    `SELECT ${VIEW} FROM (
+    `SELECT ${MESSAGE_VIEW} FROM (
        SELECT g.seq, g.place, sum(c.n) OVER (ORDER BY g.place) - c.n AS recipients
        FROM unnest($1::int8[]) WITH ORDINALITY g (seq, place)
          CROSS JOIN LATERAL (SELECT count(*) AS n FROM delivery d WHERE d.message_seq = g.seq) c) g
@@ -199,47 +180,8 @@ async function viewsOf(
     db,
     there.map(({ seq }) => seq),
   );
-  return { messages: there.map((row) => toView(row, recipients.get(row.seq))), read: rows.length };
+  return { messages: there.map((row) => messageView(row, recipients.get(row.seq) ?? [])), read: rows.length };
 }
-
-function toView(row: MessageRow, recipients: readonly RecipientView[] = []): MessageView {
-  return {
-    seq: row.seq,
-    id: row.id as MessageId,
-    domain: row.domain,
-    lane: laneCode.word(row.lane),
-    lists: JSON.parse(row.lists) as AddressLists,
-    subject: row.subject,
-    tags: row.tags ?? [],
-    metadata: row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, string>),
-    sandbox: row.sandbox,
-    listUnsubscribe: row.personal === 3,
-    size: row.size,
-    createdAt: row.created_at,
-    sendAt: row.send_at,
-    expiresAt: row.expires_at,
-    expiryGiven: row.expiry_given,
-    recipients,
-  };
-}
-
-const RECIPIENT = record<Omit<RecipientView, 'deliveryId' | 'lastCode' | 'routeKey'>>(
-  {
-    address: 'plain',
-    kind: recipientKindCode,
-    state: stateCode,
-    attempts: 'plain',
-    dueAt: 'plain',
-    expiresAt: 'plain',
-    waitReason: 'plain',
-    lastReply: 'plain',
-    lastCategory: 'plain',
-    route: routeCode,
-    updatedAt: 'plain',
-    causeId: 'plain',
-  },
-  'd.',
-);
 
 /** In the order of acceptance, by message. */
 async function recipientsOf(

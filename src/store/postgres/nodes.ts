@@ -1,22 +1,27 @@
 /**
- * Nodes: epochs, heartbeats, leases, and reclaiming the rows of an ended epoch. `topics/nodes.ts` has their promises.
- * Whoever ends an epoch or takes its leases locks the row of its node with the heartbeat that was seen, so that a node
- * that was merely slow keeps its rights.
+ * Nodes: epochs, heartbeats, leases, and reclaiming the rows of an ended epoch; `topics/nodes.ts` has the promises. A
+ * transaction that ends an epoch or takes its leases locks the node's row and checks the heartbeat that was seen, so
+ * that a node that was merely slow keeps its rights.
  */
 
-import { record } from '../shared/record.ts';
-import type { LivingNode, NodeRow } from '../topics/nodes.ts';
+import { leastEpoch } from '../shared/epochs.ts';
+import {
+  aliveAmong,
+  EPOCH_KEPT_MS,
+  type LeaseRow,
+  MAX_LEASES_SHOWN,
+  NODE,
+  type OtherRow,
+} from '../shared/rows/nodes.ts';
 import { int8s, texts } from './engine/arrays.ts';
+import { NOW } from './engine/checks.ts';
 import type { Db } from './engine/db.ts';
+import { requireKnown } from './engine/migrate.ts';
 import { read, write } from './engine/operation.ts';
 
-/** An epoch that ended longer ago is deleted. */
-const KEPT_MS = 30 * 24 * 3_600_000;
-const MAX_LEASES_SHOWN = 1000;
-
 /**
- * Condition: the epoch, an expression, has not ended. One that never began has not; one that was forgotten had ended,
- * because a later one has begun since.
+ * Condition: the epoch, given as an expression, has not ended. An epoch without a row has ended if a later one has begun:
+ * its row was deleted. Otherwise it has not begun yet.
  */
 export const LIVING = (
   epoch: string,
@@ -29,9 +34,19 @@ export async function isLiving(db: Db, epoch: number): Promise<boolean> {
   return row?.living === true;
 }
 
-/** A new epoch, greater than all before. */
-export const beginEpoch = write('beginEpoch', { serial: 'nodes' }, async ({ db }, params) => {
-  const { nodeId, now, alone = false, about } = params;
+/** The same; the epoch cannot end before the transaction does. */
+export async function staysLiving(db: Db, epoch: number): Promise<boolean> {
+  await db.get('SELECT FROM node WHERE epoch = $1 FOR SHARE', epoch);
+  return isLiving(db, epoch);
+}
+
+/** A new epoch, greater than all before. Throws StoreRefused if the schema is newer than this program knows. */
+export const beginEpoch = write('beginEpoch', { serial: 'nodes' }, async (session, params) => {
+  const { db, began, schemaNumber } = session;
+  const { nodeId, now, alone = false, chance, about } = params;
+  // Either a program that changes the schema sees this node, or this node sees the change.
+  await db.run('LOCK TABLE migration IN ROW SHARE MODE');
+  await requireKnown(db, schemaNumber);
   const over = await db.all<{ epoch: number }>(
     `UPDATE node SET ended_at = $1 WHERE ended_at IS NULL AND ($2 OR node_id = $3) RETURNING epoch`,
     now,
@@ -42,9 +57,10 @@ export const beginEpoch = write('beginEpoch', { serial: 'nodes' }, async ({ db }
     'DELETE FROM node_lease WHERE epoch = ANY ($1::int8[])',
     int8s(over.map(({ epoch }) => epoch)),
   );
-  // The greatest number stays, so that none is used twice.
-  await db.run('DELETE FROM node WHERE ended_at < $1', now - KEPT_MS);
-  return db.insertId('node', 'epoch', {
+  const row = await db.get<{ last: number }>('SELECT coalesce(max(epoch), 0) AS last FROM node');
+  await db.run('DELETE FROM node WHERE ended_at < $1', now - EPOCH_KEPT_MS);
+  const epoch = await db.insertId('node', 'epoch', {
+    epoch: Math.max((row?.last ?? 0) + 1, leastEpoch(now, chance)),
     node_id: nodeId,
     started_at: now,
     heartbeat_at: now,
@@ -52,38 +68,40 @@ export const beginEpoch = write('beginEpoch', { serial: 'nodes' }, async ({ db }
     pid: about?.pid ?? 0,
     roles: JSON.stringify(about?.roles ?? []),
     sources: JSON.stringify(about?.sources ?? []),
+    version: about?.version ?? '',
+    schema_number: schemaNumber,
   });
+  began(epoch);
+  return epoch;
 });
 
 export const heartbeat = write(
   'heartbeat',
   { lane: 'quick', unsynced: true },
-  async ({ db }, { epoch, now }) => {
+  async ({ db, history }, { epoch, now }) => {
     const beat = db.run(
       'UPDATE node SET beat = beat + 1, heartbeat_at = $1 WHERE epoch = $2 AND ended_at IS NULL',
       now,
       epoch,
     );
-    const [alive, others, leases] = await Promise.all([
+    const [alive, others, own, time] = await Promise.all([
       beat,
-      db.all<{ epoch: number; beat: number; node_id: string; sources: string }>(
-        'SELECT epoch, beat, node_id, sources FROM node WHERE ended_at IS NULL AND epoch <> $1 ORDER BY epoch',
+      db.all<OtherRow>(
+        `SELECT n.epoch, n.beat, n.node_id AS "nodeId", n.sources, n.version,
+           (SELECT count(*) FROM node_lease l WHERE l.epoch = n.epoch) AS leases
+         FROM node n WHERE n.ended_at IS NULL AND n.epoch <> $1 ORDER BY n.epoch`,
         epoch,
       ),
-      leasesOf(db, epoch, Number.MAX_SAFE_INTEGER),
+      db.all<LeaseRow>(
+        'SELECT name, asked_by AS "askedBy" FROM node_lease WHERE epoch = $1 ORDER BY name',
+        epoch,
+      ),
+      db.get<{ now: number }>(NOW),
     ]);
     if (alive === 0) return { kind: 'ended' };
     return {
-      kind: 'alive',
-      others: others.map(
-        (row): LivingNode => ({
-          epoch: row.epoch,
-          beat: row.beat,
-          nodeId: row.node_id,
-          sources: JSON.parse(row.sources) as string[],
-        }),
-      ),
-      leases,
+      ...aliveAmong(others, own),
+      data: { now: time?.now ?? now, history: history() },
     };
   },
 );
@@ -142,7 +160,7 @@ export const strays = write('strays', async ({ db }, { epoch, held, olderThan, n
 
 export const takeLeases = write('takeLeases', { serial: 'leases' }, async ({ db }, params) => {
   const { epoch, names, quiet, now } = params;
-  // Nobody ends the epoch before its leases are written, and a beat of a holder is not overlooked.
+  // Nobody ends the epoch before its leases are written, and no heartbeat of a holder is missed.
   await db.all(
     'SELECT FROM node WHERE epoch = $1 OR epoch = ANY ($2::int8[]) ORDER BY epoch FOR UPDATE',
     epoch,
@@ -151,7 +169,7 @@ export const takeLeases = write('takeLeases', { serial: 'leases' }, async ({ db 
   if (!(await isLiving(db, epoch))) return [];
   await db.run(
     `INSERT INTO node_lease (name, epoch, taken_at) SELECT name, $1, $2 FROM unnest($3::text[]) name
-     ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch, taken_at = excluded.taken_at
+     ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch, taken_at = excluded.taken_at, asked_by = NULL
      WHERE NOT EXISTS (SELECT FROM node n WHERE n.epoch = node_lease.epoch AND n.ended_at IS NULL)
        OR EXISTS (SELECT FROM unnest($4::int8[], $5::int8[]) q (epoch, beat) JOIN node n USING (epoch, beat)
          WHERE q.epoch = node_lease.epoch AND node_lease.epoch <> $1)`,
@@ -167,30 +185,36 @@ export const takeLeases = write('takeLeases', { serial: 'leases' }, async ({ db 
     texts(names),
   );
   const own = new Set(rows.map(({ name }) => name));
+  if (own.size < names.length) await db.run(ASK, epoch, texts(names));
   return names.filter((name) => own.has(name));
 });
+
+/**
+ * Leases of other nodes are requested, unless a living node that has no more leases than this one has requested them
+ * already.
+ */
+const ASK = `
+  UPDATE node_lease l SET asked_by = $1
+  WHERE l.name = ANY ($2::text[]) AND l.epoch <> $1 AND l.asked_by IS DISTINCT FROM $1
+    AND (NOT EXISTS (SELECT FROM node n WHERE n.epoch = l.asked_by AND n.ended_at IS NULL)
+      OR (SELECT count(*) FROM node_lease o WHERE o.epoch = l.asked_by) > (SELECT count(*) FROM node_lease o WHERE o.epoch = $1))`;
+
+export const passLease = write(
+  'passLease',
+  { serial: 'leases' },
+  async ({ db }, { epoch, name, to, now }) => {
+    if (!(await staysLiving(db, to))) return false;
+    const sql =
+      'UPDATE node_lease SET epoch = $1, taken_at = $2, asked_by = NULL WHERE name = $3 AND epoch = $4';
+    return (await db.run(sql, to, now, name, epoch)) > 0;
+  },
+);
 
 export const giveLeases = write('giveLeases', { whole: true }, async ({ db }, { epoch, names }) => {
   if (names === undefined) await db.run('DELETE FROM node_lease WHERE epoch = $1', epoch);
   else
     await db.run('DELETE FROM node_lease WHERE epoch = $1 AND name = ANY ($2::text[])', epoch, texts(names));
 });
-
-const NODE = record<Omit<NodeRow, 'sending' | 'leases'>>(
-  {
-    epoch: 'plain',
-    nodeId: 'plain',
-    host: 'plain',
-    pid: 'plain',
-    roles: 'json',
-    sources: 'json',
-    startedAt: 'plain',
-    heartbeatAt: 'plain',
-    endedAt: 'plain',
-    beat: 'plain',
-  },
-  'n.',
-);
 
 export const listNodes = read('listNodes', async (db, { limit }) => {
   const rows = await db.all<{ epoch: number; sending: number }>(

@@ -3,23 +3,26 @@
  * transaction; the commit of a notice deletes its rows, so that each fact is reported once even after a crash. A
  * recipient without a request (`delivery.notify` null: all HTTP mail) costs nothing here.
  */
-import type { MessageId } from '../../model/message.ts';
+
 import type { NoticeKind } from '../../model/notice.ts';
-import { noticeKindCode, routeCode, stateCode } from '../shared/codes.ts';
+import { noticeKindCode } from '../shared/codes.ts';
+import {
+  DELAY_AFTER_MS,
+  DELAY_TOLD,
+  type FactRow,
+  HOUR_MS,
+  HOURS_KEPT,
+  type NoticeRow,
+  noticeView,
+} from '../shared/rows/notices.ts';
 import type { NewMessage, ToldNotice } from '../topics/acceptance.ts';
-import type { EventDetail } from '../topics/events.ts';
-import type { DueNotice, DueRecipient } from '../topics/notices.ts';
+import type { DueNotice } from '../topics/notices.ts';
 import { dropUnkeptContents } from './contents.ts';
 import { int2s, int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 
-/** In `delivery.notify`, in addition to the codes of the kinds: the delay was reported. */
-const DELAY_TOLD = 8;
-const DELAY_AFTER_MS = 4 * 3_600_000;
-const HOUR_MS = 3_600_000;
-const HOURS_KEPT = 2;
 /** Facts read for each message to be found. */
 const LOOK_AHEAD = 20;
 
@@ -28,7 +31,7 @@ const NEWEST = `FROM notice_due n JOIN delivery d ON d.id = n.delivery_id
   WHERE n.id IN (SELECT max(id) FROM notice_due WHERE message_seq = $1 AND id <= $2 GROUP BY delivery_id)
     AND (n.kind <> 4 OR d.state IN (0, 1))`;
 
-/** A fact about a recipient, as far as the store knows it when it happens. */
+/** A fact about a recipient, with what the store knows when it happens. */
 export interface Fact {
   messageSeq: number;
   deliveryId: number;
@@ -38,12 +41,6 @@ export interface Fact {
   /** Absent: the last event of the recipient. */
   eventSeq?: number | null;
   at: number;
-}
-
-/** Column `delivery.notify`. */
-export function notifyBits(kinds: readonly NoticeKind[] | undefined): number | null {
-  if (kinds === undefined || kinds.length === 0) return null;
-  return kinds.reduce((bits, kind) => bits | noticeKindCode.of(kind), 0);
 }
 
 /** Column `message_notice.orcpts`. */
@@ -136,7 +133,6 @@ async function noticeOf(db: Db, seq: number, maxRecipients: number, hour: number
     seq,
   );
   if (row === undefined) return [];
-  const orcpts = row.orcpts === null ? {} : (JSON.parse(row.orcpts) as Record<string, string>);
   const rows = await db.all<FactRow>(
     `SELECT n.kind, n.at, d.address, d.state, d.route, d.expires_at, d.last_reply,
        (SELECT detail FROM event WHERE seq = n.event_seq) AS detail
@@ -144,66 +140,5 @@ async function noticeOf(db: Db, seq: number, maxRecipients: number, hour: number
     ...[seq, row.up_to, maxRecipients],
   );
   const total = (await db.get<{ n: number }>(`SELECT count(*) AS n ${NEWEST}`, seq, row.up_to))?.n ?? 0;
-  return [
-    {
-      messageSeq: seq,
-      messageId: row.message_id as MessageId,
-      domain: row.domain,
-      subject: row.subject,
-      createdAt: row.created_at,
-      bodyOffset: row.body_offset,
-      size: row.size,
-      sandbox: row.sandbox,
-      sender: row.sender,
-      ret: row.ret === null ? null : row.ret ? 'FULL' : 'HDRS',
-      envid: row.envid,
-      upToId: row.up_to,
-      oldestAt: row.oldest_at,
-      recipients: rows.map((one) => recipientOf(one, orcpts)),
-      more: total - rows.length,
-      toldThisHour: row.told ?? 0,
-    },
-  ];
-}
-
-function recipientOf(row: FactRow, orcpts: Readonly<Record<string, string>>): DueRecipient {
-  return {
-    address: row.address,
-    orcpt: Object.hasOwn(orcpts, row.address) ? (orcpts[row.address] ?? null) : null,
-    kind: noticeKindCode.word(row.kind),
-    at: row.at,
-    state: stateCode.word(row.state),
-    route: row.route === null ? null : routeCode.word(row.route),
-    expiresAt: row.expires_at,
-    lastReply: row.last_reply,
-    detail: row.detail === null ? null : (JSON.parse(row.detail) as EventDetail),
-  };
-}
-
-interface NoticeRow {
-  message_id: string;
-  subject: string;
-  created_at: number;
-  body_offset: number;
-  size: number;
-  sandbox: boolean;
-  domain: string;
-  sender: string;
-  ret: boolean | null;
-  envid: string | null;
-  orcpts: string | null;
-  up_to: number;
-  oldest_at: number;
-  told: number | null;
-}
-
-interface FactRow {
-  kind: number;
-  at: number;
-  address: string;
-  state: number;
-  route: number | null;
-  expires_at: number;
-  last_reply: string | null;
-  detail: string | null;
+  return [noticeView(seq, row, rows, total)];
 }

@@ -1,23 +1,35 @@
 /**
- * The PostgreSQL engine of `Store`, for several nodes on one database. Takes the URL of a database of its own; brings it
- * to the schema of this program. Opening refuses servers that do not keep what they answer (StoreRefused); afterwards a
- * server that is away makes calls reject with StoreUnavailable until one, or the probe about once a second, succeeds.
+ * The PostgreSQL engine of `Store`, for several nodes on one database. Takes the URL of a database of its own and
+ * brings it to the schema of this program. Opening refuses servers whose commits cannot be relied on (StoreRefused).
+ * Later, if the server does not work, calls reject with StoreUnavailable until a call or the probe, about once a
+ * second, succeeds.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
 import { createSystemRandom, type Random } from '../../lib/random.ts';
 import { createCaptureTeller } from '../shared/capture-teller.ts';
 import { createGroupCommit } from '../shared/group-commit.ts';
+import { type Migration, readMigrations } from '../shared/migrations.ts';
 import { StoreRefused } from '../shared/refusal.ts';
 import { type Store, StoreUnavailable } from '../store.ts';
 import type { SuppressionChange } from '../topics/suppressions.ts';
-import { commitAccepted, commitGroups, commitTogether, isPlain } from './acceptance.ts';
-import { checkClock } from './engine/checks.ts';
+import {
+  commitAccepted,
+  commitCharged,
+  commitGroups,
+  commitTogether,
+  isPlainButForQuotas,
+} from './acceptance.ts';
+import { addressOf } from './engine/address.ts';
+import { checkClock, checkOurs } from './engine/checks.ts';
 import { createConnections, openLink } from './engine/connections.ts';
 import { createStatements } from './engine/db.ts';
 import { keepEras } from './engine/eras.ts';
-import { unavailableReason } from './engine/errors.ts';
+import { isConnectionLost, NotConnected, unavailableReason } from './engine/errors.ts';
 import { createHealth } from './engine/health.ts';
-import { migrate, readMigrations } from './engine/migrate.ts';
+import { createHints, hintOf } from './engine/hints.ts';
+import { migrate } from './engine/migrate.ts';
+import { checkRights, checkSessions, openingError } from './engine/opening.ts';
 import type { OperationName, ParamsOf, Read, ResultOf, Write } from './engine/operation.ts';
 import { createShared, type Session } from './engine/session.ts';
 import { createTransactions, type Done, type How } from './engine/transact.ts';
@@ -25,6 +37,7 @@ import { OPERATIONS } from './operations.ts';
 import { settle, settleTogether } from './settling.ts';
 
 const COMMITS_AT_ONCE = 2;
+const STORING: ReadonlySet<string> = new Set(['commit', 'settle']);
 const ERAS_EVERY_MS = 10 * 60_000;
 const MAX_GROUP_OPERATIONS = 128;
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
@@ -42,24 +55,36 @@ export interface PostgresStoreOptions {
   url: string;
   clock: Clock;
   random?: Random;
+  /** For tests: other schema changes than those of this program. */
+  migrations?: readonly Migration[];
   log?: StoreLog;
+  /** The store can no longer work: a newer program changed the schema while this one was silent. */
+  onLost?: (reason: string) => void;
+  /** Called after each commit of acceptances or outcomes, with its duration. */
+  onCommit?: (durationMs: number) => void;
 }
 
 type Accepted = ParamsOf<'commitAccepted'>;
 type Settling = ParamsOf<'settle'>;
 type Answer<Result> = { kind: 'value'; value: Result } | { kind: 'thrown'; error: unknown };
 
-/** Connects and brings the database to the schema of this program. Throws StoreRefused, StoreUnavailable. */
+/** Connects and brings the database to the schema of this program. Throws StoreRefused. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  const { url, clock } = options;
+  const { url, clock, migrations = readMigrations('postgres') } = options;
   const log: StoreLog = options.log ?? (() => {});
   const random = options.random ?? createSystemRandom();
   const statements = createStatements();
   await prepareDatabase();
-  const connections = createConnections(url, statements);
-  const shared = createShared(connections);
+  const connections = createConnections(url, statements, () => shared.forget());
+  const shared = createShared(connections, migrations.at(-1)?.version ?? 0);
   const transactions = createTransactions({ connections, shared, clock, random });
-  const health = createHealth(clock, probe, log);
+  const health = createHealth(clock, { probe, gaveUp }, log);
+  const hints = createHints({
+    open: () => openLink(url, statements, 'hints'),
+    clock,
+    self: uuidv7(clock, random),
+    suppressed: tellSuppressed,
+  });
   const captured = createCaptureTeller();
   const suppressionListeners = new Set<{ tell(added: readonly SuppressionChange[]): void }>();
   const running = new Set<Promise<unknown>>();
@@ -67,18 +92,22 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   let eraTimer: Timer | null = null;
 
   async function prepareDatabase(): Promise<void> {
+    const address = addressOf(url);
     try {
       const link = await openLink(url, statements, 'cold');
       try {
+        const other = await openLink(url, statements, 'cold');
+        await checkSessions(link, other).finally(other.end);
         await checkClock(link.db, clock);
-        await migrate(link, readMigrations(), clock);
+        await checkRights(link);
+        await migrate(link, migrations, clock);
+        await checkOurs(link.db);
         await keepEras(link, clock);
       } finally {
         await link.end();
       }
     } catch (error) {
-      const reason = error instanceof StoreRefused ? null : unavailableReason(error);
-      throw reason === null ? error : new StoreUnavailable(reason, { cause: error });
+      throw openingError(error, address);
     }
   }
 
@@ -87,14 +116,22 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await connections.use('quick', ({ db }) => db.put('meta', 'name', row));
   }
 
-  /** Errors as the callers of a store know them. */
+  /** If the network is silent, running calls would wait for their deadline, a search for half a minute. */
+  function gaveUp(error: unknown): void {
+    if (error instanceof NotConnected || isConnectionLost(error)) connections.cut();
+  }
+
+  /** Converts errors to those that callers of a store know. */
   async function asked<Result>(work: () => Promise<Result>): Promise<Result> {
     if (closing !== null) throw new StoreUnavailable('The store is closed');
+    health.requireAnswering();
     const work_ = work();
     running.add(work_);
     try {
       return await work_;
     } catch (error) {
+      if (error instanceof StoreRefused && error.reason === 'newer-schema')
+        options.onLost?.(error.message.replace(/\.$/, ''));
       const reason = health.noteFailure(error);
       throw reason === null
         ? error
@@ -105,16 +142,25 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 
   async function transact<Result>(how: How, work: (session: Session) => Promise<Result>): Promise<Result> {
+    const sinceMs = clock.monotonicMs();
     const done = await transactions.run(how, work);
+    if (how.lane === 'commit' || how.lane === 'settle') options.onCommit?.(clock.monotonicMs() - sinceMs);
     health.noteSuccess();
     tell(done);
+    const { calls, queues, suppressed } = done.session;
+    // Lanes whose statements store events, and webhook calls with them.
+    hints.note({ queues: [...queues], calls: calls > 0 || STORING.has(how.lane), suppressed });
     return done.result;
   }
 
   function tell({ session }: Done<unknown>): void {
     if (session.captured.length > 0) captured.tell(session.captured);
     const { suppressed } = session;
-    if (suppressed.length > 0) for (const { tell: told } of [...suppressionListeners]) told(suppressed);
+    if (suppressed.length > 0) tellSuppressed(suppressed);
+  }
+
+  function tellSuppressed(changes: readonly SuppressionChange[]): void {
+    for (const { tell: told } of [...suppressionListeners]) told(changes);
   }
 
   function write<Name extends OperationName>(
@@ -123,14 +169,19 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   ): Promise<ResultOf<Name>> {
     const { lane = 'cold', ...how } = operation.options;
     const idempotency = keyOf(operation.operation, params);
-    return asked(() => transact({ ...how, lane, idempotency }, (session) => operation(session, params)));
+    return asked<ResultOf<Name>>(async () => {
+      const how_ = { ...how, lane, idempotency };
+      const result = await transact<ResultOf<Name>>(how_, (session) => operation(session, params));
+      hints.note(hintOf(operation.operation, result));
+      return result;
+    });
   }
 
   function read<Name extends OperationName>(
     operation: Read<Name>,
     params: ParamsOf<Name>,
   ): Promise<ResultOf<Name>> {
-    const lane = operation.options.search === true ? 'search' : 'read';
+    const { lane = 'read' } = operation.options;
     return asked(() => connections.use(lane, ({ db }) => operation(db, params, shared)));
   }
 
@@ -154,15 +205,47 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     return apart(group, (some) => transact(how, (session) => commitTogether(session, some)));
   }
 
+  /** Those that charge the same quotas lock their rows once together; each domain's apart. */
+  const charges = gathered<'commitAccepted'>(async (batch) => {
+    const answers = new Map<Accepted, Answer<ResultOf<'commitAccepted'>>>();
+    const byDomains = Object.groupBy(batch, ({ quotas = [] }) =>
+      quotas.map(({ domain }) => domain).join(' '),
+    );
+    for (const same of Object.values(byDomains)) {
+      for (const group of commitGroups(same ?? [])) {
+        for (const [i, answer] of (await chargeGroup(group)).entries())
+          answers.set(group[i] ?? unreachable(), answer);
+      }
+    }
+    return batch.map((call) => answers.get(call) ?? unreachable());
+  });
+
+  async function chargeGroup(group: readonly Accepted[]): Promise<Answer<ResultOf<'commitAccepted'>>[]> {
+    const how = { lane: 'commit', repeatable: true } as const;
+    const none = group.map(() => null);
+    const together =
+      group.length < 2
+        ? none
+        : await transact(how, (session) => commitCharged(session, group)).catch(() => none);
+    return Promise.all(
+      together.map(async (value, i) =>
+        value !== null
+          ? { kind: 'value' as const, value }
+          : answerOf(write(commitAccepted, group[i] ?? unreachable())),
+      ),
+    );
+  }
+
   function accept(params: Accepted): Promise<ResultOf<'commitAccepted'>> {
-    if (!isPlain(params)) return write(commitAccepted, params);
-    turn = (turn + 1) % COMMITS_AT_ONCE;
+    if (!isPlainButForQuotas(params)) return write(commitAccepted, params);
     const bytes = params.messages.reduce((sum, { content }) => sum + content.length, 0);
     const rows = params.messages.reduce((sum, { recipients }) => sum + recipients.length, 1);
+    if (params.quotas !== undefined) return asked(() => charges(params, bytes, rows));
+    turn = (turn + 1) % COMMITS_AT_ONCE;
     return asked(() => (commits[turn] ?? unreachable())(params, bytes, rows));
   }
 
-  /** Outcomes that arrive together are recorded together; those that need more than the one statement follow. */
+  /** Outcomes that arrive together are stored together; those that need more than one statement follow. */
   const settles = gathered<'settle'>(async (batch) => {
     const how = { lane: 'settle', whole: true, repeatable: true } as const;
     const first = await apart(batch, (some) => transact(how, (session) => settleTogether(session, some)));
@@ -186,7 +269,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     }
   }
 
-  /** Takes what arrives while the last batch is committed as the next one. */
+  /** Everything that arrives while one batch is committed forms the next batch. */
   function gathered<Name extends 'commitAccepted' | 'settle'>(
     commit: (batch: readonly ParamsOf<Name>[]) => Promise<Answer<ResultOf<Name>>[]>,
   ): (params: ParamsOf<Name>, bytes: number, rows: number) => Promise<ResultOf<Name>> {
@@ -209,7 +292,15 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     };
   }
 
-  /** An answer for each of a group; one that is faulty does not take the others along. */
+  async function answerOf<Result>(work: Promise<Result>): Promise<Answer<Result>> {
+    try {
+      return { kind: 'value', value: await work };
+    } catch (error) {
+      return { kind: 'thrown', error };
+    }
+  }
+
+  /** Answers each operation of a group; a faulty one does not make the others fail. */
   async function apart<Call, Result>(
     group: readonly Call[],
     work: (some: readonly Call[]) => Promise<readonly Result[]>,
@@ -224,7 +315,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     }
   }
 
-  /** Eras end with what is stored, whoever stores it: any node looks, now and then. */
+  /** Eras end by the number of stored rows, which any node may store, so each node checks regularly. */
   function watchEras(): void {
     eraTimer = clock.setTimer(ERAS_EVERY_MS, () => {
       const keeping = connections.use('cold', (link) => keepEras(link, clock));
@@ -245,6 +336,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     health.close();
     eraTimer?.cancel();
     await Promise.allSettled(running);
+    await hints.close();
     await connections.close();
     log('info', 'the store is closed', {});
   }
@@ -269,6 +361,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       return closing;
     },
     onCaptured: captured.subscribe,
+    onHint: hints.onHint,
+    hearsHints: hints.hears,
     onSuppressed(told) {
       const listener = { tell: told };
       suppressionListeners.add(listener);
@@ -280,7 +374,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   };
 }
 
-/** A commit of messages looks at its key itself. */
+/** A commit of messages checks its key itself. */
 function keyOf(name: OperationName, params: unknown): How['idempotency'] {
   if (name === 'commitAccepted' || typeof params !== 'object' || params === null) return undefined;
   return 'idempotency' in params ? (params.idempotency as How['idempotency']) : undefined;

@@ -29,7 +29,7 @@ export async function keepOptOuts(
   const { seq, domainId, createdAt } = message;
   const copies = await db.all<{ id: number; address: string }>(ARRIVED, seq, except);
   const addresses = new Map(copies.map(({ address }) => [suppressionKey(address), address]));
-  // Two messages of one reader may be deleted at the same time: their rows are taken in one order.
+  // Two messages of one reader may be deleted at the same time, so their rows are locked in one order.
   const keys = [...addresses.keys()].sort();
   await db.run(
     `INSERT INTO opt_out_reader AS r (domain_id, key, address, last_at)

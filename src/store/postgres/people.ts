@@ -1,49 +1,30 @@
 /**
- * People who sign in, and their sessions. An address is one person's; a session is found by the hash of its secret. What
- * changes a person's rights or password ends the sessions in the same transaction. Both take the person's row first, so
- * that no session begins with what is being changed.
+ * People who sign in, and their sessions. Each address belongs to one person; a session is found by the hash of its
+ * secret. A change of a person's rights or password ends the sessions in the same transaction. Both this change and a
+ * sign-in lock the person's row first, so that no session begins with outdated rights.
  */
+
 import type { Person, PersonSession } from '../../model/person.ts';
 import { recognised } from '../shared/recognition.ts';
-import { record } from '../shared/record.ts';
+import { PERSON, SESSION } from '../shared/rows/people.ts';
 import type { Db, Value } from './engine/db.ts';
 import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
+import { hasSessionEnded } from './makers.ts';
 
-const PERSON = record<Person>({
-  id: 'plain',
-  email: 'plain',
-  passwordHash: 'plain',
-  role: 'plain',
-  domains: 'json',
-  preset: 'plain',
-  createdAt: 'plain',
-  lastSignInAt: 'plain',
-  disabledAt: 'plain',
-  secondFactor: 'json',
-  identity: 'json',
-});
-
-const SESSION = record<PersonSession>({
-  id: 'plain',
-  secretHash: 'plain',
-  personId: 'plain',
-  createdAt: 'plain',
-  lastUsedAt: 'plain',
-  endsAt: 'plain',
-  userAgent: 'plain',
-  ip: 'plain',
-  byProvider: 'flag',
-});
-
-export const addPerson = write('addPerson', { serial: 'people' }, async ({ db }, { person, maxPeople }) => {
-  const there = await personBy(db, 'email', person.email);
-  if (there !== null) return there.id === person.id ? 'added' : 'exists';
-  const { n = 0 } = (await db.get<{ n: number }>('SELECT count(*) AS n FROM person')) ?? {};
-  if (n >= maxPeople) return 'limit';
-  await db.insert('person', PERSON.row(person));
-  return 'added';
-});
+export const addPerson = write(
+  'addPerson',
+  { serial: 'people' },
+  async ({ db }, { person, maxPeople, inSession }) => {
+    if (await hasSessionEnded(db, inSession)) return 'ended';
+    const there = await personBy(db, 'email', person.email);
+    if (there !== null) return there.id === person.id ? 'added' : 'exists';
+    const { n = 0 } = (await db.get<{ n: number }>('SELECT count(*) AS n FROM person')) ?? {};
+    if (n >= maxPeople) return 'limit';
+    await db.insert('person', PERSON.row(person));
+    return 'added';
+  },
+);
 
 export const getPerson = read('getPerson', (db, params) =>
   'id' in params ? personBy(db, 'id', params.id) : personBy(db, 'email', params.email),
@@ -66,9 +47,9 @@ export const listPeople = read('listPeople', async (db, { beforeId = AFTER_ALL_I
 });
 
 export const updatePerson = write('updatePerson', async ({ db }, params) => {
-  const { id, change, keepSession, only } = params;
+  const { id, change, keepSession, only, inSession } = params;
   const before = await personBy(db, 'id', id, 'FOR UPDATE');
-  if (before === null) return null;
+  if (before === null || (await hasSessionEnded(db, inSession))) return null;
   if (only !== undefined) {
     const session = keepSession === null ? null : await sessionBy(db, 'id', keepSession);
     const isSame = before.passwordHash === only.passwordHash && before.disabledAt === null;
@@ -118,6 +99,17 @@ export const addSession = write('addSession', async ({ db }, params) => {
   const { second_factor = null, identity = null } = PERSON.row(known);
   const sql = 'UPDATE person SET last_sign_in_at = $1, second_factor = $2, identity = $3 WHERE id = $4';
   await db.run(sql, session.createdAt, second_factor, identity, personId);
+  return true;
+});
+
+export const proveSession = write('proveSession', async ({ db }, { id, personId, by, provenAt }) => {
+  const person = await personBy(db, 'id', personId, 'FOR UPDATE');
+  const known = person === null || person.disabledAt !== null ? null : recognised(person, by);
+  if (known === null) return false;
+  const sql = 'UPDATE person_session SET proven_at = $1 WHERE id = $2 AND person_id = $3';
+  if ((await db.run(sql, provenAt, id, personId)) === 0) return false;
+  const { second_factor = null } = PERSON.row(known);
+  await db.run('UPDATE person SET second_factor = $1 WHERE id = $2', second_factor, personId);
   return true;
 });
 

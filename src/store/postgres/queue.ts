@@ -1,12 +1,13 @@
 /**
- * The queue: which queues are due, claiming with a lease, releasing leases. A claim writes the caller's epoch to the row;
- * only the same epoch may settle (settling.ts) or release it. Searches use the partial indexes over queued and leased
- * rows, so their cost does not grow with finished rows. Rows that another node is claiming are passed over.
+ * The queue: finding due queues, claiming with a lease, releasing leases. A claim writes the caller's epoch to the
+ * row; only the same epoch may settle (settling.ts) or release it. Searches use the partial indexes over queued and
+ * leased rows, so their cost does not grow with finished rows. Rows that another node is claiming are skipped.
  */
+
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import { EVENT_KINDS } from '../../model/event.ts';
-import type { MessageId } from '../../model/message.ts';
-import { eventKindCode, laneCode, queueLaneCode, recipientKindCode, sandboxCode } from '../shared/codes.ts';
+import { eventKindCode } from '../shared/codes.ts';
+import { type ClaimRow, claimedDelivery, hintOf, type QueueRow } from '../shared/rows/queue.ts';
 import { MOST_CALLS } from './call-portions.ts';
 import { int8s } from './engine/arrays.ts';
 import { read, write } from './engine/operation.ts';
@@ -23,31 +24,33 @@ export const WAITING_QUEUES = `WITH RECURSIVE step (queue_id, due_at) AS (
       SELECT d.queue_id, d.due_at FROM delivery d WHERE d.state = 0 AND d.queue_id > step.queue_id
       ORDER BY d.queue_id, d.due_at LIMIT 1) f)`;
 
+const QUEUE_COLUMNS =
+  'SELECT q.id, w.due_at, q.lane, n.text AS sender_domain, q.recipient_domain, q.route_key';
+const QUEUE_JOINS = 'JOIN dest_queue q ON q.id = w.queue_id JOIN name n ON n.id = q.sender_domain';
+
 export const dueQueues = read('dueQueues', async (db, { dueBefore, limit, after }) => {
-  const rows = await db.all<{
-    id: number;
-    due_at: number;
-    lane: number;
-    sender_domain: string;
-    recipient_domain: string;
-    route_key: string;
-  }>(
-    `${WAITING_QUEUES} SELECT q.id, w.due_at, q.lane, n.text AS sender_domain, q.recipient_domain, q.route_key
-     FROM step w JOIN dest_queue q ON q.id = w.queue_id JOIN name n ON n.id = q.sender_domain
+  const rows = await db.all<QueueRow>(
+    `${WAITING_QUEUES} ${QUEUE_COLUMNS} FROM step w ${QUEUE_JOINS}
      WHERE (w.due_at, w.queue_id) > ($1::int8, $2::int8) AND w.due_at <= $3 ORDER BY w.due_at, w.queue_id LIMIT $4`,
     after?.nextDueAt ?? Number.MIN_SAFE_INTEGER,
     after?.queueId ?? 0,
     dueBefore,
     limit,
   );
-  return rows.map((row) => ({
-    queueId: row.id,
-    ...queueLaneCode.word(row.lane),
-    senderDomain: row.sender_domain,
-    recipientDomain: row.recipient_domain,
-    ...(row.route_key === '' ? {} : { routeKey: row.route_key }),
-    nextDueAt: row.due_at,
-  }));
+  return rows.map(hintOf);
+});
+
+/** One step of the index for each queue. */
+export const dueAmong = read('dueAmong', async (db, { queueIds, dueBefore }) => {
+  const rows = await db.all<QueueRow>(
+    `${QUEUE_COLUMNS} FROM unnest($1::int8[]) g (id) CROSS JOIN LATERAL (
+       SELECT d.queue_id, d.due_at FROM delivery d WHERE d.state = 0 AND d.queue_id = g.id
+       ORDER BY d.queue_id, d.due_at LIMIT 1) w ${QUEUE_JOINS}
+     WHERE w.due_at <= $2 ORDER BY w.due_at, w.queue_id`,
+    int8s([...new Set(queueIds)]),
+    dueBefore,
+  );
+  return rows.map(hintOf);
 });
 
 /** Earliest due time over all queued rows, or null. */
@@ -59,7 +62,7 @@ export const nextDueAt = read('nextDueAt', async (db) => {
 });
 
 /** How many recipients wait, are being sent, and how many calls are pending. */
-export const queueCounts = read('queueCounts', async (db, { now }, shared) => {
+export const queueCounts = read('queueCounts', { lane: 'count' }, async (db, { now }, shared) => {
   const [dueAt, row] = await Promise.all([
     nextDueAt(db, undefined, shared),
     db.get<{ waiting: number; sending: number; calls: number }>(
@@ -102,7 +105,12 @@ const LEASE = `leased AS (
   FROM leased l JOIN message m ON m.seq = l.message_seq JOIN dest_queue q ON q.id = l.queue_id
     JOIN name n ON n.id = m.domain_id`;
 
-/** $4: queue, $5: limit, $6: octets, $7: the floor. Rows behind that many octets are locked for the time of the statement, no more. */
+type LeasedRow = ClaimRow & { due_at: number };
+
+/**
+ * $4: queue, $5: limit, $6: octets, $7: the floor. Rows beyond that many octets are only locked while the statement
+ * runs.
+ */
 const CLAIM_DUE = `WITH ${TAKE_XID},
   due AS MATERIALIZED (
     SELECT d.id, d.due_at, d.message_seq FROM delivery d
@@ -115,9 +123,12 @@ const CLAIM_DUE = `WITH ${TAKE_XID},
     WHERE bytes <= $6 OR place = 1),
   ${LEASE} ORDER BY l.due_at, l.id`;
 
-/** What falls due earlier than what was claimed, because it was released or accepted by another node, is within this. */
+/**
+ * Rows that fall due before those that were claimed, because another node released or accepted them, are within this
+ * time.
+ */
 const FLOOR_MS = 2_000;
-/** Then the claims of a queue begin at its first row again. */
+/** After this time, the claims of a queue begin at its first row again. */
 const FLOOR_FOR_MS = 10_000;
 const EARLIEST = Number.MIN_SAFE_INTEGER;
 
@@ -135,9 +146,10 @@ const CLAIM_EXPIRED = `WITH ${TAKE_XID},
  */
 export const claimDue = write('claimDue', { lane: 'claim', whole: true }, async (session, params) => {
   const { epoch, now, eventId, queueId, limit, maxBytes } = params;
+  if (session.isOver(epoch)) return [];
   const { claimFloors } = session;
   const claim = (floor: number) =>
-    session.db.all<ClaimRow>(CLAIM_DUE, epoch, now, eventId, queueId, limit, maxBytes, floor);
+    session.db.all<LeasedRow>(CLAIM_DUE, epoch, now, eventId, queueId, limit, maxBytes, floor);
   const known = claimFloors.get(queueId);
   const floor = known !== undefined && now - known.since <= FLOOR_FOR_MS ? known : undefined;
   let rows = await claim(floor?.dueAt ?? EARLIEST);
@@ -151,17 +163,22 @@ export const claimDue = write('claimDue', { lane: 'claim', whole: true }, async 
 /** Leases queued rows whose expiry is at or before `now`, longest expired first. */
 export const claimExpired = write('claimExpired', { lane: 'claim', whole: true }, async (session, params) => {
   const { epoch, now, eventId, limit } = params;
-  const rows = await session.db.all<ClaimRow>(CLAIM_EXPIRED, epoch, now, eventId, limit);
+  if (session.isOver(epoch)) return [];
+  const rows = await session.db.all<LeasedRow>(CLAIM_EXPIRED, epoch, now, eventId, limit);
   return claimed(session, rows, params);
 });
 
-/** Releases leases of `epoch` unchanged; rows that are no longer leased to it are left alone. */
-export const release = write('release', { lane: 'settle', whole: true }, async ({ db }, params) => {
-  await db.run(
+/**
+ * Releases leases of `epoch` unchanged; rows that are no longer leased to it are left alone. `state + 0` hides the index over
+ * leased rows, which would be read whole.
+ */
+export const release = write('release', { lane: 'settle', whole: true }, async (session, params) => {
+  const rows = await session.db.all<{ queue_id: number }>(
     `UPDATE delivery SET state = 0, epoch = 0, due_at = $1, wait_reason = $2
-     WHERE id = ANY ($3::int8[]) AND state = 1 AND epoch = $4`,
+     WHERE id = ANY ($3::int8[]) AND state + 0 = 1 AND epoch = $4 RETURNING queue_id`,
     ...[params.dueAt, params.waitReason, int8s(params.deliveryIds), params.epoch],
   );
+  for (const { queue_id } of rows) session.queues.add(queue_id);
 });
 
 /** Makes rows due that wait for their path. */
@@ -176,78 +193,13 @@ export const hurry = write('hurry', { lane: 'settle', whole: true }, ({ db }, { 
   ),
 );
 
-interface ClaimRow {
-  id: number;
-  due_at: number;
-  queue_id: number;
-  message_seq: number;
-  attempts: number;
-  expires_at: number;
-  kind: number;
-  may_be_duplicate: boolean;
-  sandbox: number | null;
-  first_deferred_at: number | null;
-  last_deferred_event_at: number | null;
-  wait_reason: string | null;
-  address: string;
-  last_category: string | null;
-  last_reply: string | null;
-  message_id: string;
-  lane: number;
-  from_address: string;
-  domain_id: number;
-  created_at: number;
-  size: number;
-  body_offset: number;
-  needs_smtputf8: boolean;
-  eight_bit: boolean;
-  personal: number;
-  null_sender: boolean;
-  sender_domain: string;
-  recipient_domain: string;
-  route_key: string;
-}
-
-/** Suppressions are read after the claim: one that is older than it is never overlooked. */
+/** Suppressions are read after the claim, so one that was stored before it is never missed. */
 async function claimed(
   { db }: Session,
-  rows: readonly ClaimRow[],
+  rows: readonly LeasedRow[],
   { epoch, now }: { epoch: number; now: number },
 ): Promise<ClaimedDelivery[]> {
   if (rows.length === 0) return [];
   const suppressed = await reasonsFor(db, rows, now);
-  return rows.map((row) => {
-    const reasons = suppressed.get(row.id) ?? [];
-    return {
-      id: row.id,
-      epoch,
-      queueId: row.queue_id,
-      messageSeq: row.message_seq,
-      messageId: row.message_id as MessageId,
-      senderDomain: row.sender_domain,
-      from: row.from_address,
-      lane: laneCode.word(row.lane),
-      address: row.address,
-      recipientDomain: row.recipient_domain,
-      kind: recipientKindCode.word(row.kind),
-      attempts: row.attempts,
-      createdAt: row.created_at,
-      expiresAt: row.expires_at,
-      size: row.size,
-      bodyOffset: row.body_offset,
-      needsSmtpUtf8: row.needs_smtputf8,
-      eightBit: row.eight_bit,
-      sandbox: row.sandbox === null ? null : sandboxCode.word(row.sandbox),
-      mayBeDuplicate: row.may_be_duplicate,
-      firstDeferredAt: row.first_deferred_at,
-      lastDeferredEventAt: row.last_deferred_event_at,
-      lastReply: row.last_reply,
-      lastCategory: row.last_category,
-      ...(row.wait_reason === 'scheduled' ? { wasScheduled: true as const } : {}),
-      ...(row.route_key === '' ? {} : { routeKey: row.route_key }),
-      ...(row.personal === 0 ? {} : { personal: true, listUnsubscribe: row.personal === 3 }),
-      ...(row.null_sender ? { nullSender: true as const } : {}),
-      ...(reasons.length === 0 ? {} : { suppressedFor: reasons }),
-    };
-  });
+  return rows.map((row) => claimedDelivery(row, epoch, suppressed.get(row.id) ?? []));
 }

@@ -3,13 +3,15 @@
  * delivery are looked up here, so nobody can record a fact about another domain's mail. A deleted delivery gets no
  * facts.
  */
+
 import type { TokenSlots } from '../../model/personal.ts';
 import { eventKindCode, stateCode } from '../shared/codes.ts';
+import type { EventSubject } from '../shared/rows/events.ts';
 import type { Db } from './engine/db.ts';
 import type { ParamsOf, ResultOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
-import { appendEvent, type EventSubject, isStored } from './events.ts';
+import { appendEvent, isStored } from './events.ts';
 import { optOutReader } from './opt-outs.ts';
 import { insertSuppression } from './suppressions.ts';
 

@@ -14,10 +14,14 @@ import { read, write } from './engine/operation.ts';
 import { findNameId } from './engine/session.ts';
 import { keepOptOuts } from './opt-outs.ts';
 
+/** The message of content `k`, looked up: a plan that joins reads all of them. */
+const ITS_MESSAGE =
+  'CROSS JOIN LATERAL (SELECT seq, created_at FROM message WHERE seq = k.message_seq OFFSET 0) m';
+
 /** Contents of one domain, oldest first. */
 const KEPT_CONTENTS = `SELECT m.seq, m.created_at, ${WAITS} OR ${SHOWN} AS stays
-  FROM content k JOIN message m ON m.seq = k.message_seq
-  WHERE k.domain_id = $1 AND k.message_seq > $2 ORDER BY k.message_seq LIMIT $3`;
+  FROM (SELECT message_seq FROM content WHERE domain_id = $1 AND message_seq > $2 ORDER BY message_seq LIMIT $3) k
+    ${ITS_MESSAGE} ORDER BY k.message_seq`;
 
 /** Messages of one domain, oldest first. */
 const OLD_MESSAGES = `SELECT m.seq, m.created_at, ${WAITS} AS stays
@@ -25,13 +29,14 @@ const OLD_MESSAGES = `SELECT m.seq, m.created_at, ${WAITS} AS stays
 
 /** Contents of all domains, oldest first. */
 const OLDEST_CONTENTS = `SELECT k.message_seq AS seq, k.size, ${WAITS} OR ${SHOWN} AS stays
-  FROM content k JOIN message m ON m.seq = k.message_seq WHERE k.message_seq > $1 ORDER BY k.message_seq LIMIT $2`;
+  FROM (SELECT message_seq, size FROM content WHERE message_seq > $1 ORDER BY message_seq LIMIT $2) k
+    ${ITS_MESSAGE} ORDER BY k.message_seq`;
 
 /** Sender domains with messages. */
 export const domainsWithMail = read('domainsWithMail', (db) => domainsIn(db, 'message'));
 
 /** One page of expired data. */
-export const findExpired = read('findExpired', { search: true }, async (db, params) => {
+export const findExpired = read('findExpired', { lane: 'search' }, async (db, params) => {
   const domainId = await findNameId(db, params.domain);
   if (domainId === null) return { seqs: [], nextSeq: null };
   const rows = await db.all<{ seq: number; created_at: number; stays: boolean }>(
@@ -49,11 +54,11 @@ export const findExpired = read('findExpired', { search: true }, async (db, para
 });
 
 /** Octets of all contents: a scan of a narrow index. */
-export const contentBytes = read('contentBytes', { search: true }, async (db) => {
+export const contentBytes = read('contentBytes', { lane: 'search' }, async (db) => {
   return (await db.get<{ n: number | null }>('SELECT sum(size) AS n FROM content'))?.n ?? 0;
 });
 
-export const domainUse = read('domainUse', { search: true }, (db, params) =>
+export const domainUse = read('domainUse', { lane: 'count' }, (db, params) =>
   db.all(
     `SELECT g.domain, coalesce((SELECT sum(k.size) FROM content k WHERE k.domain_id = n.id), 0)
          + coalesce((SELECT sum(length(c.prefix)) FROM capture c WHERE c.domain_id = n.id), 0) AS bytes,
@@ -67,7 +72,7 @@ export const domainUse = read('domainUse', { search: true }, (db, params) =>
 );
 
 /** The oldest contents that may be deleted. */
-export const findOldestContents = read('findOldestContents', { search: true }, async (db, params) => {
+export const findOldestContents = read('findOldestContents', { lane: 'search' }, async (db, params) => {
   const { afterSeq, limit, atLeastBytes } = params;
   const rows = await db.all<{ seq: number; size: number; stays: boolean }>(OLDEST_CONTENTS, afterSeq, limit);
   const seqs: number[] = [];

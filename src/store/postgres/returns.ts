@@ -3,6 +3,7 @@
  * transaction, and a row in `return_fact` prevents repeating it. The only change of state is delivered → bounced; other
  * facts are only in the timeline.
  */
+
 import type { MessageId } from '../../model/message.ts';
 import { suppressionKey } from '../../model/suppression.ts';
 import {
@@ -12,12 +13,13 @@ import {
   stateCode,
   suppressionReasonCode,
 } from '../shared/codes.ts';
+import type { EventSubject } from '../shared/rows/events.ts';
 import type { ReturnFact, ReturnResult } from '../topics/returns.ts';
 import { int2s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameId, type Session } from './engine/session.ts';
-import { appendEvent, type EventSubject, isId } from './events.ts';
+import { appendEvent, isId } from './events.ts';
 import { noteFacts } from './notices.ts';
 import { applySignal, tellChanges } from './suppressions.ts';
 
@@ -94,7 +96,7 @@ export const recordReturn = write('recordReturn', async (session, params) => {
   }
 });
 
-export const outcomeRates = read('outcomeRates', { search: true }, async (db, params) => {
+export const outcomeRates = read('outcomeRates', { lane: 'search' }, async (db, params) => {
   const domainId = await findNameId(db, params.domain);
   if (domainId === null) return { outcomes: 0, bounced: 0, complained: 0 };
   const { window } = params;
@@ -127,9 +129,9 @@ export const outcomeRates = read('outcomeRates', { search: true }, async (db, pa
   };
 });
 
-export const returnedDomains = read('returnedDomains', { search: true }, async (db, params, shared) => {
+export const returnedDomains = read('returnedDomains', { lane: 'search' }, async (db, params, shared) => {
   const { afterSeq, look } = params;
-  // Beyond the horizon an event with a smaller number may still come.
+  // Above the horizon, an event with a smaller number may still appear.
   const horizon = await shared.horizon.safe();
   const end = await db.get<{ seq: number }>(
     'SELECT seq FROM event WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT 1 OFFSET $3',

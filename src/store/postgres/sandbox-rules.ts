@@ -2,8 +2,7 @@
  * Sandbox rules of sender domains, and which recipient each was used for, so that a recipient's next attempt uses the
  * same rule and a count is never exceeded. Ended rules are deleted when a new one is added.
  */
-import type { SandboxRule } from '../../model/sandbox-rule.ts';
-import { record } from '../shared/record.ts';
+import { ENDED_RULES_AT_ONCE, RULE, type RuleRow, toRule } from '../shared/rows/sandbox-rules.ts';
 import { SENDER_NAME } from './captures.ts';
 import { int8s, texts } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
@@ -11,28 +10,7 @@ import { createFilter } from './engine/filter.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';
 
-const RULE = record<Omit<SandboxRule, 'domain' | 'reply'>>(
-  {
-    id: 'plain',
-    inbox: 'plain',
-    recipient: 'plain',
-    subject: 'plain',
-    tag: 'plain',
-    result: 'plain',
-    defers: 'plain',
-    delayMs: 'plain',
-    probability: 'plain',
-    times: 'plain',
-    uses: 'plain',
-    createdAt: 'plain',
-    expiresAt: 'plain',
-  },
-  'r.',
-);
 const COLUMNS = `${RULE.columns}, n.text AS domain, r.reply_code, r.reply_enhanced, r.reply_text`;
-
-/** Ended rules that one new rule deletes: more than it adds. */
-const ENDED_AT_ONCE = 200;
 
 export const addSandboxRule = write(
   'addSandboxRule',
@@ -44,7 +22,7 @@ export const addSandboxRule = write(
     if (known !== undefined) return true;
     const ended = createFilter();
     ended.when('expires_at <= ?', now);
-    await drop(db, ended, ENDED_AT_ONCE);
+    await drop(db, ended, ENDED_RULES_AT_ONCE);
     const domainId = await session.nameId(rule.domain);
     const sql = 'SELECT count(*) AS n FROM sandbox_rule WHERE domain_id = $1';
     const there = await db.get<{ n: number }>(sql, domainId);
@@ -79,7 +57,7 @@ export const removeSandboxRules = write('removeSandboxRules', async ({ db }, par
   return drop(db, filter, params.limit);
 });
 
-/** $1: delivery, $2: ids in the order in which they are tried, $3: now. The first that may be used once more. */
+/** $1: delivery, $2: ids in the order in which they are tried, $3: now. The first rule that has a use left. */
 const USE = `WITH used AS (
     UPDATE sandbox_rule SET uses = uses + 1 WHERE seq = (
       SELECT r.seq FROM unnest($2::text[]) WITH ORDINALITY g (id, place) JOIN sandbox_rule r ON r.id = g.id
@@ -107,7 +85,7 @@ export const ruleSubject = read('ruleSubject', async (db, params) => {
   return row === undefined ? null : { ...row, tags: (row.tags ?? []) as readonly string[] };
 });
 
-/** Deletes rules; what they were used for is deleted in portions. */
+/** Deletes rules; the records of their uses are deleted in portions. */
 async function drop(db: Db, filter: ReturnType<typeof createFilter>, limit: number): Promise<number> {
   return leaveRules(
     db,
@@ -127,20 +105,4 @@ export async function leaveRules(db: Db, rules: readonly { seq: number }[]): Pro
     int8s(rules.map(({ seq }) => seq)),
   );
   return rules.length;
-}
-
-interface RuleRow {
-  domain: string;
-  reply_code: number | null;
-  reply_enhanced: string | null;
-  reply_text: string | null;
-}
-
-function toRule(row: RuleRow): SandboxRule {
-  const { reply_code: code, reply_enhanced: enhanced, reply_text: text } = row;
-  return {
-    ...RULE.value(row),
-    domain: row.domain,
-    reply: code === null ? null : { code, enhanced: enhanced ?? '', text: text ?? '' },
-  };
 }

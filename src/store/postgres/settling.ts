@@ -3,8 +3,9 @@
  * calls are one statement (`settleTogether`); those that do more, or whose lease was lost, which leaves a `late_outcome`
  * in the timeline, follow one by one (`settle`).
  */
-import type { NoticeKind } from '../../model/notice.ts';
+
 import { routeCode, stateCode } from '../shared/codes.ts';
+import { toldAs } from '../shared/rows/notices.ts';
 import type { Settlement } from '../topics/queue.ts';
 import { MOST_CALLS } from './call-portions.ts';
 import { insertCapture } from './captures.ts';
@@ -30,11 +31,15 @@ export const settle = write(
   },
 );
 
-/** Whether an outcome needs nothing but the one statement, as far as it is known before it. */
+/** Whether an outcome needs only the one statement, as far as is known before it runs. */
 function isPlain(outcome: Settlement): boolean {
   return outcome.capture === undefined && outcome.suppress === undefined;
 }
 
+/**
+ * `state + 0` keeps the planner from using the index over leased rows: with many eras it would read all leased rows
+ * instead of looking up each by its number. OFFSET 0 makes it look up evidence by domain instead of scanning it.
+ */
 const SETTLE_TOGETHER = `WITH ${TAKE_XID},
   s AS MATERIALIZED (
     SELECT * FROM unnest($1::int8[], $2::int8[], $3::int2[], $4::int8[], $5::text[], $6::int4[], $7::int8[], $8::text[],
@@ -50,9 +55,9 @@ const SETTLE_TOGETHER = `WITH ${TAKE_XID},
       last_deferred_event_at = coalesce(s.told_at, d.last_deferred_event_at),
       cause_id = CASE WHEN s.state <> ${DELIVERED} THEN coalesce(s.cause_id, d.cause_id) END
     FROM s CROSS JOIN tx, message m
-    WHERE tx.xid IS NOT NULL AND d.id = s.id AND d.state = 1 AND d.epoch = s.epoch AND m.seq = d.message_seq
+    WHERE tx.xid IS NOT NULL AND d.id = s.id AND d.state + 0 = 1 AND d.epoch = s.epoch AND m.seq = d.message_seq
       AND d.notify IS NULL AND (m.keep_content OR s.state = 0)
-      AND NOT (s.forgets AND EXISTS (SELECT FROM suppression_evidence e WHERE e.domain_id = m.domain_id))
+      AND NOT (s.forgets AND EXISTS (SELECT FROM suppression_evidence e WHERE e.domain_id = m.domain_id OFFSET 0))
     RETURNING s.place, d.id, d.message_seq, m.domain_id),
   ev AS MATERIALIZED (
     SELECT nextval('event_seq_seq') AS seq, g.* FROM (
@@ -66,8 +71,8 @@ const SETTLE_TOGETHER = `WITH ${TAKE_XID},
 type Settling = ParamsOf<'settle'>;
 
 /**
- * Records the ordinary outcomes of several calls; `null` for those that are to be settled one by one, because they do more
- * or because their lease is lost.
+ * Stores the ordinary outcomes of several calls; `null` for those that must be settled one by one, because they do
+ * more or because their lease is lost.
  */
 export async function settleTogether(
   session: Session,
@@ -134,7 +139,7 @@ async function columnsOf(session: Session, outcome: Settlement, now: number) {
   };
 }
 
-/** A delivery to a mailbox ends what speaks against it. */
+/** A delivery to a mailbox deletes the evidence against it. */
 function forgets({ state, route }: Settlement): boolean {
   return state === 'delivered' && route !== 'sandbox';
 }
@@ -195,24 +200,6 @@ async function settleOne(session: Session, outcome: Settlement, now: number): Pr
   if (forgets(outcome)) await forgetEvidence(session.db, domainId, address);
   if (outcome.state !== 'queued' && !row.keep_content) await dropOrLeaveContent(session, messageSeq);
   return 'settled';
-}
-
-/** The kind of notice for an outcome; null if there is none. */
-function toldAs(state: Settlement['state']): NoticeKind | null {
-  switch (state) {
-    case 'delivered':
-      return 'success';
-    case 'queued':
-      return 'delay';
-    case 'bounced':
-    case 'failed':
-    case 'suppressed':
-    case 'rejected':
-      return 'failure';
-    case 'sending':
-    case 'canceled':
-      return null;
-  }
 }
 
 /**

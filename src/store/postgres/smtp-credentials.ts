@@ -1,6 +1,7 @@
 /** User names and passwords for SMTP submission. A name is unique; a list never contains those of another domain. */
+
 import type { SmtpCredential } from '../../model/smtp-credential.ts';
-import { record } from '../shared/record.ts';
+import { CREDENTIAL } from '../shared/rows/smtp-credentials.ts';
 import type { Db } from './engine/db.ts';
 import { createFilter } from './engine/filter.ts';
 import { mergedRows } from './engine/merged.ts';
@@ -8,28 +9,9 @@ import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
 import { isMakerGone } from './makers.ts';
 
-const CREDENTIAL = record<SmtpCredential>({
-  id: 'plain',
-  username: 'plain',
-  name: 'plain',
-  owner: 'plain',
-  domain: 'plain',
-  sandbox: 'flag',
-  notices: 'flag',
-  salt: 'plain',
-  hash: 'plain',
-  costLog2: 'plain',
-  ipAllowList: 'json',
-  rateLimit: 'plain',
-  rateShares: 'json',
-  createdBy: 'plain',
-  createdAt: 'plain',
-  expiresAt: 'plain',
-});
-
 /** Stores a credential. */
-export const addSmtpCredential = write('addSmtpCredential', async ({ db }, { credential }) => {
-  if (await isMakerGone(db, credential.createdBy)) return 'ended';
+export const addSmtpCredential = write('addSmtpCredential', async ({ db }, { credential, inSession }) => {
+  if (await isMakerGone(db, credential.createdBy, inSession)) return 'ended';
   const added = await db.insert('smtp_credential', CREDENTIAL.row(credential), 'ON CONFLICT DO NOTHING');
   if (added > 0) return 'added';
   return (await credentialOf(db, credential.username))?.id === credential.id ? 'added' : 'taken';

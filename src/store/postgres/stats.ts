@@ -19,6 +19,12 @@ const GROUPS: Readonly<Record<StatsGroupBy | 'none', { column: string; joins: st
     column: 'q.recipient_domain',
     joins: 'JOIN dest_queue q ON q.id = d.queue_id',
   },
+  // Of the facts that delivery keeps, as JSON: the provider, a blank and a day.
+  provider: {
+    column: `coalesce(substr(f.value, 2, strpos(f.value, ' ') - 2), q.recipient_domain)`,
+    joins: `JOIN dest_queue q ON q.id = d.queue_id
+      LEFT JOIN egress_fact f ON f.kind = 'provider' AND f.key = q.recipient_domain AND f.value LIKE '"_% %'`,
+  },
   // A message without tags counts under the empty tag, so that the groups add up to the total.
   tag: {
     column: 't.value',
@@ -48,7 +54,7 @@ function countSql(groupBy: StatsGroupBy | 'none'): string {
     FROM counted c JOIN ranked r ON r.name = c.name GROUP BY 1, 2, 3, 4 ORDER BY 2, 3, array_position($2::int2[], c.kind)`;
 }
 
-export const stats = read('stats', { search: true }, async (db, params) => {
+export const stats = read('stats', { lane: 'search' }, async (db, params) => {
   const { from, to, intervalMs, includeSandbox, maxEvents, maxGroups, maxCountedGroups } = params;
   const domainIds = (await findNameIds(db, params.domains)) ?? (await domainIdsIn(db, 'event'));
   const range = [int8s(domainIds), int2s(params.kinds.map(eventKindCode.of)), from, to] as const;

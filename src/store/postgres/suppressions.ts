@@ -3,9 +3,16 @@
  * the outcome's own transaction. Ended rows are ignored; they stay until `purgeSuppressions` or a new entry replaces
  * them.
  */
-import { type Suppression, type SuppressionReason, suppressionKey } from '../../model/suppression.ts';
+
+import { type SuppressionReason, suppressionKey } from '../../model/suppression.ts';
 import { suppressionReasonCode } from '../shared/codes.ts';
-import { record } from '../shared/record.ts';
+import type { EventSubject } from '../shared/rows/events.ts';
+import {
+  SUPPRESSION,
+  SUPPRESSION_COLUMNS,
+  type SuppressionRow,
+  toSuppression,
+} from '../shared/rows/suppressions.ts';
 import type { NewSuppression, SuppressionChange, SuppressionSignal } from '../topics/suppressions.ts';
 import { int2s, int8s, texts } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
@@ -15,22 +22,10 @@ import { lastOfLook, mergedRows } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameId, findNameIds, type Session } from './engine/session.ts';
 import { erasedKey, erasedKeys } from './erased-key.ts';
-import { appendEvent, type EventSubject } from './events.ts';
+import { appendEvent } from './events.ts';
 
 const DAY_MS = 86_400_000;
 
-const ENTRY = record<Omit<Suppression, 'domain' | 'source'>>(
-  {
-    id: 'plain',
-    address: 'plain',
-    reason: suppressionReasonCode,
-    note: 'plain',
-    createdAt: 'plain',
-    expiresAt: 'plain',
-  },
-  's.',
-);
-const COLUMNS = `${ENTRY.columns}, n.text AS domain, s.message_id, s.reply, s.rule`;
 const FROM = 'FROM suppression s JOIN name n ON n.id = s.domain_id';
 
 export const suppressedAmong = read('suppressedAmong', async (db, params) => {
@@ -39,7 +34,7 @@ export const suppressedAmong = read('suppressedAmong', async (db, params) => {
   const keys = params.addresses.map(suppressionKey);
   const erased = await erasedKeys(db, keys);
   const rows = await db.all<SuppressionRow & { key: string }>(
-    `SELECT s.key, ${COLUMNS} ${FROM}
+    `SELECT s.key, ${SUPPRESSION_COLUMNS} ${FROM}
      WHERE s.domain_id = $1 AND s.key = ANY ($2::text[]) AND (s.expires_at IS NULL OR s.expires_at > $3) ORDER BY s.id`,
     domainId,
     texts([...keys, ...erased]),
@@ -49,7 +44,7 @@ export const suppressedAmong = read('suppressedAmong', async (db, params) => {
   const byKey = Map.groupBy(rows, ({ key }) => key);
   return params.addresses.flatMap((address, i) => {
     const own = [keys[i], erased[i]].flatMap((key) => (key === undefined ? [] : (byKey.get(key) ?? [])));
-    own.sort((a, b) => Number(ENTRY.value(a).id) - Number(ENTRY.value(b).id));
+    own.sort((a, b) => Number(SUPPRESSION.value(a).id) - Number(SUPPRESSION.value(b).id));
     return own.map((row) => ({ address, suppression: toSuppression(row) }));
   });
 });
@@ -150,7 +145,10 @@ export async function insertSuppression(
   return (await insertSuppressions(session, domainId, [entry], now)) === 1;
 }
 
-/** How many of the entries were added, in their order; the others are in force for their reason. Ended ones are replaced. */
+/**
+ * Adds entries; returns for each, in order, whether it was added. Others are already in force for their reason. Ended
+ * entries are replaced.
+ */
 async function insertSuppressions(
   session: Session,
   domainId: number,
@@ -196,7 +194,7 @@ export async function tellChanges(
   for (const change of changes) session.suppressed.push({ senderDomain: name.text, ...change });
 }
 
-// One list at a time: two with the same addresses would take their rows in different orders.
+// One list at a time: two lists with the same addresses would lock their rows in different orders.
 export const addSuppressions = write(
   'addSuppressions',
   { serial: 'suppressions' },
@@ -206,11 +204,11 @@ export const addSuppressions = write(
   },
 );
 
-export const listSuppressions = read('listSuppressions', { search: true }, async (db, params) => {
+export const listSuppressions = read('listSuppressions', { lane: 'search' }, async (db, params) => {
   const { address, limit, beforeId, look, reason } = params;
   const filter = createFilter();
   filter.when('s.id < ?', beforeId);
-  // An address is found by its index, domain by domain; everything else is looked through.
+  // An address is found by its index, domain by domain; all other conditions are tested row by row.
   const places =
     (await findNameIds(db, params.domains)) ??
     (address === undefined ? undefined : await domainIdsIn(db, 'suppression'));
@@ -230,7 +228,7 @@ export const listSuppressions = read('listSuppressions', { search: true }, async
   const keys = await mergedRows<{ id: number }>(db, ranges(), limit + 1);
   const page = keys.slice(0, limit);
   const rows = await db.all<SuppressionRow>(
-    `SELECT ${COLUMNS} ${FROM} WHERE s.id = ANY ($1::int8[]) ORDER BY s.id DESC`,
+    `SELECT ${SUPPRESSION_COLUMNS} ${FROM} WHERE s.id = ANY ($1::int8[]) ORDER BY s.id DESC`,
     int8s(page.map(({ id }) => id)),
   );
   const nextId = (keys.length > limit ? page.at(-1)?.id : end) ?? null;
@@ -318,19 +316,3 @@ export const purgeSuppressions = write('purgeSuppressions', async (session, para
   );
   return Math.max(ended.length, evidence);
 });
-
-interface SuppressionRow {
-  domain: string;
-  message_id: string | null;
-  reply: string | null;
-  rule: string | null;
-}
-
-function toSuppression(row: SuppressionRow): Suppression {
-  const { domain, message_id: messageId, reply, rule } = row;
-  return {
-    ...ENTRY.value(row),
-    domain,
-    source: rule === null ? null : { messageId: messageId ?? '', reply: reply ?? '', rule },
-  };
-}

@@ -1,6 +1,6 @@
 /**
- * Stands between a store and the server of the tests and loses what is sent, on demand: what the client asks, or what the
- * server answers. It speaks no protocol; both sides are sockets in folders.
+ * A proxy between a store and the test server that loses data on demand: requests of the client, or answers of the
+ * server. It does not know the protocol; both sides are sockets in folders.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Socket } from 'node:net';
@@ -13,13 +13,20 @@ export interface TestProxy {
   /** The URL of a database, through the proxy. */
   url: string;
   /**
-   * The next octets of a client that contain `text` end the connection: before they reach the server, or when it has
+   * The next octets of a client that contain `text` end the connection: before they reach the server, or after it has
    * answered them.
    */
   loseNext(text: string, what: 'question' | 'answer'): void;
   /** Ends all connections and refuses new ones, until `open`. */
   shut(): void;
   open(): void;
+  /**
+   * Data in both directions is lost without an error, until `resume`; then the connections of that time are closed.
+   */
+  swallow(): void;
+  resume(): void;
+  /** To new connections, the server reports another timeline, as after a standby has taken over. */
+  takeOver(): void;
   /** How many connections were cut on demand. */
   cuts(): number;
   close(): Promise<void>;
@@ -33,7 +40,9 @@ export async function proxyTo(url: string): Promise<TestProxy> {
   const sockets = new Set<Socket>();
   let next: { text: string; what: 'question' | 'answer' } | null = null;
   let isShut = false;
+  let swallows = false;
   let cuts = 0;
+  let hasTakenOver = false;
 
   const server = createServer((client) => {
     const far = createConnection(join(there, SOCKET));
@@ -46,6 +55,7 @@ export async function proxyTo(url: string): Promise<TestProxy> {
     let losesAnswer = false;
     if (isShut) end();
     client.on('data', (data) => {
+      if (swallows) return;
       if (next !== null && data.includes(next.text)) {
         const { what } = next;
         next = null;
@@ -57,7 +67,7 @@ export async function proxyTo(url: string): Promise<TestProxy> {
     });
     far.on('data', (data) => {
       if (losesAnswer) end();
-      else client.write(data);
+      else if (!swallows) client.write(hasTakenOver ? onNextTimeline(data) : data);
     });
     for (const socket of [client, far]) socket.on('error', end).on('close', end);
   });
@@ -74,6 +84,16 @@ export async function proxyTo(url: string): Promise<TestProxy> {
     open() {
       isShut = false;
     },
+    swallow() {
+      swallows = true;
+    },
+    resume() {
+      swallows = false;
+      for (const socket of sockets) socket.destroy();
+    },
+    takeOver() {
+      hasTakenOver = true;
+    },
     cuts: () => cuts,
     async close() {
       for (const socket of sockets) socket.destroy();
@@ -81,4 +101,10 @@ export async function proxyTo(url: string): Promise<TestProxy> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The answer to what each new connection asks first (checks.ts), with the number behind the first one. */
+function onNextTimeline(data: Buffer): Buffer {
+  if (!data.includes('timeline')) return data;
+  return Buffer.from(data.toString('latin1').replace('00000001', '00000002'), 'latin1');
 }

@@ -4,11 +4,12 @@
  */
 import { describe, inject } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
+import { readMigrations } from '../shared/migrations.ts';
 import type { Store } from '../store.ts';
 import { type Link, openLink } from './engine/connections.ts';
 import { createStatements, type Db } from './engine/db.ts';
 import { keepEras } from './engine/eras.ts';
-import { migrate, readMigrations } from './engine/migrate.ts';
+import { migrate } from './engine/migrate.ts';
 import { openPostgresStore } from './open.ts';
 
 /** `describe`, or its `skip` where there is no server (test-server.ts has said so). */
@@ -31,7 +32,7 @@ export interface TestDatabase {
 export async function testDatabase(name = 'store'): Promise<TestDatabase> {
   const url = await makeDatabase(`postrider_test_${process.env.VITEST_POOL_ID ?? '0'}_${name}`);
   const link = await openLink(url, createStatements(), 'cold');
-  await migrate(link, readMigrations(), systemClock);
+  await migrate(link, readMigrations('postgres'), systemClock);
   await keepEras(link, systemClock);
   const empty = () => link.exec(EMPTY).then(() => undefined);
   await empty();

@@ -1,38 +1,26 @@
-/** MTA-STS policies and daily TLS counters (`../topics/tls.ts`), which belong to no sender domain. */
+/** MTA-STS policies and daily TLS counters (`../topics/tls.ts`); they belong to no sender domain. */
 
-import { record } from '../shared/record.ts';
-import type { StoredMtaSts, TlsCount } from '../topics/tls.ts';
+import { POLICY, POLICY_COLUMNS, toPolicy } from '../shared/rows/tls.ts';
+import type { TlsCount } from '../topics/tls.ts';
 import { int8s, texts } from './engine/arrays.ts';
 import { createFilter } from './engine/filter.ts';
 import { read, write } from './engine/operation.ts';
-
-const POLICY = record<Omit<StoredMtaSts, 'maxAgeSeconds'>>({
-  domain: 'plain',
-  policyId: 'plain',
-  mode: 'plain',
-  mx: {
-    of: (hosts) => hosts.join(' '),
-    word: (text: string) => (text === '' ? [] : text.split(' ')),
-  },
-  fetchedAt: 'plain',
-  expiresAt: 'plain',
-  renewAt: 'plain',
-  renewFailures: 'plain',
-});
-const COLUMNS = `${POLICY.columns}, max_age`;
 
 export const putMtaSts = write('putMtaSts', { whole: true }, async ({ db }, params) => {
   await db.put('mta_sts', 'domain', { ...POLICY.row(params), max_age: params.maxAgeSeconds });
 });
 
 export const getMtaSts = read('getMtaSts', async (db, { domain }) => {
-  const row = await db.get<{ max_age: number }>(`SELECT ${COLUMNS} FROM mta_sts WHERE domain = $1`, domain);
+  const row = await db.get<{ max_age: number }>(
+    `SELECT ${POLICY_COLUMNS} FROM mta_sts WHERE domain = $1`,
+    domain,
+  );
   return row === undefined ? null : toPolicy(row);
 });
 
 export const staleMtaSts = read('staleMtaSts', async (db, { now, limit }) => {
   const rows = await db.all<{ max_age: number }>(
-    `SELECT ${COLUMNS} FROM mta_sts WHERE renew_at <= $1 AND expires_at > $1 AND mode <> 'none'
+    `SELECT ${POLICY_COLUMNS} FROM mta_sts WHERE renew_at <= $1 AND expires_at > $1 AND mode <> 'none'
      ORDER BY renew_at, domain LIMIT $2`,
     now,
     limit,
@@ -57,7 +45,7 @@ export const addTlsCounts = write('addTlsCounts', { whole: true }, async ({ db }
   );
 });
 
-export const tlsCounts = read('tlsCounts', { search: true }, (db, params) => {
+export const tlsCounts = read('tlsCounts', { lane: 'search' }, (db, params) => {
   const filter = createFilter();
   filter.when('day >= ?', params.fromDay);
   filter.when('domain = ?', params.domain);
@@ -83,7 +71,3 @@ export const purgeTls = write('purgeTls', async ({ db }, { now, beforeDay, limit
   );
   return policies + counts;
 });
-
-function toPolicy(row: { max_age: number }): StoredMtaSts {
-  return { ...POLICY.value(row), maxAgeSeconds: row.max_age };
-}

@@ -2,43 +2,19 @@
  * API tokens (the row decides, the JWT only proves possession) and the keys that sign them. Revoking is done once and
  * keeps its first time; a list for some domains never contains a token that can use others.
  */
+
 import type { Token } from '../../model/token.ts';
-import { record } from '../shared/record.ts';
+import { SIGNING_KEY, TOKEN } from '../shared/rows/tokens.ts';
 import { texts } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { newestById } from './engine/newest-by-id.ts';
-import { type ResultOf, read, write } from './engine/operation.ts';
+import { read, write } from './engine/operation.ts';
 import { isMakerGone } from './makers.ts';
 import { deleteWebhooksMadeWith } from './webhook-removal.ts';
 
-const TOKEN = record<Token>({
-  id: 'plain',
-  name: 'plain',
-  owner: 'plain',
-  domains: 'json',
-  scopes: 'json',
-  sandbox: 'flag',
-  ipAllowList: 'json',
-  rateLimit: 'plain',
-  rateShares: 'json',
-  createdBy: 'plain',
-  createdAt: 'plain',
-  expiresAt: 'plain',
-  lastUsedAt: 'plain',
-  lastUsedIp: 'plain',
-  revokedAt: 'plain',
-});
-
-const SIGNING_KEY = record<ResultOf<'signingKeys'>[number]>({
-  kid: 'plain',
-  privateSealed: 'plain',
-  publicJwk: 'plain',
-  createdAt: 'plain',
-});
-
 /** Stores a token. */
-export const addToken = write('addToken', async ({ db }, { token }) => {
-  if (await isMakerGone(db, token.createdBy)) return false;
+export const addToken = write('addToken', async ({ db }, { token, inSession }) => {
+  if (await isMakerGone(db, token.createdBy, inSession)) return false;
   await db.insert('token', TOKEN.row(token), 'ON CONFLICT DO NOTHING');
   return true;
 });
@@ -51,7 +27,7 @@ async function tokenOf(db: Db, id: string): Promise<Token | null> {
 }
 
 /** Tokens all of whose domains are among the given ones, newest first. */
-export const listTokens = read('listTokens', { search: true }, async (db, params) => {
+export const listTokens = read('listTokens', { lane: 'search' }, async (db, params) => {
   const domains = params.domains === undefined ? undefined : texts(params.domains);
   const { rows, nextId } = await newestById(
     db,
@@ -101,7 +77,7 @@ export const endMadeWith = write('endMadeWith', async ({ db }, params) => {
 export const rotateToken = write('rotateToken', async ({ db }, params) => {
   const { now, oldEndsAt, token } = params;
   if ((await tokenOf(db, token.id)) !== null) return true;
-  if (await isMakerGone(db, token.createdBy)) return false;
+  if (await isMakerGone(db, token.createdBy, params.inSession)) return false;
   const changes = await db.run(
     `UPDATE token SET expires_at = least(expires_at, $1), revoked_at = CASE WHEN $1 <= $2 THEN $2 END
      WHERE id = $3 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,

@@ -74,6 +74,24 @@ describePostgres('a connection that goes', () => {
     });
   }
 
+  it('leases nothing more to an epoch from before where another server has taken over', async () => {
+    const epoch = await store.beginEpoch({ nodeId: 'a', now: 1 });
+    const { queueId } = await commitOne(store, {}, epoch);
+    proxy.takeOver();
+    proxy.loseNext('claim', 'question');
+    await expect(claim(store, queueId, { epoch })).rejects.toThrow(StoreUnavailable);
+    await expect.poll(() => store.writable()).toEqual({ ok: true });
+    expect(await claim(store, queueId, { epoch })).toEqual([]);
+    const accept = (messages = [sending()]) => store.commitAccepted({ messages, epoch, idempotency: null });
+    expect(await accept()).toEqual({ kind: 'epoch-ended' });
+    expect(await Promise.all([accept(), accept([message()])])).toMatchObject([
+      { kind: 'epoch-ended' },
+      { kind: 'committed' },
+    ]);
+    const next = await store.beginEpoch({ nodeId: 'a', now: 2 });
+    expect(await claim(store, queueId, { epoch: next })).toHaveLength(2);
+  });
+
   it('says that it cannot work while the server is away, and goes on by itself', async () => {
     const { queueId } = await commitOne(store);
     proxy.shut();

@@ -16,7 +16,7 @@ import { WAITING_QUEUES } from './queue.ts';
 /** Rows that one query reads. */
 const ROWS_AT_ONCE = 2000;
 
-export const waitingQueues = read('waitingQueues', { search: true }, async (db, params) => {
+export const waitingQueues = read('waitingQueues', { lane: 'search' }, async (db, params) => {
   const { limit, rowsPerQueue, now, ageLimitsMs } = params;
   const found = await matchingQueues(db, params);
   const queues: WaitingQueue[] = [];
@@ -26,7 +26,7 @@ export const waitingQueues = read('waitingQueues', { search: true }, async (db, 
     const rows = await rowsOf(db, some, rowsPerQueue + 1);
     for (const { id, lane, senderDomain, recipientDomain, routeKey } of some) {
       const own = rows.get(id);
-      // Its last row was removed between two queries.
+      // Its last row left between the two queries.
       if (own === undefined) continue;
       queues.push({
         ...queueLaneCode.word(lane),
@@ -40,7 +40,7 @@ export const waitingQueues = read('waitingQueues', { search: true }, async (db, 
 });
 
 /** Along the same index, only counted. */
-export const waitingCounts = read('waitingCounts', { search: true }, async (db, params) => {
+export const waitingCounts = read('waitingCounts', { lane: 'search' }, async (db, params) => {
   const found = await matchingQueues(db, params);
   const shown = found.slice(0, params.limit);
   const rows = await db.all<{ waiting: number }>(

@@ -53,7 +53,7 @@ export const rotateWebhookSecret = write('rotateWebhookSecret', async ({ db }, p
 });
 
 /** Calls of a webhook that are pending, running or only recorded, counted up to a limit. */
-export const countPendingCalls = read('countPendingCalls', { search: true }, async (db, params) => {
+export const countPendingCalls = read('countPendingCalls', { lane: 'search' }, async (db, params) => {
   const row = await db.get<{ n: number }>(
     `SELECT least($2::int8,
        (SELECT count(*) FROM (SELECT FROM webhook_call WHERE state = 0 AND webhook_id = $1 LIMIT $2) c)

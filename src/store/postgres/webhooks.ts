@@ -2,51 +2,29 @@
  * Webhooks as rows, and reading their calls. Calls are claimed and settled in `calls.ts`, changes of webhooks are in
  * `webhook-changes.ts`.
  */
-import type { Webhook } from '../../model/webhook.ts';
-import { callStateCode, eventKindCode, webhookEvents } from '../shared/codes.ts';
-import { record } from '../shared/record.ts';
-import type { CallLogEntry } from '../topics/webhooks.ts';
+
+import { webhookEvents } from '../shared/codes.ts';
+import {
+  EVENT_VIEW_COLUMNS,
+  EVENT_VIEW_JOINS,
+  type EventViewRow,
+  toEventView,
+} from '../shared/rows/events.ts';
+import { CALL, toLogEntry, toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from '../shared/rows/webhooks.ts';
 import type { Db } from './engine/db.ts';
 import { createFilter } from './engine/filter.ts';
 import { mergedRows } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';
-import { EVENT_VIEW_COLUMNS, EVENT_VIEW_JOINS, type EventViewRow, toEventView } from './events.ts';
 import { isMakerGone } from './makers.ts';
 import { leaveCalls } from './webhook-removal.ts';
 
-const WEBHOOK = record<Omit<Webhook, 'id' | 'domain' | 'events' | 'status'>>(
-  {
-    url: 'plain',
-    description: 'plain',
-    disabledReason: 'plain',
-    createdAt: 'plain',
-    updatedAt: 'plain',
-    lastResponseCode: 'plain',
-    lastResponseBody: 'plain',
-    lastResponseAt: 'plain',
-    lastResponseTry: 'plain',
-    lastError: 'plain',
-    lastLatencyMs: 'plain',
-    failingSince: 'plain',
-    failedTries: 'plain',
-    blockedTries: 'plain',
-    secretSealed: 'plain',
-    previousSecretSealed: 'plain',
-    previousSecretUntil: 'plain',
-    createdBy: 'plain',
-  },
-  'w.',
-);
-
-/** Everything a view of a webhook needs; `w` is the webhook, `wn` the name of its domain. */
-export const WEBHOOK_COLUMNS = `w.id AS webhook_id, wn.text AS webhook_domain, w.event, w.enabled, ${WEBHOOK.columns}`;
 const VIEW = `SELECT ${WEBHOOK_COLUMNS} FROM webhook w JOIN name wn ON wn.id = w.domain_id`;
 
 /** Creates an enabled webhook, unless its creator has ended or its domain has the maximum. */
 export const createWebhook = write('createWebhook', { serial: 'webhooks' }, async (session, params) => {
   const { db } = session;
-  if (await isMakerGone(db, params.createdBy)) return { kind: 'ended' };
+  if (await isMakerGone(db, params.createdBy, params.inSession)) return { kind: 'ended' };
   const domainId = await session.nameId(params.domain);
   const sql = 'SELECT count(*) AS n FROM webhook WHERE domain_id = $1';
   const found = await db.get<{ n: number }>(sql, domainId);
@@ -122,22 +100,8 @@ export async function webhookOf(db: Db, { id, domains }: { id: number; domains?:
   return filter;
 }
 
-const CALL = record<Omit<CallLogEntry, 'eventId' | 'eventKind'>>(
-  {
-    id: 'plain',
-    eventSeq: 'plain',
-    state: callStateCode,
-    tries: 'plain',
-    responseCode: 'plain',
-    error: 'plain',
-    createdAt: 'plain',
-    updatedAt: 'plain',
-  },
-  'c.',
-);
-
 /** Calls of a webhook, those of the newest events first. */
-export const listCalls = read('listCalls', { search: true }, async (db, params) => {
+export const listCalls = read('listCalls', { lane: 'search' }, async (db, params) => {
   const rows = await db.all<{ event_id: string; kind: number }>(
     `SELECT ${CALL.columns}, e.event_id, e.kind FROM webhook_call c JOIN event e ON e.seq = c.event_seq
      WHERE c.webhook_id = $1 AND c.event_seq < $2 ORDER BY c.event_seq DESC LIMIT $3`,
@@ -158,25 +122,3 @@ export const getCall = read('getCall', async (db, params) => {
   );
   return row === undefined ? null : { ...toLogEntry(row), event: toEventView(row) };
 });
-
-function toLogEntry(row: Pick<EventViewRow, 'event_id' | 'kind'>): CallLogEntry {
-  return { ...CALL.value(row), eventId: row.event_id, eventKind: eventKindCode.word(row.kind) };
-}
-
-/** `WEBHOOK_COLUMNS`. */
-export interface WebhookRow {
-  webhook_id: number;
-  webhook_domain: string;
-  event: string;
-  enabled: boolean;
-}
-
-export function toWebhook(row: WebhookRow): Webhook {
-  return {
-    ...WEBHOOK.value(row),
-    id: row.webhook_id,
-    domain: row.webhook_domain,
-    events: webhookEvents.list(row.event),
-    status: row.enabled ? 'Enabled' : 'Disabled',
-  };
-}

@@ -39,7 +39,7 @@ export function record<Value extends object>(columns: Columns<Value>, from = '')
   const members = (Object.entries(columns) as [string, AnyStored][]).map(([member, stored]) => ({
     member,
     stored,
-    column: member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    column: columnOf(member),
   }));
   return {
     columns: members.map(({ member, column }) => `${from}${column} AS "${member}"`).join(', '),
@@ -58,6 +58,11 @@ export function record<Value extends object>(columns: Columns<Value>, from = '')
         ]),
       ) as Value,
   };
+}
+
+/** The column of a member. */
+export function columnOf(member: string): string {
+  return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function toColumn(stored: AnyStored, value: unknown): ColumnValue {

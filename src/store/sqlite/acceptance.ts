@@ -4,14 +4,17 @@
  * taken, nothing is stored.
  */
 
-import type { KeptFields } from '../../model/submission.ts';
-import { laneCode, recipientKindCode, sandboxCode, stateCode, uuidBytes } from '../shared/codes.ts';
+import type { SQLInputValue } from 'node:sqlite';
+import { recipientKindCode, sandboxCode, stateCode, uuidBytes } from '../shared/codes.ts';
+import { MESSAGE_COLUMNS, type MessageColumnName } from '../shared/rows/messages.ts';
+import { notifyBits } from '../shared/rows/notices.ts';
 import type { IdempotencyEntry, KeyHeld, NewMessage } from '../topics/acceptance.ts';
 import type { Connection } from './engine/connection.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
+import type { Tables } from './engine/tables.ts';
 import { appendEvent } from './events.ts';
-import { insertWish, noteFact, notifyBits, tellNotice } from './notices.ts';
+import { insertWish, noteFact, tellNotice } from './notices.ts';
 import { charge } from './quota.ts';
 
 /** Commits messages, or returns the stored answer of the idempotency key. */
@@ -103,46 +106,12 @@ export function storeKey(db: Connection, entry: IdempotencyEntry): void {
   );
 }
 
-type Underscored<Name extends string> = Name extends `${infer First}${infer Rest}`
-  ? `${First extends Lowercase<First> ? First : `_${Lowercase<First>}`}${Underscored<Rest>}`
-  : Name;
-
-/** A column for each kept field: one that is forgotten does not compile. */
-type KeptColumns = Record<Underscored<keyof KeptFields>, unknown>;
-
 function insertMessage(session: Session, message: NewMessage, epoch: number) {
   const { db } = session;
   const domainId = session.nameId(message.domain);
-  const lane = laneCode.of(message.lane);
-  const hasMetadata = !isEmpty(message.metadata);
-  const seq = db.insert('message', {
-    id: uuidBytes(message.id),
-    domain_id: domainId,
-    token_name_id: session.nameId(message.tokenId),
-    lane,
-    sandbox: message.sandbox ? 1 : 0,
-    needs_smtputf8: message.needsSmtpUtf8 ? 1 : 0,
-    eight_bit: message.eightBit ? 1 : 0,
-    body_offset: message.bodyOffset,
-    size: message.content.length,
-    created_at: message.createdAt,
-    expires_at: message.expiresAt,
-    from_address: message.lists.from.address,
-    subject: message.subject,
-    lists: JSON.stringify(message.lists),
-    tags: message.tags.length === 0 ? null : JSON.stringify(message.tags),
-    metadata: hasMetadata ? JSON.stringify(message.metadata) : null,
-    send_at: message.sendAt,
-    expiry_given: message.expiryGiven ? 1 : 0,
-    date_offset: message.dateOffset,
-    keep_content: message.keepContent === false ? 0 : 1,
-    personal: personalBits(message.places),
-    null_sender: message.nullSender === true ? 1 : 0,
-  } satisfies KeptColumns & Record<string, unknown>).lastId;
-  if (hasMetadata) {
-    for (const [name, value] of Object.entries(message.metadata)) {
-      db.run('INSERT INTO message_metadata VALUES (?, ?, ?, ?)', domainId, name, value, seq);
-    }
+  const seq = db.insert('message', messageRow(message, session.nameId)).lastId;
+  for (const [name, value] of Object.entries(message.metadata)) {
+    db.run('INSERT INTO message_metadata VALUES (?, ?, ?, ?)', domainId, name, value, seq);
   }
   db.insert('content', {
     message_seq: seq,
@@ -193,13 +162,22 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
   return { seq, deliveries };
 }
 
-/** Column `personal`: whether copies differ, and whether a link of ours can unsubscribe from them. */
-function personalBits(places: NewMessage['places']): number {
-  if (places === undefined) return 0;
-  return places.places.some(({ kind }) => kind === 'unsubscribe') ? 3 : 1;
+// A column that no migration makes does not compile.
+({}) satisfies Record<Exclude<MessageColumnName, Tables['message']>, never>;
+
+function messageRow(
+  message: NewMessage,
+  nameOf: (text: string) => number,
+): Partial<Record<Tables['message'], SQLInputValue>> {
+  const row: Record<string, SQLInputValue> = {};
+  for (const { name, value: of } of MESSAGE_COLUMNS) {
+    const value = of(message, nameOf);
+    if (typeof value === 'boolean') row[name] = value ? 1 : 0;
+    else row[name] = isList(value) ? JSON.stringify(value) : value;
+  }
+  return row;
 }
 
-function isEmpty(record: Readonly<Record<string, string>>): boolean {
-  for (const _ in record) return false;
-  return true;
+function isList(value: unknown): value is readonly string[] {
+  return Array.isArray(value);
 }

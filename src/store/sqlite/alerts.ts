@@ -1,11 +1,7 @@
 /** Alerts of the operator: the open ones, and mails about them until they are accepted for sending. */
-import { record } from '../shared/record.ts';
-import type { AlertMail, OpenAlert } from '../topics/alerts.ts';
+import { ALERT, ALERT_MAIL } from '../shared/rows/alerts.ts';
 import { read, write } from './engine/operation.ts';
 import { appendEvent } from './events.ts';
-
-const ALERT = record<OpenAlert>({ kind: 'plain', subject: 'plain', message: 'plain', since: 'plain' });
-const MAIL = record<AlertMail>({ id: 'plain', at: 'plain', subject: 'plain', text: 'plain' });
 
 export const listAlerts = read('listAlerts', 'small', (db) =>
   db.all(`SELECT ${ALERT.columns} FROM alert ORDER BY kind, subject`).map(ALERT.value),
@@ -27,12 +23,14 @@ export const changeAlerts = write('changeAlerts', 'by key', { synced: true }, (s
   const domainId = session.nameId(params.domain);
   for (const event of params.events)
     appendEvent(session, event, { domainId, messageSeq: null, deliveryId: null });
-  if (params.mail !== null) db.insert('alert_mail', MAIL.row(params.mail));
+  if (params.mail !== null) db.insert('alert_mail', ALERT_MAIL.row(params.mail));
   return true;
 });
 
 export const listAlertMails = read('listAlertMails', 'as asked', (db, params) =>
-  db.all(`SELECT ${MAIL.columns} FROM alert_mail ORDER BY id LIMIT ?`, params.limit).map(MAIL.value),
+  db
+    .all(`SELECT ${ALERT_MAIL.columns} FROM alert_mail ORDER BY id LIMIT ?`, params.limit)
+    .map(ALERT_MAIL.value),
 );
 
 export const removeAlertMail = write('removeAlertMail', 'by key', { synced: true }, ({ db }, params) => {

@@ -1,24 +1,11 @@
 /** Who changed what: entries by their ids, which are in the order of time. A count for each line keeps its room small. */
-import type { AuditEntry } from '../../model/audit.ts';
-import { record } from '../shared/record.ts';
+import { AUDIT_ENTRY } from '../shared/rows/audit.ts';
 import { newestById } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
 
-const ENTRY = record<AuditEntry>({
-  id: 'plain',
-  at: 'plain',
-  line: 'plain',
-  byPerson: 'flag',
-  whoId: 'plain',
-  whoName: 'plain',
-  operation: 'plain',
-  resource: 'plain',
-  ip: 'plain',
-});
-
 export const addAudit = write('addAudit', 'by key', { synced: true }, ({ db }, params) => {
   const { entry, maxPerLine, maxRecentPerLine, recentSince } = params;
-  db.insert('audit', ENTRY.row(entry), 'ON CONFLICT DO NOTHING');
+  db.insert('audit', AUDIT_ENTRY.row(entry), 'ON CONFLICT DO NOTHING');
   const { line } = entry;
   const { n = 0 } = db.get<{ n: number }>('SELECT n FROM audit_count WHERE line = ?', line) ?? {};
   if (n <= maxPerLine) return;
@@ -31,7 +18,7 @@ export const listAudit = read('listAudit', 'measured', (db, params) => {
   const { rows, nextId } = newestById(
     db,
     {
-      columns: ENTRY.columns,
+      columns: AUDIT_ENTRY.columns,
       table: 'audit',
       // The condition on ids bounds the search: no other index may be taken.
       from: 'audit INDEXED BY sqlite_autoindex_audit_1',
@@ -44,7 +31,7 @@ export const listAudit = read('listAudit', 'measured', (db, params) => {
     },
     params,
   );
-  return { entries: rows.map(ENTRY.value), nextId };
+  return { entries: rows.map(AUDIT_ENTRY.value), nextId };
 });
 
 export const purgeAudit = write('purgeAudit', 'as asked', { portion: true }, ({ db }, { before, limit }) => {

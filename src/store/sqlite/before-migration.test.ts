@@ -15,10 +15,10 @@ import { EXPECTED_SCHEMA, schemaText } from '../../../docs/generate/schema.ts';
 import { RELEASED, unpackReleased } from '../../../test/fakes/released-data.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { commitOne } from '../conformance/fixtures.ts';
+import { readMigrations } from '../shared/migrations.ts';
 import { openWayBack, removeOldCopies } from './before-migration.ts';
 import { newestSchema, schemaOf } from './copy.ts';
 import { type Connection, openConnection } from './engine/connection.ts';
-import { readMigrations } from './engine/migrate.ts';
 import { openSqliteStore } from './open.ts';
 import { temporaryFolder } from './test-support.ts';
 
@@ -115,7 +115,7 @@ function killed(script: string): void {
 
 describe('a migration that is killed', () => {
   /** Numbers of calls of `exec`: three for each migration (begin, its text, commit). */
-  const last = 3 * readMigrations().filter(({ version }) => version > 39).length;
+  const last = 3 * readMigrations('sqlite').filter(({ version }) => version > 39).length;
 
   it.each([1, 2, 3, 4, Math.floor(last / 2), last - 1, last])(
     'after step %i continues at the next start, with the copy it began with',
@@ -125,14 +125,15 @@ describe('a migration that is killed', () => {
       killed(`
         import { copyBeforeMigration } from '$/before-migration.ts';
         import { openConnection } from '$/engine/connection.ts';
-        import { migrate, readMigrations } from '$/engine/migrate.ts';
+        import { migrate } from '$/engine/migrate.ts';
+        import { readMigrations } from '$/../shared/migrations.ts';
         await copyBeforeMigration(${JSON.stringify(path)});
         const db = openConnection(${JSON.stringify(path)}, { readOnly: false, busyMs: 0 });
         let step = 0;
         migrate({ ...db, exec(sql) {
           db.exec(sql);
           if (++step === ${step}) process.kill(process.pid, 'SIGKILL');
-        } }, readMigrations());`);
+        } }, readMigrations('sqlite'));`);
       await (await open(path)).close();
       expect(mailOf(path)).toEqual(before);
       expect(schemaOf(path)).toBe(newestSchema());

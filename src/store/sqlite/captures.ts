@@ -2,12 +2,12 @@
  * The captured mail of the sandbox, one row per recipient's copy. A capture contains only the lines that delivery put
  * before the message; the content is the message's own. Newest first, paged by capture id.
  */
+
 import type { SQLInputValue } from 'node:sqlite';
-import { uuidText } from '../../lib/ids.ts';
-import type { MessageId } from '../../model/message.ts';
 import { foldText } from '../../model/search-text.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
-import type { CaptureFilter, CaptureQuestion, CaptureView, NewCapture } from '../topics/captures.ts';
+import { CAPTURE_VIEW, type CaptureRow, captureView, isNarrow } from '../shared/rows/captures.ts';
+import type { CaptureFilter, CaptureView, NewCapture } from '../topics/captures.ts';
 import { dropUnkeptContent, STEP_BYTES } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
@@ -61,7 +61,7 @@ export function insertCapture(
      WHERE NOT EXISTS (SELECT 1 FROM capture_text WHERE message_seq = ?1) ON CONFLICT DO NOTHING`,
     row.message_seq,
   );
-  session.captured.push(toView({ ...row, seq }));
+  session.captured.push(captureView({ ...row, seq }));
 }
 
 /** The name of the token or credential of a message; '' if it has none any more. */
@@ -75,8 +75,6 @@ export function senderName(db: Connection, messageSeq: number): string {
   return row?.name ?? '';
 }
 
-const VIEW = `c.seq, c.released_at, c.released_as, c.seen_at, c.id, c.message_seq, c.inbox, c.at, c.envelope_from, c.envelope_to, c.prefix, c.fill, m.id AS message_id,
-    m.lists, m.subject, m.size, m.tags, n.text AS domain`;
 const MESSAGE = 'CROSS JOIN message m ON m.seq = c.message_seq CROSS JOIN name n ON n.id = c.domain_id';
 
 /** One page of captures that match. */
@@ -176,20 +174,12 @@ function viewsOf(db: Connection, keys: readonly Key[]): { views: CaptureView[]; 
   const known = createKnownLists();
   const views: CaptureView[] = [];
   for (const [i, { seq }] of keys.entries()) {
-    const row = db.get<CaptureRow>(`SELECT ${VIEW} FROM capture c ${MESSAGE} WHERE c.seq = ?`, seq);
-    if (row !== undefined) views.push(toView(row, known));
+    const row = db.get<CaptureRow>(`SELECT ${CAPTURE_VIEW} FROM capture c ${MESSAGE} WHERE c.seq = ?`, seq);
+    if (row !== undefined) views.push(captureView(row, known));
     if (known.isFull) return { views, read: keys.slice(0, i + 1) };
   }
   return { views, read: keys };
 }
-
-/** Whether some rows of a range may not match, so that the wanted ones may be far away. */
-function isNarrow(params: CaptureQuestion): boolean {
-  if (params.inbox !== undefined && params.to !== undefined) return true;
-  return NARROWING.some((name) => params[name] !== undefined);
-}
-
-const NARROWING = ['since', 'until', 'subject', 'from', 'tag', 'seen', 'text', 'hasFiles'] as const;
 
 /** The conditions of a filter besides its range. */
 function narrow(filter: Filter, params: CaptureFilter): void {
@@ -225,10 +215,10 @@ export const getCapture = read('getCapture', 'by key', (db, params) => {
   filter.when('c.id = ?', params.id);
   filter.oneOf('c.domain_id', findNameIds(db, params.domains));
   const row = db.get<CaptureRow>(
-    `SELECT ${VIEW} FROM capture c ${MESSAGE} ${filter.where()}`,
+    `SELECT ${CAPTURE_VIEW} FROM capture c ${MESSAGE} ${filter.where()}`,
     ...filter.values(),
   );
-  return row === undefined ? null : toView(row);
+  return row === undefined ? null : captureView(row);
 });
 
 export const releaseFacts = read('releaseFacts', 'by key', (db, params) => {
@@ -362,51 +352,3 @@ export const putCaptureTexts = write('putCaptureTexts', 'by key', { patient: 'te
     );
   }
 });
-
-interface CaptureRow {
-  seq: number;
-  released_at: number | null;
-  released_as: string | null;
-  seen_at: number | null;
-  id: string;
-  message_seq: number;
-  inbox: string;
-  at: number;
-  envelope_from: string;
-  envelope_to: string;
-  prefix: Uint8Array;
-  fill: string | null;
-  message_id: Uint8Array;
-  lists: string;
-  subject: string;
-  size: number;
-  tags: string | null;
-  domain: string;
-}
-
-/** `known`: the lists of its page. */
-function toView(row: CaptureRow, known = createKnownLists()): CaptureView {
-  const messageId = uuidText(row.message_id) as MessageId;
-  return {
-    seq: row.seq,
-    id: row.id,
-    messageId,
-    messageSeq: row.message_seq,
-    domain: row.domain,
-    inbox: row.inbox,
-    at: row.at,
-    envelopeFrom: row.envelope_from,
-    envelopeTo: row.envelope_to,
-    lists: known.of(row.lists, messageId),
-    subject: row.subject,
-    size: row.size,
-    tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
-    prefix: row.prefix,
-    fill: row.fill === null ? null : row.fill.split(' '),
-    released:
-      row.released_at === null || row.released_as === null
-        ? null
-        : { at: row.released_at, messageId: row.released_as },
-    seenAt: row.seen_at,
-  };
-}

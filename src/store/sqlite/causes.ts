@@ -2,35 +2,20 @@
  * Cause groups. Settling an unsuccessful outcome puts its recipient under the named cause, which is created if it is
  * new; a delivery or a retry removes it. Counts use the partial index over members and stop at a limit.
  */
+
 import { uuidText } from '../../lib/ids.ts';
-import { laneCode, stateCode } from '../shared/codes.ts';
-import { record } from '../shared/record.ts';
-import type { CauseMember, CauseView, NewCause } from '../topics/causes.ts';
+import { stateCode } from '../shared/codes.ts';
+import { MAX_CAUSES, MEMBER, MOST_COUNTED, RESENT_STATES } from '../shared/rows/causes.ts';
+import type { CauseView, NewCause } from '../topics/causes.ts';
 import type { Connection } from './engine/connection.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
-
-/** Maximum of causes; above it no new one is created, and its recipients stay without a group. */
-const MAX_CAUSES = 5_000;
 
 type CauseRow = Omit<CauseView, 'waiting' | 'failed' | 'example'>;
 
 const COLUMNS = `c.id, c.category, c.scope, c.site, coalesce(n.text, '') AS senderDomain, c.shape, c.reply,
   c.first_seen AS firstSeen, c.last_seen AS lastSeen`;
 const FROM = 'FROM cause c LEFT JOIN name n ON n.id = c.sender_domain';
-
-const RESENT_STATES = ['queued', 'bounced', 'failed'] as const;
-
-const MEMBER = record<CauseMember>({
-  deliveryId: 'plain',
-  messageSeq: 'plain',
-  domain: 'plain',
-  lane: laneCode,
-  sandbox: 'flag',
-  address: 'plain',
-  routeKey: 'plain',
-  state: stateCode,
-});
 
 /** Members in one state after an id. Tests check that its plan uses the index. */
 export const MEMBERS_SQL = `SELECT d.id AS deliveryId, d.message_seq AS messageSeq, n.text AS domain, m.lane,
@@ -65,9 +50,6 @@ export function causeId(session: Session, cause: NewCause, now: number): number 
     last_seen: now,
   }).lastId;
 }
-
-/** Approximate number of recipients that one read counts. */
-const MOST_COUNTED = 20_000;
 
 export const listCauses = read('listCauses', 'measured', { search: true }, (db, params) => {
   const rows = db.all<CauseRow>(

@@ -3,10 +3,12 @@
  * restore. A copy is one snapshot of the source. While it is made, the journal of the source grows.
  */
 import { once } from 'node:events';
+import { existsSync, statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
+import { readMigrations } from '../shared/migrations.ts';
+import { TRANSFER_MARK } from '../shared/transfer-mark.ts';
 import type { Connection } from './engine/connection.ts';
 import { openConnection } from './engine/connection.ts';
-import { readMigrations } from './engine/migrate.ts';
 import { openDatabase } from './engine/open-database.ts';
 
 /** Copies the database `from` into `to`, an empty file. `begun` gets the approximate number of octets. */
@@ -21,7 +23,7 @@ export async function copyDatabase(from: string, to: string, begun: (bytes: numb
 
 /** The newest schema of this program. */
 export function newestSchema(): number {
-  return readMigrations().at(-1)?.version ?? 0;
+  return readMigrations('sqlite').at(-1)?.version ?? 0;
 }
 
 /** The schema of a database file, 0 if it is not ours. */
@@ -30,6 +32,21 @@ export function schemaOf(path: string): number {
   try {
     const row = db.get<{ value: number }>("SELECT value FROM meta WHERE name = 'schema_version'");
     return row?.value ?? 0;
+  } finally {
+    db.close();
+  }
+}
+
+/** The text of the mark that a transfer left in a database file; null: none, or it is not ours. */
+export function transferMarkOf(path: string): string | null {
+  if (!existsSync(path) || statSync(path).size === 0) return null;
+  const db = openConnection(path, { readOnly: true, busyMs: 1000 });
+  try {
+    const sql = 'SELECT value FROM meta WHERE name = ?';
+    return db.get<{ value: string }>(sql, TRANSFER_MARK)?.value ?? null;
+  } catch {
+    // What is wrong with the file is said where it is opened.
+    return null;
   } finally {
     db.close();
   }

@@ -3,6 +3,7 @@
  * a domain removes its keys and webhooks, so that somebody who adds the name later inherits nothing; waiting mail stays
  * and is held, because its domain is gone.
  */
+
 import {
   DEFAULT_DOMAIN_SETTINGS,
   type DkimKey,
@@ -10,38 +11,13 @@ import {
   type DomainStatus,
   mergeSettings,
 } from '../../model/domain.ts';
-import { record } from '../shared/record.ts';
+import { DOMAIN, DOMAIN_KEY } from '../shared/rows/domains.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { read, write } from './engine/operation.ts';
 import { appendEvent } from './events.ts';
 import { removeTemplatesOf } from './templates.ts';
 import { deleteWebhooksOf } from './webhooks.ts';
-
-const DOMAIN = record<Omit<Domain, 'keys'>>({
-  id: 'plain',
-  name: 'plain',
-  status: 'plain',
-  verifiedBy: 'plain',
-  verifyToken: 'plain',
-  settings: 'json',
-  createdAt: 'plain',
-  updatedAt: 'plain',
-  verifiedAt: 'plain',
-  failingSince: 'plain',
-  lastCheckedAt: 'plain',
-  lastChecks: 'plain',
-  changes: 'plain',
-});
-
-const KEY = record<DkimKey>({
-  selector: 'plain',
-  role: 'plain',
-  privateSealed: 'plain',
-  publicKey: 'plain',
-  createdAt: 'plain',
-  retiredAt: 'plain',
-});
 
 /** Adds a domain with its keys; `exists` if the name is taken. */
 export const addDomain = write('addDomain', 'by key', { synced: true }, ({ db }, params) => {
@@ -217,7 +193,7 @@ export const removeDomain = write('removeDomain', 'measured', { synced: true }, 
 });
 
 function addKey(db: Connection, domainId: number, key: DkimKey): void {
-  db.insert('domain_key', { domain_id: domainId, ...KEY.row(key) });
+  db.insert('domain_key', { domain_id: domainId, ...DOMAIN_KEY.row(key) });
 }
 
 /** A cache of a domain notices by updatedAt that its keys have changed. */
@@ -228,11 +204,14 @@ function touched(db: Connection, params: { name: string; now: number }): Domain 
 
 function toDomain(db: Connection, row: object): Domain {
   const domain = DOMAIN.value(row);
-  const keys = db.all(`SELECT ${KEY.columns} FROM domain_key WHERE domain_id = ? ORDER BY id`, domain.id);
+  const keys = db.all(
+    `SELECT ${DOMAIN_KEY.columns} FROM domain_key WHERE domain_id = ? ORDER BY id`,
+    domain.id,
+  );
   return {
     ...domain,
     // Rows of earlier versions lack newer members.
     settings: mergeSettings(DEFAULT_DOMAIN_SETTINGS, domain.settings),
-    keys: keys.map(KEY.value),
+    keys: keys.map(DOMAIN_KEY.value),
   };
 }

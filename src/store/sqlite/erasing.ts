@@ -9,6 +9,7 @@ import type { AddressLists } from '../../model/message.ts';
 import { foldText } from '../../model/search-text.ts';
 import { suppressionKey } from '../../model/suppression.ts';
 import { ERASED, type Mask, maskLists, maskOf } from '../shared/mask.ts';
+import { KEPT_TEXTS } from '../shared/rows/messages.ts';
 import type { Connection } from './engine/connection.ts';
 import { read, write } from './engine/operation.ts';
 import { domainIdsIn } from './engine/session.ts';
@@ -28,7 +29,7 @@ const WEIGHT_SQL = `SELECT (SELECT count(*) FROM (SELECT 1 FROM delivery WHERE m
 
 /** Whether a message may mention an address; only reading it tells exactly. */
 const MENTIONS_SQL = `SELECT
-    instr(fold(m.lists || m.subject || coalesce(m.tags, '') || coalesce(m.metadata, '')), ?1) > 0
+    instr(fold(m.lists ${KEPT_TEXTS.map(({ column }) => `|| coalesce(m.${column}, '')`).join(' ')}), ?1) > 0
     OR EXISTS (SELECT 1 FROM delivery d WHERE d.message_seq = m.seq
       AND instr(fold(d.address || ' ' || coalesce(d.last_reply, '') || coalesce(d.wait_reason, '')), ?1) > 0)
     OR EXISTS (SELECT 1 FROM event e WHERE e.message_seq = m.seq AND instr(fold(e.detail), ?1) > 0)
@@ -109,7 +110,7 @@ function eraseMessage(
   mask: Mask,
 ): { touched: boolean; pending: boolean; rows: number } {
   const message = db.get<MessageTexts>(
-    'SELECT lists, from_address, subject, tags, metadata, domain_id FROM message WHERE seq = ?',
+    `SELECT lists, from_address, domain_id, ${KEPT_TEXTS.map(({ column }) => column).join(', ')} FROM message WHERE seq = ?`,
     seq,
   );
   if (message === undefined) return { touched: false, pending: false, rows: 0 };
@@ -211,6 +212,19 @@ const WALKS: readonly {
     },
   },
   {
+    sql: `SELECT id AS place, response_body AS text, error AS more FROM webhook_call
+      WHERE id > CAST(? AS INTEGER) ORDER BY id LIMIT ?`,
+    erase(db, { place, text, more = '' }, _key, mask) {
+      if (mask(text) === text && mask(more) === more) return;
+      db.run(
+        'UPDATE webhook_call SET response_body = ?, error = ? WHERE id = ?',
+        mask(text),
+        mask(more),
+        place,
+      );
+    },
+  },
+  {
     sql: 'SELECT id AS place, reply AS text FROM cause WHERE id > CAST(? AS INTEGER) ORDER BY id LIMIT ?',
     erase: masking('UPDATE cause SET reply = ? WHERE id = ?'),
   },
@@ -280,10 +294,9 @@ function hashOf(secret: Uint8Array, key: string): string {
 interface MessageTexts {
   lists: string;
   from_address: string;
-  subject: string;
-  tags: string | null;
-  metadata: string | null;
   domain_id: number;
+  /** Its other texts by column (`KEPT_TEXTS`). */
+  [column: string]: string | number | null;
 }
 
 function maskMessage(
@@ -294,29 +307,24 @@ function maskMessage(
   key: string,
   mask: Mask,
 ): boolean {
-  const after = {
-    lists: mask(JSON.stringify(lists)),
-    from: suppressionKey(before.from_address) === key ? ERASED : before.from_address,
-    subject: mask(before.subject),
-    tags: before.tags === null ? null : mask(before.tags),
-    metadata: before.metadata === null ? null : mask(before.metadata),
-  };
-  if (after.metadata !== before.metadata) {
-    // A separate statement: changing it also deletes the searchable pairs.
-    db.run('UPDATE message SET metadata = ? WHERE seq = ?', after.metadata, seq);
-  }
   db.run(
-    'UPDATE message SET lists = ?, from_address = ?, subject = ?, tags = ? WHERE seq = ?',
-    after.lists,
-    after.from,
-    after.subject,
-    after.tags,
+    'UPDATE message SET lists = ?, from_address = ? WHERE seq = ?',
+    mask(JSON.stringify(lists)),
+    suppressionKey(before.from_address) === key ? ERASED : before.from_address,
     seq,
   );
-  if (after.subject !== before.subject) {
-    db.run('UPDATE capture SET subject = ? WHERE message_seq = ?', foldText(after.subject), seq);
+  let changed = false;
+  for (const { column } of KEPT_TEXTS) {
+    const text = before[column];
+    const masked = typeof text === 'string' ? mask(text) : null;
+    if (masked === null || masked === text) continue;
+    changed = true;
+    // Changing the metadata also deletes the searchable pairs.
+    db.run(`UPDATE message SET ${column} = ? WHERE seq = ?`, masked, seq);
+    if (column === 'subject')
+      db.run('UPDATE capture SET subject = ? WHERE message_seq = ?', foldText(masked), seq);
   }
-  return after.subject !== before.subject || after.tags !== before.tags || after.metadata !== before.metadata;
+  return changed;
 }
 
 /** An erased person gets no more notices; what a sender added to its message is masked. */

@@ -4,14 +4,21 @@
  * Reading goes by (domain, kind, at): a query without a kind merges one index range per kind, so not every combination
  * needs an index and nothing is sorted.
  */
+
 import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
-import type { MessageId } from '../../model/message.ts';
 import { listensTo } from '../../model/webhook.ts';
-import { eventKindCode, routeCode, uuidBytes } from '../shared/codes.ts';
+import { eventKindCode, uuidBytes } from '../shared/codes.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
-import type { EventDetail, EventLook, EventPlace, EventView, NewEvent } from '../topics/events.ts';
+import {
+  EVENT_VIEW_COLUMNS,
+  EVENT_VIEW_JOINS,
+  type EventSubject,
+  type EventViewRow,
+  toEventView,
+} from '../shared/rows/events.ts';
+import type { EventLook, EventPlace, EventView, NewEvent } from '../topics/events.ts';
 import { MOST_CALLS, makeLater } from './call-portions.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
@@ -26,13 +33,6 @@ const MOST_MERGED = 20_000;
 const LATEST = Number.MAX_SAFE_INTEGER;
 
 const ALL_KINDS = Object.keys(EVENT_KINDS) as EventKind[];
-
-/** What an event is about: numbers of this database. */
-export interface EventSubject {
-  domainId: number;
-  messageSeq: number | null;
-  deliveryId: number | null;
-}
 
 /** Stores one event and the webhook calls it causes; its seq. */
 export function appendEvent(session: Session, event: NewEvent, subject: EventSubject): number {
@@ -135,62 +135,6 @@ export function insertCall(db: Connection, webhookId: number, eventSeq: number, 
     },
     'ON CONFLICT (webhook_id, event_seq) DO UPDATE SET state = 0, epoch = 0, due_at = excluded.due_at, tries = 0, updated_at = excluded.updated_at WHERE state IN (2, 3)',
   ).changes;
-}
-
-/** Everything a view of an event needs; `e` is the event. */
-export const EVENT_VIEW_COLUMNS = `e.seq, e.event_id, e.kind, e.at, e.detail, e.delivery_id, en.text AS domain,
-  ed.address AS recipient, ed.route, em.id AS message_id, em.lists, em.subject, em.size, em.tags, em.metadata,
-  (em.sandbox OR ed.sandbox IS NOT NULL) AS sandbox`;
-
-/** The joins of EVENT_VIEW_COLUMNS, all by primary key. */
-export const EVENT_VIEW_JOINS = `JOIN name en ON en.id = e.domain_id LEFT JOIN delivery ed ON ed.id = e.delivery_id
-  LEFT JOIN message em ON em.seq = e.message_seq`;
-
-export interface EventViewRow {
-  seq: number;
-  event_id: Uint8Array;
-  kind: number;
-  at: number;
-  detail: string | null;
-  delivery_id: number | null;
-  domain: string;
-  recipient: string | null;
-  route: number | null;
-  message_id: Uint8Array | null;
-  lists: string | null;
-  subject: string | null;
-  size: number | null;
-  tags: string | null;
-  metadata: string | null;
-  sandbox: number | null;
-}
-
-/** A joined row as the event everyone knows. `known`: the lists of its page. */
-export function toEventView(row: EventViewRow, known = createKnownLists()): EventView {
-  const detail = row.detail === null ? null : (JSON.parse(row.detail) as EventDetail);
-  return {
-    seq: row.seq,
-    id: uuidText(row.event_id),
-    kind: eventKindCode.word(row.kind),
-    at: row.at,
-    domain: row.domain,
-    detail,
-    message:
-      row.message_id === null || row.lists === null
-        ? null
-        : {
-            id: uuidText(row.message_id) as MessageId,
-            lists: known.of(row.lists, uuidText(row.message_id)),
-            subject: row.subject ?? '',
-            size: row.size ?? 0,
-            tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
-            metadata: row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, string>),
-            sandbox: row.sandbox === 1,
-          },
-    recipient: row.recipient ?? detail?.recipient ?? null,
-    deliveryId: row.delivery_id,
-    route: detail?.route ?? (row.route === null ? null : routeCode.word(row.route)),
-  };
 }
 
 /** One query for events. */

@@ -2,7 +2,7 @@ import { afterEach, expect, it } from 'vitest';
 import { event, message, recipient, T0 } from '../conformance/fixtures.ts';
 import { STEP_BYTES } from './contents.ts';
 import { purgeLeftovers } from './leftovers.ts';
-import { settle } from './queue.ts';
+import { settle } from './settling.ts';
 import { filledDatabase, temporaryFolder } from './test-support.ts';
 
 const folder = temporaryFolder();

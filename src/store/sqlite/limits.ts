@@ -5,15 +5,8 @@
 
 import { laneCode } from '../shared/codes.ts';
 import { record } from '../shared/record.ts';
-import type {
-  StoredEgressFact,
-  StoredHold,
-  StoredHoldTime,
-  StoredOverride,
-  StoredPathChange,
-  StoredPathState,
-} from '../topics/limits.ts';
-import type { WarmupRow } from '../topics/warmups.ts';
+import { HOLD, HOLD_TIME, PATH_STATE, WARMUP } from '../shared/rows/limits.ts';
+import type { StoredEgressFact, StoredOverride, StoredPathChange } from '../topics/limits.ts';
 import { read, write } from './engine/operation.ts';
 
 const OVERRIDE = record<StoredOverride>({
@@ -39,22 +32,6 @@ export const listOverrides = read('listOverrides', 'small', (db, { now }) => {
 
 export const removeOverride = write('removeOverride', 'by key', { synced: true }, ({ db }, { id }) => {
   return db.run('DELETE FROM override WHERE id = ?', id).changes > 0;
-});
-
-const PATH_STATE = record<StoredPathState>({
-  key: 'plain',
-  source: 'plain',
-  site: 'plain',
-  blockedUntil: 'plain',
-  reason: 'plain',
-  asked: 'flag',
-  fingerprint: 'plain',
-  failures: 'plain',
-  concurrency: 'plain',
-  day: 'plain',
-  sent: 'plain',
-  sentBefore: 'plain',
-  updatedAt: 'plain',
 });
 
 export const putPathStates = write('putPathStates', 'by key', (session, { states }) => {
@@ -102,24 +79,13 @@ export const listEgressFacts = read('listEgressFacts', 'small', (db, { now, perK
   );
 });
 
-const HOLD_COLUMNS = {
-  id: 'plain',
-  senderDomain: 'plain',
-  recipientDomain: 'plain',
-  site: 'plain',
-  lane: laneCode,
-  reason: 'plain',
-  until: 'plain',
-  createdAt: 'plain',
-  createdBy: 'plain',
-} as const;
-const HOLD = record<StoredHold>(HOLD_COLUMNS);
-const HOLD_TIME = record<StoredHoldTime>({ ...HOLD_COLUMNS, releasedAt: 'plain' });
 const IN_FORCE = 'released_at IS NULL AND (until IS NULL OR until > ?)';
 
 /** Synced, because the person who adds a hold relies on it. */
-export const addHold = write('addHold', 'by key', { synced: true }, ({ db }, { hold }) => {
-  db.insert('hold', HOLD.row(hold), 'ON CONFLICT DO NOTHING');
+export const addHold = write('addHold', 'by key', { synced: true }, (session, { hold, epoch }) => {
+  if (epoch !== undefined && session.hasEnded(epoch)) return false;
+  session.db.insert('hold', HOLD.row(hold), 'ON CONFLICT DO NOTHING');
+  return true;
 });
 
 export const listHolds = read('listHolds', 'small', (db, { now }) => {
@@ -127,9 +93,11 @@ export const listHolds = read('listHolds', 'small', (db, { now }) => {
   return db.all(sql, now).map(HOLD.value);
 });
 
-export const releaseHolds = write('releaseHolds', 'by key', { synced: true }, ({ db }, { ids, now }) => {
+export const releaseHolds = write('releaseHolds', 'by key', { synced: true }, (session, params) => {
+  const { ids, epoch, now } = params;
+  if (epoch !== undefined && session.hasEnded(epoch)) return 0;
   const sql = `UPDATE hold SET released_at = ? WHERE ${IN_FORCE} AND id IN (SELECT value FROM json_each(?))`;
-  return db.run(sql, now, now, JSON.stringify(ids)).changes;
+  return session.db.run(sql, now, now, JSON.stringify(ids)).changes;
 });
 
 export const listPastHolds = read('listPastHolds', 'small', (db, params) => {
@@ -146,8 +114,6 @@ export const listPastHolds = read('listPastHolds', 'small', (db, params) => {
   );
   return rows.map(HOLD_TIME.value);
 });
-
-const WARMUP = record<WarmupRow>({ source: 'plain', provider: 'plain', state: 'json' });
 
 export const listWarmups = read('listWarmups', 'small', (db) => {
   return db.all(`SELECT ${WARMUP.columns} FROM warmup`).map(WARMUP.value);

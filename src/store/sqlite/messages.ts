@@ -3,10 +3,14 @@
  * seq and paged by it; several domains are read one by one through the domain index and merged.
  */
 import type { SQLInputValue } from 'node:sqlite';
-import { uuidText } from '../../lib/ids.ts';
-import type { AddressLists, MessageId } from '../../model/message.ts';
-import { laneCode, recipientKindCode, routeCode, stateCode } from '../shared/codes.ts';
-import { record } from '../shared/record.ts';
+import { routeCode, stateCode } from '../shared/codes.ts';
+import {
+  MESSAGE_VIEW,
+  type MessageRow,
+  messageView,
+  RECIPIENT,
+  WAITING_STATES,
+} from '../shared/rows/messages.ts';
 import type { MessageFilter, MessageView, RecipientView } from '../topics/messages.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
@@ -15,8 +19,7 @@ import { read } from './engine/operation.ts';
 import { domainIdsIn, findNameIds } from './engine/session.ts';
 import { idBytes } from './events.ts';
 
-const VIEW = `SELECT m.seq, m.id, m.lane, m.lists, m.subject, m.tags, m.metadata, m.sandbox, m.personal, m.size, m.created_at,
-  m.expires_at, m.send_at, m.expiry_given, n.text AS domain`;
+const VIEW = `SELECT ${MESSAGE_VIEW}`;
 const FROM_MESSAGE = 'FROM message m CROSS JOIN name n ON n.id = m.domain_id';
 /** Goes by the given pair, newest message first. Tests check that its plan uses the index. */
 export const FROM_METADATA = `FROM message_metadata x CROSS JOIN message m ON m.seq = x.message_seq
@@ -153,7 +156,7 @@ function conditionsOf(params: MessageFilter): Filter {
   const { states, waiting, route } = params;
   if (states !== undefined) {
     const having = [
-      ...(waiting === undefined ? [] : [` AND ${WAITING[waiting]}`]),
+      ...(waiting === undefined ? [] : [` AND ${WAITING_STATES[waiting]}`]),
       ...(route === undefined ? [] : [` AND d.route = ${routeCode.of(route)}`]),
     ].join('');
     filter.when(
@@ -176,71 +179,13 @@ function conditionsOf(params: MessageFilter): Filter {
 export const HAS_CAUSE =
   'EXISTS (SELECT 1 FROM delivery INDEXED BY delivery_message WHERE message_seq = m.seq AND cause_id = ?)';
 
-/** See `MessageFilter.waiting`. */
-const WAITING = {
-  scheduled: "d.wait_reason = 'scheduled'",
-  tried: "(d.attempts > 0 OR d.wait_reason = 'deferred')",
-} as const;
-
-interface MessageRow {
-  seq: number;
-  id: Uint8Array;
-  lane: number;
-  lists: string;
-  subject: string;
-  tags: string | null;
-  metadata: string | null;
-  sandbox: number;
-  personal: number;
-  size: number;
-  created_at: number;
-  expires_at: number;
-  send_at: number | null;
-  expiry_given: number;
-  domain: string;
-}
-
 function toView(db: Connection, row: MessageRow): MessageView {
-  return {
-    seq: row.seq,
-    id: uuidText(row.id) as MessageId,
-    domain: row.domain,
-    lane: laneCode.word(row.lane),
-    lists: JSON.parse(row.lists) as AddressLists,
-    subject: row.subject,
-    tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
-    metadata: row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, string>),
-    sandbox: row.sandbox === 1,
-    listUnsubscribe: row.personal === 3,
-    size: row.size,
-    createdAt: row.created_at,
-    sendAt: row.send_at,
-    expiresAt: row.expires_at,
-    expiryGiven: row.expiry_given === 1,
-    recipients: recipientsOf(db, row.seq),
-  };
+  return messageView(row, recipientsOf(db, row.seq));
 }
-
-const RECIPIENT = record<Omit<RecipientView, 'deliveryId' | 'lastCode' | 'routeKey' | 'causeId'>>(
-  {
-    address: 'plain',
-    kind: recipientKindCode,
-    state: stateCode,
-    attempts: 'plain',
-    dueAt: 'plain',
-    expiresAt: 'plain',
-    waitReason: 'plain',
-    lastReply: 'plain',
-    lastCategory: 'plain',
-    route: routeCode,
-    updatedAt: 'plain',
-  },
-  'd.',
-);
 
 function recipientsOf(db: Connection, messageSeq: number): RecipientView[] {
-  const rows = db.all<Pick<RecipientView, 'deliveryId' | 'lastCode' | 'routeKey' | 'causeId'>>(
-    `SELECT d.id AS deliveryId, coalesce(d.last_code, 0) AS lastCode, q.route_key AS routeKey, d.cause_id AS causeId, ${RECIPIENT.columns}
+  const rows = db.all<Pick<RecipientView, 'deliveryId' | 'lastCode' | 'routeKey'>>(
+    `SELECT d.id AS deliveryId, coalesce(d.last_code, 0) AS lastCode, q.route_key AS routeKey, ${RECIPIENT.columns}
      FROM delivery d CROSS JOIN dest_queue q ON q.id = d.queue_id WHERE d.message_seq = ? ORDER BY d.id`,
     messageSeq,
   );

@@ -3,28 +3,35 @@
  */
 
 import type { SQLInputValue } from 'node:sqlite';
-import { record } from '../shared/record.ts';
-import type { LivingNode, NodeRow } from '../topics/nodes.ts';
+import { leastEpoch } from '../shared/epochs.ts';
+import {
+  aliveAmong,
+  EPOCH_KEPT_MS,
+  type LeaseRow,
+  MAX_LEASES_SHOWN,
+  NODE,
+  type OtherRow,
+} from '../shared/rows/nodes.ts';
 import type { Connection } from './engine/connection.ts';
+import { schemaVersion } from './engine/migrate.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
-
-/** An epoch that ended longer ago is deleted. */
-const KEPT_MS = 30 * 24 * 3_600_000;
-const MAX_LEASES_SHOWN = 1000;
 
 /** A new epoch, greater than all before. */
 export const beginEpoch = write('beginEpoch', 'small', { synced: true }, (session, params) => {
   const { db } = session;
-  const { nodeId, now, alone = false, about } = params;
+  const { nodeId, now, alone = false, chance, about } = params;
   const over = db.all<{ epoch: number }>(
     `SELECT epoch FROM node WHERE ended_at IS NULL${alone ? '' : ' AND node_id = ?'}`,
     ...(alone ? [] : [nodeId]),
   );
   for (const { epoch } of over) end(session, epoch, now);
-  // The greatest number stays, so that none is used twice (AUTOINCREMENT ensures that too).
-  db.run('DELETE FROM node WHERE ended_at < ?', now - KEPT_MS);
+  const last = db.get<{ epoch: number | null }>('SELECT max(epoch) AS epoch FROM node')?.epoch ?? 0;
+  const least = leastEpoch(now, chance);
+  // AUTOINCREMENT uses no number twice.
+  db.run('DELETE FROM node WHERE ended_at < ?', now - EPOCH_KEPT_MS);
   return db.insert('node', {
+    ...(least > last ? { epoch: least } : {}),
     node_id: nodeId,
     started_at: now,
     heartbeat_at: now,
@@ -32,6 +39,8 @@ export const beginEpoch = write('beginEpoch', 'small', { synced: true }, (sessio
     pid: about?.pid ?? 0,
     roles: JSON.stringify(about?.roles ?? []),
     sources: JSON.stringify(about?.sources ?? []),
+    version: about?.version ?? '',
+    schema_number: schemaVersion(db),
   }).lastId;
 });
 
@@ -43,21 +52,20 @@ export const heartbeat = write('heartbeat', 'by key', ({ db }, params) => {
     epoch,
   ).changes;
   if (alive === 0) return { kind: 'ended' };
-  const others = db.all<{ epoch: number; beat: number; node_id: string; sources: string }>(
-    'SELECT epoch, beat, node_id, sources FROM node WHERE ended_at IS NULL AND epoch <> ? ORDER BY epoch',
+  const others = db.all<OtherRow>(
+    `SELECT n.epoch, n.beat, n.node_id AS nodeId, n.sources, n.version,
+       (SELECT count(*) FROM node_lease l WHERE l.epoch = n.epoch) AS leases
+     FROM node n WHERE n.ended_at IS NULL AND n.epoch <> ? ORDER BY n.epoch`,
+    epoch,
+  );
+  const own = db.all<LeaseRow>(
+    'SELECT name, asked_by AS askedBy FROM node_lease WHERE epoch = ? ORDER BY name',
     epoch,
   );
   return {
-    kind: 'alive',
-    others: others.map(
-      (row): LivingNode => ({
-        epoch: row.epoch,
-        beat: row.beat,
-        nodeId: row.node_id,
-        sources: JSON.parse(row.sources) as string[],
-      }),
-    ),
-    leases: leasesOf(db, epoch, Number.MAX_SAFE_INTEGER),
+    ...aliveAmong(others, own),
+    // All processes are on the machine of the file.
+    data: { now, history: '' },
   };
 });
 
@@ -147,10 +155,26 @@ export const takeLeases = write('takeLeases', 'by key', (session, params) => {
       held === undefined ||
       held.beat === null ||
       quiet.some((other) => other.epoch === held.epoch && other.beat === held.beat);
-    if (!free) return false;
+    if (!free) {
+      db.run(ASK, epoch, name, epoch, epoch);
+      return false;
+    }
     db.run('INSERT OR REPLACE INTO node_lease (name, epoch, taken_at) VALUES (?, ?, ?)', name, epoch, now);
     return true;
   });
+});
+
+/** A lease of another is asked for, unless a living node that has no more leases asks already. */
+const ASK = `
+  UPDATE node_lease SET asked_by = ?
+  WHERE name = ? AND asked_by IS NOT ?
+    AND (NOT EXISTS (SELECT 1 FROM node n WHERE n.epoch = asked_by AND n.ended_at IS NULL)
+      OR (SELECT count(*) FROM node_lease o WHERE o.epoch = node_lease.asked_by) > (SELECT count(*) FROM node_lease o WHERE o.epoch = ?))`;
+
+export const passLease = write('passLease', 'by key', ({ db }, { epoch, name, to, now }) => {
+  const living = db.get('SELECT 1 AS one FROM node WHERE epoch = ? AND ended_at IS NULL', to);
+  const sql = 'UPDATE node_lease SET epoch = ?, taken_at = ?, asked_by = NULL WHERE name = ? AND epoch = ?';
+  return living !== undefined && db.run(sql, to, now, name, epoch).changes > 0;
 });
 
 export const giveLeases = write('giveLeases', 'by key', ({ db }, params) => {
@@ -158,22 +182,6 @@ export const giveLeases = write('giveLeases', 'by key', ({ db }, params) => {
   if (names === undefined) db.run('DELETE FROM node_lease WHERE epoch = ?', epoch);
   else for (const name of names) db.run('DELETE FROM node_lease WHERE name = ? AND epoch = ?', name, epoch);
 });
-
-const NODE = record<Omit<NodeRow, 'sending' | 'leases'>>(
-  {
-    epoch: 'plain',
-    nodeId: 'plain',
-    host: 'plain',
-    pid: 'plain',
-    roles: 'json',
-    sources: 'json',
-    startedAt: 'plain',
-    heartbeatAt: 'plain',
-    endedAt: 'plain',
-    beat: 'plain',
-  },
-  'n.',
-);
 
 export const listNodes = read('listNodes', 'as asked', (db, params) => {
   const rows = db.all<{ epoch: number; sending: number }>(

@@ -3,24 +3,26 @@
  * transaction; the commit of a notice deletes its rows, so that each fact is reported once even after a crash. A
  * recipient without a request (`delivery.notify` null: all HTTP mail) costs nothing here.
  */
-import { uuidText } from '../../lib/ids.ts';
-import type { MessageId } from '../../model/message.ts';
+
 import type { NoticeKind } from '../../model/notice.ts';
-import { noticeKindCode, routeCode, stateCode } from '../shared/codes.ts';
+import { noticeKindCode } from '../shared/codes.ts';
+import {
+  DELAY_AFTER_MS,
+  DELAY_TOLD,
+  type FactRow,
+  HOUR_MS,
+  HOURS_KEPT,
+  type NoticeRow,
+  noticeView,
+} from '../shared/rows/notices.ts';
 import type { NewMessage } from '../topics/acceptance.ts';
-import type { EventDetail } from '../topics/events.ts';
-import type { DueNotice, DueRecipient } from '../topics/notices.ts';
+import type { DueNotice } from '../topics/notices.ts';
 import { dropUnkeptContent } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
 import type { ParamsOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 
-/** In `delivery.notify`, in addition to the codes of the kinds: the delay was reported. */
-const DELAY_TOLD = 8;
-const DELAY_AFTER_MS = 4 * 3_600_000;
-const HOUR_MS = 3_600_000;
-const HOURS_KEPT = 2;
 /** Facts read for each message to be found. */
 const LOOK_AHEAD = 20;
 
@@ -42,12 +44,6 @@ export interface Fact {
   kind: NoticeKind;
   eventSeq: number | null;
   at: number;
-}
-
-/** Column `delivery.notify`. */
-export function notifyBits(kinds: readonly NoticeKind[] | undefined): number | null {
-  if (kinds === undefined || kinds.length === 0) return null;
-  return kinds.reduce((bits, kind) => bits | noticeKindCode.of(kind), 0);
 }
 
 /** Stores where the notices of a new message go. */
@@ -124,7 +120,6 @@ function noticeOf(db: Connection, seq: number, maxRecipients: number, hour: numb
     seq,
   );
   if (row === undefined) return [];
-  const orcpts = row.orcpts === null ? {} : (JSON.parse(row.orcpts) as Record<string, string>);
   const rows = db.all<FactRow>(
     `SELECT n.kind, n.at, d.address, d.state, d.route, d.expires_at, d.last_reply,
        (SELECT detail FROM event WHERE seq = n.event_seq) AS detail
@@ -134,40 +129,7 @@ function noticeOf(db: Connection, seq: number, maxRecipients: number, hour: numb
     maxRecipients,
   );
   const total = db.get<{ n: number }>(`SELECT count(*) AS n ${NEWEST}`, seq, row.up_to)?.n ?? 0;
-  return [
-    {
-      messageSeq: seq,
-      messageId: uuidText(row.message_id) as MessageId,
-      domain: row.domain,
-      subject: row.subject,
-      createdAt: row.created_at,
-      bodyOffset: row.body_offset,
-      size: row.size,
-      sandbox: row.sandbox === 1,
-      sender: row.sender,
-      ret: row.ret === null ? null : row.ret === 1 ? 'FULL' : 'HDRS',
-      envid: row.envid,
-      upToId: row.up_to,
-      oldestAt: row.oldest_at,
-      recipients: rows.map((one) => recipientOf(one, orcpts)),
-      more: total - rows.length,
-      toldThisHour: row.told ?? 0,
-    },
-  ];
-}
-
-function recipientOf(row: FactRow, orcpts: Readonly<Record<string, string>>): DueRecipient {
-  return {
-    address: row.address,
-    orcpt: Object.hasOwn(orcpts, row.address) ? (orcpts[row.address] ?? null) : null,
-    kind: noticeKindCode.word(row.kind),
-    at: row.at,
-    state: stateCode.word(row.state),
-    route: row.route === null ? null : routeCode.word(row.route),
-    expiresAt: row.expires_at,
-    lastReply: row.last_reply,
-    detail: row.detail === null ? null : (JSON.parse(row.detail) as EventDetail),
-  };
+  return [noticeView(seq, row, rows, total)];
 }
 
 /** Four hours, or half of the maximum wait; reported once. */
@@ -180,32 +142,4 @@ function isLongDelay(db: Connection, { notify, deliveryId, at }: Fact): boolean 
   );
   if (row === undefined) return false;
   return at - row.since >= Math.min(DELAY_AFTER_MS, (row.expires_at - row.since) / 2);
-}
-
-interface NoticeRow {
-  message_id: Uint8Array;
-  subject: string;
-  created_at: number;
-  body_offset: number;
-  size: number;
-  sandbox: number;
-  domain: string;
-  sender: string;
-  ret: number | null;
-  envid: string | null;
-  orcpts: string | null;
-  up_to: number;
-  oldest_at: number;
-  told: number | null;
-}
-
-interface FactRow {
-  kind: number;
-  at: number;
-  address: string;
-  state: number;
-  route: number | null;
-  expires_at: number;
-  last_reply: string | null;
-  detail: string | null;
 }

@@ -6,13 +6,16 @@
  */
 import { closeSync, openSync } from 'node:fs';
 import type { Clock, Timer } from '../../lib/clock.ts';
+import { whyNot } from '../../lib/why-not.ts';
 import { createCaptureTeller } from '../shared/capture-teller.ts';
 import { createGroupCommit, type Operation } from '../shared/group-commit.ts';
 import { StoreRefused } from '../shared/refusal.ts';
 import { createSuppressionFilter } from '../shared/suppression-filter.ts';
+import { refuseTransferred } from '../shared/transfer-mark.ts';
 import { KeyTaken, type Store, StoreUnavailable } from '../store.ts';
 import type { SuppressionChange } from '../topics/suppressions.ts';
 import { copyBeforeMigration } from './before-migration.ts';
+import { transferMarkOf } from './copy.ts';
 import { contentBytes, createArena } from './engine/arena.ts';
 import type { Connection } from './engine/connection.ts';
 import { createInProcess } from './engine/in-process.ts';
@@ -88,12 +91,13 @@ const NO_LOCK: StoreLock = { alone: true, async share() {}, release() {} };
 /** Only the owner may read the file and its lock. */
 async function lockPrivately(path: string, clock: Clock, shared: boolean): Promise<StoreLock> {
   makePrivate(path);
-  makePrivate(`${path}-lock`);
   return shared ? joinLock(path, clock) : takeLock(path);
 }
 
-async function copyOrRelease(path: string, lock: StoreLock, log: StoreLog): Promise<void> {
+async function prepareFile(path: string, lock: StoreLock, log: StoreLog): Promise<void> {
   try {
+    refuseTransferred(transferMarkOf(path));
+    if (!lock.alone) return;
     const copy = await copyBeforeMigration(path);
     if (copy?.kind === 'made') {
       const { file, from, to } = copy;
@@ -115,7 +119,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const patienceMs = options.patienceMs ?? 20;
   const { connection, shared = false } = options;
   const lock = connection === undefined ? await lockPrivately(path, clock, shared) : NO_LOCK;
-  if (connection === undefined && lock.alone) await copyOrRelease(path, lock, log);
+  if (connection === undefined) await prepareFile(path, lock, log);
   const arena = createArena(connection === undefined ? MAX_BATCH_BYTES : 0);
   const writerData: WriterData = {
     path,
@@ -130,6 +134,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const writer = alone
     ? createInProcess<WriterRequest, WriterReply>(() => openWriter(writerData, connection))
     : createThread<WriterRequest, WriterReply>(
+        'store-writer',
         new URL('./engine/writer-thread.ts', import.meta.url),
         writerData,
         writerDied,
@@ -138,6 +143,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     alone
       ? createInProcess<ReaderRequest, ReaderReply>(() => openReader(readerData, connection))
       : createThread<ReaderRequest, ReaderReply>(
+          'store-reader',
           new URL('./engine/reader-thread.ts', import.meta.url),
           readerData,
         );
@@ -320,6 +326,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       return closing;
     },
     onCaptured: captured.subscribe,
+    // Processes on one file notice each other's changes by searching.
+    onHint: () => () => {},
+    hearsHints: () => false,
     onSuppressed(tell) {
       const listener = { tell };
       suppressionListeners.add(listener);
@@ -354,6 +363,9 @@ function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, 'a', 0o600));
   } catch (error) {
-    throw new StoreRefused('inaccessible', `${path} cannot be opened: ${String(error)}`, { cause: error });
+    const fix = 'run as the user that owns it, or choose another folder with --data';
+    throw new StoreRefused('inaccessible', `${path} cannot be opened: ${whyNot(error)}; ${fix}`, {
+      cause: error,
+    });
   }
 }

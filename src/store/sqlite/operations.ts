@@ -6,6 +6,7 @@ import * as accept from './acceptance.ts';
 import * as alerts from './alerts.ts';
 import * as audit from './audit.ts';
 import * as callPortions from './call-portions.ts';
+import * as calls from './calls.ts';
 import * as cancelRetry from './cancel-retry.ts';
 import * as captures from './captures.ts';
 import * as causes from './causes.ts';
@@ -28,6 +29,7 @@ import * as refile from './refile.ts';
 import * as retention from './retention.ts';
 import * as returns from './returns.ts';
 import * as sandboxRules from './sandbox-rules.ts';
+import * as settling from './settling.ts';
 import * as smtpCredentials from './smtp-credentials.ts';
 import * as stats from './stats.ts';
 import * as suppressions from './suppressions.ts';
@@ -44,6 +46,7 @@ const GATHERED = {
   ...audit,
   ...callPortions,
   ...cancelRetry,
+  ...calls,
   ...captures,
   ...causes,
   ...domains,
@@ -64,6 +67,7 @@ const GATHERED = {
   ...retention,
   ...returns,
   ...sandboxRules,
+  ...settling,
   ...smtpCredentials,
   ...stats,
   ...suppressions,

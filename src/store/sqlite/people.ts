@@ -2,47 +2,29 @@
  * People who sign in, and their sessions. An address is one person's; a session is found by the hash of its secret. What
  * changes a person's rights or password ends the sessions in the same transaction.
  */
-import type { Person, PersonSession } from '../../model/person.ts';
+
+import type { Person } from '../../model/person.ts';
 import { recognised } from '../shared/recognition.ts';
-import { record } from '../shared/record.ts';
+import { PERSON, SESSION } from '../shared/rows/people.ts';
 import type { Connection } from './engine/connection.ts';
 import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
+import { hasSessionEnded } from './makers.ts';
 
-const PERSON = record<Person>({
-  id: 'plain',
-  email: 'plain',
-  passwordHash: 'plain',
-  role: 'plain',
-  domains: 'json',
-  preset: 'plain',
-  createdAt: 'plain',
-  lastSignInAt: 'plain',
-  disabledAt: 'plain',
-  secondFactor: 'json',
-  identity: 'json',
-});
-
-const SESSION = record<PersonSession>({
-  id: 'plain',
-  secretHash: 'plain',
-  personId: 'plain',
-  createdAt: 'plain',
-  lastUsedAt: 'plain',
-  endsAt: 'plain',
-  userAgent: 'plain',
-  ip: 'plain',
-  byProvider: 'flag',
-});
-
-export const addPerson = write('addPerson', 'small', { synced: true }, ({ db }, { person, maxPeople }) => {
-  const there = getPerson(db, { email: person.email });
-  if (there !== null) return there.id === person.id ? 'added' : 'exists';
-  const { n = 0 } = db.get<{ n: number }>('SELECT count(*) AS n FROM person') ?? {};
-  if (n >= maxPeople) return 'limit';
-  db.insert('person', PERSON.row(person));
-  return 'added';
-});
+export const addPerson = write(
+  'addPerson',
+  'small',
+  { synced: true },
+  ({ db }, { person, maxPeople, inSession }) => {
+    if (hasSessionEnded(db, inSession)) return 'ended';
+    const there = getPerson(db, { email: person.email });
+    if (there !== null) return there.id === person.id ? 'added' : 'exists';
+    const { n = 0 } = db.get<{ n: number }>('SELECT count(*) AS n FROM person') ?? {};
+    if (n >= maxPeople) return 'limit';
+    db.insert('person', PERSON.row(person));
+    return 'added';
+  },
+);
 
 export const getPerson = read('getPerson', 'by key', (db, params) => {
   const [column, value] = 'id' in params ? ['id', params.id] : ['email', params.email];
@@ -56,9 +38,9 @@ export const listPeople = read('listPeople', 'as asked', (db, { beforeId = AFTER
 });
 
 export const updatePerson = write('updatePerson', 'by key', { synced: true }, ({ db }, params) => {
-  const { id, change, keepSession, only } = params;
+  const { id, change, keepSession, only, inSession } = params;
   const before = getPerson(db, { id });
-  if (before === null) return null;
+  if (before === null || hasSessionEnded(db, inSession)) return null;
   if (only !== undefined) {
     const session = keepSession === null ? null : getSession(db, { id: keepSession });
     const isSame = before.passwordHash === only.passwordHash && before.disabledAt === null;
@@ -107,6 +89,18 @@ export const addSession = write('addSession', 'by key', { synced: true }, ({ db 
   const { second_factor = null, identity = null } = PERSON.row(known);
   const sql = 'UPDATE person SET last_sign_in_at = ?, second_factor = ?, identity = ? WHERE id = ?';
   db.run(sql, session.createdAt, second_factor, identity, personId);
+  return true;
+});
+
+export const proveSession = write('proveSession', 'by key', { synced: true }, ({ db }, params) => {
+  const { id, personId, by, provenAt } = params;
+  const person = getPerson(db, { id: personId });
+  const known = person === null || person.disabledAt !== null ? null : recognised(person, by);
+  const session = db.get('SELECT 1 FROM person_session WHERE id = ? AND person_id = ?', id, personId);
+  if (known === null || session === undefined) return false;
+  const { second_factor = null } = PERSON.row(known);
+  db.run('UPDATE person SET second_factor = ? WHERE id = ?', second_factor, personId);
+  db.run('UPDATE person_session SET proven_at = ? WHERE id = ?', provenAt, id);
   return true;
 });
 

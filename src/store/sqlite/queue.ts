@@ -1,38 +1,26 @@
 /**
- * The queue: which queues are due, claiming with a lease, settling outcomes, releasing leases. A claim writes the
- * caller's epoch to the row; only the same epoch may settle or release it, and a later outcome changes nothing but
- * leaves a `late_outcome` in the timeline. Searches use the partial indexes over queued and leased rows, so their cost
- * does not grow with finished rows. The index names are spelled out: without statistics the planner may otherwise
- * prefer a wider index.
+ * The queue: which queues are due, claiming with a lease, releasing leases. A claim writes the caller's epoch to the row;
+ * only the same epoch may settle (`settling.ts`) or release it. Searches use the partial indexes over queued and leased rows,
+ * so their cost does not grow with finished rows. The index names are spelled out: without statistics the planner may
+ * otherwise prefer a wider index.
  */
 
-import { uuidText } from '../../lib/ids.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
-import type { MessageId } from '../../model/message.ts';
-import type { NoticeKind } from '../../model/notice.ts';
-import {
-  laneCode,
-  queueLaneCode,
-  recipientKindCode,
-  routeCode,
-  sandboxCode,
-  stateCode,
-} from '../shared/codes.ts';
-import type { Settlement } from '../topics/queue.ts';
-import { insertCapture } from './captures.ts';
-import { causeId } from './causes.ts';
+import { type ClaimRow, claimedDelivery, hintOf, type QueueRow } from '../shared/rows/queue.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
-import { appendEvent, isStored } from './events.ts';
-import { dropOrLeaveContent } from './leftovers.ts';
-import { noteFact } from './notices.ts';
-import { applySignal, forgetEvidence, reasonsFor } from './suppressions.ts';
+import { appendEvent } from './events.ts';
+import { reasonsFor } from './suppressions.ts';
 import { totalOf } from './totals.ts';
 
+const QUEUE_COLUMNS =
+  'SELECT w.queue_id AS id, w.due_at, q.lane, n.text AS sender_domain, q.recipient_domain, q.route_key';
+const QUEUE_JOINS = `CROSS JOIN dest_queue q ON q.id = w.queue_id
+    CROSS JOIN name n ON n.id = q.sender_domain`;
+
 /** Queues with waiting rows after a position, earliest due first. Tests check that its plan uses the index. */
-export const DUE_QUEUES_SQL = `SELECT w.queue_id AS id, w.due_at, q.lane, n.text AS sender_domain, q.recipient_domain, q.route_key
-  FROM waiting_queue w INDEXED BY waiting_queue_due CROSS JOIN dest_queue q ON q.id = w.queue_id
-    CROSS JOIN name n ON n.id = q.sender_domain
+export const DUE_QUEUES_SQL = `${QUEUE_COLUMNS}
+  FROM waiting_queue w INDEXED BY waiting_queue_due ${QUEUE_JOINS}
   WHERE (w.due_at, w.queue_id) > (?, ?) ORDER BY w.due_at, w.queue_id LIMIT ?`;
 
 const CLAIM_COLUMNS = `d.id, d.queue_id, d.message_seq, d.attempts, d.expires_at, d.kind, d.may_be_duplicate, d.sandbox,
@@ -52,29 +40,25 @@ export const CLAIM_EXPIRED_SQL = `SELECT ${CLAIM_COLUMNS} FROM delivery d INDEXE
   WHERE d.state = 0 AND d.expires_at <= ? ORDER BY d.expires_at, d.id LIMIT ?`;
 
 export const dueQueues = read('dueQueues', 'measured', (db, params) => {
-  const rows = db.all<{
-    id: number;
-    due_at: number;
-    lane: number;
-    sender_domain: string;
-    recipient_domain: string;
-    route_key: string;
-  }>(
+  const rows = db.all<QueueRow>(
     DUE_QUEUES_SQL,
     params.after?.nextDueAt ?? Number.MIN_SAFE_INTEGER,
     params.after?.queueId ?? 0,
     params.limit,
   );
-  const due = rows.filter((row) => row.due_at <= params.dueBefore);
-  return due.map((row) => ({
-    queueId: row.id,
-    ...queueLaneCode.word(row.lane),
-    senderDomain: row.sender_domain,
-    recipientDomain: row.recipient_domain,
-    ...(row.route_key === '' ? {} : { routeKey: row.route_key }),
-    nextDueAt: row.due_at,
-  }));
+  return rows.filter((row) => row.due_at <= params.dueBefore).map(hintOf);
 });
+
+export const dueAmong = read('dueAmong', 'by key', (db, { queueIds, dueBefore }) =>
+  db
+    .all<QueueRow>(
+      `${QUEUE_COLUMNS} FROM json_each(?) g CROSS JOIN waiting_queue w ON w.queue_id = g.value ${QUEUE_JOINS}
+       WHERE w.due_at <= ? ORDER BY w.due_at, w.queue_id`,
+      JSON.stringify([...new Set(queueIds)]),
+      dueBefore,
+    )
+    .map(hintOf),
+);
 
 /** Earliest due time over all queued rows, or null. */
 export const nextDueAt = read('nextDueAt', 'measured', (db) => {
@@ -120,21 +104,6 @@ export const claimExpired = write('claimExpired', 'as asked', { rows: 'limit' },
   return rows.map((row) => lease(session, row, params, accepting));
 });
 
-/** Records outcomes for leased rows. */
-export const settle = write(
-  'settle',
-  'by key',
-  {
-    rows: 'settlements',
-    patient: ({ settlements }) =>
-      // A test that waits for its captured mail waits for this commit.
-      settlements.some(({ capture }) => capture !== undefined) ? null : settlements.length,
-  },
-  (session, params) => {
-    return params.settlements.map((settlement) => settleOne(session, settlement, params.now));
-  },
-);
-
 /** Releases leases of `epoch` unchanged; rows that are no longer leased to it are left alone. */
 export const release = write('release', 'by key', { rows: 'deliveryIds' }, ({ db }, params) => {
   for (const id of params.deliveryIds) {
@@ -159,37 +128,6 @@ export const hurry = write('hurry', 'by key', ({ db }, { queueIds, now }) => {
   return queueIds.reduce((sum, id) => sum + db.run(HURRY_SQL, now, id, now).changes, 0);
 });
 
-interface ClaimRow {
-  id: number;
-  queue_id: number;
-  message_seq: number;
-  attempts: number;
-  expires_at: number;
-  kind: number;
-  may_be_duplicate: number;
-  sandbox: number | null;
-  first_deferred_at: number | null;
-  last_deferred_event_at: number | null;
-  wait_reason: string | null;
-  address: string;
-  last_category: string | null;
-  last_reply: string | null;
-  message_id: Uint8Array;
-  lane: number;
-  from_address: string;
-  domain_id: number;
-  created_at: number;
-  size: number;
-  body_offset: number;
-  needs_smtputf8: number;
-  eight_bit: number;
-  personal: number;
-  null_sender: number;
-  sender_domain: string;
-  recipient_domain: string;
-  route_key: string;
-}
-
 /** Ids that count up from `first` in their last 48 bits (RFC 9562 §6.2): one random id is enough for a whole claim. */
 function eventIdsFrom(first: string): () => string {
   let last: number | null = null;
@@ -207,139 +145,10 @@ function lease(
 ): ClaimedDelivery {
   const reasons = reasonsFor(session, row.domain_id, row.address, now);
   session.db.run('UPDATE delivery SET state = 1, epoch = ?, updated_at = ? WHERE id = ?', epoch, now, row.id);
-  const wasScheduled = row.wait_reason === 'scheduled';
-  if (wasScheduled) {
+  if (row.wait_reason === 'scheduled') {
     const event = { id: nextEventId(), kind: 'accepted', at: now, detail: null } as const;
     const { domain_id: domainId, message_seq: messageSeq, id: deliveryId } = row;
     appendEvent(session, event, { domainId, messageSeq, deliveryId });
   }
-  return {
-    id: row.id,
-    epoch,
-    queueId: row.queue_id,
-    messageSeq: row.message_seq,
-    messageId: uuidText(row.message_id) as MessageId,
-    senderDomain: row.sender_domain,
-    from: row.from_address,
-    lane: laneCode.word(row.lane),
-    address: row.address,
-    recipientDomain: row.recipient_domain,
-    kind: recipientKindCode.word(row.kind),
-    attempts: row.attempts,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    size: row.size,
-    bodyOffset: row.body_offset,
-    needsSmtpUtf8: row.needs_smtputf8 === 1,
-    eightBit: row.eight_bit === 1,
-    sandbox: row.sandbox === null ? null : sandboxCode.word(row.sandbox),
-    mayBeDuplicate: row.may_be_duplicate === 1,
-    firstDeferredAt: row.first_deferred_at,
-    lastDeferredEventAt: row.last_deferred_event_at,
-    lastReply: row.last_reply,
-    lastCategory: row.last_category,
-    ...(wasScheduled ? { wasScheduled } : {}),
-    ...(row.route_key === '' ? {} : { routeKey: row.route_key }),
-    ...(row.personal === 0 ? {} : { personal: true, listUnsubscribe: row.personal === 3 }),
-    ...(row.null_sender === 0 ? {} : { nullSender: true as const }),
-    ...(reasons.length === 0 ? {} : { suppressedFor: reasons }),
-  };
-}
-
-function settleOne(session: Session, outcome: Settlement, now: number): 'settled' | 'fenced' {
-  const { db } = session;
-  const waits = outcome.state === 'queued';
-  const deferred = outcome.events.find((event) => event.kind === 'deferred');
-  const row = db.get<{
-    message_seq: number;
-    address: string;
-    notify: number | null;
-    domain_id: number;
-    keep_content: number;
-  }>(
-    `UPDATE delivery SET state = ?, epoch = 0, due_at = coalesce(?, due_at), wait_reason = ?, attempts = attempts + ?,
-       updated_at = ?, last_category = coalesce(?, last_category), last_reply = coalesce(?, last_reply),
-       last_code = coalesce(?, last_code), route = coalesce(?, route),
-       may_be_duplicate = coalesce(?, may_be_duplicate), first_deferred_at = coalesce(first_deferred_at, ?),
-       last_deferred_event_at = coalesce(?, last_deferred_event_at),
-       cause_id = CASE WHEN ? THEN NULL ELSE coalesce(?, cause_id) END
-     WHERE id = ? AND state = 1 AND epoch = ?
-     RETURNING message_seq, address, notify, (SELECT domain_id FROM message WHERE seq = message_seq) AS domain_id,
-       (SELECT keep_content FROM message WHERE seq = message_seq) AS keep_content`,
-    stateCode.of(outcome.state),
-    waits ? (outcome.dueAt ?? now) : null,
-    waits ? (outcome.waitReason ?? null) : null,
-    outcome.countAttempt ? 1 : 0,
-    now,
-    outcome.category ?? null,
-    outcome.lastReply ?? null,
-    outcome.lastCode ?? null,
-    outcome.route === undefined ? null : routeCode.of(outcome.route),
-    outcome.mayBeDuplicate === undefined ? null : outcome.mayBeDuplicate ? 1 : 0,
-    deferred?.at ?? null,
-    deferred === undefined || deferred.notify === false ? null : deferred.at,
-    outcome.state === 'delivered' ? 1 : 0,
-    outcome.cause === undefined ? null : causeId(session, outcome.cause, now),
-    outcome.deliveryId,
-    outcome.epoch,
-  );
-  if (row === undefined) return recordLate(session, outcome);
-  const subject = { domainId: row.domain_id, messageSeq: row.message_seq, deliveryId: outcome.deliveryId };
-  let eventSeq: number | null = null;
-  for (const event of outcome.events) eventSeq = appendEvent(session, event, subject);
-  if (row.notify !== null) {
-    const { messageSeq, deliveryId } = subject;
-    const kind = toldAs(outcome.state);
-    if (kind !== null) noteFact(db, { messageSeq, deliveryId, notify: row.notify, kind, eventSeq, at: now });
-  }
-  if (outcome.capture !== undefined) {
-    insertCapture(session, outcome.capture, { ...subject, envelopeTo: row.address });
-  }
-  if (outcome.suppress !== undefined) applySignal(session, outcome.suppress, subject, row.address, now);
-  if (outcome.state === 'delivered' && outcome.route !== 'sandbox') {
-    forgetEvidence(session, row.domain_id, row.address);
-  }
-  if (!waits && row.keep_content === 0) dropOrLeaveContent(session, row.message_seq);
-  return 'settled';
-}
-
-/** The kind of notice for an outcome; null if there is none. */
-function toldAs(state: Settlement['state']): NoticeKind | null {
-  switch (state) {
-    case 'delivered':
-      return 'success';
-    case 'queued':
-      return 'delay';
-    case 'bounced':
-    case 'failed':
-    case 'suppressed':
-    case 'rejected':
-      return 'failure';
-    case 'sending':
-    case 'canceled':
-      return null;
-  }
-}
-
-/**
- * One timeline entry with the id of the outcome's first event; an outcome without events leaves none. A repeated one,
- * after a lost answer, was settled under its lease.
- */
-function recordLate(session: Session, outcome: Settlement): 'settled' | 'fenced' {
-  const { db } = session;
-  const [first] = outcome.events;
-  if (first === undefined) return 'fenced';
-  const row = db.get<{ message_seq: number; domain_id: number }>(
-    `SELECT d.message_seq, m.domain_id FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq WHERE d.id = ?`,
-    outcome.deliveryId,
-  );
-  if (row === undefined) return 'fenced';
-  const { domain_id: domainId, message_seq: messageSeq } = row;
-  if (isStored(db, domainId, first)) return 'settled';
-  const late = { id: first.id, kind: 'late_outcome', at: first.at } as const;
-  if (isStored(db, domainId, late)) return 'fenced';
-  const reason = `The outcome "${outcome.state}" came after the lease was lost`;
-  const subject = { domainId, messageSeq, deliveryId: outcome.deliveryId };
-  appendEvent(session, { ...late, detail: { ...first.detail, reason } }, subject);
-  return 'fenced';
+  return claimedDelivery(row, epoch, reasons);
 }

@@ -3,6 +3,7 @@
  * transaction, and a row in `return_fact` prevents repeating it. The only change of state is delivered → bounced; other
  * facts are only in the timeline.
  */
+
 import { uuidText } from '../../lib/ids.ts';
 import type { MessageId } from '../../model/message.ts';
 import { suppressionKey } from '../../model/suppression.ts';
@@ -13,11 +14,12 @@ import {
   stateCode,
   suppressionReasonCode,
 } from '../shared/codes.ts';
+import type { EventSubject } from '../shared/rows/events.ts';
 import type { ReturnFact, ReturnResult } from '../topics/returns.ts';
 import type { Connection } from './engine/connection.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameId, type Session } from './engine/session.ts';
-import { appendEvent, type EventSubject, idBytes } from './events.ts';
+import { appendEvent, idBytes } from './events.ts';
 import { noteFact } from './notices.ts';
 import { applySignal, tellChange } from './suppressions.ts';
 

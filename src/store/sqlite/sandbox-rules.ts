@@ -2,8 +2,9 @@
  * Sandbox rules of sender domains, and which recipient each was used for, so that a recipient's next attempt uses the
  * same rule and a count is never exceeded. Ended rules are deleted when a new one is added.
  */
+
 import type { SandboxRule } from '../../model/sandbox-rule.ts';
-import { record } from '../shared/record.ts';
+import { ENDED_RULES_AT_ONCE, RULE, type RuleRow, toRule } from '../shared/rows/sandbox-rules.ts';
 import { senderName } from './captures.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
@@ -12,36 +13,19 @@ import { read, readInSteps, write } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';
 import { leaveRows } from './leftovers.ts';
 
-const RULE = record<Omit<SandboxRule, 'domain' | 'reply'>>(
-  {
-    id: 'plain',
-    inbox: 'plain',
-    recipient: 'plain',
-    subject: 'plain',
-    tag: 'plain',
-    result: 'plain',
-    defers: 'plain',
-    delayMs: 'plain',
-    probability: 'plain',
-    times: 'plain',
-    uses: 'plain',
-    createdAt: 'plain',
-    expiresAt: 'plain',
-  },
-  'r.',
-);
 const COLUMNS = `r.seq, ${RULE.columns}, n.text AS domain, r.reply_code, r.reply_enhanced, r.reply_text`;
 const VIEW = `SELECT ${COLUMNS} FROM sandbox_rule r CROSS JOIN name n ON n.id = r.domain_id`;
 
-/** Ended rules that one new rule deletes: more than it adds. */
-const ENDED_AT_ONCE = 200;
 const RULES_PER_STEP = 500;
 
 export const addSandboxRule = write('addSandboxRule', 'by key', { synced: true }, (session, params) => {
   const { db } = session;
   const { rule } = params;
   if (db.get('SELECT 1 FROM sandbox_rule WHERE id = ?', rule.id) !== undefined) return true;
-  drop(db, db.all('SELECT seq FROM sandbox_rule WHERE expires_at <= ? LIMIT ?', params.now, ENDED_AT_ONCE));
+  drop(
+    db,
+    db.all('SELECT seq FROM sandbox_rule WHERE expires_at <= ? LIMIT ?', params.now, ENDED_RULES_AT_ONCE),
+  );
   const domainId = session.nameId(rule.domain);
   const there = db.get<{ n: number }>('SELECT count(*) AS n FROM sandbox_rule WHERE domain_id = ?', domainId);
   if ((there?.n ?? 0) >= params.maxPerDomain) return false;
@@ -135,20 +119,4 @@ function drop(db: Connection, rows: readonly { seq: number }[]): void {
     db.run('DELETE FROM sandbox_rule WHERE seq = ?', seq);
     leaveRows(db, 'sandbox-rule', seq);
   }
-}
-
-interface RuleRow {
-  domain: string;
-  reply_code: number | null;
-  reply_enhanced: string | null;
-  reply_text: string | null;
-}
-
-function toRule(row: RuleRow): SandboxRule {
-  const { reply_code: code, reply_enhanced: enhanced, reply_text: text } = row;
-  return {
-    ...RULE.value(row),
-    domain: row.domain,
-    reply: code === null ? null : { code, enhanced: enhanced ?? '', text: text ?? '' },
-  };
 }

@@ -1,5 +1,6 @@
 /** Several stores over one file, as processes of one machine have them: who may join whom (conformance/sharing.ts: what each sees). */
 import { spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -61,6 +62,12 @@ describe('sharing a database file', () => {
     db.exec("UPDATE meta SET value = value - 1 WHERE name = 'schema_version'");
     db.close();
     expect(await refusal(open(true))).toMatch(/^locked: .*needs an upgrade.*Stop them all first/);
+  });
+
+  it('lets nobody else read its lock, also where there is no database beside it', async () => {
+    const path = folder.file('node');
+    takeLock(path).release();
+    expect(statSync(`${path}-lock`).mode & 0o777).toBe(0o600);
   });
 
   it('is never without its lock while it opens itself to others', async () => {

@@ -1,38 +1,18 @@
 /** User names and passwords for SMTP submission. A name is unique; a list never contains those of another domain. */
-import type { SmtpCredential } from '../../model/smtp-credential.ts';
-import { record } from '../shared/record.ts';
+import { CREDENTIAL } from '../shared/rows/smtp-credentials.ts';
 import { createFilter } from './engine/filter.ts';
 import { mergedRows, type Ranges } from './engine/merged.ts';
 import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
 import { isMakerGone } from './makers.ts';
 
-const CREDENTIAL = record<SmtpCredential>({
-  id: 'plain',
-  username: 'plain',
-  name: 'plain',
-  owner: 'plain',
-  domain: 'plain',
-  sandbox: 'flag',
-  notices: 'flag',
-  salt: 'plain',
-  hash: 'plain',
-  costLog2: 'plain',
-  ipAllowList: 'json',
-  rateLimit: 'plain',
-  rateShares: 'json',
-  createdBy: 'plain',
-  createdAt: 'plain',
-  expiresAt: 'plain',
-});
-
 /** Stores a credential. */
 export const addSmtpCredential = write(
   'addSmtpCredential',
   'by key',
   { synced: true },
-  ({ db }, { credential }) => {
-    if (isMakerGone(db, credential.createdBy)) return 'ended';
+  ({ db }, { credential, inSession }) => {
+    if (isMakerGone(db, credential.createdBy, inSession)) return 'ended';
     const { changes } = db.insert('smtp_credential', CREDENTIAL.row(credential), 'ON CONFLICT DO NOTHING');
     if (changes > 0) return 'added';
     return getSmtpCredential(db, credential)?.id === credential.id ? 'added' : 'taken';

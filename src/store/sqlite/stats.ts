@@ -19,6 +19,12 @@ const GROUPS: Readonly<Record<StatsGroupBy | 'none', { column: string; joins: st
     column: 'q.recipient_domain',
     joins: 'CROSS JOIN dest_queue q ON q.id = d.queue_id',
   },
+  // Of the facts that delivery keeps, as JSON: the provider, a blank and a day.
+  provider: {
+    column: `coalesce(substr(f.value, 2, instr(f.value, ' ') - 2), q.recipient_domain)`,
+    joins: `CROSS JOIN dest_queue q ON q.id = d.queue_id
+      LEFT JOIN egress_fact f ON f.kind = 'provider' AND f.key = q.recipient_domain AND f.value LIKE '"_% %'`,
+  },
   // A message without tags counts under the empty tag, so that the groups add up to the total.
   tag: {
     column: 't.value',

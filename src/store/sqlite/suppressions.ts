@@ -3,11 +3,13 @@
  * the outcome's own transaction. Ended rows are ignored; they stay until `purgeSuppressions` or a new entry replaces
  * them.
  */
+
 import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
 import { type Suppression, type SuppressionReason, suppressionKey } from '../../model/suppression.ts';
 import { suppressionReasonCode, uuidBytes } from '../shared/codes.ts';
-import { record } from '../shared/record.ts';
+import type { EventSubject } from '../shared/rows/events.ts';
+import { SUPPRESSION_COLUMNS, type SuppressionRow, toSuppression } from '../shared/rows/suppressions.ts';
 import type { NewSuppression, SuppressionChange, SuppressionSignal } from '../topics/suppressions.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
@@ -16,26 +18,14 @@ import { namesIn } from './engine/names-in.ts';
 import { read, readInSteps, write } from './engine/operation.ts';
 import { domainIdsIn, findNameId, findNameIds, type Session } from './engine/session.ts';
 import { erasedKey } from './erasing.ts';
-import { appendEvent, type EventSubject } from './events.ts';
+import { appendEvent } from './events.ts';
 
 const DAY_MS = 86_400_000;
 
-const ENTRY = record<Omit<Suppression, 'domain' | 'source'>>(
-  {
-    id: 'plain',
-    address: 'plain',
-    reason: suppressionReasonCode,
-    note: 'plain',
-    createdAt: 'plain',
-    expiresAt: 'plain',
-  },
-  's.',
-);
-const COLUMNS = `${ENTRY.columns}, n.text AS domain, s.message_id, s.reply, s.rule`;
 const JOINS = 'CROSS JOIN name n ON n.id = s.domain_id';
 
 /** Entries in force of some addresses. The plus prevents that the order chooses the index. Tests check its plan. */
-export const AMONG_SQL = `SELECT s.key, ${COLUMNS} FROM suppression s ${JOINS}
+export const AMONG_SQL = `SELECT s.key, ${SUPPRESSION_COLUMNS} FROM suppression s ${JOINS}
   WHERE s.domain_id = ? AND s.key IN (SELECT value FROM json_each(?)) AND (s.expires_at IS NULL OR s.expires_at > ?)
   ORDER BY +s.id`;
 
@@ -157,7 +147,10 @@ export function entryRanges(
 
 function entriesOf(db: Connection, keys: readonly { id: number }[]): Suppression[] {
   return keys.flatMap(({ id }) => {
-    const row = db.get<SuppressionRow>(`SELECT ${COLUMNS} FROM suppression s ${JOINS} WHERE s.id = ?`, id);
+    const row = db.get<SuppressionRow>(
+      `SELECT ${SUPPRESSION_COLUMNS} FROM suppression s ${JOINS} WHERE s.id = ?`,
+      id,
+    );
     return row === undefined ? [] : [toSuppression(row)];
   });
 }
@@ -371,23 +364,4 @@ export function tellChange(
 ): void {
   const name = session.db.get<{ text: string }>('SELECT text FROM name WHERE id = ?', domainId);
   if (name !== undefined) session.suppressed.push({ senderDomain: name.text, ...change });
-}
-
-interface SuppressionRow {
-  domain: string;
-  message_id: Uint8Array | null;
-  reply: string | null;
-  rule: string | null;
-}
-
-function toSuppression(row: SuppressionRow): Suppression {
-  const { domain, message_id: messageId, reply, rule } = row;
-  return {
-    ...ENTRY.value(row),
-    domain,
-    source:
-      rule === null
-        ? null
-        : { messageId: messageId === null ? '' : uuidText(messageId), reply: reply ?? '', rule },
-  };
 }

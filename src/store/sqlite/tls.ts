@@ -1,37 +1,25 @@
 /** MTA-STS policies and daily TLS counters (`../topics/tls.ts`), which belong to no sender domain. */
 
-import { record } from '../shared/record.ts';
-import type { StoredMtaSts, TlsCount } from '../topics/tls.ts';
+import { POLICY, POLICY_COLUMNS, toPolicy } from '../shared/rows/tls.ts';
+import type { TlsCount } from '../topics/tls.ts';
 import { read, write } from './engine/operation.ts';
-
-const POLICY = record<Omit<StoredMtaSts, 'maxAgeSeconds'>>({
-  domain: 'plain',
-  policyId: 'plain',
-  mode: 'plain',
-  mx: {
-    of: (hosts) => hosts.join(' '),
-    word: (text: string) => (text === '' ? [] : text.split(' ')),
-  },
-  fetchedAt: 'plain',
-  expiresAt: 'plain',
-  renewAt: 'plain',
-  renewFailures: 'plain',
-});
-const COLUMNS = `${POLICY.columns}, max_age`;
 
 export const putMtaSts = write('putMtaSts', 'by key', ({ db }, params) => {
   db.put('mta_sts', 'domain', { ...POLICY.row(params), max_age: params.maxAgeSeconds });
 });
 
 export const getMtaSts = read('getMtaSts', 'by key', (db, params) => {
-  const row = db.get<{ max_age: number }>(`SELECT ${COLUMNS} FROM mta_sts WHERE domain = ?`, params.domain);
+  const row = db.get<{ max_age: number }>(
+    `SELECT ${POLICY_COLUMNS} FROM mta_sts WHERE domain = ?`,
+    params.domain,
+  );
   return row === undefined ? null : toPolicy(row);
 });
 
 export const staleMtaSts = read('staleMtaSts', 'as asked', (db, params) => {
   return db
     .all<{ max_age: number }>(
-      `SELECT ${COLUMNS} FROM mta_sts WHERE renew_at <= ? AND expires_at > ? AND mode <> 'none' ORDER BY renew_at, domain LIMIT ?`,
+      `SELECT ${POLICY_COLUMNS} FROM mta_sts WHERE renew_at <= ? AND expires_at > ? AND mode <> 'none' ORDER BY renew_at, domain LIMIT ?`,
       params.now,
       params.now,
       params.limit,
@@ -83,7 +71,3 @@ export const purgeTls = write('purgeTls', 'as asked', { portion: true }, ({ db }
   ).changes;
   return policies + counts;
 });
-
-function toPolicy(row: { max_age: number }): StoredMtaSts {
-  return { ...POLICY.value(row), maxAgeSeconds: row.max_age };
-}

@@ -2,41 +2,15 @@
  * API tokens (the row decides, the JWT only proves possession) and the keys that sign them. Revoking is done once and
  * keeps its first time; a list for some domains never contains a token that can use others.
  */
-import type { Token } from '../../model/token.ts';
-import { record } from '../shared/record.ts';
+import { SIGNING_KEY, TOKEN } from '../shared/rows/tokens.ts';
 import { newestById } from './engine/newest-by-id.ts';
-import { type ResultOf, read, write } from './engine/operation.ts';
+import { read, write } from './engine/operation.ts';
 import { isMakerGone } from './makers.ts';
 import { deleteWebhooksMadeWith } from './webhooks.ts';
 
-const TOKEN = record<Token>({
-  id: 'plain',
-  name: 'plain',
-  owner: 'plain',
-  domains: 'json',
-  scopes: 'json',
-  sandbox: 'flag',
-  ipAllowList: 'json',
-  rateLimit: 'plain',
-  rateShares: 'json',
-  createdBy: 'plain',
-  createdAt: 'plain',
-  expiresAt: 'plain',
-  lastUsedAt: 'plain',
-  lastUsedIp: 'plain',
-  revokedAt: 'plain',
-});
-
-const SIGNING_KEY = record<ResultOf<'signingKeys'>[number]>({
-  kid: 'plain',
-  privateSealed: 'plain',
-  publicJwk: 'plain',
-  createdAt: 'plain',
-});
-
 /** Stores a token. */
-export const addToken = write('addToken', 'by key', { synced: true }, ({ db }, { token }) => {
-  if (isMakerGone(db, token.createdBy)) return false;
+export const addToken = write('addToken', 'by key', { synced: true }, ({ db }, { token, inSession }) => {
+  if (isMakerGone(db, token.createdBy, inSession)) return false;
   db.insert('token', TOKEN.row(token), 'ON CONFLICT DO NOTHING');
   return true;
 });
@@ -102,7 +76,7 @@ export const endMadeWith = write('endMadeWith', 'measured', { synced: true }, (s
 export const rotateToken = write('rotateToken', 'by key', { synced: true }, (session, params) => {
   const { now, oldEndsAt, token } = params;
   if (getToken(session.db, token) !== null) return true;
-  if (isMakerGone(session.db, token.createdBy)) return false;
+  if (isMakerGone(session.db, token.createdBy, params.inSession)) return false;
   const { changes } = session.db.run(
     `UPDATE token SET expires_at = min(coalesce(expires_at, ?), ?), revoked_at = CASE WHEN ? <= ? THEN ? END
      WHERE id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)`,

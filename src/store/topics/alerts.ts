@@ -1,13 +1,16 @@
-/** What the operator was alerted of and has not ended, and mails about it. Part of the Store (`../store.ts` has the promises of all its operations). */
+/**
+ * Alerts to the operator that have not ended, and mails about them. Part of the Store (`../store.ts` has the promises
+ * of all its operations).
+ */
 import type { NewEvent } from './events.ts';
 
-/** What an alert is about: unique together. */
+/** What an alert is about; kind and subject are unique together. */
 export interface AlertKey {
   kind: string;
   subject: string;
 }
 
-/** An alert that was told and has not ended. */
+/** An alert that was reported and has not ended. */
 export interface OpenAlert extends AlertKey {
   /** What is wrong. */
   message: string;

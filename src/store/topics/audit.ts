@@ -2,7 +2,10 @@
 import type { AuditEntry } from '../../model/audit.ts';
 
 export interface AuditStore {
-  /** Of more than `maxPerLine` of a line the oldest one goes, if it is from before `recentSince` or there are more than `maxRecentPerLine`. */
+  /**
+   * If a line has more than `maxPerLine` entries, its oldest is removed if it is from before `recentSince`, or if
+   * there are more than `maxRecentPerLine`.
+   */
   addAudit(params: {
     entry: AuditEntry;
     maxPerLine: number;
@@ -10,8 +13,8 @@ export interface AuditStore {
     recentSince: number;
   }): Promise<void>;
   /**
-   * At most `limit` below `beforeId`, the newest first. `who`: an id or a name. `look` of all entries are looked at; `nextId` is
-   * `beforeId` of the next look, null = that was all.
+   * At most `limit` entries below `beforeId`, newest first. `who`: an id or a name. At most `look` entries are
+   * examined; `nextId` is `beforeId` of the next call, null = there are no more.
    */
   listAudit(params: {
     who?: string;
@@ -22,6 +25,6 @@ export interface AuditStore {
     limit: number;
     look: number;
   }): Promise<{ entries: readonly AuditEntry[]; nextId: string | null }>;
-  /** Removes at most `limit` entries from before `before`, the oldest first; how many. */
+  /** Removes at most `limit` entries from before `before`, oldest first; returns how many. */
   purgeAudit(params: { before: number; limit: number }): Promise<number>;
 }

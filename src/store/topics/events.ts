@@ -97,8 +97,11 @@ export interface EventPlace {
   seq: number;
 }
 
-/** `delivery-time`: by the first of `DELIVERY_TIMES_MS` that is not less than the time since the mail was to be sent. */
-export type StatsGroupBy = 'tag' | 'domain' | 'recipient-domain' | 'delivery-time';
+/**
+ * `provider`: who runs the recipient's domain, by its MX when mail was last sent there; a domain of no known provider is a group
+ * of its own. `delivery-time`: by the first of `DELIVERY_TIMES_MS` that is not less than the time since the mail was to be sent.
+ */
+export type StatsGroupBy = 'tag' | 'domain' | 'recipient-domain' | 'provider' | 'delivery-time';
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600 * SECOND_MS;

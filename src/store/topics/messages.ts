@@ -1,6 +1,7 @@
 /** Messages, as shown to their senders. Part of the Store (`../store.ts` has the promises of all its operations). */
 import type { DeliveryState, RouteKind } from '../../model/delivery.ts';
-import type { AddressLists, Lane, MessageId, RecipientKind } from '../../model/message.ts';
+import type { AddressLists, MessageId, RecipientKind } from '../../model/message.ts';
+import type { KeptFields } from '../../model/submission.ts';
 
 export interface RecipientView {
   deliveryId: number;
@@ -22,22 +23,16 @@ export interface RecipientView {
   updatedAt: number;
 }
 
-export interface MessageView {
+export interface MessageView extends KeptFields {
   seq: number;
   id: MessageId;
   domain: string;
-  lane: Lane;
   lists: AddressLists;
-  subject: string;
-  tags: readonly string[];
-  metadata: Readonly<Record<string, string>>;
   sandbox: boolean;
   /** One of its links unsubscribes. */
   listUnsubscribe: boolean;
   size: number;
   createdAt: number;
-  /** Requested time of sending; null = at once. */
-  sendAt: number | null;
   expiresAt: number;
   /** The sender set the expiry; otherwise it depends on when the message is sent. */
   expiryGiven: boolean;

@@ -13,6 +13,8 @@
 export interface NodeAbout {
   host: string;
   pid: number;
+  /** Of the program. */
+  version: string;
   roles: readonly string[];
   /** Ids of the sources that it uses. */
   sources: readonly string[];
@@ -27,12 +29,17 @@ export interface NodeBeat {
 /** A node whose epoch has not been ended. */
 export interface LivingNode extends NodeBeat {
   nodeId: string;
+  version: string;
   sources: readonly string[];
+  /** How many it has. */
+  leases: number;
 }
 
 /** A node as shown to the operator. */
 export interface NodeRow extends NodeAbout, NodeBeat {
   nodeId: string;
+  /** Up to which number its program knows the schema; 0 = it was not told. */
+  schemaNumber: number;
   startedAt: number;
   /** By its own clock. */
   heartbeatAt: number;
@@ -44,10 +51,24 @@ export interface NodeRow extends NodeAbout, NodeBeat {
   leases: readonly string[];
 }
 
+/** What a heartbeat says of the data that all nodes share. */
+export interface DataFacts {
+  /** The time there, which is that of the instance. */
+  now: number;
+  /** Another text after another server has taken over, whose data may lack the last moments. */
+  history: string;
+}
+
 /** The answer to a heartbeat. */
 export type Heartbeat =
-  /** `leases`: those it has now. */
-  | { kind: 'alive'; others: readonly LivingNode[]; leases: readonly string[] }
+  /** `leases`: those it has now; `asked`: of these, the ones that another node waits for, and its epoch. */
+  | {
+      kind: 'alive';
+      others: readonly LivingNode[];
+      leases: readonly string[];
+      asked: readonly { name: string; by: number }[];
+      data: DataFacts;
+    }
   /** Others ended its epoch and own what it had. It needs a new epoch. */
   | { kind: 'ended' };
 
@@ -55,9 +76,17 @@ export type Heartbeat =
 export interface NodeStore {
   /**
    * Starts a node: a new epoch greater than all before. Epochs that cannot be alive any more end: all others if the
-   * caller is `alone` with the store, otherwise earlier ones of the same `nodeId`. Synced.
+   * caller is `alone` with the store, otherwise earlier ones of the same `nodeId`. With `chance` (0 up to 1) it is
+   * made of that and the time where this is greater still: no other start gets it, even if the data lose this one.
+   * Synced.
    */
-  beginEpoch(params: { nodeId: string; now: number; alone?: boolean; about?: NodeAbout }): Promise<number>;
+  beginEpoch(params: {
+    nodeId: string;
+    now: number;
+    alone?: boolean;
+    chance?: number;
+    about?: NodeAbout;
+  }): Promise<number>;
   /** Increments the heartbeat of an epoch, which renews all its leases. */
   heartbeat(params: { epoch: number; now: number }): Promise<Heartbeat>;
   /**
@@ -85,7 +114,8 @@ export interface NodeStore {
   /**
    * Takes those of the named leases that nobody has, that an ended epoch had, or whose holder is one of `quiet` with
    * the heartbeat given there; returns which of the names the epoch has afterwards, in the given order. An ended epoch
-   * gets none.
+   * gets none. The others are asked for: their holder is told of one node that waits, of several the one with the fewest
+   * leases.
    */
   takeLeases(params: {
     epoch: number;
@@ -93,6 +123,8 @@ export interface NodeStore {
     quiet: readonly NodeBeat[];
     now: number;
   }): Promise<readonly string[]>;
+  /** Gives a lease of an epoch to another one; false: it has not got it, or the other one has ended. */
+  passLease(params: { epoch: number; name: string; to: number; now: number }): Promise<boolean>;
   /** Releases leases of an epoch, all if no names are given. Those of others are left alone. */
   giveLeases(params: { epoch: number; names?: readonly string[] }): Promise<void>;
   /** Living nodes, then the last ones that ended, newest first; at most `limit`. */

@@ -9,7 +9,7 @@ import type {
 } from '../../model/person.ts';
 import type { IdempotencyEntry } from './acceptance.ts';
 
-/** What may change of a person; what is left out stays. */
+/** The members of a person that can be changed; absent ones stay. */
 export interface PersonChange extends Partial<Standing> {
   passwordHash?: string;
   disabledAt?: number | null;
@@ -30,33 +30,37 @@ export interface SessionOf {
 }
 
 export interface PeopleStore {
-  /** `exists`: the address is somebody's already; `limit`: there are `maxPeople`. */
+  /** `exists`: another person has the address; `limit`: there are `maxPeople`; `ended`: `inSession` has ended. */
   addPerson(params: {
     person: Person;
     maxPeople: number;
+    /** Id of the session that asks. */
+    inSession?: string;
     /** Stored in the same transaction if the person is added; rejects with KeyTaken if it is taken. */
     idempotency?: IdempotencyEntry;
-  }): Promise<'added' | 'exists' | 'limit'>;
+  }): Promise<'added' | 'exists' | 'limit' | 'ended'>;
   getPerson(params: { id: string } | { email: string }): Promise<Person | null>;
   /** At most `limit` below `beforeId`, by id, the newest first. */
   listPeople(params: { beforeId?: string; limit: number }): Promise<readonly Person[]>;
   /**
-   * The person as changed; every session of theirs ends but `keepSession`. null where there is none of that id, or with `only`:
-   * where the password is no longer `passwordHash`, the person is disabled, or the session `keepSession` has ended.
+   * Returns the changed person; all sessions of the person except `keepSession` end. null if there is no person with
+   * this id, or if `inSession`, the session of the request, has ended; with `only` also if the password is no longer
+   * `passwordHash`, the person is disabled, or `keepSession` has ended.
    */
   updatePerson(params: {
     id: string;
     change: PersonChange;
     keepSession: string | null;
     only?: { passwordHash: string | null };
+    inSession?: string;
   }): Promise<Person | null>;
-  /** With all sessions; false where there is none of that id. */
+  /** Also removes all sessions; false if there is no person with this id. */
   removePerson(params: { id: string }): Promise<boolean>;
   /**
-   * Begins a session and notes when the person signed in. The session that `replaces` names by its secret's hash ends, and
-   * of more than `maxPerPerson` those that began first. A `proof` is used up; the first `identity` of a person is kept. false
-   * where the person is gone or disabled, the password is no longer `passwordHash`, `proof` was used before, or the person
-   * has another identity.
+   * Begins a session and stores when the person signed in. Ends the session in `replaces` (the hash of its secret),
+   * and the oldest ones above `maxPerPerson`. Uses up a `proof`, and stores the first `identity` of a person. false
+   * if the person was removed or disabled, the password is no longer `passwordHash`, `proof` was used before, or the
+   * person has another identity.
    */
   addSession(params: {
     session: PersonSession;
@@ -64,14 +68,27 @@ export interface PeopleStore {
     replaces: Uint8Array | null;
     maxPerPerson: number;
   }): Promise<boolean>;
-  /** Whether it has ended by its times, or its person is disabled, is for the caller to see. */
+  /**
+   * Stores when the person of a session authenticated again. Uses up a `proof`. false if the session has ended, or
+   * `addSession` would begin none.
+   */
+  proveSession(params: {
+    id: string;
+    personId: string;
+    by: { passwordHash: string; proof: SecondProof | null };
+    provenAt: number;
+  }): Promise<boolean>;
+  /** The caller must check whether it has expired, or its person is disabled. */
   getSession(params: { secretHash: Uint8Array } | { id: string }): Promise<SessionOf | null>;
   /** Of one person, the newest first. */
   listSessions(params: { personId: string; limit: number }): Promise<readonly PersonSession[]>;
-  /** false where the person has no session of that id. */
+  /** false if the person has no session with this id. */
   endSession(params: { id: string; personId: string }): Promise<boolean>;
-  /** Notes a use; not synced, may wait for company. */
+  /** Records a use; not synced, may wait for other operations. */
   touchSession(params: { id: string; usedAt: number; ip: string }): Promise<void>;
-  /** Removes at most `limit` sessions that were last used before `unusedSince` or have ended by `now`; how many. */
+  /**
+   * Removes at most `limit` sessions that were last used before `unusedSince` or have ended by `now`; returns how
+   * many.
+   */
   purgeSessions(params: { now: number; unusedSince: number; limit: number }): Promise<number>;
 }

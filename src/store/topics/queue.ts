@@ -108,6 +108,8 @@ export interface QueueStore {
     limit: number;
     after?: Pick<QueueHint, 'nextDueAt' | 'queueId'>;
   }): Promise<readonly QueueHint[]>;
+  /** Those of the given queues with a queued row due at or before `dueBefore`, earliest first. */
+  dueAmong(params: { queueIds: readonly number[]; dueBefore: number }): Promise<readonly QueueHint[]>;
   /**
    * Leases the earliest due rows of one queue that have not expired; limited in rows and content bytes, but never empty
    * because the first is large. A scheduled row whose time came gets its `accepted` event now, with the id `eventId`

@@ -6,10 +6,20 @@ import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import type { Token } from '../../model/token.ts';
 import type { IdempotencyEntry } from './acceptance.ts';
 
+/** A key that signs tokens. */
+export interface StoredSigningKey {
+  kid: string;
+  privateSealed: Uint8Array;
+  publicJwk: string;
+  createdAt: number;
+}
+
 export interface CredentialStore {
-  /** false if its creator was revoked meanwhile. Rejects if the id exists. */
+  /** false if its creator was revoked meanwhile, or the session of the person has ended. Rejects if the id exists. */
   addToken(params: {
     token: Token;
+    /** Id of the session in which a person makes it: who changes the person's rights ends it. */
+    inSession?: string;
     /** Stored in the same transaction if something is created; rejects with KeyTaken if it is taken. */
     idempotency?: IdempotencyEntry;
   }): Promise<boolean>;
@@ -41,30 +51,27 @@ export interface CredentialStore {
   /**
    * Stores `token` and lets the old one end at `oldEndsAt` unless it ends before; if that is not after `now`, it is
    * revoked. false, and nothing happens, if the old one does not exist or has already ended, or the creator of the new
-   * one was revoked.
+   * one was revoked, or its session has ended.
    */
   rotateToken(params: {
     oldId: string;
     oldEndsAt: number;
     token: Token;
+    /** As of `addToken`. */
+    inSession?: string;
     now: number;
     /** Stored in the same transaction if something is created; rejects with KeyTaken if it is taken. */
     idempotency?: IdempotencyEntry;
   }): Promise<boolean>;
   /** Records a use; not synced, may wait for other operations. */
   touchToken(params: { id: string; usedAt: number; ip: string }): Promise<void>;
-  signingKeys(): Promise<
-    readonly { kid: string; privateSealed: Uint8Array; publicJwk: string; createdAt: number }[]
-  >;
-  addSigningKey(params: {
-    kid: string;
-    privateSealed: Uint8Array;
-    publicJwk: string;
-    createdAt: number;
-  }): Promise<void>;
-  /** `taken` if the user name is in use, `ended` if its creator was revoked meanwhile. */
+  signingKeys(): Promise<readonly StoredSigningKey[]>;
+  addSigningKey(params: StoredSigningKey): Promise<void>;
+  /** `taken` if the user name is in use, `ended` if its creator was revoked meanwhile, or the session has ended. */
   addSmtpCredential(params: {
     credential: SmtpCredential;
+    /** As of `addToken`. */
+    inSession?: string;
     /** Stored in the same transaction if something is created; rejects with KeyTaken if it is taken. */
     idempotency?: IdempotencyEntry;
   }): Promise<'added' | 'taken' | 'ended'>;

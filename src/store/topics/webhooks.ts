@@ -13,6 +13,8 @@ export interface NewWebhook {
   secretSealed: Uint8Array;
   /** Id of the token or person that creates it. */
   createdBy: string | null;
+  /** Id of the session in which a person makes it. */
+  inSession?: string;
   createdAt: number;
   /** Refused with `limit` if the domain has this many. */
   maxPerDomain: number;
@@ -58,8 +60,12 @@ export interface CallLogEntry {
   eventKind: EventKind;
   state: 'pending' | 'sending' | 'succeeded' | 'failed';
   tries: number;
+  /** Of the last try, with its body and error. */
   responseCode: number;
+  responseBody: string;
   error: string;
+  /** How long each try took, since the call was last begun anew. */
+  latenciesMs: readonly number[];
   createdAt: number;
   updatedAt: number;
 }

@@ -12,8 +12,8 @@ export function useNames(me: Me): {
   tokenName(id: string): string | null;
   emailOf(id: string): string | null;
 } {
-  const tokens = usePages(TOKENS, listTokens, mayDo(me, 'tokens:read')).items;
-  const people = usePages(PEOPLE, listPeople, mayDo(me, 'admin')).items;
+  const tokens = usePages(TOKENS, listTokens, { isEnabled: mayDo(me, 'tokens:read') }).items;
+  const people = usePages(PEOPLE, listPeople, { isEnabled: mayDo(me, 'admin') }).items;
   return {
     tokenName: (id) => tokens?.find(({ TokenID }) => TokenID === id)?.Name ?? null,
     emailOf: (id) => people?.find(({ PersonID }) => PersonID === id)?.Email ?? null,

@@ -1,13 +1,15 @@
 /** The sender domains: how each stands, and what is wrong first. What is looked for stands in the address. */
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Globe, Plus, SearchX } from 'lucide-react';
 import { useCallback, useRef, useState } from 'react';
 import { DOMAINS, listDomains } from '../../api/domains.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { Button } from '../../components/button.tsx';
+import { MoreButton } from '../../components/more-button.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
+import { usePages } from '../../components/pages.ts';
 import { SearchBox } from '../../components/search-box.tsx';
 import { useKeys } from '../../components/use-keys.ts';
 import { AddDialog } from './add-dialog.tsx';
@@ -21,16 +23,11 @@ export function DomainsPlace() {
   const { data: me } = useQuery(ME);
   const [isAdding, setAdding] = useState(false);
   const box = useRef<HTMLInputElement>(null);
-  const domains = useInfiniteQuery({
-    queryKey: [...DOMAINS, 'list', q],
-    queryFn: ({ pageParam, signal }) => listDomains(q, pageParam, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.NextCursor ?? undefined,
-    refetchOnWindowFocus: 'always',
-    refetchInterval: EVERY_MS,
+  const list = usePages([...DOMAINS, 'list', q], (after, signal) => listDomains(q, after, signal), {
+    everyMs: EVERY_MS,
+    isSearch: true,
   });
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = domains;
-  const items = data?.pages.flatMap((page) => page.Items) ?? [];
+  const { items } = list;
   const onWords = useCallback(
     (words: string) => void navigate({ search: words.trim() === '' ? {} : { q: words }, replace: true }),
     [navigate],
@@ -42,8 +39,8 @@ export function DomainsPlace() {
     </Button>
   );
   return (
-    <Page title="Domains" error={error} tools={<div className="ml-auto">{add}</div>}>
-      {(items.length > 0 || q !== '') && (
+    <Page title="Domains" error={list.error} tools={<div className="ml-auto">{add}</div>}>
+      {((items !== undefined && items.length > 0) || q !== '' || list.isOld) && (
         <div className="flex max-w-md">
           <SearchBox
             ref={box}
@@ -55,10 +52,12 @@ export function DomainsPlace() {
           />
         </div>
       )}
-      {data === undefined ? (
-        <NotYet error={error} onAgain={() => void refetch()} />
+      {items === undefined || (list.isOld && items.length === 0) ? (
+        <NotYet error={list.error} onAgain={list.again} />
       ) : items.length > 0 ? (
-        <DomainList domains={items} />
+        <div aria-busy={list.isOld} className={list.isOld ? 'opacity-60' : ''}>
+          <DomainList domains={items} />
+        </div>
       ) : q !== '' ? (
         <Notice title="No domain is called like that" icon={<SearchX aria-hidden />}>
           <Button onClick={() => onWords('')}>Show all domains</Button>
@@ -72,15 +71,7 @@ export function DomainsPlace() {
           {add}
         </Notice>
       )}
-      {hasNextPage && (
-        <Button
-          className="justify-self-start"
-          disabled={isFetchingNextPage}
-          onClick={() => void fetchNextPage()}
-        >
-          Show more domains
-        </Button>
-      )}
+      <MoreButton list={list}>Show more domains</MoreButton>
       {isAdding && <AddDialog onClose={() => setAdding(false)} />}
     </Page>
   );

@@ -1,6 +1,6 @@
 /** One mail: what it is, what can be done with it, and its views. Opening it marks it as read. */
 import { useQuery } from '@tanstack/react-query';
-import { ArrowLeft, Download, EllipsisVertical, Link2, MailOpen, Send, Trash2 } from 'lucide-react';
+import { ArrowLeft, Download, EllipsisVertical, Link2, MailOpen, Redo2, Send, Trash2 } from 'lucide-react';
 import { type Ref, useEffect, useState } from 'react';
 import type { CaptureDetail } from '../../../src/client/api-types.ts';
 import { ApiError } from '../../api/call.ts';
@@ -15,6 +15,7 @@ import { Notice } from '../../components/notice.tsx';
 import { FirstMail } from './first-mail.tsx';
 import { MailHead } from './mail/mail-head.tsx';
 import { MailViews } from './mail/mail-views.tsx';
+import { NextResultDialog } from './mail/next-result-dialog.tsx';
 
 export function MailPane(props: {
   ref: Ref<HTMLElement>;
@@ -105,6 +106,7 @@ function MailTools({
   onMark,
 }: { mail: CaptureDetail } & Pick<MailProps, 'onDelete' | 'onMark'>) {
   const [releases, setReleases] = useState(false);
+  const [asksResult, setAsksResult] = useState(false);
   const mayChange = mayDo(useQuery(ME).data, 'email:send');
   return (
     <>
@@ -147,8 +149,22 @@ function MailTools({
             ),
             run: () => copyText(location.href, 'Link copied'),
           },
+          ...(mayChange
+            ? [
+                {
+                  label: 'Another result next time',
+                  name: (
+                    <>
+                      <Redo2 size={14} aria-hidden /> Another result next time…
+                    </>
+                  ),
+                  run: () => setAsksResult(true),
+                },
+              ]
+            : []),
         ]}
       />
+      {asksResult && <NextResultDialog mail={mail} onClose={() => setAsksResult(false)} />}
       {releases && (
         <SendDialog
           title="Release this mail"

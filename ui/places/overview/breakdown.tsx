@@ -1,4 +1,4 @@
-/** Domains by their events, the most first: how many, and how much of it was taken. */
+/** Groups by their events, the most first: how many, and how much of it was taken. */
 import type { Measured } from '../../api/overview.ts';
 import { NotYet } from '../../components/page.tsx';
 import type { Live } from '../../components/use-live.ts';
@@ -6,8 +6,16 @@ import type { Live } from '../../components/use-live.ts';
 const SHOWN = 8;
 const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
 
-/** `count`: what is counted in the first column. */
-export function Breakdown({ answer, count }: { answer: Live<Measured>; count: 'Accepted' | 'Delivered' }) {
+/** `of`: what the groups are. `count`: what is counted in the first column. */
+export function Breakdown({
+  answer,
+  of,
+  count,
+}: {
+  answer: Live<Measured>;
+  of: string;
+  count: 'Accepted' | 'Delivered';
+}) {
   if (answer.data === undefined) return <NotYet error={answer.error} onAgain={answer.again} />;
   const { Items } = answer.data.stats;
   const rows = Items.filter(({ Group }) => Group !== null).slice(0, SHOWN);
@@ -16,7 +24,7 @@ export function Breakdown({ answer, count }: { answer: Live<Measured>; count: 'A
     <table className="w-full border-collapse text-left tabular-nums">
       <thead className="border-line border-b text-soft text-xs">
         <tr>
-          <th className="py-1.5 pr-3 font-normal">Domain</th>
+          <th className="py-1.5 pr-3 font-normal">{of}</th>
           <th className="px-2 py-1.5 text-right font-normal">{count}</th>
           <th className="w-32 px-2 py-1.5 font-normal">Delivery rate</th>
           <th className="py-1.5 pl-2 text-right font-normal">Bounced</th>

@@ -25,7 +25,7 @@ export function Figures({ range: name }: { range: RangeName }) {
   const ask = (more: object) => (signal: AbortSignal) =>
     getStats({ ...queryOf(range, Date.now()), ...more }, signal);
   const all = useLive(['stats', name], ask({}), everyMs);
-  const to = useLive(['stats', name, 'to'], ask({ GroupBy: 'RecipientDomain' }), everyMs);
+  const to = useLive(['stats', name, 'to'], ask({ GroupBy: 'Provider' }), everyMs);
   const times = useLive(['stats', name, 'times'], ask({ GroupBy: 'DeliveryTime' }), everyMs);
   const from = useLive(['stats', name, 'from'], ask({ GroupBy: 'Domain' }), everyMs);
   if (all.data === undefined) return <NotYet error={all.error} onAgain={all.again} />;
@@ -34,11 +34,11 @@ export function Figures({ range: name }: { range: RangeName }) {
       <Charts stats={all.data.stats} range={range} />
       {times.data !== undefined && <DeliveryTimes stats={times.data.stats} />}
       <div className="grid items-start gap-x-8 gap-y-6 min-[64rem]:grid-cols-2">
-        <Section title="Receiving domains">
-          <Breakdown answer={to} count="Delivered" />
+        <Section title="Receiving providers">
+          <Breakdown answer={to} of="Provider or domain" count="Delivered" />
         </Section>
         <Section title="Sender domains">
-          <Breakdown answer={from} count="Accepted" />
+          <Breakdown answer={from} of="Domain" count="Accepted" />
         </Section>
       </div>
     </div>

@@ -9,16 +9,23 @@ import type { Session } from '../../../src/client/api-types.ts';
 import { goToProvider, PROVIDER, signInByProvider } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { FormError } from '../../components/field.tsx';
+import { BACK, isBackFromProvider } from './provider-address.ts';
 
-const BACK = '/sign-in';
 /** In the storage of this tab: what was to be shown. */
 const WANTED = 'postrider-wanted';
 
-export function ByProvider({ onSession }: { onSession(session: Session): void }) {
+export function ByProvider({
+  again = false,
+  onSession,
+}: {
+  /** Whoever is signed in here proves at the provider who they are. */
+  again?: boolean;
+  onSession(session: Session): void;
+}) {
   const router = useRouter();
   const provider = useQuery(PROVIDER).data;
   const going = useMutation({
-    mutationFn: goToProvider,
+    mutationFn: () => goToProvider(again),
     onSuccess: (url) => {
       const { pathname, search } = location;
       sessionStorage.setItem(WANTED, pathname === BACK ? '/' : pathname + search);
@@ -40,11 +47,11 @@ export function ByProvider({ onSession }: { onSession(session: Session): void })
   if (provider == null || provider.Name === null) return null;
   const isBusy = going.isPending || going.isSuccess || finishing.isPending;
   return (
-    <div className="grid gap-4 border-line border-t pt-4">
+    <div className={`grid gap-4 ${again ? '' : 'border-line border-t pt-4'}`}>
       <FormError error={going.error ?? finishing.error} />
       {provider.Origin === location.origin ? (
         <Button className="justify-center" disabled={isBusy} onClick={() => going.mutate()}>
-          {isBusy ? 'Signing in…' : `Sign in with ${provider.Name}`}
+          {isBusy ? 'Signing in…' : `Sign in ${again ? 'again ' : ''}with ${provider.Name}`}
         </Button>
       ) : (
         <a href={`${provider.Origin}/`} className="text-accent underline">
@@ -57,8 +64,8 @@ export function ByProvider({ onSession }: { onSession(session: Session): void })
 
 /** What the provider added to the address, which then stands nowhere any more; '' where the browser does not come from there. */
 function takeQuery(): string {
-  const { pathname, search } = location;
-  if (pathname !== BACK || search === '') return '';
+  if (!isBackFromProvider()) return '';
+  const { search } = location;
   history.replaceState(null, '', BACK);
   return search.slice(1);
 }

@@ -8,7 +8,8 @@ import { Field, FormError } from '../../components/field.tsx';
 import { Mark } from '../../shell/mark.tsx';
 import { ByProvider } from './by-provider.tsx';
 
-export default function SignInPage() {
+/** `onSession`: called when somebody has signed in. */
+export default function SignInPage({ onSession }: { onSession(): void }) {
   const queries = useQueryClient();
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
@@ -25,6 +26,7 @@ export default function SignInPage() {
   function show(session: Session): void {
     forgetAnswers(queries);
     queries.setQueryData(SESSION.queryKey, session);
+    onSession();
   }
   const submit = (event: FormEvent): void => {
     event.preventDefault();

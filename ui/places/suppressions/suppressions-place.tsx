@@ -2,15 +2,17 @@
  * The suppressions: who is not sent to, by which sender domain, why and until when. Taken off with ten seconds to undo it;
  * added by hand, imported, exported. What is looked for stands in the address.
  */
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Ban, Plus, SearchX, Upload } from 'lucide-react';
 import { useCallback, useMemo, useRef, useState } from 'react';
 import { ME, mayDo } from '../../api/me.ts';
 import { listSuppressions, SUPPRESSIONS } from '../../api/suppressions.ts';
 import { Button } from '../../components/button.tsx';
+import { MoreButton } from '../../components/more-button.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
+import { usePages } from '../../components/pages.ts';
 import { SearchBox } from '../../components/search-box.tsx';
 import { useKeys } from '../../components/use-keys.ts';
 import { AddDialog } from './add-dialog.tsx';
@@ -27,15 +29,12 @@ export function SuppressionsPlace() {
   const [isAdding, setAdding] = useState(false);
   const box = useRef<HTMLInputElement>(null);
   const { filters, problem } = useMemo(() => readSearch(q, Date.now()), [q]);
-  const list = useInfiniteQuery({
-    queryKey: [...SUPPRESSIONS, 'list', q],
-    queryFn: ({ pageParam, signal }) => listSuppressions(filters, pageParam, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.NextCursor ?? undefined,
-    refetchOnWindowFocus: 'always',
-  });
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = list;
-  const items = data?.pages.flatMap((page) => page.Items) ?? [];
+  const list = usePages(
+    [...SUPPRESSIONS, 'list', q],
+    (after, signal) => listSuppressions(filters, after, signal),
+    { isSearch: true },
+  );
+  const { items } = list;
   const onWords = useCallback(
     (words: string) => void navigate({ search: words.trim() === '' ? {} : { q: words }, replace: true }),
     [navigate],
@@ -60,7 +59,7 @@ export function SuppressionsPlace() {
     </div>
   );
   return (
-    <Page title="Suppressions" error={error} tools={tools}>
+    <Page title="Suppressions" error={list.error} tools={tools}>
       <div className="grid gap-2">
         <div className="flex max-w-2xl flex-wrap items-center gap-2">
           <SearchBox
@@ -75,11 +74,13 @@ export function SuppressionsPlace() {
         </div>
         {problem !== null && <p className="text-bad text-xs">{problem}</p>}
       </div>
-      {data === undefined ? (
-        <NotYet error={error} onAgain={() => void refetch()} />
+      {items === undefined || (list.isOld && items.length === 0) ? (
+        <NotYet error={list.error} onAgain={list.again} />
       ) : items.length > 0 ? (
-        <SuppressionRows items={items} mayChange={mayChange} />
-      ) : hasNextPage ? (
+        <div aria-busy={list.isOld} className={list.isOld ? 'opacity-60' : ''}>
+          <SuppressionRows items={items} mayChange={mayChange} />
+        </div>
+      ) : list.hasMore ? (
         <p className="text-soft">Nothing found so far.</p>
       ) : q !== '' ? (
         <Notice title="Nobody is on the list like that" icon={<SearchX aria-hidden />}>
@@ -91,15 +92,7 @@ export function SuppressionsPlace() {
           You can bring a list from another service: Import.
         </Notice>
       )}
-      {hasNextPage && (
-        <Button
-          className="justify-self-start"
-          disabled={isFetchingNextPage}
-          onClick={() => void fetchNextPage()}
-        >
-          {items.length > 0 ? 'Show older entries' : 'Search further'}
-        </Button>
-      )}
+      <MoreButton list={list}>{items?.length === 0 ? 'Search further' : 'Show older entries'}</MoreButton>
       {isAdding && <AddDialog onClose={() => setAdding(false)} />}
     </Page>
   );

@@ -59,8 +59,9 @@ export function ServerView() {
 }
 
 function NodeRow({ node }: { node: Node }) {
-  const { Status, Self, StartedAt, EndedAt, Sending, Roles, Leases } = node;
+  const { Status, Self, StartedAt, EndedAt, Sending, Roles, Leases, Version } = node;
   const facts = [
+    Version === '' ? null : `version ${Version}`,
     Roles.length === 0 ? null : Roles.join(', '),
     Sending === 0 ? null : `${Sending.toLocaleString()} recipients in its hands`,
     Leases.length === 0
@@ -89,7 +90,7 @@ function NodeRow({ node }: { node: Node }) {
   );
 }
 
-/** Host and process are told where several processes share a database only. */
+/** Host and process are unknown of a process of an earlier version. */
 function nameOf({ Host, Pid, Self, Node: id }: Node): string {
   if (Host !== '') return `${Host}, process ${Pid}`;
   return Self ? 'This process' : `Process ${id}`;

@@ -8,49 +8,40 @@ import { ME, mayDo } from '../../api/me.ts';
 import { listTemplates, TEMPLATES } from '../../api/templates.ts';
 import { Button } from '../../components/button.tsx';
 import { type Column, DataTable } from '../../components/data-table.tsx';
+import { MoreButton } from '../../components/more-button.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
+import { usePages } from '../../components/pages.ts';
 import { SearchBox } from '../../components/search-box.tsx';
 import { Time } from '../../components/time.tsx';
 import { useKeys } from '../../components/use-keys.ts';
 import { useLeaving } from '../../components/use-removal.ts';
 import { NewTemplateDialog } from './new-template-dialog.tsx';
 
-/** More are not read: `listTemplates`. */
-const MOST = 1_000;
-const AT_ONCE = 100;
-
 export function TemplatesPlace() {
   const { q = '' } = useSearch({ from: '/templates' });
   const navigate = useNavigate({ from: '/templates' });
   const { data: me } = useQuery(ME);
   const [isMaking, setMaking] = useState(false);
-  const [most, setMost] = useState(AT_ONCE);
   const box = useRef<HTMLInputElement>(null);
   const leaving = useLeaving<string>(TEMPLATES);
-  const { data, error, refetch } = useQuery({
-    queryKey: [...TEMPLATES, 'list'],
-    queryFn: ({ signal }) => listTemplates(signal),
-    refetchOnMount: 'always',
-    refetchOnWindowFocus: 'always',
+  const list = usePages([...TEMPLATES, 'list', q], (after, signal) => listTemplates(q, after, signal), {
+    isSearch: true,
   });
   const onWords = useCallback(
     (words: string) => void navigate({ search: words.trim() === '' ? {} : { q: words }, replace: true }),
     [navigate],
   );
   useKeys({ '/': () => box.current?.focus() });
-  const all = (data ?? []).filter(({ TemplateID }) => !leaving.has(TemplateID));
-  const found = all.filter((one) => isFound(one, q));
+  const found = list.items?.filter(({ TemplateID }) => !leaving.has(TemplateID));
   const add = mayDo(me, 'templates:write') && (
     <Button look="main" onClick={() => setMaking(true)}>
       <Plus size={14} aria-hidden /> New template
     </Button>
   );
   return (
-    <Page title="Templates" error={error} tools={<div className="ml-auto">{add}</div>}>
-      {data === undefined ? (
-        <NotYet error={error} onAgain={() => void refetch()} />
-      ) : all.length === 0 ? (
+    <Page title="Templates" error={list.error} tools={<div className="ml-auto">{add}</div>}>
+      {found?.length === 0 && q === '' && !list.hasMore ? (
         <Notice title="No templates yet" icon={<FileText aria-hidden />}>
           <p className="mb-3">
             A template is a mail with placeholders, such as{' '}
@@ -71,7 +62,9 @@ export function TemplatesPlace() {
               onWords={onWords}
             />
           </div>
-          {found.length === 0 ? (
+          {found === undefined ? (
+            <NotYet error={list.error} onAgain={list.again} />
+          ) : found.length === 0 && !list.hasMore && !list.isOld ? (
             <Notice title="No template is called like that" icon={<SearchX aria-hidden />}>
               <Button onClick={() => onWords('')}>Show all</Button>
             </Notice>
@@ -79,31 +72,17 @@ export function TemplatesPlace() {
             <DataTable
               label="Templates"
               columns={COLUMNS}
-              rows={found.slice(0, most)}
+              rows={found}
               keyOf={({ TemplateID }) => TemplateID}
+              isOld={list.isOld}
             />
           )}
-          {found.length > most && (
-            <Button className="justify-self-start" onClick={() => setMost(most + AT_ONCE)}>
-              Show more templates
-            </Button>
-          )}
-          {data.length >= MOST && (
-            <p className="text-soft text-xs">These are the newest {MOST.toLocaleString()} templates.</p>
-          )}
+          <MoreButton list={list}>Show more templates</MoreButton>
         </>
       )}
       {isMaking && <NewTemplateDialog onClose={() => setMaking(false)} />}
     </Page>
   );
-}
-
-function isFound({ Name, Domain, TemplateID }: TemplateSummary, q: string): boolean {
-  const text = `${Name} ${Domain} ${TemplateID}`.toLowerCase();
-  return q
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word));
 }
 
 const COLUMNS: readonly [Column<TemplateSummary>, ...Column<TemplateSummary>[]] = [

@@ -11,7 +11,7 @@ import { Status } from '../../components/status.tsx';
 import { Instant, Time } from '../../components/time.tsx';
 import { toast, toastError } from '../../components/toasts.tsx';
 import { AnswerText } from './answer-text.tsx';
-import { callWords, tookText } from './health.ts';
+import { callWords, duration, tookText } from './health.ts';
 
 interface Rights {
   mayChange: boolean;
@@ -62,10 +62,14 @@ function CallItem({ id, call, mayChange, mayReadEvents }: Rights & { id: number;
             {mayReadEvents && <Request id={id} callId={call.DeliveryID} />}
             <div>
               <h3 className="font-semibold">Answer</h3>
-              <p>{answer === '' ? 'None yet.' : `${answer}. `}</p>
-              <p className="text-soft text-xs">
-                Of an answer that is not the last one only the status is kept.
-              </p>
+              <p>{answer === '' ? 'None yet.' : answer}</p>
+              {call.ResponseBody !== '' && <AnswerText text={call.ResponseBody} />}
+              {call.LatenciesMs.length > 0 && (
+                <p className="mt-1 text-soft text-xs tabular-nums">
+                  {call.LatenciesMs.length === 1 ? 'The try took' : 'The tries took'}{' '}
+                  {call.LatenciesMs.map(duration).join(', ')}
+                </p>
+              )}
             </div>
             {mayChange && !['Pending', 'Sending'].includes(call.Status) && (
               <Again id={id} callId={call.DeliveryID} />

@@ -62,6 +62,8 @@ describe('a call', () => {
     Tries: 2,
     ResponseCode: 200,
     Error: '',
+    ResponseBody: '',
+    LatenciesMs: [],
     CreatedAt: '2026-01-01T00:00:00.000Z',
     UpdatedAt: '2026-01-01T00:05:00.000Z',
   };

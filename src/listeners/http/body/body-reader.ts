@@ -1,14 +1,14 @@
 /**
  * Reads the body of a request; its size is checked before reading (Content-Length), while reading, and after inflation.
- * Returns one buffer. If a body stops arriving, the request gets a 408, so that a slow sender does not occupy memory
- * for long. A body that is too large is refused at once, and the server drops the rest.
+ * Returns one buffer. If a body stops arriving, or takes too long as a whole, the request gets a 408, so that a slow
+ * sender does not occupy memory for long. A body that is too large is refused at once, and the server drops the rest.
  */
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
-import type { BodyShare } from './body-budget.ts';
+import type { ByteShare } from '../byte-budget.ts';
 
 const inflate = promisify(gunzip);
 const EMPTY = new Uint8Array(0);
@@ -17,14 +17,19 @@ const EMPTY = new Uint8Array(0);
 const MIN_BYTES_PER_CHECK = 4096;
 const PACE_CHECK_MS = 10_000;
 
+interface BodyLimits {
+  maxBytes: number;
+  /** The whole body must be there by then. */
+  withinMs: number;
+  clock: Clock;
+  share: ByteShare;
+}
+
 /**
  * Throws AppError body-too-large, content-encoding, request-timeout, http-malformed (the client disconnected) or
  * unavailable (too much is in memory for other requests). `share` ends with the request, not here.
  */
-export async function readBody(
-  stream: IncomingMessage,
-  options: { maxBytes: number; clock: Clock; share: BodyShare },
-): Promise<Uint8Array> {
+export async function readBody(stream: IncomingMessage, options: BodyLimits): Promise<Uint8Array> {
   const encoding = contentEncoding(stream.headers['content-encoding']);
   const announced = Number(stream.headers['content-length'] ?? 0);
   if (announced > options.maxBytes) throw new AppError('body-too-large');
@@ -52,10 +57,7 @@ function contentEncoding(header: string | undefined): 'identity' | 'gzip' {
 }
 
 /** A small body arrives with its headers: one read takes all of it, without timers and events. */
-function takeWhole(
-  stream: IncomingMessage,
-  { maxBytes, share }: { maxBytes: number; share: BodyShare },
-): Uint8Array {
+function takeWhole(stream: IncomingMessage, { maxBytes, share }: BodyLimits): Uint8Array {
   const bytes: unknown = stream.read();
   if (!(bytes instanceof Uint8Array)) return EMPTY;
   if (bytes.length > maxBytes) throw new AppError('body-too-large');
@@ -65,13 +67,14 @@ function takeWhole(
 
 function collect(
   stream: IncomingMessage,
-  { maxBytes, clock, share }: { maxBytes: number; clock: Clock; share: BodyShare },
+  { maxBytes, withinMs, clock, share }: BodyLimits,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let received = 0;
     let receivedAtCheck = 0;
     let timer = clock.setTimer(PACE_CHECK_MS, checkPace);
+    const end = clock.setTimer(withinMs, () => fail(new AppError('request-timeout')));
 
     stream.on('data', onData);
     stream.once('end', onEnd);
@@ -110,6 +113,7 @@ function collect(
     }
     function release(): void {
       timer.cancel();
+      end.cancel();
       stream.off('data', onData);
       stream.off('end', onEnd);
       stream.off('error', onGone);

@@ -19,6 +19,7 @@ const SCHEMA = z.object({
     .optional(),
   Words: z.array(z.enum(['a', 'b'])).optional(),
   Wait: z.union([z.int(), z.literal('never')]).optional(),
+  Keep: z.strictObject({ Days: z.int().optional() }).optional(),
 });
 
 describe('what is wrong', () => {
@@ -41,6 +42,7 @@ describe('what is wrong', () => {
     [{ Items: [{ Reason: 'x' }] }, 'Email: an address is required'],
     [{ Words: ['a', 'c'] }, 'Words[1] is one of a, b'],
     [{ Wait: 'soon' }, 'Wait has the wrong form'],
+    [{ Keep: { Days: 1, Day: 2 } }, 'Keep has no Day'],
   ])('%j: %s', (value, text) => {
     const { error } = SCHEMA.safeParse(value);
     expect(error?.issues.map(issueText)).toEqual([text]);

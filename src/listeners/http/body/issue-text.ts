@@ -46,6 +46,8 @@ function wordsOf(issue: z.core.$ZodIssue): string {
       return sized(issue.origin, 'at least', Number(issue.minimum));
     case 'too_big':
       return sized(issue.origin, 'at most', Number(issue.maximum));
+    case 'unrecognized_keys':
+      return `has no ${issue.keys.join(', ')}`;
     case 'invalid_union':
       return 'has the wrong form';
     default:

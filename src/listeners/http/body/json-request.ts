@@ -4,6 +4,7 @@
  * value, or throws one AppError with every problem and its pointer.
  */
 import type { z } from 'zod';
+import { didYouMean, probablyMeant } from '../../../lib/closest.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { ApiRequest } from '../route.ts';
 import { problemOf } from './issue-text.ts';
@@ -31,9 +32,10 @@ export function readJsonBytes<Shape extends z.ZodRawShape>(
 ): z.output<z.ZodObject<Shape>> {
   const problems = createProblemList();
   const table = propertyTable(Object.keys(schema.shape));
-  const values = readProperties(objectOf(body, mayBeEmpty), table, strict, (name, segment, message) =>
-    problems.add(name, `/${segment}`, message),
-  );
+  const values = readProperties(objectOf(body, mayBeEmpty), table, strict, (name, segment, message) => {
+    const meant = name === 'unknown-property' ? probablyMeant(segment, table.names) : '';
+    problems.add(name, `/${segment}`, `${message}${didYouMean(meant)}`);
+  });
   const given = Object.fromEntries(
     table.names.map((name, i) => [name, values[i]] as const).filter(([, value]) => value !== undefined),
   );

@@ -51,8 +51,9 @@ const SHARED: Readonly<Record<string, readonly ErrorName[]>> = {
 
 /** Every refusal of an operation, in the order of the registry. */
 export function errorsOf(route: ApiRoute): readonly ErrorName[] {
-  const { path, query, body, idempotent, open, errors = [] } = route;
+  const { path, query, body, idempotent, open, proven, errors = [] } = route;
   const found = new Set<ErrorName>([...ALWAYS, ...(open === true ? [] : WITH_CALLER), ...errors]);
+  if (proven === true) found.add('proof-required');
   if (path.includes(':')) found.add('not-found');
   if (query !== undefined) found.add('invalid-parameter');
   // Another tenant's domain is as good as none.

@@ -1,6 +1,7 @@
 /**
- * What needs attention: each kind of problem from the part that knows it, as sentences with what helps; a limited
- * number of each kind. How much mail each concerns is taken from stored counts, over the queues that are due first.
+ * Items of `GET /attention`: each kind of problem, from the part that knows it, as sentences with a fix; a limited
+ * number of each kind. The number of affected recipients comes from stored counts, over the queues that are due
+ * first.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Webhook } from '../../../model/webhook.ts';
@@ -72,7 +73,7 @@ export async function gatherAttention(deps: AttentionDeps, view: AttentionView):
   };
 }
 
-/** The items of each kind, one more than are shown where there are more. */
+/** Items of each kind; one more than is shown, if there are more. */
 export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
   const { store, traffic, guard, clock } = deps;
   const now = clock.now();
@@ -136,7 +137,7 @@ const EXAMINE = {
   Command: 'postrider doctor',
 } as const;
 
-/** Checks that warn of what is going to fail; what others warn of may stay as it is. */
+/** Checks whose warning means a future failure; other warnings may stay. */
 const WARNED_OF = new Set(['clock', 'disk', 'returns', 'https', 'port25']);
 const SERVER_FIXES: Readonly<Record<string, string>> = {
   store:
@@ -209,7 +210,7 @@ function guardItem({ domain, standing }: { domain: string; standing: GuardStandi
   };
 }
 
-/** Sites that take no mail while some waits for them. */
+/** Sites that accept no mail while mail waits for them. */
 async function siteItems(
   { store, traffic }: Pick<AttentionDeps, 'store' | 'traffic'>,
   byRecipientDomain: ReadonlyMap<string, number>,
@@ -222,7 +223,7 @@ async function siteItems(
     .map(([site, paths]) => {
       const domains = new Set([...siteNames(site), ...paths.flatMap((path) => path.domains)]);
       const sum = [...domains].reduce((n, domain) => n + (byRecipientDomain.get(domain) ?? 0), 0);
-      // Closed before the start, and nobody has looked yet who goes there.
+      // The site was closed before the start, and it is not known yet which mail goes there.
       return {
         site,
         paths,
@@ -317,7 +318,7 @@ function holdItem(hold: Hold, counted: Counted, mayRelease: boolean): AttentionI
       ? 'Remove the addresses that bounce or complain, then release the hold.'
       : 'Release it when the reason is over. Held mail still expires.',
     ...{ Since: isoTime(hold.createdAt), Until: isoTimeOrNull(hold.until) },
-    // Which mail goes to a site is not known of a queue.
+    // A queue does not say which of its mail goes to a site.
     Waiting: hold.site === null ? counted((queue) => isFor(hold, queue)) : null,
     Action: mayRelease
       ? { Label: 'Release', Method: 'POST', Path: '/queue/release', Body: { HoldID: hold.id } }

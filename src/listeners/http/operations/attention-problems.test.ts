@@ -1,6 +1,6 @@
 /**
- * Alerts of the operator from the facts of `GET /attention`, over a real store and a real acceptance; what delivery and
- * the doctor would say is put in by the tests. Time goes by only when a test says so.
+ * Alerts of the operator from the facts of `GET /attention`, over a real store and a real acceptance; the tests supply the
+ * findings of delivery and the doctor. The clock stands still until a test moves it.
  */
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, it } from 'vitest';

@@ -1,7 +1,7 @@
 /**
- * What the operator is alerted of, from the same facts as `GET /attention`: the server, relays, sender domains that fail,
- * and guard-rails that hold mail. Not: single sites, holds that people made, warm-ups, and webhooks, which have an event
- * of their own.
+ * The problems that cause alerts, from the facts of `GET /attention`: the server, relays, failing sender domains, and
+ * guard-rails that hold mail. Not included: single sites, holds made by people, warm-ups, and webhooks, which have
+ * their own event.
  */
 import type { Problem, Problems } from '../../../pipeline/alerts/alerts.ts';
 import type { AttentionItem } from './attention-answer.ts';

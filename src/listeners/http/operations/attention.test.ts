@@ -1,4 +1,4 @@
-/** What needs attention, gathered over a real store; what delivery and the server would say is put in by the tests. */
+/** What needs attention, gathered over a real store; the tests supply the findings of delivery and the server. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { uuidv7 } from '../../../lib/ids.ts';
 import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';

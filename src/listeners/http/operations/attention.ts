@@ -1,9 +1,9 @@
 /**
- * GET /attention: what is wrong now and what to do about it, from facts that the program has already; nobody outside is
- * asked. A token of some domains is told of those; of the server and of delivery, which are everybody's, only tokens
- * of all domains.
+ * GET /attention: current problems and how to fix them, from facts that the program already has; no other machine is
+ * contacted. A token for some domains gets the problems of these; only tokens for all domains get those of the server
+ * and of delivery.
  */
-import { callerDomains, hasScope } from '../../../policy/access/access.ts';
+import { callerDomains, hasScope } from '../../../policy/access/rights.ts';
 import { createCallRate } from '../call-rate.ts';
 import { operation } from '../operation.ts';
 import type { ApiRoute } from '../route.ts';

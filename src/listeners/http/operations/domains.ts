@@ -11,7 +11,7 @@ import { AppError } from '../../../lib/errors.ts';
 import { aLabels, toALabelDomain } from '../../../mail/address.ts';
 import type { DkimKey, Domain, DomainSettingsPatch } from '../../../model/domain.ts';
 import type { Caller } from '../../../model/submission.ts';
-import { callerDomains, mayActOn, requireAllDomains, requireScope } from '../../../policy/access/access.ts';
+import { callerDomains, mayActOn, requireAllDomains, requireScope } from '../../../policy/access/rights.ts';
 import { zoneSnippet } from '../../../policy/domains/dns-records.ts';
 import { checksOf, heldFrom } from '../../../policy/domains/domain-status.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';

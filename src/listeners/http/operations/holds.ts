@@ -98,7 +98,7 @@ export function holdOperations({
         if (until !== null && until <= clock.now()) throw invalidParameter('Until is over already', 'Until');
         const hold = await traffic.holds.add(
           { ...match, reason: body.Reason, until, createdBy: caller.tokenId },
-          key && ((made) => key(toHold(made))),
+          key && { keyFor: (made) => key(toHold(made)) },
         );
         return toHold(hold);
       },
@@ -126,7 +126,11 @@ export function holdOperations({
           .list()
           .filter((hold) => (body.HoldID === undefined || hold.id === body.HoldID) && names(hold, match))
           .map(({ id }) => id);
-        if (ids.length === 0) throw refuse('not-found', 'No hold in force is that one');
+        if (ids.length === 0)
+          throw refuse(
+            'not-found',
+            'No hold in force has this id or these conditions; see: postrider queue holds',
+          );
         return { Released: await traffic.holds.release(ids) };
       },
     }),

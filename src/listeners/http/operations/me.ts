@@ -1,4 +1,4 @@
-/** GET /me: what the token of a request is, what it may do, and what is left of the limits of its domains. */
+/** GET /me: the token of the request, its rights, and what is left of the limits of its domains. */
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Domain } from '../../../model/domain.ts';

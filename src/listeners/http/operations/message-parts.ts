@@ -1,10 +1,10 @@
 /**
- * What a browser shows of an accepted message while its contents are kept: GET /email/{MessageID}/html, and …/attachments/{place}.
- * Given the caller's domains; the same page and files as of a captured copy.
+ * Parts of an accepted message for a browser, while its content is kept: GET /email/{MessageID}/html, and
+ * …/attachments/{place}. Takes the caller's domains; the page and the files are made as for a captured copy.
  */
 import { z } from 'zod';
 import type { Caller } from '../../../model/submission.ts';
-import { lineOf } from '../../../policy/access/access.ts';
+import { lineOf } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
 import { rawOperation } from '../operation.ts';
 import { type ApiRoute, refuse } from '../route.ts';

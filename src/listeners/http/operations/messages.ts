@@ -28,7 +28,7 @@ import {
 import type { Caller } from '../../../model/submission.ts';
 import { suppressionKey } from '../../../model/suppression.ts';
 import type { PersonalTexts } from '../../../pipeline/deliver/prepare/personal-texts.ts';
-import { lineOf } from '../../../policy/access/access.ts';
+import { lineOf } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
 import type { MessageFilter, MessageView, RecipientView } from '../../../store/topics/messages.ts';
 import {
@@ -324,7 +324,7 @@ export function withReasons(
 
 /** A message with its recipients, as they are at `now`. */
 export function toDetail(message: MessageView, caller: Caller, now: number): MessageDetail {
-  // Causes are shared by all senders: who may not see the others is told of none.
+  // Causes are shared by all sender domains, so they are shown only to callers that may see all of them.
   const showCauses = caller.domains.includes('*');
   return {
     ...toSummary(message, now),

@@ -1,6 +1,6 @@
 /**
- * GET /nodes: the processes that work on this instance's store, living ones first, with what each holds and does alone.
- * For admin tokens of all domains.
+ * GET /nodes: the processes on this store, living ones first, with their leases and singleton jobs. For admin tokens
+ * of all domains.
  */
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
@@ -20,8 +20,10 @@ const nodeItem = z
     Status: z
       .enum(['Alive', 'Silent', 'Ended'])
       .describe('Silent: it has sent no heartbeat for a while, and will soon count as dead'),
-    Host: z.string(),
+    Host: z.string().describe('Its `node-name`, by default the name of its machine'),
     Pid: count,
+    Version: z.string().describe('Of its program; empty if it is older than this field'),
+    Schema: count.describe('Up to which number its program knows the schema of the database; 0 = unknown'),
     Roles: z.array(z.string()),
     Sources: z
       .array(z.string())
@@ -38,7 +40,7 @@ const nodeItem = z
 
 export type NodeItem = Answer<typeof nodeItem>;
 
-/** Three beats that did not come (pipeline/queue/membership.ts). */
+/** Five missed heartbeats (pipeline/queue/membership.ts). */
 const SILENT_MS = 15_000;
 const MAX_NODES = 1_000;
 const PAGES = paging('nodes', z.string());
@@ -54,7 +56,7 @@ export function nodeOperations(deps: { store: Store; clock: Clock; node: NodeLea
       scope: 'admin',
       summary: 'List the nodes',
       description:
-        'The processes on this database, running ones first, then those that ended last, a page: `{Node, Epoch, Self, Status, Host, Pid, Roles, Sources, StartedAt, HeartbeatAt, EndedAt, Sending, Leases}`',
+        'The processes on this database, running ones first, then those that ended last, a page: `{Node, Epoch, Self, Status, Host, Pid, Version, Schema, Roles, Sources, StartedAt, HeartbeatAt, EndedAt, Sending, Leases}`',
       query: PAGES.query,
       answer: pageOf('NodesAnswer', nodeItem),
       handle: async ({ query }) => {
@@ -80,6 +82,8 @@ function toItem(row: NodeRow, self: boolean, now: number): NodeItem {
     Status: row.endedAt !== null ? 'Ended' : silent ? 'Silent' : 'Alive',
     Host: row.host,
     Pid: row.pid,
+    Version: row.version,
+    Schema: row.schemaNumber,
     Roles: row.roles,
     Sources: row.sources,
     StartedAt: isoTime(row.startedAt),

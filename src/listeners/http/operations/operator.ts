@@ -1,7 +1,7 @@
 /**
- * What the operator looks at: GET /queue, what waits by site and age with its reasons, and GET /config, the
- * configuration in force without its secrets, and GET /warmup, how far new sources have come. They are for admin tokens;
- * a token for some domains sees their queues only, and no configuration, which is everybody's.
+ * For the operator: GET /queue (what waits, by site and age, with reasons), GET /config (the configuration in force,
+ * without secrets) and GET /warmup (the progress of new sources). For admin tokens; a token for some domains sees
+ * only their queues, and not the configuration, which concerns everybody.
  */
 
 import { z } from 'zod';

@@ -78,8 +78,8 @@ const MAX_CHANGES = 50;
 /** As long as changes are stored. */
 const HISTORY_MS = 14 * 86_400_000;
 
-const UNKNOWN = 'No path, provider or relay in use goes by that name, and it is no domain';
-const UNTRIED = 'No path or relay that is in use or closed goes by that name: see GET /queue/paths';
+const UNKNOWN = 'No path, provider or relay in use has this name, and it is no domain';
+const UNTRIED = 'No path or relay that is in use or closed has this name; see: postrider queue path';
 const UNUSED =
   'Nothing waits for this site and nothing has gone there since the start; mail to it would begin with these limits';
 const NOT_YET = 'Nothing has gone there since the start; what waits would begin with these limits';

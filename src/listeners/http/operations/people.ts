@@ -1,6 +1,6 @@
 /**
- * The people who may sign in, for operators: list, add, change, remove, set a password. Whoever is changed has to sign in
- * again. A token that has limits may not make people, who have none.
+ * The people who may sign in, for operators: list, add, change, remove, set a password. A changed person must sign in
+ * again. A token with limits may not add people, because people have no limits.
  */
 import { z } from 'zod';
 import { AppError } from '../../../lib/errors.ts';
@@ -82,7 +82,7 @@ export function peopleOperations(deps: {
   access: Pick<Access, 'endMadeWith'>;
   smtpCredentials: Pick<SmtpCredentials, 'forget'>;
   createOnce: CreateOnce;
-  /** There is an identity provider, so that people need no password. */
+  /** There is an identity provider, so people do not need a password. */
   hasProvider: boolean;
 }): readonly ApiRoute[] {
   const { store, people, access, smtpCredentials, createOnce, hasProvider } = deps;
@@ -109,6 +109,7 @@ export function peopleOperations(deps: {
       method: 'POST',
       path: '/people',
       scope: 'admin',
+      proven: true,
       summary: 'Add a person',
       description:
         '`{Email, Password?, Role, Domains?, Preset?}`: 201 and the person. `operator` may do everything; `member` what the preset may, for `Domains`; `viewer` may read. Takes `Idempotency-Key`',
@@ -140,6 +141,7 @@ export function peopleOperations(deps: {
           role: body.Role,
           domains: body.Domains,
           preset: body.Preset,
+          inSession: caller.session,
           idempotency: key && ((made) => key(toAnswer(made))),
         });
         return withHeaders(toAnswer(person), { location: `/api/v1/people/${person.id}` });
@@ -160,6 +162,7 @@ export function peopleOperations(deps: {
       method: 'PATCH',
       path: '/people/:id',
       scope: 'admin',
+      proven: true,
       summary: 'Change a person',
       description:
         '`{Role?, Domains?, Preset?, Disabled?}`: the person as changed, whose sessions all end. What the person made keeps its rights, but with `Disabled: true` or `Children=true` it ends',
@@ -170,12 +173,11 @@ export function peopleOperations(deps: {
       handle: async ({ caller, params, query, body }) => {
         requireNoLimits(caller);
         const person = found(
-          await people.change(params.id, {
-            role: body.Role,
-            domains: body.Domains,
-            preset: body.Preset,
-            disabled: body.Disabled,
-          }),
+          await people.change(
+            params.id,
+            { role: body.Role, domains: body.Domains, preset: body.Preset, disabled: body.Disabled },
+            caller.session,
+          ),
         );
         if (body.Disabled === true || query.Children === true) await endMadeBy(params.id);
         return person;
@@ -186,6 +188,7 @@ export function peopleOperations(deps: {
       method: 'PUT',
       path: '/people/:id/password',
       scope: 'admin',
+      proven: true,
       summary: 'Set the password of a person',
       description:
         '`{Password}`: the person, whose sessions all end. One’s own password is changed with `PUT /session/password`',
@@ -196,7 +199,7 @@ export function peopleOperations(deps: {
       handle: async ({ caller, params, query, body }) => {
         requireNoLimits(caller);
         refuseOwn(caller, params.id, 'password: change it with PUT /session/password');
-        const person = found(await people.setPassword(params.id, body.Password));
+        const person = found(await people.setPassword(params.id, body.Password, caller.session));
         if (query.Children === true) await endMadeBy(params.id);
         return person;
       },
@@ -206,6 +209,7 @@ export function peopleOperations(deps: {
       method: 'DELETE',
       path: '/people/:id/totp',
       scope: 'admin',
+      proven: true,
       summary: 'Reset the second factor of a person',
       description:
         'The person, whose sessions all end and who signs in with the password alone, for whoever lost the app and the recovery codes. One’s own is switched off with `POST /session/totp/off`',
@@ -213,7 +217,7 @@ export function peopleOperations(deps: {
       handle: async ({ caller, params }) => {
         requireNoLimits(caller);
         refuseOwn(caller, params.id, 'second factor: switch it off with POST /session/totp/off');
-        return found(await people.resetSecondFactor(params.id));
+        return found(await people.resetSecondFactor(params.id, caller.session));
       },
     }),
     operation({
@@ -221,13 +225,14 @@ export function peopleOperations(deps: {
       method: 'DELETE',
       path: '/people/:id/identity',
       scope: 'admin',
+      proven: true,
       summary: 'Forget the account of a person at the identity provider',
       description:
         'The person, whose sessions all end. The next account of the provider that signs in with the address is kept',
       answer: personAnswer,
       handle: async ({ caller, params }) => {
         requireNoLimits(caller);
-        return found(await people.forgetIdentity(params.id));
+        return found(await people.forgetIdentity(params.id, caller.session));
       },
     }),
     operation({
@@ -235,6 +240,7 @@ export function peopleOperations(deps: {
       method: 'DELETE',
       path: '/people/:id',
       scope: 'admin',
+      proven: true,
       summary: 'Remove a person',
       description:
         'Ends all sessions and removes the person: `{}`. `Children=true`: also the tokens, SMTP credentials and webhooks that the person made, and what was made with those; then `{Tokens, Credentials, Webhooks}` says how many; may be repeated after the person is gone',
@@ -242,11 +248,11 @@ export function peopleOperations(deps: {
       answer: revokedTokenAnswer,
       handle: async ({ caller, params, query }) => {
         requireNoLimits(caller);
-        // First, so that nothing is made behind the search for what was made.
-        const person = await people.change(params.id, { disabled: true });
+        // The person is removed first, so that nothing can be created after the search for what the person created.
+        const person = await people.change(params.id, { disabled: true }, caller.session);
         const ended = query.Children === true ? await endMadeBy(params.id) : null;
         const isRemoved = person !== null && (await people.remove(person.id));
-        // Where the person is gone already, what an interrupted removal left is still ended.
+        // If the person is gone already, the rest of an interrupted removal is completed.
         if (!isRemoved && !Object.values(ended ?? {}).some((n) => n > 0)) throw refuse('not-found');
         if (ended === null) return {};
         return { Tokens: ended.tokens, Credentials: ended.credentials, Webhooks: ended.webhooks };
@@ -262,15 +268,18 @@ export function peopleOperations(deps: {
 }
 
 /**
- * One's own password and second factor are changed with the present ones. A token that an operator makes in a session can
- * still do it here (docs/known-issues.md). Throws AppError `invalid-parameter`.
+ * One's own password and second factor can only be changed with the present ones. Throws AppError
+ * `invalid-parameter`.
  */
 function refuseOwn(caller: Caller, id: string, what: string): void {
   if (caller.session === undefined || caller.tokenId !== id) return;
   throw new AppError('invalid-parameter', { message: `This is your own ${what}` });
 }
 
-/** A person's sessions have none of a token's limits: a limited token could rid itself of them. Throws AppError `scope-missing`. */
+/**
+ * Sessions of people have no limits, so a limited token could avoid its own by adding a person. Throws AppError
+ * `scope-missing`.
+ */
 function requireNoLimits(caller: Caller): void {
   const { expiresAt, ipAllowList } = caller.bounds ?? NO_BOUNDS;
   const isFree = expiresAt === null && ipAllowList.length === 0;

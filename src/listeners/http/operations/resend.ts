@@ -4,7 +4,7 @@
  * it is, whatever became of it.
  */
 import { z } from 'zod';
-import type { Acceptance } from '../../../pipeline/accept/accept.ts';
+import type { Acceptance } from '../../../pipeline/accept/acceptance.ts';
 import type { Store } from '../../../store/store.ts';
 import { readJsonBody } from '../body/json-request.ts';
 import type { Idempotency } from '../idempotency.ts';

@@ -7,7 +7,7 @@
 
 import { z } from 'zod';
 import { isUuid } from '../../../lib/ids.ts';
-import type { Acceptance } from '../../../pipeline/accept/accept.ts';
+import type { Acceptance } from '../../../pipeline/accept/acceptance.ts';
 import type { Store } from '../../../store/store.ts';
 import { readJsonBody } from '../body/json-request.ts';
 import type { HttpDeps } from '../deps.ts';

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { isUuid } from '../../../lib/ids.ts';
 import { RULE_RESULTS, type RuleResult, type SandboxRule } from '../../../model/sandbox-rule.ts';
-import { pickDomain } from '../../../policy/access/access.ts';
+import { pickDomain } from '../../../policy/access/rights.ts';
 import { MAX_RULES_PER_DOMAIN, type SandboxRules } from '../../../policy/sandbox/sandbox-rules.ts';
 import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
 import type { CreateOnce } from '../create-once.ts';

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
-import { requireScope } from '../../../policy/access/access.ts';
+import { requireScope } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
 import { count } from '../answer-schemas.ts';
 import { operation } from '../operation.ts';

@@ -6,8 +6,9 @@
 
 import { z } from 'zod';
 import { isUuid } from '../../../lib/ids.ts';
+import type { CheckSpam, SpamReport } from '../../../model/spam.ts';
 import type { Caller } from '../../../model/submission.ts';
-import { lineOf } from '../../../policy/access/access.ts';
+import { lineOf } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
 import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
@@ -34,6 +35,15 @@ const inboxItem = z
   })
   .meta({ id: 'Inbox' });
 
+const spamAnswer = z
+  .object({
+    Why: z.string().nullable().describe('It was not asked or did not answer; null = it did'),
+    Points: z.number().nullable(),
+    Required: z.number().nullable().describe('From so many points on, mail counts as spam'),
+    Rules: z.array(z.object({ Name: z.string(), Points: z.number(), Description: z.string() })),
+  })
+  .meta({ id: 'SpamReport' });
+
 export type InboxItem = Answer<typeof inboxItem>;
 
 /** Copies that one transaction removes: some milliseconds. */
@@ -47,10 +57,12 @@ export function sandboxOperations({
   store,
   search,
   captured,
+  checkSpam = null,
 }: {
   store: Store;
   search: CaptureSearch;
   captured: CapturedReader;
+  checkSpam?: CheckSpam | null;
 }): readonly ApiRoute[] {
   return [
     operation({
@@ -203,6 +215,31 @@ export function sandboxOperations({
       handle: async ({ caller, params, query }) => {
         const capture = await ownCapture(caller, params.id);
         return pageAnswer(captured, await search.bytesOf(capture), lineOf(caller), query.RemoteImages);
+      },
+    }),
+    operation({
+      id: 'getCaptureSpam',
+      method: 'GET',
+      path: '/sandbox/messages/:id/spam',
+      scope: 'email:read',
+      limitedTokens: true,
+      summary: 'Ask SpamAssassin about a captured message',
+      description:
+        'What the SpamAssassin of the operator (`spamassassin`) says of one copy, within 20 seconds: the points and the rules it hits, the most points first. Where it was not asked or did not answer, `Why` is a sentence',
+      answer: spamAnswer,
+      errors: ['content-expired'],
+      handle: async ({ caller, params }) => {
+        const capture = await ownCapture(caller, params.id);
+        const report: SpamReport =
+          checkSpam === null
+            ? { kind: 'not-checked', why: 'SpamAssassin is not configured on this server (spamassassin)' }
+            : await checkSpam(await search.bytesOf(capture), lineOf(caller));
+        if (report.kind === 'not-checked')
+          return { Why: report.why, Points: null, Required: null, Rules: [] };
+        const Rules = report.rules
+          .toSorted((a, b) => b.points - a.points)
+          .map(({ name, points, description }) => ({ Name: name, Points: points, Description: description }));
+        return { Why: null, Points: report.points, Required: report.required, Rules };
       },
     }),
     rawOperation({

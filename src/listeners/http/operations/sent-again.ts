@@ -1,13 +1,14 @@
 /**
- * What the release of captured mail and the resending of a message share: stored mail that goes to one recipient as a new
- * message, with events and links of its own. Whoever may do that may also send that very mail to anybody, and read it.
+ * Shared by the release of captured mail and the resending of a message: stored mail is sent to one recipient as a
+ * new message, with its own events and links. A caller that may do this could also send the same mail to anybody, and
+ * read it.
  */
 import { z } from 'zod';
 import { parseAddress } from '../../../mail/address.ts';
 import type { SubmittedRecipient } from '../../../model/submission.ts';
-import type { Acceptance } from '../../../pipeline/accept/accept.ts';
+import type { Acceptance } from '../../../pipeline/accept/acceptance.ts';
 import type { Captured } from '../../../pipeline/accept/release.ts';
-import { requireScope } from '../../../policy/access/access.ts';
+import { requireScope } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
 import type { MessageView } from '../../../store/topics/messages.ts';
 import type { Answer } from '../answer-schemas.ts';

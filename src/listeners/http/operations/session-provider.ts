@@ -1,7 +1,7 @@
 /**
- * Signing in by the identity provider (OpenID Connect): whether there is one, sending the browser there, and the session that
- * follows when it comes back. All three come from the dashboard of this server. The page that the provider sends the browser to
- * hands on the query of its address, so a request of another site begins or ends nothing.
+ * Signing in by the identity provider (OpenID Connect): whether there is one, the redirect to it, and the session
+ * after the return. All three requests come from the dashboard of this server. The page to which the provider
+ * redirects passes on its query, so requests of other sites can neither begin nor end a sign-in.
  */
 import { z } from 'zod';
 import type { IdentityProvider } from '../../../policy/access/identity-provider.ts';
@@ -11,6 +11,15 @@ import type { Sessions } from '../../../policy/access/sessions.ts';
 import { operation, withHeaders } from '../operation.ts';
 import { type ApiRoute, refuse } from '../route.ts';
 import { sessionAnswer, signedInAnswer } from './session.ts';
+
+const GOING = z.object({
+  Again: z
+    .boolean()
+    .optional()
+    .describe(
+      'Prove again who one is, also where the provider knows the browser: for what a session may not do later',
+    ),
+});
 
 const RETURNED = z.object({
   Query: z
@@ -53,16 +62,17 @@ export function providerOperations(deps: {
       summary: 'Go to the identity provider',
       description:
         '`{URL}`: where the browser signs in, within ten minutes. A cookie binds what it brings back to this browser. 404 where there is no provider',
+      body: { schema: GOING, example: { Again: true }, mayBeEmpty: true },
       answer: z.object({ URL: z.string() }).meta({ id: 'IdentityProviderAddress' }),
       headers: { 'Set-Cookie': 'The sign-in that has begun' },
       errors: ['not-found', 'identity-refused', 'identity-unavailable', 'unavailable'],
-      handle: async ({ request }) => {
+      handle: async ({ body, request }) => {
         if (provider === null) throw refuse('not-found');
-        // The provider sends the browser there, and the cookie is of one host.
+        // The provider redirects the browser there, and the cookie belongs to one host.
         if (request.header('origin') !== provider.origin) {
           throw refuse('identity-refused', `Open ${provider.origin}/ to sign in by the identity provider`);
         }
-        const { url, pending } = await provider.begin(request.ip);
+        const { url, pending } = await provider.begin(request.ip, body.Again === true);
         return withHeaders(
           { URL: url },
           {
@@ -83,7 +93,7 @@ export function providerOperations(deps: {
         '`{Query}`, as the provider sent the browser back: the session, as `POST /session` gives it. The provider must have verified the address of the person',
       body: { schema: RETURNED, example: { Query: 'code=SplxlOBeZQQYbYS6WxSbIA&state=af0ifjsldkj' } },
       answer: sessionAnswer,
-      headers: { 'Set-Cookie': 'The session' },
+      headers: { 'Set-Cookie': 'As of `POST /session`' },
       errors: ['not-found', 'identity-refused', 'identity-unavailable', 'identity-unknown', 'unavailable'],
       handle: async ({ body, request }) => {
         if (provider === null) throw refuse('not-found');
@@ -92,6 +102,7 @@ export function providerOperations(deps: {
           ip: request.ip,
           userAgent: request.header('user-agent') ?? '',
           replaces: cookieText('session', request),
+          device: cookieText('device', request),
         });
         return signedInAnswer(signedIn, request);
       },

@@ -65,7 +65,8 @@ describe('signing in', () => {
       Person: { PersonID: person.id, Email: ADA, Role: 'operator' },
       Domains: ['*'],
     });
-    const [set] = [reply.headers['set-cookie']].flat();
+    const [set, mark] = [reply.headers['set-cookie']].flat();
+    expect(mark).toMatch(/^postrider-device=[\w.-]+; Path=\/; Max-Age=31536000; HttpOnly; SameSite=Strict$/);
     expect(set).toMatch(/^postrider-session=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Strict$/);
     const cookie = String(set).split(';')[0] ?? '';
     const me = await ask('GET', '/session', { cookie });
@@ -177,6 +178,18 @@ describe('a session', () => {
     expect(await statusOf(used)).toBe(401);
   });
 
+  it('is not used by what an open page asks for while nobody is there', async () => {
+    await add();
+    const cookie = await cookieOf();
+    const poll = () => ask('GET', '/session', { cookie, headers: { 'x-postrider-dashboard': 'idle' } });
+    for (let hours = 1; hours < 12; hours += 1) {
+      clock.advance(HOUR);
+      expect((await poll()).status).toBe(200);
+    }
+    clock.advance(HOUR);
+    expect((await poll()).status).toBe(401);
+  });
+
   it('ends by signing out, and the cookie with it', async () => {
     await add();
     const cookie = await cookieOf();
@@ -266,6 +279,91 @@ describe('a session', () => {
     }
     const me = await world.call('GET', '/session', { token: world.tokens.admin });
     expect(me.json()).toMatchObject({ Person: null, SessionID: null, Domains: ['*'] });
+  });
+});
+
+describe('what outlives a session', () => {
+  const make = (cookie: string) =>
+    ask('POST', '/tokens', { cookie, body: { Name: 'n', Domains: ['*'], Preset: 'Admin' } });
+  const prove = (cookie: string, Password: string, more: object = {}) =>
+    ask('POST', '/session/proof', { cookie, body: { Password, ...more } });
+
+  it('is made within ten minutes of the sign-in, and later after the password was proved again', async () => {
+    await add();
+    const [cookie, other] = [await cookieOf(), await cookieOf()];
+    clock.advance(10 * MINUTE - 1);
+    expect((await make(cookie)).status).toBe(201);
+    clock.advance(1);
+    expect(codesOf(await make(cookie))).toEqual([2215]);
+    expect(codesOf(await prove(cookie, 'wrong'))).toEqual([2208]);
+    expect(codesOf(await make(cookie))).toEqual([2215]);
+    const proven = await prove(cookie, PASSWORD);
+    const ProvenUntil = new Date(clock.now() + 10 * MINUTE).toISOString();
+    expect([proven.status, proven.json()]).toEqual([200, { ProvenUntil }]);
+    expect((await ask('GET', '/session', { cookie })).json()).toMatchObject({ ProvenUntil });
+    expect((await make(cookie)).status).toBe(201);
+    // Of the same person, but not the one that proved it.
+    expect(codesOf(await make(other))).toEqual([2215]);
+  });
+
+  it('is every token, SMTP credential and person, and nothing that a session shows or undoes', async () => {
+    await add();
+    const cookie = await cookieOf();
+    clock.advance(10 * MINUTE);
+    const asked: [method: string, path: string][] = [
+      ['POST', '/tokens'],
+      ['POST', '/tokens/none/rotate'],
+      ['POST', '/smtp-credentials'],
+      ['POST', '/people'],
+      ['PATCH', '/people/none'],
+      ['DELETE', '/people/none'],
+      ['PUT', '/people/none/password'],
+      ['DELETE', '/people/none/totp'],
+      ['DELETE', '/people/none/identity'],
+    ];
+    for (const [method, path] of asked) {
+      const body = method === 'DELETE' ? {} : { body: {} };
+      expect(codesOf(await ask(method, path, { cookie, ...body })), `${method} ${path}`).toEqual([2215]);
+    }
+    const made = await world.call('POST', '/tokens', {
+      token: world.tokens.admin,
+      headers: { 'content-type': 'application/json' },
+      body: { Name: 'n', Domains: ['example.com'] },
+    });
+    const token = made.json().TokenID;
+    expect((await ask('DELETE', `/tokens/${token}`, { cookie })).status).toBe(200);
+    expect((await ask('GET', '/people', { cookie })).status).toBe(200);
+  });
+
+  it('asks for a code of who has a second factor, each once', async () => {
+    await add();
+    const cookie = await cookieOf();
+    const secret = new Uint8Array(20).fill(5);
+    const code = (by = 0) => hotp(secret, totpStep(clock.now()) + by);
+    const on = { Password: PASSWORD, Secret: base32(secret), Code: code() };
+    expect((await ask('PUT', '/session/totp', { cookie, body: on })).status).toBe(200);
+    clock.advance(10 * MINUTE);
+    // 401 would mean that the session has ended.
+    expect(codesOf(await prove(cookie, PASSWORD))).toEqual([422]);
+    expect(codesOf(await prove(cookie, PASSWORD, { Code: '000000' }))).toEqual([2210]);
+    expect((await prove(cookie, PASSWORD, { Code: code() })).status).toBe(200);
+    expect(codesOf(await prove(cookie, PASSWORD, { Code: code() }))).toEqual([2210]);
+  });
+
+  it('is not made with rights that were taken while the request was under way', async () => {
+    const { id } = await add();
+    await cookieOf();
+    const [session] = await world.store.listSessions({ personId: id, limit: 1 });
+    if (session === undefined) throw new Error('nobody has signed in');
+    const by = { inSession: session.id };
+    await world.at.people.change(id, { role: 'viewer', domains: ['*'] });
+    const late = [
+      () => world.at.people.add({ email: 'late@example.com', password: PASSWORD, role: 'operator', ...by }),
+      () => world.at.people.change(id, { role: 'operator' }, session.id),
+    ];
+    for (const each of late)
+      await expect(each()).rejects.toMatchObject({ problems: [{ name: 'session-ended' }] });
+    expect((await world.store.getPerson({ id }))?.role).toBe('viewer');
   });
 });
 
@@ -364,6 +462,29 @@ describe('a second factor', () => {
 });
 
 describe('guessing', () => {
+  /** The cookie by which a browser is known. */
+  const markOf = (reply: Reply): string =>
+    [reply.headers['set-cookie']]
+      .flat()
+      .map((set) => set?.split(';')[0] ?? '')
+      .find((pair) => pair.startsWith('postrider-device=')) ?? '';
+
+  it('from an office keeps nobody out who signs in there every day, and is slowed down with that browser, too', async () => {
+    await add();
+    const cookie = markOf(await signIn());
+    for (let i = 0; i < 11; i += 1) await signIn(`n${i}@example.com`, 'wrong');
+    expect((await signIn()).status).toBe(429);
+    expect((await signIn(ADA, PASSWORD, { cookie })).status).toBe(200);
+    // What somebody else made up is no such mark.
+    const forged = cookie.replace(/=.{22}/, `=${'A'.repeat(22)}`);
+    expect((await signIn(ADA, PASSWORD, { cookie: forged })).status).toBe(429);
+    for (let i = 0; i < 10; i += 1) expect((await signIn(ADA, 'wrong', { cookie })).status).toBe(401);
+    const paused = await signIn(ADA, 'wrong', { cookie });
+    expect([paused.status, paused.headers['retry-after']]).toEqual([429, '900']);
+    clock.advance(5 * MINUTE);
+    expect([(await signIn(ADA, PASSWORD, { cookie })).status, (await signIn()).status]).toEqual([429, 200]);
+  });
+
   it('is slowed down for an address, also with the right password', async () => {
     await add();
     for (let i = 0; i < 10; i += 1) expect((await signIn(`n${i}@example.com`, 'wrong')).status).toBe(401);
@@ -374,14 +495,14 @@ describe('guessing', () => {
     expect((await signIn()).status).toBe(200);
   });
 
-  it('is slowed down for an account, whether it exists or not, but not for who signed in from there', async () => {
+  it('is slowed down for an account, whether it exists or not, but not for a browser that was signed in with', async () => {
     await world.close();
     world = await openWorld({ clock, options: { trustedProxies: ['127.0.0.1/32'] } });
     const { host } = new URL(world.at.url);
     own = { host, origin: `http://${host}`, 'x-postrider-dashboard': '1' };
     await add();
     const from = (ip: string) => ({ 'x-forwarded-for': ip });
-    await cookieOf(ADA, from('192.0.2.200'));
+    const mark = markOf(await signIn());
     for (const email of [ADA, 'nobody@example.com']) {
       for (let i = 0; i < 11; i += 1) {
         expect((await signIn(email, 'wrong', from(`192.0.2.${i}`))).status).toBe(401);
@@ -389,7 +510,9 @@ describe('guessing', () => {
       expect((await signIn(email, 'wrong', from('192.0.2.100'))).status).toBe(429);
     }
     expect((await signIn(ADA, PASSWORD, from('192.0.2.101'))).status).toBe(429);
-    expect((await signIn(ADA, PASSWORD, from('192.0.2.200'))).status).toBe(200);
+    const known = { ...from('192.0.2.0'), cookie: mark };
+    expect((await signIn(ADA, PASSWORD, known)).status).toBe(200);
+    expect((await signIn('nobody@example.com', 'wrong', known)).status).toBe(429);
     clock.advance(15 * MINUTE);
     expect((await signIn(ADA, PASSWORD, from('192.0.2.101'))).status).toBe(200);
   });

@@ -1,13 +1,14 @@
 /**
- * The session of a person: signing in and out, who one is and what one may, one's other sessions, one's password. What proves
- * a session is a cookie that no script reads; it is set by the answer to POST /session and stands in no body. A request that
- * signs in comes from the dashboard of this server, as every changing request of a session does (server.ts sees to it).
+ * The session of a person: signing in and out, the person's rights, other sessions and password. A session is proved
+ * by a cookie that scripts cannot read; the answer to POST /session sets it, and no body contains it. Requests that
+ * sign in or change something must come from the dashboard of this server (server.ts checks that).
  */
 import { z } from 'zod';
 import { AppError } from '../../../lib/errors.ts';
 import type { Person } from '../../../model/person.ts';
-import { ROLES } from '../../../model/person.ts';
+import { PROOF_MS, ROLES } from '../../../model/person.ts';
 import type { Caller } from '../../../model/submission.ts';
+import { DEVICE_MS } from '../../../policy/access/known-devices.ts';
 import type { People } from '../../../policy/access/people.ts';
 import type { SecondFactors } from '../../../policy/access/second-factor.ts';
 import { cookieText, setCookie } from '../../../policy/access/session-page.ts';
@@ -15,7 +16,7 @@ import { LIFETIME_MS, MAX_SESSIONS, type Sessions, type SignedIn } from '../../.
 import type { Store } from '../../../store/store.ts';
 import { type Answer, nothing, time } from '../answer-schemas.ts';
 import { operation, type WithHeaders, withHeaders } from '../operation.ts';
-import { type ApiRequest, type ApiRoute, isoTime, refuse } from '../route.ts';
+import { type ApiRequest, type ApiRoute, invalidParameter, isoTime, refuse } from '../route.ts';
 
 export const sessionAnswer = z
   .object({
@@ -30,6 +31,11 @@ export const sessionAnswer = z
       .nullable()
       .describe('null: the request came with a token'),
     SessionID: z.string().nullable(),
+    ProvenUntil: time
+      .nullable()
+      .describe(
+        'Later, what outlives the session asks for a proof first (`POST /session/proof`); null: never',
+      ),
     MustSetUpSecondFactor: z.boolean().describe('Everything else is refused before (`PUT /session/totp`)'),
     Domains: z.array(z.string()).describe('["*"] = all; the first 100'),
     Scopes: z.array(z.string()),
@@ -57,6 +63,10 @@ const SIGN_IN = z.object({
   Code: CODE.optional().describe(
     'Of the authenticator app, or a recovery code; where the person has a second factor',
   ),
+});
+const PROOF = z.object({
+  Password: z.string({ error: 'the current password is required' }).max(1_024),
+  Code: CODE.optional().describe('Where the person has a second factor'),
 });
 const NEW_PASSWORD = z.object({
   Password: z.string({ error: 'the current password is required' }).max(1_024),
@@ -92,7 +102,9 @@ export function sessionOperations(deps: {
         '`{Email, Password, Code?}`: sets a session cookie and ends the session that the browser had before. Only from the dashboard of this server; programs use tokens',
       body: { schema: SIGN_IN, example: { Email: 'ada@example.com', Password: 'correct horse battery' } },
       answer: sessionAnswer,
-      headers: { 'Set-Cookie': 'The session' },
+      headers: {
+        'Set-Cookie': 'The session, and a mark of the browser, by which it is known at the next sign-in',
+      },
       errors: ['sign-in-failed', 'code-required', 'code-wrong'],
       handle: async ({ body, request }) => {
         const signedIn = await sessions.signIn({
@@ -102,6 +114,7 @@ export function sessionOperations(deps: {
           ip: request.ip,
           userAgent: request.header('user-agent') ?? '',
           replaces: cookieText('session', request),
+          device: cookieText('device', request),
         });
         return signedInAnswer(signedIn, request);
       },
@@ -136,6 +149,29 @@ export function sessionOperations(deps: {
       },
     }),
     operation({
+      id: 'proveSession',
+      method: 'POST',
+      path: '/session/proof',
+      scope: null,
+      limitedTokens: true,
+      summary: 'Prove again who one is',
+      description:
+        '`{Password, Code?}`: `{ProvenUntil}`. Making tokens and SMTP credentials, and changing people, needs a proof, or a sign-in, of the last ten minutes (`proof-required`); tokens are not asked. Who has no password goes to the identity provider (`POST /session/provider` with `Again`)',
+      body: { schema: PROOF, example: { Password: 'correct horse battery' } },
+      answer: z.object({ ProvenUntil: time }).meta({ id: 'SessionProof' }),
+      errors: ['session-required', 'password-wrong', 'code-wrong'],
+      handle: async ({ caller, body, request }) => {
+        const { id } = sessionOf(caller);
+        const person = await personOf(caller);
+        // Not `code-required`: 401 would mean that the session has ended.
+        if (person.secondFactor !== null && body.Code === undefined)
+          throw invalidParameter('A code of your authenticator app is required, too', 'Code');
+        const given = { password: body.Password, code: body.Code ?? null, ip: request.ip };
+        const until = await sessions.prove(id, person, given);
+        return { ProvenUntil: isoTime(until) };
+      },
+    }),
+    operation({
       id: 'changePassword',
       method: 'PUT',
       path: '/session/password',
@@ -152,7 +188,7 @@ export function sessionOperations(deps: {
       handle: async ({ caller, body, request }) => {
         const { id } = sessionOf(caller);
         const person = await personOf(caller);
-        await sessions.checkPassword(person, body.Password, request.ip);
+        await sessions.checkPassword(id, person, body.Password, request.ip);
         await people.changePassword(person, body.NewPassword, id);
         return {};
       },
@@ -200,7 +236,7 @@ export function sessionOperations(deps: {
       handle: async ({ caller, body, request }) => {
         const { id } = sessionOf(caller);
         const person = await personOf(caller);
-        await sessions.checkPassword(person, body.Password, request.ip);
+        await sessions.checkPassword(id, person, body.Password, request.ip);
         if (person.secondFactor !== null) {
           throw new AppError('invalid-parameter', {
             message: 'The second factor is on: switch it off first',
@@ -229,8 +265,8 @@ export function sessionOperations(deps: {
         if (sessions.requiresSecondFactor)
           throw refuse('second-factor-required', 'This server requires a second factor: it stays on');
         const person = await personOf(caller);
-        await sessions.checkPassword(person, body.Password, request.ip);
-        sessions.checkCode(person, body.Code, request.ip);
+        await sessions.checkPassword(id, person, body.Password, request.ip);
+        sessions.checkCode(id, person, body.Code, request.ip);
         await people.changeSecondFactor(person, null, id);
         return {};
       },
@@ -287,13 +323,16 @@ export function sessionOperations(deps: {
   }
 }
 
-/** The answer to who has just signed in, with the cookie. */
+/** The answer to a sign-in, with the cookies. */
 export function signedInAnswer(
-  { caller, person, secret }: SignedIn,
+  { caller, person, secret, device }: SignedIn,
   request: ApiRequest,
 ): WithHeaders<SessionAnswer> {
-  const cookie = setCookie('session', secret, COOKIE_SECONDS, request);
-  return withHeaders(toAnswer(caller, person), { 'set-cookie': cookie }, caller);
+  const cookies = [
+    setCookie('session', secret, COOKIE_SECONDS, request),
+    setCookie('device', device, DEVICE_MS / 1000, request),
+  ];
+  return withHeaders(toAnswer(caller, person), { 'set-cookie': cookies }, caller);
 }
 
 /** Throws AppError `session-required`. */
@@ -315,6 +354,7 @@ function toAnswer(caller: Caller, person: Person | null): SessionAnswer {
             SecondFactor: person.secondFactor !== null,
           },
     SessionID: caller.session ?? null,
+    ProvenUntil: caller.provenAt === undefined ? null : isoTime(caller.provenAt + PROOF_MS),
     MustSetUpSecondFactor: caller.only !== undefined,
     Domains: caller.domains.slice(0, MAX_SHOWN_DOMAINS),
     Scopes: [...caller.scopes],

@@ -7,8 +7,8 @@ import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { SmtpCredential } from '../../../model/smtp-credential.ts';
-import { pickDomain, requireScope } from '../../../policy/access/access.ts';
 import { grantOf } from '../../../policy/access/may-mint.ts';
+import { pickDomain, requireScope } from '../../../policy/access/rights.ts';
 import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
 import type { Store } from '../../../store/store.ts';
 import { type Answer, nothing, pageOf, time } from '../answer-schemas.ts';
@@ -86,6 +86,7 @@ export function smtpCredentialOperations(deps: {
       path: '/smtp-credentials',
       scope: 'smtp:write',
       limitedTokens: true,
+      proven: true,
       summary: 'Make an SMTP credential',
       description:
         '`{Domain?, Name?, Sandbox?, Notices?}`: 201 `{CredentialID, Username, Password, …}`; the password is shown this once. Needs `email:send` too. It has the limits of the token that makes it: it ends with it at the latest, and has its `IPAllowList` and its rate. `Notices: false`: no mail to senders about failures',

@@ -55,6 +55,7 @@ it('counts kinds per interval, gives rates, and groups', async () => {
   ]);
   const sites = await items('?GroupBy=RecipientDomain');
   expect(sites.map((one) => one.Group)).toEqual(['example.net', 'example.org']);
+  expect((await items('?GroupBy=Provider')).map((one) => one.Group)).toEqual(['example.net', 'example.org']);
   expect((await items('?GroupBy=Domain'))[0]?.Group).toBe('example.com');
   expect(await items('?GroupBy=DeliveryTime&IncludeSandbox=true')).toMatchObject([
     { Group: '3600', Counts: { Delivered: 1, Accepted: 0 } },

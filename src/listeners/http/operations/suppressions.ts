@@ -10,7 +10,7 @@ import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
 import { parseAddress, toALabelDomain } from '../../../mail/address.ts';
 import { SUPPRESSION_REASONS, type Suppression } from '../../../model/suppression.ts';
-import { pickDomain } from '../../../policy/access/access.ts';
+import { pickDomain } from '../../../policy/access/rights.ts';
 import { expiryOf } from '../../../policy/suppressions/suppressions.ts';
 import type { Store } from '../../../store/store.ts';
 import type { NewSuppression } from '../../../store/topics/suppressions.ts';

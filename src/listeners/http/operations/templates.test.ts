@@ -120,6 +120,18 @@ describe('a template', () => {
     const found = (await world.call('GET', '/templates?Name=list-2')).json();
     expect(found.Items).toHaveLength(1);
     expect((found.Items as object[])[0]).not.toHaveProperty('HTMLContent');
+    const namesOf = async (query: string) => {
+      const { Items, NextCursor } = (await world.call('GET', `/templates?${query}`)).json() as {
+        Items: { Name: string }[];
+        NextCursor: string | null;
+      };
+      return [Items.map(({ Name }) => Name), NextCursor] as const;
+    };
+    const [first, cursor] = await namesOf('Search=LIST%20-&Limit=2');
+    expect(first).toEqual(['list-3', 'list-2']);
+    expect(await namesOf(`Search=LIST%20-&Limit=2&After=${cursor}`)).toEqual([['list-1'], null]);
+    expect(await namesOf(`Search=${ids[1]}`)).toEqual([['list-2'], null]);
+    expect(await namesOf('Search=list%20nowhere')).toEqual([[], null]);
   });
 
   it('has a name of its own, at least one text, and no control characters', async () => {

@@ -12,10 +12,11 @@ import type { Random } from '../../../lib/random.ts';
 import type { Caller } from '../../../model/submission.ts';
 import type { TemplateHead, TemplateTexts } from '../../../model/template.ts';
 import type { FilledTemplate } from '../../../pipeline/compose/template/template.ts';
-import { pickDomain } from '../../../policy/access/access.ts';
+import { pickDomain } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
 import { type Answer, nothing, pageOf, time } from '../answer-schemas.ts';
 import type { CreateOnce } from '../create-once.ts';
+import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { DOMAIN, integer, text } from '../query.ts';
@@ -81,6 +82,8 @@ export type TemplateRendering = Answer<typeof templateRendering>;
 export const MAX_TEMPLATES_PER_DOMAIN = 1000;
 export const KEPT_VERSIONS = 1000;
 const SHOWN_VERSIONS = 100;
+/** Templates that one read of a search looks at. */
+const LOOK = 500;
 const PAGES = paging('templates', z.uuid());
 
 /** The template routes. */
@@ -101,16 +104,38 @@ export function templateOperations(deps: {
       scope: 'templates:read',
       limitedTokens: true,
       summary: 'List templates',
-      description: 'Templates without their texts, newest first, a page. `Name` finds one, `Domain` filters',
-      query: { Name: text('Of the template', 128), ...DOMAIN, ...PAGES.query },
+      description:
+        'Templates without their texts, newest first, a page. `Name` finds one, `Search` those with all its words in the name, the domain or the id, `Domain` filters',
+      query: {
+        Name: text('Of the template', 128),
+        Search: text('Words, in any case', 200),
+        ...DOMAIN,
+        ...PAGES.query,
+      },
       answer: pageOf('TemplateList', templateSummary),
-      handle: async ({ query, visible }) => {
-        const rows = await store.listTemplates({
-          ...visible,
-          ...withoutUndefined({ name: query.Name, beforeId: query.After }),
-          limit: query.Limit + 1,
-        });
-        return PAGES.pageOf(rows, query.Limit, ({ id }) => id, summary);
+      handle: async ({ query, visible, request }) => {
+        const words = (query.Search ?? '')
+          .toLowerCase()
+          .split(/\s+/)
+          .filter((word) => word !== '');
+        // Without words, the first look finds the page.
+        const look = words.length === 0 ? query.Limit + 1 : LOOK;
+        const { rows, next } = await gather(
+          looksOf(request),
+          query.Limit,
+          query.After,
+          async (beforeId) => {
+            const asked = { ...visible, ...withoutUndefined({ name: query.Name, beforeId }), limit: look };
+            const looked = await store.listTemplates(asked);
+            const rows = looked.filter((one) => {
+              const said = `${one.name} ${one.domain} ${one.id}`.toLowerCase();
+              return words.every((word) => said.includes(word));
+            });
+            return { rows, next: looked.length < look ? null : (looked.at(-1)?.id ?? null) };
+          },
+          ({ id }) => id,
+        );
+        return PAGES.page(rows.map(summary), next);
       },
     }),
     operation({

@@ -1,4 +1,4 @@
-/** A path as delivery would show it, closed: for tests of what is told of paths. */
+/** A closed path as delivery would show it, for tests. */
 import type { PathSnapshot } from '../../../pipeline/deliver/path/state.ts';
 import type { World } from '../test-world.ts';
 

@@ -11,7 +11,7 @@ import { toALabelDomain } from '../../../mail/address.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { PRESETS, SCOPES, type Scope, type Token } from '../../../model/token.ts';
 import type { Access } from '../../../policy/access/access.ts';
-import { type Grant, grantOf, type LimitWish, mayMint } from '../../../policy/access/may-mint.ts';
+import { type Grant, grantOf, type LimitWish, makerOf, mayMint } from '../../../policy/access/may-mint.ts';
 import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
 import type { Store } from '../../../store/store.ts';
 import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
@@ -149,6 +149,7 @@ export function tokenOperations(deps: {
       path: '/tokens',
       scope: 'tokens:write',
       limitedTokens: true,
+      proven: true,
       summary: 'Make a token',
       description:
         '`{Name, Domains?, Scopes or Preset, ExpiresIn?, Sandbox?, IPAllowList?, RateLimit?}`: 201 `{TokenID, Token}`, shown this once. Never more than the caller’s own scopes, domains and limits: what is left out of `IPAllowList`, `RateLimit` and `ExpiresIn` is as the caller’s own (and no longer than 365 days), and what it sends counts for the rates of all that made it',
@@ -166,7 +167,7 @@ export function tokenOperations(deps: {
         };
         const verdict = mayMint(caller, wanted);
         if (verdict.kind === 'refused') throw new AppError(verdict.problem);
-        // Read once: a millisecond later, 60 seconds would be 59.
+        // The clock is read once: a millisecond later, 60 seconds would be 59.
         const now = clock.now();
         const wish = {
           ipAllowList: body.IPAllowList,
@@ -226,6 +227,7 @@ export function tokenOperations(deps: {
       path: '/tokens/:id/rotate',
       scope: 'tokens:write',
       limitedTokens: true,
+      proven: true,
       summary: 'Replace a token',
       description:
         '`{Overlap?}` in seconds, 0 to 604 800 (86 400): a new token that may the same for as long, but not longer than the caller’s, 201 `{TokenID, Token, PreviousValidUntil}`. The old one ends after the overlap',
@@ -242,7 +244,7 @@ export function tokenOperations(deps: {
         if (verdict.kind === 'refused') throw new AppError(verdict.problem);
         const { ipAllowList, rateLimit } = old;
         granted(caller, { ipAllowList, rateLimit: rateLimit ?? Number.POSITIVE_INFINITY }, clock.now());
-        const by = { tokenId: caller.tokenId, endsAt: caller.bounds?.expiresAt ?? null };
+        const by = { ...makerOf(caller), endsAt: caller.bounds?.expiresAt ?? null };
         const shown = (TokenID: string, until: number) => ({ TokenID, PreviousValidUntil: isoTime(until) });
         const rotated = await access.rotate(
           old,

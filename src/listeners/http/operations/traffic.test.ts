@@ -1,4 +1,4 @@
-/** Paths, holds and overrides through the API, over a real store; what delivery would show is put in by the tests. */
+/** Paths, holds and overrides through the API, over a real store; the tests supply what delivery would show. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { PathSnapshot } from '../../../pipeline/deliver/path/state.ts';
 import { createManualClock } from '../../../store/sqlite/test-support.ts';

@@ -10,7 +10,7 @@ import type { Caller } from '../../../model/submission.ts';
 import type { Webhook } from '../../../model/webhook.ts';
 import { FIXED_HEADERS } from '../../../pipeline/webhooks/call.ts';
 import { callId, webhookBody } from '../../../pipeline/webhooks/payload.ts';
-import { requireScope } from '../../../policy/access/access.ts';
+import { requireScope } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
 import type { EventPlace } from '../../../store/topics/events.ts';
 import type { CallLogEntry } from '../../../store/topics/webhooks.ts';
@@ -30,7 +30,9 @@ const call = z
     Status: z.enum(['Pending', 'Sending', 'Succeeded', 'Failed']),
     Tries: count,
     ResponseCode: z.int().describe('Of the last try; 0 = no answer'),
+    ResponseBody: z.string().describe('Of the last try: its first 1024 bytes'),
     Error: z.string(),
+    LatenciesMs: z.array(z.number()).describe('Of each try, since the call was made or made again'),
     CreatedAt: time,
     UpdatedAt: time,
   })
@@ -206,7 +208,9 @@ function toCall(entry: CallLogEntry): WebhookCall {
     Status: CALL_STATES[entry.state],
     Tries: entry.tries,
     ResponseCode: entry.responseCode,
+    ResponseBody: entry.responseBody,
     Error: entry.error,
+    LatenciesMs: [...entry.latenciesMs],
     CreatedAt: isoTime(entry.createdAt),
     UpdatedAt: isoTime(entry.updatedAt),
   };

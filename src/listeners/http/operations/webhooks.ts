@@ -16,12 +16,14 @@ import {
   type WebhookStatus,
 } from '../../../model/webhook.ts';
 import type { WebhookService } from '../../../pipeline/webhooks/webhooks.ts';
-import { callerDomains, pickDomain, requireScope } from '../../../policy/access/access.ts';
+import { makerOf } from '../../../policy/access/may-mint.ts';
+import { callerDomains, pickDomain, requireScope } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
 import { type Answer, count, nothing, time } from '../answer-schemas.ts';
 import type { CreateOnce } from '../create-once.ts';
 import { operation, withoutUndefined } from '../operation.ts';
-import { DOMAIN } from '../query.ts';
+import { paging } from '../paging.ts';
+import { DOMAIN, flag } from '../query.ts';
 import { type ApiRoute, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { ownDomains } from '../tenancy.ts';
 import { webhookCallOperations } from './webhook-calls.ts';
@@ -45,8 +47,6 @@ const record = {
 
 const webhookRecord = z.strictObject(record).meta({ id: 'WebhookRecord' });
 
-const webhookList = z.strictObject({ Webhooks: z.array(webhookRecord) }).meta({ id: 'WebhookList' });
-
 const newWebhookAnswer = z
   .strictObject({
     NewWebhookID: z.int().min(1),
@@ -69,6 +69,13 @@ const webhookDetail = z
     SecretHint: z.string().describe('The last four characters of the secret'),
   })
   .meta({ id: 'WebhookDetail' });
+
+const webhookList = z
+  .object({
+    Webhooks: z.array(z.union([webhookDetail, webhookRecord])),
+    NextCursor: z.string().nullable().optional().describe('With `Details`; null = that was all'),
+  })
+  .meta({ id: 'WebhookList' });
 
 const webhookSecretAnswer = z
   .object({
@@ -100,6 +107,7 @@ const MAX_DESCRIPTION_CHARS = 256;
 
 /** Counts in answers stop here. */
 const MAX_COUNTED = 10_000;
+const PAGES = paging('webhooks', z.int().min(1));
 /** Webhooks read in one question. */
 const AT_ONCE = 100;
 const STATUSES = new Map<string, WebhookStatus>([
@@ -194,10 +202,25 @@ export function webhookOperations(deps: {
       limitedTokens: true,
       summary: 'List webhooks',
       description:
-        'Every webhook of the token’s domains, by id, ten members each: `{Webhooks}`. `Domain` filters',
-      query: DOMAIN,
+        'Every webhook of the token’s domains, by id, ten members each: `{Webhooks}`. `Domain` filters. `Details=true`: a page of `Limit`, with all members of each, and `NextCursor`',
+      query: {
+        ...DOMAIN,
+        Details: flag().optional().describe('As `GET /webhooks/{id}` shows each'),
+        ...PAGES.query,
+      },
       answer: webhookList,
-      handle: async ({ visible }) => {
+      handle: async ({ visible, query }) => {
+        if (query.Details === true) {
+          const afterId = query.After ?? 0;
+          const found = await store.listWebhooks({ ...visible, afterId, limit: query.Limit + 1 });
+          const { Items, NextCursor } = PAGES.pageOf(
+            found,
+            query.Limit,
+            ({ id }) => id,
+            (one) => one,
+          );
+          return { Webhooks: await Promise.all(Items.map(toDetail)), NextCursor };
+        }
         const rows: Webhook[] = [];
         for (let afterId: number | undefined = 0; afterId !== undefined; ) {
           const part: readonly Webhook[] = await store.listWebhooks({ ...visible, afterId, limit: AT_ONCE });
@@ -238,7 +261,7 @@ export function webhookOperations(deps: {
           events: oneList(body.Event, body.Events) ?? [],
           url: body.WebhookURL,
           description: (body.Description ?? '').toWellFormed(),
-          createdBy: caller.tokenId,
+          ...makerOf(caller),
         };
         requireListening(wanted.domain, wanted.events);
         const { id, secret } = await webhooks.create(wanted, key?.({ NewWebhookID: '$id' }));

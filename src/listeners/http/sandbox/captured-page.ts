@@ -1,34 +1,34 @@
 /**
- * The page that shows the HTML of a captured message in a browser. The HTML is somebody's, so it is made harmless three
- * times: the answer's policy lets nothing run or load, the page repeats that policy for whoever shows it from a string, and
- * what connects before any policy is asked (measured: an `iframe` does) or runs once it is clicked is taken out. What is
- * taken out is found by the characters themselves, wherever they stand: no reading of the HTML decides, so there is none
- * that a browser could do in another way.
+ * The page that shows the HTML of a captured message in a browser. The HTML is not trusted and is made harmless in three ways:
+ * the Content-Security-Policy of the answer lets nothing run or load; the page repeats that policy in a `meta` element, for
+ * programs that show it from a string; and what connects before a policy applies (an `iframe` does, as measured) or runs
+ * when it is clicked is removed. That is found by its characters anywhere in the text, without parsing the HTML, because a
+ * browser could parse it differently.
  */
 
-/** With pictures of the web only where somebody asked for them: who sent the mail learns that it was opened. */
+/** Remote pictures only on request, because loading them tells the sender that the mail was opened. */
 function shownPolicy(remoteImages: boolean): string {
   const from = remoteImages ? 'data: https: http:' : 'data:';
   return `default-src 'none'; img-src ${from}; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'`;
 }
 
-/** What the page may do: show itself, with pictures that it brings along; in a frame of this origin at most. */
+/** What the page may do: show itself, with its embedded pictures; only pages of this origin may frame it. */
 export function pagePolicy(remoteImages: boolean): string {
   return `sandbox; ${shownPolicy(remoteImages)}; frame-ancestors 'self'`;
 }
 
-/** Pictures are repeated wherever they are named, up to so many characters in all; beyond that they stay out. */
+/** Embedded pictures are inserted wherever they are referred to, up to so many characters in all; the rest are left out. */
 const MAX_PICTURE_CHARS = 48 * 1024 * 1024;
 
-/** Elements that load or lead elsewhere without a click, and those that change an attribute afterwards. */
+/** Elements that load or navigate without a click, and those that can change an attribute later. */
 const REFUSED_ELEMENT =
   /<(\/?)(link|meta|base|i?frame|frameset|object|embed|portal|fencedframe|set|animate|animatemotion|animatetransform)(?![a-z0-9-])/gi;
 
 /** Attributes that hold an address, up to where their value begins. */
 const ADDRESS = /(?:href|src|action|data|background|poster|cite|longdesc|lowsrc|dynsrc)(?=[\t\n\f\r ]*=)/gi;
 /**
- * The start of a value that leads to a page, a mailbox, a telephone, a picture or nowhere; or a word that can become no
- * scheme, because it ends without a colon. A character reference or a line break in it is not believed.
+ * The start of an allowed address: a web page, a mailbox, a telephone, an embedded picture, a fragment, or a relative one, in
+ * which no colon ends the first word. One with a character reference or a line break is not allowed.
  */
 const HARMLESS =
   /[\t\n\f\r ]*=[\t\n\f\r ]*(?:["']? ?(?:https?:|mailto:|tel:|sms:|cid:|data:image\/|[#/?])|"[\w.~%-]{0,200}["/?#]|'[\w.~%-]{0,200}['/?#]|[\w.~%-]{1,200}[\t\n\f\r />?#]|>)/iy;

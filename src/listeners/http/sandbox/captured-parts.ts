@@ -1,6 +1,6 @@
 /**
- * The parts of a captured message that are handed out one by one: a file, and the page that shows its HTML. Given a whole
- * message (RFC 5322 bytes), which is somebody's.
+ * Parts of a captured message that are served separately: a file, and the page that shows its HTML. Takes a whole message
+ * (RFC 5322 bytes), which is not trusted.
  */
 import PostalMime from 'postal-mime';
 import { escapeHtml } from '../../../pipeline/compose/html-entities.ts';
@@ -18,7 +18,7 @@ const OPTIONS = { maxNestingDepth: 20, attachmentEncoding: 'arraybuffer' } as co
 const MAX_FILENAME_CHARS = 150;
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/i;
 
-/** The file at that place of `Attachments`, from 0; null where there is none. */
+/** The file with this index in `Attachments`, from 0; null if there is none. */
 export async function readCapturedFile(bytes: Uint8Array, place: number): Promise<CapturedFile | null> {
   const mail = await PostalMime.parse(new Uint8Array(bytes), OPTIONS).catch(() => null);
   const file = mail?.attachments[place];
@@ -30,7 +30,7 @@ export async function readCapturedFile(bytes: Uint8Array, place: number): Promis
   };
 }
 
-/** The message as a page: its HTML with the pictures it brought, or its text; null where it cannot be read. */
+/** The message as a page: its HTML with its embedded pictures, or its text; null if it cannot be parsed. */
 export async function readCapturedPage(bytes: Uint8Array, remoteImages = false): Promise<string | null> {
   const mail = await PostalMime.parse(new Uint8Array(bytes), OPTIONS).catch(() => null);
   if (mail === null) return null;
@@ -68,7 +68,7 @@ export function safeFilename(name: string, place: number): string {
   return short === '' ? `attachment-${place}` : short;
 }
 
-/** Where `text` begins and ends without dots and blanks around it: by loop, an expression would try every run anew. */
+/** Start and end of `text` without the dots and blanks around it. A loop, because a regular expression takes quadratic time. */
 function withoutDots(text: string, from: number, to: number): [start: number, end: number] {
   const isDot = (at: number) => text[at] === '.' || (text[at] ?? '').trim() === '';
   let start = from;

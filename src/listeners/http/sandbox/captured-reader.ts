@@ -9,21 +9,21 @@ import type { SearchedText } from './captured-text.ts';
 import { type CapturedAnswer, type CapturedWish, readCaptured } from './captured-wish.ts';
 
 /**
- * `tenant`: who has to wait for whom where it takes a worker. Refusals: AppError unavailable where too many large ones wait,
- * request-too-complex where reading does not end.
+ * `tenant`: workers are shared out fairly between tenants. Throws AppError unavailable if too many large messages wait,
+ * request-too-complex if parsing exceeds the deadline.
  */
 export interface CapturedReader {
-  /** `head` with what stands in it behind its own members, as JSON. */
+  /** The members of `head`, followed by those of the parsed message, as JSON. */
   detail(bytes: Uint8Array, head: object, of: 'capture' | 'email', tenant: string): Promise<Uint8Array>;
-  /** What is searched in it. */
+  /** The text that searches look at. */
   searched(bytes: Uint8Array, tenant: string): Promise<SearchedText>;
-  /** The file at that place of `Attachments`; null where there is none. */
+  /** The file with this index in `Attachments`; null if there is none. */
   file(bytes: Uint8Array, place: number, tenant: string): Promise<CapturedFile | null>;
-  /** As a page for a browser; null where the message cannot be read. */
+  /** As a page for a browser; null if the message cannot be parsed. */
   page(bytes: Uint8Array, tenant: string, remoteImages: boolean): Promise<Uint8Array | null>;
 }
 
-/** A reader that leaves to the workers what has more octets than `hereBytes`. */
+/** A reader that gives messages of more than `hereBytes` to the workers. */
 export function createCapturedReader(
   workers: Pick<WorkerPool, 'run'>,
   { hereBytes }: { hereBytes: number },
@@ -57,7 +57,7 @@ export function createCapturedReader(
   };
 }
 
-/** One object of the members of both; neither is empty. */
+/** Joins two JSON objects, neither of them empty. */
 function joined(head: object, tail: Uint8Array): Uint8Array {
   const begin = JSON.stringify(head).slice(0, -1);
   return Buffer.concat([Buffer.from(`${begin},`), tail.subarray(1)]);

@@ -1,4 +1,4 @@
-/** What is searched in a captured message. Given its contents, leaves text in the form in which the store compares it. */
+/** The text of a captured message that searches look at, folded as the store compares it. */
 import { foldText } from '../../../model/search-text.ts';
 import { textFromHtml } from '../../../pipeline/compose/text-from-html.ts';
 import type { CaptureText } from '../../../store/topics/captures.ts';
@@ -6,10 +6,10 @@ import type { CapturedContents } from './captured-mail.ts';
 
 export type SearchedText = Omit<CaptureText, 'messageSeq'>;
 
-/** Characters of one message that are searched; what stands behind them is not found. */
+/** Only so many characters of a message are searched. */
 export const MAX_TEXT_CHARS = 65_536;
 
-/** Its text, or what a reader of its HTML would see where that says something else. */
+/** Its text part, and the visible text of its HTML if that differs. */
 export function searchedText(mail: CapturedContents): SearchedText {
   const plain = foldText(mail.PlainContent);
   const html = foldText(textFromHtml(mail.HTMLContent));

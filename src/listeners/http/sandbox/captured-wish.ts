@@ -1,4 +1,4 @@
-/** What may be asked of a captured message, and answering it on the thread that asks: this one, or a worker's. */
+/** What can be read from a captured message; runs on the main thread or in a worker. */
 import { type CapturedContents, readCapturedMail } from './captured-mail.ts';
 import { type CapturedFile, readCapturedFile, readCapturedPage } from './captured-parts.ts';
 import { type SearchedText, searchedText } from './captured-text.ts';
@@ -33,7 +33,7 @@ export async function readCaptured(bytes: Uint8Array, wish: CapturedWish): Promi
   }
 }
 
-/** What the operations show of it: of a copy everything, of a message what was sent in it, null where there is no such part. */
+/** What the operations show: all of a captured copy, or the contents of a sent message; null for a part that is missing. */
 function jsonOf(contents: CapturedContents, of: 'capture' | 'email'): Uint8Array {
   const { HTMLContent, PlainContent, Attachments } = contents;
   const shown =

@@ -1,11 +1,11 @@
 /**
- * One-time codes in a mail, best first. Given subject and text as a reader sees them; every run of digits or letters that has
- * the shape of a code is a candidate, and the words around it decide: what announces a code, what announces another
- * number (an order, a telephone, a postcode), a line of its own. One pass over a bounded text; the words around a candidate
- * are looked for in windows of fixed size, so the time is linear.
+ * Finds one-time codes in the subject and text of a mail, most likely first. Every run of digits or letters that has the form
+ * of a code is a candidate. The words around it decide: those that announce a code, those that announce another number
+ * (an order, a telephone, a postcode), or a line of its own. The text is limited and read once, and the words around a
+ * candidate are searched in windows of fixed size, so the time is linear.
  *
- * A code in groups is there twice: first as it is typed, then as it is written (`123 456`: `123456`, `123 456`); one with a
- * prefix first as it is written (`G-482913`, then `482913`).
+ * A code in groups is listed twice: without spaces, as people type it, and as it is written (`123456`, `123 456`). One with a
+ * prefix is listed as it is written and without the prefix (`G-482913`, `482913`).
  */
 import { ACTION_WORD, CODE_WORD, OTHER_WORD, PRICE, UNIT } from './code-words.ts';
 
@@ -41,7 +41,7 @@ export function findCodes(texts: readonly string[], subject = ''): string[] {
   const lines = [...linesOf(head), '', ...linesOf(plain)];
   const all = `${head}\n${plain}`;
   const rest = all.replace(OTHER_WORD, ' ');
-  // A postcode is no mention of a code; a mail that names no number of another kind may hold one without a word of it.
+  // The word `postcode` does not announce a code. In a mail that names no other number, a code counts without such a word.
   const mentioned = rest === all || firstOf(CODE_WORD, rest) >= 0 || ACTION_WORD.test(rest);
   let left = MAX_CANDIDATES;
   lines.forEach((line, at) => {
@@ -54,7 +54,7 @@ export function findCodes(texts: readonly string[], subject = ''): string[] {
   });
   const best = scored.sort((a, b) => b.score - a.score);
   const announced = best.filter(({ score }) => score >= ANNOUNCED);
-  // What nothing announces counts only where nothing else does.
+  // Candidates that nothing announces count only if there are no others.
   const codes = new Set((announced.length > 0 ? announced : best).flatMap(({ spellings }) => spellings));
   return [...codes].slice(0, MAX_CODES);
 }

@@ -1,6 +1,6 @@
 /**
- * What a browser is given of a mail, captured or sent: its page and its files. The mail is somebody's: a page may neither
- * run nor load anything (`captured-page.ts`), files are downloads.
+ * What a browser gets of a captured or sent mail: its page and its files. The mail is not trusted: in the page nothing runs
+ * and nothing is loaded (`captured-page.ts`), and files are downloads.
  */
 import { flag } from '../query.ts';
 import { type ApiAnswer, refuse } from '../route.ts';

@@ -1,6 +1,6 @@
 /**
- * What to tell somebody whose mail did not come: what lies where they looked, or that nothing does and where mail lies
- * instead. A test that waits for the wrong inbox, or for a subject that was reworded, should say so by itself.
+ * The error for a wait that found no mail: it names the mail that is in the inbox, or says that the inbox is empty and which
+ * others have mail. So a test that waits for the wrong inbox, or for a subject that was changed, shows why it failed.
  */
 import { AppError } from '../../../lib/errors.ts';
 import { foldText } from '../../../model/search-text.ts';
@@ -10,7 +10,7 @@ import { withoutUndefined } from '../operation.ts';
 import { isoTime } from '../route.ts';
 import { type CaptureFilters, toCaptureSummary } from './sandbox-search.ts';
 
-/** The refusal `request-timeout` of somebody who waited in vain. */
+/** The error `request-timeout`, with what was found instead. */
 export type NearestCaptures = (
   domains: { domains?: readonly string[] },
   filters: CaptureFilters,

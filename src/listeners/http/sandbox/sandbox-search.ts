@@ -1,9 +1,9 @@
 /**
- * Finding captured copies: conditions that the store answers along its indexes (inbox, addresses, subject, tag, time) and
- * conditions on what stands inside (`Text`, `HasAttachment`), which it answers from what was read in each message after its
- * capture (`../capture-texts.ts`). Messages that are not read yet, the newest for a moment, are read here, a bounded number
- * per question. A question looks at so many captures at the most; then the page ends early and its cursor goes on. The
- * cursor is a place in the order of capturing: what is deleted or comes meanwhile moves nothing.
+ * Searches captured copies. The store answers conditions on inbox, addresses, subject, tag and time from its indexes, and
+ * those on the content (`Text`, `HasAttachment`) from what `capture-texts.ts` indexed after each capture. Messages that are not
+ * indexed yet are parsed here, a limited number for each search. A search looks at a limited number of captures; then its page
+ * ends early and the cursor continues. The cursor is a position in the order of capture, so captures that are added or removed
+ * meanwhile do not shift it.
  */
 
 import { z } from 'zod';
@@ -11,7 +11,7 @@ import { BoundedMap } from '../../../lib/bounded-map.ts';
 import { fillPlaces } from '../../../model/personal.ts';
 import { foldText } from '../../../model/search-text.ts';
 import type { Caller } from '../../../model/submission.ts';
-import { lineOf } from '../../../policy/access/access.ts';
+import { lineOf } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureFilter, CaptureText, CaptureView } from '../../../store/topics/captures.ts';
 import { withoutUndefined } from '../operation.ts';
@@ -54,7 +54,7 @@ export interface CaptureFilters {
   /** Folded; undefined = any. */
   text: string | undefined;
   hasFiles: boolean | undefined;
-  /** Who asks: reading for them takes their turns. */
+  /** Who asks; parsing counts towards this tenant's share of the workers. */
   tenant: string;
 }
 

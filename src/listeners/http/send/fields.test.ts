@@ -1,6 +1,6 @@
 /**
- * The schema of POST /email against the reader that takes it. The schema says the documented spelling, so the requests
- * are spelled that way and hold no null; what no schema says is listed as the reader's alone.
+ * The schema of POST /email and its reader must accept the same requests. The schema describes the documented spelling, so
+ * the requests use that one and contain no null. Rules that a schema cannot express are listed as the reader's.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';

@@ -4,6 +4,7 @@
  * and normalised values, and never throws for what a client sent. Fields are read in documented order, so problems
  * come out in that order; the sender domain, sizes and suppressions are acceptance's to judge, not this file's.
  */
+import { didYouMean } from '../../../lib/closest.ts';
 import { ERRORS, type Problem } from '../../../lib/errors.ts';
 import { SUBMISSION_DEFAULTS, type Submission } from '../../../model/submission.ts';
 import { bodyText, jsonProblem, parseJsonObject } from '../body/json-body.ts';
@@ -16,7 +17,7 @@ import type { Draft } from './reading.ts';
 import type { EmailWarning } from './review.ts';
 import { contentWarnings, ignoredNames } from './review.ts';
 import { applyTemplate, type Fields, type FoundTemplate, TEMPLATE_FIELDS } from './template-fields.ts';
-import { didYouMean, type UnknownMember, unknownMembers } from './unknown-members.ts';
+import { type UnknownMember, unknownMembers } from './unknown-members.ts';
 
 export interface EmailReadOptions {
   /** Unknown properties are refused (`Prefer: handling=strict`, RFC 7240). */

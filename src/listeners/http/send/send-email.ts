@@ -6,7 +6,7 @@
  */
 
 import { z } from 'zod';
-import type { Acceptance, AcceptRequest, AcceptResult } from '../../../pipeline/accept/accept.ts';
+import type { Acceptance, AcceptRequest, AcceptResult } from '../../../pipeline/accept/acceptance.ts';
 import type { Answer } from '../answer-schemas.ts';
 import { messageId } from '../answer-schemas.ts';
 import { requireJson } from '../body/json-media-type.ts';

@@ -2,7 +2,7 @@
  * Members of an email request that are not known, and which one was probably meant: names that other services have for
  * the same thing, or a slip of the fingers. Given a parsed object; leaves at most five, each cut, so that they fit a header.
  */
-import { closest, editDistance } from '../../../lib/closest.ts';
+import { probablyMeant } from '../../../lib/closest.ts';
 import type { JsonObject, PropertyTable } from '../body/json-properties.ts';
 
 const MAX_SHOWN = 5;
@@ -45,11 +45,6 @@ export function unknownMembers(object: JsonObject, table: PropertyTable): readon
   return found;
 }
 
-/** As a sentence's end: `; did you mean PlainContent?`, or nothing. */
-export function didYouMean(meant: string): string {
-  return meant === '' ? '' : `; did you mean ${meant}?`;
-}
-
 /** As a header's value (RFC 9651 strings): `"text";meant="PlainContent", "x"`. */
 export function asHeader(members: readonly UnknownMember[]): string {
   const quoted = (text: string) => `"${text.replace(/[^\x20-\x7e]|["\\]/g, '?')}"`;
@@ -62,11 +57,5 @@ function meantBy(name: string, names: readonly string[]): string {
   if (name.length > MAX_CHARS) return '';
   const lower = name.toLowerCase();
   if (Object.hasOwn(OTHERS, lower)) return OTHERS[lower] ?? '';
-  const near = closest(
-    lower,
-    names.map((one) => one.toLowerCase()),
-  );
-  // A third of the letters may be wrong: beyond that it is another word.
-  if (editDistance(lower, near) * 3 > near.length) return '';
-  return names.find((one) => one.toLowerCase() === near) ?? '';
+  return probablyMeant(name, names);
 }

@@ -6,7 +6,7 @@
 
 import { z } from 'zod';
 import type { Submission } from '../../../model/submission.ts';
-import type { Acceptance, Checked } from '../../../pipeline/accept/accept.ts';
+import type { Acceptance, Checked } from '../../../pipeline/accept/acceptance.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
 import { count } from '../answer-schemas.ts';
 import { requireJson } from '../body/json-media-type.ts';

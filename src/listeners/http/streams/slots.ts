@@ -5,7 +5,7 @@
  */
 import { AppError } from '../../../lib/errors.ts';
 import type { Caller } from '../../../model/submission.ts';
-import { callerDomains, lineOf } from '../../../policy/access/access.ts';
+import { callerDomains, lineOf } from '../../../policy/access/rights.ts';
 
 /** Takes a place; returns the function that frees it. Throws AppError rate-limited. */
 export type Slots = (caller: Caller) => () => void;

@@ -10,7 +10,7 @@ import type { TemplateHead, TemplateTexts } from '../../../model/template.ts';
 import { SMALL_LIMITS } from '../../../pipeline/compose/template/limits.ts';
 import type { FilledTemplate } from '../../../pipeline/compose/template/template.ts';
 import { TemplateError } from '../../../pipeline/compose/template/template-error.ts';
-import { lineOf } from '../../../policy/access/access.ts';
+import { lineOf } from '../../../policy/access/rights.ts';
 import { requireJson } from '../body/json-media-type.ts';
 import { prefersStrict } from '../body/prefer.ts';
 import type { ApiRequest } from '../route.ts';

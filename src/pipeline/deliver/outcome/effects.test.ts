@@ -17,6 +17,8 @@ describe('a relay’s refusal', () => {
   it.each([
     [530, '5.7.0', 'Authentication required', 'one'],
     [554, '5.7.1', 'Relay access denied', 'one'],
+    // Our session lacks something, whatever the words ask for.
+    [530, '5.7.0', 'Must issue a STARTTLS command first', 'one'],
     [451, '4.3.0', 'local error in processing', 'several'],
     // A server behind it said so, of that one message.
     [554, '5.7.1', 'Client host [192.0.2.7] blocked using zen.spamhaus.org', 'several'],
@@ -31,5 +33,24 @@ describe('a relay’s refusal', () => {
     expect(taken(421, '4.3.2', 'closing', 'mail')).toBe('one');
     expect(taken(421, '4.3.2', 'closing', 'rcpt')).toBe('several');
     expect(taken(421, '4.3.2', 'closing', 'dot')).toBe('several');
+  });
+
+  it('is a reply of the relay: a failure without one is about the connection', () => {
+    const verdict = classifier.classify({
+      stage: 'dot',
+      code: 451,
+      enhanced: null,
+      text: '',
+      origin: 'local',
+    });
+    const broken = {
+      kind: 'deferred',
+      verdict,
+      stage: 'dot',
+      reply: null,
+      detail: 'reset',
+      facts: NO_FACTS,
+    } as const;
+    expect(relayRefusal(broken)).toBeNull();
   });
 });

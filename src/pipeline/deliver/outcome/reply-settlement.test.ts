@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
 import type { Random } from '../../../lib/random.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import { createRetrySchedule } from '../../queue/retry-schedule.ts';
 import { testDelivery } from '../../queue/test-items.ts';

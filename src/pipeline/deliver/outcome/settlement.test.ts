@@ -1,8 +1,8 @@
-/** From outcomes to what is stored: states, next attempts, events, and who hears of them. */
+/** From outcomes to what is stored: states, next attempts, events, and whom they are reported to. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
 import type { Random } from '../../../lib/random.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { Lane } from '../../../model/message.ts';
 import { createRetrySchedule, NO_TIME_LEFT } from '../../queue/retry-schedule.ts';

@@ -1,6 +1,6 @@
-/** A path whose source several nodes share: what it may do in each state of its lease, and what losing it costs. */
+/** A path whose source several nodes share: what it may do in each state of its lease, and what happens when the lease is lost. */
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import type { Lease, LeaseListener, LeaseState } from '../../queue/membership.ts';
 import { createEgressLeases } from '../routing/egress-leases.ts';
 import { createPathEgress } from './egress.ts';
@@ -119,7 +119,9 @@ describe('leases on sources', () => {
     [
       { id: 'nat', shared: true },
       { id: 'own', shared: false },
+      { id: 'of-another', shared: false },
     ],
+    new Set(['of-another']),
   );
   const want = (source: string, site: string, provider: string | null) =>
     leases.want({ source, site, provider }, { changed() {} });
@@ -131,6 +133,11 @@ describe('leases on sources', () => {
       null,
     ]);
     expect(names.splice(0)).toEqual(['send nat>a', 'send >a']);
+  });
+
+  it('of a source that is bound to another node are elsewhere, and nobody is asked', () => {
+    expect(want('of-another', 'a', null)?.state()).toBe('elsewhere');
+    expect(names).toEqual([]);
   });
 
   it('are one for all sites of a provider, whose limits are limits too', () => {

@@ -33,8 +33,8 @@ export function createPathEgress(
   on: { lost(): void; changed(): void },
 ): PathEgress {
   const { clock, state, links, notes } = deps;
-  let gone: (() => void) | null = null;
-  const lease = want?.({ changed }) ?? null;
+  const waiting: (() => void)[] = [];
+  const lease = want?.({ changed, cleared }) ?? null;
 
   return {
     may() {
@@ -45,28 +45,31 @@ export function createPathEgress(
       return false;
     },
     end: () => lease?.end(),
-    cleared() {
-      if (lease === null || links.all() === 0) return Promise.resolve();
-      return new Promise((resolve) => {
-        gone = resolve;
-      });
-    },
+    cleared: () => (lease === null ? Promise.resolve() : cleared()),
     linkEnded() {
-      if (links.all() === 0) gone?.();
+      if (links.all() === 0) for (const resolve of waiting.splice(0)) resolve();
     },
   };
 
+  function cleared(): Promise<void> {
+    return links.all() === 0 ? Promise.resolve() : new Promise((resolve) => void waiting.push(resolve));
+  }
+
   /** What another node stored about the path was read again before this node learns that it may send. */
-  function changed(holder: LeaseState, graceMs: number): void {
+  function changed(holder: LeaseState, graceMs: number | null): void {
     if (holder === 'held') state.leased();
     else {
       on.lost();
       links.leaveAll();
-      // Always by a timer, so that replies that arrived during a pause of this process are read first.
-      clock.setTimer(graceMs, () => {
-        if (lease?.state() !== 'held') links.destroyAll();
-      });
+      if (graceMs !== null) endBy(graceMs);
     }
     on.changed();
+  }
+
+  function endBy(graceMs: number): void {
+    // Always by a timer, so that replies that arrived during a pause of this process are read first.
+    clock.setTimer(graceMs, () => {
+      if (lease?.state() !== 'held') links.destroyAll();
+    });
   }
 }

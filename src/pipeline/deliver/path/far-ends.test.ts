@@ -1,7 +1,7 @@
 /** What is learned of how far ends treat connections, and which hosts of a site are avoided. */
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
 import { silentLogger } from '../../../lib/log.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import { createEgressMemory } from '../../../policy/limits/shaping/egress-memory.ts';
 import type { StoredEgressFact } from '../../../store/topics/limits.ts';
 import { createTriedHosts, untriedFirst } from '../routing/tried-hosts.ts';

@@ -1,6 +1,6 @@
 /** What a path has made ready, and how long it believes what its sender's keys and settings were then. */
 import { expect, it } from 'vitest';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import type { Queue } from '../../queue/queue.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
 import { testItem } from '../../queue/test-items.ts';

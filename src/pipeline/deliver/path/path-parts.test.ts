@@ -1,6 +1,6 @@
 /** The small parts of a path: the concurrency window, and the names of sites. */
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import { registrableName, siteNameOf } from '../routing/site-key.ts';
 import { createConcurrencyWindow } from './concurrency.ts';
 import { createThroughput } from './throughput.ts';

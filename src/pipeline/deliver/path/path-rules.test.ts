@@ -1,6 +1,6 @@
-/** What experience says of a path, what goes next on it, and what a reply teaches. */
+/** The limits that a path has observed, which message is sent next, and which limits a reply changes. */
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import type { Lane } from '../../../model/message.ts';
 import type { RememberedPath } from '../../../policy/limits/shaping/path-memory.ts';
 import { testItem } from '../../queue/test-items.ts';

@@ -1,8 +1,8 @@
-/** One sender domain's own limits on a path: kept beside those of the path, and of nobody else. */
+/** Limits of one sender domain on a path apply beside those of the path, and to no other sender domain. */
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { createSystemRandom } from '../../../lib/random.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import { createOverrides } from '../../../policy/limits/shaping/overrides.ts';
 import { createSenderPauses } from '../../../policy/limits/shaping/sender-pauses.ts';
 import { createShaping } from '../../../policy/limits/shaping/shaping.ts';

@@ -1,6 +1,6 @@
 /** What closes a path, what opens it again, and who is told. */
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import type { PathState as Remembered, RememberedPath } from '../../../policy/limits/shaping/path-memory.ts';
 import type { Override } from '../../../policy/limits/shaping/types.ts';
 import { createPathStates } from './states.ts';

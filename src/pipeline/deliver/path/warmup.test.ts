@@ -1,10 +1,10 @@
-/** A path's share in a warm-up: what never reached the provider uses nothing up. */
+/** A path's share in a warm-up: mail that never reached the provider does not count. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
 import { systemClock } from '../../../lib/clock.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import { soleLease } from '../../../model/node.ts';
 import { createWarmup } from '../../../policy/limits/warmup/warmup.ts';
 import { T0 } from '../../../store/conformance/fixtures.ts';

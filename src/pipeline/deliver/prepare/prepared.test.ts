@@ -1,6 +1,6 @@
-/** What of a sender domain's settings shows in a delivery that is made ready. */
+/** How the settings of a sender domain change a prepared message. */
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import { createPersonalTokens } from '../../../mail/personal-token.ts';
 import { createReturnPathTokens } from '../../../mail/verp.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';

@@ -1,7 +1,7 @@
 /** Which keys sign: asked for every recipient, while the work of signing is done once per message and keys. */
 import { describe, expect, it } from 'vitest';
 import { messageOf, rsa, rsaSigner } from '../../../../test/fakes/dkim-pair.ts';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import { createDkimSigner } from '../../../mail/dkim.ts';
 import { testDelivery } from '../../queue/test-items.ts';
 import { createSigning, type SignersAnswer, type SigningResult } from './signing.ts';

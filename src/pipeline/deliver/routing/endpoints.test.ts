@@ -1,8 +1,8 @@
 /** What is remembered between two questions about a recipient domain, and for how long. */
 import { expect, it } from 'vitest';
 import { createEgressFacts } from '../../../../test/fakes/egress-facts.ts';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
 import { createSystemRandom } from '../../../lib/random.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import type { DnsAnswer, MxRecord } from '../../../net/dns-types.ts';
 import type { CachingResolver } from '../../../net/resolver.ts';
 import { createEndpoints } from './endpoints.ts';

@@ -7,6 +7,7 @@
 import { isIP } from 'node:net';
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
+import { isLoopbackAddress } from '../../../lib/loopback.ts';
 import type { Random } from '../../../lib/random.ts';
 import type { Route } from '../../../model/route.ts';
 import type { AddressCheck } from '../../../net/address-filter.ts';
@@ -19,7 +20,7 @@ import type { Category } from '../outcome/classifier/categories.ts';
 import type { TlsCounters } from '../tls/counters.ts';
 import type { AttemptBudget, Endpoint } from '../tls/endpoint.ts';
 import { planTls, relayTlsPlan, type TlsPlan } from '../tls/plan.ts';
-import { isThisMachine, relayAddresses, relayTlsMode } from './relay-host.ts';
+import { relayAddresses, relayTlsMode } from './relay-host.ts';
 import { type TriedHosts, untriedFirst } from './tried-hosts.ts';
 
 /** Requirements of the mail that asks for endpoints. */
@@ -147,7 +148,7 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
             ? relayTlsPlan('verified', 'sender')
             : relayTlsPlan(mode),
         auth: target.auth === null ? null : { user: target.auth.user, pass: target.auth.password },
-        allowPlaintextAuth: isThisMachine(address),
+        allowPlaintextAuth: isLoopbackAddress(address),
         route: 'relay',
         recipientDomain,
         isLast: i === addresses.length - 1,

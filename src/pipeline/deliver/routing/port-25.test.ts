@@ -1,9 +1,9 @@
 /** When outgoing port 25 seems blocked. */
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
 import { systemClock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import { createPort25Watch, probePort25 } from './port-25.ts';
 
 describe('the watch over outgoing connections', () => {

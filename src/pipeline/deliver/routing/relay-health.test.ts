@@ -1,6 +1,6 @@
 /** Which relays are skipped, and for how long. */
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import { createRelayHealth } from './relay-health.ts';
 
 const A = { kind: 'relay', host: 'a.example', port: 25, implicitTls: false, auth: null } as const;

@@ -1,5 +1,7 @@
 /** Connections to a configured relay, for delivery and the doctor: its addresses, and its TLS requirement. */
+
 import { isIP } from 'node:net';
+import { isLoopbackAddress } from '../../../lib/loopback.ts';
 import type { Route } from '../../../model/route.ts';
 import type { Resolver } from '../../../net/dns-types.ts';
 import type { TlsMode } from '../../../smtp/client-tls.ts';
@@ -30,11 +32,7 @@ export function relayTlsMode(
   { auth, implicitTls }: Pick<Relay, 'auth' | 'implicitTls'>,
   address: string,
 ): TlsMode {
-  if (auth !== null && !isThisMachine(address)) return 'verified';
+  // Within this machine nobody else can read a password that is sent without TLS.
+  if (auth !== null && !isLoopbackAddress(address)) return 'verified';
   return implicitTls ? 'required' : 'opportunistic';
-}
-
-/** Whether an address belongs to this machine, where nobody else can read a password sent without TLS. */
-export function isThisMachine(address: string): boolean {
-  return address === '::1' || address.startsWith('127.');
 }

@@ -1,7 +1,7 @@
 /** Which site a recipient's mail belongs to, before, while and after the DNS says where its domain is. */
 import { describe, expect, it } from 'vitest';
 import { createEgressFacts } from '../../../../test/fakes/egress-facts.ts';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import type { DnsAnswer, MxRecord } from '../../../net/dns-types.ts';
 import type { SiteQuestion } from '../../queue/gate.ts';
 import { createRoutes, type RoutesConfig } from './routes.ts';
@@ -22,13 +22,19 @@ const found = (...hosts: string[]): DnsAnswer<MxRecord> => ({
 });
 const FAILURE: DnsAnswer<MxRecord> = { kind: 'failure', reason: 'timeout', detail: 'no answer' };
 
-function world(targets: RoutesConfig['targets'] = [MX], facts?: ReturnType<typeof createEgressFacts>) {
+function world(
+  targets: RoutesConfig['targets'] = [MX],
+  facts?: ReturnType<typeof createEgressFacts>,
+  sources: RoutesConfig['sources'] = [],
+) {
+  const absent = new Set<string>();
   const clock = createVirtualClock(1_790_000_000_000);
   const dns = new Map<string, DnsAnswer<MxRecord>>();
   const asked: string[] = [];
   const memory = facts ?? createEgressFacts(clock);
   const sites = createSites({
-    routes: createRoutes({ rules: [], targets, sources: [] }),
+    routes: createRoutes({ rules: [], targets, sources }),
+    absent: ({ id }) => absent.has(id),
     resolver: {
       async mx(name) {
         asked.push(name);
@@ -47,7 +53,7 @@ function world(targets: RoutesConfig['targets'] = [MX], facts?: ReturnType<typeo
   });
   const moved: string[] = [];
   sites.onMoved((name) => moved.push(name));
-  return { clock, dns, asked, sites, moved };
+  return { clock, dns, asked, sites, moved, absent };
 }
 
 /** The site of a recipient, as paths are named. */
@@ -55,6 +61,26 @@ function siteOf(sites: ReturnType<typeof world>['sites'], recipient: SiteQuestio
   const site = sites.siteNamed(sites.nameOf(recipient));
   return site?.kind === 'path' ? site.site : site?.kind;
 }
+
+describe('the source of a recipient', () => {
+  it('is another one while its node is away, and the old one when it is back; mail waits where none is there', async () => {
+    const source = (id: string) => ({ id, address: '192.0.2.1', ehlo: null, pool: 'default' });
+    const { dns, sites, absent, moved } = world([MX], undefined, [source('a'), source('b')]);
+    dns.set('one.test', found('mx.one.test'));
+    await sites.lookUp('one.test');
+    const usual = sites.nameOf(to('one.test'));
+    const [own = '', other = ''] = usual.startsWith('a>') ? ['a', 'b'] : ['b', 'a'];
+    absent.add(own);
+    moved.splice(0);
+    sites.sourcesChanged();
+    expect(moved).toEqual([usual]);
+    expect(sites.nameOf(to('one.test'))).toBe(usual.replace(`${own}>`, `${other}>`));
+    absent.add(other);
+    expect(sites.nameOf(to('one.test'))).toBe(usual);
+    absent.clear();
+    expect(sites.nameOf(to('one.test'))).toBe(usual);
+  });
+});
 
 describe('the site of a recipient', () => {
   it('is unresolved until the DNS has answered, which is then told', async () => {

@@ -12,7 +12,7 @@ import { pathKey, type Shaping } from '../../../policy/limits/shaping/types.ts';
 import type { Warmup } from '../../../policy/limits/warmup/warmup.ts';
 import type { SiteQuestion } from '../../queue/gate.ts';
 import type { SmtpEgress } from './connector.ts';
-import { type Routes, SANDBOX_SITE } from './routes.ts';
+import { type EgressSource, type Routes, SANDBOX_SITE } from './routes.ts';
 import { type SiteName, siteNameOf } from './site-key.ts';
 
 /** The meaning of a name from `nameOf`. */
@@ -43,6 +43,8 @@ export interface Sites {
   isolate(domain: string): void;
   /** Calls the listener with the old site name of a domain's mail. */
   onMoved(listener: (name: string) => void): void;
+  /** Sources came or went with their nodes. */
+  sourcesChanged(): void;
   /** No mail uses this name any more. */
   forget(name: string): void;
 }
@@ -70,6 +72,8 @@ export function createSites(deps: {
   resolver: Pick<Resolver, 'mx'>;
   shaping: Pick<Shaping, 'groupingOf'>;
   warmup: Pick<Warmup, 'warms' | 'isFull'>;
+  /** Sources that no living node has. */
+  absent?(source: EgressSource): boolean;
   /** Which provider each domain had, for a start while the DNS is unavailable. */
   egressMemory: Pick<EgressMemory, 'facts'>;
   clock: Clock;
@@ -98,12 +102,15 @@ export function createSites(deps: {
     onMoved(listener) {
       moved = listener;
     },
+    sourcesChanged() {
+      for (const [key, { kind }] of [...names]) if (kind === 'path') moved(key);
+    },
     forget: (name) => void names.delete(name),
   };
 
   function nameOf(recipient: SiteQuestion): string {
     const { recipientDomain } = recipient;
-    const egress = routes.egressOf(recipient);
+    const egress = routes.egressOf(recipient, deps.absent);
     if (egress.kind === 'sandbox') return SANDBOX_SITE;
     if (!egress.direct) return named(egress, { site: relaysOf(egress), provider: null });
     // After relays, the domain's own hosts are only the last resort.
@@ -128,7 +135,10 @@ export function createSites(deps: {
   /** Another egress if the source's warm-up budget at the provider is used up, if there is one. */
   function instead(egress: SmtpEgress, recipient: SiteQuestion, provider: string | null): SmtpEgress {
     if (provider === null || !warmup.warms(egress.source.id)) return egress;
-    const other = routes.egressOf(recipient, ({ id }) => warmup.isFull(id, provider, recipient.lane));
+    const other = routes.egressOf(
+      recipient,
+      (source) => deps.absent?.(source) === true || warmup.isFull(source.id, provider, recipient.lane),
+    );
     return other.kind === 'smtp' ? other : egress;
   }
 

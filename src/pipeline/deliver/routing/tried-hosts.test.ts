@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import { createTriedHosts, untriedFirst } from './tried-hosts.ts';
 
 const [A, B, C] = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].map((address) => ({ address, port: 25 })) as [

@@ -1,9 +1,9 @@
-/** The days' counters reach the store, also when it was away, and leave it after two weeks. */
+/** Daily counters are stored, also after the store was unavailable, and removed after two weeks. */
 import { Writable } from 'node:stream';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createVirtualClock, type VirtualClock } from '../../../../test/fakes/virtual-clock.ts';
 import { createLoggers } from '../../../lib/log.ts';
+import { createVirtualClock, type VirtualClock } from '../../../lib/virtual-clock.ts';
 import { openSqliteStore } from '../../../store/sqlite/open.ts';
 import { temporaryFolder } from '../../../store/sqlite/test-support.ts';
 import type { Store } from '../../../store/store.ts';

@@ -1,4 +1,4 @@
-/** The rungs of the ladder in their order, and which mail may share a connection. */
+/** The steps of a TLS plan in their order, and which mail may share a connection. */
 import { describe, expect, it } from 'vitest';
 import type { DnsAnswer, TlsaRecord } from '../../../net/dns-types.ts';
 import type { MtaStsPolicy } from '../../../net/mta-sts.ts';

@@ -66,7 +66,7 @@ async function checkPort25(probes: InstanceProbes): Promise<DomainCheck> {
     findings.push({
       severity: 'unknown',
       message: `It is not known whether outgoing port 25 is open: ${showable(detail)}.`,
-      fix: 'Name a mail server of yours elsewhere in the key doctor-probe.',
+      fix: 'Set operator-address to an address at another provider: its mail server is then tried. Or name one of yours elsewhere in doctor-probe.',
     });
   }
   return checkOf('port25', record, findings, `Port 25 is open outwards: ${showable(detail)}.`);

@@ -1,7 +1,7 @@
 /** What is learned of far ends holds for its time and no longer, whatever the clock was when it was learned. */
 import { describe, expect, it } from 'vitest';
 import { createEgressFacts } from '../../../../test/fakes/egress-facts.ts';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import { readText } from './egress-memory.ts';
 
 const DAY_MS = 86_400_000;

@@ -2,6 +2,7 @@
  * Reads a list of shaping rows: the shipped shaping.json, or the operator's file in the same format. Returns checked
  * rows, or every problem with its line and the correction. A file with one mistake changes nothing.
  */
+import { closest } from '../../../lib/closest.ts';
 import { readJson } from '../../../lib/json-lines.ts';
 import { isLimitName, LIMIT_NAMES, LIMITS } from './limit-values.ts';
 import { MOST_SMALL_MESSAGES, type PathLimits } from './types.ts';
@@ -35,6 +36,7 @@ export type ShapingFile =
 /** Rows without hosts: every path begins with `default`, then one of the others may apply. */
 export const GENERAL_ROWS: readonly string[] = ['default', 'small', 'relay'];
 
+const HOST_FIELDS = ['mx', 'domains', 'relays'] as const;
 const MAX_ROWS = 2000;
 const HOST = '(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)';
 const SUFFIX = new RegExp(`^\\.${HOST}(?:\\.${HOST})*$`);
@@ -42,11 +44,15 @@ const DOMAIN = new RegExp(`^${HOST}(?:\\.${HOST})+$`);
 const RELAY = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
 const ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** `file`: the name of the file in problems. `sourceIds`: the sources that a row may name; null = any. */
+/**
+ * `file`: the name of the file in problems. `sourceIds`: the sources that a row may name; null = any. `shippedIds`: the
+ * rows that it may change without naming hosts; null: it is the shipped file.
+ */
 export function readShapingFile(
   text: string,
   file: string,
   sourceIds: ReadonlySet<string> | null = null,
+  shippedIds: ReadonlySet<string> | null = null,
 ): ShapingFile {
   const json = readJson(text);
   if (!json.ok) return { kind: 'refused', problems: [`${file}: ${json.message}`] };
@@ -64,7 +70,7 @@ export function readShapingFile(
     say('', `holds more than ${MAX_ROWS} rows; merge rows of the same limits into one`);
   } else {
     const seen = new Set<string>();
-    for (const [index, item] of value.entries()) checkRow(item, index, seen, say);
+    for (const [index, item] of value.entries()) checkRow(item, index, seen, shippedIds, say);
   }
   if (sourceIds !== null && problems.length === 0)
     checkSources(value as readonly ShapingRow[], sourceIds, say);
@@ -128,7 +134,13 @@ const FIELDS: Readonly<
   note: checkText,
 };
 
-function checkRow(item: unknown, index: number, seen: Set<string>, say: Say): void {
+function checkRow(
+  item: unknown,
+  index: number,
+  seen: Set<string>,
+  shippedIds: ReadonlySet<string> | null,
+  say: Say,
+): void {
   const at = `/${index}`;
   if (!isObject(item)) {
     say(at, `row ${index + 1}: use an object such as {"id": "google", "limits": {"connections": 3}}`);
@@ -142,7 +154,13 @@ function checkRow(item: unknown, index: number, seen: Set<string>, say: Say): vo
     say(`${at}/id`, `${row}: another row has this id; merge the two`);
   } else {
     seen.add(id);
-    if (GENERAL_ROWS.includes(id) && ['mx', 'domains', 'relays'].some((field) => field in item))
+    const hasHosts = HOST_FIELDS.some((field) => field in item);
+    if (!hasHosts && shippedIds?.has(id) === false)
+      say(
+        at,
+        `${row}: applies to nothing, because no shipped row has this id; name its hosts by mx, domains or relays, or write the id of a shipped row (did you mean ${closest(id, [...shippedIds])}?)`,
+      );
+    if (hasHosts && GENERAL_ROWS.includes(id))
       say(
         at,
         `${row}: holds for what no other row names, so it takes limits only; give the hosts a row of their own`,

@@ -211,10 +211,15 @@ describe('the operator’s file', () => {
       '[{"id": "a", "limits": {\n"tls": "required",\n"tls": "opportunistic"}}]',
       /line 3: "tls" stands twice/,
     ],
+    [
+      'a row that applies to nothing',
+      [{ id: 'gogle', limits: { connections: 1 } }],
+      /row "gogle": applies to nothing.*name its hosts by mx, domains or relays.*did you mean google\?/,
+    ],
     ['hosts of a general row', [{ id: 'default', mx: ['.example.net'] }], /takes limits only/],
     [
       'a source that is not configured',
-      [{ id: 'a', sources: { c: {} } }],
+      [{ id: 'google', sources: { c: {} } }],
       /no source "c"; configured are a, b/,
     ],
     ['no id', '[{"mx": [".x.example"]}]', /row 1 id is missing/],

@@ -9,7 +9,7 @@
 import { readFileSync } from 'node:fs';
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import { isLimitName, isStricter, LIMIT_NAMES, LIMITS } from './limit-values.ts';
-import { GENERAL_ROWS, readShapingFile, type ShapingRow } from './shaping-file.ts';
+import { GENERAL_ROWS, readShapingFile, type ShapingFile, type ShapingRow } from './shaping-file.ts';
 import {
   domainKey,
   type EffectiveLimits,
@@ -61,6 +61,15 @@ export function shippedShaping(): readonly ShapingRow[] {
   return file.rows;
 }
 
+/** The operator's rows, checked against the shipped ones. `file`, `sourceIds`: as for `readShapingFile`. */
+export function readOperatorRows(
+  text: string,
+  file: string,
+  sourceIds: ReadonlySet<string> | null,
+): ShapingFile {
+  return readShapingFile(text, file, sourceIds, new Set(shippedShaping().map(({ id }) => id)));
+}
+
 /**
  * `maxConnections`: the key `max-connections`, which replaces the value of the general rows and limits that of the
  * other shipped ones; null = not set. `transactionsInFlight`: the key `transactions-in-flight`, likewise. `sourceIds`: the
@@ -89,7 +98,7 @@ export function createShaping(
     limitsFor,
     groupingOf,
     useOperatorFile(text, file) {
-      const read = readShapingFile(text, file, options.sourceIds);
+      const read = readOperatorRows(text, file, options.sourceIds);
       if (read.kind === 'refused') return read;
       layers = layered(shipped, read.rows);
       forget();

@@ -1,4 +1,4 @@
-/** The window, the pace, climbing and falling, and the calendar that is told beforehand. */
+/** Warm-up budgets: the window, the rate within a day, going up and back a step, and the calendar shown in advance. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { count, fallBack, mayGo, newWarmup, rollTo, uncount, usedInWindow } from './budget.ts';

@@ -99,14 +99,14 @@ export function count(state: WarmupState, n: number, now: number): void {
   if (budget !== null) state.paceAt = arrivalAfter(pace(budget), state.paceAt, now, n);
 }
 
-/** Takes back one that did not reach the provider. */
-export function uncount(state: WarmupState): void {
+/** Takes back one message, which counts for `n`, that did not reach the provider. */
+export function uncount(state: WarmupState, n = 1): void {
   const last = state.quarters.at(-1);
   if (last === undefined || last[1] === 0) return;
-  state.quarters = [...state.quarters.slice(0, -1), [last[0], last[1] - 1]];
-  state.used = Math.max(0, state.used - 1);
+  state.quarters = [...state.quarters.slice(0, -1), [last[0], Math.max(0, last[1] - n)]];
+  state.used = Math.max(0, state.used - n);
   const budget = budgetOf(state.level);
-  if (budget !== null) state.paceAt -= pace(budget).intervalMs;
+  if (budget !== null) state.paceAt -= n * pace(budget).intervalMs;
 }
 
 /** The provider refused because of the source's reputation: two steps down at once, at most once a day. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createVirtualClock } from '../../../../test/fakes/virtual-clock.ts';
 import { silentLogger } from '../../../lib/log.ts';
+import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import { soleLease } from '../../../model/node.ts';
 import { createWarmup } from './warmup.ts';
 

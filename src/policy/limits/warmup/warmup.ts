@@ -32,10 +32,10 @@ export interface Warmup {
   /** Reads the stored state. To be called first. */
   start(): Promise<void>;
   /**
-   * Reads again the stored state of the given pairs, because another process has used the source until now.
-   * Reservations of this process are dropped.
+   * Reads again the stored state of the given pairs, because another process has used the source until now, and of
+   * `sources`, which others use. Reservations of this process are dropped.
    */
-  reread(pairs: readonly { source: string; provider: string }[]): Promise<void>;
+  reread(pairs: readonly { source: string; provider: string }[], sources: ReadonlySet<string>): Promise<void>;
   /** Stores what is not stored yet; unused reservations are given back. */
   stop(): Promise<void>;
   /** Whether the source was declared new. */
@@ -90,7 +90,9 @@ const LARGEST_PORTION = 64;
 const SAVE_AFTER_MS = 1_000;
 const RETRY_MS = 250;
 
-/** `sources`: ids of those that are declared new. */
+/**
+ * `sources`: ids of those that are declared new. `weight`: in a simulation of a sample, the messages that each stands for.
+ */
 export function createWarmup(
   {
     store,
@@ -98,8 +100,9 @@ export function createWarmup(
     clock,
     log,
   }: { store: Pick<Store, 'listWarmups' | 'saveWarmup'>; node: NodeLease; clock: Clock; log: Logger },
-  options: { sources: readonly string[] },
+  options: { sources: readonly string[]; weight?: number },
 ): Warmup {
+  const { weight = 1 } = options;
   const warming = new Set(options.sources);
   const entries = new Map<string, Entry>();
   const listeners = new Map<string, Map<string, () => void>>();
@@ -110,13 +113,15 @@ export function createWarmup(
       for (const row of await store.listWarmups()) enter(row);
     },
 
-    async reread(pairs) {
+    async reread(pairs, sources) {
       const wanted = new Set(
         pairs.flatMap(({ source, provider }) => (warming.has(source) ? [key(source, provider)] : [])),
       );
-      if (wanted.size === 0) return;
+      const isWanted = (row: { source: string; provider: string }) =>
+        (sources.has(row.source) && warming.has(row.source)) || wanted.has(key(row.source, row.provider));
+      if (wanted.size === 0 && ![...sources].some((source) => warming.has(source))) return;
       for (const name of wanted) await entries.get(name)?.writing;
-      for (const row of await store.listWarmups()) if (wanted.has(key(row.source, row.provider))) enter(row);
+      for (const row of await store.listWarmups()) if (isWanted(row)) enter(row);
     },
 
     async stop() {
@@ -151,7 +156,7 @@ export function createWarmup(
         return { kind: 'wait', until: answer.until, reason: reasonOf(entry, answer.why, now) };
       }
       if (budgetOf(entry.state.level) === null) {
-        count(entry.state, 1, now);
+        count(entry.state, weight, now);
         entry.dirty = true;
         saveSoon();
         return { kind: 'go' };
@@ -165,21 +170,21 @@ export function createWarmup(
         };
       }
       entry.reserved -= 1;
-      count(entry.state, 1, now);
+      count(entry.state, weight, now);
       return { kind: 'go' };
     },
 
     giveBack(source, provider) {
       const entry = entries.get(key(source, provider));
       if (entry === undefined || !warming.has(source)) return;
-      uncount(entry.state);
+      uncount(entry.state, weight);
       entry.reserved += 1;
     },
 
     outcome(source, provider, kind) {
       const entry = entries.get(key(source, provider));
       if (entry === undefined || !warming.has(source) || kind === 'accepted') return;
-      if (kind === 'deferred') entry.state.deferred += 1;
+      if (kind === 'deferred') entry.state.deferred += weight;
       else if (fallBack(entry.state)) {
         log.warn(
           { source, provider, budget: budgetOf(entry.state.level) },
@@ -246,7 +251,7 @@ export function createWarmup(
   function reserve(entry: Entry): void {
     if (entry.writing !== null) return;
     const budget = budgetOf(entry.state.level) ?? LARGEST_PORTION;
-    const portion = Math.min(LARGEST_PORTION, Math.max(1, Math.floor(budget / PORTIONS_A_DAY)));
+    const portion = Math.min(LARGEST_PORTION, Math.max(1, Math.floor(budget / PORTIONS_A_DAY / weight)));
     const done = (): void => {
       entry.writing = null;
       for (const tell of listeners.get(key(entry.source, entry.provider))?.values() ?? []) tell();
@@ -264,7 +269,7 @@ export function createWarmup(
     entry.dirty = false;
     // The rest of the last portion is not in `stored`, so it must not be used from now on.
     entry.reserved = 0;
-    if (portion > 0) count(stored, portion, clock.now());
+    if (portion > 0) count(stored, portion * weight, clock.now());
     const { source, provider } = entry;
     if (!(await store.saveWarmup({ source, provider, state: stored, epoch: node.epoch }))) {
       throw new Error('others hold this process for dead; it goes on under a new epoch');

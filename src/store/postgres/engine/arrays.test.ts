@@ -1,4 +1,4 @@
-/** The binary form of arrays, asked of the server itself: what it reads is what was meant. */
+/** The binary form of arrays: the server reads the values that were written. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describePostgres, type TestDatabase, testDatabase } from '../test-support.ts';
 import { bools, byteas, int2s, int4s, int8s, texts, uuids } from './arrays.ts';

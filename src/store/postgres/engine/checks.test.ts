@@ -7,7 +7,7 @@ import { checkClock, type ServerSettings, wrongWith } from './checks.ts';
 
 const GOOD: ServerSettings = {
   ...{ version: 150_018, shown: '15.18', fsync: 'on', pages: 'on', synced: 'on', standbys: '' },
-  ...{ encoding: 'UTF8', recovering: false, icu: true },
+  ...{ encoding: 'UTF8', recovering: false, icu: true, timeline: '00000001' },
 };
 
 describe('a server of PostgreSQL', () => {
@@ -51,13 +51,5 @@ describePostgres('the server of the tests', () => {
         message: expect.stringMatching(/differ by (90|89) seconds/),
       });
     }
-  });
-
-  it('is not reached under a wrong name, and that is said', async () => {
-    const opening = openPostgresStore({
-      url: database.url.replace('_store?', '_nowhere?'),
-      clock: systemClock,
-    });
-    await expect(opening).rejects.toThrow('does not exist');
   });
 });

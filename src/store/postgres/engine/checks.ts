@@ -1,10 +1,11 @@
 /**
- * What is asked of a server at each new connection: whether a commit that it answers can be relied on, and whether it
- * can store what is stored here. Throws StoreRefused with a sentence for the operator; nothing was written.
+ * Checks a server at each new connection: whether its commits can be relied on, and whether it can store our data.
+ * Throws StoreRefused with a sentence for the operator; nothing was written.
  */
 import type { Client } from 'pg';
 import type { Clock } from '../../../lib/clock.ts';
 import { StoreRefused } from '../../shared/refusal.ts';
+import { refuseTransferred, TRANSFER_MARK } from '../../shared/transfer-mark.ts';
 import type { Db } from './db.ts';
 
 const OLDEST_VERSION = 150_000;
@@ -13,7 +14,8 @@ const SQL = `SELECT current_setting('server_version_num')::int4 AS version, curr
   current_setting('fsync') AS fsync, current_setting('full_page_writes') AS pages,
   current_setting('synchronous_commit') AS synced, current_setting('synchronous_standby_names') AS standbys,
   current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS recovering,
-  EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu') AS icu`;
+  EXISTS (SELECT FROM pg_collation WHERE collname = 'und-x-icu') AS icu,
+  CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END AS timeline`;
 
 export interface ServerSettings {
   version: number;
@@ -25,25 +27,31 @@ export interface ServerSettings {
   encoding: string;
   recovering: boolean;
   icu: boolean;
+  /** Changes when a standby has taken over. */
+  timeline: string | null;
 }
 
-export async function checkServer(client: Client): Promise<void> {
+/** Its timeline. */
+export async function checkServer(client: Client): Promise<string> {
   const { rows } = await client.query({ text: SQL });
-  const wrong = wrongWith(rows[0] as ServerSettings);
+  const server = rows[0] as ServerSettings;
+  const wrong = wrongWith(server);
   if (wrong !== null) throw new StoreRefused('unfit', `${wrong} Nothing was written.`);
+  return server.timeline ?? '';
 }
 
-/** Beyond it, leases and due times of this machine would mean other moments than those of the others. */
+/** The time of the server. */
+export const NOW = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::int8 AS now';
+
+/** With a larger difference, leases and due times of this machine would be wrong for the others. */
 const MAX_SKEW_MS = 60_000;
 
 /** Compares the clocks of this machine and of the database. Throws StoreRefused. */
 export async function checkClock(db: Db, clock: Clock): Promise<void> {
   const asked = clock.now();
-  const row = await db.get<{ now: number }>(
-    'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::int8 AS now',
-  );
+  const row = await db.get<{ now: number }>(NOW);
   const there = row?.now ?? asked;
-  // What the answer took is not a difference.
+  // The time that the answer took does not count as a difference.
   const skewMs = Math.max(asked - there, there - clock.now());
   if (skewMs <= MAX_SKEW_MS) return;
   const seconds = Math.round(skewMs / 1000);
@@ -51,6 +59,12 @@ export async function checkClock(db: Db, clock: Clock): Promise<void> {
     'unfit',
     `The clocks of this machine and of the database differ by ${seconds} seconds; have both set by NTP. Nothing was written.`,
   );
+}
+
+/** Throws StoreRefused if a transfer is moving this database to another one, or has done so. */
+export async function checkOurs(db: Db): Promise<void> {
+  const sql = 'SELECT value FROM meta WHERE name = $1';
+  refuseTransferred((await db.get<{ value: string }>(sql, TRANSFER_MARK))?.value ?? null);
 }
 
 /** What is wrong with a server, as a sentence; null = nothing. */

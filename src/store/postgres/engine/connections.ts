@@ -1,19 +1,23 @@
 /**
- * The connections of one store, in lanes: what is urgent never waits behind what is long. A lane has a number of
- * connections, opened when they are first needed; `use` lends one to a piece of work, in order of arrival. Every new
- * connection is checked (checks.ts) and set up; one that failed is replaced by the next use.
+ * The connections of one store, in lanes, so that urgent work never waits behind long work. A lane has a fixed number
+ * of connections, each opened when it is first needed; `use` lends one to a piece of work, in order of arrival. Every
+ * new connection is checked (checks.ts) and configured; a failed one is replaced at the next use.
  */
+import { Socket } from 'node:net';
 import pg, { type Client } from 'pg';
-import { checkServer } from './checks.ts';
+import { StoreRefused } from '../../shared/refusal.ts';
+import { addressOf, clientOptions, type Place } from './address.ts';
+import { checkOurs, checkServer } from './checks.ts';
 import { type Db, dbOver, type Statements } from './db.ts';
 import { isConnectionLost, NotConnected } from './errors.ts';
 import { types } from './types.ts';
 
 /**
- * `commit`: acceptance; `settle`: outcomes; `claim`: leases, calls; `quick`: beats, names, the horizon of events, each a
- * statement of a millisecond; `cold`: everything else that writes; `read`: single rows and the queue; `search`.
+ * `commit`: acceptance; `settle`: outcomes; `claim`: leases and calls; `quick`: statements of about a millisecond,
+ * such as heartbeats, names and the horizon of events; `cold`: all other writes; `read`: single rows and the queue;
+ * `count`: counts that acceptance needs, which may be long; `search`.
  */
-export type Lane = 'commit' | 'settle' | 'claim' | 'quick' | 'cold' | 'read' | 'search';
+export type Lane = 'commit' | 'settle' | 'claim' | 'quick' | 'cold' | 'read' | 'count' | 'search';
 
 const SIZES: Readonly<Record<Lane, number>> = {
   commit: 2,
@@ -22,62 +26,123 @@ const SIZES: Readonly<Record<Lane, number>> = {
   quick: 1,
   cold: 2,
   read: 2,
+  count: 1,
   search: 1,
 };
 
-const HOT: ReadonlySet<Lane> = new Set(['commit', 'settle', 'claim', 'quick']);
+/** Connections outside the lanes: LISTEN, and a transfer, which counts whole tables. */
+type Apart = 'hints' | 'transfer';
+
+const HOT: ReadonlySet<Lane | Apart> = new Set(['commit', 'settle', 'claim', 'quick', 'hints']);
 
 const CONNECT_MS = 5_000;
+const GOODBYE_MS = 1_000;
 const HOT_MS = { statement: 5_000, client: 8_000 };
 const COLD_MS = { statement: 30_000, client: 35_000 };
+/** As long as it takes. */
+const UNLIMITED = { statement: 0, client: 0 };
 
-/** Settings of every connection. A server that cuts off a transaction that waits for its client frees its locks. */
+/** Settings of every connection. If the server ends a transaction whose client is silent, its locks become free. */
 const SETTINGS = `SET idle_in_transaction_session_timeout = 10000; SET tcp_user_timeout = 15000;
   SET client_min_messages = warning; SET bytea_output = hex; SET DateStyle = ISO; SET TimeZone = UTC;
   SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off`;
 
 /**
- * New tables have no statistics, and the planner would read them whole, or sort what an index has in order: what everybody
- * asks goes by indexes only, and its plan is made once.
+ * New tables have no statistics, so the planner would scan whole tables, or sort although an index has the order.
+ * Frequent statements therefore only use indexes, and their plan is made once.
  */
 const HOT_SETTINGS = `SET enable_hashjoin = off; SET enable_mergejoin = off; SET plan_cache_mode = force_generic_plan`;
 
 /** One connection. */
 export interface Link {
   db: Db;
-  /** Runs a text without values and gives its command, as the server names what it did. */
+  /** Runs SQL without values; returns the command tag of the server. */
   exec(sql: string): Promise<string>;
+  /** Id of the server process of this connection. */
+  pid(): Promise<number>;
+  /** Identifies the server: another one after a standby has taken over. */
+  timeline: string;
+  /** Calls `told` with the text of each notification. */
+  onNotice(told: (text: string) => void): void;
   isBroken(): boolean;
-  /** Its use ends with its work; nothing is sent any more. */
+  /** Ends the session in order; nothing more is sent. */
   end(): Promise<void>;
+  /** Closes the connection at once; running statements fail. For a server that does not answer. */
+  cut(): void;
 }
 
 export interface Connections {
   use<Result>(lane: Lane, work: (link: Link) => Promise<Result>): Promise<Result>;
-  /** Ends all connections; work that runs is waited for. */
+  /** The timeline of the newest connection's server. */
+  timeline(): string;
+  /** Closes all connections at once. Running work fails; later work gets new connections. */
+  cut(): void;
+  /** Closes all connections after running work has ended. */
   close(): Promise<void>;
 }
 
-export function createConnections(url: string, statements: Statements): Connections {
+/**
+ * `takenOver` is called before a connection to a new server is used, after a standby has taken over: cached rows may
+ * be wrong.
+ */
+export function createConnections(
+  url: string,
+  statements: Statements,
+  takenOver: () => void = () => {},
+): Connections {
+  let timeline: string | null = null;
+  async function open(lane: Lane): Promise<Link> {
+    const link = await openLink(url, statements, lane);
+    // A transfer ends the sessions of paused servers; this connection may be a new one after that.
+    await checkOurs(link.db).catch((error: unknown) => {
+      link.cut();
+      throw error;
+    });
+    if (timeline !== null && timeline !== link.timeline) {
+      takenOver();
+      // Commits that the former server still answers would be missing in the new one.
+      for (const one of Object.values(lanes)) one.cut((old) => old.timeline !== link.timeline);
+    }
+    timeline = link.timeline;
+    return link;
+  }
   const lanes = Object.fromEntries(
-    Object.entries(SIZES).map(([lane, size]) => [
-      lane,
-      createLane(() => openLink(url, statements, lane as Lane), size),
-    ]),
+    Object.entries(SIZES).map(([lane, size]) => [lane, createLane(() => open(lane as Lane), size)]),
   ) as Record<Lane, ReturnType<typeof createLane>>;
   return {
+    timeline: () => timeline ?? '',
     use: (lane, work) => lanes[lane].use(work),
+    cut() {
+      for (const lane of Object.values(lanes)) lane.cut();
+    },
     async close() {
       await Promise.all(Object.values(lanes).map((lane) => lane.close()));
     },
   };
 }
 
-/** Connects, checks and sets up. */
-export async function openLink(url: string, statements: Statements, lane: Lane): Promise<Link> {
-  const times = HOT.has(lane) ? HOT_MS : COLD_MS;
+/** Connects to the primary among the hosts of a URL, checks it and configures the session. */
+export async function openLink(url: string, statements: Statements, lane: Lane | Apart): Promise<Link> {
+  const address = addressOf(url);
+  let problem: unknown;
+  for (const place of address.hosts) {
+    try {
+      return await linkTo({ ...address, ...place }, statements, lane);
+    } catch (error) {
+      // The error of the first host is reported, unless another host was reached and refused.
+      if (problem === undefined || error instanceof StoreRefused) problem = error;
+    }
+  }
+  throw problem;
+}
+
+async function linkTo(place: Place, statements: Statements, lane: Lane | Apart): Promise<Link> {
+  const times = HOT.has(lane) ? HOT_MS : lane === 'transfer' ? UNLIMITED : COLD_MS;
+  // Our own socket, because the driver would wait for running statements before it closes one.
+  const socket = new Socket();
   const client: Client = new pg.Client({
-    connectionString: url,
+    ...clientOptions(place),
+    stream: () => socket,
     pipeline: true,
     application_name: `postrider ${lane}`,
     connectionTimeoutMillis: CONNECT_MS,
@@ -93,32 +158,45 @@ export async function openLink(url: string, statements: Statements, lane: Lane):
     broken = true;
   });
   const exec = async (sql: string) => (await client.query({ text: sql })).command ?? '';
-  await client.connect();
+  let timeline: string;
   try {
-    await Promise.all([
+    await client.connect();
+    [timeline] = await Promise.all([
+      checkServer(client),
       exec(
         `${SETTINGS}; SET statement_timeout = ${times.statement}${HOT.has(lane) ? `; ${HOT_SETTINGS}` : ''}`,
       ),
-      checkServer(client),
     ]);
   } catch (error) {
-    await client.end().catch(() => {});
+    socket.destroy();
     throw error;
   }
   return {
     db: dbOver(client, statements),
+    timeline,
     exec,
+    async pid() {
+      const { rows } = await client.query({ text: 'SELECT pg_backend_pid() AS pid' });
+      return (rows[0] as { pid: number }).pid;
+    },
+    onNotice: (told) => void client.on('notification', ({ payload = '' }) => told(payload)),
     isBroken: () => broken,
     async end() {
       broken = true;
+      socket.setTimeout(GOODBYE_MS, () => socket.destroy());
       await client.end().catch(() => {});
+    },
+    cut() {
+      broken = true;
+      socket.destroy();
     },
   };
 }
 
-/** Lends at most `size` links, to one piece of work each. */
+/** Lends at most `size` connections, each to one piece of work. */
 export function createLane(open: () => Promise<Link>, size: number) {
   const free: Link[] = [];
+  const working = new Set<Link>();
   const waiting: (() => void)[] = [];
   let lent = 0;
   let closing = false;
@@ -134,7 +212,7 @@ export function createLane(open: () => Promise<Link>, size: number) {
     });
   }
 
-  /** The place of a link goes to whoever waits longest. */
+  /** The free place goes to the work that has waited longest. */
   function leave(): void {
     const next = waiting.shift();
     if (next !== undefined) {
@@ -150,17 +228,22 @@ export function createLane(open: () => Promise<Link>, size: number) {
       let link: Link | undefined;
       try {
         link = await take();
+        working.add(link);
         return await work(link);
       } catch (error) {
-        if (link !== undefined && isConnectionLost(error)) await link.end();
+        if (link !== undefined && isConnectionLost(error)) link.cut();
         throw error;
       } finally {
+        if (link !== undefined) working.delete(link);
         if (link !== undefined && !link.isBroken()) {
           if (closing && waiting.length === 0) await link.end();
           else free.push(link);
         }
         leave();
       }
+    },
+    cut(which: (link: Link) => boolean = () => true): void {
+      for (const link of [...working, ...free]) if (which(link)) link.cut();
     },
     async close(): Promise<void> {
       closing = true;

@@ -7,7 +7,7 @@
 import type { Client } from 'pg';
 import { storable } from './arrays.ts';
 
-/** More than all fixed texts together; what is put together beyond it is not prepared. */
+/** Larger than the number of all fixed texts; composed texts above this number are not prepared. */
 const MAX_STATEMENTS = 1_000;
 
 export type Value = string | number | boolean | Uint8Array | null;

@@ -1,14 +1,16 @@
 /**
- * Eras: the large tables are partitioned by the upper bits of their numbers (era · 38 bits), so that what is old can be
- * forgotten by dropping a partition. The next era's partitions are made ahead; an era begins by moving the sequences on,
- * after so many recipients or so much time. Any node may do this: one at a time, and again without harm.
+ * Eras: the large tables are partitioned by the upper bits of their numbers (era · 38 bits), so that old rows can be
+ * removed by dropping a partition. The partitions of the next era are created in advance; an era begins when the
+ * sequences are moved to its numbers, after a number of recipients or a time. Any node may do this; only one does so
+ * at a time, and repeating it is harmless.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Link } from './connections.ts';
 
-const NUMBER_BITS = 38;
+/** Of a number within its era. */
+export const NUMBER_BITS = 38;
 
-/** Partitioned tables, by the column whose number says the era. */
+/** Partitioned tables, with the column whose number contains the era. */
 const PARTITIONED = {
   message: 'seq',
   content: 'message_seq',
@@ -23,7 +25,7 @@ const PARTITIONED = {
 const SEQUENCES = ['message_seq_seq', 'delivery_id_seq', 'event_seq_seq', 'webhook_call_id_seq'] as const;
 
 const DAY_MS = 24 * 3_600_000;
-/** An era ends with so many recipients, or after a time with fewer. */
+/** An era ends after this many recipients, or after a time with fewer. */
 const ENDS: readonly { recipients: number; ms: number }[] = [
   { recipients: 20_000_000, ms: 0 },
   { recipients: 2_000_000, ms: DAY_MS },
@@ -35,10 +37,10 @@ export function firstOf(era: number): number {
   return era * 2 ** NUMBER_BITS;
 }
 
-/** Begins the next era where this one is full, and makes partitions ahead. The number of the era. */
+/** Begins the next era if this one is full, and creates partitions in advance. Returns the number of the era. */
 export async function keepEras(link: Link, clock: Clock, ends = ENDS): Promise<number> {
   const { db, exec } = link;
-  // Waits for no table longer than others can wait behind it; the next call tries again.
+  // Gives up waiting for a table lock before others wait too long behind it; the next call tries again.
   await exec('BEGIN; SET LOCAL lock_timeout = 1000');
   try {
     await exec('LOCK TABLE era IN EXCLUSIVE MODE');
@@ -65,19 +67,43 @@ export async function keepEras(link: Link, clock: Clock, ends = ENDS): Promise<n
     await exec('COMMIT');
     return now.number;
   } catch (error) {
-    if (!link.isBroken()) await exec('ROLLBACK').catch(() => link.end());
+    if (!link.isBroken()) await exec('ROLLBACK').catch(() => link.cut());
     throw error;
   }
 }
 
-/** A table that is attached when it is complete locks nobody out. */
+/**
+ * Creates the eras up to the one that contains a number, and begins the last of them. For rows that come from another
+ * database.
+ */
+export async function makeErasUpTo(link: Link, clock: Clock, largest: number): Promise<void> {
+  const last = Math.floor(largest / firstOf(1));
+  await link.exec('BEGIN');
+  try {
+    await link.exec('LOCK TABLE era IN EXCLUSIVE MODE');
+    const rows = await link.db.all<{ number: number }>('SELECT number FROM era');
+    const made = new Set(rows.map(({ number }) => number));
+    for (let era = 0; era <= last + 1; era += 1) if (!made.has(era)) await makeEra(link, era);
+    await link.db.run(
+      'UPDATE era SET begun_at = $1 WHERE number = $2 AND begun_at IS NULL',
+      clock.now(),
+      last,
+    );
+    await link.exec('COMMIT');
+  } catch (error) {
+    if (!link.isBroken()) await link.exec('ROLLBACK').catch(() => link.end());
+    throw error;
+  }
+}
+
+/** Attaching a complete table blocks nobody. */
 async function makeEra({ exec, db }: Link, era: number): Promise<void> {
   const range = `FROM (${firstOf(era)}) TO (${firstOf(era + 1)})`;
   for (const table of Object.keys(PARTITIONED)) {
     const name = `${table}_e${era}`;
     await exec(`CREATE TABLE ${name} (LIKE ${table} INCLUDING ALL)
       WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02)`);
-    // No index over all partitions can be unique without their column.
+    // A unique index over all partitions must contain their column.
     if (table === 'message') await exec(`CREATE UNIQUE INDEX ${name}_id ON ${name} (id)`);
     await exec(`ALTER TABLE ${table} ATTACH PARTITION ${name} FOR VALUES ${range}`);
   }
@@ -90,7 +116,7 @@ async function isOver({ db }: Link, era: number, ageMs: number, ends: typeof END
   return ends.some((end) => recipients >= end.recipients && ageMs >= end.ms);
 }
 
-/** New numbers are of the new era; a transaction that is under way may still use some of the last one. */
+/** New numbers belong to the new era; running transactions may still use some of the previous one. */
 async function beginEra({ db }: Link, era: number, now: number): Promise<void> {
   for (const sequence of SEQUENCES) {
     await db.all(

@@ -1,7 +1,7 @@
 /**
- * What an error of PostgreSQL, or of the connection to it, means: "cannot work now" (server gone, restarting, read-only,
- * disk full), a conflict between transactions after which the same one is run again, or a bug. Codes: appendix A of its
- * manual.
+ * The meaning of an error of PostgreSQL, or of the connection to it: "cannot work now" (server stopped, restarting,
+ * read-only, disk full), a conflict between transactions that is solved by running one again, or a bug. Codes:
+ * appendix A of the PostgreSQL manual.
  */
 import { StoreRefused } from '../../shared/refusal.ts';
 import { StoreUnavailable } from '../../store.ts';
@@ -11,6 +11,7 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   '08': 'the connection to the database failed',
   '25006': 'the database is read-only',
   '26000': 'the database does not keep prepared statements',
+  '42P05': 'the database does not keep prepared statements',
   '28': 'the database refuses the login',
   '3D000': 'the database does not exist',
   '42501': 'the role may not do this in the database',
@@ -29,7 +30,7 @@ const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK = '40P01';
 const UNIQUE_VIOLATION = '23505';
 
-/** The code of an error of the server (five characters), of a socket, or null. */
+/** The code of an error of the server (five characters) or of a socket; null for any other error. */
 export function codeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }
@@ -42,8 +43,8 @@ export class NotConnected extends Error {
 }
 
 /**
- * Whether the transaction had no effect and may be run again at once. A row that is there although it was looked for was
- * stored by another transaction meanwhile: this one will find it.
+ * Whether the transaction had no effect and may be run again at once. For example, another transaction has just
+ * stored a row that this one did not find; when repeated, it will find the row.
  */
 export function isConflict(error: unknown): boolean {
   const code = codeOf(error);
@@ -53,7 +54,10 @@ export function isConflict(error: unknown): boolean {
 /** Why the engine cannot work now, as a text, or null if the error has another meaning. */
 export function unavailableReason(error: unknown): string | null {
   if (error instanceof StoreUnavailable || error instanceof StoreRefused) return error.message;
-  if (error instanceof NotConnected) return unavailableReason(error.cause);
+  if (error instanceof NotConnected) {
+    const { cause } = error;
+    return unavailableReason(cause) ?? `there is no connection to the database (${String(cause)})`;
+  }
   if (!(error instanceof Error)) return null;
   const code = codeOf(error);
   if (code !== null) {
@@ -69,7 +73,13 @@ export function unavailableReason(error: unknown): string | null {
     : null;
 }
 
-/** Whether the connection is of no more use, and an answer may have been lost with it. */
+/** Whether only this call failed, because it took too long or waited for a lock: the server answered. */
+export function isOfOneCall(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === '57014' || code === '55P03';
+}
+
+/** Whether the connection is unusable, and an answer may have been lost with it. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof NotConnected) return false;
   const code = codeOf(error);

@@ -1,57 +1,82 @@
 /**
- * Whether the database can be written: false from the first call that could not work until a later one, or the probe
- * about once a second, did.
+ * Whether the database can be used. After the first failed call, a probe runs about once a second until one succeeds.
+ * From the first failure until a probe or another call succeeds, the store is not writable. After a failed probe,
+ * calls are refused at once, so that none waits for a server that does not answer.
  */
 import type { Clock, Timer } from '../../../lib/clock.ts';
-import { unavailableReason } from './errors.ts';
+import { StoreUnavailable } from '../../store.ts';
+import { isOfOneCall, unavailableReason } from './errors.ts';
 
 const PROBE_EVERY_MS = 1_000;
 
 export interface Health {
   writable(): { ok: true } | { ok: false; reason: string };
+  /** Throws StoreUnavailable where a call would fail. */
+  requireAnswering(): void;
   noteSuccess(): void;
-  /** Why nothing works now, if that is what the error says. */
+  /** Why nothing works now, if the error means that; otherwise null. */
   noteFailure(error: unknown): string | null;
   close(): void;
 }
 
 export function createHealth(
   clock: Clock,
-  probe: () => Promise<void>,
+  /** `gaveUp`: the first probe after a success has failed, for this reason. */
+  { probe, gaveUp }: { probe: () => Promise<void>; gaveUp(error: unknown): void },
   log: (level: 'info' | 'error', message: string, fields: Readonly<Record<string, string>>) => void,
 ): Health {
   let trouble: string | null = null;
+  /** A probe has failed since the last success. */
+  let isAway = false;
   let timer: Timer | null = null;
   let closed = false;
 
   function noteSuccess(): void {
     if (trouble !== null) log('info', 'the store can write again', {});
     trouble = null;
-    timer?.cancel();
-    timer = null;
+    isAway = false;
   }
 
   function noteFailure(error: unknown): string | null {
     const reason = unavailableReason(error);
-    if (reason === null) return null;
+    if (reason === null || isOfOneCall(error)) return reason;
     if (trouble === null) log('error', 'the store cannot write', { reason });
     trouble = reason;
-    if (!closed)
-      timer ??= clock.setTimer(PROBE_EVERY_MS, () => {
-        timer = null;
-        probe().then(noteSuccess, noteFailure);
-      });
+    if (timer === null) probeIn(0);
     return reason;
+  }
+
+  /** One probe at a time; `timer` is set from the first one until none is needed. */
+  function probeIn(ms: number): void {
+    if (closed) return;
+    timer = clock.setTimer(ms, () => {
+      probe().then(
+        () => {
+          timer = null;
+          noteSuccess();
+        },
+        (error: unknown) => {
+          timer = null;
+          if (trouble === null) return;
+          if (!isAway) gaveUp(error);
+          isAway = true;
+          trouble = unavailableReason(error) ?? `the probe failed (${String(error)})`;
+          probeIn(PROBE_EVERY_MS);
+        },
+      );
+    });
   }
 
   return {
     writable: () => (trouble === null ? { ok: true } : { ok: false, reason: trouble }),
+    requireAnswering() {
+      if (isAway) throw new StoreUnavailable(`The store cannot work: ${trouble}`);
+    },
     noteSuccess,
     noteFailure,
     close() {
       closed = true;
       timer?.cancel();
-      timer = null;
     },
   };
 }

@@ -1,14 +1,14 @@
 /**
- * Idempotency keys of created things other than mail: webhooks, domains, tokens and others. The key is stored first, in
- * the same transaction: whoever has the same one waits there until this transaction has ended. An operation that creates
- * nothing (a limit, a taken name) leaves the key free.
+ * Idempotency keys of created things other than mail: webhooks, domains, tokens and others. The key is stored first,
+ * in the same transaction; another request with the same key waits there until this transaction has ended. An
+ * operation that creates nothing (a limit, a taken name) leaves the key free.
  */
 import { answerBody, hasCreated } from '../../shared/keyed.ts';
 import { KeyTaken } from '../../store.ts';
 import type { IdempotencyEntry, KeyHeld } from '../../topics/acceptance.ts';
 import type { Db } from './db.ts';
 
-/** Thrown by work whose result is to be returned although nothing of it is to be stored. */
+/** Thrown by work that has a result but must store nothing. */
 export class NothingStored extends Error {
   readonly result: unknown;
 
@@ -36,7 +36,7 @@ export async function runKeyed<Result>(
   return result;
 }
 
-/** Takes a key that is free or expired; otherwise what is stored with it. */
+/** Takes a key that is free or expired; otherwise returns what is stored with it. */
 export async function takeKey(db: Db, entry: IdempotencyEntry): Promise<KeyHeld | null> {
   const taken = await db.run(
     `INSERT INTO idempotency (owner, operation, key, fingerprint, status, body, created_at)

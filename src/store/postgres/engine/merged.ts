@@ -37,7 +37,7 @@ export function mergedRows<Row>(db: Db, ranges: Ranges, limit: number, offset = 
   );
 }
 
-/** The last of the `look` rows that are examined, undefined if there are fewer. */
+/** The last of the `look` examined rows; undefined if there are fewer. */
 export async function lastOfLook<Row>(db: Db, ranges: Ranges, look: number): Promise<Row | undefined> {
   return (await mergedRows<Row>(db, ranges, 1, look - 1))[0];
 }

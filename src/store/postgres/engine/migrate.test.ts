@@ -1,12 +1,13 @@
-/** Migrations of the PostgreSQL engine, and the schema they lead to, held against that of the SQLite engine. */
-import { readFileSync } from 'node:fs';
+/** Migrations of the PostgreSQL engine, and the schema they lead to. */
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../lib/clock.ts';
+import { readMigrations, toMigration } from '../../shared/migrations.ts';
+import { openPostgresStore } from '../open.ts';
 import { describePostgres, type TestDatabase, testDatabase } from '../test-support.ts';
 import { openLink } from './connections.ts';
 import { createStatements } from './db.ts';
-import { migrate, readMigrations } from './migrate.ts';
+import { migrate } from './migrate.ts';
 import { schemaText } from './schema-text.ts';
 
 const FOLDER = join(import.meta.dirname, '..');
@@ -19,11 +20,11 @@ describePostgres('migrations of PostgreSQL', () => {
   afterAll(() => database.close());
   beforeEach(() => database.link.exec('DROP SCHEMA public CASCADE; CREATE SCHEMA public').then(() => {}));
 
-  const apply = (migrations = readMigrations()) => migrate(database.link, migrations, systemClock);
+  const apply = (migrations = readMigrations('postgres')) => migrate(database.link, migrations, systemClock);
   const schema = () => database.use(schemaText);
 
   it('are numbered upwards, each number once', () => {
-    const versions = readMigrations().map(({ version }) => version);
+    const versions = readMigrations('postgres').map(({ version }) => version);
     expect(versions[0]).toBe(1);
     expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
   });
@@ -35,7 +36,7 @@ describePostgres('migrations of PostgreSQL', () => {
 
   it('change nothing the second time, and are applied once where several nodes start at once', async () => {
     const links = await Promise.all([1, 2, 3].map(() => openLink(database.url, createStatements(), 'cold')));
-    await Promise.all(links.map((link) => migrate(link, readMigrations(), systemClock)));
+    await Promise.all(links.map((link) => migrate(link, readMigrations('postgres'), systemClock)));
     await Promise.all(links.map((link) => link.end()));
     const before = await schema();
     await apply();
@@ -52,6 +53,92 @@ describePostgres('migrations of PostgreSQL', () => {
     expect(await schema()).toContain('TABLE b');
   });
 
+  it('wait for nodes that have just died, and change nothing under one that lives', async () => {
+    const all = readMigrations('postgres');
+    await apply();
+    const before = await schema();
+    const next = [...all, { version: 9999, sql: 'CREATE TABLE later (x int)' }];
+    const beat = (ago: number) =>
+      database.link.db.run(
+        `INSERT INTO node (node_id, started_at, host, pid, heartbeat_at)
+         VALUES ('one', 1, 'mx1', 42, extract(epoch FROM clock_timestamp()) * 1000 - $1::int4)`,
+        ago,
+      );
+    await beat(0);
+    await expect(migrate(database.link, next, systemClock, 300)).rejects.toMatchObject({
+      reason: 'older-nodes',
+      message: expect.stringMatching(/after change number 9999: mx1 \(process 42\)\. Stop them/),
+    });
+    expect(await schema()).toBe(before);
+    await database.link.db.run('DELETE FROM node');
+    await beat(14_800);
+    expect(await migrate(database.link, next, systemClock, 5_000)).toBe(9999);
+    await beat(0);
+    // Nothing is missing, so nobody is asked.
+    await migrate(database.link, next, systemClock, 0);
+  });
+
+  describe('of a newer program', () => {
+    const known = readMigrations('postgres');
+    const newest = known.at(-1)?.version ?? 0;
+    const harmless = toMigration(9998, `-- works with programs since ${newest}\nCREATE TABLE later (x int4)`);
+    const breaking = toMigration(9999, 'ALTER TABLE node RENAME COLUMN host TO machine');
+    const about = { host: 'mx1', pid: 42, version: '1.0.0', roles: [], sources: [] };
+    const open = async () => {
+      const lost: string[] = [];
+      const store = await openPostgresStore({
+        ...{ url: database.url, clock: systemClock, migrations: known },
+        onLost: (reason) => lost.push(reason),
+      });
+      const begin = () => store.beginEpoch({ nodeId: 'one', now: systemClock.now(), about });
+      return { store, lost, begin };
+    };
+
+    it('are made under nodes that go on working with them, and older ones may still join', async () => {
+      const one = await open();
+      const epoch = await one.begin();
+      await migrate(database.link, [...known, harmless], systemClock, 0);
+      expect(await one.store.heartbeat({ epoch, now: systemClock.now() })).toMatchObject({ kind: 'alive' });
+      const another = await open();
+      await another.begin();
+      expect(another.lost).toEqual([]);
+      await Promise.all([one.store.close(), another.store.close()]);
+    });
+
+    it('are not made under nodes that could not go on', async () => {
+      const one = await open();
+      await one.begin();
+      await expect(
+        migrate(database.link, [...known, harmless, breaking], systemClock, 0),
+      ).rejects.toMatchObject({
+        reason: 'older-nodes',
+        message: expect.stringContaining('after change number 9999: mx1 (process 42)'),
+      });
+      await one.store.close();
+    });
+
+    it('end a node that was paused when they were made: it begins no more, and says why', async () => {
+      const one = await open();
+      const epoch = await one.begin();
+      await one.store.takeLeases({ epoch, names: ['upkeep'], quiet: [], now: systemClock.now() });
+      await database.link.db.run('UPDATE node SET heartbeat_at = heartbeat_at - 15001');
+      await migrate(database.link, [...known, harmless, breaking], systemClock, 0);
+      expect(await one.store.heartbeat({ epoch, now: systemClock.now() })).toEqual({ kind: 'ended' });
+      await expect(one.begin()).rejects.toThrow('cannot work with it');
+      expect(one.lost).toEqual([expect.stringMatching(/schema is number 9999.+ cannot work with it/)]);
+      await expect(open()).rejects.toMatchObject({ reason: 'newer-schema' });
+      expect(await database.link.db.all('SELECT FROM node_lease')).toEqual([]);
+      await one.store.close();
+    });
+  });
+
+  it('say which programs go on working with them', () => {
+    const undecided = readMigrations('postgres').filter(
+      ({ version, sql }) => version > 206 && !sql.startsWith('-- works with programs since '),
+    );
+    expect(undecided.map(({ version }) => version)).toEqual([]);
+  });
+
   it('refuse a database of a newer version, and one of another program, and leave them unchanged', async () => {
     await apply([{ version: 7, sql: 'CREATE TABLE a (x int)' }]);
     await expect(apply([{ version: 6, sql: 'CREATE TABLE b (x int)' }])).rejects.toMatchObject({
@@ -63,45 +150,4 @@ describePostgres('migrations of PostgreSQL', () => {
     await expect(apply()).rejects.toMatchObject({ reason: 'foreign' });
     expect(await schema()).not.toContain('migration');
   });
-
-  it('make the tables and columns of the SQLite engine, but for those that are named here', async () => {
-    await apply();
-    const rows = await database.use((db) =>
-      db.all<{ place: string }>(
-        `SELECT table_name || '.' || column_name AS place FROM information_schema.columns WHERE table_schema = 'public'`,
-      ),
-    );
-    const here = rows.map(({ place }) => place);
-    const there = columnsOfSqlite();
-    const only = (ones: readonly string[], others: readonly string[]) =>
-      [...new Set(ones.filter((one) => !others.includes(one)))].sort();
-    expect(only(here, there)).toEqual([
-      'content.coding',
-      'content.domain_id',
-      'content.size',
-      'era.begun_at',
-      'era.number',
-      'migration.at',
-      'migration.version',
-    ]);
-    // Counted when it is asked for; triggers keep it there.
-    const tables = new Set(only(there, here).map((place) => place.split('.')[0]));
-    expect([...tables]).toEqual([
-      ...['audit_count', 'inbox', 'kept_content', 'probe', 'stored_bytes', 'total', 'unfinished'],
-      ...['waiting_hook', 'waiting_queue'],
-    ]);
-  });
 });
-
-/** `table.column`, of the schema that its own test holds to the migrations. */
-function columnsOfSqlite(): string[] {
-  const text = readFileSync(join(FOLDER, '..', 'sqlite', 'expected-schema.sql'), 'utf8');
-  return [...text.matchAll(/^CREATE TABLE "?(\w+)"? ?\((.*)\)[^)]*;$/gm)].flatMap(([, table, body = '']) =>
-    body
-      .replace(/\([^()]*\)/g, '')
-      .split(',')
-      .map((column) => column.trim().split(' ')[0] ?? '')
-      .filter((name) => !['UNIQUE', 'PRIMARY'].includes(name))
-      .map((name) => `${table}.${name}`),
-  );
-}

@@ -1,67 +1,78 @@
 /**
- * Brings a database to the schema of this program: applies the missing numbered files of `migrations/`, each in one
+ * Brings a database to the schema of this program: applies the missing numbered changes (`store/shared/migrations.ts`), each in one
  * transaction together with its number. Several nodes may start at once: one applies, the others wait for the lock of
- * the table `migration` and find nothing left. Refuses databases of newer versions and of other programs unchanged.
+ * the table `migration` and find nothing left. Nodes of neighbouring versions may work side by side: a change says which
+ * programs go on working with it, and `meta` holds the least number of the schema that a program must know. Refuses
+ * databases that need a newer program, those of other programs, and changes under nodes that could not go on.
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import type { Clock } from '../../../lib/clock.ts';
 import { sleep } from '../../../lib/clock.ts';
+import type { Migration } from '../../shared/migrations.ts';
 import { StoreRefused } from '../../shared/refusal.ts';
 import type { Link } from './connections.ts';
+import type { Db } from './db.ts';
 import { codeOf } from './errors.ts';
 
-/** One numbered change of the schema. */
-export interface Migration {
-  version: number;
-  sql: string;
-}
-
-/** A change that waits for others' locks makes everybody behind it wait: it gives up soon, and tries again. */
+/** A schema change that waits for locks makes everybody behind it wait, so it gives up soon and tries again. */
 const LOCK_MS = 200;
 const TRIES = 150;
 const LOCK_NOT_AVAILABLE = '55P03';
+/** A node with a heartbeat in this time counts as alive. One that was killed just now is waited for. */
+const ALIVE_MS = 15_000;
+const WAIT_MS = 20_000;
+const NEEDED = 'needed_schema';
 
-/** The migrations of this program, ascending. */
-export function readMigrations(): Migration[] {
-  const folder = new URL('../migrations/', import.meta.url);
-  return readdirSync(folder)
-    .filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
-    .sort()
-    .map((name) => ({ version: Number(name.slice(0, 4)), sql: readFileSync(new URL(name, folder), 'utf8') }));
-}
-
-/** Applies what is missing; returns the version reached. Throws StoreRefused. */
-export async function migrate(link: Link, migrations: readonly Migration[], clock: Clock): Promise<number> {
+/** Applies missing changes; returns the version reached. Throws StoreRefused. */
+export async function migrate(
+  link: Link,
+  migrations: readonly Migration[],
+  clock: Clock,
+  waitMs: number = WAIT_MS,
+): Promise<number> {
   await begin(link);
   const newest = migrations.at(-1)?.version ?? 0;
+  const endMs = clock.monotonicMs() + waitMs;
   for (const migration of migrations) {
-    const version = await patiently(clock, () => apply(link, migration, newest));
-    if (version > newest) {
-      throw new StoreRefused(
-        'newer-schema',
-        `The database was made by a newer postrider: its schema is number ${version}, this program knows up to ${newest}; run the newer program.`,
-      );
-    }
+    const version = await patiently(clock, endMs, () => apply(link, migration, newest));
+    // A newer program has been here, so no change of this one is missing.
+    if (version > newest) await requireKnown(link.db, newest);
   }
   return newest;
 }
 
-/** Makes the table of migrations in an empty database. */
-async function begin(link: Link): Promise<void> {
+/** Throws StoreRefused if a program that knows the schema up to `newest` cannot work with this database. */
+export async function requireKnown(db: Db, newest: number): Promise<void> {
+  const row = await db.get<{ version: number }>('SELECT coalesce(max(version), 0) AS version FROM migration');
+  const version = row?.version ?? 0;
+  if (version <= newest) return;
+  const sql = `SELECT value::int4 AS needed FROM meta WHERE name = '${NEEDED}'`;
+  const meta = (await hasTable(db, 'meta')) ? await db.get<{ needed: number }>(sql) : undefined;
+  if ((meta?.needed ?? version) <= newest) return;
+  throw new StoreRefused(
+    'newer-schema',
+    `A newer postrider has changed the database: its schema is number ${version}, this program knows up to ${newest} and cannot work with it; run the newer program.`,
+  );
+}
+
+/** Whether the database has been used before; false: it is empty. Throws StoreRefused if it has other tables. */
+export async function hasSchema(link: Link): Promise<boolean> {
   const found = await tablesIn(link);
-  if (found.includes('migration')) return;
-  if (found.length > 0) {
-    throw new StoreRefused(
-      'foreign',
-      'The database holds tables of another program; give postrider an empty one of its own.',
-    );
-  }
+  if (found.length === 0 || found.includes('migration')) return found.length > 0;
+  throw new StoreRefused(
+    'foreign',
+    'The database holds tables of another program; give postrider an empty one of its own.',
+  );
+}
+
+/** Creates the table of migrations in an empty database. */
+async function begin(link: Link): Promise<void> {
+  if (await hasSchema(link)) return;
   try {
     await link.exec(
       'CREATE TABLE migration (version int4 PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())',
     );
   } catch (error) {
-    // Another node made it at this moment, which several errors say.
+    // Another node created it at the same time; several errors can mean that.
     if (!(await tablesIn(link)).includes('migration')) throw error;
   }
 }
@@ -73,8 +84,9 @@ async function tablesIn({ db }: Link): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Applies one migration unless it is there, or one that this program does not know; the greatest number before. */
-async function apply({ db, exec }: Link, { version, sql }: Migration, newest: number): Promise<number> {
+/** Applies one migration unless it was applied, or a newer program was here; returns the greatest number before. */
+async function apply({ db, exec }: Link, migration: Migration, newest: number): Promise<number> {
+  const { version, sql, since = version } = migration;
   await exec(`BEGIN; SET LOCAL lock_timeout = ${LOCK_MS}`);
   try {
     await exec('LOCK TABLE migration IN EXCLUSIVE MODE');
@@ -83,8 +95,10 @@ async function apply({ db, exec }: Link, { version, sql }: Migration, newest: nu
       version,
     );
     if (row?.applied !== true && (row?.newest ?? 0) <= newest) {
+      await endOlder(db, migration);
       await exec(sql);
       await db.run('INSERT INTO migration (version) VALUES ($1)', version);
+      await noteNeeded(db, since);
     }
     await exec('COMMIT');
     return row?.newest ?? 0;
@@ -94,12 +108,64 @@ async function apply({ db, exec }: Link, { version, sql }: Migration, newest: nu
   }
 }
 
-async function patiently<Result>(clock: Clock, work: () => Promise<Result>): Promise<Result> {
+/**
+ * Throws NodesAtWork where a node lives that could not work with the changed schema. The epochs of those that have been silent
+ * end: one that was only paused finds that it may begin no other.
+ */
+async function endOlder(db: Db, { version, since = version }: Migration): Promise<void> {
+  if (!(await hasTable(db, 'node'))) return;
+  // Rows of nodes from before this column existed have no number.
+  const older = `ended_at IS NULL AND coalesce((to_jsonb(node)->>'schema_number')::int4, 0) < $1`;
+  const nodes = await db.all<{ host: string; pid: number }>(
+    `SELECT host, pid FROM node WHERE ${older} AND heartbeat_at > extract(epoch FROM clock_timestamp()) * 1000 - $2::int4
+     ORDER BY host, pid LIMIT 10`,
+    since,
+    ALIVE_MS,
+  );
+  if (nodes.length > 0) {
+    const named = nodes.map(({ host, pid }) => `${host} (process ${pid})`).join(', ');
+    throw new NodesAtWork(
+      `Servers of an older version work on the database, and cannot work with its schema after change number ${version}: ${named}. Stop them, then start this one. Nothing was changed.`,
+    );
+  }
+  await db.run(
+    `UPDATE node SET ended_at = floor(extract(epoch FROM clock_timestamp()) * 1000) WHERE ${older}`,
+    since,
+  );
+  await db.run('DELETE FROM node_lease WHERE epoch IN (SELECT epoch FROM node WHERE ended_at IS NOT NULL)');
+}
+
+async function noteNeeded(db: Db, since: number): Promise<void> {
+  if (!(await hasTable(db, 'meta'))) return;
+  await db.run(
+    `INSERT INTO meta (name, value) VALUES ('${NEEDED}', $1::int4::text)
+     ON CONFLICT (name) DO UPDATE SET value = greatest(meta.value::int4, excluded.value::int4)::text`,
+    since,
+  );
+}
+
+async function hasTable(db: Db, name: string): Promise<boolean> {
+  return (
+    (await db.get<{ there: boolean }>('SELECT to_regclass($1) IS NOT NULL AS there', name))?.there === true
+  );
+}
+
+class NodesAtWork extends StoreRefused {
+  constructor(message: string) {
+    super('older-nodes', message);
+  }
+}
+
+async function patiently<Result>(clock: Clock, endMs: number, work: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
       return await work();
     } catch (error) {
-      if (codeOf(error) !== LOCK_NOT_AVAILABLE || tries === TRIES) throw error;
+      const mayPass =
+        error instanceof NodesAtWork
+          ? clock.monotonicMs() < endMs
+          : codeOf(error) === LOCK_NOT_AVAILABLE && tries < TRIES;
+      if (!mayPass) throw error;
       await sleep(clock, LOCK_MS);
     }
   }

@@ -9,7 +9,7 @@ import type { Db } from './db.ts';
 import type { Session, Shared } from './session.ts';
 
 /** Every method of the Store that runs on a connection. */
-export type OperationName = Exclude<keyof Store, 'writable' | 'close' | `on${string}`>;
+export type OperationName = Exclude<keyof Store, 'writable' | 'hearsHints' | 'close' | `on${string}`>;
 export type ParamsOf<Name extends OperationName> = Parameters<Store[Name]>[0];
 export type ResultOf<Name extends OperationName> = Awaited<ReturnType<Store[Name]>>;
 
@@ -17,21 +17,21 @@ export interface WriteOptions {
   /** Default: `cold`. */
   lane?: Lane;
   /**
-   * Topic of which only one write runs at a time, on all nodes: for operations that decide by what they have read and
-   * that few call.
+   * Topic of which only one write runs at a time, on all nodes: for rare operations that decide by what they have
+   * read.
    */
   serial?: string;
-  /** One statement, which is a transaction by itself: it saves a round trip. */
+  /** One statement, which is a transaction by itself and saves a round trip. */
   whole?: true;
   /** A power failure may undo it. */
   unsynced?: true;
-  /** What it writes has ids of its own: where the answer is lost, it is asked again. */
+  /** Its rows have ids given by the caller: if the answer is lost, it can be repeated. */
   repeatable?: true;
 }
 
 export interface ReadOptions {
-  /** May take long: it runs apart. */
-  search?: true;
+  /** May take long, so it runs on a separate lane: a search of a person, or a count for acceptance. */
+  lane?: 'search' | 'count';
 }
 
 export interface Write<Name extends OperationName> {

@@ -1,7 +1,23 @@
-/** As much of the package `pg` as this engine uses; it has no types of its own. */
+/** The part of the package `pg` that this engine uses; the package has no types. */
 declare module 'pg' {
   interface ClientOptions {
-    connectionString: string;
+    host: string;
+    port: number;
+    user: string;
+    database: string;
+    /** Called where the server asks for one. */
+    password: string | (() => string);
+    ssl:
+      | boolean
+      | {
+          rejectUnauthorized?: boolean;
+          ca?: string;
+          cert?: string;
+          key?: string;
+          checkServerIdentity?: () => undefined;
+        };
+    /** Makes the socket that is connected. */
+    stream?: () => import('node:net').Socket;
     pipeline?: boolean;
     application_name?: string;
     connectionTimeoutMillis?: number;

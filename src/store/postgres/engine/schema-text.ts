@@ -1,6 +1,6 @@
 /**
- * The schema of a database as text, from its catalogue: tables with their columns, constraints, indexes and sequences,
- * in order. Two databases with the same text have the same schema.
+ * The schema of a database as text, from its catalogue: tables with columns, constraints, indexes and sequences, in
+ * order. Databases with the same text have the same schema.
  */
 import type { Db } from './db.ts';
 

@@ -1,7 +1,7 @@
 /**
- * What operations work with. `Shared` lives as long as the store: the numbers of names and queues, which are never
- * removed and therefore remembered, and how far events can be read. A session is one transaction: its connection, and
- * what is told after its commit.
+ * What operations work with. `Shared` lives as long as the store: numbers of names and queues, which can be cached
+ * because they are never removed, and how far events can be read. A session is one transaction: its connection, and
+ * what is reported after its commit.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Lane } from '../../../model/message.ts';
@@ -26,11 +26,24 @@ export interface QueueKey {
 }
 
 export interface Shared {
-  /** Numbers of sender domains or token ids, created if new; committed at once, whatever becomes of the caller. */
+  /** The newest schema number that this program knows. */
+  schemaNumber: number;
+  /** Numbers of sender domains or token ids, created if new. Committed at once, even if the caller fails. */
   nameIds(given: readonly string[]): Promise<ReadonlyMap<string, number>>;
   nameId(text: string): Promise<number>;
-  /** Ids of destination queues in the order given, in the same way. */
+  /** Ids of destination queues in the given order, created and committed in the same way. */
   queueIds(given: readonly QueueKey[]): Promise<number[]>;
+  /** Changes when another server takes over. */
+  history(): string;
+  /** A standby has taken over: cached rows may not exist there, or their numbers may belong to others. */
+  forget(): void;
+  /** This epoch begins; earlier ones of this store have ended. */
+  began(epoch: number): void;
+  /**
+   * Whether the epoch began before a standby took over; then nothing more is leased to it. Rows that the new server
+   * lacks may have lost their numbers to others, and outcomes of this node would be recorded there.
+   */
+  isOver(epoch: number): boolean;
   /** Of events. */
   horizon: Horizon;
   captureHorizon: Horizon;
@@ -40,17 +53,19 @@ export interface Shared {
 
 export interface Session extends Shared {
   db: Db;
-  /** Captures of the running operation, told after the commit. */
+  /** Captures of the running operation, reported after the commit. */
   captured: CaptureView[];
   /** Its suppressions, in the same way. */
   suppressed: SuppressionChange[];
+  /** Queues with rows that other nodes may claim now. */
+  queues: Set<number>;
   /** Webhook calls that the transaction has created or recorded. */
   calls: number;
   /** Octets of contents that it has deleted. */
   dropped: number;
 }
 
-export function createShared(connections: Connections): Shared {
+export function createShared(connections: Connections, schemaNumber: number): Shared {
   const names = new BoundedMap<string, number>(MAX_CACHED);
   const queues = new BoundedMap<string, number>(MAX_CACHED);
   const quickly = <Result>(work: (db: Db) => Promise<Result>) =>
@@ -116,7 +131,28 @@ export function createShared(connections: Connections): Shared {
     });
   }
 
+  const horizons = {
+    horizon: createHorizon('event_seq_seq', quickly),
+    captureHorizon: createHorizon('capture_seq_seq', quickly),
+  };
+  const claimFloors: Shared['claimFloors'] = new BoundedMap(MAX_CACHED);
+  let newest = 0;
+  let lastOver = 0;
+
   return {
+    schemaNumber,
+    ...horizons,
+    claimFloors,
+    history: connections.timeline,
+    began(epoch) {
+      newest = Math.max(newest, epoch);
+    },
+    isOver: (epoch) => epoch <= lastOver,
+    forget() {
+      lastOver = newest;
+      for (const known of [names, queues, claimFloors]) known.clear();
+      for (const horizon of Object.values(horizons)) horizon.forget();
+    },
     nameIds,
     nameId: async (text) => names.get(text) ?? numberOf((await nameIds([text])).get(text)),
     async queueIds(given) {
@@ -125,9 +161,6 @@ export function createShared(connections: Connections): Shared {
       if (wanted.size > 0) await readQueues([...wanted.values()]);
       return given.map((key) => numberOf(queues.get(keyOf(key))));
     },
-    horizon: createHorizon('event_seq_seq', quickly),
-    captureHorizon: createHorizon('capture_seq_seq', quickly),
-    claimFloors: new BoundedMap(MAX_CACHED),
   };
 }
 
@@ -141,7 +174,7 @@ function numberOf(found: number | undefined): number {
 }
 
 export function createSession(db: Db, shared: Shared): Session {
-  return { ...shared, db, captured: [], suppressed: [], calls: 0, dropped: 0 };
+  return { ...shared, db, captured: [], suppressed: [], queues: new Set(), calls: 0, dropped: 0 };
 }
 
 /** Number of an existing name, or null; for readers, which never create one. */

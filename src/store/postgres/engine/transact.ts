@@ -1,8 +1,8 @@
 /**
- * Runs a piece of work as one transaction, with its idempotency key if it has one, and again where another transaction
- * was in its way, or where its answer was lost with the connection and it can be repeated: four of five such transactions
- * have happened. Returns the result with its session, which knows what is to be told after the commit; throws KeyTaken,
- * or what the work or the server threw. Then nothing was stored, unless the connection was lost.
+ * Runs work as one transaction, with its idempotency key if it has one. Repeats it after a conflict with another
+ * transaction, or if its answer was lost with the connection and it can be repeated. Returns the result with its
+ * session, which has what to report after the commit. Throws KeyTaken, or the error of the work or the server; then
+ * nothing was stored, unless the connection was lost.
  */
 import { type Clock, sleep } from '../../../lib/clock.ts';
 import { jitter, type Random } from '../../../lib/random.ts';
@@ -14,7 +14,7 @@ import { createSession, type Session, type Shared } from './session.ts';
 
 const TRIES = 4;
 const WAIT_MS = 20;
-/** As long as a client would wait for one answer. */
+/** As long as a client would wait for an answer. */
 const REPEAT_MS = 8_000;
 const RECONNECT_MS = 100;
 
@@ -34,7 +34,7 @@ export interface Done<Result> {
 }
 
 export interface Transactions {
-  /** `work` may run several times; only what the last one did stays. */
+  /** `work` may run several times; only the effects of the last run stay. */
   run<Result>(how: How, work: (session: Session) => Promise<Result>): Promise<Done<Result>>;
 }
 
@@ -54,7 +54,7 @@ export function createTransactions(deps: {
     const session = createSession(link.db, shared);
     const { idempotency, serial, whole, unsynced } = how;
     if (whole === true && idempotency === undefined) return { result: await work(session), session };
-    // The first statement is sent behind it, without a round trip between them.
+    // Sent directly after BEGIN, without a round trip between them.
     const begun = link.exec(unsynced === true ? 'BEGIN; SET LOCAL synchronous_commit = off' : 'BEGIN');
     begun.catch(() => {});
     try {
@@ -69,7 +69,9 @@ export function createTransactions(deps: {
         throw new Error('A transaction was undone because an error in it was overlooked');
       return { result, session };
     } catch (error) {
-      if (!link.isBroken()) await link.exec('ROLLBACK').catch(() => link.end());
+      // A server that does not answer would not answer ROLLBACK either.
+      if (isConnectionLost(error)) link.cut();
+      if (!link.isBroken()) await link.exec('ROLLBACK').catch(() => link.cut());
       if (error instanceof NothingStored) return { result: error.result as Result, session };
       throw error;
     }
@@ -91,7 +93,7 @@ export function createTransactions(deps: {
             continue;
           }
           isLost ||= how.repeatable === true && isConnectionLost(error);
-          // While the answer is missing, that there is no connection now does not answer either.
+          // If no connection can be made, it remains unknown whether the transaction was committed.
           if (!isLost || unavailableReason(error) === null || clock.monotonicMs() - since > REPEAT_MS)
             throw error;
           await sleep(clock, jitter(random, RECONNECT_MS, 0.5));

@@ -1,4 +1,6 @@
-/** How columns are read: whole numbers as numbers, which must be below 2^53, bytes as Uint8Array, the rest as text. */
+/**
+ * How columns are read: integers as numbers, which must be below 2^53, bytes as Uint8Array, everything else as text.
+ */
 
 const BOOL = 16;
 const BYTEA = 17;
@@ -41,7 +43,7 @@ function same(text: string): unknown {
   return text;
 }
 
-/** Of `\x00ff`: pg reads results as text only. */
+/** Bytes of a text such as `\x00ff`: pg reads results as text only. */
 function bytesOf(text: string): Uint8Array {
   const { buffer, byteOffset, length } = Buffer.from(text.slice(2), 'hex');
   return new Uint8Array(buffer, byteOffset, length);

@@ -7,8 +7,10 @@
  * first of them holds it exclusively until it has migrated the schema, so that no process works on a schema that
  * changes.
  */
+import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { type Clock, keepProcess, sleep } from '../../../lib/clock.ts';
+import { whyNot } from '../../../lib/why-not.ts';
 import { StoreRefused } from '../../shared/refusal.ts';
 import { sqliteCode } from './sqlite-errors.ts';
 
@@ -97,12 +99,14 @@ function open(path: string, take: (db: DatabaseSync) => void): DatabaseSync | nu
   const file = `${path}-lock`;
   let db: DatabaseSync | undefined;
   try {
+    // SQLite would let others read it, and gives its journal the same mode.
+    closeSync(openSync(file, 'a', 0o600));
     db = new DatabaseSync(file, { timeout: 0 });
     take(db);
     return db;
   } catch (error) {
     db?.close();
     if (sqliteCode(error) === BUSY) return null;
-    throw new StoreRefused('inaccessible', `${file} cannot be locked: ${String(error)}`, { cause: error });
+    throw new StoreRefused('inaccessible', `${file} cannot be locked: ${whyNot(error)}`, { cause: error });
   }
 }

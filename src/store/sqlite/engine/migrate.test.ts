@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EXPECTED_SCHEMA, schemaText } from '../../../../docs/generate/schema.ts';
+import { readMigrations } from '../../shared/migrations.ts';
 import { temporaryFolder } from '../test-support.ts';
 import { type Connection, openConnection } from './connection.ts';
-import { migrate, readMigrations } from './migrate.ts';
+import { migrate } from './migrate.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let db: Connection;
@@ -20,20 +21,20 @@ afterEach(() => {
 
 describe('migrations', () => {
   it('are numbered upwards, each number once', () => {
-    const versions = readMigrations().map((migration) => migration.version);
+    const versions = readMigrations('sqlite').map((migration) => migration.version);
     expect(versions[0]).toBe(1);
     expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b));
   });
 
   it('lead to exactly the expected schema', () => {
-    migrate(db, readMigrations());
+    migrate(db, readMigrations('sqlite'));
     expect(schemaText(db)).toBe(readFileSync(EXPECTED_SCHEMA, 'utf8'));
   });
 
   it('change nothing the second time', () => {
-    const version = migrate(db, readMigrations());
+    const version = migrate(db, readMigrations('sqlite'));
     const before = schemaText(db);
-    expect(migrate(db, readMigrations())).toBe(version);
+    expect(migrate(db, readMigrations('sqlite'))).toBe(version);
     expect(schemaText(db)).toBe(before);
   });
 
@@ -50,7 +51,7 @@ describe('migrations', () => {
   });
 
   it('give the keys of mail by SMTP to the credential that submitted it', () => {
-    const all = readMigrations();
+    const all = readMigrations('sqlite');
     migrate(
       db,
       all.filter(({ version }) => version < 43),
@@ -77,9 +78,9 @@ describe('migrations', () => {
   });
 
   it('refuse a newer schema', () => {
-    migrate(db, readMigrations());
+    migrate(db, readMigrations('sqlite'));
     db.run("UPDATE meta SET value = 9999 WHERE name = 'schema_version'");
-    expect(() => migrate(db, readMigrations())).toThrow(
+    expect(() => migrate(db, readMigrations('sqlite'))).toThrow(
       'made by a newer postrider: its schema is number 9999',
     );
   });

@@ -1,26 +1,11 @@
 /**
- * Migrates a database file to the schema of this program: applies the missing numbered files of `migrations/`, each in
+ * Migrates a database file to the schema of this program: applies the missing numbered changes (`store/shared/migrations.ts`), each in
  * one transaction together with its number, so that an interrupted migration continues. Refuses files of a newer
  * version, of other programs, and damaged ones, and leaves them unchanged.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import type { Migration } from '../../shared/migrations.ts';
 import { StoreRefused } from '../../shared/refusal.ts';
 import type { Connection } from './connection.ts';
-
-/** One numbered change of the schema. */
-export interface Migration {
-  version: number;
-  sql: string;
-}
-
-/** The migrations of this program, ascending. */
-export function readMigrations(): Migration[] {
-  const folder = new URL('../migrations/', import.meta.url);
-  return readdirSync(folder)
-    .filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
-    .sort()
-    .map((name) => ({ version: Number(name.slice(0, 4)), sql: readFileSync(new URL(name, folder), 'utf8') }));
-}
 
 /** Applies what is missing; returns the version reached. Throws StoreRefused for a file that must not be changed. */
 export function migrate(db: Connection, migrations: readonly Migration[]): number {

@@ -3,9 +3,10 @@
  * missing file is created only if no journal shows that there was one; a damaged file is never replaced.
  */
 import { existsSync, statSync } from 'node:fs';
+import { type Migration, readMigrations } from '../../shared/migrations.ts';
 import { StoreRefused } from '../../shared/refusal.ts';
 import { type Connection, openConnection } from './connection.ts';
-import { type Migration, migrate, readMigrations, schemaVersion } from './migrate.ts';
+import { migrate, schemaVersion } from './migrate.ts';
 import type { Sharing } from './protocol.ts';
 import { isCorruption, unavailableReason } from './sqlite-errors.ts';
 
@@ -44,7 +45,7 @@ export function openDatabase(path: string, sharing: Sharing = 'none'): Connectio
       );
     }
     db.exec(SETTINGS);
-    const migrations = readMigrations();
+    const migrations = readMigrations('sqlite');
     if (sharing === 'joined') requireCurrent(db, path, migrations);
     migrate(db, migrations);
     return db;

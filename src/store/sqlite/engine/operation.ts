@@ -8,7 +8,7 @@ import type { Connection } from './connection.ts';
 import type { Session } from './session.ts';
 
 /** Every method of the Store that runs on a thread. */
-export type OperationName = Exclude<keyof Store, 'writable' | 'close' | `on${string}`>;
+export type OperationName = Exclude<keyof Store, 'writable' | 'hearsHints' | 'close' | `on${string}`>;
 export type ParamsOf<Name extends OperationName> = Parameters<Store[Name]>[0];
 export type ResultOf<Name extends OperationName> = Awaited<ReturnType<Store[Name]>>;
 

@@ -1,5 +1,6 @@
 /** A reader thread: a slow search here stalls neither the event loop nor the writer. */
 import { parentPort, workerData } from 'node:worker_threads';
+import { freeStart } from '../../../lib/free-start.ts';
 import type { ReaderData, ReaderRequest, ThreadStart } from './protocol.ts';
 import { openReader } from './reader-work.ts';
 
@@ -18,3 +19,4 @@ port.on('message', (request: ReaderRequest) => {
 
 const ready: ThreadStart = { kind: 'ready' };
 port.postMessage(ready);
+freeStart();

@@ -146,8 +146,10 @@ export interface Tables {
     | 'sources'
     | 'beat'
     | 'heartbeat_at'
-    | 'ended_at';
-  node_lease: 'name' | 'epoch' | 'taken_at';
+    | 'ended_at'
+    | 'version'
+    | 'schema_number';
+  node_lease: 'name' | 'epoch' | 'taken_at' | 'asked_by';
   notice_count: 'sender' | 'hour' | 'count';
   notice_due: 'id' | 'message_seq' | 'delivery_id' | 'kind' | 'event_seq' | 'at' | 'due_from';
   opt_out_link: 'delivery_id' | 'reader_id' | 'at';
@@ -189,7 +191,8 @@ export interface Tables {
     | 'ends_at'
     | 'user_agent'
     | 'ip'
-    | 'by_provider';
+    | 'by_provider'
+    | 'proven_at';
   probe: 'id' | 'filler';
   quota_use: 'domain_id' | 'period' | 'started_at' | 'used';
   return_fact: 'delivery_id' | 'kind' | 'class' | 'attempts' | 'at';
@@ -303,6 +306,8 @@ export interface Tables {
     | 'response_code'
     | 'error'
     | 'created_at'
-    | 'updated_at';
+    | 'updated_at'
+    | 'response_body'
+    | 'latencies_ms';
   webhook_resume: 'webhook_id' | 'since' | 'at' | 'due_at' | 'call_id';
 }

@@ -15,6 +15,7 @@ function threadOf(start: string, died?: (reason: string) => void) {
     });
     parentPort.postMessage(${start});`;
   return createThread<string, string>(
+    'store-test',
     new URL(`data:text/javascript,${encodeURIComponent(source)}`),
     {},
     died,

@@ -21,8 +21,9 @@ interface Waiting<Reply> {
   reject(error: Error): void;
 }
 
-/** A thread that is not started yet. `died` is called when a working one ends unexpectedly. */
+/** A thread that is not started yet; the system shows its name. `died` is called when a working one ends unexpectedly. */
 export function createThread<Request, Reply>(
+  name: string,
   file: URL,
   workerData: object,
   died: (reason: string) => void = () => {},
@@ -40,7 +41,7 @@ export function createThread<Request, Reply>(
     const resourceLimits = { maxYoungGenerationSizeMb: 8 };
     // Of this process's flags only the one that suppresses the warning about node:sqlite.
     const execArgv = process.execArgv.filter((flag) => flag === '--disable-warning=ExperimentalWarning');
-    const worker = new Worker(file, { workerData, execArgv, resourceLimits });
+    const worker = new Worker(file, { name, workerData, execArgv, resourceLimits });
     const waiting: Waiting<Reply>[] = [];
     let cause: unknown;
     let worked = false;

@@ -4,6 +4,7 @@
  * lock waits. Messages sent while a batch runs wait in the port.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { freeStart } from '../../../lib/free-start.ts';
 import { StoreRefused } from '../../shared/refusal.ts';
 import type { ThreadStart, WriterData, WriterRequest } from './protocol.ts';
 import { openWriter } from './writer-work.ts';
@@ -30,3 +31,4 @@ function start(): ThreadStart {
 }
 
 port.postMessage(start());
+freeStart();

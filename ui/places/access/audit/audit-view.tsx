@@ -18,7 +18,9 @@ export function AuditView({ me }: { me: Me }) {
   const { who, operation, since, until } = useSearch({ from: '/access' });
   const navigate = useNavigate({ from: '/access' });
   const query = { Who: who, Operation: operation, Since: dayStart(since, 0), Until: dayStart(until, 1) };
-  const list = usePages([...AUDIT, query], (After, signal) => listAudit({ ...query, After }, signal));
+  const list = usePages([...AUDIT, query], (After, signal) => listAudit({ ...query, After }, signal), {
+    isSearch: true,
+  });
   const { tokenName, emailOf } = useNames(me);
   const nameOf = (id: string): string | null => tokenName(id) ?? emailOf(id);
   const { items } = list;
@@ -27,7 +29,7 @@ export function AuditView({ me }: { me: Me }) {
       <AuditFilters />
       {items === undefined ? (
         <NotYet error={list.error} onAgain={list.again} />
-      ) : items.length === 0 && !list.hasMore ? (
+      ) : items.length === 0 && !list.hasMore && !list.isOld ? (
         <Notice title="No change is recorded" icon={<ScrollText aria-hidden />}>
           {who || operation || since || until ? (
             <Button onClick={() => void navigate({ search: { tab: 'audit' } })}>Show all changes</Button>
@@ -36,7 +38,11 @@ export function AuditView({ me }: { me: Me }) {
           )}
         </Notice>
       ) : (
-        <ul aria-label="Changes" className="grid border-line border-t">
+        <ul
+          aria-label="Changes"
+          aria-busy={list.isOld}
+          className={`grid border-line border-t ${list.isOld ? 'opacity-60' : ''}`}
+        >
           {items.map((entry) => (
             <Entry key={entry.AuditID} entry={entry} nameOf={nameOf} />
           ))}

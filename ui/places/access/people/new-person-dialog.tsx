@@ -18,9 +18,11 @@ export function NewPersonDialog({ me, onClose }: { me: Me; onClose(): void }) {
   const [rights, setRights] = useState<Rights>({ role: 'member', domains: [], preset: 'Default' });
   const provider = useQuery(PROVIDER).data?.Name ?? null;
   const [needsPassword, setNeedsPassword] = useState(true);
+  // Made once: whoever presses the button again asks for the same person.
+  const [made] = useState(newPassword);
   const adding = useMutation({
     async mutationFn() {
-      const password = needsPassword ? newPassword() : null;
+      const password = needsPassword ? made : null;
       const person = await addPerson({
         Email: email,
         ...(password === null ? {} : { Password: password }),

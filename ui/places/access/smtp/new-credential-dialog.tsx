@@ -1,13 +1,17 @@
 /** Makes a user name and a password for one domain, and shows them once. */
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import type { FormEvent } from 'react';
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
 import type { Me } from '../../../../src/client/api-types.ts';
 import { createCredential } from '../../../api/access.ts';
+import { listDomains } from '../../../api/domains.ts';
 import { Button } from '../../../components/button.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { CheckField, Field, FormError, Options, SelectField } from '../../../components/field.tsx';
 import { CREDENTIALS } from '../keys.ts';
 import { NewCredential } from './new-credential.tsx';
+
+/** `GET /me` names so many domains at the most. */
+const MOST_LISTED = 100;
 
 export function NewCredentialDialog({ me, onClose }: { me: Me; onClose(): void }) {
   const queries = useQueryClient();
@@ -35,14 +39,8 @@ export function NewCredentialDialog({ me, onClose }: { me: Me; onClose(): void }
     >
       {making.data === undefined ? (
         <form onSubmit={submit} className="grid gap-4">
-          {domains.length === 0 ? (
-            <Field
-              label="Domain"
-              name="Domain"
-              required
-              autoComplete="off"
-              hint="The sender domain of its mail"
-            />
+          {domains.length === 0 || domains.length >= MOST_LISTED ? (
+            <FoundDomain />
           ) : (
             <SelectField label="Domain" name="Domain" hint="The sender domain of its mail">
               <Options of={domains} />
@@ -78,5 +76,36 @@ export function NewCredentialDialog({ me, onClose }: { me: Me; onClose(): void }
         <NewCredential made={making.data} me={me} onClose={onClose} />
       )}
     </Dialog>
+  );
+}
+
+/** A domain by its name, with those that contain what is typed. */
+function FoundDomain() {
+  const [text, setText] = useState('');
+  const { data, isPlaceholderData } = useQuery({
+    queryKey: ['domains', 'named', text],
+    queryFn: ({ signal }) => listDomains(text.trim(), undefined, signal),
+    placeholderData: keepPreviousData,
+  });
+  const isUnknown = data?.Items.length === 0 && !isPlaceholderData && text !== '';
+  return (
+    <>
+      <Field
+        label="Domain"
+        name="Domain"
+        required
+        autoComplete="off"
+        list="found-domains"
+        hint="The sender domain of its mail: type a part of its name"
+        error={isUnknown ? 'No sender domain has this name' : undefined}
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+      />
+      <datalist id="found-domains">
+        {data?.Items.map(({ Domain }) => (
+          <option key={Domain} value={Domain} />
+        ))}
+      </datalist>
+    </>
   );
 }

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react';
 import { useMemo } from 'react';
 import type { CaptureDetail } from '../../../../src/client/api-types.ts';
+import { getSpam } from '../../../api/captures.ts';
 import { type MissingFeature, missingFeatures, type SupportData } from './client-support.ts';
 import { type Finding, findProblems } from './find-problems.ts';
 
@@ -25,7 +26,52 @@ export function Checks({ mail }: { mail: CaptureDetail }) {
         ))}
       </ul>
       {mail.HTMLContent !== '' && <Programs html={mail.HTMLContent} />}
+      <Spam id={mail.ID} />
     </div>
+  );
+}
+
+/** What SpamAssassin says: the rules that the mail hits, or why it was not asked. */
+function Spam({ id }: { id: string }) {
+  const { data, error } = useQuery({
+    queryKey: ['spam', id],
+    queryFn: ({ signal }) => getSpam(id, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return (
+    <section className="mt-6">
+      <h2 className="font-semibold">SpamAssassin</h2>
+      {data === undefined ? (
+        <p className="text-soft">{error === null ? 'It is asked…' : error.message}</p>
+      ) : data.Points === null ? (
+        <p className="text-soft">{data.Why}.</p>
+      ) : (
+        <p>
+          {data.Points >= (data.Required ?? 0) ? (
+            <span className="text-bad">Spam:</span>
+          ) : (
+            <span className="text-good">No spam:</span>
+          )}{' '}
+          {data.Points} points; from {data.Required} on, mail counts as spam.
+        </p>
+      )}
+      <ul className="mt-1">
+        {data?.Rules.map(({ Name, Points, Description }) => (
+          <li
+            key={Name}
+            className="grid grid-cols-[3rem_minmax(0,1fr)] gap-x-3 border-line border-b py-2 tabular-nums"
+          >
+            <span className={`text-right ${Points > 0 ? 'text-warn' : 'text-soft'}`}>
+              {Points.toFixed(1)}
+            </span>
+            <div>
+              <p className="break-all font-mono text-xs leading-5">{Name}</p>
+              <p className="text-soft">{Description}</p>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -1,27 +1,44 @@
 /** Reads a file that somebody chooses: CSV with any common separator, JSON, or one JSON object a line. */
-import { useId, useState } from 'react';
-import { type ImportSheet, readSheet } from '../../../../src/policy/suppressions/import-file.ts';
+import { useEffect, useId, useRef, useState } from 'react';
 import { bytesText } from '../../../components/bytes.ts';
+import { type OpenFile, openFile } from './open-file.ts';
 
-/** Read as a whole, in the browser. */
+/** Read as a whole, in memory of the browser. */
 const MAX_BYTES = 64_000_000;
 
-export function FileChoice({ onSheet }: { onSheet(sheet: ImportSheet | null): void }) {
+export function FileChoice({ onFile }: { onFile(file: OpenFile | null): void }) {
   const id = useId();
   const [problem, setProblem] = useState('');
+  const [isReading, setReading] = useState(false);
+  const last = useRef(0);
+  // A file that is still being read is closed when the page is left.
+  useEffect(
+    () => () => {
+      last.current += 1;
+    },
+    [],
+  );
   const read = async (file: File | undefined): Promise<void> => {
+    last.current += 1;
+    const mine = last.current;
     setProblem('');
-    onSheet(null);
+    setReading(false);
+    onFile(null);
     if (file === undefined) return;
     if (file.size > MAX_BYTES) {
       setProblem(`The file has ${bytesText(file.size)}: import one of this size with the command line.`);
       return;
     }
+    setReading(true);
     try {
-      onSheet(readSheet(await file.text()));
+      const opened = await openFile(file);
+      // Meanwhile another one was chosen.
+      if (mine === last.current) onFile(opened);
+      else opened.close();
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      if (mine === last.current) setProblem(error instanceof Error ? error.message : String(error));
     }
+    if (mine === last.current) setReading(false);
   };
   return (
     <div className="grid content-start gap-1">
@@ -41,8 +58,10 @@ export function FileChoice({ onSheet }: { onSheet(sheet: ImportSheet | null): vo
           {problem}
         </p>
       )}
-      <p id={`${id}-hint`} className="text-soft text-xs">
-        CSV or JSON, also as other services export it. It is read in this browser.
+      <p id={`${id}-hint`} role="status" className="text-soft text-xs">
+        {isReading
+          ? 'The file is being read…'
+          : 'CSV or JSON, also as other services export it. It is read in this browser.'}
       </p>
     </div>
   );

@@ -4,17 +4,15 @@
  */
 import { Link } from '@tanstack/react-router';
 import { ArrowLeft } from 'lucide-react';
-import { useMemo, useState } from 'react';
-import {
-  type ImportSheet,
-  type ImportWishes,
-  planImport,
-} from '../../../../src/policy/suppressions/import-file.ts';
+import { useEffect, useState } from 'react';
+import type { ImportWishes } from '../../../../src/policy/suppressions/import-file.ts';
 import { Page, Section } from '../../../components/page.tsx';
 import { SenderDomain, useFirstDomain } from '../../../components/sender-domain.tsx';
+import { toastError } from '../../../components/toasts.tsx';
 import { WHOSE_LIST } from '../reasons.ts';
 import { FileChoice } from './file-choice.tsx';
 import { Mapping } from './mapping.tsx';
+import type { OpenFile, ShownPlan } from './open-file.ts';
 import { PlanPreview } from './plan-preview.tsx';
 import { SendPlan } from './send-plan.tsx';
 
@@ -24,12 +22,29 @@ export function ImportPage() {
   const first = useFirstDomain();
   const [chosen, setDomain] = useState<string | null>(null);
   const domain = chosen ?? first;
-  const [sheet, setSheet] = useState<ImportSheet | null>(null);
+  const [file, setFile] = useState<OpenFile | null>(null);
   const [wishes, setWishes] = useState(NO_WISHES);
-  const plan = useMemo(
-    () => (sheet === null ? null : planImport(sheet, wishes, Date.now())),
-    [sheet, wishes],
+  const [planned, setPlanned] = useState<{ file: OpenFile; wishes: ImportWishes; plan: ShownPlan } | null>(
+    null,
   );
+  useEffect(() => () => file?.close(), [file]);
+  useEffect(() => {
+    let isOver = false;
+    file?.plan(wishes).then(
+      (plan) => {
+        if (!isOver) setPlanned({ file, wishes, plan });
+      },
+      (error: unknown) => {
+        if (!isOver) toastError(error);
+      },
+    );
+    return () => {
+      isOver = true;
+    };
+  }, [file, wishes]);
+  // While the rows are planned anew, the page shows what the wishes before came to, and sends nothing.
+  const plan = file !== null && planned?.file === file ? planned.plan : null;
+  const isOld = planned?.wishes !== wishes;
   return (
     <Page
       title={
@@ -49,24 +64,28 @@ export function ImportPage() {
       <Section title="1. The file">
         <div className="grid max-w-3xl items-start gap-4 min-[44rem]:grid-cols-2">
           <FileChoice
-            onSheet={(next) => {
-              setSheet(next);
+            onFile={(next) => {
+              setFile(next);
               setWishes(NO_WISHES);
             }}
           />
           <SenderDomain value={domain} hint={WHOSE_LIST} onValue={setDomain} />
         </div>
       </Section>
-      {sheet !== null && plan !== null && (
+      {file !== null && plan !== null && (
         <>
           <Section title="2. What its columns mean">
-            <Mapping sheet={sheet} plan={plan} wishes={wishes} onWishes={setWishes} />
+            <Mapping names={file.names} plan={plan} wishes={wishes} onWishes={setWishes} />
           </Section>
           <Section title="3. What would be stored">
             <PlanPreview plan={plan} />
           </Section>
           <Section title="4. Store it">
-            <SendPlan plan={plan} domain={domain} />
+            {isOld ? (
+              <p className="text-soft">The rows are being read again…</p>
+            ) : (
+              <SendPlan file={file} plan={plan} domain={domain} />
+            )}
           </Section>
         </>
       )}

@@ -1,10 +1,5 @@
 /** Which column holds what, which service exported the file, and what words for reasons mean that nobody knows. */
-import {
-  type ImportPlan,
-  type ImportSheet,
-  type ImportWishes,
-  placesIn,
-} from '../../../../src/policy/suppressions/import-file.ts';
+import type { ImportWishes } from '../../../../src/policy/suppressions/import-file.ts';
 import {
   FIELDS,
   type Field as FieldName,
@@ -13,6 +8,7 @@ import {
 } from '../../../../src/policy/suppressions/import-presets.ts';
 import { SelectField } from '../../../components/field.tsx';
 import { REASONS, type ReasonWord } from '../reasons.ts';
+import type { ShownPlan } from './open-file.ts';
 
 const NAMES: Readonly<Record<FieldName, string>> = {
   Email: 'Address',
@@ -23,16 +19,15 @@ const NAMES: Readonly<Record<FieldName, string>> = {
 const MAX_WORDS = 12;
 
 interface MappingProps {
-  sheet: ImportSheet;
-  plan: ImportPlan;
+  names: readonly string[];
+  plan: ShownPlan;
   wishes: ImportWishes;
   onWishes(wishes: ImportWishes): void;
 }
 
-export function Mapping({ sheet, plan, wishes, onWishes }: MappingProps) {
-  const places = placesIn(sheet, wishes);
+export function Mapping({ names, plan, wishes, onWishes }: MappingProps) {
+  const { places, unknownReasons: words } = plan;
   const fixed = plan.preset === null ? undefined : PRESETS[plan.preset]?.reason;
-  const words = [...plan.unknownReasons].slice(0, MAX_WORDS);
   return (
     <div className="grid max-w-4xl gap-3">
       <div className="grid gap-3 min-[44rem]:grid-cols-2 min-[64rem]:grid-cols-4">
@@ -50,7 +45,7 @@ export function Mapping({ sheet, plan, wishes, onWishes }: MappingProps) {
             }
           >
             <option value="">not in the file</option>
-            {sheet.names.map((name, place) => (
+            {names.map((name, place) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place
               <option key={place} value={place}>
                 {name === '' ? `column ${place + 1}` : name}

@@ -1,17 +1,17 @@
 /** Stores what a plan has, with its progress; what the server refuses is left out and said. */
 import { Link } from '@tanstack/react-router';
-import type { ImportPlan } from '../../../../src/policy/suppressions/import-file.ts';
 import { Button } from '../../../components/button.tsx';
 import { FormError } from '../../../components/field.tsx';
 import { Gauge } from '../../../components/gauge.tsx';
 import { addedText } from '../added-text.ts';
+import type { OpenFile, ShownPlan } from './open-file.ts';
 import { RefusedRows } from './plan-preview.tsx';
 import { useSending } from './use-sending.ts';
 
-export function SendPlan({ plan, domain }: { plan: ImportPlan; domain: string }) {
-  const sending = useSending(plan, domain);
+export function SendPlan({ file, plan, domain }: { file: OpenFile; plan: ShownPlan; domain: string }) {
+  const sending = useSending(file, plan, domain);
   const { state, sent, added, existing, refused, error } = sending;
-  const count = plan.items.length;
+  const { count } = plan;
   const isReady = domain !== '' && count > 0;
   return (
     <div className="grid max-w-xl gap-3">

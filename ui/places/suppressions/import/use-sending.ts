@@ -4,11 +4,9 @@
  */
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import { type ImportPlan, portionsOf } from '../../../../src/policy/suppressions/import-file.ts';
 import { ApiError } from '../../../api/call.ts';
 import { addSuppressions, type NewSuppression, SUPPRESSIONS } from '../../../api/suppressions.ts';
-
-type Row = ImportPlan['items'][number];
+import type { OpenFile, Row, ShownPlan } from './open-file.ts';
 
 export interface RefusedRow {
   line: number;
@@ -26,7 +24,7 @@ const NOTHING = {
   error: null as Error | null,
 };
 
-export function useSending(plan: ImportPlan, domain: string) {
+export function useSending(file: OpenFile, plan: ShownPlan, domain: string) {
   const queries = useQueryClient();
   const [progress, setProgress] = useState(NOTHING);
   const ended = useRef<AbortController | null>(null);
@@ -43,7 +41,10 @@ export function useSending(plan: ImportPlan, domain: string) {
     let now = { ...progress, state: 'sending' as const, error: null as Error | null };
     setProgress(now);
     try {
-      for (const portion of portionsOf(plan.items.slice(now.sent))) {
+      while (now.sent < plan.count) {
+        const portion = await file.portion(now.sent);
+        // The rows may be those of another plan by now.
+        mine.signal.throwIfAborted();
         const { Added, Existing, refused } = await sendPortion(domain, portion, mine.signal);
         now = {
           ...now,

@@ -69,6 +69,7 @@ const ABOUT_ANOTHER =
 /** Letters of languages with blanks between words; others are only compared with OTHERS. */
 const WORDS =
   /[\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Arabic}\p{Script=Hebrew}'-]{2,}/gu;
+const LOCAL_PART = /([^\s<>@]{1,64})@/g;
 /** Host names, and references to a log. */
 const MARKS = /[\w-]{1,63}(?:[._:/][\w-]{1,63}){1,10}/g;
 /** Kinds of words that describe the state of a mailbox. */
@@ -99,8 +100,11 @@ export function namesOtherSubjects(subject: string, mx = ''): boolean {
   // Numbers, and words that contain them, are names too.
   const unnumbered = said.split(/\s/).filter((word) => !/\d/.test(word));
   const words = unnumbered.join(' ').replace(MARKS, ' ').match(WORDS) ?? [];
-  const ownNames = new Set(mx.slice(0, 300).toLowerCase().split(/[.-]/));
-  const isPlain = (word: string) => isKnown(word) || ownNames.has(word);
+  const names = new Set(mx.slice(0, 300).toLowerCase().split(/[.-]/));
+  // `unknown local part jdoe in <jdoe@example.com>`
+  for (const [, local = ''] of subject.matchAll(LOCAL_PART))
+    for (const [name] of local.matchAll(WORDS)) names.add(name);
+  const isPlain = (word: string) => isKnown(word) || names.has(word);
   return !words.every((word) => isPlain(word) || word.split(/[-']/).every(isPlain));
 }
 

@@ -1,4 +1,4 @@
-/** One cause, one line, whatever the recipient, the address or the moment. */
+/** Replies that differ only in recipient, address or time have the same shape, so they count as one cause. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../../../../test/fakes/thread-cpu.ts';

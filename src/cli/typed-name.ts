@@ -1,0 +1,47 @@
+/**
+ * What the user typed for a field of a request: the API names fields by JSON Pointers, and a person who called a command
+ * knows options and arguments. Takes the command and a pointer; returns `--allow-ip`, `<email>`, or the field's own name.
+ */
+import type { Command } from 'commander';
+
+/** Options and arguments that have another name than the field that they fill. */
+const OTHERWISE: Readonly<Record<string, readonly string[]>> = {
+  Attachments: ['attach'],
+  DelayMs: ['delay'],
+  Email: ['address'],
+  ExpiresAt: ['expires'],
+  HTMLContent: ['html'],
+  IPAllowList: ['allow-ip'],
+  PlainContent: ['text'],
+  RecipientDomain: ['to'],
+  SenderDomain: ['from'],
+  StrictVariables: ['strict'],
+  TemplateID: ['template'],
+  Version: ['if-version', 'at'],
+  WebhookURL: ['url'],
+};
+
+/** `pointer`: such as `/Domains/1`. A field that the command has no option for is written as settings are: `A.B`. */
+export function typedName(
+  command: Pick<Command, 'options' | 'registeredArguments'>,
+  pointer: string,
+): string {
+  const parts = pointer.split('/').slice(1);
+  for (const [i, part] of parts.entries()) {
+    const words = [...(OTHERWISE[part] ?? []), kebab(part), kebab(part).replace(/s$/, '')];
+    const option = command.options.find(({ long }) => words.some((word) => long === `--${word}`));
+    const argument = command.registeredArguments.find((one) => words.includes(one.name()));
+    const found = option ?? argument;
+    if (found === undefined) continue;
+    const name = option?.long ?? `<${argument?.name()}>`;
+    const [before = '', after = ''] = [parts[i - 1], parts[i + 1]];
+    const index = [after, before].find((each) => /^\d+$/.test(each));
+    return found.variadic && index !== undefined ? `${name}, value ${Number(index) + 1}` : name;
+  }
+  return parts.join('.');
+}
+
+/** `ExpiresIn` → `expires-in`, `CC` → `cc`, `HTMLContent` → `html-content`. */
+function kebab(name: string): string {
+  return name.replace(/([a-z])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$1$3-$2').toLowerCase();
+}

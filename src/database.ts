@@ -1,0 +1,84 @@
+/**
+ * Which engine the store has, and what follows from it: `database` of the configuration in, an open Store out. Nothing
+ * else knows whether that is SQLite or PostgreSQL.
+ */
+import { dirname, join } from 'node:path';
+import { databaseFile } from './config/database-file.ts';
+import type { Config } from './config/table.ts';
+import type { Clock } from './lib/clock.ts';
+import type { Failpoints } from './lib/failpoints.ts';
+import { isPostgresUrl } from './lib/postgres-url.ts';
+import { openPostgresStore } from './store/postgres/open.ts';
+import { removeOldCopies } from './store/sqlite/before-migration.ts';
+import { takeLock } from './store/sqlite/engine/lock.ts';
+import { openSqliteStore } from './store/sqlite/open.ts';
+import type { Store } from './store/store.ts';
+
+type Keys = Pick<Config, 'data' | 'database' | 'shared-store'>;
+
+export interface Database {
+  store: Store;
+  /** Folder whose disk fills as mail is accepted. */
+  folder: string;
+  /** Removes copies from before upgrades that are too old to go back to. */
+  removeOldCopies(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Dependencies {
+  clock: Clock;
+  failpoints: Failpoints;
+  /** The store can do nothing any more, and the process must be started again. */
+  onLost(reason: string): void;
+  onCommit(durationMs: number): void;
+  /** For tests on a virtual clock: SQLite without threads. */
+  storeThreads?: 0 | undefined;
+  log(
+    level: 'info' | 'warn' | 'error',
+    message: string,
+    fields: Readonly<Record<string, string | number | boolean>>,
+  ): void;
+}
+
+/** Whether several processes may work on the database. */
+export function isShared(config: Keys): boolean {
+  return config['shared-store'] || isPostgresUrl(config.database);
+}
+
+/**
+ * Opens the database. Where others may work on it too, the data folder is this process's alone: its name identifies the
+ * node. Throws StoreRefused, StoreUnavailable.
+ */
+export async function openDatabase(deps: Dependencies, config: Keys): Promise<Database> {
+  const { clock } = deps;
+  const file = databaseFile(config);
+  const folderLock = isShared(config) ? takeLock(join(config.data, 'node')) : null;
+  try {
+    const store = await (file === null
+      ? openPostgresStore({
+          ...{ url: config.database, clock },
+          ...{ onLost: deps.onLost, onCommit: deps.onCommit, log: deps.log },
+        })
+      : openSqliteStore({
+          ...{ path: file, shared: config['shared-store'], clock },
+          ...{ onLost: deps.onLost, onCommit: deps.onCommit, log: deps.log },
+          failStoreWrites: deps.failpoints.failStoreWrites,
+          ...(deps.storeThreads === undefined ? {} : { threads: deps.storeThreads }),
+        }));
+    let closing: Promise<void> | null = null;
+    return {
+      store,
+      folder: file === null ? config.data : dirname(file),
+      removeOldCopies: async () => {
+        if (file !== null) await removeOldCopies(file, clock.now());
+      },
+      close() {
+        closing ??= store.close().then(() => folderLock?.release());
+        return closing;
+      },
+    };
+  } catch (cause) {
+    folderLock?.release();
+    throw cause;
+  }
+}

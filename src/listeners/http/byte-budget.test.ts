@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { createByteBudget } from './byte-budget.ts';
+
+describe('a budget of octets', () => {
+  it('refuses what does not fit beside the others, until one has ended', () => {
+    const budget = createByteBudget(100);
+    const [first, second] = [budget.open('a'), budget.open('b')];
+    expect(first.take(60)).toBe(true);
+    expect(second.take(60)).toBe(false);
+    expect(second.take(40)).toBe(true);
+    expect(second.take(1)).toBe(false);
+    first.end();
+    first.end();
+    expect(second.take(60)).toBe(true);
+    expect(first.take(1)).toBe(false);
+  });
+
+  it('lets a lone body grow beyond it', () => {
+    const budget = createByteBudget(100);
+    const lone = budget.open('a');
+    expect(lone.take(90) && lone.take(90)).toBe(true);
+    expect(budget.open('b').take(1)).toBe(false);
+  });
+
+  it('leaves half of itself to others, whatever an owner asks for', () => {
+    const budget = createByteBudget(100);
+    const shares = [1, 2, 3].map(() => budget.open('a'));
+    expect(shares.map((share) => share.take(30))).toEqual([true, false, false]);
+    expect(shares[1]?.take(20)).toBe(true);
+    expect(budget.open('b').take(50)).toBe(true);
+    for (const share of shares) share.end();
+    expect(budget.open('a').take(50)).toBe(true);
+  });
+});

@@ -1,0 +1,47 @@
+/**
+ * Limits how many octets of bodies, or of answers, are in memory at once: each has its own limit, but their number has none.
+ * Each request opens a share for its owner, takes what it holds, and returns everything when its answer is sent. The caller
+ * refuses what does not fit: an owner gets at most half. A single one always fits.
+ */
+
+export interface ByteShare {
+  /** Takes `bytes` more; false, without taking any, if they do not fit or the share has ended. */
+  take(bytes: number): boolean;
+  /** Returns everything that was taken. May be repeated. */
+  end(): void;
+}
+
+export interface ByteBudget {
+  open(owner: string): ByteShare;
+}
+
+/** A budget of `maxBytes`. */
+export function createByteBudget(maxBytes: number): ByteBudget {
+  const held = new Map<string, number>();
+  let total = 0;
+  return {
+    open(owner) {
+      let taken = 0;
+      let ended = false;
+      const heldByOwner = () => held.get(owner) ?? 0;
+      return {
+        take(bytes) {
+          const isFull = total > taken && total + bytes > maxBytes;
+          const hasItsPart = heldByOwner() > taken && heldByOwner() + bytes > maxBytes / 2;
+          if (ended || isFull || hasItsPart) return false;
+          total += bytes;
+          taken += bytes;
+          held.set(owner, heldByOwner() + bytes);
+          return true;
+        },
+        end() {
+          ended = true;
+          total -= taken;
+          held.set(owner, heldByOwner() - taken);
+          if (heldByOwner() === 0) held.delete(owner);
+          taken = 0;
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import type { DsnRecipient } from '../../mail/dsn.ts';
+import type { MessageId } from '../../model/message.ts';
+import type { ReturnSubject } from '../../store/topics/returns.ts';
+import { createClassifier } from '../deliver/outcome/classifier/classify.ts';
+import { bounceFact } from './bounce-fact.ts';
+
+const SUBJECT: ReturnSubject = {
+  deliveryId: 1,
+  messageId: '' as MessageId,
+  domain: 'example.com',
+  address: 'ann@shop.example.net',
+  state: 'delivered',
+  route: 'mx',
+  sandbox: false,
+  sentAt: 0,
+};
+const BLOCK: DsnRecipient = {
+  action: 'failed',
+  status: '5.1.1',
+  diagnostic: '550 5.1.1 no such user',
+  isSmtp: true,
+  finalRecipient: SUBJECT.address,
+  originalRecipient: null,
+  remoteMta: 'mx.example.net',
+};
+const classifier = createClassifier();
+
+function factOf(block: Partial<DsnRecipient>) {
+  const report = { form: 'rfc3464', reportingMta: '', recipients: [{ ...BLOCK, ...block }], returned: [] };
+  const fact = bounceFact(
+    SUBJECT,
+    report,
+    { mayWait: false, mustMatch: false },
+    {
+      classifier,
+      event: (kind, detail) => ({ id: '', kind, at: 0, detail }),
+      now: 0,
+    },
+  );
+  if (fact?.kind !== 'bounce') throw new Error(`Expected a bounce, got ${fact?.kind}`);
+  return fact;
+}
+
+describe('a report that a recipient failed', () => {
+  it('has the code of the reply that it quotes', () => {
+    expect(factOf({ diagnostic: '452 4.2.2 mailbox full' }).lastCode).toBe(452);
+  });
+
+  it('has the code of its status where the reply is none of a failure', () => {
+    const [said, status] = ['250 2.0.0 queued', '4.2.2'];
+    expect(factOf({ diagnostic: said }).lastCode).toBe(550);
+    expect(factOf({ diagnostic: said, status }).lastCode).toBe(450);
+  });
+
+  it('has no code where it quotes no SMTP reply', () => {
+    const fact = factOf({ isSmtp: false, diagnostic: 'mailbox disabled' });
+    expect(fact.lastCode).toBe(0);
+    expect(fact.event.detail?.bounce).toMatchObject({ SmtpCode: 0, EnhancedCode: '5.1.1' });
+  });
+
+  it.each([
+    ['ann@example.net', true],
+    ['ann@mail.shop.example.net', true],
+    ['ann@elsewhere.example', false],
+    ['ann@notshop.example.net', false],
+  ])('suppresses ours where it names %s: %s', (finalRecipient, suppresses) => {
+    expect(factOf({ finalRecipient }).suppress !== null).toBe(suppresses);
+  });
+
+  it('that was forwarded and only probably means an invalid address does not count', () => {
+    const unsure = { status: '5.0.0', diagnostic: '550 addressee left the company' };
+    expect(factOf(unsure).suppress).toMatchObject({ reason: 'Bounce', needs: expect.anything() });
+    expect(factOf({ ...unsure, finalRecipient: 'ann@example.net' }).suppress).toBeNull();
+  });
+});

@@ -1,0 +1,57 @@
+/**
+ * What a caller may do: scopes and sender domains. Pure questions about the `Caller` that authentication found; those
+ * that begin with `require` throw AppError `scope-missing` with what is lacking.
+ */
+import { AppError } from '../../lib/errors.ts';
+import { toALabelDomain } from '../../mail/address.ts';
+import type { Caller } from '../../model/submission.ts';
+import type { Scope } from '../../model/token.ts';
+
+/** Whether the caller holds `scope` or `admin`, which implies every other. */
+export function hasScope({ scopes }: Caller, scope: Scope): boolean {
+  return scopes.has(scope) || scopes.has('admin');
+}
+
+/** Throws AppError `scope-missing` unless the caller has it. */
+export function requireScope(caller: Caller, scope: Scope): void {
+  if (hasScope(caller, scope)) return;
+  throw new AppError('scope-missing', { message: `The token lacks the scope ${scope}`, scope });
+}
+
+/** A name for all tokens derived from one another: the owner of the first one that was not created by the operator. */
+export function lineOf({ owner, bounds }: Caller): string {
+  return bounds?.rateShares[0]?.key ?? owner;
+}
+
+/** Throws AppError `scope-missing` unless the caller's token is for all domains. */
+export function requireAllDomains(caller: Caller): void {
+  if (callerDomains(caller) === undefined) return;
+  throw new AppError('scope-missing', { message: 'This is for admin tokens of all domains' });
+}
+
+/** Whether `domain` (lower-case A-label) belongs to the caller. */
+export function mayActOn(caller: Caller, domain: string): boolean {
+  return caller.domains.includes('*') || caller.domains.includes(domain);
+}
+
+/** The domains to restrict a query to; undefined = no restriction. */
+export function callerDomains(caller: Caller): readonly string[] | undefined {
+  return caller.domains.includes('*') ? undefined : caller.domains;
+}
+
+/**
+ * The one domain an operation is about, as lower-case A-label: the given one, otherwise the only one of the token.
+ * Throws AppError `not-found` for a domain that is not the caller's (whether it exists is not disclosed), and
+ * `domain-ambiguous` if none is given and the token does not have exactly one.
+ */
+export function pickDomain(caller: Caller, given: string | undefined): string {
+  if (given !== undefined && given !== '') {
+    // One label is accepted too: mail from localhost is captured in development.
+    const domain = toALabelDomain(given.trim(), 1);
+    if (domain === null || !mayActOn(caller, domain)) throw new AppError('not-found');
+    return domain;
+  }
+  const [only, ...others] = caller.domains;
+  if (only === undefined || only === '*' || others.length > 0) throw new AppError('domain-ambiguous');
+  return only;
+}

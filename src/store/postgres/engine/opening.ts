@@ -1,0 +1,101 @@
+/**
+ * Checks before anything is written: whether the role may create tables, and whether a session stays on one
+ * connection of the server. Turns errors of opening into sentences that say what to do.
+ */
+import type { PostgresAddress } from '../../../lib/postgres-url.ts';
+import { StoreRefused } from '../../shared/refusal.ts';
+import type { Link } from './connections.ts';
+import { codeOf, unavailableReason } from './errors.ts';
+
+/** The error of connecting or of the first statements; StoreRefused if the operator can do something about it. */
+export function openingError(error: unknown, address: PostgresAddress): unknown {
+  if (error instanceof StoreRefused) return error;
+  const reason = unavailableReason(error);
+  const sentence =
+    sentenceOf(error, address) ?? (reason === null ? null : `The store cannot work: ${reason}.`);
+  return sentence === null ? error : new StoreRefused('inaccessible', sentence, { cause: error });
+}
+
+const POOLED =
+  'The database is reached through a pooler that changes connections between transactions, so that settings and prepared statements are lost; use pool_mode = session, or the address of the server itself.';
+
+/** Error codes of Node that mean the same for an operator. */
+const NOBODY = ['ECONNREFUSED', 'ENOENT'];
+const NOT_FOUND = ['ENOTFOUND', 'EAI_AGAIN', 'EAI_NONAME'];
+const NO_ANSWER = ['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN'];
+const UNKNOWN_AUTHORITY = [
+  ...['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_GET_ISSUER_CERT'],
+  ...['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+];
+
+function sentenceOf(error: unknown, address: PostgresAddress): string | null {
+  if (!(error instanceof Error)) return null;
+  const { message } = error;
+  const { user, database } = address;
+  const code = codeOf(error) ?? '';
+  const at = address.hosts
+    .map(({ host, port }) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`))
+    .join(', ');
+  if (NOBODY.includes(code))
+    return `Nothing listens at ${at}; start PostgreSQL there, or correct host and port of the database.`;
+  if (NOT_FOUND.includes(code))
+    return `The host of the database, ${at}, is not found; correct it, or the resolvers of this machine.`;
+  if (NO_ANSWER.includes(code) || message === 'timeout expired')
+    return `The database at ${at} does not answer; look at its address, and at firewalls between.`;
+  if (message === 'The server does not support SSL connections')
+    return `The server at ${at} has no TLS; set ssl = on there, or add sslmode=disable to the URL if nobody else can read on that network.`;
+  if (UNKNOWN_AUTHORITY.includes(code))
+    return `The certificate of the server at ${at} comes from an authority that is not known here; name a file with its certificate by sslrootcert=FILE in the URL.`;
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `The certificate of the server at ${at} is for other names; write one of these into the key database, or use sslmode=verify-ca.`;
+  if (code === 'CERT_HAS_EXPIRED') return `The certificate of the server at ${at} has ended; renew it there.`;
+  if (code === '28P01')
+    return `The server refuses the password of the role "${user}"; correct it in database, database-password or PGPASSWORD.`;
+  if (code === '28000')
+    return `The server refuses the role "${user}" (${message}); create the role, or let it in by pg_hba.conf.`;
+  if (code === '3D000')
+    return `There is no database "${database}" at ${at}; make it: CREATE DATABASE "${database}" OWNER "${user}" ENCODING 'UTF8' TEMPLATE template0.`;
+  if (code === '42501')
+    return `The role "${user}" may not use what is in the database (${message}); make it the owner of the database and its tables.`;
+  if (code === '53300')
+    return `The server has no connection left (${message}); raise its max_connections, or lower that of others.`;
+  // No such statement; it exists already; `BEGIN` is refused.
+  if (code === '26000' || code === '42P05' || /statement pooling/.test(message)) return POOLED;
+  return null;
+}
+
+/** Throws StoreRefused if the role cannot create the tables, including those of later eras. */
+export async function checkRights({ db }: Link): Promise<void> {
+  const row = await db.get<{ user: string; database: string; schema: string | null; may: boolean | null }>(
+    `SELECT current_user::text AS "user", current_database()::text AS database, current_schema()::text AS schema,
+       has_schema_privilege(current_schema(), 'CREATE') AS may`,
+  );
+  if (row === undefined || row.may === true) return;
+  throw new StoreRefused(
+    'inaccessible',
+    row.schema === null
+      ? `The role "${row.user}" finds no schema in the database "${row.database}"; make one: CREATE SCHEMA AUTHORIZATION "${row.user}". Nothing was written.`
+      : `The role "${row.user}" may not make tables in the database "${row.database}"; make it the owner: ALTER DATABASE "${row.database}" OWNER TO "${row.user}". Nothing was written.`,
+  );
+}
+
+/**
+ * Throws StoreRefused if transactions of one session run on different connections of the server (pgbouncer:
+ * `pool_mode = transaction`): settings and prepared statements would be those of other sessions. The check works
+ * because a pooler gives the free connection of an idle session to the next transaction.
+ */
+export async function checkSessions(idle: Link, other: Link): Promise<void> {
+  const pidOf = async ({ db }: Link) =>
+    (await db.get<{ pid: number }>('SELECT pg_backend_pid() AS pid'))?.pid;
+  const before = await pidOf(idle);
+  await other.exec('BEGIN');
+  try {
+    if (before !== (await pidOf(other)) && before === (await pidOf(idle))) return;
+  } finally {
+    await other.exec('ROLLBACK');
+  }
+  throw new StoreRefused(
+    'unfit',
+    'The database is reached through a pooler that changes connections between transactions, so that settings and prepared statements are lost; use pool_mode = session, or the address of the server itself. Nothing was written.',
+  );
+}

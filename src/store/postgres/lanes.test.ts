@@ -1,0 +1,35 @@
+/** What waits for nothing that others search for or change. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { systemClock } from '../../lib/clock.ts';
+import { commitOne, everyEvent, T0 } from '../conformance/fixtures.ts';
+import type { Store } from '../store.ts';
+import { openPostgresStore } from './open.ts';
+import { describePostgres, type TestDatabase, testDatabase } from './test-support.ts';
+
+describePostgres('while a search takes long', () => {
+  let database: TestDatabase;
+  let store: Store;
+  beforeAll(async () => {
+    database = await testDatabase('lanes');
+    store = await openPostgresStore({ url: database.url, clock: systemClock });
+  });
+  afterAll(async () => {
+    await store.close();
+    await database.close();
+  });
+
+  it('is said what acceptance asks for, and mail is accepted', async () => {
+    await commitOne(store);
+    await database.link.exec('BEGIN; LOCK TABLE audit IN ACCESS EXCLUSIVE MODE');
+    const searches = [1, 2, 3].map(() => store.listAudit({ limit: 1, look: 1 }));
+    try {
+      expect(await store.domainUse({ domains: ['example.com'] })).toMatchObject([{ recipients: 1 }]);
+      expect(await store.queueCounts({ now: T0 })).toMatchObject({ queued: 1 });
+      await commitOne(store);
+    } finally {
+      await database.link.exec('ROLLBACK');
+    }
+    await Promise.all(searches);
+    expect((await store.findEvents(everyEvent())).events).toHaveLength(2);
+  });
+});

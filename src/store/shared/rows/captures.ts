@@ -1,0 +1,65 @@
+/** Captured mail, as rows, and which questions about it are narrow. */
+import type { MessageId } from '../../../model/message.ts';
+import type { CaptureQuestion, CaptureView } from '../../topics/captures.ts';
+import { createKnownLists } from '../known-lists.ts';
+import { idOf, type StoredId, type StoredTexts, textsOf } from '../stored.ts';
+
+/** Everything `captureView` needs of a capture `c`, its message `m` and its domain's name `n`. */
+export const CAPTURE_VIEW = `c.seq, c.released_at, c.released_as, c.seen_at, c.id, c.message_seq, c.inbox, c.at, c.envelope_from,
+  c.envelope_to, c.prefix, c.fill, m.id AS message_id, m.lists, m.subject, m.size, m.tags, n.text AS domain`;
+
+const NARROWING = ['since', 'until', 'subject', 'from', 'tag', 'seen', 'text', 'hasFiles'] as const;
+
+export interface CaptureRow {
+  seq: number;
+  released_at: number | null;
+  released_as: string | null;
+  seen_at: number | null;
+  id: string;
+  message_seq: number;
+  inbox: string;
+  at: number;
+  envelope_from: string;
+  envelope_to: string;
+  prefix: Uint8Array;
+  fill: string | null;
+  message_id: StoredId;
+  lists: string;
+  subject: string;
+  size: number;
+  tags: StoredTexts;
+  domain: string;
+}
+
+/** `known`: the lists of its page. */
+export function captureView(row: CaptureRow, known = createKnownLists()): CaptureView {
+  const messageId = idOf(row.message_id) as MessageId;
+  return {
+    seq: row.seq,
+    id: row.id,
+    messageId,
+    messageSeq: row.message_seq,
+    domain: row.domain,
+    inbox: row.inbox,
+    at: row.at,
+    envelopeFrom: row.envelope_from,
+    envelopeTo: row.envelope_to,
+    lists: known.of(row.lists, messageId),
+    subject: row.subject,
+    size: row.size,
+    tags: textsOf(row.tags),
+    prefix: row.prefix,
+    fill: row.fill === null ? null : row.fill.split(' '),
+    released:
+      row.released_at === null || row.released_as === null
+        ? null
+        : { at: row.released_at, messageId: row.released_as },
+    seenAt: row.seen_at,
+  };
+}
+
+/** Whether some rows of a range may not match, so that the wanted ones may be far away. */
+export function isNarrow(params: CaptureQuestion): boolean {
+  if (params.inbox !== undefined && params.to !== undefined) return true;
+  return NARROWING.some((name) => params[name] !== undefined);
+}

@@ -1,0 +1,52 @@
+/** The processes that work on the database, as rows. */
+import type { Heartbeat, LivingNode, NodeRow } from '../../topics/nodes.ts';
+import { record } from '../record.ts';
+
+/** An epoch that ended longer ago is deleted. */
+export const EPOCH_KEPT_MS = 30 * 24 * 3_600_000;
+
+/** Of one process. */
+export const MAX_LEASES_SHOWN = 1000;
+
+export const NODE = record<Omit<NodeRow, 'sending' | 'leases'>>(
+  {
+    epoch: 'plain',
+    nodeId: 'plain',
+    host: 'plain',
+    pid: 'plain',
+    version: 'plain',
+    schemaNumber: 'plain',
+    roles: 'json',
+    sources: 'json',
+    startedAt: 'plain',
+    heartbeatAt: 'plain',
+    endedAt: 'plain',
+    beat: 'plain',
+  },
+  'n.',
+);
+
+/** Another living node. */
+export type OtherRow = Omit<LivingNode, 'sources'> & { sources: string };
+
+/** A lease of the node that asks. */
+export interface LeaseRow {
+  name: string;
+  askedBy: number | null;
+}
+
+/** What a heartbeat tells a living node of the others. */
+export function aliveAmong(
+  others: readonly OtherRow[],
+  own: readonly LeaseRow[],
+): Omit<Extract<Heartbeat, { kind: 'alive' }>, 'data'> {
+  const living = new Set(others.map(({ epoch }) => epoch));
+  return {
+    kind: 'alive',
+    others: others.map((row) => ({ ...row, sources: JSON.parse(row.sources) as string[] })),
+    leases: own.map(({ name }) => name),
+    asked: own.flatMap(({ name, askedBy }) =>
+      askedBy !== null && living.has(askedBy) ? [{ name, by: askedBy }] : [],
+    ),
+  };
+}

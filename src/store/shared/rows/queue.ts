@@ -1,0 +1,97 @@
+/** Queues with waiting mail, as rows. */
+import type { ClaimedDelivery } from '../../../model/delivery.ts';
+import type { MessageId } from '../../../model/message.ts';
+import type { QueueHint } from '../../topics/queue.ts';
+import { laneCode, queueLaneCode, recipientKindCode, sandboxCode } from '../codes.ts';
+import { idOf, isTrue, type StoredFlag, type StoredId } from '../stored.ts';
+
+export interface QueueRow {
+  id: number;
+  due_at: number;
+  lane: number;
+  sender_domain: string;
+  recipient_domain: string;
+  route_key: string;
+}
+
+export function hintOf(row: QueueRow): QueueHint {
+  return {
+    queueId: row.id,
+    ...queueLaneCode.word(row.lane),
+    senderDomain: row.sender_domain,
+    recipientDomain: row.recipient_domain,
+    ...(row.route_key === '' ? {} : { routeKey: row.route_key }),
+    nextDueAt: row.due_at,
+  };
+}
+
+/** What is read of a recipient that is claimed. */
+export interface ClaimRow {
+  id: number;
+  queue_id: number;
+  message_seq: number;
+  attempts: number;
+  expires_at: number;
+  kind: number;
+  may_be_duplicate: StoredFlag;
+  sandbox: number | null;
+  first_deferred_at: number | null;
+  last_deferred_event_at: number | null;
+  wait_reason: string | null;
+  address: string;
+  last_category: string | null;
+  last_reply: string | null;
+  message_id: StoredId;
+  lane: number;
+  from_address: string;
+  domain_id: number;
+  created_at: number;
+  size: number;
+  body_offset: number;
+  needs_smtputf8: StoredFlag;
+  eight_bit: StoredFlag;
+  personal: number;
+  null_sender: StoredFlag;
+  sender_domain: string;
+  recipient_domain: string;
+  route_key: string;
+}
+
+/** A row that was leased to `epoch`; `reasons`: what its address is suppressed for. */
+export function claimedDelivery(
+  row: ClaimRow,
+  epoch: number,
+  reasons: NonNullable<ClaimedDelivery['suppressedFor']>,
+): ClaimedDelivery {
+  return {
+    id: row.id,
+    epoch,
+    queueId: row.queue_id,
+    messageSeq: row.message_seq,
+    messageId: idOf(row.message_id) as MessageId,
+    senderDomain: row.sender_domain,
+    from: row.from_address,
+    lane: laneCode.word(row.lane),
+    address: row.address,
+    recipientDomain: row.recipient_domain,
+    kind: recipientKindCode.word(row.kind),
+    attempts: row.attempts,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    size: row.size,
+    bodyOffset: row.body_offset,
+    needsSmtpUtf8: isTrue(row.needs_smtputf8),
+    eightBit: isTrue(row.eight_bit),
+    sandbox: row.sandbox === null ? null : sandboxCode.word(row.sandbox),
+    mayBeDuplicate: isTrue(row.may_be_duplicate),
+    firstDeferredAt: row.first_deferred_at,
+    lastDeferredEventAt: row.last_deferred_event_at,
+    lastReply: row.last_reply,
+    lastCategory: row.last_category,
+    ...(row.wait_reason === 'scheduled' ? { wasScheduled: true as const } : {}),
+    ...(row.route_key === '' ? {} : { routeKey: row.route_key }),
+    ...(row.personal === 0 ? {} : { personal: true, listUnsubscribe: row.personal === 3 }),
+    ...(isTrue(row.null_sender) ? { nullSender: true as const } : {}),
+    ...(reasons.length === 0 ? {} : { suppressedFor: reasons }),
+  };
+}

@@ -1,0 +1,73 @@
+/** Webhooks and their calls, as rows. */
+
+import type { Webhook } from '../../../model/webhook.ts';
+import type { CallLogEntry } from '../../topics/webhooks.ts';
+import { callStateCode, eventKindCode, webhookEvents } from '../codes.ts';
+import { record } from '../record.ts';
+import { idOf, isTrue, type StoredFlag } from '../stored.ts';
+import type { EventViewRow } from './events.ts';
+
+export const WEBHOOK = record<Omit<Webhook, 'id' | 'domain' | 'events' | 'status'>>(
+  {
+    url: 'plain',
+    description: 'plain',
+    disabledReason: 'plain',
+    createdAt: 'plain',
+    updatedAt: 'plain',
+    lastResponseCode: 'plain',
+    lastResponseBody: 'plain',
+    lastResponseAt: 'plain',
+    lastResponseTry: 'plain',
+    lastError: 'plain',
+    lastLatencyMs: 'plain',
+    failingSince: 'plain',
+    failedTries: 'plain',
+    blockedTries: 'plain',
+    secretSealed: 'plain',
+    previousSecretSealed: 'plain',
+    previousSecretUntil: 'plain',
+    createdBy: 'plain',
+  },
+  'w.',
+);
+
+export const CALL = record<Omit<CallLogEntry, 'eventId' | 'eventKind'>>(
+  {
+    id: 'plain',
+    eventSeq: 'plain',
+    state: callStateCode,
+    tries: 'plain',
+    responseCode: 'plain',
+    responseBody: 'plain',
+    error: 'plain',
+    latenciesMs: 'json',
+    createdAt: 'plain',
+    updatedAt: 'plain',
+  },
+  'c.',
+);
+
+/** Everything a view of a webhook needs; `w` is the webhook, `wn` the name of its domain. */
+export const WEBHOOK_COLUMNS = `w.id AS webhook_id, wn.text AS webhook_domain, w.event, w.enabled, ${WEBHOOK.columns}`;
+
+/** `WEBHOOK_COLUMNS`. */
+export interface WebhookRow {
+  webhook_id: number;
+  webhook_domain: string;
+  event: string;
+  enabled: StoredFlag;
+}
+
+export function toWebhook(row: WebhookRow): Webhook {
+  return {
+    ...WEBHOOK.value(row),
+    id: row.webhook_id,
+    domain: row.webhook_domain,
+    events: webhookEvents.list(row.event),
+    status: isTrue(row.enabled) ? 'Enabled' : 'Disabled',
+  };
+}
+
+export function toLogEntry(row: Pick<EventViewRow, 'event_id' | 'kind'>): CallLogEntry {
+  return { ...CALL.value(row), eventId: idOf(row.event_id), eventKind: eventKindCode.word(row.kind) };
+}

@@ -1,0 +1,111 @@
+/**
+ * Outcomes: each changes the row that its epoch has leased, with its events, in one transaction. One whose lease was lost
+ * changes nothing but leaves a `late_outcome` in the timeline.
+ */
+
+import { routeCode, stateCode } from '../shared/codes.ts';
+import { toldAs } from '../shared/rows/notices.ts';
+import type { Settlement } from '../topics/queue.ts';
+import { insertCapture } from './captures.ts';
+import { causeId } from './causes.ts';
+import { write } from './engine/operation.ts';
+import type { Session } from './engine/session.ts';
+import { appendEvent, isStored } from './events.ts';
+import { dropOrLeaveContent } from './leftovers.ts';
+import { noteFact } from './notices.ts';
+import { applySignal, forgetEvidence } from './suppressions.ts';
+
+/** Records outcomes for leased rows. */
+export const settle = write(
+  'settle',
+  'by key',
+  {
+    rows: 'settlements',
+    patient: ({ settlements }) =>
+      // A test that waits for its captured mail waits for this commit.
+      settlements.some(({ capture }) => capture !== undefined) ? null : settlements.length,
+  },
+  (session, params) => {
+    return params.settlements.map((settlement) => settleOne(session, settlement, params.now));
+  },
+);
+
+function settleOne(session: Session, outcome: Settlement, now: number): 'settled' | 'fenced' {
+  const { db } = session;
+  const waits = outcome.state === 'queued';
+  const deferred = outcome.events.find((event) => event.kind === 'deferred');
+  const row = db.get<{
+    message_seq: number;
+    address: string;
+    notify: number | null;
+    domain_id: number;
+    keep_content: number;
+  }>(
+    `UPDATE delivery SET state = ?, epoch = 0, due_at = coalesce(?, due_at), wait_reason = ?, attempts = attempts + ?,
+       updated_at = ?, last_category = coalesce(?, last_category), last_reply = coalesce(?, last_reply),
+       last_code = coalesce(?, last_code), route = coalesce(?, route),
+       may_be_duplicate = coalesce(?, may_be_duplicate), first_deferred_at = coalesce(first_deferred_at, ?),
+       last_deferred_event_at = coalesce(?, last_deferred_event_at),
+       cause_id = CASE WHEN ? THEN NULL ELSE coalesce(?, cause_id) END
+     WHERE id = ? AND state = 1 AND epoch = ?
+     RETURNING message_seq, address, notify, (SELECT domain_id FROM message WHERE seq = message_seq) AS domain_id,
+       (SELECT keep_content FROM message WHERE seq = message_seq) AS keep_content`,
+    stateCode.of(outcome.state),
+    waits ? (outcome.dueAt ?? now) : null,
+    waits ? (outcome.waitReason ?? null) : null,
+    outcome.countAttempt ? 1 : 0,
+    now,
+    outcome.category ?? null,
+    outcome.lastReply ?? null,
+    outcome.lastCode ?? null,
+    outcome.route === undefined ? null : routeCode.of(outcome.route),
+    outcome.mayBeDuplicate === undefined ? null : outcome.mayBeDuplicate ? 1 : 0,
+    deferred?.at ?? null,
+    deferred === undefined || deferred.notify === false ? null : deferred.at,
+    outcome.state === 'delivered' ? 1 : 0,
+    outcome.cause === undefined ? null : causeId(session, outcome.cause, now),
+    outcome.deliveryId,
+    outcome.epoch,
+  );
+  if (row === undefined) return recordLate(session, outcome);
+  const subject = { domainId: row.domain_id, messageSeq: row.message_seq, deliveryId: outcome.deliveryId };
+  let eventSeq: number | null = null;
+  for (const event of outcome.events) eventSeq = appendEvent(session, event, subject);
+  if (row.notify !== null) {
+    const { messageSeq, deliveryId } = subject;
+    const kind = toldAs(outcome.state);
+    if (kind !== null) noteFact(db, { messageSeq, deliveryId, notify: row.notify, kind, eventSeq, at: now });
+  }
+  if (outcome.capture !== undefined) {
+    insertCapture(session, outcome.capture, { ...subject, envelopeTo: row.address });
+  }
+  if (outcome.suppress !== undefined) applySignal(session, outcome.suppress, subject, row.address, now);
+  if (outcome.state === 'delivered' && outcome.route !== 'sandbox') {
+    forgetEvidence(session, row.domain_id, row.address);
+  }
+  if (!waits && row.keep_content === 0) dropOrLeaveContent(session, row.message_seq);
+  return 'settled';
+}
+
+/**
+ * One timeline entry with the id of the outcome's first event; an outcome without events leaves none. A repeated one,
+ * after a lost answer, was settled under its lease.
+ */
+function recordLate(session: Session, outcome: Settlement): 'settled' | 'fenced' {
+  const { db } = session;
+  const [first] = outcome.events;
+  if (first === undefined) return 'fenced';
+  const row = db.get<{ message_seq: number; domain_id: number }>(
+    `SELECT d.message_seq, m.domain_id FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq WHERE d.id = ?`,
+    outcome.deliveryId,
+  );
+  if (row === undefined) return 'fenced';
+  const { domain_id: domainId, message_seq: messageSeq } = row;
+  if (isStored(db, domainId, first)) return 'settled';
+  const late = { id: first.id, kind: 'late_outcome', at: first.at } as const;
+  if (isStored(db, domainId, late)) return 'fenced';
+  const reason = `The outcome "${outcome.state}" came after the lease was lost`;
+  const subject = { domainId, messageSeq, deliveryId: outcome.deliveryId };
+  appendEvent(session, { ...late, detail: { ...first.detail, reason } }, subject);
+  return 'fenced';
+}

@@ -1,0 +1,242 @@
+/**
+ * Databases that cannot be used: the server does not start, says in one sentence what to do, and has written nothing. Each
+ * fault is a real one: a server that is set up so, or a pooler before it.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
+import { openPostgresStore } from '../../src/store/postgres/open.ts';
+import { startCluster, type TestCluster } from '../../src/store/postgres/test-cluster.ts';
+import { describePostgres } from '../../src/store/postgres/test-support.ts';
+import { createTestCa } from '../fakes/test-certificates.ts';
+import { command } from '../scenarios/commands.ts';
+import { fileScope, startInstance, temporaryFolder, until } from '../scenarios/harness.ts';
+import { countOf, emptyDatabase, freePort, runSql } from './databases.ts';
+
+const scope = fileScope();
+
+/** What opening says; fails where it opens. */
+async function refusal(url: string): Promise<string> {
+  const store = await openPostgresStore({ url, clock: systemClock }).catch((error: Error) => error);
+  if (!(store instanceof Error)) {
+    await store.close();
+    return '(opened)';
+  }
+  expect(store).toMatchObject({ name: 'StoreRefused' });
+  // One sentence, and whether something was written.
+  expect(store.message).toMatch(/^[^.]*(?:\.[^ ][^.]*)*\.(?: Nothing was written\.)?$/);
+  return store.message;
+}
+
+const tablesIn = (url: string) => countOf(url, "pg_class WHERE relnamespace = 'public'::regnamespace");
+
+describePostgres('a database that is not fit', () => {
+  it.each([
+    ['synchronous_commit = off', 'set it to on'],
+    ['search_path = nowhere', 'CREATE SCHEMA AUTHORIZATION'],
+  ])('is refused: %s', async (setting, fix) => {
+    const url = await emptyDatabase(scope);
+    const name = new URL(url.replace('@/', '@local/')).pathname.slice(1);
+    await runSql(url, `ALTER DATABASE ${name} SET ${setting}`);
+    expect(await refusal(url)).toContain(fix);
+    expect(await tablesIn(url)).toBe(0);
+  });
+
+  it('is refused: not UTF8', async () => {
+    const url = await emptyDatabase(scope, null, "'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'");
+    expect(await refusal(url)).toContain("create one with ENCODING 'UTF8'");
+    expect(await tablesIn(url)).toBe(0);
+  });
+
+  it('is refused: no ICU', async () => {
+    const url = await emptyDatabase(scope);
+    await runSql(url, "DELETE FROM pg_collation WHERE collname = 'und-x-icu'");
+    expect(await refusal(url)).toContain('install one with ICU');
+  });
+
+  it('is refused: the role may not make tables, or may not use those that are there', async () => {
+    const url = await emptyDatabase(scope);
+    await runSql(url, 'DROP ROLE IF EXISTS postrider_guest', 'CREATE ROLE postrider_guest LOGIN');
+    scope.defer(() => runSql(url, 'DROP OWNED BY postrider_guest', 'DROP ROLE postrider_guest'));
+    const guest = url.replace('postrider@', 'postrider_guest@');
+    expect(await refusal(guest)).toMatch(
+      /may not make tables in the database "\w+"; .*ALTER DATABASE "\w+" OWNER TO/,
+    );
+    expect(await tablesIn(url)).toBe(0);
+    await (await openPostgresStore({ url, clock: systemClock })).close();
+    await runSql(url, 'GRANT CREATE ON SCHEMA public TO postrider_guest');
+    expect(await refusal(guest)).toMatch(/permission denied for table .*make it the owner/);
+  });
+
+  it('is refused: another program has its tables there, or a newer postrider', async () => {
+    const url = await emptyDatabase(scope);
+    await runSql(url, 'CREATE TABLE customers (id int)');
+    expect(await refusal(url)).toContain('give postrider an empty one of its own');
+    expect(await tablesIn(url)).toBe(1);
+    await runSql(url, 'DROP TABLE customers');
+    await (await openPostgresStore({ url, clock: systemClock })).close();
+    await runSql(
+      url,
+      "INSERT INTO migration VALUES (9000); UPDATE meta SET value = '9000' WHERE name = 'needed_schema'",
+    );
+    expect(await refusal(url)).toContain('run the newer program');
+  });
+
+  it('does not exist, and how it is made is said', async () => {
+    const url = (await emptyDatabase(scope)).replace(/\/postrider_\w+/, '/nowhere');
+    expect(await refusal(url)).toMatch(
+      /^There is no database "nowhere" at .*CREATE DATABASE "nowhere" OWNER "postrider" ENCODING 'UTF8' TEMPLATE template0\.$/,
+    );
+  });
+
+  it('holds keys that another secret-key sealed: a node without that key makes none of its own', async () => {
+    const database = await emptyDatabase(scope);
+    const first = await startInstance(scope, { settings: { database } });
+    const folder = await temporaryFolder(scope);
+    await expect(startInstance(scope, { settings: { database }, folder })).rejects.toThrow(
+      /secret-key is missing, but keys in the database are sealed.*other nodes as POSTRIDER_SECRET_KEY/,
+    );
+    expect(existsSync(join(folder, 'secret-key'))).toBe(false);
+    await first.stop();
+  });
+
+  it('is explained by the command in one line, without the password', async () => {
+    const folder = await temporaryFolder(scope);
+    const port = await freePort();
+    const status = () =>
+      command(['status', '--data', folder], {
+        POSTRIDER_DATABASE: `postgres://mail:hunter2@127.0.0.1:${port}/postrider`,
+      });
+    expect((await status()).stderr).toContain(`there is no postrider data in ${folder}`);
+    writeFileSync(join(folder, 'node-id'), 'a1b2c3d4e5f60718\n');
+    const result = await status();
+    expect(result.code).not.toBe(0);
+    expect(result.stdout + result.stderr).toContain(
+      `Nothing listens at 127.0.0.1:${port}; start PostgreSQL there`,
+    );
+    expect(result.stdout + result.stderr).not.toContain('hunter2');
+  });
+});
+
+describePostgres('a server of PostgreSQL', () => {
+  const ca = createTestCa();
+  const leaf = ca.issue({ names: ['db.example.com'] });
+  let cluster: TestCluster;
+  let port: number;
+  const urlOf = (more = '', login = 'postrider:s3cret') =>
+    `postgres://${login}@127.0.0.1:${port}/postgres${more}`;
+  const authority = () => join(cluster.folder, 'ca.pem');
+
+  beforeAll(async () => {
+    port = await freePort();
+    cluster = await startCluster({
+      login: { port, password: 's3cret' },
+      files: { 'server.pem': leaf.cert, 'server.key': leaf.key, 'ca.pem': ca.cert },
+    });
+  });
+  afterAll(() => cluster?.remove());
+
+  it('refuses a login, and which part of it is said', async () => {
+    expect(await refusal(urlOf('', 'postrider:wrong'))).toContain(
+      'refuses the password of the role "postrider"',
+    );
+    expect(await refusal(urlOf('', 'nobody:s3cret'))).toContain('refuses the password of the role "nobody"');
+    expect(await refusal(urlOf('', 'postrider'))).toContain('set database-password or PGPASSWORD');
+  });
+
+  it('is not where the URL says', async () => {
+    const other = await freePort();
+    expect(await refusal(urlOf().replace(`:${port}`, `:${other}`))).toContain('Nothing listens at');
+    expect(await refusal(urlOf().replace('127.0.0.1', 'db.invalid'))).toContain('is not found');
+    expect(await refusal('postgres://u@/d?host=/nowhere')).toContain('Nothing listens at /nowhere:5432');
+  });
+
+  it('has no TLS though the URL asks for it', async () => {
+    expect(await refusal(urlOf('?sslmode=require'))).toContain('add sslmode=disable to the URL');
+  });
+
+  it('has a certificate that is checked as far as the URL says', async () => {
+    await cluster.stop();
+    const files = {
+      ssl_cert_file: join(cluster.folder, 'server.pem'),
+      ssl_key_file: join(cluster.folder, 'server.key'),
+    };
+    await cluster.start({ ssl: 'on', ...files });
+    expect(await refusal(urlOf('?sslmode=verify-full'))).toContain('sslrootcert=FILE');
+    expect(await refusal(urlOf(`?sslmode=verify-full&sslrootcert=${authority()}`))).toContain(
+      'is for other names',
+    );
+    expect(await refusal(urlOf('?sslmode=require&sslrootcert=/nowhere'))).toContain(
+      'cannot be read (ENOENT)',
+    );
+    for (const more of [
+      '?sslmode=require',
+      `?sslmode=require&sslrootcert=${authority()}`,
+      '?sslmode=disable',
+    ])
+      expect(await refusal(urlOf(more)), more).toBe('(opened)');
+  });
+
+  it('loses what it has answered: fsync is off', async () => {
+    for (const setting of ['fsync', 'full_page_writes']) {
+      await cluster.stop();
+      await cluster.start({ [setting]: 'off' });
+      expect(await refusal(urlOf())).toContain('set both to on');
+      await cluster.stop();
+      await cluster.start({ [setting]: 'on' });
+    }
+  });
+
+  it('is a standby, unless the primary is among the hosts', async () => {
+    const standby = await startCluster();
+    scope.defer(standby.remove);
+    await standby.stop();
+    standby.becomeStandby();
+    await standby.start();
+    expect(await refusal(standby.url)).toContain('give the address of the primary');
+    await standby.remove();
+  });
+});
+
+describe.skipIf(spawnSync('pgbouncer', ['--version']).status !== 0)('a pooler', () => {
+  describePostgres('before the database', () => {
+    it('is refused where it changes connections between transactions, and taken where it does not', async () => {
+      const database = await emptyDatabase(scope);
+      const { host, name } = {
+        host: new URL(database.replace('@/', '@local/')).searchParams.get('host') ?? '',
+        name: /\/(postrider_\w+)/.exec(database)?.[1],
+      };
+      for (const [mode, expected] of [
+        ['transaction', 'use pool_mode = session'],
+        ['statement', 'use pool_mode = session'],
+        ['session', '(opened)'],
+      ] as const) {
+        const folder = mkdtempSync('/tmp/postrider-pooler-');
+        scope.defer(() => rmSync(folder, { recursive: true, force: true }));
+        const port = await freePort();
+        const file = join(folder, 'pgbouncer.ini');
+        writeFileSync(
+          file,
+          `[databases]\n${name} = host=${host} port=5432 dbname=${name} user=postrider\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =\nauth_type = any\npool_mode = ${mode}\n`,
+        );
+        const owner = process.getuid?.() === 0 ? statSync(host) : null;
+        if (owner !== null) for (const path of [folder, file]) chownSync(path, owner.uid, owner.gid);
+        const pooler = spawn('pgbouncer', [file], {
+          stdio: 'ignore',
+          ...(owner === null ? {} : { uid: owner.uid, gid: owner.gid }),
+        });
+        const ended = new Promise((resolve) => pooler.once('exit', resolve));
+        const url = `postgres://postrider@127.0.0.1:${port}/${name}`;
+        const said = await until('the pooler answers', async () => {
+          const text = await refusal(url);
+          return text.includes('Nothing listens') ? null : text;
+        });
+        expect(said, mode).toContain(expected);
+        pooler.kill('SIGKILL');
+        await ended;
+      }
+    });
+  });
+});

@@ -1,0 +1,36 @@
+/**
+ * The scenarios on PostgreSQL instead of SQLite, and tests of several nodes and of a database that goes away, which take long.
+ * Apart from `npm test`, which runs the scenarios on SQLite: what differs is the engine, and that every server is a node among
+ * others.
+ */
+import { defineConfig } from 'vitest/config';
+import { common } from '../../vitest.config.ts';
+
+/** About files of SQLite, about what no store takes part in, or a hundred servers' worth of work. */
+const OTHERS = [
+  ...[
+    'backup',
+    'client-package',
+    'client-shapes',
+    'client-testing',
+    'debian-package',
+    'dev-clients',
+    'doctor',
+  ],
+  ...['failure-words', 'first-ten-minutes', 'https', 'installed-package', 'receive-webhooks', 'refusals'],
+  ...['rollback', 'sandbox-inboxes', 'setup', 'team-sandbox', 'tls-ladder'],
+].map((name) => `test/scenarios/${name}.test.ts`);
+
+export default defineConfig({
+  test: {
+    ...common,
+    name: 'scenarios on postgres',
+    include: ['test/scenarios/**/*.test.ts', 'test/postgres/{nodes,outage}.test.ts'],
+    exclude: OTHERS,
+    globalSetup: ['src/store/postgres/test-server.ts'],
+    isolate: true,
+    maxWorkers: 2,
+    testTimeout: 180_000,
+    hookTimeout: 120_000,
+  },
+});

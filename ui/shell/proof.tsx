@@ -1,0 +1,21 @@
+/** Shows the dialog that asks for a proof of who one is, whenever a request needs one. */
+import { lazy, Suspense, useEffect, useState } from 'react';
+import { onProofRequired } from '../api/call.ts';
+
+const ProofDialog = lazy(() => import('../places/sign-in/proof-dialog.tsx'));
+
+export function Proof() {
+  const [asked, setAsked] = useState<((isProven: boolean) => void) | null>(null);
+  useEffect(() => onProofRequired(() => new Promise((resolve) => setAsked(() => resolve))), []);
+  if (asked === null) return null;
+  return (
+    <Suspense>
+      <ProofDialog
+        onDone={(isProven) => {
+          asked(isProven);
+          setAsked(null);
+        }}
+      />
+    </Suspense>
+  );
+}
