@@ -1,5 +1,6 @@
 import diagnostics from 'node:diagnostics_channel';
 import { request as httpRequest } from 'node:http';
+import { constants } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
@@ -266,6 +267,23 @@ describe('one port for all', () => {
     await new Promise((resolve) => stream.once('close', resolve));
     body.end('late');
     expect(await slow).toMatchObject({ status: 200, text: 'late' });
+    client.close();
+    await short.close();
+  });
+
+  it('ends an answer that nobody reads, and not its connection', async () => {
+    const body = new Uint8Array(1_000_000);
+    const handle = async () => ({ status: 200, headers: {}, body });
+    const short = await start({ stalledAnswerMs: 100 }, [{ method: 'GET', path: '/large', handle }]);
+    const client = await openHttp2(short.server);
+    // A stream that is not read gives the server no more of its window (RFC 9113 §5.2).
+    const stream = client.session.request({ ':path': '/large' });
+    stream.on('error', () => undefined);
+    const head = await new Promise((resolve) => stream.once('response', (got) => resolve(got[':status'])));
+    expect(head).toBe(200);
+    await new Promise((resolve) => stream.once('close', resolve));
+    expect(stream.rstCode).toBe(constants.NGHTTP2_CANCEL);
+    expect((await client.send('GET', '/large')).text).toHaveLength(body.length);
     client.close();
     await short.close();
   });

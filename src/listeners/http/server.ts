@@ -273,20 +273,20 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
         request.body = undefined;
         const answer = await route.handle(given);
         await audit.record(route, given, answer);
-        // What has changed something is told.
-        if (route.method === 'GET') hold(request, reply, answer);
+        hold(request, reply, answer, route.method === 'GET');
         return sendAnswer(reply, answer);
       },
     });
   }
 
   /** What clients do not read stays in memory: for a time only, and so much of it. */
-  function hold(request: FastifyRequest, reply: FastifyReply, answer: ApiAnswer): void {
+  function hold(request: FastifyRequest, reply: FastifyReply, answer: ApiAnswer, mayRefuse: boolean): void {
     const bytes = heldBytes(answer);
     if (bytes <= SMALL_ANSWER_BYTES) return;
     const share = answers.open(ownerOf(request.caller));
     request.answerShare = share;
-    if (!request.hasEnded && !share.take(bytes)) {
+    // A change that was made is told, however much waits.
+    if (!request.hasEnded && !share.take(bytes) && mayRefuse) {
       const message = 'Too many large answers at once that their clients have not read';
       throw new AppError('unavailable', { message, retryAfterSeconds: 5 });
     }
