@@ -1,7 +1,7 @@
-// `node bench/growth.ts [--most 1000000] [--messages 8000] [--warmup 25000] [--runs 2]`: whether a message costs the same however many wait in
-// the queue. Measures ours with 1,000 recipients queued, ten times as many, and so on, in turn; prints a Markdown table and
-// writes bench/growth-queued.svg. Cost is CPU in units of the load's source and sink, so that other work of the machine
-// has less effect. Exit code 0, 1 where something was lost.
+// `node bench/growth.ts [--sites] [--most N] [--messages 8000] [--warmup 25000] [--runs 2]`: whether a message costs the same however many
+// wait in the queue, or, with --sites, however many sites the mail goes to. Measures ours with few, ten times as many, and so on, in turn;
+// prints a Markdown table and writes bench/growth-queued.svg or growth-sites.svg. Cost is CPU in units of the load's source and sink,
+// so that other work of the machine has less effect. Exit code 0, 1 where something was lost.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -11,18 +11,28 @@ import { postrider } from './peers/postrider.ts';
 import { plot } from './plot.ts';
 import { medianOf } from './table.ts';
 
-const FEWEST = 1_000;
 /** How much a message may cost more or less than with the fewest. */
 const FLAT_WITHIN = 0.15;
 
 const { values } = parseArgs({
   options: {
-    most: { type: 'string', default: '1000000' },
+    sites: { type: 'boolean', default: false },
+    most: { type: 'string' },
     messages: { type: 'string', default: '8000' },
     warmup: { type: 'string', default: '25000' },
     runs: { type: 'string', default: '2' },
   },
 });
+/** What grows, from the fewest to the most. */
+const GROWTH = values.sites
+  ? { file: 'growth-sites.svg', column: 'sites', axis: 'receiving sites', fewest: 5, most: 5_000 }
+  : {
+      file: 'growth-queued.svg',
+      column: 'queued',
+      axis: 'recipients queued',
+      fewest: 1_000,
+      most: 1_000_000,
+    };
 
 const interrupt = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
@@ -35,13 +45,22 @@ try {
   rmSync(baseDir, { recursive: true, force: true });
 }
 
+/** Ours with so many of what grows. */
+async function rowOf(count: number, load: Load) {
+  const name = `postrider with ${count} ${GROWTH.column}`;
+  const runs: Figures[] = [];
+  if (values.sites) return { count, runs, peer: postrider({ name }), load: { ...load, sites: count } };
+  return { count, runs, peer: postrider({ name, backlog: await makeBacklog(baseDir, count) }), load };
+}
+
 async function growth(): Promise<number> {
-  const load: Load = {
+  const common: Load = {
     messages: Number(values.messages),
     warmup: Number(values.warmup),
     connections: 50,
     batch: 1,
     bodyBytes: 10 * 1024,
+    sites: 0,
     dkim: false,
     delayMs: 0,
     chunking: false,
@@ -53,35 +72,47 @@ async function growth(): Promise<number> {
     baseDir,
     samplesDir: undefined,
   };
-  const rows: { queued: number; runs: Figures[]; peer: ReturnType<typeof postrider> }[] = [];
-  for (let queued = FEWEST; queued <= Number(values.most); queued *= 10) {
-    const backlog = await makeBacklog(baseDir, queued);
-    rows.push({ queued, runs: [], peer: postrider({ name: `postrider with ${queued} queued`, backlog }) });
-  }
+  const rows: Awaited<ReturnType<typeof rowOf>>[] = [];
+  for (let count = GROWTH.fewest; count <= Number(values.most ?? GROWTH.most); count *= 10)
+    rows.push(await rowOf(count, common));
   for (let run = 0; run < Number(values.runs); run += 1)
-    for (const { peer, runs } of rows) runs.push(await measure(peer, load));
+    for (const { peer, runs, load } of rows) runs.push(await measure(peer, load));
 
-  const points = rows.map(({ queued, runs }) => ({
-    x: queued,
+  const points = rows.map(({ count, runs }) => ({
+    x: count,
     y: medianOf(runs.map(({ cost }) => cost.per1000 / cost.farPer1000)),
   }));
   const first = points[0]?.y ?? Number.NaN;
-  process.stdout.write(
-    '| queued | CPU ÷ source and sink | of the first | idle MiB | peak MiB |\n| ---: | ---: | ---: | ---: | ---: |\n',
-  );
-  for (const [i, { queued, runs }] of rows.entries()) {
+  const columns = [
+    GROWTH.column,
+    'delivered/s',
+    'CPU s/1000',
+    'CPU ÷ source and sink',
+    'of the first',
+    'idle MiB',
+    'peak MiB',
+  ];
+  process.stdout.write(`| ${columns.join(' | ')} |\n|${' ---: |'.repeat(columns.length)}\n`);
+  for (const [i, { count, runs }] of rows.entries()) {
     const y = points[i]?.y ?? Number.NaN;
-    const memory = (of: (figures: Figures) => number): string => medianOf(runs.map(of)).toFixed(0);
-    process.stdout.write(
-      `| ${queued} | ${y.toFixed(2)} | ${(y / first).toFixed(2)} | ${memory((f) => f.idleMiB)} | ${memory((f) => f.peakMiB)} |\n`,
-    );
+    const median = (of: (figures: Figures) => number): number => medianOf(runs.map(of));
+    const cells = [
+      count,
+      median((f) => f.deliveredPerS).toFixed(0),
+      median((f) => f.cost.per1000).toFixed(3),
+      y.toFixed(2),
+      (y / first).toFixed(2),
+      median((f) => f.idleMiB).toFixed(0),
+      median((f) => f.peakMiB).toFixed(0),
+    ];
+    process.stdout.write(`| ${cells.join(' | ')} |\n`);
   }
   const svg = plot({
     title: 'CPU of a message, in units of the load’s source and sink',
-    x: 'recipients queued',
+    x: GROWTH.axis,
     points,
     band: { from: first * (1 - FLAT_WITHIN), to: first * (1 + FLAT_WITHIN), name: '± 15 % of the first' },
   });
-  writeFileSync(join(import.meta.dirname, 'growth-queued.svg'), svg);
+  writeFileSync(join(import.meta.dirname, GROWTH.file), svg);
   return rows.some(({ runs }) => runs.some(({ lost, failed }) => lost + failed > 0)) ? 1 : 0;
 }

@@ -20,10 +20,10 @@ export function injectHttp(plan: InjectPlan): Tally {
 }
 
 /** One connection and its successors: sends ids, `plan.batch` in a request, until there are none left. */
-function lane(plan: InjectPlan, { port, token }: Extract<Door, { kind: 'http' }>, tally: Tally): void {
+function lane(plan: InjectPlan, door: Extract<Door, { kind: 'http' }>, tally: Tally): void {
   const templates = new Map<number, readonly Template[]>();
   const templatesFor = (messages: number): readonly Template[] => {
-    const known = templates.get(messages) ?? httpTemplates(port, token, plan.bodyBytes, messages);
+    const known = templates.get(messages) ?? httpTemplates(door, plan, messages);
     templates.set(messages, known);
     return known;
   };
@@ -34,7 +34,7 @@ function lane(plan: InjectPlan, { port, token }: Extract<Door, { kind: 'http' }>
 
   const open = (): void => {
     let pending: Buffer = Buffer.alloc(0);
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    const socket = connect({ port: door.port, host: '127.0.0.1', noDelay: true });
     socket.on('connect', () => proceed(socket));
     socket.on('data', (chunk) => {
       pending = pending.length > 0 ? Buffer.concat([pending, chunk]) : chunk;

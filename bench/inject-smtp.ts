@@ -23,7 +23,7 @@ export function injectSmtp(plan: InjectPlan): Tally {
 type Stage = 'greeting' | 'ehlo' | 'envelope' | 'content' | 'reset' | 'idle';
 
 function lane(plan: InjectPlan, door: Extract<Door, { kind: 'smtp' }>, tally: Tally): void {
-  const { envelope, content } = smtpTemplates(plan.bodyBytes);
+  const { envelope, content } = smtpTemplates(plan);
   let reconnects = 0;
   let id: number | undefined;
   let sentAt = 0;

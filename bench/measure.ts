@@ -25,6 +25,8 @@ export type Load = {
   readonly connections: number;
   readonly batch: number;
   readonly bodyBytes: number;
+  /** Receiving sites, found by MX; 0 = the sink is a relay. */
+  readonly sites: number;
   readonly dkim: boolean;
   readonly delayMs: number;
   readonly chunking: boolean;
@@ -94,6 +96,7 @@ export async function measure(
     const running = await peer.start({
       dir,
       sinkPort: sink.port,
+      sites: load.sites,
       dkim: load.dkim,
       connections: load.connections,
       delayMs: load.delayMs,
@@ -111,6 +114,7 @@ export async function measure(
       connections: load.oneAtATime ? 1 : load.connections,
       batch: load.batch,
       bodyBytes: load.bodyBytes,
+      sites: load.sites,
       waitForArrival: load.oneAtATime,
       timeoutMs: load.timeoutMs,
     };

@@ -3,24 +3,48 @@
 // buffer, at offsets found at build time, so that the injector costs next to nothing beside the server.
 // The text is 7-bit with lines of 72 characters: no product has to re-encode it, sizes at the sink are alike.
 
-/** Bytes to send and the places where the id's eight digits stand. */
-export type Template = { readonly bytes: Buffer; readonly idOffsets: readonly number[] };
+/** Bytes to send, and the places of the eight digits of the id and of the recipient's site. */
+export type Template = {
+  readonly bytes: Buffer;
+  readonly idOffsets: readonly number[];
+  readonly siteOffsets: readonly number[];
+  /** Ids go through so many sites in turn; 0 = all to one domain. */
+  readonly sites: number;
+};
 
-const ID_MARK = '@@ID@@##'; // eight characters, as long as an id
+/** What the templates are made for. */
+export type Content = { readonly bodyBytes: number; readonly sites: number };
+
+// Eight characters, as long as an id.
+const ID_MARK = '@@ID@@##';
+const SITE_MARK = '@@SITE##';
 const CRLF = '\r\n';
 
 /** The sender's domain: added to each product and named in every signature. */
 export const SENDER_DOMAIN = 'example.com';
 
+/** The domain of every recipient, or of the nth site: each is an organisation of its own. */
+export function siteDomain(site: number | typeof SITE_MARK): string {
+  return `s${String(site).padStart(SITE_MARK.length, '0')}.example`;
+}
+
+function recipient(sites: number): string {
+  return `reader-${ID_MARK}@${sites === 0 ? 'example.net' : siteDomain(SITE_MARK)}`;
+}
+
 /**
  * Builds the request of so many messages, each with its id in To, Subject and X-Bench-Id: `POST /api/v1/email` for one,
  * `/email/batch` for more; keep-alive, Content-Length. One template for each message, all over the same bytes.
  */
-export function httpTemplates(port: number, token: string, bodyBytes: number, messages: number): Template[] {
+export function httpTemplates(
+  { port, token }: { port: number; token: string },
+  { bodyBytes, sites }: Content,
+  messages: number,
+): Template[] {
   const { plain, html } = bodies(bodyBytes, '\n');
   const message = {
     From: { name: 'Example Shop', email: `orders@${SENDER_DOMAIN}` },
-    To: [{ name: 'A Reader', email: `reader-${ID_MARK}@example.net` }],
+    To: [{ name: 'A Reader', email: recipient(sites) }],
     Subject: `Your order ${ID_MARK} is on its way`,
     ContentType: 'HTML',
     HTMLContent: html,
@@ -37,27 +61,26 @@ export function httpTemplates(port: number, token: string, bodyBytes: number, me
     '',
     '',
   ].join(CRLF);
-  const { bytes, idOffsets } = template(head + body);
-  const each = idOffsets.length / messages;
+  const whole = template(head + body, sites);
+  const part = (offsets: readonly number[], i: number): number[] =>
+    offsets.slice((i * offsets.length) / messages, ((i + 1) * offsets.length) / messages);
   return Array.from({ length: messages }, (_, i) => ({
-    bytes,
-    idOffsets: idOffsets.slice(i * each, (i + 1) * each),
+    ...whole,
+    idOffsets: part(whole.idOffsets, i),
+    siteOffsets: part(whole.siteOffsets, i),
   }));
 }
 
 /** Builds the SMTP message: envelope (MAIL, RCPT, DATA in one write) and content with the final dot. */
-export function smtpTemplates(bodyBytes: number): { envelope: Template; content: Template } {
+export function smtpTemplates({ bodyBytes, sites }: Content): { envelope: Template; content: Template } {
   const { plain, html } = bodies(bodyBytes, CRLF);
   const boundary = '=_bench_2f6c1d';
-  const envelope = [
-    `MAIL FROM:<orders@${SENDER_DOMAIN}>`,
-    `RCPT TO:<reader-${ID_MARK}@example.net>`,
-    'DATA',
-    '',
-  ].join(CRLF);
+  const envelope = [`MAIL FROM:<orders@${SENDER_DOMAIN}>`, `RCPT TO:<${recipient(sites)}>`, 'DATA', ''].join(
+    CRLF,
+  );
   const content = [
     `From: Example Shop <orders@${SENDER_DOMAIN}>`,
-    `To: A Reader <reader-${ID_MARK}@example.net>`,
+    `To: A Reader <${recipient(sites)}>`,
     `Subject: Your order ${ID_MARK} is on its way`,
     `Message-ID: <${ID_MARK}@${SENDER_DOMAIN}>`,
     `Date: ${new Date().toUTCString().replace('GMT', '+0000')}`,
@@ -79,20 +102,28 @@ export function smtpTemplates(bodyBytes: number): { envelope: Template; content:
     '.',
     '',
   ].join(CRLF);
-  return { envelope: template(envelope), content: template(content) };
+  return { envelope: template(envelope, sites), content: template(content, sites) };
 }
 
 /** Writes `id` into every place of the template (in place: the earlier bytes must already be sent). */
 export function stampId(target: Template, id: number): void {
-  const digits = String(id).padStart(ID_MARK.length, '0');
-  for (const offset of target.idOffsets) target.bytes.write(digits, offset, 'latin1');
+  const write = (value: number, offsets: readonly number[]): void => {
+    const digits = String(value).padStart(ID_MARK.length, '0');
+    for (const offset of offsets) target.bytes.write(digits, offset, 'latin1');
+  };
+  write(id, target.idOffsets);
+  if (target.siteOffsets.length > 0) write(id % target.sites, target.siteOffsets);
 }
 
-function template(text: string): Template {
+function template(text: string, sites: number): Template {
   const bytes = Buffer.from(text, 'latin1');
-  const idOffsets: number[] = [];
-  for (let at = bytes.indexOf(ID_MARK); at >= 0; at = bytes.indexOf(ID_MARK, at + 1)) idOffsets.push(at);
-  return { bytes, idOffsets };
+  return { bytes, idOffsets: placesOf(bytes, ID_MARK), siteOffsets: placesOf(bytes, SITE_MARK), sites };
+}
+
+function placesOf(bytes: Buffer, mark: string): number[] {
+  const places: number[] = [];
+  for (let at = bytes.indexOf(mark); at >= 0; at = bytes.indexOf(mark, at + 1)) places.push(at);
+  return places;
 }
 
 /** A third plain text, two thirds HTML; words vary so that no product profits from repetition. */

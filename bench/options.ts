@@ -19,6 +19,8 @@ export type Options = {
   readonly against: readonly string[];
   readonly oneAtATime: boolean;
   readonly slowFsyncMs: number;
+  /** Receiving sites, found by MX; 0 = everything through one relay. */
+  readonly sites: number;
   readonly delayMs: number;
   /** The far end offers CHUNKING. */
   readonly chunking: boolean;
@@ -53,6 +55,7 @@ HTTP or SMTP, are made durable, and are delivered to a local SMTP sink. Prints o
   --against FOLDER   another clone or package of ours, measured in turn with this one
   --one-at-a-time    latency: the next message only when the last one is at the sink
   --slow-fsync MS    every fsync takes at least this long (a preloaded library, needs gcc)
+  --sites N          ours alone, by MX to N sites in turn instead of through one relay
   --delay-ms MS      the far end answers this much later (a round trip away)
   --chunking         the far end offers CHUNKING
   --backlog N        ours alone, once with an empty queue and once with N recipients waiting in it (1000000)
@@ -88,6 +91,7 @@ export function readOptions(args: readonly string[]): Options {
       against: { type: 'string', multiple: true, default: [] },
       'one-at-a-time': { type: 'boolean', default: false },
       'slow-fsync': { type: 'string', default: '0' },
+      sites: { type: 'string', default: '0' },
       'delay-ms': { type: 'string', default: '0' },
       chunking: { type: 'boolean', default: false },
       backlog: { type: 'string', default: '0' },
@@ -116,6 +120,7 @@ export function readOptions(args: readonly string[]): Options {
     against: values.against,
     oneAtATime,
     slowFsyncMs: amount('slow-fsync', values['slow-fsync'], 1_000),
+    sites: whole('sites', values.sites, 0, 100_000),
     delayMs: amount('delay-ms', values['delay-ms'], 10_000),
     chunking: values.chunking,
     backlog: whole('backlog', values.backlog, 0, 10_000_000),

@@ -1,4 +1,4 @@
-// `node bench/profile.ts [--dkim] [--size 10240] [--batch 20] [--messages N]`: what a message of ours costs, as a table of stages: µs of
+// `node bench/profile.ts [--dkim] [--size 10240] [--batch 20] [--sites 1000] [--messages N]`: what a message of ours costs, as a table of stages: µs of
 // CPU and KB of JavaScript memory, by thread. Warms a server up as the benchmark does, then joins it as a debugger: one
 // load while the CPU profiler samples each thread, another while allocations are sampled. What V8's own threads and the
 // pool use is not in a profile and comes from /proc. Exit code 0, 1 where it failed.
@@ -17,6 +17,7 @@ const { values } = parseArgs({
     dkim: { type: 'boolean', default: false },
     batch: { type: 'string', default: '1' },
     size: { type: 'string', default: '10240' },
+    sites: { type: 'string', default: '0' },
     messages: { type: 'string', default: '20000' },
     warmup: { type: 'string', default: '25000' },
     root: { type: 'string' },
@@ -40,6 +41,7 @@ async function profile(): Promise<string> {
     connections: 50,
     batch: Number(values.batch),
     bodyBytes: Number(values.size),
+    sites: Number(values.sites),
     dkim: values.dkim,
     delayMs: 0,
     chunking: false,

@@ -139,7 +139,7 @@ async function withBacklog({ backlog }: Options, baseDir: string): Promise<Peer[
 
 /** The products that can run, in the order they take turns; the others are named on stderr with the reason. */
 async function present(options: Options): Promise<Peer[]> {
-  const all = [postrider(), postfix(), haraka()];
+  const all = options.sites > 0 ? [postrider()] : [postrider(), postfix(), haraka()];
   const unknown = options.only?.filter((name) => !all.some((peer) => peer.name.toLowerCase() === name)) ?? [];
   if (unknown.length > 0) say(`--only: unknown: ${unknown.join(', ')}`);
   const found: Peer[] = [];
@@ -160,6 +160,7 @@ function headline(options: Options): string {
     options.dkim ? 'DKIM RSA-2048' : 'unsigned',
     ...(options.batch > 1 ? [`${options.batch} in a request`] : []),
     ...(options.slowFsyncMs > 0 ? [`fsync ≥ ${options.slowFsyncMs} ms`] : []),
+    ...(options.sites > 0 ? [`${options.sites} sites`] : []),
     ...(options.delayMs > 0 ? [`far end ${options.delayMs} ms away`] : []),
     ...(options.chunking ? ['with CHUNKING'] : []),
     ...(options.logs ? ['mail logs on'] : []),

@@ -24,6 +24,8 @@ export type InjectPlan = {
   readonly batch: number;
   /** Size of the two text bodies together, in bytes; the headers come on top. */
   readonly bodyBytes: number;
+  /** Recipients are in so many domains, in turn; 0 = all in one. */
+  readonly sites: number;
   /** Send the next message only when the previous one was seen at the sink (latency mode). */
   readonly waitForArrival: boolean;
   /** The injector gives up after this long and reports what it has. */
@@ -69,6 +71,8 @@ export type PeerSetting = {
   /** An empty folder on a real disk, readable by all; removed by the caller afterwards. */
   readonly dir: string;
   readonly sinkPort: number;
+  /** Mail goes by MX to so many sites, all of them the sink; 0 = everything through it as a relay. */
+  readonly sites: number;
   readonly dkim: boolean;
   readonly connections: number;
   /** How far away the sink is; 0 on loopback. */

@@ -6,10 +6,10 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createFakeDns } from '../../test/fakes/fake-dns.ts';
+import { createFakeDns, type FakeZones } from '../../test/fakes/fake-dns.ts';
 import type { Backlog } from '../backlog.ts';
 import type { BenchDatabase } from '../database.ts';
-import { SENDER_DOMAIN } from '../messages.ts';
+import { SENDER_DOMAIN, siteDomain } from '../messages.ts';
 import { type OwnProcess, startProcess, stopProcess, waitForFile, waitForPort } from '../processes.ts';
 import type { Door, Peer, PeerSetting, RunningPeer } from '../types.ts';
 import { freePort, run } from './settings.ts';
@@ -65,9 +65,10 @@ async function start(setting: PeerSetting, program: string, variant: Variant): P
       undo.push(remove);
       common.POSTRIDER_DATABASE = url;
     }
-    if (nodes === undefined) common.POSTRIDER_ROUTE = `smtp://127.0.0.1:${setting.sinkPort}`;
+    const byMx = nodes !== undefined || setting.sites > 0;
+    if (!byMx) common.POSTRIDER_ROUTE = `smtp://127.0.0.1:${setting.sinkPort}`;
     else {
-      const dns = await createFakeDns({ 'example.net': { A: ['127.0.0.1'] } });
+      const dns = await createFakeDns(zonesOf(setting.sites));
       undo.push(() => dns.close());
       Object.assign(common, {
         POSTRIDER_ROUTE: 'mx',
@@ -75,7 +76,7 @@ async function start(setting: PeerSetting, program: string, variant: Variant): P
         POSTRIDER_MX_PORT: String(setting.sinkPort),
         POSTRIDER_ALLOW_NETWORKS: '127.0.0.0/8',
         POSTRIDER_SECRET_KEY: randomBytes(32).toString('hex'),
-        ...(nodes > 1 && database?.name === 'SQLite' ? { POSTRIDER_SHARED_STORE: 'on' } : {}),
+        ...((nodes ?? 1) > 1 && database?.name === 'SQLite' ? { POSTRIDER_SHARED_STORE: 'on' } : {}),
       });
     }
     const started: { own: OwnProcess; door: Door }[] = [];
@@ -83,6 +84,7 @@ async function start(setting: PeerSetting, program: string, variant: Variant): P
       const data = join(setting.dir, `data${n}`);
       mkdirSync(data, { mode: 0o700 });
       backlog?.copyTo(join(data, 'postrider.db'));
+      if (byMx) writeShaping(data);
       if (nodes !== undefined) writeSource(data, n);
       const node = await startNode(setting, program, data, common);
       started.push(node);
@@ -103,16 +105,31 @@ async function start(setting: PeerSetting, program: string, variant: Variant): P
   }
 }
 
-/** The source of the nth node; receivers set no limit but connections. */
+/** Every site has a host of its own, which is the sink. */
+function zonesOf(sites: number): FakeZones {
+  const zones: FakeZones = { 'example.net': { A: ['127.0.0.1'] } };
+  for (let site = 0; site < sites; site += 1) {
+    const domain = siteDomain(site);
+    zones[domain] = { MX: [`mx.${domain}`] };
+    zones[`mx.${domain}`] = { A: ['127.0.0.1'] };
+  }
+  return zones;
+}
+
+/** The source of the nth node. */
 function writeSource(data: string, n: number): void {
   const source = { id: `source${n}`, address: `127.0.0.${n + 2}` };
+  writeFileSync(join(data, 'postrider.json'), JSON.stringify({ sources: [source] }));
+}
+
+/** Receivers set no limit but connections. */
+function writeShaping(data: string): void {
   const limits = {
     connections: SOURCE_CONNECTIONS,
     messagesPerConnection: 100_000,
     newConnectionsPerMinute: null,
     messagesPerSecond: null,
   };
-  writeFileSync(join(data, 'postrider.json'), JSON.stringify({ sources: [source] }));
   writeFileSync(
     join(data, 'shaping.json'),
     JSON.stringify([
