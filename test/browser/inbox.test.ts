@@ -136,17 +136,17 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     const { page, errors } = await openPage(browser);
     await page.goto(url);
     await rows(page).first().click();
-    const set = async (result: string) => {
+    const set = async (result: string, words: string) => {
       await page.getByRole('button', { name: 'More about this mail' }).click();
       await page.getByRole('menuitem', { name: 'Another result next time' }).click();
       await page.getByRole('dialog').getByLabel('What happens to it').selectOption(result);
       await page.getByRole('dialog').getByRole('button', { name: 'Set the result' }).click();
-      await page.getByText('The next mail to eve@example.net: it').first().waitFor();
+      await page.getByText(`The next mail to eve@example.net: ${words}`).waitFor();
     };
-    await set('Bounce');
+    await set('Bounce', 'it bounces');
     expect([await outcome(), await outcome()]).toEqual(['Bounced', 'Delivered']);
     await server.call('DELETE', '/sandbox/rules');
-    await set('Fail');
+    await set('Fail', 'it is given up');
     await page.getByRole('button', { name: 'Undo' }).last().click();
     await until('it is taken back', async () => {
       const { Items } = (await server.call('GET', '/sandbox/rules')).json;
