@@ -14,6 +14,7 @@ import type { Routing } from './config-routing.ts';
 import type { Clock } from './lib/clock.ts';
 import { isLoopbackAddress } from './lib/loopback.ts';
 import type { Random } from './lib/random.ts';
+import { differingSettings } from './model/node.ts';
 import type { Route } from './model/route.ts';
 import { type AddressCheck, createAddressFilter } from './net/address-filter.ts';
 import { type CertificateFacts, probeCertificate } from './net/certificate-probe.ts';
@@ -30,6 +31,7 @@ import { examineInstance } from './policy/domains/doctor/instance.ts';
 import type {
   InstanceFacts,
   InstanceProbes,
+  OtherNode,
   RelayFacts,
   RelayProbe,
   SendingAddress,
@@ -70,6 +72,8 @@ interface Parts {
   /** For tests: the port of zones' servers, and certificate authorities to trust. */
   zonePort?: number | undefined;
   ca?: readonly string[] | undefined;
+  /** The other living nodes on the database. null or absent: it is alone. */
+  nodes?: () => Promise<readonly OtherNode[] | null>;
   /** What is wrong with the identity provider, null = nothing. Absent: it is not asked. */
   identityProvider?: () => Promise<string | null> | null;
 }
@@ -259,6 +263,7 @@ export function createCheckup(parts: Parts): Checkup {
       },
       readableByOthers: () => readableByOthers(parts.dataFolder),
       identityProvider: async () => (await parts.identityProvider?.()) ?? null,
+      otherNodes: async () => (await parts.nodes?.()) ?? null,
     };
   }
 
@@ -311,6 +316,31 @@ export function createCheckup(parts: Parts): Checkup {
     }
     return { kind: 'valid', validUntil };
   }
+}
+
+/** A node as the store lists it. */
+interface ListedNode {
+  epoch: number;
+  nodeId: string;
+  host: string;
+  version: string;
+  settings: Readonly<Record<string, string>>;
+  endedAt: number | null;
+}
+
+/** What the doctor is told of the nodes beside that of `epoch`. */
+export function otherNodes(
+  rows: readonly ListedNode[],
+  { epoch, version }: { epoch: number; version: string },
+): OtherNode[] {
+  const own = rows.find((row) => row.epoch === epoch)?.settings ?? {};
+  return rows
+    .filter((row) => row.endedAt === null && row.epoch !== epoch)
+    .map((row) => ({
+      name: row.host || row.nodeId,
+      otherVersion: row.version === version ? null : row.version || 'unknown',
+      differsIn: differingSettings(own, row.settings),
+    }));
 }
 
 /** An address of this machine for what listens at `host`. */

@@ -10,9 +10,10 @@
 import { hostname } from 'node:os';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { openAccounts } from './accounts.ts';
-import { createCheckup } from './checkup.ts';
+import { createCheckup, otherNodes } from './checkup.ts';
 import type { Mode } from './config/key-facts.ts';
 import type { Role } from './config/keys/server.ts';
+import { settingDigests } from './config/node-settings.ts';
 import { publicUrl } from './config/public-url.ts';
 import type { LoadedConfig } from './config.ts';
 import { openDataFolder } from './data-folder.ts';
@@ -110,6 +111,8 @@ const SMTP_DRAIN_MS = 10_000;
 const HTTP_DRAIN_MS = 5_000;
 /** However often others change settings. */
 const READ_AGAIN_MS = 1_000;
+/** Living ones come first. */
+const MAX_NODES = 100;
 /** Releasing leases gets at least this long, however long the rest took. */
 const GIVE_BACK_MS = 1_000;
 
@@ -153,6 +156,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       version: params.version,
       roles: config.roles,
       sources: config.roles.includes('deliver') ? own.map(({ id }) => id) : [],
+      settings: settingDigests(params.loaded, sealer.deriveKey('node-settings')),
     };
     const membership = isShared(config)
       ? await openMembership(
@@ -186,6 +190,13 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       zonePort: params.trust?.zonePort,
       ca: params.trust?.ca,
       identityProvider: () => accounts.identityProvider?.problem() ?? null,
+      nodes: async () =>
+        membership === null
+          ? null
+          : otherNodes(await store.listNodes({ limit: MAX_NODES }), {
+              epoch: membership.epoch,
+              version: params.version,
+            }),
     });
     const domains = createDomainService(
       { store, resolver, sealer, clock, random, doctor: checkup.domains },

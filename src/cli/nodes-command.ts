@@ -17,7 +17,7 @@ export const nodesCommand: CommandGroup = (program, context) => {
 };
 
 function nodesText({ Items }: Page<NodeItem>): string {
-  return table([
+  const rows = table([
     ['NODE', 'EPOCH', 'STATUS', 'HOST', 'PID', 'VERSION', 'ROLES', 'SENDING', 'LAST HEARD OF', 'DOES ALONE'],
     ...Items.map((item) => [
       `${item.Node}${item.Self ? ' *' : ''}`,
@@ -33,6 +33,11 @@ function nodesText({ Items }: Page<NodeItem>): string {
       leasesText(item.Leases),
     ]),
   ]);
+  const differing = Items.filter(({ DiffersIn }) => DiffersIn.length > 0).map(
+    ({ Node, Host, DiffersIn }) =>
+      `${Host || Node} has other values of ${DiffersIn.join(', ')} than the node that answers (*): give all nodes the same.`,
+  );
+  return [rows, ...differing].join('\n');
 }
 
 function leasesText(leases: readonly string[]): string {

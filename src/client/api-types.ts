@@ -873,6 +873,8 @@ export type Node = {
   Roles: readonly string[];
   /** Ids of the sources it sends from; empty = the address of the machine */
   Sources: readonly string[];
+  /** Settings in which it differs from the one that answers, of those that all nodes should have alike */
+  DiffersIn: readonly string[];
   StartedAt: string;
   /** By its own clock; a process that is alone with its database says it once */
   HeartbeatAt: string;

@@ -14,3 +14,11 @@ export interface NodeLease {
 export function soleLease(epoch: number): NodeLease {
   return { epoch, valid: true, trouble: null };
 }
+
+/** Of digests of settings by key: the keys whose values differ. A key that one of them does not know is left out. */
+export function differingSettings(
+  one: Readonly<Record<string, string>>,
+  other: Readonly<Record<string, string>>,
+): string[] {
+  return Object.keys(one).filter((name) => other[name] !== undefined && other[name] !== one[name]);
+}

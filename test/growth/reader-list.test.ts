@@ -170,6 +170,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   'names, keys and tokens of this program': [
     'listeners/http/send/fields.ts placeOf',
+    'model/node.ts differingSettings',
     'model/event.ts webhookToken',
     'model/event.ts webhookTokens',
     'model/route-key.ts routeKeyParts',

@@ -42,11 +42,19 @@ describePostgres('the page about PostgreSQL', () => {
       settings: {
         ...{ database: here, 'database-password': PASSWORD },
         'secret-key': (await readFile(join(folder, 'secret-key'), 'utf8')).trim(),
+        'rate-limit': '7',
       },
     });
     expect((await second.settled(id)).Status).toBe('Delivered');
     const nodes = (await second.call('GET', '/nodes')).json.Items as unknown[];
-    expect(nodes).toHaveLength(2);
+    expect(nodes).toMatchObject([
+      { Self: true, DiffersIn: [] },
+      { Self: false, DiffersIn: ['rate-limit'] },
+    ]);
+    const { Instance } = (await first.call('GET', '/doctor?Part=server')).json;
+    expect(Instance).toContainEqual(
+      expect.objectContaining({ Name: 'nodes', Message: expect.stringContaining('rate-limit') }),
+    );
     await second.stop();
     await first.call('POST', '/queue/hold', { body: { All: true, Reason: 'so that it waits' } });
     const waiting = await first.send({}, { token });

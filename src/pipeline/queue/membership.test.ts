@@ -97,7 +97,7 @@ async function start(nodeId: string, wants = true): Promise<Node> {
   const follow = (...given: [number, boolean?]): void => {
     followed.push([given[0], given[1]]);
   };
-  const about = { host: 'h', pid: 1, version: '1.2.3', roles: [], sources: [] };
+  const about = { host: 'h', pid: 1, version: '1.2.3', roles: [], sources: [], settings: {} };
   const membership = await openMembership(
     { store: seen, clock: own, random: createSystemRandom(), log: silentLogger, follow },
     { nodeId, about, sharedSources: new Set() },

@@ -86,7 +86,14 @@ export function describeNodes(suite: Suite): void {
 
     it('tells a living node of the others, how often they said that they live, and what they serve', async () => {
       const mine = await begin('a');
-      const about = { host: 'h', pid: 7, version: '1.2.3', roles: ['deliver'], sources: ['s1'] };
+      const about = {
+        host: 'h',
+        pid: 7,
+        version: '1.2.3',
+        roles: ['deliver'],
+        sources: ['s1'],
+        settings: {},
+      };
       const other = await suite.store().beginEpoch({ nodeId: 'b', now: T0, about });
       const told = { epoch: other, nodeId: 'b', version: '1.2.3', sources: ['s1'] };
       expect(await beat(mine)).toMatchObject({ kind: 'alive', leases: [], others: [{ ...told, beat: 0 }] });
@@ -107,7 +114,10 @@ export function describeNodes(suite: Suite): void {
     });
 
     it('shows living nodes before those that ended, with what they hold', async () => {
-      const about = { host: 'h', pid: 7, version: '1.2.3', roles: ['deliver', 'http'], sources: ['s1'] };
+      const about = {
+        ...{ host: 'h', pid: 7, version: '1.2.3', roles: ['deliver', 'http'], sources: ['s1'] },
+        settings: { route: 'a', 'max-age': 'b' },
+      };
       const ended = await begin('a');
       await end(ended);
       const living = await suite.store().beginEpoch({ nodeId: 'b', now: T0, about });

@@ -246,7 +246,8 @@ CREATE TABLE node (
   heartbeat_at bigint DEFAULT 0 NOT NULL,
   ended_at bigint,
   version text COLLATE "C" DEFAULT ''::text NOT NULL,
-  schema_number integer DEFAULT 0 NOT NULL
+  schema_number integer DEFAULT 0 NOT NULL,
+  settings text COLLATE "C" DEFAULT '{}'::text NOT NULL
 );
 CREATE TABLE node_lease (
   name text COLLATE "C" NOT NULL,

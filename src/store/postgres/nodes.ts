@@ -68,6 +68,7 @@ export const beginEpoch = write('beginEpoch', { serial: 'nodes' }, async (sessio
     pid: about?.pid ?? 0,
     roles: JSON.stringify(about?.roles ?? []),
     sources: JSON.stringify(about?.sources ?? []),
+    settings: JSON.stringify(about?.settings ?? {}),
     version: about?.version ?? '',
     schema_number: schemaNumber,
   });

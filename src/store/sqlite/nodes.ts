@@ -39,6 +39,7 @@ export const beginEpoch = write('beginEpoch', 'small', { synced: true }, (sessio
     pid: about?.pid ?? 0,
     roles: JSON.stringify(about?.roles ?? []),
     sources: JSON.stringify(about?.sources ?? []),
+    settings: JSON.stringify(about?.settings ?? {}),
     version: about?.version ?? '',
     schema_number: schemaVersion(db),
   }).lastId;

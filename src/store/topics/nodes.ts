@@ -18,6 +18,8 @@ export interface NodeAbout {
   roles: readonly string[];
   /** Ids of the sources that it uses. */
   sources: readonly string[];
+  /** Digests of what all nodes should have alike in their configuration, by key; empty if it was not told. */
+  settings: Readonly<Record<string, string>>;
 }
 
 /** A node and its heartbeat. */

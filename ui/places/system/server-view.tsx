@@ -33,6 +33,14 @@ export function ServerView() {
           the others take over its mail; start it again, or look at its log.
         </p>
       ))}
+      {running
+        .filter(({ DiffersIn }) => DiffersIn.length > 0)
+        .map((node) => (
+          <p key={node.Epoch} role="alert" className="rounded-md bg-warn-fill px-3 py-2 text-warn">
+            {nameOf(node)} has other values of {node.DiffersIn.join(', ')} than the process that answers, so
+            it treats mail differently. Give both the same values, and restart the one that changes.
+          </p>
+        ))}
       <p>
         postrider {Version} runs {Mode === 'dev' ? 'for development: it captures mail' : 'in production'}.{' '}
         {running.length === 1

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
-import type { NodeLease } from '../../../model/node.ts';
+import { differingSettings, type NodeLease } from '../../../model/node.ts';
 import type { Store } from '../../../store/store.ts';
 import type { NodeRow } from '../../../store/topics/nodes.ts';
 import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
@@ -28,6 +28,11 @@ const nodeItem = z
     Sources: z
       .array(z.string())
       .describe('Ids of the sources it sends from; empty = the address of the machine'),
+    DiffersIn: z
+      .array(z.string())
+      .describe(
+        'Settings in which it differs from the one that answers, of those that all nodes should have alike',
+      ),
     StartedAt: time,
     HeartbeatAt: time.describe('By its own clock; a process that is alone with its database says it once'),
     EndedAt: time.nullable(),
@@ -56,24 +61,26 @@ export function nodeOperations(deps: { store: Store; clock: Clock; node: NodeLea
       scope: 'admin',
       summary: 'List the nodes',
       description:
-        'The processes on this database, running ones first, then those that ended last, a page: `{Node, Epoch, Self, Status, Host, Pid, Version, Schema, Roles, Sources, StartedAt, HeartbeatAt, EndedAt, Sending, Leases}`',
+        'The processes on this database, running ones first, then those that ended last, a page: `{Node, Epoch, Self, Status, Host, Pid, Version, Schema, Roles, Sources, DiffersIn, StartedAt, HeartbeatAt, EndedAt, Sending, Leases}`',
       query: PAGES.query,
       answer: pageOf('NodesAnswer', nodeItem),
       handle: async ({ query }) => {
         const rows = await store.listNodes({ limit: MAX_NODES });
         const now = clock.now();
+        const own = rows.find(({ epoch }) => epoch === node.epoch);
         return memoryPage(PAGES, query, rows, {
           // Living ones before those that ended, newest first.
           keyOf: ({ epoch, endedAt }) => `${endedAt === null ? 1 : 0} ${inOrder(epoch)}`,
           newestFirst: true,
-          itemOf: (row) => toItem(row, row.epoch === node.epoch, now),
+          itemOf: (row) => toItem(row, own, now),
         });
       },
     }),
   ];
 }
 
-function toItem(row: NodeRow, self: boolean, now: number): NodeItem {
+function toItem(row: NodeRow, own: NodeRow | undefined, now: number): NodeItem {
+  const self = row === own;
   const silent = !self && now - row.heartbeatAt > SILENT_MS;
   return {
     Node: row.nodeId,
@@ -86,6 +93,7 @@ function toItem(row: NodeRow, self: boolean, now: number): NodeItem {
     Schema: row.schemaNumber,
     Roles: row.roles,
     Sources: row.sources,
+    DiffersIn: row.endedAt === null ? differingSettings(own?.settings ?? {}, row.settings) : [],
     StartedAt: isoTime(row.startedAt),
     HeartbeatAt: isoTime(row.heartbeatAt),
     EndedAt: isoTimeOrNull(row.endedAt),

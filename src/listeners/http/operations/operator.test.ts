@@ -96,7 +96,9 @@ describe('GET /config', () => {
 
 describe('GET /nodes', () => {
   it('shows who lives and who ended, with what each holds, and which one answers', async () => {
-    const about = { host: 'mail1', pid: 7, version: '1.2.3', roles: ['deliver'], sources: ['nat'] };
+    const about = {
+      ...{ host: 'mail1', pid: 7, version: '1.2.3', roles: ['deliver'], sources: ['nat'], settings: {} },
+    };
     const other = await world.store.beginEpoch({ nodeId: 'other', now: clock.now(), about });
     await world.store.takeLeases({ epoch: other, names: ['upkeep'], quiet: [], now: clock.now() });
     const gone = await world.store.beginEpoch({ nodeId: 'gone', now: clock.now() });

@@ -28,6 +28,15 @@ export type RelayProbe =
   | { kind: 'login'; detail: string }
   | { kind: 'refused'; detail: string };
 
+/** Another process on the same database, beside this one. */
+export interface OtherNode {
+  name: string;
+  /** Of the program; null = the same as here. */
+  otherVersion: string | null;
+  /** Settings that all nodes should have alike, in which it differs. */
+  differsIn: readonly string[];
+}
+
 /** How this server is configured. */
 export interface InstanceFacts {
   hostname: string;
@@ -64,6 +73,8 @@ export interface InstanceProbes {
   freeSpace(): Promise<{ bytes: number; share: number } | null>;
   /** The data folder and those secrets in it that others than the owner can read. */
   readableByOthers(): Promise<readonly string[]>;
+  /** null: it is alone with its database. */
+  otherNodes(): Promise<readonly OtherNode[] | null>;
   /** What is wrong with the identity provider; null = nothing. */
   identityProvider(): Promise<string | null>;
 }

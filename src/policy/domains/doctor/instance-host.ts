@@ -142,6 +142,38 @@ export async function checkIdentityProvider(
   return checkOf('sign-in', record, problem === null ? [] : [finding], fine);
 }
 
+/** Whether the nodes on one database work alike; null where there is one. */
+export async function checkNodes(
+  probes: InstanceProbes,
+  { hostname }: InstanceFacts,
+): Promise<DomainCheck | null> {
+  const others = await probes.otherNodes();
+  if (others === null || others.length === 0) return null;
+  const named = others.map(({ name }) => showable(name));
+  const record = { type: 'HOST', name: hostname, expected: '', found: named } as const;
+  const findings = others.flatMap(({ name, otherVersion, differsIn }): Finding[] => [
+    ...(differsIn.length === 0
+      ? []
+      : [
+          {
+            severity: 'warn' as const,
+            message: `The node ${showable(name)} has other values than this one of ${differsIn.map(showable).join(', ')}: mail is treated differently depending on the node.`,
+            fix: 'Give all nodes the same values (postrider config on each shows them), and restart those that change.',
+          },
+        ]),
+    ...(otherVersion === null
+      ? []
+      : [
+          {
+            severity: 'warn' as const,
+            message: `The node ${showable(name)} runs version ${showable(otherVersion)}, another one than this node.`,
+            fix: 'Finish the upgrade: all nodes should run one version (docs/howto/several-nodes.md).',
+          },
+        ]),
+  ]);
+  return checkOf('nodes', record, findings, `It works beside ${named.join(', ')}, with the same settings.`);
+}
+
 /** What no program can look up; null if mail leaves only by relays. */
 export function feedbackLoops({ direct, operatorAddress }: InstanceFacts): DomainCheck | null {
   if (!direct) return null;

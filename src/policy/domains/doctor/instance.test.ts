@@ -31,6 +31,7 @@ const PROBES: InstanceProbes = {
   clockOffsetMs: async () => 400,
   freeSpace: async () => ({ bytes: 40 * 2 ** 30, share: 0.4 }),
   readableByOthers: async () => [],
+  otherNodes: async () => null,
   identityProvider: async () => null,
 };
 const LISTED = '10.2.0.192.secret-key.zen.list.test';
@@ -226,6 +227,25 @@ const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Part
   ['nobody to write to', 'warn operator', {}, { operatorAddress: null }],
   ['little disk', 'warn disk', {}, {}, { freeSpace: async () => ({ bytes: 2 ** 30, share: 0.1 }) }],
   ['no disk', 'fail disk', {}, {}, { freeSpace: async () => ({ bytes: 2 ** 28, share: 0.02 }) }],
+  [
+    'a node with other settings',
+    'warn nodes',
+    {},
+    {},
+    {
+      otherNodes: async () => [
+        { name: 'mail1', otherVersion: null, differsIn: [] },
+        { name: 'mail2', otherVersion: null, differsIn: ['route', 'max-age'] },
+      ],
+    },
+  ],
+  [
+    'a node of another version',
+    'warn nodes',
+    {},
+    {},
+    { otherNodes: async () => [{ name: 'mail2', otherVersion: '0.9.0', differsIn: [] }] },
+  ],
   ['secrets others can read', 'fail data', {}, {}, { readableByOthers: async () => ['secret-key'] }],
 ];
 

@@ -17,6 +17,7 @@ import {
   checkFolder,
   checkIdentityProvider,
   checkName,
+  checkNodes,
   checkOperator,
   feedbackLoops,
 } from './instance-host.ts';
@@ -49,6 +50,7 @@ export async function examineInstance(
     checkDisk(probes, facts),
     checkFolder(probes, facts),
     checkIdentityProvider(probes, facts),
+    checkNodes(probes, facts),
     checkTransportReports(resolver, facts),
     feedbackLoops(facts),
   ]);

@@ -83,7 +83,7 @@ describePostgres('migrations of PostgreSQL', () => {
     const newest = known.at(-1)?.version ?? 0;
     const harmless = toMigration(9998, `-- works with programs since ${newest}\nCREATE TABLE later (x int4)`);
     const breaking = toMigration(9999, 'ALTER TABLE node RENAME COLUMN host TO machine');
-    const about = { host: 'mx1', pid: 42, version: '1.0.0', roles: [], sources: [] };
+    const about = { host: 'mx1', pid: 42, version: '1.0.0', roles: [], sources: [], settings: {} };
     const open = async () => {
       const lost: string[] = [];
       const store = await openPostgresStore({

@@ -18,6 +18,7 @@ export const NODE = record<Omit<NodeRow, 'sending' | 'leases'>>(
     schemaNumber: 'plain',
     roles: 'json',
     sources: 'json',
+    settings: 'json',
     startedAt: 'plain',
     heartbeatAt: 'plain',
     endedAt: 'plain',

@@ -148,7 +148,8 @@ export interface Tables {
     | 'heartbeat_at'
     | 'ended_at'
     | 'version'
-    | 'schema_number';
+    | 'schema_number'
+    | 'settings';
   node_lease: 'name' | 'epoch' | 'taken_at' | 'asked_by';
   notice_count: 'sender' | 'hour' | 'count';
   notice_due: 'id' | 'message_seq' | 'delivery_id' | 'kind' | 'event_seq' | 'at' | 'due_from';
