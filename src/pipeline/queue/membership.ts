@@ -140,8 +140,8 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
   const warned = new Set<string>();
   let confirmedMs = clock.monotonicMs();
   let skewMs = 0;
-  /** Of the data, as last seen; null = not in this epoch. */
-  let history: string | null = null;
+  /** The clock has been set by that of the store. */
+  let isTimed = false;
   let epoch = await begin();
   let fencings = 0;
   let running = false;
@@ -287,10 +287,9 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     const asked = clock.now();
     const answer = await store.heartbeat({ epoch, now: asked });
     if (answer.kind === 'ended') return beginAgain('other nodes took this one for dead; it begins anew');
-    keepTime(asked, answer.data.now);
-    if (history !== null && history !== answer.data.history)
+    if (answer.kind === 'taken-over')
       return beginAgain('another server has taken over the database; this node begins anew');
-    history = answer.data.history;
+    keepTime(asked, answer.now);
     confirmed(askedMs);
     watch(answer.others);
     follow(answer.leases, heldThen);
@@ -316,7 +315,8 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
   function keepTime(asked: number, there: number): void {
     const was = skewMs;
     skewMs = there < asked ? there - asked : Math.max(0, there - clock.now());
-    deps.follow?.(skewMs, history === null && fencings === 0);
+    deps.follow?.(skewMs, !isTimed);
+    isTimed = true;
     if (Math.abs(skewMs) > MOST_SKEW_MS && Math.abs(was) <= MOST_SKEW_MS) log.error({ skewMs }, skewText());
   }
 
@@ -327,7 +327,6 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
 
   /** What this node had claimed may belong to others, or be claimed no more. */
   async function beginAgain(why: string): Promise<void> {
-    history = null;
     confirmedMs = Number.NEGATIVE_INFINITY;
     for (const name of wanted.keys()) set(name, 'asking', 0);
     const askedMs = clock.monotonicMs();

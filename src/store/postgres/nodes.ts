@@ -79,7 +79,8 @@ export const beginEpoch = write('beginEpoch', { serial: 'nodes' }, async (sessio
 export const heartbeat = write(
   'heartbeat',
   { lane: 'quick', unsynced: true },
-  async ({ db, history }, { epoch, now }) => {
+  async ({ db, isOver }, { epoch, now }) => {
+    if (isOver(epoch)) return { kind: 'taken-over' };
     const beat = db.run(
       'UPDATE node SET beat = beat + 1, heartbeat_at = $1 WHERE epoch = $2 AND ended_at IS NULL',
       now,
@@ -100,10 +101,7 @@ export const heartbeat = write(
       db.get<{ now: number }>(NOW),
     ]);
     if (alive === 0) return { kind: 'ended' };
-    return {
-      ...aliveAmong(others, own),
-      data: { now: time?.now ?? now, history: history() },
-    };
+    return { ...aliveAmong(others, own), now: time?.now ?? now };
   },
 );
 

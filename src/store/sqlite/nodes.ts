@@ -63,11 +63,8 @@ export const heartbeat = write('heartbeat', 'by key', ({ db }, params) => {
     'SELECT name, asked_by AS askedBy FROM node_lease WHERE epoch = ? ORDER BY name',
     epoch,
   );
-  return {
-    ...aliveAmong(others, own),
-    // All processes are on the machine of the file.
-    data: { now, history: '' },
-  };
+  // All processes are on the machine of the file.
+  return { ...aliveAmong(others, own), now };
 });
 
 /** Synced, because the node that takes over relies on it. */

@@ -53,26 +53,26 @@ export interface NodeRow extends NodeAbout, NodeBeat {
   leases: readonly string[];
 }
 
-/** What a heartbeat says of the data that all nodes share. */
-export interface DataFacts {
-  /** The time there, which is that of the instance. */
-  now: number;
-  /** Another text after another server has taken over, whose data may lack the last moments. */
-  history: string;
-}
-
 /** The answer to a heartbeat. */
 export type Heartbeat =
-  /** `leases`: those it has now; `asked`: of these, the ones that another node waits for, and its epoch. */
+  /**
+   * `leases`: those it has now; `asked`: of these, the ones that another node waits for, and its epoch; `now`: the time
+   * of the data, which is that of the instance.
+   */
   | {
       kind: 'alive';
       others: readonly LivingNode[];
       leases: readonly string[];
       asked: readonly { name: string; by: number }[];
-      data: DataFacts;
+      now: number;
     }
   /** Others ended its epoch and own what it had. It needs a new epoch. */
-  | { kind: 'ended' };
+  | { kind: 'ended' }
+  /**
+   * It began before another server took over, whose data may lack the last moments. Nothing is leased to it any more,
+   * and every further heartbeat of it is answered so. It needs a new epoch.
+   */
+  | { kind: 'taken-over' };
 
 /** Operations on nodes and leases. */
 export interface NodeStore {

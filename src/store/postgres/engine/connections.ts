@@ -73,8 +73,6 @@ export interface Link {
 
 export interface Connections {
   use<Result>(lane: Lane, work: (link: Link) => Promise<Result>): Promise<Result>;
-  /** The timeline of the newest connection's server. */
-  timeline(): string;
   /** Closes all connections at once. Running work fails; later work gets new connections. */
   cut(): void;
   /** Closes all connections after running work has ended. */
@@ -110,7 +108,6 @@ export function createConnections(
     Object.entries(SIZES).map(([lane, size]) => [lane, createLane(() => open(lane as Lane), size)]),
   ) as Record<Lane, ReturnType<typeof createLane>>;
   return {
-    timeline: () => timeline ?? '',
     use: (lane, work) => lanes[lane].use(work),
     cut() {
       for (const lane of Object.values(lanes)) lane.cut();

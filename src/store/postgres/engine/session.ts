@@ -33,8 +33,6 @@ export interface Shared {
   nameId(text: string): Promise<number>;
   /** Ids of destination queues in the given order, created and committed in the same way. */
   queueIds(given: readonly QueueKey[]): Promise<number[]>;
-  /** Changes when another server takes over. */
-  history(): string;
   /** A standby has taken over: cached rows may not exist there, or their numbers may belong to others. */
   forget(): void;
   /** This epoch begins; earlier ones of this store have ended. */
@@ -143,7 +141,6 @@ export function createShared(connections: Connections, schemaNumber: number): Sh
     schemaNumber,
     ...horizons,
     claimFloors,
-    history: connections.timeline,
     began(epoch) {
       newest = Math.max(newest, epoch);
     },

@@ -40,7 +40,7 @@ export interface LeaseRow {
 export function aliveAmong(
   others: readonly OtherRow[],
   own: readonly LeaseRow[],
-): Omit<Extract<Heartbeat, { kind: 'alive' }>, 'data'> {
+): Omit<Extract<Heartbeat, { kind: 'alive' }>, 'now'> {
   const living = new Set(others.map(({ epoch }) => epoch));
   return {
     kind: 'alive',
