@@ -127,6 +127,16 @@ describePostgres('hints', () => {
     expect(await next()).toEqual({ from: 'one', ...EVERYTHING, suppressed: [address(1)] });
   });
 
+  it('count everything as changed after their connection was lost, however short that was', async () => {
+    await database.link.exec(
+      "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE query LIKE '%pg_notify%' AND pid <> pg_backend_pid()",
+    );
+    await message({ settings: true, suppressed: [address(1)] });
+    await clock.advance(ECHO_MS);
+    await expect.poll(() => told).toEqual([EVERYTHING]);
+    expect(hints.hears()).toBe(true);
+  });
+
   it('find out that nothing comes back, and then count everything as changed', async () => {
     proxy.swallow();
     await clock.advance(DEAF_MS);

@@ -189,6 +189,8 @@ export function createHints(deps: {
       made.cut();
       throw error;
     }
+    // What others have told since the last connection was lost did not arrive.
+    heardMs = Number.NEGATIVE_INFINITY;
     link = made;
     return made;
   }
