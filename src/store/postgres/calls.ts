@@ -117,7 +117,11 @@ export const settleCalls = write(
   'settleCalls',
   { lane: 'settle', unsynced: true },
   async (session, { settlements }) => {
-    const held = await recordCalls(session.db, settlements);
+    // Webhooks are locked before calls, as by a replay: otherwise each could wait for the other. Sent without waiting.
+    const [, held] = await Promise.all([
+      lockTried(session.db, settlements),
+      recordCalls(session.db, settlements),
+    ]);
     await recordTries(
       session.db,
       held.filter(({ tryNumber }) => tryNumber > 0),
@@ -125,6 +129,16 @@ export const settleCalls = write(
     for (const settlement of held) await disable(session, settlement);
   },
 );
+
+/** The webhooks whose rows will change. */
+async function lockTried(db: Db, settlements: readonly CallSettlement[]): Promise<void> {
+  const tried = settlements.filter(({ tryNumber, disable: how }) => tryNumber > 0 || how !== undefined);
+  if (tried.length === 0) return;
+  await db.run(
+    'SELECT FROM webhook WHERE id = ANY ($1::int8[]) ORDER BY id FOR UPDATE',
+    int8s([...new Set(tried.map(({ webhookId }) => webhookId))]),
+  );
+}
 
 /** Those whose lease was held, in their order. */
 async function recordCalls(db: Db, settlements: readonly CallSettlement[]): Promise<CallSettlement[]> {
@@ -181,16 +195,15 @@ async function recordTries(db: Db, tried: readonly CallSettlement[]): Promise<vo
   const tries = [...hooks.values()];
   const answered = ({ responseCode }: CallSettlement) => responseCode !== 0;
   await db.run(
-    `WITH held AS MATERIALIZED (SELECT id FROM webhook WHERE id = ANY ($1::int8[]) ORDER BY id FOR UPDATE)
-     UPDATE webhook w SET last_response_code = g.code, last_response_body = g.body, last_response_at = g.at,
+    `UPDATE webhook w SET last_response_code = g.code, last_response_body = g.body, last_response_at = g.at,
        last_response_try = g.try, last_error = g.error, last_latency_ms = g.latency,
        failing_since = CASE WHEN g.succeeded THEN g.failing_since ELSE coalesce(w.failing_since, g.failing_since) END,
        failed_tries = g.failed + CASE WHEN g.succeeded THEN 0 ELSE w.failed_tries END,
        blocked_tries = g.blocked + CASE WHEN g.blocked_only THEN w.blocked_tries ELSE 0 END
-     FROM held JOIN unnest($1::int8[], $2::int4[], $3::text[], $4::int8[], $5::int4[], $6::text[], $7::int4[], $8::bool[],
+     FROM unnest($1::int8[], $2::int4[], $3::text[], $4::int8[], $5::int4[], $6::text[], $7::int4[], $8::bool[],
        $9::int8[], $10::int4[], $11::int4[], $12::bool[])
-       g (id, code, body, at, try, error, latency, succeeded, failing_since, failed, blocked, blocked_only) ON g.id = held.id
-     WHERE w.id = held.id`,
+       g (id, code, body, at, try, error, latency, succeeded, failing_since, failed, blocked, blocked_only)
+     WHERE w.id = g.id`,
     int8s([...hooks.keys()]),
     int4s(tries.map(({ last }) => last.responseCode)),
     texts(tries.map(({ last }) => (answered(last) ? last.responseBody : ''))),

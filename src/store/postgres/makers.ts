@@ -9,11 +9,12 @@ import type { Db } from './engine/db.ts';
  */
 export async function isMakerGone(db: Db, createdBy: string | null, inSession?: string): Promise<boolean> {
   if (createdBy === null) return false;
-  if (await hasSessionEnded(db, inSession)) return true;
   const token = 'SELECT FROM token WHERE id = $1 AND revoked_at IS NULL FOR SHARE';
-  if ((await db.get(token, createdBy)) !== undefined) return false;
   const person = 'SELECT FROM person WHERE id = $1 AND disabled_at IS NULL FOR SHARE';
-  return (await db.get(person, createdBy)) === undefined;
+  const isThere =
+    (await db.get(token, createdBy)) !== undefined || (await db.get(person, createdBy)) !== undefined;
+  // A person before the sessions, as a change of the person's rights locks them: otherwise each could wait for the other.
+  return !isThere || hasSessionEnded(db, inSession);
 }
 
 /** false if there is no such session. Its row is locked until the transaction ends. */

@@ -11,6 +11,7 @@ import { MOST_CALLS } from './call-portions.ts';
 import { insertCapture } from './captures.ts';
 import { causeId } from './causes.ts';
 import { bools, int2s, int4s, int8s, texts } from './engine/arrays.ts';
+import type { Db } from './engine/db.ts';
 import { type ParamsOf, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { appendAll, appendEvent, eventColumns, isStored, storingEvents, TAKE_XID } from './events.ts';
@@ -25,11 +26,34 @@ export const settle = write(
   'settle',
   { lane: 'settle', repeatable: true },
   async (session, { settlements, now }) => {
+    if (settlements.length > 1) await lockTogether(session.db, settlements);
     const answers: ('settled' | 'fenced')[] = [];
     for (const settlement of settlements) answers.push(await settleOne(session, settlement, now));
     return answers;
   },
 );
+
+/**
+ * Nodes settle recipients of the same messages at the same time. Each locks first its recipients, as everybody does, and then
+ * the messages that its outcomes will lock, in one order: otherwise each could wait for the other.
+ */
+async function lockTogether(db: Db, settlements: readonly Settlement[]): Promise<void> {
+  const ids = int8s(settlements.map(({ deliveryId }) => deliveryId));
+  await Promise.all([
+    db.run(LOCK_RECIPIENTS, ids),
+    db.run(
+      LOCK_MESSAGES,
+      ids,
+      settlements.some(({ capture }) => capture !== undefined),
+    ),
+  ]);
+}
+
+const OF_THESE = 'FROM unnest($1::int8[]) g (id) JOIN delivery d ON d.id = g.id';
+const LOCK_RECIPIENTS = `SELECT ${OF_THESE} ORDER BY d.id FOR UPDATE OF d`;
+/** $2: the sandbox captures some of them. */
+const LOCK_MESSAGES = `SELECT ${OF_THESE} JOIN message m ON m.seq = d.message_seq
+  WHERE $2 OR NOT m.keep_content ORDER BY m.seq FOR UPDATE OF m`;
 
 /** Whether an outcome needs only the one statement, as far as is known before it runs. */
 function isPlain(outcome: Settlement): boolean {

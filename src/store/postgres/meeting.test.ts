@@ -1,0 +1,141 @@
+/**
+ * Operations that need the same rows at the same moment. They lock them in one order, so that one waits for the other and
+ * none is ended because each waits for the other: the server counts these. Each case holds rows until all of them wait, so
+ * that they meet as planned.
+ */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { systemClock } from '../../lib/clock.ts';
+import {
+  claimCalls,
+  commit,
+  commitOne,
+  createWebhook,
+  delivered,
+  HOUR,
+  message,
+  only,
+  recipient,
+  T0,
+  token,
+} from '../conformance/fixtures.ts';
+import { person, session } from '../conformance/people.ts';
+import type { Store } from '../store.ts';
+import { openPostgresStore } from './open.ts';
+import { describePostgres, type TestDatabase, testDatabase } from './test-support.ts';
+
+describePostgres('operations on the same rows', () => {
+  let database: TestDatabase;
+  let stores: Store[];
+  let one: Store;
+  let two: Store;
+  beforeAll(async () => {
+    database = await testDatabase('meeting');
+  });
+  beforeEach(async () => {
+    await database.empty();
+    const open = () => openPostgresStore({ url: database.url, clock: systemClock });
+    stores = [await open(), await open()];
+    [one, two] = stores as [Store, Store];
+  });
+  afterEach(() => Promise.all(stores.map((store) => store.close())));
+  afterAll(() => database.close());
+
+  const waiting = () =>
+    database.use(async (db) => {
+      // Otherwise a transaction sees the same activity again and again.
+      await db.get('SELECT pg_stat_clear_snapshot()');
+      const sql = `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      return (await db.get<{ n: number }>(sql))?.n;
+    });
+
+  /** Runs the operations one after the other into the rows that `held` locks, then lets them go on. */
+  async function meet<Results extends unknown[]>(
+    held: string,
+    ...operations: { [N in keyof Results]: () => Promise<Results[N]> }
+  ): Promise<Results> {
+    await database.link.exec(`BEGIN; ${held} FOR UPDATE`);
+    const running: Promise<unknown>[] = [];
+    for (const operation of operations) {
+      running.push(operation());
+      await expect.poll(waiting).toBe(running.length);
+    }
+    await database.link.exec('ROLLBACK');
+    return (await Promise.all(running)) as Results;
+  }
+
+  /** A session that has ended has told what happened in it. */
+  async function circles(): Promise<number> {
+    await Promise.all(stores.map((store) => store.close()));
+    const others = () =>
+      database.use((db) =>
+        db.get('SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database()'),
+      );
+    await expect.poll(others).toEqual({ n: 1 });
+    const sql = 'SELECT deadlocks AS n FROM pg_stat_database WHERE datname = current_database()';
+    const row = await database.use((db) => db.get<{ n: number }>(sql));
+    return row?.n ?? -1;
+  }
+
+  async function withoutCircle(work: () => Promise<void>): Promise<void> {
+    const sql = 'SELECT deadlocks AS n FROM pg_stat_database WHERE datname = current_database()';
+    const before = (await database.use((db) => db.get<{ n: number }>(sql)))?.n;
+    await work();
+    expect(await circles()).toBe(before);
+  }
+
+  it('a person who makes something while the rights of this person change', () =>
+    withoutCircle(async () => {
+      const maker = person();
+      await one.addPerson({ person: maker, maxPeople: 10 });
+      const begun = session(maker.id);
+      const by = { passwordHash: maker.passwordHash ?? '', proof: null };
+      await one.addSession({ session: begun, by, replaces: null, maxPerPerson: 10 });
+      const [changed, added] = await meet(
+        'SELECT FROM person',
+        () => one.updatePerson({ id: maker.id, change: { role: 'viewer' }, keepSession: null }),
+        () => two.addToken({ token: token({ createdBy: maker.id }), inSession: begun.id }),
+      );
+      expect([changed?.role, added]).toEqual(['viewer', false]);
+    }));
+
+  it('a call that ends while it is asked for again', () =>
+    withoutCircle(async () => {
+      const webhookId = await createWebhook(one);
+      await commitOne(one);
+      const call = only(await claimCalls(one));
+      const range = { webhookId, since: T0 - HOUR, until: T0 + HOUR, onlyFailed: false };
+      const settlement = {
+        ...{ callId: call.id, epoch: call.epoch, webhookId, state: 'succeeded' as const, tryNumber: 1 },
+        ...{ at: T0 + 1, responseCode: 200, responseBody: '', error: '', latencyMs: 1, blocked: false },
+      };
+      await meet(
+        'SELECT FROM webhook',
+        () => two.replayCalls({ ...range, now: T0 + 500, limit: 100 }),
+        () => one.settleCalls({ settlements: [settlement] }),
+      );
+      expect(await claimCalls(one)).toEqual([]);
+    }));
+
+  it('outcomes of the same messages at two nodes', () =>
+    withoutCircle(async () => {
+      const recipients = () => [1, 2].map(() => recipient({ state: 'sending' }));
+      const rows = await commit(
+        one,
+        [1, 2].map(() => message({ keepContent: false, recipients: recipients() })),
+      );
+      const [[first, second], [third, fourth]] = rows.map(({ deliveries }) =>
+        deliveries.map(({ id }) => id),
+      ) as [[number, number], [number, number]];
+      // More than one statement each, as the content of each message may have to go.
+      const answers = await meet(
+        'SELECT FROM message',
+        () => one.settle({ now: T0, settlements: [delivered(first), delivered(third)] }),
+        () => two.settle({ now: T0, settlements: [delivered(fourth), delivered(second)] }),
+      );
+      expect(answers).toEqual([
+        ['settled', 'settled'],
+        ['settled', 'settled'],
+      ]);
+      for (const { seq } of rows) expect(await one.readContent({ messageSeq: seq })).toBeNull();
+    }));
+});
