@@ -155,6 +155,20 @@ export function describeAcceptance(suite: Suite): void {
       expect(await messagesOf(suite.store(), { limit: 100 })).toHaveLength(1);
     });
 
+    it('keeps the answer of a request whose messages are all refused, unless the key has one', async () => {
+      const refuse = (key: string) =>
+        suite.store().commitAccepted({
+          ...{ messages: [], epoch: 1 },
+          idempotency: idempotency({ key, body: 'all refused' }),
+        });
+      committed(await accept());
+      expect(await refuse('order-1')).toEqual({ kind: 'replay', status: 200, body: '{"MessageID":"m"}' });
+      expect(await refuse('order-2')).toEqual({ kind: 'committed', messages: [] });
+      expect(await accept({ key: 'order-2' })).toMatchObject({ kind: 'replay', body: 'all refused' });
+      const nothing = await suite.store().commitAccepted({ messages: [], epoch: 1, idempotency: null });
+      expect(nothing).toEqual({ kind: 'committed', messages: [] });
+    });
+
     it('finds a stored answer without taking the key', async () => {
       expect(await suite.store().findIdempotent(idempotency())).toBeNull();
       committed(await accept());

@@ -10,7 +10,7 @@ import { notifyBits } from '../shared/rows/notices.ts';
 import type { CommitResult, NewMessage } from '../topics/acceptance.ts';
 import { type Accepted, COMMIT, leases, RECENT, valuesOf, windowOf } from './acceptance-statement.ts';
 import { uuids } from './engine/arrays.ts';
-import { findKey, heldKey, NothingStored } from './engine/keyed.ts';
+import { findKey, heldKey, NothingStored, takeKey } from './engine/keyed.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { isLiving } from './nodes.ts';
@@ -25,8 +25,10 @@ export const commitAccepted = write(
     if (isPlain(params)) return only(await commitTogether(session, [params]));
     const earlier = await resultOf(session, params);
     if (earlier !== null) return earlier;
+    if (params.messages.length === 0) return storeAnswer(session, params);
     const [exceeded] = params.quotas === undefined ? [] : await charge(session, [params.quotas]);
-    if (exceeded != null) throw new NothingStored(exceeded);
+    // Another request with this key may have used it up while this one waited for the lock: then its answer counts.
+    if (exceeded != null) throw new NothingStored((await resultOf(session, params)) ?? exceeded);
     if (params.tells !== undefined && !(await tellNotice(session, params.tells))) {
       throw new NothingStored({ kind: 'told' });
     }
@@ -42,6 +44,12 @@ export const commitAccepted = write(
   },
 );
 
+/** Of a batch whose messages are all refused, only the answer is stored, if it has a key. */
+async function storeAnswer({ db }: Session, { idempotency }: Accepted): Promise<CommitResult> {
+  const held = idempotency === null ? null : await takeKey(db, idempotency);
+  return held ?? { kind: 'committed', messages: [] };
+}
+
 /** Whether an operation needs nothing but the one statement. */
 export function isPlain(operation: Accepted): boolean {
   return operation.quotas === undefined && isPlainButForQuotas(operation);
@@ -51,6 +59,7 @@ export function isPlain(operation: Accepted): boolean {
 export function isPlainButForQuotas({ messages, tells }: Accepted): boolean {
   return (
     tells === undefined &&
+    messages.length > 0 &&
     messages.every(
       ({ releases, notice, recipients }) =>
         releases === undefined &&
@@ -120,7 +129,7 @@ async function storeTogether(
   let row = 0;
   let queue = 0;
   return operations.map(({ messages }, i) => {
-    const isStored = messages.length === 0 || rows[row]?.op === i + 1;
+    const isStored = rows[row]?.op === i + 1;
     const queues = messages.map(({ recipients }) => recipients.map(() => queueIds[queue++] ?? 0));
     if (!isStored) return null;
     const stored = rows.slice(row, row + messages.length).map(({ seq, ids }, n) => ({

@@ -1,7 +1,7 @@
 /**
  * Operations that need the same rows at the same moment. They lock them in one order, so that one waits for the other and
- * none is ended because each waits for the other: the server counts these. Each case holds rows until all of them wait, so
- * that they meet as planned.
+ * none is ended because each waits for the other: the server counts these. And what an operation has read before it waited
+ * does not count any more. Each case holds rows until all of them wait, so that they meet as planned.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
@@ -12,6 +12,7 @@ import {
   createWebhook,
   delivered,
   HOUR,
+  idempotency,
   message,
   only,
   recipient,
@@ -114,6 +115,24 @@ describePostgres('operations on the same rows', () => {
         () => one.settleCalls({ settlements: [settlement] }),
       );
       expect(await claimCalls(one)).toEqual([]);
+    }));
+
+  it('the same request twice, the first of which uses up the quota', () =>
+    withoutCircle(async () => {
+      const limits = { minute: null, hour: null, day: 2 };
+      const accept = (store: Store, key: string) =>
+        store.commitAccepted({
+          ...{ messages: [message()], epoch: 1, idempotency: idempotency({ key }) },
+          quotas: [{ domain: 'example.com', count: 1, limits, now: T0 }],
+        });
+      expect(await accept(one, 'before')).toMatchObject({ kind: 'committed' });
+      const [first, second] = await meet(
+        'SELECT FROM quota_use',
+        () => accept(one, 'twice'),
+        () => accept(two, 'twice'),
+      );
+      expect([first.kind, second.kind]).toEqual(['committed', 'replay']);
+      expect(await accept(two, 'after')).toMatchObject({ kind: 'quota-exceeded' });
     }));
 
   it('outcomes of the same messages at two nodes', () =>
