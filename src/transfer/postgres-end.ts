@@ -265,9 +265,11 @@ export async function openPostgresEnd(url: string, role: Role, clock: Clock): Pr
     if (lock?.taken !== true)
       throw new StoreRefused('locked', `Another transfer works on ${name}; wait for it.`);
     if (role === 'source') await beginReading();
+    // Nodes go by the clock of the database; that of this machine may differ.
     const node = await db.get<{ host: string; node_id: string }>(
-      'SELECT host, node_id FROM node WHERE ended_at IS NULL AND heartbeat_at > $1 LIMIT 1',
-      clock.now() - DEAD_MS,
+      `SELECT host, node_id FROM node WHERE ended_at IS NULL
+         AND heartbeat_at > extract(epoch FROM clock_timestamp()) * 1000 - $1::int4 LIMIT 1`,
+      DEAD_MS,
     );
     if (node === undefined) return;
     throw new StoreRefused(

@@ -380,6 +380,19 @@ describePostgres('a server that was paused while its database was transferred', 
     await starting.end();
   });
 
+  it('does not begin beside a server that lives, however the clock of this machine goes', async () => {
+    const url = await emptyDatabase(scope);
+    const store = await openPostgresStore({ url, clock: systemClock });
+    const epoch = await store.beginEpoch({ nodeId: 'a', now: systemClock.now() });
+    for (const minutes of [-10, 0, 10]) {
+      const clock = { ...systemClock, now: () => systemClock.now() + minutes * 60_000 };
+      await expect(openEnd(url, 'source', clock)).rejects.toThrow('A server works on');
+    }
+    await store.endEpoch({ epoch, now: systemClock.now() });
+    await store.close();
+    await (await openEnd(url, 'source', systemClock)).close();
+  });
+
   it('has no limit of time on what counts whole tables', async () => {
     const url = await emptyDatabase(scope);
     const link = await openLink(url, createStatements(), 'transfer');
