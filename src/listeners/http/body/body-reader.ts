@@ -4,13 +4,11 @@
  * sender does not occupy memory for long. A body that is too large is refused at once, and the server drops the rest.
  */
 import type { IncomingMessage } from 'node:http';
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
+import { createGunzip } from 'node:zlib';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { ByteShare } from '../byte-budget.ts';
 
-const inflate = promisify(gunzip);
 const EMPTY = new Uint8Array(0);
 
 /** The minimum speed of a body, measured every `PACE_CHECK_MS`. */
@@ -37,12 +35,37 @@ export async function readBody(stream: IncomingMessage, options: BodyLimits): Pr
   const whole = stream.complete || (announced > 0 && stream.readableLength >= announced);
   const raw = whole ? takeWhole(stream, options) : await collect(stream, options);
   if (encoding === 'identity' || raw.length === 0) return raw;
-  const inflated = await inflate(raw, { maxOutputLength: options.maxBytes }).catch((cause: unknown) => {
-    const tooLarge = cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE';
-    throw new AppError(tooLarge ? 'body-too-large' : 'content-encoding', { cause });
+  return inflated(raw, options);
+}
+
+/** What it takes is counted as it grows: a small body can become a thousand times as large, and many are inflated at once. */
+function inflated(raw: Uint8Array, { maxBytes, share }: BodyLimits): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const gunzip = createGunzip();
+    gunzip.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length > maxBytes) fail(new AppError('body-too-large'));
+      else if (!share.take(chunk.length)) fail(noRoom());
+      else chunks.push(chunk);
+    });
+    gunzip.once('end', () => resolve(joined(chunks, length)));
+    gunzip.once('error', (cause) => fail(new AppError('content-encoding', { cause })));
+    gunzip.end(raw);
+
+    function fail(error: AppError): void {
+      gunzip.destroy();
+      chunks.length = 0;
+      reject(error);
+    }
   });
-  if (!options.share.take(inflated.length)) throw noRoom();
-  return inflated;
+}
+
+function joined(chunks: readonly Buffer[], length: number): Uint8Array {
+  const [first] = chunks;
+  if (first === undefined) return EMPTY;
+  return chunks.length === 1 ? first : Buffer.concat(chunks, length);
 }
 
 function noRoom(): AppError {
@@ -89,9 +112,7 @@ function collect(
     }
     function onEnd(): void {
       release();
-      const [first] = chunks;
-      if (first === undefined) resolve(EMPTY);
-      else resolve(chunks.length === 1 ? first : Buffer.concat(chunks, received));
+      resolve(joined(chunks, received));
     }
     function onGone(): void {
       fail(new AppError('http-malformed', { message: 'The request ended before its body was complete' }));

@@ -1,0 +1,54 @@
+/** Reading bodies that were compressed: what they become counts for the budget while it grows. */
+import type { IncomingMessage } from 'node:http';
+import { PassThrough } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { systemClock } from '../../../lib/clock.ts';
+import { type ByteShare, createByteBudget } from '../byte-budget.ts';
+import { readBody } from './body-reader.ts';
+
+const MB = 1024 * 1024;
+
+function zipped(bytes: Uint8Array): IncomingMessage {
+  const stream = new PassThrough();
+  stream.end(bytes);
+  return Object.assign(stream, { headers: { 'content-encoding': 'gzip' } }) as unknown as IncomingMessage;
+}
+
+const read = (bytes: Uint8Array, share: ByteShare, maxBytes = 64 * MB) =>
+  readBody(zipped(bytes), { maxBytes, withinMs: 10_000, clock: systemClock, share });
+
+it('inflates no more of a body than there is room for', async () => {
+  const bomb = gzipSync(new Uint8Array(64 * MB));
+  const budget = createByteBudget(4 * MB);
+  budget.open('other').take(1);
+  let taken = 0;
+  const own = budget.open('me');
+  const counted: ByteShare = {
+    take(bytes) {
+      expect(bytes).toBeLessThan(MB);
+      const fits = own.take(bytes);
+      if (fits) taken += bytes;
+      return fits;
+    },
+    end: () => own.end(),
+  };
+  budget.open('me').take(1);
+  await expect(read(bomb, counted)).rejects.toMatchObject({ problems: [{ name: 'unavailable' }] });
+  expect(taken).toBeGreaterThan(bomb.length);
+  expect(taken).toBeLessThanOrEqual(2 * MB);
+});
+
+it('gives the whole of one that fits, and says of the others what is wrong', async () => {
+  const text = Buffer.from('all of it, '.repeat(100_000));
+  const share = () => createByteBudget(64 * MB).open('me');
+  expect(Buffer.compare(await read(gzipSync(text), share()), text)).toBe(0);
+  expect(await read(gzipSync(''), share())).toHaveLength(0);
+  const refusals: [Uint8Array, number, string][] = [
+    [gzipSync(text), 1000, 'body-too-large'],
+    [gzipSync(text).subarray(0, 100), MB * 2, 'content-encoding'],
+    [Buffer.from('no gzip'), MB, 'content-encoding'],
+  ];
+  for (const [bytes, maxBytes, name] of refusals)
+    await expect(read(bytes, share(), maxBytes), name).rejects.toMatchObject({ problems: [{ name }] });
+});
