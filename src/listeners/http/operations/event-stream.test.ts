@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createManualClock } from '../../../store/sqlite/test-support.ts';
 import { type Block, openStream } from '../streams/test-stream.ts';
@@ -148,6 +149,59 @@ describe('GET /events/stream', () => {
         { timeout: 15_000 },
       )
       .toBe(true);
+    await own.close();
+  });
+});
+
+describe('a client that takes nothing', () => {
+  /** Asks for all events, more than the system holds for it, and reads their first bytes only. */
+  async function stalled(own: World) {
+    const Metadata = Object.fromEntries(Array.from({ length: 18 }, (_, i) => [`k${i}`, 'x'.repeat(512)]));
+    const To = Array.from({ length: 50 }, (_, i) => ({ email: `n${i}@example.net` }));
+    for (let i = 0; i < 20; i++) await own.sendMail({ ...MAIL, To, CC: [], Metadata });
+    const socket = connect(own.at.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.pause();
+    socket.write(
+      `GET /api/v1/events/stream?After=0 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own.tokens.own}\r\n\r\n`,
+    );
+    await new Promise((resolve) => socket.once('readable', resolve));
+    // Until the system takes no more.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    return socket;
+  }
+
+  it('is cut off, and its place is for others', async () => {
+    const clock = createManualClock();
+    const own = await openWorld({ clock, options: { streamsPerTenant: 1 } });
+    const socket = await stalled(own);
+    const statusNow = async () => {
+      const stream = open(own);
+      const status = await stream.status;
+      stream.close();
+      return status;
+    };
+    expect(await statusNow()).toBe(429);
+    clock.advance(59_000);
+    expect(await statusNow()).toBe(429);
+    clock.advance(61_000);
+    await expect.poll(statusNow).toBe(200);
+    let read = 0;
+    socket.on('data', (chunk) => {
+      read += chunk.length;
+    });
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(read).toBeLessThan(9_000_000);
+    await own.close();
+  });
+
+  it('does not delay the stop of the listener', async () => {
+    const own = await openWorld();
+    const socket = await stalled(own);
+    const began = performance.now();
+    await own.at.listener.stop(20_000);
+    expect(performance.now() - began).toBeLessThan(10_000);
+    socket.destroy();
     await own.close();
   });
 });

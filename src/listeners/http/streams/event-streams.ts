@@ -1,10 +1,11 @@
 /**
  * A stream of server-sent events over anything that is stored in order of a seq (WHATWG HTML §9.2): where it begins,
  * what it reads and when, its heartbeat, its end. It continues until the client disconnects, the token ends or the
- * listener stops. A slow client only slows itself; each open stream uses a place of its token.
+ * listener stops. A slow client only slows itself; each open stream uses a place of its token, so a client that takes
+ * nothing any more is cut off.
  */
 import { Readable } from 'node:stream';
-import { type Clock, sleep } from '../../../lib/clock.ts';
+import { type Clock, sleep, type Timer } from '../../../lib/clock.ts';
 import { createSharedTurns } from '../../../lib/turns.ts';
 import type { Access } from '../../../policy/access/access.ts';
 import type { ApiAnswer, ApiRequest } from '../route.ts';
@@ -27,6 +28,16 @@ export interface StreamSource {
   }>;
   /** Calls `listener` when there may be something new. */
   subscribe(listener: () => void): () => void;
+}
+
+/** A client that takes nothing of what waits for it for this time is cut off, at twice of it the latest; it can resume. */
+const STALLED_MS = 60_000;
+/** How long it may take for the rest when the listener stops. */
+const LAST_MS = 1_000;
+
+/** null = nothing waits for the client. */
+interface Taking {
+  sinceMs: number | null;
 }
 
 /** Opens a stream after `after`, or from now on. Throws AppError rate-limited, invalid-parameter. */
@@ -54,21 +65,54 @@ export function createEventStreams(
     const leave = slots(request.caller);
     try {
       const from = given ?? (await source.newest());
-      const body = Readable.from(follow(request, source, from, leave), { objectMode: false });
-      return { status: 200, headers: STREAM_HEADERS, body: body.on('close', leave) };
+      const ended = request.ended();
+      const taking: Taking = { sinceMs: null };
+      const blocks = timed(follow(request, source, from, ended, leave), taking);
+      const body = Readable.from(blocks, { objectMode: false });
+      return { status: 200, headers: STREAM_HEADERS, body: limited(body.on('close', leave), ended, taking) };
     } catch (cause) {
       leave();
       throw cause;
     }
   };
 
+  /** The same blocks; `taking` says since when one, or what is left at the end, waits to be taken. */
+  async function* timed(blocks: AsyncGenerator<string>, taking: Taking): AsyncGenerator<string> {
+    for await (const block of blocks) {
+      taking.sinceMs = clock.monotonicMs();
+      yield block;
+      taking.sinceMs = null;
+    }
+    taking.sinceMs = clock.monotonicMs();
+  }
+
+  /** The same stream, which ends if its client takes nothing any more. */
+  function limited(body: Readable, ended: AbortSignal, taking: Taking): Readable {
+    let timer: Timer;
+    const look = (): void => {
+      const { sinceMs } = taking;
+      if (sinceMs !== null && sinceMs + STALLED_MS <= clock.monotonicMs()) body.destroy();
+      else timer = clock.setTimer(STALLED_MS, look);
+    };
+    const hurry = (): void => {
+      timer.cancel();
+      timer = clock.setTimer(LAST_MS, () => body.destroy());
+    };
+    timer = clock.setTimer(STALLED_MS, look);
+    ended.addEventListener('abort', hurry);
+    return body.on('close', () => {
+      timer.cancel();
+      ended.removeEventListener('abort', hurry);
+    });
+  }
+
   async function* follow(
     request: ApiRequest,
     source: StreamSource,
     from: number,
+    ended: AbortSignal,
     leave: () => void,
   ): AsyncGenerator<string> {
-    const ended = request.ended();
     const waiter = createChangeWaiter({ subscribe: source.subscribe, clock, ended });
     try {
       let seen = from;
