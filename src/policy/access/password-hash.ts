@@ -23,7 +23,7 @@ interface Lane {
 
 const MAX_RUNNING = 2;
 const MAX_WAITING = 64;
-/** Of one address, or made for one domain. */
+/** Of one person, of one network address, or of one line of tokens. */
 const MAX_WAITING_EACH = 8;
 
 export function createHashTurns(): HashTurns {
@@ -105,7 +105,8 @@ export function scryptOf(password: string, salt: Uint8Array, { log2, r, p }: Has
 }
 
 /**
- * Hashes of passwords that people choose. `asker` waits for its turn. Throws AppError `unavailable` if too many wait.
+ * Hashes of passwords that people choose. `asker` waits for its turn: the address of a known person, otherwise the
+ * network address. Throws AppError `unavailable` if too many wait.
  */
 export interface Passwords {
   /** A new hash with everything needed to check it: `$scrypt$ln=15,r=8,p=3$salt$hash`. */

@@ -323,12 +323,13 @@ export function createSessions(
     stored: string | null,
     failure: Failure,
   ): Promise<void> {
-    const { ip, device } = asker;
+    const { email, ip, device } = asker;
     const fits = password.length <= MAX_PASSWORD_CHARS;
+    // A person may have many sessions and browsers, and with a turn for each could leave none to others.
     const isRight = await passwords.isRight(
       fits ? password : '',
       fits ? stored : null,
-      device ?? addressKey(ip),
+      device === null ? addressKey(ip) : email,
       device !== null,
     );
     if (!isRight) throw failureOf(asker, failure);

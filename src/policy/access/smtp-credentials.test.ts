@@ -4,6 +4,7 @@ import { createSystemRandom } from '../../lib/random.ts';
 import { createVirtualClock } from '../../lib/virtual-clock.ts';
 import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import { NO_BOUNDS } from '../../model/token.ts';
+import { createHashTurns } from './password-hash.ts';
 import { createSmtpCredentials } from './smtp-credentials.ts';
 
 /** Rows in memory, and how often they were asked for. */
@@ -72,6 +73,38 @@ describe('an SMTP credential', () => {
     expect(await credentials.verify(one.credential.username, '', 'a')).toBeNull();
     expect(await credentials.verify('nobody', one.password, 'a')).toBeNull();
     expect(await credentials.verify(one.credential.username, 'x'.repeat(100_000), 'a')).toBeNull();
+  });
+
+  it('is made in few turns of its maker, for however many domains, so that others can log in meanwhile', async () => {
+    const { store, clock } = setUp();
+    const turns = createHashTurns();
+    const gate = Promise.withResolvers<void>();
+    const credentials = createSmtpCredentials(
+      {
+        ...{ store, clock, random: createSystemRandom(), log: silentLoggers.service },
+        hashTurns: {
+          lane(options) {
+            const inTurn = turns.lane(options);
+            return (asker, work) => inTurn(asker, () => gate.promise.then(work));
+          },
+        },
+      },
+      { costLog2: 4 },
+    );
+    const bounds = { ...NO_BOUNDS, rateShares: [{ key: 'line', perSecond: null }] };
+    const made = Array.from({ length: 100 }, (_, i) =>
+      credentials
+        .create({
+          ...WANTED,
+          domain: `d${i}.example`,
+          grant: { ...GRANT, ...bounds, createdBy: `token ${i}` },
+        })
+        .catch(() => null),
+    );
+    const other = credentials.verify('nobody', 'x', '192.0.2.1');
+    gate.resolve();
+    expect(await other).toBeNull();
+    expect((await Promise.all(made)).filter((one) => one !== null)).toHaveLength(8);
   });
 
   it('is believed for five seconds, and ends at once where it is removed', async () => {

@@ -114,6 +114,8 @@ export function createSmtpCredentials(
     },
 
     async create({ name, domain, sandbox, notices, grant: { inSession, ...grant }, idempotency }) {
+      // Not the domain, of which one maker may have more than there are turns.
+      const asker = grant.rateShares[0]?.key ?? grant.createdBy;
       for (;;) {
         const password = Buffer.from(random.bytes(PASSWORD_BYTES)).toString('base64url');
         const salt = random.bytes(SALT_BYTES);
@@ -127,7 +129,7 @@ export function createSmtpCredentials(
           sandbox,
           notices,
           salt,
-          hash: await inTurn(domain, () => hashOf(password, salt, costLog2)),
+          hash: await inTurn(asker, () => hashOf(password, salt, costLog2)),
           costLog2,
           ...grant,
           createdAt: clock.now(),
