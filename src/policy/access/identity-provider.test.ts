@@ -1,4 +1,4 @@
-/** An identity provider whose answer never ends: the request fails at its deadline. */
+/** An identity provider that does not answer, or does not say when somebody signed in there; and what it says too late. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
   CLIENT,
@@ -73,6 +73,29 @@ it('does not take what was begun more than ten minutes ago', async () => {
   await expect(provider.finish(pending, query, '192.0.2.1')).rejects.toMatchObject({
     problems: [{ name: 'identity-refused' }],
   });
+});
+
+it('takes no sign-in for a proof of which the provider could say when it was, and does not', async () => {
+  const again = async (change: (url: URL) => void = () => undefined) => {
+    const { url, pending } = await provider.begin('192.0.2.1', true);
+    const address = new URL(url);
+    change(address);
+    return provider.finish(pending, await far.visit(address.href), '192.0.2.1');
+  };
+  /** As somebody at a browser does for whom the provider would not ask again by itself. */
+  const unasked = ({ searchParams }: URL) => {
+    for (const name of ['prompt', 'max_age']) searchParams.delete(name);
+  };
+  far.wrong = { metadata: { claims_supported: ['sub', 'auth_time'] } };
+  const refused = expect(again(unasked)).rejects;
+  await refused.toMatchObject({
+    problems: [
+      { name: 'identity-refused', message: expect.stringContaining('put auth_time into the ID token') },
+    ],
+  });
+  far.authTime = 1_000;
+  expect(await again(unasked)).toMatchObject({ provenAt: 1_000_000 });
+  expect((await again()).provenAt).toBeGreaterThan(1_000_000);
 });
 
 it('says what is wrong with the provider', async () => {

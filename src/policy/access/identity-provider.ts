@@ -155,7 +155,8 @@ export function createIdentityProvider(
             claims.email === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
               ? await client.fetchUserInfo(configuration, tokens.access_token, claims.sub)
               : {};
-          return identified({ ...more, ...claims }, kept.again);
+          const saysWhen = configuration.serverMetadata().claims_supported?.includes('auth_time') === true;
+          return identified({ ...more, ...claims }, { again: kept.again, saysWhen });
         } catch (cause) {
           throw problemOf(cause);
         }
@@ -253,7 +254,11 @@ export function createIdentityProvider(
     return responseOf(url, outcome);
   }
 
-  function identified(claims: Readonly<Record<string, unknown>>, again: boolean): Identified {
+  /** `saysWhen`: according to its metadata, the provider can say when the person authenticated. */
+  function identified(
+    claims: Readonly<Record<string, unknown>>,
+    { again, saysWhen }: { again: boolean; saysWhen: boolean },
+  ): Identified {
     const { iss, sub, email, email_verified, auth_time } = claims;
     const address = typeof email === 'string' && ASCII_ADDRESS.test(email) ? emailOf(email) : null;
     if (typeof iss !== 'string' || typeof sub !== 'string' || address === null)
@@ -269,6 +274,13 @@ export function createIdentityProvider(
     if (missing !== undefined) {
       const sentence = 'The identity provider does not say that you may sign in here: ask an operator';
       throw refused(sentence, `the claim ${missing.claim} is not ${missing.value}`);
+    }
+    // With `max_age` the ID token must contain it (OpenID Connect Core §3.1.2.1). Without it, somebody may have taken
+    // `max_age` and `prompt` out of the address on the way to the provider.
+    if (again && saysWhen && typeof auth_time !== 'number') {
+      const sentence =
+        'The identity provider does not say when you last signed in there: ask an operator to let it put auth_time into the ID token';
+      throw refused(sentence, 'the ID token has no auth_time');
     }
     const now = clock.now();
     const provenAt = typeof auth_time === 'number' ? Math.min(auth_time * 1000, now) : again ? now : null;
