@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
@@ -300,9 +300,46 @@ describe('webhooks', () => {
     const byId = { Since: 0, DeliveryIDs: [1] };
     expect((await call('POST', `/webhooks/${made.NewWebhookID}/replay`, { body: byId })).status).toBe(422);
   });
+
+  it('sends few samples at once, however long their receiver takes', async () => {
+    const waiting: ServerResponse[] = [];
+    const server = createServer((_, response) => void waiting.push(response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const made = (await create(tokens.own, { ...hook, WebhookURL: `http://127.0.0.1:${port}/h` })).json();
+    const test = () => call('POST', `/webhooks/${made.NewWebhookID}/test`);
+    const many = Array.from({ length: 12 }, test);
+    await expect.poll(() => waiting.length).toBe(5);
+    const early = await Promise.race(many);
+    expect([early.status, codes(early), early.headers['retry-after']]).toEqual([429, [429], '5']);
+    for (const response of waiting) response.end();
+    const statuses = (await Promise.all(many)).map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array(5).fill(200), ...Array(7).fill(429)]);
+    const last = test();
+    await expect.poll(() => waiting.length).toBe(6);
+    waiting.at(-1)?.end();
+    expect((await last).status).toBe(200);
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await call('DELETE', `/webhooks/${made.NewWebhookID}`);
+  });
 });
 
 describe('domains', () => {
+  it('are made in turns, of which one tenant has few: their keys take the threads that sign mail', async () => {
+    const names = Array.from({ length: 12 }, (_, i) => `many-${i}.example`);
+    const token = await at.token({ domains: names, scopes: ['domains:write'] });
+    const add = (Domain: string, by: string) => call('POST', '/domains', { token: by, body: { Domain } });
+    const many = names.map((name) => add(name, token));
+    const operators = Array.from({ length: 9 }, (_, i) => add(`operator-${i}.example`, tokens.admin));
+    const statuses = (await Promise.all(many)).map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array(8).fill(201), ...Array(4).fill(503)]);
+    for (const reply of await Promise.all(operators)) expect(reply.status, reply.text).toBe(201);
+    for (const name of names) await call('DELETE', `/domains/${name}`, { token: tokens.admin });
+    for (let i = 0; i < 9; i++)
+      await call('DELETE', `/domains/operator-${i}.example`, { token: tokens.admin });
+  });
+
   it('lists, adds, checks and removes', async () => {
     expect((await call('GET', '/domains')).json()).toMatchObject({
       Items: [{ Domain: 'example.com', Status: 'Verified' }, { Domain: 'pending.example' }],

@@ -11,7 +11,14 @@ import { AppError } from '../../../lib/errors.ts';
 import { aLabels, toALabelDomain } from '../../../mail/address.ts';
 import type { DkimKey, Domain, DomainSettingsPatch } from '../../../model/domain.ts';
 import type { Caller } from '../../../model/submission.ts';
-import { callerDomains, mayActOn, requireAllDomains, requireScope } from '../../../policy/access/rights.ts';
+import { createHashTurns } from '../../../policy/access/password-hash.ts';
+import {
+  callerDomains,
+  lineOf,
+  mayActOn,
+  requireAllDomains,
+  requireScope,
+} from '../../../policy/access/rights.ts';
 import { zoneSnippet } from '../../../policy/domains/dns-records.ts';
 import { checksOf, heldFrom } from '../../../policy/domains/domain-status.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
@@ -141,6 +148,8 @@ export function domainOperations(deps: {
   const { domains, guard, clock, createOnce } = deps;
   /** When each domain was checked last, monotonic; the oldest are forgotten first. */
   const checkedAtMs = new BoundedMap<string, number>(MAX_REMEMBERED);
+  /** Keys of one domain are made at a time: that takes threads of the pool that also signs mail. */
+  const inTurn = createHashTurns().lane({ maxRunning: 1 });
 
   return [
     operation({
@@ -205,12 +214,15 @@ export function domainOperations(deps: {
         }
         // Only the operator's declaration can replace the DNS proof.
         if (body.Verified === true) requireOperator(caller);
-        const domain = await domains.add({
+        const wanted = {
           name,
           operatorVerified: body.Verified === true,
           settings: allowedPatch(caller, name, settingsPatch(body) ?? {}),
           ...withoutUndefined({ idempotency: key && ((made: Domain) => key(toAnswer(made))) }),
-        });
+        };
+        // An operator may add a long list.
+        const asker = callerDomains(caller) === undefined ? name : lineOf(caller);
+        const domain = await inTurn(asker, () => domains.add(wanted));
         return withHeaders(toAnswer(domain), { location: `/api/v1/domains/${domain.name}` });
       },
     }),

@@ -25,6 +25,7 @@ import { operation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { DOMAIN, flag } from '../query.ts';
 import { type ApiRoute, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { createSlots } from '../streams/slots.ts';
 import { ownDomains } from '../tenancy.ts';
 import { webhookCallOperations } from './webhook-calls.ts';
 
@@ -107,6 +108,8 @@ const MAX_DESCRIPTION_CHARS = 256;
 
 /** Counts in answers stop here. */
 const MAX_COUNTED = 10_000;
+/** Each is a connection to a host that the caller chose, and lasts as long as that host wants it to, up to the limit. */
+const TESTS = { perToken: 5, perTenant: 10, total: 100 };
 const PAGES = paging('webhooks', z.int().min(1));
 /** Webhooks read in one question. */
 const AT_ONCE = 100;
@@ -192,6 +195,7 @@ export function webhookOperations(deps: {
   eventsStored(): void;
 }): readonly ApiRoute[] {
   const { store, webhooks, clock, createOnce, eventsStored } = deps;
+  const testSlots = createSlots({ ...TESTS, what: 'tests of webhooks' });
 
   return [
     operation({
@@ -357,12 +361,17 @@ export function webhookOperations(deps: {
       scope: 'webhooks:write',
       limitedTokens: true,
       summary: 'Call a webhook with a sample',
-      description: 'Sends a signed sample now: `{StatusCode, LatencyMs, Body, Error}`. Changes nothing',
+      description: `Sends a signed sample now: \`{StatusCode, LatencyMs, Body, Error}\`. Changes nothing. ${TESTS.perToken} at once a token`,
       answer: webhookTest,
       handle: async ({ caller, params }) => {
-        const result = await webhooks.test(webhookId(params.id), ownDomains(caller).domains);
-        if (result === null) throw refuse('not-found');
-        return result;
+        const leave = testSlots(caller);
+        try {
+          const result = await webhooks.test(webhookId(params.id), ownDomains(caller).domains);
+          if (result === null) throw refuse('not-found');
+          return result;
+        } finally {
+          leave();
+        }
       },
     }),
     ...webhookCallOperations({ store, clock, ownWebhook, eventsStored }),
