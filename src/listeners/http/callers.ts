@@ -30,6 +30,8 @@ export interface Callers {
    * last authenticated too long ago.
    */
   requireAllowed(caller: Caller, route: Permission): Promise<void>;
+  /** Throws AppError `proof-required` if a person last authenticated too long ago; tokens are not asked. */
+  requireProof(caller: Caller): Promise<void>;
   /** Throws AppError `token-invalid` or `session-ended` if the token or session has ended. */
   requireStill(caller: Caller): Promise<void>;
 }
@@ -71,6 +73,7 @@ export function createCallers(
       requireRights(caller, route);
       if (route.proven === true) await sessions.requireProof(caller);
     },
+    requireProof: (caller) => sessions.requireProof(caller),
     async requireStill(caller) {
       if ((await access.renew(caller)) !== null) return;
       throw new AppError(caller.session === undefined ? 'token-invalid' : 'session-ended');

@@ -29,6 +29,11 @@ export interface ApiRequest {
   refused(problem: Problem, domain: string | null): void;
   /** Where it comes from; forwarded addresses are resolved. */
   ip: string;
+  /**
+   * Throws AppError `proof-required` as for a route with `proven`: for an operation of which only some requests change
+   * what outlives a session.
+   */
+  requireProof(): Promise<void>;
   /** For answers that wait: aborted when the client disconnects or the listener stops, with the reason. */
   ended(): AbortSignal;
 }

@@ -264,6 +264,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
           ...contextOf(request),
           ip: ipOf(request),
           ended: () => endOf(reply),
+          requireProof: () => callers.requireProof(caller),
           refused: (problem: Problem, domain: string | null) => tellRefused(request, [problem], domain),
         };
         // A body that took its time must not outlive the token it came with.

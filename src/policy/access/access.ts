@@ -383,7 +383,7 @@ export function createAccess(
   };
 }
 
-/** Who makes something ended while the request was under way. */
+/** The token or the session of a request ended while it was under way. */
 export function makerEnded({ inSession }: Pick<MintRequest, 'inSession'>): AppError {
   return new AppError(inSession === undefined ? 'token-invalid' : 'session-ended');
 }

@@ -7,7 +7,7 @@
 
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
-import type { Access } from '../../../policy/access/access.ts';
+import { type Access, makerEnded } from '../../../policy/access/access.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
 import { operation } from '../operation.ts';
 import { integer } from '../query.ts';
@@ -64,7 +64,7 @@ export function sandboxWaitOperation(deps: {
       const ended = request.ended();
       try {
         const found = await firstMatch(domains, filters, seconds * 1000, ended);
-        if ((await deps.access.renew(caller)) === null) throw new AppError('token-invalid');
+        if ((await deps.access.renew(caller)) === null) throw makerEnded({ inSession: caller.session });
         if (found !== null) return await search.detailOf(found, filters.tenant);
       } finally {
         leave();

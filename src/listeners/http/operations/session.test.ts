@@ -231,6 +231,26 @@ describe('a session', () => {
     expect((await signIn(ADA, 'a longer and better one')).status).toBe(200);
   });
 
+  it('that ends while it waits for mail is told so, not of a token', async () => {
+    const { id } = await add();
+    const cookie = await cookieOf();
+    const waiting = ask('GET', '/sandbox/wait?Subject=never&Timeout=60', { cookie });
+    // Until it waits.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await world.at.people.change(id, { disabled: true });
+    let reply: Reply | null = null;
+    void waiting.then((given) => {
+      reply = given;
+    });
+    await expect
+      .poll(() => {
+        clock.advance(10_000);
+        return reply;
+      })
+      .not.toBeNull();
+    expect(codesOf(await waiting)).toEqual([2202]);
+  });
+
   it('changes no password that an operator set while the new one was hashed', async () => {
     const { id } = await add();
     await cookieOf();
@@ -306,14 +326,19 @@ describe('what outlives a session', () => {
     expect(codesOf(await make(other))).toEqual([2215]);
   });
 
-  it('is every token, SMTP credential and person, and nothing that a session shows or undoes', async () => {
+  it('is every token, SMTP credential, webhook and person, and nothing that a session shows or undoes', async () => {
     await add();
     const cookie = await cookieOf();
+    const hook = { Event: 'bounce', WebhookURL: 'http://127.0.0.1:1/', Domain: 'example.com' };
+    const added = await ask('POST', '/webhooks', { cookie, body: hook });
+    const webhook = `/webhooks/${added.json().NewWebhookID}`;
     clock.advance(10 * MINUTE);
     const asked: [method: string, path: string][] = [
       ['POST', '/tokens'],
       ['POST', '/tokens/none/rotate'],
       ['POST', '/smtp-credentials'],
+      ['POST', '/webhooks'],
+      ['POST', `${webhook}/secret`],
       ['POST', '/people'],
       ['PATCH', '/people/none'],
       ['DELETE', '/people/none'],
@@ -325,6 +350,11 @@ describe('what outlives a session', () => {
       const body = method === 'DELETE' ? {} : { body: {} };
       expect(codesOf(await ask(method, path, { cookie, ...body })), `${method} ${path}`).toEqual([2215]);
     }
+    const patched = async (body: object) => codesOf(await ask('PATCH', webhook, { cookie, body }));
+    expect(await patched({ WebhookURL: 'http://127.0.0.1:2/' })).toEqual([2215]);
+    expect(await patched({ Events: ['all'] })).toEqual([2215]);
+    const off = await ask('PATCH', webhook, { cookie, body: { Status: 'Disabled', Description: 'x' } });
+    expect(off.json()).toMatchObject({ Status: 'Disabled', WebhookURL: hook.WebhookURL });
     const made = await world.call('POST', '/tokens', {
       token: world.tokens.admin,
       headers: { 'content-type': 'application/json' },

@@ -156,7 +156,7 @@ export function sessionOperations(deps: {
       limitedTokens: true,
       summary: 'Prove again who one is',
       description:
-        '`{Password, Code?}`: `{ProvenUntil}`. Making tokens and SMTP credentials, and changing people, needs a proof, or a sign-in, of the last ten minutes (`proof-required`); tokens are not asked. Who has no password goes to the identity provider (`POST /session/provider` with `Again`)',
+        '`{Password, Code?}`: `{ProvenUntil}`. Making tokens, SMTP credentials and webhooks, changing where webhooks are called or for what, and changing people, needs a proof, or a sign-in, of the last ten minutes (`proof-required`); tokens are not asked. Who has no password goes to the identity provider (`POST /session/provider` with `Again`)',
       body: { schema: PROOF, example: { Password: 'correct horse battery' } },
       answer: z.object({ ProvenUntil: time }).meta({ id: 'SessionProof' }),
       errors: ['session-required', 'password-wrong', 'code-wrong'],

@@ -240,6 +240,7 @@ export function webhookOperations(deps: {
       path: '/webhooks',
       scope: 'webhooks:write',
       limitedTokens: true,
+      proven: true,
       summary: 'Add a webhook',
       description:
         '`{Event, WebhookURL}`, or `Events` for a list in place of `Event`, also `Description`, and `Domain` if the token has several: `{NewWebhookID, Secret}`. The secret is shown this once. Needs `events:read` too. At most 100 a domain. `Domain` `*`, for tokens of all domains, with `Event` `operator`: called when something about the server needs the operator, and when that is over',
@@ -310,13 +311,16 @@ export function webhookOperations(deps: {
         '`{Event? or Events?, WebhookURL?, Status?, Description?}`: the detail after it. `Status` is Enabled or Disabled; when it is enabled again, the calls of the last 72 hours are made and older ones are dropped (replay can make them). Events and address need `events:read` too',
       body: { schema: CHANGES, example: { Status: 'Enabled', Description: 'Bounces to the CRM' } },
       answer: webhookDetail,
-      errors: ['webhook-event-unknown', 'webhook-url-invalid'],
-      handle: async ({ caller, params, body }) => {
+      errors: ['webhook-event-unknown', 'webhook-url-invalid', 'proof-required'],
+      handle: async ({ caller, params, body, request }) => {
         const { id, domain } = await ownWebhook(caller, params.id);
         const { Event, Events, WebhookURL, Status, Description } = body;
         const events = oneList(Event, Events);
         requireListening(domain, events ?? []);
-        if (events !== undefined || WebhookURL !== undefined) requireScope(caller, 'events:read');
+        if (events !== undefined || WebhookURL !== undefined) {
+          requireScope(caller, 'events:read');
+          await request.requireProof();
+        }
         const change = withoutUndefined({
           events,
           url: WebhookURL,
@@ -340,6 +344,7 @@ export function webhookOperations(deps: {
       path: '/webhooks/:id/secret',
       scope: 'webhooks:write',
       limitedTokens: true,
+      proven: true,
       summary: 'Rotate the secret of a webhook',
       description:
         'A new secret: `{Secret, PreviousValidUntil}`, shown this once. For 24 hours every call carries two signatures, of the new secret and of the old one',
