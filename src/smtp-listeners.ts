@@ -59,7 +59,7 @@ export async function openSmtpListeners(
   const certificates = await openCertificates(
     { clock, report: (problem) => log.error({}, problem) },
     // A process without these listeners, such as a command, needs no files.
-    (roles.has('submission') || config.returns !== null) &&
+    (roles.has('submission') || (roles.has('returns') && config.returns !== null)) &&
       config['tls-cert'] !== null &&
       config['tls-key'] !== null
       ? { kind: 'files', cert: config['tls-cert'], key: config['tls-key'] }

@@ -7,6 +7,8 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Mode } from '../config/key-facts.ts';
+import { publicUrl } from '../config/public-url.ts';
+import type { Config } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
 import { ERRORS } from '../lib/errors.ts';
 import { silentLoggers } from '../lib/log.ts';
@@ -16,6 +18,7 @@ import type { RunningServer } from '../server.ts';
 import { commandLine } from './called-as.ts';
 import { explainStart } from './start-errors.ts';
 import { CommandError, printable, type Terminal, UsageError } from './terminal.ts';
+import { withName } from './typed-name.ts';
 
 export interface ApiAnswer {
   status: number;
@@ -107,11 +110,16 @@ function dotted(pointer: string): string {
   return pointer.slice(1).replaceAll('/', '.');
 }
 
-/** Settings of a temporary server: nobody else connects to it. */
-const FOR_A_COMMAND = {
-  ...{ http: '127.0.0.1:0', submission: 'off', returns: 'off' },
-  ...{ 'http-certificate': 'off', 'http-certificate-key': 'off' },
-};
+/**
+ * Settings of a temporary server: nobody else connects to it. The SMTP listeners stay as they are set, because the links of
+ * mail, the records of domains and the doctor depend on them; without their roles none is opened.
+ */
+function forACommand(config: Config): Record<string, string> {
+  const off = { 'http-certificate': 'off', 'http-certificate-key': 'off' };
+  // Links in mail that is sent now must lead to the server that will run.
+  const url = config.http.port === 0 ? {} : { 'public-url': publicUrl(config, config.http) };
+  return { http: '127.0.0.1:0', ...off, ...url };
+}
 
 /** Opens the API of the server that owns the data folder, or of a temporary one where none runs. */
 export async function openApi(
@@ -135,7 +143,7 @@ export async function openApi(
       `there is no postrider data in ${config.data}, and no server runs there; start one, or name its folder with --data`,
     );
   }
-  const loaded = loadConfig(mode, { ...flags, ...FOR_A_COMMAND, roles }, terminal.environment);
+  const loaded = loadConfig(mode, { ...flags, ...forACommand(config), roles }, terminal.environment);
   let server: RunningServer;
   try {
     // Loaded here: a command does not need it while a server runs.
@@ -259,6 +267,7 @@ type ProblemBody =
 const THINGS: Readonly<Record<string, readonly [string, string]>> = {
   email: ['message', 'messages'],
   domains: ['domain', 'domain list'],
+  doctor: ['domain', 'domain list'],
   tokens: ['token', 'token list'],
   webhooks: ['webhook', 'webhook list'],
   'smtp-credentials': ['SMTP user', 'smtp list'],
@@ -275,7 +284,8 @@ const THINGS: Readonly<Record<string, readonly [string, string]>> = {
  */
 function missing(body: unknown, path: string, { command }: Wording): string | null {
   if ((body as ProblemBody)?.Errors?.[0]?.Message !== ERRORS['not-found'].text) return null;
-  const [, kind = '', id] = /^\/(sandbox\/messages|[a-z-]+)\/([^/?]+)/.exec(path) ?? [];
+  const [, kind = '', id] =
+    /^\/(sandbox\/messages|[a-z-]+)\/([^/?]+)/.exec(path) ?? /^\/(doctor)\?Domain=([^&]+)/.exec(path) ?? [];
   const thing = THINGS[kind];
   if (thing === undefined || id === undefined) return null;
   return `there is no ${thing[0]} "${printable(decodeURIComponent(id))}"; see: ${command(thing[1])}`;
@@ -298,7 +308,7 @@ function problemText(body: unknown, status: number, { command, typed }: Wording)
   const problem = body as ProblemBody;
   const lines = (problem?.Errors ?? []).map(({ Code, Message, Field }) => {
     if (Code === ERRORS['domain-ambiguous'].code) return 'name the sender domain with --domain';
-    return Field === undefined || Field === '' ? `${Message}` : `${Message} (${typed(Field)})`;
+    return Field === undefined || Field === '' ? `${Message}` : withName(`${Message}`, Field, typed(Field));
   });
   const said = lines.length > 0 ? lines.join('\n') : (problem?.Error ?? `the server answered ${status}`);
   const text =

@@ -29,7 +29,7 @@ export const doctorCommand: CommandGroup = (program, context) => {
           );
           return;
         }
-        ctx.print(answer, text(ctx, answer));
+        ctx.print(answer, `${text(ctx, answer)}${unasked(api.alone)}`);
         const all = [...answer.Instance, ...answer.Domains.flatMap(({ Checks }) => Checks)];
         if (all.some(({ Status }) => Status === 'Failed')) ctx.fail();
       }, EXISTING);
@@ -59,5 +59,11 @@ function summary(checks: readonly DomainCheckItem[]): string {
   const count = (status: DomainCheckItem['Status']) =>
     checks.filter(({ Status }) => Status === status).length;
   const unknown = count('Unknown') === 0 ? '' : `${count('Unknown')} unknown, `;
-  return `${count('Ok')} ok, ${unknown}${count('Warning')} warnings, ${count('Failed')} failed.`;
+  const warnings = count('Warning') === 1 ? '1 warning' : `${count('Warning')} warnings`;
+  return `${count('Ok')} ok, ${unknown}${warnings}, ${count('Failed')} failed.`;
+}
+
+/** What no server runs for cannot be connected to. */
+function unasked(alone: string | null): string {
+  return alone === null ? '' : `\nNo server runs on ${alone}, so its own listeners were not tried.`;
 }

@@ -79,6 +79,8 @@ export async function runServer(
     started = server;
   } catch (cause) {
     const error = explainStart(cause, config);
+    if (error.name === 'StoreRefused' && (error as { reason?: string }).reason === 'locked')
+      error.message += ' Or give this one a folder of its own with --data.';
     // A known error, such as a port in use, is one sentence; an unknown one is printed with its stack.
     const foreseen = error !== cause || error.name === 'StoreRefused';
     logs.service.error(foreseen ? { reason: error.message } : { err: cause }, 'could not start');

@@ -7,7 +7,7 @@ import type {
   TokenAnswer,
 } from '../listeners/http/operations/tokens.ts';
 import { PRESETS, SCOPES } from '../model/token.ts';
-import { EXISTING } from './api-client.ts';
+import { type Api, EXISTING } from './api-client.ts';
 import { numberFrom, oneOf, someOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
@@ -62,7 +62,7 @@ export const tokenCommands: CommandGroup = (program, context) => {
         });
         const made = body as NewTokenAnswer;
         ctx.terminal.stderr.write(
-          `Token ${made.TokenID} for ${domains.join(', ')}; it is not shown again.\n`,
+          `Token ${made.TokenID} for ${domains.join(', ')}, ${await validity(api, made)}; it is not shown again.\n`,
         );
         ctx.print(made, made.Token);
         await warnOfUnknownDomains(ctx, api, domains);
@@ -115,7 +115,7 @@ export const tokenCommands: CommandGroup = (program, context) => {
         });
         const made = body as RotatedTokenAnswer;
         ctx.terminal.stderr.write(
-          `Token ${made.TokenID}; it is not shown again. ${id} is valid until ${made.PreviousValidUntil}.\n`,
+          `Token ${made.TokenID}, ${await validity(api, made)}; it is not shown again. ${id} is valid until ${made.PreviousValidUntil}.\n`,
         );
         ctx.print(made, made.Token);
       }, EXISTING);
@@ -180,4 +180,13 @@ function seconds(flag: string, text: string): number {
   const match = /^(\d{1,10})(s|m|min|h|d|y)?$/.exec(text);
   if (match === null) throw new UsageError(`${flag} "${text}": use seconds, or a duration such as 90d`);
   return Number(match[1]) * (UNIT_SECONDS[match[2] ?? 's'] ?? 1);
+}
+
+/** A token that ends without a word surprises its application a year later. */
+export async function validity(
+  api: Pick<Api, 'call'>,
+  { TokenID }: Pick<NewTokenAnswer, 'TokenID'>,
+): Promise<string> {
+  const { ExpiresAt } = (await api.call('GET', `/tokens/${TokenID}`)).body as TokenAnswer;
+  return ExpiresAt === null ? 'valid until it is revoked' : `valid until ${ExpiresAt.slice(0, 10)}`;
 }

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { createProgram } from './program.ts';
 import type { Terminal } from './terminal.ts';
-import { typedName } from './typed-name.ts';
+import { typedName, withName } from './typed-name.ts';
 
 const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
 const { tree } = createProgram({
@@ -32,4 +32,40 @@ it.each([
   for (const word of words.split(' '))
     command = command.commands.find((one) => one.name() === word) ?? command;
   expect(typedName(command, pointer)).toBe(name);
+});
+
+it.each([
+  ['The address has no @', '/From/email', '--from', '--from: The address has no @'],
+  ['ExpiresIn must be at least 60', '/ExpiresIn', '--expires-in', '--expires-in must be at least 60'],
+  [
+    'Name the domains of a member in Domains',
+    '/Domains',
+    '--domain',
+    'Name the domains of a member in --domain',
+  ],
+  [
+    'Domains[0] is not a domain name',
+    '/Domains/0',
+    '--domain, value 1',
+    '--domain, value 1 is not a domain name',
+  ],
+  [
+    'Items[1].Email must not be empty',
+    '/Items/1/Email',
+    '<address>, value 2',
+    '<address>, value 2 must not be empty',
+  ],
+  ['Email must not be empty', '/Items/1/Email', '<address>, value 2', '<address>, value 2 must not be empty'],
+  ['"a b" is not a domain name', '/Domain', '<domain>', '"a b" is not a domain name'],
+  ['The domain example.com exists already', '/Domain', '<domain>', 'The domain example.com exists already'],
+  ['Tracking has no Click', '/Tracking', 'Tracking', 'Tracking has no Click'],
+  ['It is too long', '/Domain', '<domain>', '<domain>: It is too long'],
+  [
+    'ContentDays must be a number',
+    '/Retention/ContentDays',
+    'Retention.ContentDays',
+    'Retention.ContentDays must be a number',
+  ],
+])('%s, at %s typed as %s: %s', (message, pointer, name, sentence) => {
+  expect(withName(message, pointer, name)).toBe(sentence);
 });

@@ -45,3 +45,19 @@ export function typedName(
 function kebab(name: string): string {
   return name.replace(/([a-z])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$1$3-$2').toLowerCase();
 }
+
+/**
+ * `message` about the field at `pointer` with `name`, what the user typed for it: in place of the field's own name if the
+ * message has that, else before the message. A message that quotes an argument, or says what it is, stays as it is.
+ */
+export function withName(message: string, pointer: string, name: string): string {
+  const member = /([A-Za-z]+)(?:\/\d+)*$/.exec(pointer)?.[1];
+  // Also `Domains[0]` and `Items[1].Email`.
+  const word = new RegExp(`(?:\\b\\w+(?:\\[\\d+\\])?\\.)*\\b${member}\\b(?:\\[\\d+\\])*`);
+  if (member !== undefined && member !== name && word.test(message)) return message.replace(word, () => name);
+  if (message.split(/[\s:]/).includes(name)) return message;
+  const argument = /^<([^>]+)>/.exec(name)?.[1];
+  const isPlain =
+    argument !== undefined && (message.includes('"') || message.toLowerCase().includes(argument));
+  return isPlain ? message : `${name}: ${message}`;
+}

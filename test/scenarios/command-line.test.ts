@@ -149,7 +149,9 @@ describe('postrider serve', () => {
     const second = await command(['serve', '--http', '127.0.0.1:0', ...data]);
     expect([second.code, second.stderr]).toEqual([
       1,
-      expect.stringMatching(/^postrider: \S+ is in use by another postrider\. Stop that one first\.\n$/),
+      expect.stringMatching(
+        /^postrider: \S+ is in use by another postrider\. Stop that one first\. Or give this one a folder of its own with --data\.\n$/,
+      ),
     ]);
     expect(second.stdout).not.toContain('stack');
     const sent = await request('POST', `${url}/api/v1/email`, { token, body: email() });
@@ -239,8 +241,8 @@ describe('commands without a running server', () => {
     const silent = ['smtp', 'create', '--domain', 'example.com', '--no-notices', '--json', ...data];
     expect(JSON.parse((await command(silent)).stdout)).toMatchObject({ Notices: false });
     const missing: readonly (readonly [words: string, code: number, says: RegExp])[] = [
-      ['domain add not_a_domain!', 2, /\(<domain>\)$/m],
-      ['token create --domain a.example,b.example', 2, /\(--domain, value 1\)$/m],
+      ['domain add not_a_domain!', 2, /"not_a_domain!" is not a domain name such as example\.com$/m],
+      ['token create --domain a.example,b.example', 2, /^postrider: --domain, value 1 is not a domain name/m],
       ['message nothing', 1, /there is no message "nothing"; see: \S*postrider messages/],
       ['template show nothing', 1, /there is no template "nothing"; see: \S*postrider template list/],
       ['sandbox show nothing', 1, /there is no captured mail "nothing"; see: \S*postrider sandbox list/],

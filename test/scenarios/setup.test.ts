@@ -198,12 +198,12 @@ describe('what cannot be done is one sentence, and nothing is written', () => {
     [
       'a relay that is not there',
       ['--route', 'smtp://127.0.0.1:9'],
-      /cannot be reached.*Check host and port/,
+      /cannot be reached.*Check its host and port/,
     ],
     [
       'a relay without a name',
       ['--route', 'smtp://relay.nowhere.test:587'],
-      /leads to no address.*Correct the host/,
+      /leads to no address.*Correct its host name/,
     ],
     ['a route that is none', ['--route', 'pigeon'], /--route .*pigeon.*: use sandbox/],
     ['a host name that is none', ['--hostname', 'mail_'], /--hostname .*mail_.*: use a host or domain name/],
@@ -239,7 +239,7 @@ describe('what cannot be done is one sentence, and nothing is written', () => {
     ]);
     expect([wrong.code, wrong.said]).toEqual([
       1,
-      expect.stringMatching(/refuses the login.*Correct user name and password/),
+      expect.stringMatching(/refuses the login.*Correct its user name and password/),
     ]);
     expect(wrong.said + wrong.out).not.toContain('secret-typo');
     const domain = await withoutQuestions(['exa mple', ...fixed, '--route', 'sandbox']);
@@ -254,7 +254,11 @@ describe('what cannot be done is one sentence, and nothing is written', () => {
     const taken = await withoutQuestions(['example.com', ...unless(fixed, busy), ...busy]);
     server.close();
     expect(taken.code).toBe(1);
-    if (process.platform === 'linux') expect(taken.said).toContain(`(process ${process.pid})`);
+    if (process.platform === 'linux') {
+      expect(taken.said).toContain(`(process ${process.pid})`);
+      // Every program that Node runs has the short name `node` or `MainThread`.
+      expect(taken.said).toMatch(/in use by node \S*vitest/);
+    }
     expect(taken.said).toContain('choose another with --http');
     await expect(stat(folder)).rejects.toThrow('ENOENT');
   });
@@ -391,12 +395,30 @@ describe('setup at a terminal', () => {
     expect(relay.messages).toHaveLength(1);
   });
 
+  it('after a relay that fails, tries it again as it is, and lets mail leave in another way', async () => {
+    const { folder, relay, fixed } = await fresh();
+    const { enter, down, ctrlC } = KEYS;
+    const route = `smtp://me%40x:wrong@127.0.0.1:${relay.port}`;
+    const terminal = runAtTerminal(['setup', 'example.com', ...fixed, '--route', route]);
+    await terminal.sees('refuses the login');
+    await terminal.answer('What now?', `${down}${enter}`);
+    await terminal.sees('refuses the login');
+    await terminal.answer('What now?', `${down}${down}${down}${enter}`);
+    await terminal.answer('How does mail leave', `${down}${down}${enter}`);
+    await terminal.answer('Full host name', enter);
+    await terminal.answer('at 0.0.0.0:587?', enter);
+    await terminal.sees('"route": "sandbox"');
+    await terminal.answer('Write this?', ctrlC);
+    expect(await terminal.ended).toBe(1);
+    await expect(stat(folder)).rejects.toThrow('ENOENT');
+  });
+
   it('asks for the data folder where none is named', async () => {
     const { folder } = await fresh();
     const { enter, clear, ctrlC } = KEYS;
     const terminal = runAtTerminal(['setup', '--no-unit']);
     await terminal.answer('Folder for the database', `${clear}/dev/null/data${enter}`);
-    await terminal.answer('/dev/null is not a folder; choose another', enter);
+    await terminal.sees('/dev/null is not a folder. Another one, please.');
     await terminal.answer('Folder for the database', `${clear}${folder}${enter}`);
     await terminal.answer('How does mail leave', ctrlC);
     expect(await terminal.ended).toBe(1);
@@ -476,7 +498,7 @@ describe('setup at a terminal', () => {
     process.emit('SIGINT');
     expect(await terminal.ended, terminal.screen()).toBe(1);
     expect(terminal.screen()).toMatch(
-      /stopped: .*postrider\.json stay as written\. To go on: postrider setup/,
+      /stopped: .*postrider\.json stays as written\. To go on: postrider setup/,
     );
     expect(JSON.parse(await readFile(join(folder, 'postrider.json'), 'utf8'))).toMatchObject({
       sources,

@@ -15,6 +15,8 @@ const POLL_MS = 250;
 const LONGEST_MS = 60_000;
 /** Nothing was said about it yet. */
 const OPEN: readonly string[] = ['Queued', 'Sending', 'Scheduled'];
+/** It may still be delivered. */
+const WAITING: readonly string[] = [...OPEN, 'Deferred', 'Held'];
 /** What the far end checks: signature, SPF, policy, and whether they belong to the From address. */
 const AUTHENTICATION = /^(?:dkim\d*|spf.*|dmarc|align)$/;
 
@@ -56,7 +58,10 @@ export async function sendTestMail(
   setup.say(`${Status}${reply === '' ? '' : `: ${printable(reply)}`}`);
   const checks = domain.Checks.filter(({ Name }) => AUTHENTICATION.test(Name));
   setup.say(`What the receiver checks:\n${checkLines(terminal.stderr, checks).join('\n')}`);
-  if (Status !== 'Delivered') setup.say(`What happens to it next: ${setup.command(`message ${MessageID}`)}`);
+  if (Status !== 'Delivered')
+    setup.say(
+      `${WAITING.includes(Status) ? 'What happens to it next' : 'What this means'}: ${setup.command(`message ${MessageID}`)}`,
+    );
   return Status === 'Delivered';
 }
 

@@ -32,20 +32,17 @@ export async function chooseFolder(ask: Ask, named: string | undefined): Promise
   const [only] = before;
   let initial = process.getuid?.() === 0 ? SYSTEM_FOLDER : USUAL_FOLDER;
   if (only !== undefined && before.length === 1) initial = only;
-  for (;;) {
+  for (let before = ''; ; ) {
     const folder = await ask.text({
       flag: '--data',
-      message: 'Folder for the database, keys and settings',
+      message: `${before}Folder for the database, keys and settings`,
       initial,
     });
     const wrong = await problem(folder);
     if (wrong === null) return resolve(folder);
     if (!ask.asks) throw new UsageError(wrong);
-    initial = await ask.choose({
-      flag: '--data',
-      message: `${wrong}.`,
-      options: [{ value: folder, label: 'Choose another folder' }],
-    });
+    // Asked again below the reason, without the hint at a flag.
+    before = `${wrong.replace(/; [^;]*--data$/, '')}. Another one, please.\n`;
   }
 }
 

@@ -4,7 +4,9 @@
  */
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { basename } from 'node:path';
 import type { ListenAddress } from '../../config/forms.ts';
+import { printable } from '../terminal.ts';
 
 export type PortState =
   | { kind: 'free' }
@@ -52,9 +54,29 @@ async function holderOf(port: number): Promise<{ name: string; pid: number } | n
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
       const target = await readlink(`/proc/${pid}/fd/${fd}`).catch(() => '');
       if (!inodes.has(/^socket:\[(\d+)\]$/.exec(target)?.[1] ?? '')) continue;
-      const name = (await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')).trim();
-      return { name: name === '' ? 'a program' : name, pid: Number(pid) };
+      return { name: await nameOf(pid), pid: Number(pid) };
     }
   }
   return null;
+}
+
+const MAX_NAME = 80;
+
+/**
+ * The command line without its options, such as `node /opt/postrider/src/main.ts serve`: the short name of a process is
+ * `node` or `MainThread` for every program that Node runs.
+ */
+async function nameOf(pid: string): Promise<string> {
+  const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  // Programs that write their own title put all of it into one word: `nginx: master process /usr/sbin/nginx`.
+  const [program = '', ...rest] = line.split('\0').filter((word) => word !== '');
+  const at = rest.findIndex((word) => !word.startsWith('-'));
+  const words = at < 0 ? [] : rest.slice(at);
+  const end = words.findIndex((word) => word.startsWith('-'));
+  const name = [
+    program.startsWith('/') ? basename(program) : program,
+    ...words.slice(0, end < 0 ? undefined : end),
+  ];
+  const text = printable(name.join(' ')).slice(0, MAX_NAME);
+  return text === '' ? 'a program' : text;
 }

@@ -18,27 +18,11 @@ type Way = 'keep' | 'relay' | 'mx' | 'sandbox';
 export async function chooseRoute(setup: Setup): Promise<void> {
   const { ask, answers } = setup;
   const now = known(setup, 'route');
-  let way: Way = 'keep';
-  if (now?.given !== true) {
-    way = await ask.choose<Way>({
-      flag: '--route',
-      message: 'How does mail leave this server?',
-      options: [
-        ...(now === null
-          ? []
-          : [{ value: 'keep' as const, label: `As now: ${shownValue('route', now.text)}` }]),
-        { value: 'relay', label: 'Through a relay', hint: 'an SMTP account with a provider' },
-        { value: 'mx', label: 'Directly', hint: 'needs outgoing port 25 and an address with reverse DNS' },
-        { value: 'sandbox', label: 'Not at all', hint: 'mail is captured, to be looked at' },
-      ],
-      initial: now !== null ? 'keep' : ask.asks ? 'relay' : 'mx',
-    });
-  }
-  for (let again = false; ; again = true) {
-    if (way === 'keep') answers.route = await withPassword(setup, now?.text ?? '');
-    else if (way === 'relay')
-      answers.route = relayUrl(await askRelay(setup, again ? answers.route : now?.text));
-    else answers.route = way;
+  // null: what was entered is tried once more.
+  let way: Way | null = now?.given === true ? 'keep' : await chooseWay(setup, now?.text);
+  let relay = now?.text;
+  for (;;) {
+    if (way !== null) answers.route = await routeFor(setup, way, relay);
     const failed = await tryRelays(setup);
     if (failed === null) return;
     if (!ask.asks) throw new CommandError(`${failed} Nothing was written`);
@@ -47,13 +31,38 @@ export async function chooseRoute(setup: Setup): Promise<void> {
       message: 'What now?',
       options: [
         { value: 'again', label: 'Enter the relay again' },
+        { value: 'retry', label: 'Try it once more as it is' },
         { value: 'keep', label: 'Keep it as it is', hint: 'mail waits until the relay works' },
+        { value: 'other', label: 'Let mail leave in another way', hint: 'directly, or not at all for now' },
       ],
       initial: 'again',
     });
     if (next === 'keep') return;
-    way = 'relay';
+    relay = answers.route;
+    way = next === 'retry' ? null : next === 'again' ? 'relay' : await chooseWay(setup, undefined);
   }
+}
+
+async function routeFor(setup: Setup, way: Way, before: string | undefined): Promise<string> {
+  if (way === 'keep') return withPassword(setup, before ?? '');
+  return way === 'relay' ? relayUrl(await askRelay(setup, before)) : way;
+}
+
+/** `now`: the route that is set, which is offered too. */
+async function chooseWay({ ask }: Setup, now: string | undefined): Promise<Way> {
+  return ask.choose<Way>({
+    flag: '--route',
+    message: 'How does mail leave this server?',
+    options: [
+      ...(now === undefined
+        ? []
+        : [{ value: 'keep' as const, label: `As now: ${shownValue('route', now)}` }]),
+      { value: 'relay', label: 'Through a relay', hint: 'an SMTP account with a provider' },
+      { value: 'mx', label: 'Directly', hint: 'needs outgoing port 25 and an address with reverse DNS' },
+      { value: 'sandbox', label: 'Not at all', hint: 'mail is captured, to be looked at' },
+    ],
+    initial: now !== undefined ? 'keep' : ask.asks ? 'relay' : 'mx',
+  });
 }
 
 /** Shows the results of the doctor; returns the sentences about failing relays, or null. */
@@ -122,8 +131,7 @@ async function askPassword({ ask, options }: Setup, kept: string): Promise<strin
   if (file !== undefined) return (await readBytes(file)).toString('utf8').replace(/\r?\n$/, '');
   const typed = await ask.secret({
     flag: '--relay-password-file',
-    message:
-      kept === '' ? 'Password at the relay' : 'Password at the relay (Enter keeps the one that is stored)',
+    message: kept === '' ? 'Password at the relay' : 'Password at the relay (Enter keeps the present one)',
     check: (text) => (text === '' && kept === '' ? 'Type the password.' : undefined),
   });
   return typed === '' ? kept : typed;

@@ -116,7 +116,8 @@ async function runSetup(
     const made = [report?.Token, report?.Person].some((one) => one !== null && one !== undefined);
     if (ctx.json && (made || written.length > 0)) ctx.print(report, '');
     if (!(cause instanceof Stopped)) throw cause;
-    const kept = written.length === 0 ? 'nothing was written' : `${written.join(' and ')} stay as written`;
+    const stay = written.length === 1 ? 'stays' : 'stay';
+    const kept = written.length === 0 ? 'nothing was written' : `${written.join(' and ')} ${stay} as written`;
     throw new CommandError(
       `stopped: ${kept}. To go on: ${ctx.command(`setup${domain === undefined ? '' : ` ${domain}`}`)}`,
     );

@@ -4,6 +4,7 @@
  */
 import type { NewTokenAnswer, TokenAnswer } from '../../listeners/http/operations/tokens.ts';
 import { type Api, everyItem } from '../api-client.ts';
+import { validity } from '../token-commands.ts';
 import type { Setup } from './setup.ts';
 
 const NAME = 'setup';
@@ -28,7 +29,8 @@ export async function makeToken(setup: Setup, api: Api, domain: string): Promise
   )
     return;
   const { body } = await api.call('POST', '/tokens', { Name: NAME, Domains: [domain], Preset: 'Send' });
-  const { Token } = body as NewTokenAnswer;
+  const made = body as NewTokenAnswer;
+  const { Token } = made;
   report.Token = Token;
-  setup.say(`Token for ${domain} (it is not shown again):\n\n${Token}\n`);
+  setup.say(`Token for ${domain}, ${await validity(api, made)} (it is not shown again):\n\n${Token}\n`);
 }

@@ -24,12 +24,12 @@ function findings(probe: RelayProbe, { host, port, login, maxMessageBytes }: Rel
     case 'unresolved':
       return fail(
         `The name of the relay ${at} leads to no address: ${said}.`,
-        'Correct the host in the key route, or the resolvers of this server (key dns).',
+        'Correct its host name (key route), or the resolvers of this server (key dns).',
       );
     case 'unreachable':
       return fail(
         `The relay ${at} cannot be reached: ${said}.`,
-        `Check host and port in the key route, and whether a firewall lets this machine connect there (often 587 where 25 is closed).`,
+        'Check its host and port (key route), and whether a firewall lets this machine connect there (often 587 where 25 is closed).',
       );
     case 'tls':
       return fail(
@@ -39,7 +39,7 @@ function findings(probe: RelayProbe, { host, port, login, maxMessageBytes }: Rel
     case 'login':
       return fail(
         `The relay ${at} refuses the login: ${said}.`,
-        'Correct user name and password in the key route (special characters percent-encoded), and start the server again.',
+        'Correct its user name and password (key route, with special characters percent-encoded). A running server reads them when it starts.',
       );
     case 'refused':
       return fail(`The relay ${at} refuses us: ${said}.`, 'Ask its provider about this address and account.');
