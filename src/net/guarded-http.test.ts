@@ -639,6 +639,12 @@ describe('what must not be reached', () => {
     expect(JSON.stringify(outcome)).not.toContain('127.0.0.77');
   });
 
+  it('is named where the URL itself has it', async () => {
+    const client = guarded({ allowNetworks: ['127.0.0.0/8'] });
+    const outcome = await client.post('http://127.0.0.1:9/', { body: '', allowHttp: 'listed-networks' });
+    expect(outcome).toMatchObject({ detail: expect.stringContaining('ECONNREFUSED 127.0.0.1:9') });
+  });
+
   it('includes our own ports on this machine, even where its network is listed', async () => {
     const client = guarded({ ownPorts: [port] });
     for (const host of ['hook.test', '127.0.0.1', 'localhost', '127.9.9.9']) {

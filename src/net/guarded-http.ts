@@ -132,7 +132,7 @@ export function createGuardedHttp(
       const headers = withoutOurs(wanted.headers ?? {});
       const result =
         target &&
-        (await tryAddresses(target.addresses, connectTimeoutMs, (address, connectMs) => {
+        (await tryAddresses(url, target.addresses, connectTimeoutMs, (address, connectMs) => {
           trimIdle();
           const request = {
             method,
@@ -164,6 +164,7 @@ export function createGuardedHttp(
 
   /** The next address is tried only if nothing was sent; each gets an equal share of the time for connecting. */
   async function tryAddresses(
+    url: CheckedUrl,
     addresses: readonly string[],
     connectTimeoutMs: number,
     exchange: (address: string, connectMs: number) => Promise<ExchangeResult>,
@@ -174,11 +175,11 @@ export function createGuardedHttp(
     for (const [i, address] of addresses.entries()) {
       const result = await exchange(address, (endMs - clock.monotonicMs()) / (addresses.length - i));
       if (result.kind === 'answered') return result;
-      if (result.kind === 'failed') return failed(result.reason, failureAt(address, result.detail));
+      if (result.kind === 'failed') return failed(result.reason, failureAt(url, address, result.detail));
       if (result.kind === 'went-stale')
-        return failed('reset', failureAt(address, 'closed without an answer'));
+        return failed('reset', failureAt(url, address, 'closed without an answer'));
       reason = result.reason;
-      details.push(failureAt(address, result.detail));
+      details.push(failureAt(url, address, result.detail));
     }
     return failed(reason, details.join('; '));
   }
@@ -213,10 +214,10 @@ export function createGuardedHttp(
     return [];
   }
 
-  /** Networks that the operator listed are private, so callers must not learn their addresses. */
-  function failureAt(address: string, detail: string): string {
+  /** Networks that the operator listed are private, so callers must not learn addresses that they did not write themselves. */
+  function failureAt(url: CheckedUrl, address: string, detail: string): string {
     const verdict = filter.check(address);
-    if (verdict.allowed && !verdict.listed) return `${address}: ${detail}`;
+    if (url.isAddress || (verdict.allowed && !verdict.listed)) return `${address}: ${detail}`;
     return `a private address (not shown): ${detail.replaceAll(address, '(address)')}`;
   }
 

@@ -339,7 +339,7 @@ function shownFilled({ subject, html, text, missing }: FilledTemplate) {
 
 function taken(domain: string, wanted: string): AppError {
   return new AppError('template-exists', {
-    message: `${domain} has a template named "${wanted}" already; PUT to its id makes a new version`,
+    message: `${domain} has a template named "${wanted}" already: store a new version of that one, or choose another name`,
     field: '/Name',
   });
 }
