@@ -340,6 +340,26 @@ describe('domains', () => {
       await call('DELETE', `/domains/operator-${i}.example`, { token: tokens.admin });
   });
 
+  it('are checked few at once for one tenant, however long their name servers take', async () => {
+    const names = Array.from({ length: 8 }, (_, i) => `slow-${i}.example`);
+    for (const name of names) await world.domains.add({ name, operatorVerified: false });
+    const gate = Promise.withResolvers<void>();
+    const { verify } = world.domains;
+    world.domains.verify = (name) => gate.promise.then(() => verify(name));
+    const check = (name: string, token: string) => call('POST', `/domains/${name}/verify`, { token });
+    const token = await at.token({ domains: names, scopes: ['domains:write'] });
+    const many = names.map((name) => check(name, token));
+    expect(codes(await Promise.race(many))).toEqual([429]);
+    const operators = check('example.com', tokens.admin);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    gate.resolve();
+    const statuses = (await Promise.all(many)).map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array(5).fill(200), ...Array(3).fill(429)]);
+    expect((await operators).status).toBe(200);
+    world.domains.verify = verify;
+    for (const name of names) await call('DELETE', `/domains/${name}`, { token: tokens.admin });
+  });
+
   it('lists, adds, checks and removes', async () => {
     expect((await call('GET', '/domains')).json()).toMatchObject({
       Items: [{ Domain: 'example.com', Status: 'Verified' }, { Domain: 'pending.example' }],

@@ -31,6 +31,7 @@ import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { text } from '../query.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { createSlots } from '../streams/slots.ts';
 import {
   alignment,
   alignmentOf,
@@ -110,6 +111,8 @@ export type DomainReturns = Answer<typeof returns>;
 export type DomainAnswer = Answer<typeof domainAnswer>;
 
 const VERIFY_EVERY_MS = 10_000;
+/** Each asks for dozens of records, which all wait where the name servers of a domain do not answer; deliveries ask, too. */
+const CHECKS = { perToken: 5, perTenant: 5, total: 20 };
 const MAX_REMEMBERED = 10_000;
 const PAGES = paging('domains', z.string());
 /** Names that one read of a search looks at. */
@@ -150,6 +153,7 @@ export function domainOperations(deps: {
   const checkedAtMs = new BoundedMap<string, number>(MAX_REMEMBERED);
   /** Keys of one domain are made at a time: that takes threads of the pool that also signs mail. */
   const inTurn = createHashTurns().lane({ maxRunning: 1 });
+  const checkSlots = createSlots({ ...CHECKS, what: 'domains are checked' });
 
   return [
     operation({
@@ -273,7 +277,9 @@ export function domainOperations(deps: {
       errors: ['key-not-published'],
       handle: async ({ caller, params }) => {
         const domain = await ownDomain(caller, params.name);
-        return toAnswer(await domains.rotateKey(domain.name, () => takeTurn(domain.name)));
+        return checking(caller, async () =>
+          toAnswer(await domains.rotateKey(domain.name, () => takeTurn(domain.name))),
+        );
       },
     }),
     operation({
@@ -301,13 +307,15 @@ export function domainOperations(deps: {
       scope: 'domains:write',
       limitedTokens: true,
       summary: 'Check the DNS of a sender domain now',
-      description: 'Looks up the DNS records now, at most once in 10 seconds per domain',
+      description: `Looks up the DNS records now, at most once in 10 seconds per domain, and ${CHECKS.perToken} domains at once`,
       answer: domainAnswer,
       handle: async ({ caller, params }) => {
         const domain = await ownDomain(caller, params.name);
-        takeTurn(domain.name);
-        const { domain: checked } = await domains.verify(domain.name);
-        return toAnswer(checked);
+        return checking(caller, async () => {
+          takeTurn(domain.name);
+          const { domain: checked } = await domains.verify(domain.name);
+          return toAnswer(checked);
+        });
       },
     }),
   ];
@@ -317,6 +325,16 @@ export function domainOperations(deps: {
     const domain = name === null || !mayActOn(caller, name) ? null : await domains.get(name);
     if (domain === null) throw refuse('not-found');
     return domain;
+  }
+
+  /** Throws AppError rate-limited. */
+  async function checking<Result>(caller: Caller, work: () => Promise<Result>): Promise<Result> {
+    const leave = checkSlots(caller);
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
   }
 
   /** Throws AppError rate-limited. */
