@@ -8,7 +8,7 @@ import { loadConfig } from '../config.ts';
 import type { ConfigAnswer } from '../listeners/http/operations/operator.ts';
 import { runningApi } from './api-client.ts';
 import type { CommandContext } from './command.ts';
-import { styled, table, UsageError } from './terminal.ts';
+import { type Screen, styled, table, UsageError, wrapped } from './terminal.ts';
 
 type Row = Omit<ReturnType<typeof configRows>[number], 'key'> & { key: string };
 
@@ -37,16 +37,25 @@ export async function showConfig(
       : await rowsOf(running);
   // Not among the rows, so that programs get a list of keys.
   terminal.stderr.write(`postrider config: ${about} (mode ${shown}).\n`);
-  const head = ['KEY', 'VALUE', 'FROM', 'DEFAULT', 'MEANING'].map((text) =>
-    styled(terminal.stdout, 'bold', text),
-  );
-  context.print(
-    rows,
-    table([
-      head,
+  context.print(rows, configText(terminal.stdout, rows));
+}
+
+/** A table for pipes and files; at a terminal, which is too narrow for it, each meaning stands below its key. */
+export function configText(screen: Screen, rows: readonly Row[]): string {
+  if (screen.isTTY !== true) {
+    return table([
+      ['KEY', 'VALUE', 'FROM', 'DEFAULT', 'MEANING'],
       ...rows.map((row) => [row.key, row.value ?? '-', row.source, row.default ?? '-', row.meaning]),
-    ]),
-  );
+    ]);
+  }
+  return rows
+    .map((row) => {
+      const from =
+        row.source === 'default' ? '' : `  (from ${row.source}; default: ${row.default ?? 'not set'})`;
+      const first = `${styled(screen, 'bold', row.key)}  ${row.value ?? 'not set'}${from}`;
+      return `${first}\n    ${wrapped(screen, 4, row.meaning.replaceAll('`', ''))}`;
+    })
+    .join('\n');
 }
 
 async function rowsOf(

@@ -3,6 +3,7 @@
  * The JSON has these members of the API's refusals: `Error`, and `Errors` if the server sent them; and `ExitCode`.
  */
 import { ConfigError } from '../config.ts';
+import { whyNot } from '../lib/why-not.ts';
 import { CommandError, type Terminal, UsageError } from './terminal.ts';
 
 /** Writes what went wrong and returns the exit code: 2 for wrong usage, otherwise 1. */
@@ -12,7 +13,8 @@ export function reportFailure(
   json: boolean,
 ): 1 | 2 {
   const code = cause instanceof UsageError || cause instanceof ConfigError ? 2 : 1;
-  const { message, stack } = cause as Error;
+  const { stack } = cause as Error;
+  const message = sentenceOf(cause as NodeJS.ErrnoException);
   if (json) {
     const named = cause instanceof UsageError || cause instanceof CommandError ? cause.errors : [];
     stderr.write(failureLine(message, code, named));
@@ -25,4 +27,12 @@ export function reportFailure(
 export function failureLine(message: string, exitCode: 1 | 2, errors: readonly object[] = []): string {
   const body = { Error: message, ...(errors.length === 0 ? {} : { Errors: errors }), ExitCode: exitCode };
   return `${JSON.stringify(body)}\n`;
+}
+
+/** An error of the file system that no command foresaw names the file and why, in place of `ENOENT: …, open '…'`. */
+function sentenceOf(cause: NodeJS.ErrnoException): string {
+  const { message, path, syscall } = cause;
+  return path === undefined || syscall === undefined
+    ? message
+    : `${path} cannot be used: ${whyNot(cause)} (${syscall})`;
 }

@@ -16,7 +16,12 @@ export const nodesCommand: CommandGroup = (program, context) => {
     .action(() => printPages(context(), '/nodes', nodesText));
 };
 
-function nodesText({ Items }: Page<NodeItem>): string {
+/** Exported for tests. */
+export function nodesText({ Items: all }: Page<NodeItem>): string {
+  // Each command that runs without a server is an epoch of its node: those that ended and were followed by another say nothing.
+  const latest = new Map<string, number>();
+  for (const { Node, Epoch } of all) latest.set(Node, Math.max(Epoch, latest.get(Node) ?? 0));
+  const Items = all.filter((item) => item.Status !== 'Ended' || item.Epoch === latest.get(item.Node));
   const rows = table([
     ['NODE', 'EPOCH', 'STATUS', 'HOST', 'PID', 'VERSION', 'ROLES', 'SENDING', 'LAST HEARD OF', 'DOES ALONE'],
     ...Items.map((item) => [
@@ -29,7 +34,8 @@ function nodesText({ Items }: Page<NodeItem>): string {
       item.Version || '-',
       item.Roles.join(',') || '-',
       String(item.Sending),
-      item.EndedAt ?? item.HeartbeatAt,
+      // A node that is alone with its database does not write that it lives; this one has just answered.
+      item.EndedAt ?? (item.Self ? 'now' : item.HeartbeatAt),
       leasesText(item.Leases),
     ]),
   ]);
@@ -37,7 +43,7 @@ function nodesText({ Items }: Page<NodeItem>): string {
     ({ Node, Host, DiffersIn }) =>
       `${Host || Node} has other values of ${DiffersIn.join(', ')} than the node that answers (*): give all nodes the same.`,
   );
-  return [rows, ...differing].join('\n');
+  return [rows, ...differing, '', '* = the node that answers'].join('\n');
 }
 
 function leasesText(leases: readonly string[]): string {

@@ -3,6 +3,7 @@
  * in memory. Nothing is sent, and no server is needed. The simulation is loaded only here, because few commands need
  * it.
  */
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../config.ts';
@@ -111,6 +112,9 @@ async function write(file: string, text: string, flag: 'a' | 'w' = 'w'): Promise
 
 async function ownConfig(ctx: CommandContext): Promise<OwnConfig> {
   const { config, routing } = loadConfig('serve', ctx.flags, ctx.terminal.environment);
+  // A misspelt folder must not give the forecast of the default settings.
+  if (!existsSync(config.data))
+    throw new CommandError(`there is no folder ${config.data}; name the one with postrider.json with --data`);
   const { readOperatorRows } = await import('../policy/limits/shaping/shaping.ts');
   const file = join(config.data, 'shaping.json');
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {

@@ -1,8 +1,16 @@
 /** Why a file cannot be read or written, in a few words for a person. */
 export function whyNot(cause: unknown): string {
   const { code, message } = cause as NodeJS.ErrnoException;
-  if (code === 'ENOENT') return 'there is no such file or folder';
-  if (code === 'EACCES') return 'permission denied';
-  if (code === 'EISDIR') return 'it is a folder';
-  return message;
+  return WORDS[code ?? ''] ?? message;
 }
+
+const WORDS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file or folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'part of the path is a file, not a folder',
+  EEXIST: 'it exists already',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+};

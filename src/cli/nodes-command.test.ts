@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest';
+import type { NodeItem } from '../listeners/http/operations/nodes.ts';
+import { nodesText } from './nodes-command.ts';
+
+const running: NodeItem = {
+  ...{
+    Node: 'one',
+    Epoch: 3,
+    Self: true,
+    Status: 'Alive',
+    Host: 'mail1',
+    Pid: 7,
+    Version: '0.1.0',
+    Schema: 1,
+  },
+  ...{ Roles: ['http'], Sources: [], DiffersIn: [], Sending: 0, Leases: [] },
+  ...{ StartedAt: '2026-11-23T08:00:00.000Z', HeartbeatAt: '2026-11-23T08:00:00.000Z', EndedAt: null },
+};
+const ended = { ...running, Self: false, Status: 'Ended', EndedAt: '2026-11-23T07:00:00.000Z' } as const;
+
+it('lists what runs, and of the rest only the last run of a node that is gone', () => {
+  const text = nodesText({
+    Items: [
+      running,
+      { ...ended, Epoch: 2 },
+      { ...ended, Node: 'two', Epoch: 5 },
+      { ...ended, Node: 'two', Epoch: 4 },
+    ],
+    NextCursor: null,
+    HasMore: false,
+  });
+  expect(
+    text
+      .split('\n')
+      .map((line) => /^(\w+(?: \*)?) +(\d)/.exec(line)?.slice(1, 3))
+      .filter(Boolean),
+  ).toEqual([
+    ['one *', '3'],
+    ['two', '5'],
+  ]);
+});
+
+it('says of the node that answers that it was heard of now, and what the mark means', () => {
+  const text = nodesText({ Items: [running], NextCursor: null, HasMore: false });
+  expect(text).toMatch(/^one \* .* now\b/m);
+  expect(text).not.toContain('08:00:00');
+  expect(text).toContain('* = the node that answers');
+});
