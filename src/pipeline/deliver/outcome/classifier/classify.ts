@@ -10,6 +10,7 @@ import type { BounceScope } from '../../../../model/bounce.ts';
 import type { Category } from './categories.ts';
 import { learnedOf } from './learned.ts';
 import { enhancedIn, retryHintMs, subjectOf } from './normalise.ts';
+import { notFinalIn } from './not-final.ts';
 import { namesOtherSubjects } from './other-subjects.ts';
 import { type Prefilter, prefilterOf } from './prefilter.ts';
 import { createProviders, type Provider, type Providers } from './provider.ts';
@@ -71,6 +72,7 @@ export function createClassifier(shipped = shippedRules()): Classifier {
   return {
     classify(question) {
       const verdict = classifyWith({ operators, shipped: shippedOnes, providers }, question);
+      if (contradictsItself(verdict, question)) return { ...verdict, suppress: 'no', confidence: 'low' };
       if (verdict.suppress === 'no' || isPlain(verdict.ruleId, question)) return verdict;
       return { ...verdict, suppress: 'no', confidence: 'medium' };
     },
@@ -85,10 +87,26 @@ export function createClassifier(shipped = shippedRules()): Classifier {
     },
   };
 
+  /** Whether it would end an address, and asks for another attempt: then it does not even count against the address. */
+  function contradictsItself(
+    { category, suppress, ruleId }: Verdict,
+    { code, enhanced, text }: ReplyQuestion,
+  ): boolean {
+    if (code < 500 || suppress === 'soft' || !TAKES_NO_MAIL.has(category) || isOperators(ruleId))
+      return false;
+    const notFinal = notFinalIn(subjectOf(code, enhanced ?? enhancedIn(text), text));
+    // A mailbox may be closed for the moment; an address cannot be unknown for the moment.
+    return notFinal === 'retry' || (notFinal === 'moment' && category === 'recipient_invalid');
+  }
+
+  function isOperators(ruleId: string): boolean {
+    return operators.some(({ id }) => id === ruleId);
+  }
+
   /** Whether the reply can only be about the recipient. */
   function isPlain(ruleId: string, { code, enhanced, text, mx }: ReplyQuestion): boolean {
     // A rule of the operator, or of one provider for its own server.
-    if (operators.some(({ id }) => id === ruleId)) return true;
+    if (isOperators(ruleId)) return true;
     if (mx !== undefined && shippedOnes.some(({ id, provider }) => id === ruleId && provider !== undefined))
       return true;
     // What is wrong with a command is not wrong with a mailbox (RFC 5321 §4.2.2).

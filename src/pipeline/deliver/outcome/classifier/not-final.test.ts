@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { createClassifier } from './classify.ts';
+import { readReply } from './normalise.ts';
+import { notFinalIn } from './not-final.ts';
+import { isProbablyInvalid } from './verdict.ts';
+
+function classify(classifier: ReturnType<typeof createClassifier>, reply: string, mx = 'mx.example.net') {
+  const read = readReply(reply);
+  if (read === null) throw new TypeError(reply);
+  return classifier.classify({ stage: 'rcpt', ...read, mx, origin: 'remote' });
+}
+
+describe('a refusal that asks for another attempt', () => {
+  const classifier = createClassifier();
+
+  it.each([
+    [
+      '550-Requested action not taken: mailbox unavailable\n550 Failure sending mail. Try again later.',
+      'mail.gmx.net',
+    ],
+    ['550 5.1.1 <a@example.net>: User unknown, please try again later', undefined],
+    ['550 5.1.1 user unknown; retry in 10 minutes', undefined],
+    ['550 5.1.1 User temporarily unknown', undefined],
+    ['550 5.1.1 unknown user at this time', undefined],
+    ['550 5.1.1 Benutzer unbekannt, bitte versuchen Sie es spater erneut', undefined],
+    ['550 5.1.1 utilisateur inconnu, reessayez plus tard', undefined],
+    ['550 5.1.1 usuario desconocido, intente mas tarde', undefined],
+    ['550 5.1.1 Пользователь не найден, повторите позже', undefined],
+    ['550 5.2.1 account disabled, try later', undefined],
+    ['550 5.2.1 mailbox disabled, try again', undefined],
+  ])('neither suppresses nor counts against the address: %s', (reply, mx) => {
+    const verdict = classify(classifier, reply, mx);
+    expect(verdict.suppress).toBe('no');
+    expect(isProbablyInvalid(verdict)).toBe(false);
+  });
+
+  it.each([
+    ['550 5.1.1 User unknown, check the address and try again', 'hard'],
+    ['550 5.1.1 No such user: correct the address, and try again', 'hard'],
+    ['550 No mailbox by that name is currently available', 'hard'],
+    ['550 5.2.1 account temporarily disabled', 'inactive'],
+    ['552 5.2.2 mailbox full, try again later', 'soft'],
+  ])('is told from others: %s', (reply, suppress) => {
+    expect(classify(classifier, reply).suppress).toBe(suppress);
+  });
+
+  it('counts as an operator wrote it', () => {
+    const own = createClassifier();
+    const rule = {
+      id: 'T1',
+      when: '5xx',
+      re: 'no such user here, try again later',
+      lit: ['no such user'],
+      category: 'recipient_invalid',
+      confidence: 'high',
+      since: '2026-11',
+      source: 'a test',
+      example: '550 no such user here, try again later',
+      nearMiss: '550 no such user',
+    };
+    expect(classify(own, rule.example).suppress).toBe('no');
+    expect(own.useOperatorRules([rule])).toEqual({ kind: 'used', count: 1 });
+    expect(classify(own, rule.example).suppress).toBe('hard');
+  });
+
+  it('is found in time that grows with the reply', () => {
+    for (const word of ['try ', 'check ', 'sending ', 'again.', 'failure sending '])
+      expect(['retry', 'moment', null]).toContain(notFinalIn(word.repeat(400)));
+  });
+});
