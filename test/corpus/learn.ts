@@ -52,7 +52,7 @@ const FOLDER = join(import.meta.dirname, 'replies');
 /** A hash of everything that is learned from. */
 export function corpusHash(): string {
   const hash = createHash('sha256');
-  for (const file of ['rules.json', 'meanings.json', 'learned.ts']) hash.update(readFileSync(new URL(file, CLASSIFIER)));
+  for (const file of ['rules.json', 'meanings.json', 'learned.ts', 'host-names.ts']) hash.update(readFileSync(new URL(file, CLASSIFIER)));
   for (const file of readdirSync(FOLDER).sort()) hash.update(readFileSync(join(FOLDER, file)));
   return hash.digest('hex').slice(0, 16);
 }

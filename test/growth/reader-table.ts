@@ -100,6 +100,7 @@ import { positionOf } from '../../src/pipeline/compose/template/template-error.t
 import { afterUrlText, URL_START } from '../../src/pipeline/compose/template/url-position.ts';
 import { textFromHtml } from '../../src/pipeline/compose/text-from-html.ts';
 import { createClassifier } from '../../src/pipeline/deliver/outcome/classifier/classify.ts';
+import { withoutHosts } from '../../src/pipeline/deliver/outcome/classifier/host-names.ts';
 import { featuresOf, learnedOf, likelihoods } from '../../src/pipeline/deliver/outcome/classifier/learned.ts';
 import { kindsOf, meaningsOf } from '../../src/pipeline/deliver/outcome/classifier/meanings.ts';
 import {
@@ -109,6 +110,7 @@ import {
   subjectOf,
   withoutAccents,
 } from '../../src/pipeline/deliver/outcome/classifier/normalise.ts';
+import { notFinalIn } from '../../src/pipeline/deliver/outcome/classifier/not-final.ts';
 import { namesOtherSubjects } from '../../src/pipeline/deliver/outcome/classifier/other-subjects.ts';
 import { prefilterOf } from '../../src/pipeline/deliver/outcome/classifier/prefilter.ts';
 import { replyShape } from '../../src/pipeline/deliver/outcome/classifier/shape.ts';
@@ -501,6 +503,8 @@ export const READERS: Readonly<Record<string, Reader>> = {
   ],
   'pipeline/deliver/outcome/classifier/classify.ts classify': (text) =>
     classifier.classify({ stage: 'data', code: 550, enhanced: null, text, origin: 'remote' } as never),
+  'pipeline/deliver/outcome/classifier/host-names.ts withoutHosts': (text) => withoutHosts(text),
+  'pipeline/deliver/outcome/classifier/not-final.ts notFinalIn': notFinalIn,
   'pipeline/deliver/outcome/classifier/meanings.ts kindsOf': kindsOf,
   'pipeline/deliver/outcome/classifier/meanings.ts meaningsOf': meaningsOf,
   'pipeline/deliver/outcome/classifier/learned.ts featuresOf': (text) => featuresOf(text, 'rcpt', null),

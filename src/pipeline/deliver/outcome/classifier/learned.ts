@@ -5,7 +5,8 @@
  */
 import { readFileSync } from 'node:fs';
 import type { Category } from './categories.ts';
-import { meaningsOf } from './meanings.ts';
+import { withoutHosts } from './host-names.ts';
+import { kindsOf, meaningsOf } from './meanings.ts';
 import type { StageGroup } from './rule-set.ts';
 
 /** The stored weights: for each feature one byte per category, in hexadecimal; 128 means zero. */
@@ -31,6 +32,15 @@ const IPV4 = /\[?\b\d{1,3}(?:\.\d{1,3}){3}\b\]?/g;
 const WORDS = /\p{L}+/gu;
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 
+/** A host name without its parts that mean something as words, except those of lists. */
+function namesAlone(host: string): string {
+  const isName = (part: string) => {
+    const kinds = kindsOf(part);
+    return kinds.size === 0 || kinds.has('list');
+  };
+  return host.split('.').filter(isName).join('.');
+}
+
 /** The features of a normalised reply. `provider`: the provider of the server that sent it, if known. */
 export function featuresOf(subject: string, group: StageGroup, provider: string | null): ReadonlySet<string> {
   const [codes, digit, rest, topic, detail] = CODES.exec(subject) ?? [''];
@@ -38,8 +48,7 @@ export function featuresOf(subject: string, group: StageGroup, provider: string 
   if (topic === undefined) features.add('no enhanced code');
   else features.add(`x.${topic}`).add(`x.${topic}.${detail}`).add(`${group} x.${topic}`);
   if (provider !== null) features.add(`of ${provider}`).add(`of ${provider} ${digit}${rest}`);
-  const text = subject
-    .slice(codes.length)
+  const text = withoutHosts(subject.slice(codes.length), namesAlone)
     .replace(LINKS, ' alink ')
     .replace(ADDRESSES, ' anaddress ')
     .replace(IPV4, ' anip ');

@@ -8,6 +8,7 @@
  */
 import type { BounceScope } from '../../../../model/bounce.ts';
 import { type Category, isCategory } from './categories.ts';
+import { withoutHosts } from './host-names.ts';
 import { type PastedReply, readReply, subjectOf, withoutAccents } from './normalise.ts';
 import { contains, type Needle, needleOf, type Prefilter, prefilterOf } from './prefilter.ts';
 import type { Confidence, Stage } from './verdict.ts';
@@ -43,6 +44,8 @@ export interface Rule extends RuleData {
   expression: RegExp;
   needles: readonly Needle[];
   groups: ReadonlySet<StageGroup> | null;
+  /** It may also match words within host names. */
+  readsHosts: boolean;
 }
 
 export interface RuleError {
@@ -71,6 +74,14 @@ const SCOPES: readonly string[] = [
 ] satisfies BounceScope[];
 const GROUPS: readonly string[] = ['connection', 'mail', 'rcpt', 'data'] satisfies StageGroup[];
 const CONFIDENCES: readonly string[] = ['high', 'medium', 'low'] satisfies Confidence[];
+/** The expression contains a name such as `cloudmark\\.com`. */
+const NAMES_A_HOST = /[a-z]\\\.[a-z]/;
+/** Names of lists are host names. */
+const LOOKS_FOR_LISTS: ReadonlySet<Category> = new Set([
+  'ip_blocklisted',
+  'ip_reputation',
+  'url_or_domain_blocklisted',
+]);
 const FIELDS: ReadonlySet<string> = new Set([
   'id',
   'provider',
@@ -147,7 +158,10 @@ export function ruleMatches(rule: Rule, subject: string, prefilter: Prefilter, g
   if (rule.when !== 'any' && rule.when.charCodeAt(0) !== subject.charCodeAt(0)) return false;
   if (rule.groups !== null && !rule.groups.has(group)) return false;
   for (const needle of rule.needles)
-    if (contains(subject, prefilter, needle)) return rule.expression.test(subject);
+    if (contains(subject, prefilter, needle))
+      return (
+        rule.expression.test(subject) && (rule.readsHosts || rule.expression.test(withoutHosts(subject)))
+      );
   return false;
 }
 
@@ -205,6 +219,8 @@ function compile(data: RuleData): Rule {
     expression: new RegExp(data.re),
     needles: data.lit.map(needleOf),
     groups: data.stages === undefined ? null : new Set(data.stages),
+    readsHosts:
+      data.provider !== undefined || NAMES_A_HOST.test(data.re) || LOOKS_FOR_LISTS.has(data.category),
   };
 }
 
