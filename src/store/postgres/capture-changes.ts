@@ -62,6 +62,12 @@ export async function upToStep(db: Db, seqs: readonly number[]): Promise<number[
 
 /** Deletes captures, what was indexed of messages without other ones, and contents that were kept only for them. */
 export async function dropCaptures(db: Db, seqs: readonly number[]): Promise<void> {
+  // Messages are locked before their captures, as by outcomes and by all who delete messages.
+  await db.run(
+    `SELECT FROM message WHERE seq = ANY (ARRAY(SELECT message_seq FROM capture WHERE seq = ANY ($1::int8[])))
+     ORDER BY seq FOR UPDATE`,
+    int8s(seqs),
+  );
   const rows = await db.all<{ message_seq: number }>(
     `DELETE FROM capture WHERE seq IN (SELECT seq FROM capture WHERE seq = ANY ($1::int8[]) ORDER BY seq FOR UPDATE)
      RETURNING message_seq`,

@@ -11,16 +11,20 @@ import {
   commitOne,
   createWebhook,
   delivered,
+  event,
   HOUR,
   idempotency,
   message,
+  newId,
   only,
   recipient,
+  signal,
   T0,
   token,
 } from '../conformance/fixtures.ts';
 import { person, session } from '../conformance/people.ts';
 import type { Store } from '../store.ts';
+import type { SuppressionSignal } from '../topics/suppressions.ts';
 import { openPostgresStore } from './open.ts';
 import { describePostgres, type TestDatabase, testDatabase } from './test-support.ts';
 
@@ -156,5 +160,102 @@ describePostgres('operations on the same rows', () => {
         ['settled', 'settled'],
       ]);
       for (const { seq } of rows) expect(await one.readContent({ messageSeq: seq })).toBeNull();
+    }));
+
+  const addresses = ['a@example.net', 'b@example.net'] as const;
+  const sendTo = async (...to: string[]) => {
+    const recipients = to.map((address) => recipient({ address, state: 'sending' }));
+    return only(await commit(one, [message({ recipients })])).deliveries.map(({ id }) => id);
+  };
+  const bounced = (id: number, needs: SuppressionSignal['needs']) =>
+    delivered(id, 1, { state: 'bounced', events: [event('bounced')], suppress: signal({ needs }) });
+  const FEW = { days: 9, spanMs: HOUR };
+
+  it('outcomes for the same addresses at two nodes', () =>
+    withoutCircle(async () => {
+      const settle = (store: Store, ids: readonly number[]) =>
+        store.settle({ now: T0, settlements: ids.map((id) => bounced(id, FEW)) });
+      await settle(one, await sendTo(...addresses));
+      const [first, second] = [await sendTo(...addresses), await sendTo(...addresses.toReversed())];
+      const answers = await meet(
+        'SELECT FROM suppression_evidence',
+        () => settle(one, first),
+        () => settle(two, second),
+      );
+      expect(answers.flat()).toEqual(['settled', 'settled', 'settled', 'settled']);
+    }));
+
+  it('outcomes with the same causes at two nodes', () =>
+    withoutCircle(async () => {
+      const causes = ['one', 'two'].map((shape) => ({
+        ...{ category: 'c', scope: 'recipient' as const, site: 's', senderDomain: '', shape, reply: '' },
+      }));
+      const settle = (store: Store, ids: readonly number[], now: number, of = causes) =>
+        store.settle({
+          now,
+          settlements: ids.map((id, i) => ({
+            ...bounced(id, FEW),
+            ...(of[i] === undefined ? {} : { cause: of[i] }),
+          })),
+        });
+      await settle(one, await sendTo(...addresses), T0);
+      const [first, second] = [
+        await sendTo('c@example.net', 'd@example.net'),
+        await sendTo('e@example.net', 'f@example.net'),
+      ];
+      const answers = await meet(
+        'SELECT FROM cause',
+        () => settle(one, first, T0 + HOUR),
+        () => settle(two, second, T0 + HOUR, causes.toReversed()),
+      );
+      expect(answers.flat()).toEqual(['settled', 'settled', 'settled', 'settled']);
+    }));
+
+  it('an outcome that suppresses an address while its suppression is removed', () =>
+    withoutCircle(async () => {
+      const [address] = addresses;
+      const [first = 0, second = 0] = await sendTo(address, address);
+      const settle = (id: number, needs: SuppressionSignal['needs']) =>
+        one.settle({ now: T0, settlements: [bounced(id, needs)] });
+      const entry = { address, reason: 'Bounce' as const, note: '', expiresAt: null, source: null };
+      await one.addSuppressions({ domain: 'example.com', entries: [entry], now: T0 });
+      await settle(first, FEW);
+      const answers = await meet(
+        'SELECT FROM suppression_evidence',
+        () => settle(second, { days: 1, spanMs: 0 }),
+        () => two.removeSuppressions({ domain: 'example.com', address, now: T0 }),
+      );
+      expect(answers).toEqual([['settled'], 1]);
+    }));
+
+  it('what has ended while others change it: it is left to the next time', () =>
+    withoutCircle(async () => {
+      const [address] = addresses;
+      const entry = { address, reason: 'Manual' as const, note: '', expiresAt: T0 + 1, source: null };
+      await one.addSuppressions({ domain: 'example.com', entries: [entry], now: T0 });
+      await one.settle({ now: T0, settlements: [bounced((await sendTo(address))[0] ?? 0, FEW)] });
+      const purge = () => two.purgeSuppressions({ now: T0 + HOUR, evidenceBefore: T0 + HOUR, limit: 10 });
+      for (const table of ['suppression', 'suppression_evidence']) {
+        await database.link.exec(`BEGIN; SELECT FROM ${table} FOR UPDATE`);
+        expect(await purge()).toBe(table === 'suppression' ? 1 : 0);
+        await database.link.exec('ROLLBACK');
+        expect(await purge()).toBe(table === 'suppression' ? 1 : 0);
+      }
+    }));
+
+  it('a message that is erased while its captures are deleted', () =>
+    withoutCircle(async () => {
+      const recipients = [recipient({ state: 'sending', sandbox: 'deliver' })];
+      const { seq, deliveries } = only(await commit(one, [message({ recipients })]));
+      const id = newId();
+      const capture = { id, at: T0, inbox: 'main', envelopeFrom: 'a@example.com', prefix: new Uint8Array(1) };
+      await one.settle({ now: T0, settlements: [delivered(only(deliveries).id, 1, { capture })] });
+      const [erased] = await meet(
+        'SELECT FROM message',
+        () => one.eraseMessages({ seqs: [seq], address: 'reader@example.net' }),
+        () => two.deleteCaptures({ ids: [id], limit: 10 }),
+      );
+      expect(erased).toMatchObject({ messages: 1 });
+      expect(await one.getCapture({ id })).toBeNull();
     }));
 });

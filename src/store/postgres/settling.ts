@@ -4,14 +4,15 @@
  * in the timeline, follow one by one (`settle`).
  */
 
+import { suppressionKey } from '../../model/suppression.ts';
 import { routeCode, stateCode } from '../shared/codes.ts';
 import { toldAs } from '../shared/rows/notices.ts';
+import type { NewCause } from '../topics/causes.ts';
 import type { Settlement } from '../topics/queue.ts';
 import { MOST_CALLS } from './call-portions.ts';
 import { insertCapture } from './captures.ts';
 import { causeId } from './causes.ts';
 import { bools, int2s, int4s, int8s, texts } from './engine/arrays.ts';
-import type { Db } from './engine/db.ts';
 import { type ParamsOf, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { appendAll, appendEvent, eventColumns, isStored, storingEvents, TAKE_XID } from './events.ts';
@@ -26,34 +27,54 @@ export const settle = write(
   'settle',
   { lane: 'settle', repeatable: true },
   async (session, { settlements, now }) => {
-    if (settlements.length > 1) await lockTogether(session.db, settlements);
-    const answers: ('settled' | 'fenced')[] = [];
-    for (const settlement of settlements) answers.push(await settleOne(session, settlement, now));
-    return answers;
+    const answers = new Map<Settlement, 'settled' | 'fenced'>();
+    const inOrder = settlements.length > 1 ? await lockTogether(session, settlements, now) : settlements;
+    for (const settlement of inOrder) answers.set(settlement, await settleOne(session, settlement, now));
+    return settlements.map((settlement) => answers.get(settlement) ?? 'fenced');
   },
 );
 
 /**
- * Nodes settle recipients of the same messages at the same time. Each locks first its recipients, as everybody does, and then
- * the messages that its outcomes will lock, in one order: otherwise each could wait for the other.
+ * Several nodes settle outcomes with the same causes, recipients of the same messages and mail to the same addresses at the
+ * same time. All of them take these in one order, as otherwise each could wait for the other: causes, recipients, messages, and
+ * then what is kept of each address. Returns the outcomes in the order of the addresses.
  */
-async function lockTogether(db: Db, settlements: readonly Settlement[]): Promise<void> {
+async function lockTogether(
+  session: Session,
+  settlements: readonly Settlement[],
+  now: number,
+): Promise<readonly Settlement[]> {
+  const { db } = session;
+  const causes = new Map(
+    settlements.flatMap(({ cause }) => (cause === undefined ? [] : [[nameOf(cause), cause]])),
+  );
+  for (const [, cause] of [...causes].sort(byFirst)) await causeId(session, cause, now);
   const ids = int8s(settlements.map(({ deliveryId }) => deliveryId));
-  await Promise.all([
-    db.run(LOCK_RECIPIENTS, ids),
-    db.run(
-      LOCK_MESSAGES,
-      ids,
-      settlements.some(({ capture }) => capture !== undefined),
-    ),
+  const captures = settlements.some(({ capture }) => capture !== undefined);
+  const [rows] = await Promise.all([
+    db.all<{ id: number; domain: string; address: string }>(LOCK_RECIPIENTS, ids),
+    db.run(LOCK_MESSAGES, ids, captures),
   ]);
+  const places = new Map(rows.map(({ id, domain, address }) => [id, `${domain} ${suppressionKey(address)}`]));
+  return settlements
+    .map((settlement) => [places.get(settlement.deliveryId) ?? '', settlement] as const)
+    .sort(byFirst)
+    .map(([, settlement]) => settlement);
 }
 
-const OF_THESE = 'FROM unnest($1::int8[]) g (id) JOIN delivery d ON d.id = g.id';
-const LOCK_RECIPIENTS = `SELECT ${OF_THESE} ORDER BY d.id FOR UPDATE OF d`;
+function nameOf({ category, site, senderDomain, shape }: NewCause): string {
+  return JSON.stringify([category, site, senderDomain, shape]);
+}
+
+function byFirst([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+const OF_THESE = `FROM unnest($1::int8[]) g (id) JOIN delivery d ON d.id = g.id JOIN message m ON m.seq = d.message_seq`;
+const LOCK_RECIPIENTS = `SELECT d.id, n.text AS domain, d.address ${OF_THESE} JOIN name n ON n.id = m.domain_id
+  ORDER BY d.id FOR UPDATE OF d`;
 /** $2: the sandbox captures some of them. */
-const LOCK_MESSAGES = `SELECT ${OF_THESE} JOIN message m ON m.seq = d.message_seq
-  WHERE $2 OR NOT m.keep_content ORDER BY m.seq FOR UPDATE OF m`;
+const LOCK_MESSAGES = `SELECT ${OF_THESE} WHERE $2 OR NOT m.keep_content ORDER BY m.seq FOR UPDATE OF m`;
 
 /** Whether an outcome needs only the one statement, as far as is known before it runs. */
 function isPlain(outcome: Settlement): boolean {

@@ -168,7 +168,7 @@ async function insertSuppressions(
      SELECT $1, g.key, g.reason, $4, g.address, g.note, g.expires_at, g.message_id::uuid, g.reply, g.rule
      FROM unnest($2::text[], $3::int2[], $5::text[], $6::text[], $7::int8[], $8::text[], $9::text[], $10::text[])
        WITH ORDINALITY g (key, reason, address, note, expires_at, message_id, reply, rule, place)
-     ORDER BY g.place ON CONFLICT DO NOTHING RETURNING key, reason`,
+     ORDER BY g.key, g.reason, g.place ON CONFLICT DO NOTHING RETURNING key, reason`,
     ...[domainId, keys, reasons, now],
     texts(entries.map(({ address }) => address)),
     texts(entries.map(({ note }) => note)),
@@ -241,15 +241,16 @@ export const removeSuppressions = write('removeSuppressions', async (session, pa
   if (domainId === null) return 0;
   const key = suppressionKey(params.address);
   const reason = params.reason === undefined ? null : suppressionReasonCode.of(params.reason);
+  // After a removal, counting starts again: old evidence must not suppress at the next bounce. It is locked before the
+  // entries, as by outcomes.
+  await db.run(
+    'DELETE FROM suppression_evidence WHERE domain_id = $1 AND key = $2 AND ($3::int8 IS NULL OR reason = $3)',
+    ...[domainId, key, reason],
+  );
   const removed = await db.all<LiftedRow>(
     `DELETE FROM suppression WHERE domain_id = $1 AND key IN ($2, $3) AND ($4::int8 IS NULL OR reason = $4)
      RETURNING expires_at, reason, address, message_id`,
     ...[domainId, key, (await erasedKey(db, key)) ?? key, reason],
-  );
-  // After a removal, counting starts again: old evidence must not suppress at the next bounce.
-  await db.run(
-    'DELETE FROM suppression_evidence WHERE domain_id = $1 AND key = $2 AND ($3::int8 IS NULL OR reason = $3)',
-    ...[domainId, key, reason],
   );
   const lifted = removed.filter((row) => row.expires_at === null || row.expires_at > params.now);
   await tellChanges(
@@ -291,11 +292,13 @@ async function tellLifted(
   await appendEvent(session, { ...event, kind: 'suppression_removed', detail }, subject);
 }
 
+/** What others are just changing stays until the next time: they lock these rows in another order. */
 export const purgeSuppressions = write('purgeSuppressions', async (session, params) => {
   const { db } = session;
   const ended = await db.all<{ domain_id: number; key: string; reason: number }>(
     `DELETE FROM suppression WHERE id IN
-       (SELECT id FROM suppression WHERE expires_at IS NOT NULL AND expires_at <= $1 ORDER BY expires_at LIMIT $2)
+       (SELECT id FROM suppression WHERE expires_at IS NOT NULL AND expires_at <= $1 ORDER BY expires_at LIMIT $2
+         FOR UPDATE SKIP LOCKED)
      RETURNING domain_id, key, reason`,
     params.now,
     params.limit,
@@ -310,7 +313,8 @@ export const purgeSuppressions = write('purgeSuppressions', async (session, para
   }
   const evidence = await db.run(
     `DELETE FROM suppression_evidence WHERE (domain_id, key, reason) IN
-       (SELECT domain_id, key, reason FROM suppression_evidence WHERE last_at < $1 ORDER BY last_at LIMIT $2)`,
+       (SELECT domain_id, key, reason FROM suppression_evidence WHERE last_at < $1 ORDER BY last_at LIMIT $2
+         FOR UPDATE SKIP LOCKED)`,
     params.evidenceBefore,
     params.limit,
   );
