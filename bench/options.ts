@@ -55,7 +55,7 @@ HTTP or SMTP, are made durable, and are delivered to a local SMTP sink. Prints o
   --against FOLDER   another clone or package of ours, measured in turn with this one
   --one-at-a-time    latency: the next message only when the last one is at the sink
   --slow-fsync MS    every fsync takes at least this long (a preloaded library, needs gcc)
-  --sites N          ours alone, by MX to N sites in turn instead of through one relay
+  --sites N          to N sites in turn instead of through one relay; without Haraka
   --delay-ms MS      the far end answers this much later (a round trip away)
   --chunking         the far end offers CHUNKING
   --backlog N        ours alone, once with an empty queue and once with N recipients waiting in it (1000000)

@@ -139,7 +139,8 @@ async function withBacklog({ backlog }: Options, baseDir: string): Promise<Peer[
 
 /** The products that can run, in the order they take turns; the others are named on stderr with the reason. */
 async function present(options: Options): Promise<Peer[]> {
-  const all = options.sites > 0 ? [postrider()] : [postrider(), postfix(), haraka()];
+  // Haraka always sends to port 25 of a site.
+  const all = [postrider(), postfix(), ...(options.sites > 0 ? [] : [haraka()])];
   const unknown = options.only?.filter((name) => !all.some((peer) => peer.name.toLowerCase() === name)) ?? [];
   if (unknown.length > 0) say(`--only: unknown: ${unknown.join(', ')}`);
   const found: Peer[] = [];
