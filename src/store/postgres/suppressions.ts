@@ -168,7 +168,7 @@ async function insertSuppressions(
      SELECT $1, g.key, g.reason, $4, g.address, g.note, g.expires_at, g.message_id::uuid, g.reply, g.rule
      FROM unnest($2::text[], $3::int2[], $5::text[], $6::text[], $7::int8[], $8::text[], $9::text[], $10::text[])
        WITH ORDINALITY g (key, reason, address, note, expires_at, message_id, reply, rule, place)
-     ORDER BY g.key, g.reason, g.place ON CONFLICT DO NOTHING RETURNING key, reason`,
+     ORDER BY g.key, g.place ON CONFLICT DO NOTHING RETURNING key, reason`,
     ...[domainId, keys, reasons, now],
     texts(entries.map(({ address }) => address)),
     texts(entries.map(({ note }) => note)),
