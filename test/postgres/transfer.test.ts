@@ -219,6 +219,9 @@ describePostgres('a transfer', () => {
     expect(there).toMatchObject({ compared: 2, waiting: 2 });
     const largest = await usingDb(url, (db) => db.get('SELECT last_value AS n FROM event_seq_seq'));
     expect(largest).toEqual({ n: LATER_ERA + 5 });
+    // Its statistics are those of the rows that came, not of the empty tables.
+    const analyzed = "SELECT reltuples::int4 AS n FROM pg_class WHERE oid = 'name'::regclass";
+    expect(await usingDb(url, (db) => db.get(analyzed))).toEqual({ n: before.name?.length });
 
     const back = join(folder, 'back.db');
     await move(url, `sqlite:${back}`);
