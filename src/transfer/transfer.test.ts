@@ -102,6 +102,14 @@ describe('a transfer', () => {
     );
     const sampled = { ...source, samples: async () => [7], contentHash: async () => 'one' };
     await expect(move({ source: sampled })).rejects.toThrow('the content of message 7 is another one');
+    // Also of a sample behind the first portion of them.
+    const hundred = Array.from({ length: 100 }, (_, at) => at + 1);
+    const many = {
+      ...source,
+      samples: async (after: number) => (after === 0 ? hundred : [101]),
+      contentHash: async (seq: number) => (seq === 101 ? 'one' : target.contentHash(seq)),
+    };
+    await expect(move({ source: many })).rejects.toThrow('the content of message 101 is another one');
     expect(await target.meta(TRANSFER_MARK)).toContain('"isFinished":false');
   });
 
