@@ -23,6 +23,7 @@
  *  1197 replies, more servers added and others learned from               92.2 %   94.8 %   0
  *  1248 replies, those quoted in public added and relays learned from     92.4 %   94.8 %   0
  *  1394 replies, more of those, labelled by a hand that knew no rule      91.5 %   93.8 %   0
+ *  1330 replies, half of these moved, and their faults mended by kind     92.3 %   94.7 %   0
  *
  * README.md says how the corpus was made, and how replies fared whose wording was found nowhere before.
  */
@@ -165,13 +166,13 @@ describe('the corpus of replies', () => {
     expect(result.sure).toBeGreaterThanOrEqual(0.88);
   });
 
-  it('tells what to expect of unforeseen replies: scope ≥ 93 %, category ≥ 91 %, sure suppressions ≥ 85 %, no wrong one', () => {
+  it('tells what to expect of unforeseen replies: scope ≥ 94 %, category ≥ 92 %, sure suppressions ≥ 85 %, no wrong one', () => {
     const result = measure(sealed);
     report('sealed', sealed, { ...result, misses: [] });
     expect(sealed.length).toBeGreaterThanOrEqual(300);
     expect(result.wrongSuppressions).toEqual([]);
-    expect(result.scope).toBeGreaterThanOrEqual(0.93);
-    expect(result.category).toBeGreaterThanOrEqual(0.91);
+    expect(result.scope).toBeGreaterThanOrEqual(0.94);
+    expect(result.category).toBeGreaterThanOrEqual(0.92);
     expect(result.sure).toBeGreaterThanOrEqual(0.85);
   });
 

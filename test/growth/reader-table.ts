@@ -113,6 +113,7 @@ import {
 import { notFinalIn } from '../../src/pipeline/deliver/outcome/classifier/not-final.ts';
 import { namesOtherSubjects } from '../../src/pipeline/deliver/outcome/classifier/other-subjects.ts';
 import { prefilterOf } from '../../src/pipeline/deliver/outcome/classifier/prefilter.ts';
+import { quotesReply } from '../../src/pipeline/deliver/outcome/classifier/quoted-reply.ts';
 import { replyShape } from '../../src/pipeline/deliver/outcome/classifier/shape.ts';
 import { machineReason } from '../../src/pipeline/events/machine-marks.ts';
 import { returnTarget } from '../../src/pipeline/events/return-target.ts';
@@ -505,6 +506,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
     classifier.classify({ stage: 'data', code: 550, enhanced: null, text, origin: 'remote' } as never),
   'pipeline/deliver/outcome/classifier/host-names.ts withoutHosts': (text) => withoutHosts(text),
   'pipeline/deliver/outcome/classifier/not-final.ts notFinalIn': notFinalIn,
+  'pipeline/deliver/outcome/classifier/quoted-reply.ts quotesReply': quotesReply,
   'pipeline/deliver/outcome/classifier/meanings.ts kindsOf': kindsOf,
   'pipeline/deliver/outcome/classifier/meanings.ts meaningsOf': meaningsOf,
   'pipeline/deliver/outcome/classifier/learned.ts featuresOf': (text) => featuresOf(text, 'rcpt', null),

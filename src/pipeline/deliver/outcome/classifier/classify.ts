@@ -9,11 +9,13 @@ import { readFileSync } from 'node:fs';
 import type { BounceScope } from '../../../../model/bounce.ts';
 import type { Category } from './categories.ts';
 import { learnedOf } from './learned.ts';
+import { meaningsOf } from './meanings.ts';
 import { enhancedIn, retryHintMs, subjectOf } from './normalise.ts';
 import { notFinalIn } from './not-final.ts';
 import { namesOtherSubjects } from './other-subjects.ts';
 import { type Prefilter, prefilterOf } from './prefilter.ts';
 import { createProviders, type Provider, type Providers } from './provider.ts';
+import { quotesReply } from './quoted-reply.ts';
 import {
   type Rule,
   type RuleError,
@@ -71,7 +73,8 @@ export function createClassifier(shipped = shippedRules()): Classifier {
   let operators: readonly Rule[] = [];
   return {
     classify(question) {
-      const verdict = classifyWith({ operators, shipped: shippedOnes, providers }, question);
+      const read = classifyWith({ operators, shipped: shippedOnes, providers }, question);
+      const verdict = isOfAnother(read, question) ? ofAnother(read, question) : read;
       if (contradictsItself(verdict, question)) return { ...verdict, suppress: 'no', confidence: 'low' };
       if (verdict.suppress === 'no' || isPlain(verdict.ruleId, question)) return verdict;
       return { ...verdict, suppress: 'no', confidence: 'medium' };
@@ -100,6 +103,18 @@ export function createClassifier(shipped = shippedRules()): Classifier {
     return notFinal === 'retry' || (notFinal === 'moment' && category === 'recipient_invalid');
   }
 
+  /** Whether the address that it refuses is not ours, but that of the server that quotes the refusal. */
+  function isOfAnother({ category, ruleId }: Verdict, question: ReplyQuestion): boolean {
+    const { stage, code, text, origin } = question;
+    return (
+      origin === 'remote' &&
+      ABOUT_THE_CLIENT.has(category) &&
+      !isPathStage(stage) &&
+      !isOperators(ruleId) &&
+      quotesReply(subjectOf(code, null, text))
+    );
+  }
+
   function isOperators(ruleId: string): boolean {
     return operators.some(({ id }) => id === ruleId);
   }
@@ -111,11 +126,28 @@ export function createClassifier(shipped = shippedRules()): Classifier {
     if (mx !== undefined && shippedOnes.some(({ id, provider }) => id === ruleId && provider !== undefined))
       return true;
     // What is wrong with a command is not wrong with a mailbox (RFC 5321 §4.2.2).
-    return (
-      (code < 500 || code > 504) &&
-      !namesOtherSubjects(subjectOf(code, enhanced ?? enhancedIn(text), text), mx)
-    );
+    if (code >= 500 && code <= 504) return false;
+    const subject = subjectOf(code, enhanced ?? enhancedIn(text), text);
+    // Weights alone are only trusted where the reply names a recipient: an invalid message is none.
+    if (ruleId === 'learned' && !meaningsOf(subject).has('recipient')) return false;
+    return !namesOtherSubjects(subject, mx);
   }
+}
+
+/** What a server says of the client that is connected to it. */
+const ABOUT_THE_CLIENT: ReadonlySet<Category> = new Set([
+  'ip_blocklisted',
+  'ip_reputation',
+  'ptr_missing',
+  'helo',
+  'rate_limited',
+  'connection_limited',
+]);
+
+/** A refusal on the way behind the server: it stops this message, and not our path. */
+function ofAnother({ ruleId, hintMs }: Verdict, { stage, code }: ReplyQuestion): Verdict {
+  const permanent = code >= 500;
+  return verdictOf({ category: 'policy_other', permanent, stage, ruleId, confidence: 'medium', hintMs });
 }
 
 /** Codes with only one meaning (RFC 5321 §4.2.2, RFC 4954 §6), whatever the text says. */

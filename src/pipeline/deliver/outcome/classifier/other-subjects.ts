@@ -9,7 +9,7 @@ import { RECIPIENT_WORDS } from './recipient-words.ts';
 
 /** Names that are no words: addresses, links, and Postfix's names of tables. */
 const NAMES =
-  /\S{0,200}@\S{0,200}|https?:\/\/\S{1,200}|relay=\[\S{1,60}|(?:relay |local |virtual )?(?:recipient|mailbox|alias|user|domain) table|(?:recipients?|badrcptto|allowed recipients) list|list of allowed recipients|(?:known|listed|be|not) on file\b|undeliverable address: host \S{1,200} said:|or you do not have authori[sz]ation/g;
+  /\S{0,200}@\S{0,200}|https?:\/\/\S{1,200}|relay=\[\S{1,60}|(?:relay |local |virtual )?(?:recipient|mailbox|alias|user|domain) table|(?:recipients?|badrcptto|allowed recipients) list|list of allowed recipients|(?:valid_?rcptto|(?:my|our|the) local) list|\bhi \[\d{1,3}(?:\.\d{1,3}){3}\]|(?:known|listed|be|not) on file\b|undeliverable address: host \S{1,200} said:|or you do not have authori[sz]ation/g;
 
 /** Phrases about the recipient's own mail server: `user unknown on this server`. */
 const PLACES =
@@ -17,7 +17,7 @@ const PLACES =
 
 /** Phrases that address the sender but are about the recipient: `the account you tried to reach`. */
 const ADDRESSING =
-  /\b(?:that |which )?you(?:'re| are|'ve| have| were)? (?:try|tried|trying|attempt\w{0,4}|enter\w{0,3}|specif\w{0,4}|typed|want\w{0,3}|wish|reach\w{0,4}|contact\w{0,3}|(?:sent|sending|sent your|addressed) (?:your )?(?:message|mail|e-?mail)s? to)\b|\byour (?:original )?(?:message|mail|e-?mail|letter)s?\b|(?:please )?(?:check|verify|make sure) (?:that )?(?:you have the correct (?:e-?mail )?address|the (?:recipient|spelling))|请(?:检查|核对|确认)[^。]{0,12}(?:发送|投递)/g;
+  /\b(?:that |which )?you(?:'re| are|'ve| have| were)? (?:try|tried|trying|attempt\w{0,4}|enter\w{0,3}|specif\w{0,4}|typed|want\w{0,3}|wish|reach\w{0,4}|contact\w{0,3}|(?:sent|sending|sent your|addressed) (?:your )?(?:message|mail|e-?mail)s? to)\b|\byour recipient(?:'s)? (?:e-?mail )?address\b|\byour (?:original )?(?:message|mail|e-?mail|letter)s?\b|(?:please )?(?:check|verify|make sure) (?:that )?(?:you have the correct (?:e-?mail )?address|the (?:recipient|spelling))|请(?:检查|核对|确认)[^。]{0,12}(?:发送|投递)/g;
 
 const OTHERS = new RegExp(
   [
