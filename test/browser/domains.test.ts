@@ -189,6 +189,8 @@ describe.skipIf(!hasBrowser)('the domains', () => {
     await page.getByRole('menuitem', { name: 'Domains' }).click();
     const list = page.getByRole('list', { name: 'Sender domains' });
     await list.getByRole('link', { name: long }).waitFor();
+    // The place that is open stands behind it.
+    expect(await page.getByRole('button', { name: 'More' }).getAttribute('data-status')).toBe('active');
     expect(await wide(page)).toBe(false);
     await list.getByRole('link', { name: long }).click();
     await page.getByRole('list', { name: 'DNS records' }).getByText('Ownership').waitFor();

@@ -88,7 +88,7 @@ describe.skipIf(!hasBrowser)('the messages', () => {
       return Items.length === 1;
     });
     await page.getByRole('button', { name: 'More about later.bob@far.test' }).click();
-    await page.getByRole('menuitem', { name: 'Take off the suppression list' }).click();
+    await page.getByRole('menuitem', { name: 'Remove from the suppression list' }).click();
     await until('it is off the list', async () => {
       const { Items } = (await server.call('GET', '/suppressions?Email=later.bob@far.test')).json;
       return Items.length === 0;

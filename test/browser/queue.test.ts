@@ -2,7 +2,7 @@
  * The queue in a browser, before a real server and receivers that defer mail or take no connection: what waits and why, a
  * site's page, trying it now, holding and releasing, causes; on a desktop, by keys, and on a phone.
  */
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fileScope, until } from '../scenarios/harness.ts';
 import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
@@ -87,7 +87,11 @@ describe.skipIf(!hasBrowser)('the queue', () => {
     await page.getByRole('menuitem', { name: 'Hold its mail…' }).click();
     await page.getByLabel('Reason').fill('their maintenance');
     await page.getByRole('button', { name: 'Hold', exact: true }).click();
-    await page.getByText('Held: their maintenance').first().waitFor();
+    const said = page.getByRole('status').filter({ hasText: 'Held: their maintenance' });
+    const colourOf = (part: Locator) => part.evaluate<string, void>('one => getComputedStyle(one).color');
+    expect(await colourOf(said.getByRole('button', { name: 'Close' }))).toBe(
+      await colourOf(said.getByText('Held: their maintenance')),
+    );
     expect(await holds()).toMatchObject([{ RecipientDomain: 'slow.example' }]);
     await page.getByRole('button', { name: 'Undo' }).click();
     await until('the hold is gone', async () => (await holds()).length === 0);

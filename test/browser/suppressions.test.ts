@@ -35,8 +35,7 @@ describe.skipIf(!hasBrowser)('the suppressions', () => {
   });
 
   const table = (page: Page) => page.getByRole('table', { name: 'Suppressions' });
-  const names = async (page: Page) =>
-    table(page).getByRole('rowheader').locator('bdi.font-medium').allInnerTexts();
+  const names = async (page: Page) => table(page).getByRole('rowheader').locator('> bdi').allInnerTexts();
   const stored = async (query = '') =>
     ((await server.call('GET', `/suppressions?${query}`)).json.Items as { Email: string }[]).map(
       ({ Email }) => Email,
@@ -102,7 +101,7 @@ describe.skipIf(!hasBrowser)('the suppressions', () => {
     const { page } = await openPage(browser, operator);
     await page.clock.install();
     await page.goto(url);
-    const off = page.getByRole('button', { name: 'Take off spam@example.org' });
+    const off = page.getByRole('button', { name: 'Remove spam@example.org' });
     await off.click();
     await page.getByRole('button', { name: 'Undo' }).click();
     await off.waitFor();

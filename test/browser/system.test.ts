@@ -69,7 +69,7 @@ describe.skipIf(!hasBrowser)('the place System', () => {
     const { page } = await openPageAs(browser, server, ADA);
     await page.goto(`${url}?tab=server`);
     await page.getByText('postrider 0.0.0-scenario runs in production').waitFor();
-    await page.getByText('(the one that answers) runs since').waitFor();
+    await page.getByText('(the one that answers) has been running since').waitFor();
     await page.getByText(`--data ${server.folder}`).waitFor();
   });
 

@@ -5,6 +5,8 @@ const SHAPES = {
   plain: 'border border-line-strong bg-surface hover:bg-hover',
   main: 'bg-accent-fill text-on-accent hover:opacity-90',
   quiet: 'text-soft hover:bg-hover hover:text-ink',
+  /** For what removes. */
+  danger: 'border border-bad bg-surface text-bad hover:bg-bad-fill',
 } as const;
 
 type ButtonProps = ComponentProps<'button'> & { look?: keyof typeof SHAPES };
@@ -24,12 +26,15 @@ export function IconButton({
   label,
   keys,
   children,
+  tone = 'text-soft hover:bg-hover hover:text-ink',
   className = '',
   ...rest
 }: Omit<ComponentProps<'button'>, 'aria-label' | 'title'> & {
   label: string;
   keys?: string;
   children: ReactNode;
+  /** Classes of its colours. */
+  tone?: string;
 }) {
   return (
     <button
@@ -38,7 +43,7 @@ export function IconButton({
       aria-label={label}
       {...(keys === undefined ? {} : { 'aria-keyshortcuts': keys })}
       title={keys === undefined ? label : `${label} (${keys})`}
-      className={`inline-grid size-8 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink disabled:opacity-40 ${className}`}
+      className={`inline-grid size-8 shrink-0 place-items-center rounded-md disabled:opacity-40 ${tone} ${className}`}
     >
       {children}
     </button>

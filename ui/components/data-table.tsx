@@ -44,7 +44,7 @@ export function DataTable<Row>({
         {rows.map((row) => (
           <li key={keyOf(row)} className="flex items-start gap-2 border-line border-b py-2.5">
             <div className="grid min-w-0 flex-1 gap-0.5">
-              <div className="font-medium">{title.cell(row)}</div>
+              <div>{title.cell(row)}</div>
               {facts.map((column) => {
                 const fact = column.cell(row);
                 return fact === null ? null : (
@@ -87,7 +87,7 @@ export function DataTable<Row>({
       <tbody>
         {rows.map((row) => (
           <tr key={keyOf(row)} className="border-line border-b align-top">
-            <th scope="row" className="py-2 pr-2 font-medium">
+            <th scope="row" className="py-2 pr-2 font-normal">
               {title.cell(row)}
             </th>
             {facts.map((column) => (

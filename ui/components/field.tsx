@@ -61,7 +61,8 @@ export function CheckField({ label, hint, error, ...rest }: Omit<ComponentProps<
         type="checkbox"
         className="mt-0.5 size-4 accent-accent-fill"
       />
-      <label htmlFor={id} className="font-semibold">
+      {/* One of many in a list is not its heading. */}
+      <label htmlFor={id} className={hint === undefined ? '' : 'font-semibold'}>
         {label}
       </label>
       <div className="col-start-2">

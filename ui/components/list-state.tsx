@@ -51,8 +51,8 @@ function Skeleton({ rowPx }: { rowPx: number }) {
           style={{ height: rowPx }}
           className="grid content-center gap-2 border-line border-b pr-6 pl-9"
         >
-          <span className="h-3 w-3/5 rounded bg-line" />
-          <span className="h-2.5 w-2/5 rounded bg-line" />
+          <span className="h-3 w-3/5 rounded bg-hover" />
+          <span className="h-2.5 w-2/5 rounded bg-hover" />
         </div>
       ))}
     </div>

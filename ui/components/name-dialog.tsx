@@ -48,7 +48,7 @@ export function NameDialog({
           <Button
             type="submit"
             disabled={typed.trim().toLowerCase() !== name.toLowerCase() || running.isPending}
-            className="border-bad text-bad"
+            look="danger"
           >
             {action}
           </Button>

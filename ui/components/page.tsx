@@ -73,7 +73,7 @@ export function Section({
   children: ReactNode;
 }) {
   return (
-    <section className="grid gap-2">
+    <section className="grid grid-cols-[minmax(0,1fr)] gap-2">
       <div className="flex flex-wrap items-baseline gap-x-3">
         <h2 className="font-semibold text-base">{title}</h2>
         {aside !== undefined && <span className="text-soft">{aside}</span>}

@@ -1,6 +1,6 @@
 /** What a list is searched by: told once nobody types for a moment, and as it changes elsewhere. */
 import { Search } from 'lucide-react';
-import { type Ref, useEffect, useState } from 'react';
+import { type ComponentProps, type Ref, useEffect, useState } from 'react';
 
 const TYPING_MS = 250;
 
@@ -27,22 +27,32 @@ export function SearchBox({
     return () => clearTimeout(timer);
   }, [typed, words, onWords]);
   return (
+    <SearchInput
+      ref={ref}
+      value={typed}
+      onChange={(event) => setTyped(event.target.value)}
+      onEnter={() => onWords(typed)}
+      placeholder={placeholder}
+      aria-label={label}
+      aria-invalid={isWrong}
+    />
+  );
+}
+
+/** The box alone, for what is searched in the page itself. Esc leaves it; `/` is the place's own key for it. */
+export function SearchInput({ onEnter, ...rest }: ComponentProps<'input'> & { onEnter(): void }) {
+  return (
     <div className="relative min-w-0 flex-1">
-      <Search size={14} aria-hidden className="absolute top-2.5 left-2.5 text-soft" />
+      <Search size={14} aria-hidden className="absolute top-2.25 left-2.5 text-soft" />
       <input
-        ref={ref}
         type="search"
-        value={typed}
-        onChange={(event) => setTyped(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter') onWords(typed);
-          if (event.key === 'Escape') event.currentTarget.blur();
-        }}
-        placeholder={placeholder}
-        aria-label={label}
-        aria-invalid={isWrong}
         aria-keyshortcuts="/"
-        className="h-8.5 w-full rounded-md border border-line-strong bg-page pr-2 pl-8 placeholder:text-soft"
+        {...rest}
+        onKeyDown={({ key, currentTarget }) => {
+          if (key === 'Enter') onEnter();
+          if (key === 'Escape') currentTarget.blur();
+        }}
+        className="h-8 w-full text-ellipsis rounded-md border border-line-strong bg-page pr-2 pl-8 aria-invalid:border-bad"
       />
     </div>
   );

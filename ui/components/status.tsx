@@ -49,17 +49,21 @@ export const statusName = (status: string) => LOOKS[status]?.word ?? status;
 export function Status({
   status,
   words,
+  isSentence = false,
   className = '',
 }: {
   status: string;
   words?: string;
+  /** The words go on in further lines instead of being cut. */
+  isSentence?: boolean;
   className?: string;
 }) {
   const { word, icon: Icon, colour } = LOOKS[status] ?? { word: status, icon: CircleDashed, colour: '' };
   return (
-    <span className={`inline-flex min-w-0 items-center gap-1.5 ${colour} ${className}`}>
-      <Icon size={14} aria-hidden className="shrink-0" />
-      <span className="truncate">{words ?? word}</span>
+    // On the line of the text beside it: without a baseline of its own that would be the icon's lower edge.
+    <span className={`inline-flex min-w-0 items-baseline gap-1.5 ${colour} ${className}`}>
+      <Icon size={14} aria-hidden className="shrink-0 self-center" />
+      <span className={isSentence ? '' : 'truncate'}>{words ?? word}</span>
     </span>
   );
 }

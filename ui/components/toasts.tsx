@@ -63,7 +63,7 @@ export function Toasts() {
           )}
           <IconButton
             label="Close"
-            className="text-page hover:bg-transparent hover:text-page"
+            tone="text-page"
             onClick={() => change(shown.filter((one) => one.id !== id))}
           >
             <X size={14} aria-hidden />

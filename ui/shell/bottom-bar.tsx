@@ -1,5 +1,5 @@
 /** The places at the foot of a phone, and a menu with the further ones and what belongs to none. */
-import { Link, useNavigate } from '@tanstack/react-router';
+import { Link, useLocation, useNavigate } from '@tanstack/react-router';
 import { BookOpen, Ellipsis, Search } from 'lucide-react';
 import { Menu } from '../components/menu.tsx';
 import { NEXT_THEME, THEME_ICON, useTheme } from '../components/theme-button.tsx';
@@ -12,6 +12,10 @@ const LOOK =
 export function BottomBar({ onFind }: { onFind(): void }) {
   const navigate = useNavigate();
   const places = usePlaces();
+  const { pathname } = useLocation();
+  const isFurtherOpen = places.some(
+    ({ path, isFurther }) => isFurther === true && (pathname === path || pathname.startsWith(`${path}/`)),
+  );
   const session = useSessionMenu();
   const [theme, setTheme] = useTheme();
   const ThemeIcon = THEME_ICON[theme];
@@ -27,7 +31,7 @@ export function BottomBar({ onFind }: { onFind(): void }) {
         ))}
       <Menu
         trigger={
-          <button type="button" className={LOOK}>
+          <button type="button" data-status={isFurtherOpen ? 'active' : undefined} className={LOOK}>
             <Ellipsis size={20} aria-hidden />
             More
           </button>

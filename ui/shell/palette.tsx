@@ -49,7 +49,7 @@ export function Palette({ onClose }: { onClose(): void }) {
           setAt(0);
         }}
         onKeyDown={onKey}
-        className="h-10 w-full rounded-md border border-line-strong bg-page px-3 placeholder:text-soft"
+        className="h-10 w-full rounded-md border border-line-strong bg-page px-3"
       />
       <div id={list} role="listbox" aria-label="Where to go" className="mt-2">
         {targets.map((target, place) => (

@@ -45,24 +45,26 @@ function Attachment({ file, url }: { file: AttachmentFacts; url: string }) {
             {file.ContentId !== '' && `, shown in the mail as ${file.ContentId}`}
           </span>
         </span>
-        {file.Type === 'application/pdf' && (
-          <Button
-            onClick={() =>
-              pdf === null
-                ? void openPdf(url).then(setPdf, (error: unknown) => toast({ text: String(error) }))
-                : setPdf(null)
-            }
+        <span className="flex gap-2">
+          {file.Type === 'application/pdf' && (
+            <Button
+              onClick={() =>
+                pdf === null
+                  ? void openPdf(url).then(setPdf, (error: unknown) => toast({ text: String(error) }))
+                  : setPdf(null)
+              }
+            >
+              {pdf === null ? 'Preview' : 'Close'}
+            </Button>
+          )}
+          <a
+            href={url}
+            download={file.Filename}
+            className="inline-flex min-h-8 items-center gap-1.5 rounded-md border border-line-strong px-3 hover:bg-hover"
           >
-            {pdf === null ? 'Preview' : 'Close'}
-          </Button>
-        )}
-        <a
-          href={url}
-          download={file.Filename}
-          className="inline-flex min-h-8 items-center gap-1.5 rounded-md border border-line-strong px-3 hover:bg-hover"
-        >
-          <Download size={14} aria-hidden /> Download
-        </a>
+            <Download size={14} aria-hidden /> Download
+          </a>
+        </span>
       </div>
       {isPicture && (
         <img

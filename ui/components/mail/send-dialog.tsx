@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import { Button } from '../button.tsx';
 import { Dialog } from '../dialog.tsx';
+import { Field } from '../field.tsx';
 import { toast } from '../toasts.tsx';
 
 export function SendDialog({
@@ -21,7 +22,7 @@ export function SendDialog({
   onClose(): void;
 }) {
   const [to, setTo] = useState(first);
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<string>();
   const [busy, setBusy] = useState(false);
   const submit = async (): Promise<void> => {
     setBusy(true);
@@ -37,28 +38,22 @@ export function SendDialog({
   return (
     <Dialog title={title} onClose={onClose}>
       <form
+        className="grid gap-4"
         onSubmit={(event) => {
           event.preventDefault();
           void submit();
         }}
       >
-        <p className="mb-3 text-soft">{text}</p>
-        <label className="block">
-          <span className="mb-1 block font-semibold">To</span>
-          <input
-            type="email"
-            required
-            value={to}
-            onChange={(event) => setTo(event.target.value)}
-            aria-invalid={problem !== null}
-            aria-describedby="send-problem"
-            className="h-8.5 w-full rounded-md border border-line-strong bg-page px-2.5"
-          />
-        </label>
-        <p id="send-problem" role="alert" className="mt-2 text-bad">
-          {problem}
-        </p>
-        <div className="mt-3 flex justify-end gap-2">
+        <p className="text-soft">{text}</p>
+        <Field
+          label="To"
+          type="email"
+          required
+          error={problem}
+          value={to}
+          onChange={(event) => setTo(event.target.value)}
+        />
+        <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
           <Button look="main" type="submit" disabled={busy}>
             {action}

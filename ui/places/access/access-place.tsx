@@ -38,12 +38,14 @@ function AccessTabs({ me }: { me: Me }) {
   const View = shown.view;
   return (
     <>
-      <Segments
-        label="What is shown"
-        value={shown.value}
-        onValue={(next) => void navigate({ search: next === 'tokens' ? {} : { tab: next }, replace: true })}
-        choices={tabs}
-      />
+      {tabs.length > 1 && (
+        <Segments
+          label="What is shown"
+          value={shown.value}
+          onValue={(next) => void navigate({ search: next === 'tokens' ? {} : { tab: next }, replace: true })}
+          choices={tabs}
+        />
+      )}
       <View me={me} />
     </>
   );

@@ -16,7 +16,7 @@ export function DomainField({
   const setOthers = (text: string): void =>
     onChosen([...chosen.filter((domain) => known.includes(domain)), ...wordsOf(text)]);
   return (
-    <fieldset className="grid gap-1">
+    <fieldset className="grid gap-3">
       <legend className="mb-1 font-semibold">Domains</legend>
       {known.length > 0 && (
         <div className="grid max-h-40 gap-1 overflow-y-auto rounded-md border border-line-strong p-2">

@@ -1,4 +1,6 @@
 /** The domains of a token or a person: all, or the first few and how many more. */
+import { Address } from '../../components/addresses.tsx';
+
 const SHOWN = 3;
 
 export function DomainsText({ domains }: { domains: readonly string[] }) {
@@ -7,9 +9,9 @@ export function DomainsText({ domains }: { domains: readonly string[] }) {
   return (
     <span title={domains.join('\n')}>
       {domains.slice(0, SHOWN).map((domain) => (
-        <bdi key={domain} className="block">
-          {domain}
-        </bdi>
+        <span key={domain} className="block">
+          <Address text={domain} />
+        </span>
       ))}
       {more > 0 && <span className="text-soft">and {more} more</span>}
     </span>

@@ -1,9 +1,10 @@
 /** Sender domains as a table, on a phone as a list: the name, how it stands, what is wrong, when that was looked at. */
 import { Link } from '@tanstack/react-router';
 import type { Domain } from '../../../src/client/api-types.ts';
+import { Address } from '../../components/addresses.tsx';
 import { useMedia } from '../../components/media.ts';
 import { Status } from '../../components/status.tsx';
-import { Time } from '../../components/time.tsx';
+import { Ago } from '../../components/time.tsx';
 import { wordOf, worstOf } from './domain-status.ts';
 
 /** The table has room for its columns. */
@@ -63,8 +64,8 @@ export function DomainWord({ domain }: { domain: Domain }) {
 
 function DomainLink({ name }: { name: string }) {
   return (
-    <Link to="/domains/$name" params={{ name }} className="font-medium text-accent hover:underline">
-      <bdi>{name}</bdi>
+    <Link to="/domains/$name" params={{ name }} className="text-accent hover:underline">
+      <Address text={name} />
     </Link>
   );
 }
@@ -75,5 +76,5 @@ function Wrong({ domain }: { domain: Domain }) {
 }
 
 function Checked({ at }: { at: string | null }) {
-  return at === null ? 'never' : <Time at={at} />;
+  return at === null ? 'never' : <Ago at={at} />;
 }

@@ -3,14 +3,15 @@
  * settings. Which of them is shown stands in the address.
  */
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { ArrowLeft, RefreshCw } from 'lucide-react';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { RefreshCw } from 'lucide-react';
 import type { Domain } from '../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../api/me.ts';
+import { BackLink } from '../../components/back-link.tsx';
 import { Button } from '../../components/button.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
 import { Segments } from '../../components/segments.tsx';
-import { Time, Until } from '../../components/time.tsx';
+import { Ago, Lasting, Until } from '../../components/time.tsx';
 import { useKeys } from '../../components/use-keys.ts';
 import { DomainWord } from './domain-list.tsx';
 import { isGreen, meaningOf, wordOf } from './domain-status.ts';
@@ -34,14 +35,7 @@ export function DomainPage() {
       error={error}
       title={
         <span className="flex items-center gap-2">
-          <Link
-            to="/domains"
-            aria-label="Back to the domains"
-            title="Back to the domains (u)"
-            className="grid size-8 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink"
-          >
-            <ArrowLeft size={16} aria-hidden />
-          </Link>
+          <BackLink to="/domains" label="Back to the domains" keys="u" />
           <bdi>{name}</bdi>
         </span>
       }
@@ -115,13 +109,13 @@ function Standing({ domain, live: { everyMs } }: { domain: Domain; live: LiveDom
           'Not checked yet'
         ) : (
           <>
-            Checked <Time at={LastCheckedAt} />
+            Checked <Ago at={LastCheckedAt} />
           </>
         )}
         {FailingSince !== null && (
           <>
             {' '}
-            · failing since <Time at={FailingSince} />
+            · failing <Lasting at={FailingSince} />
           </>
         )}
         {word === 'Failing' && HeldFrom !== null && (

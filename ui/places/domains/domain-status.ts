@@ -64,8 +64,16 @@ const CHECK_NAMES: Readonly<Record<string, string>> = {
   bimi: 'Logo (BIMI)',
   'cname-loop': 'CNAME loop',
   wildcard: 'Wildcard record',
+  // Of the server itself.
+  port25: 'Port 25',
+  https: 'HTTPS',
+  ptr: 'Reverse DNS',
+  dnsbl: 'Block lists',
 };
 
 export function checkName(name: string): string {
-  return CHECK_NAMES[name] ?? (/^dkim\d/.test(name) ? 'DKIM' : name);
+  // Some are named with the address that they are about.
+  const [kind = '', ...of] = name.split(' ');
+  const known = CHECK_NAMES[kind] ?? (/^dkim\d/.test(kind) ? 'DKIM' : kind);
+  return [known.charAt(0).toUpperCase() + known.slice(1), ...of].join(' ');
 }

@@ -23,7 +23,7 @@ export function LimitsView({ domain }: { domain: Domain }) {
   );
   return (
     <>
-      <Section title="Quota" aside="recipients, in windows of UTC">
+      <Section title="Quota" aside="recipients, counted in UTC">
         {data === undefined ? (
           <NotYet error={error} onAgain={again} />
         ) : data.Quotas.length === 0 ? (
@@ -80,7 +80,7 @@ function GuardRails({ returns }: { returns: DomainReturns | null }) {
       <Gauge label="Bounced" value={Bounced} limit={HoldAbove.Bounced} mark={WarnAbove.Bounced} />
       <Gauge label="Complained" value={Complained} limit={HoldAbove.Complained} mark={WarnAbove.Complained} />
       <p className="text-soft text-xs">
-        Above the line it is warned; above the end its bulk mail is held until the figures are better.
+        Past the mark there is a warning. At the limit its bulk mail is held until the figures are better.
       </p>
     </div>
   );

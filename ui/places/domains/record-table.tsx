@@ -93,7 +93,7 @@ const needOf = ({ record: { Required } }: ShownRecord) => (Required ? 'required'
 function Found({ shown: { record, check } }: { shown: ShownRecord }) {
   const isMissing = check !== null && check.Found.length === 0 && check.Status !== 'Unknown';
   const status = check?.Status ?? record.Status;
-  return <Status status={status} {...(isMissing && status === 'Failed' ? { words: 'Missing' } : {})} />;
+  return <Status status={status} {...(isMissing && status !== 'Ok' ? { words: 'Missing' } : {})} />;
 }
 
 function Name({ shown: { record }, host, zone }: Look & { shown: ShownRecord }) {
@@ -114,7 +114,7 @@ function Value({ shown: { record }, host }: Look & { shown: ShownRecord }) {
 function Copied({ text, label, title }: { text: string; label: string; title: string }) {
   return (
     <div className="flex items-start gap-1">
-      <code className="min-w-0 flex-1 break-all py-1.5 font-mono text-xs" dir="ltr" title={title}>
+      <code className="min-w-0 flex-1 py-1.5 font-mono text-xs" dir="ltr" title={title}>
         {text}
       </code>
       <CopyButton text={text} label={label} />

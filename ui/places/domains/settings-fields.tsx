@@ -26,7 +26,13 @@ export function SettingsFields(props: FieldsProps) {
       onChange={(event) => onDraft({ ...draft, flags: { ...draft.flags, [pointer]: event.target.checked } })}
     />
   );
-  const text = (pointer: string, label: string, hint: string, placeholder: string, may = mayChange) => (
+  const text = (
+    pointer: string,
+    label: string,
+    hint: string | undefined,
+    placeholder: string,
+    may = mayChange,
+  ) => (
     <Field
       label={label}
       hint={hint}
@@ -94,26 +100,21 @@ export function SettingsFields(props: FieldsProps) {
           {text(
             '/Retention/ContentDays',
             'Contents',
-            '0: until the last recipient is final. Empty: as the server is set.',
-            'as the server',
+            '0: until the last recipient is final.',
+            'as the server is set',
           )}
-          {text(
-            '/Retention/EventDays',
-            'Messages and events',
-            'Empty: as the server is set.',
-            'as the server',
-          )}
+          {text('/Retention/EventDays', 'Messages and events', undefined, 'as the server is set')}
         </div>
       </Section>
-      <Section title="Quota" aside="recipients, in windows of UTC">
+      <Section title="Quota" aside="recipients, counted in UTC">
         <div className="grid max-w-2xl gap-3 min-[44rem]:grid-cols-3">
           {(['PerMinute', 'PerHour', 'PerDay'] as const).map((period) => (
             <div key={period}>
               {text(
                 `/Quota/${period}`,
                 { PerMinute: 'Per minute', PerHour: 'Per hour', PerDay: 'Per day' }[period],
-                'Empty: as the server is set.',
-                'as the server',
+                undefined,
+                'as the server is set',
                 mayQuota,
               )}
             </div>

@@ -96,7 +96,7 @@ function Removal({ domain, isOperator }: { domain: Domain; isOperator: boolean }
       {hasQuota && !isOperator ? (
         <p>It has a quota: an operator of the server has to remove it.</p>
       ) : (
-        <Button className="justify-self-start border-bad text-bad" onClick={() => setAsks(true)}>
+        <Button look="danger" className="justify-self-start" onClick={() => setAsks(true)}>
           Remove…
         </Button>
       )}

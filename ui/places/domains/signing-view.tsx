@@ -9,7 +9,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { FormError } from '../../components/field.tsx';
 import { Section } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
-import { Time, Until } from '../../components/time.tsx';
+import { Ago, Until } from '../../components/time.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { AlignmentDrawing } from './alignment-drawing.tsx';
 import { CheckItem } from './check-item.tsx';
@@ -63,7 +63,7 @@ function Keys({ domain, mayChange, onChanged }: SigningProps) {
             <span>{ROLES[key.Role]}</span>
             <Status status={recordStatus(domain, key)} className="text-xs" />
             <span className="text-soft text-xs">
-              made <Time at={key.CreatedAt} />
+              made <Ago at={key.CreatedAt} />
               {key.KeepUntil !== null && (
                 <>
                   {' '}

@@ -114,7 +114,7 @@ function WholeInbox({ inbox, onChanged }: ListBarProps) {
           <div className="mt-4 flex justify-end gap-2">
             <Button onClick={() => setAsks(false)}>Cancel</Button>
             <Button
-              className="border-bad text-bad"
+              look="danger"
               onClick={() => {
                 setAsks(false);
                 void emptyInbox(inbox).then(({ Deleted }) => done(`${Deleted} mails deleted`), failed);

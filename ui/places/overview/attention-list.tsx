@@ -7,7 +7,7 @@ import { act } from '../../api/overview.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { withLocalTimes } from '../../components/local-times.ts';
-import { Time, Until } from '../../components/time.tsx';
+import { Ago, Lasting, Until } from '../../components/time.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { messageOf, undoable } from '../../components/undoable.ts';
 
@@ -67,7 +67,7 @@ function Item({ item, onRelease }: { item: AttentionItem; onRelease(): void }) {
           className={`mt-px shrink-0 ${isFailing ? 'text-bad' : 'text-warn'}`}
         />
         <div className="grid min-w-0 gap-0.5">
-          <p className="font-medium">{withLocalTimes(Message)}</p>
+          <p>{withLocalTimes(Message)}</p>
           <Facts item={item} />
           <p className="text-soft">{Fix}</p>
         </div>
@@ -90,7 +90,13 @@ function Facts({ item: { Kind, Since, Until: until, Waiting } }: { item: Attenti
     ),
     Since === null ? null : (
       <span key="since">
-        {Kind === 'server' ? 'found' : 'since'} <Time at={Since} />
+        {Kind === 'server' ? (
+          <>
+            found <Ago at={Since} />
+          </>
+        ) : (
+          <Lasting at={Since} />
+        )}
       </span>
     ),
     until === null ? null : (
@@ -100,7 +106,7 @@ function Facts({ item: { Kind, Since, Until: until, Waiting } }: { item: Attenti
     ),
   ].filter((fact) => fact !== null);
   if (facts.length === 0) return null;
-  return <p className="flex flex-wrap gap-x-3 text-xs">{facts}</p>;
+  return <p className="flex flex-wrap gap-x-3 text-soft text-xs">{facts}</p>;
 }
 
 function ActionButton({

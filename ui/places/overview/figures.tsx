@@ -29,6 +29,9 @@ export function Figures({ range: name }: { range: RangeName }) {
   const times = useLive(['stats', name, 'times'], ask({ GroupBy: 'DeliveryTime' }), everyMs);
   const from = useLive(['stats', name, 'from'], ask({ GroupBy: 'Domain' }), everyMs);
   if (all.data === undefined) return <NotYet error={all.error} onAgain={all.again} />;
+  const counts = all.data.stats.Items[0]?.Counts;
+  if (SHOWN.every(({ kind }) => (counts?.[kind] ?? 0) === 0))
+    return <p className="text-soft">Nothing was sent in {range.long}.</p>;
   return (
     <div className="grid gap-6">
       <Charts stats={all.data.stats} range={range} />
@@ -51,7 +54,7 @@ function DeliveryTimes({ stats }: { stats: StatsAnswer }) {
   if (half === null || most === null) return null;
   return (
     <p className="text-soft">
-      Of what was delivered, half took <Duration seconds={half} />, and 99 % took <Duration seconds={most} />.
+      Of what was delivered, half took <Duration seconds={half} />, and 99% took <Duration seconds={most} />.
     </p>
   );
 }
@@ -131,7 +134,7 @@ function Caption(props: {
 const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
 export const percent = (share: number): string => PERCENT.format(share);
 
-const HOURS = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: '2-digit', minute: '2-digit' });
+const HOURS = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
 const DAYS = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
 
 function timeText(at: number, { interval }: Range): string {

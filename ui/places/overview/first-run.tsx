@@ -38,7 +38,7 @@ export function FirstRun() {
                 className={`mt-px shrink-0 ${step.done ? 'text-good' : 'text-soft'}`}
               />
               <div className="grid min-w-0 flex-1 gap-1.5">
-                <p className={step.done ? 'text-soft' : 'font-medium'}>{step.name}</p>
+                <p className={step === next ? 'font-semibold' : step.done ? 'text-soft' : ''}>{step.name}</p>
                 {step === next && (
                   <>
                     <p className="text-soft">{step.hint}</p>

@@ -16,7 +16,7 @@ export function firstSteps(facts: FirstFacts): readonly FirstStep[] {
   const steps: (FirstStep & { known: boolean })[] = [
     {
       name: 'A server that sends',
-      done: mode === 'serve' && route !== 'sandbox',
+      done: route === null ? mode === 'serve' : route !== 'sandbox',
       known: true,
       hint: 'A development server captures all mail. The command serve starts one that sends: through a relay, or directly where outgoing port 25 is open.',
       command: "POSTRIDER_ROUTE='smtp://user:password@relay.example.com:587' ./bin/postrider serve",

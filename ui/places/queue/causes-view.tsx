@@ -10,7 +10,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet } from '../../components/page.tsx';
 import { Sentence } from '../../components/sentence.tsx';
-import { Time } from '../../components/time.tsx';
+import { Ago } from '../../components/time.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { messageOf } from '../../components/undoable.ts';
 import { countOf } from './reason-words.ts';
@@ -61,7 +61,7 @@ function CauseItem({ cause }: { cause: Cause }) {
     <li className="flex flex-wrap items-start gap-x-4 gap-y-2 border-line border-b py-3">
       <div className="grid min-w-0 flex-1 basis-72 gap-1">
         <p className="flex flex-wrap items-baseline gap-x-3">
-          <span className="font-medium">
+          <span className="font-semibold">
             <bdi>{Site}</bdi>
           </span>
           {SenderDomain !== null && (
@@ -79,7 +79,7 @@ function CauseItem({ cause }: { cause: Cause }) {
           {Reply}
         </p>
         <p className="text-soft text-xs">
-          first <Time at={cause.FirstSeen} /> · last <Time at={cause.LastSeen} />
+          first <Ago at={cause.FirstSeen} /> · last <Ago at={cause.LastSeen} />
           {cause.Example !== null && (
             <>
               {' '}

@@ -7,7 +7,7 @@ import { releaseHold } from '../../api/queue.ts';
 import { Button } from '../../components/button.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet } from '../../components/page.tsx';
-import { Time, Until } from '../../components/time.tsx';
+import { Lasting, Until } from '../../components/time.tsx';
 import { undoable } from '../../components/undoable.ts';
 import type { Live } from '../../components/use-live.ts';
 
@@ -51,10 +51,10 @@ export function HoldList({ holds }: { holds: readonly Hold[] }) {
             className="flex flex-wrap items-center gap-x-4 gap-y-1 border-line border-b py-2.5"
           >
             <div className="grid min-w-0 flex-1 basis-60 gap-0.5">
-              <p className="font-medium">{wordsOf(hold)}</p>
+              <p className="font-semibold">{wordsOf(hold)}</p>
               <p>{hold.Reason}</p>
               <p className="text-soft text-xs">
-                since <Time at={hold.CreatedAt} /> ·{' '}
+                <Lasting at={hold.CreatedAt} /> ·{' '}
                 {hold.Until === null ? (
                   'until it is released'
                 ) : (

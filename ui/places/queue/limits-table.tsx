@@ -24,10 +24,10 @@ export function LimitsTable({ limits }: { limits: readonly PathLimit[] }) {
         <tbody>
           {limits.map(({ Name, Value, From, Detail, Until: until }) => (
             <tr key={Name} className="border-line border-b align-top">
-              <th scope="row" className="py-1.5 pr-3 font-mono font-normal text-xs">
+              <th scope="row" className="whitespace-nowrap py-1.5 pr-3 font-mono font-normal text-xs">
                 {Name}
               </th>
-              <td className="px-2 py-1.5">{valueText(Value)}</td>
+              <td className="whitespace-nowrap px-2 py-1.5">{valueText(Name, Value)}</td>
               <td className="px-2 py-1.5 text-soft">
                 {FROM[From]}
                 {Detail !== '' && `: ${Detail}`}
@@ -45,7 +45,9 @@ export function LimitsTable({ limits }: { limits: readonly PathLimit[] }) {
   );
 }
 
-function valueText(value: number | string | null): string {
+/** Times are named by their unit. */
+function valueText(name: string, value: number | string | null): string {
   if (value === null) return 'none';
-  return typeof value === 'number' ? countText(value) : value;
+  if (typeof value === 'string') return value;
+  return name.endsWith('Ms') ? `${countText(value)} ms` : countText(value);
 }

@@ -5,7 +5,7 @@ import type { Override, Path, PathWord } from '../../../src/client/api-types.ts'
 import { liftOverride } from '../../api/queue.ts';
 import { Button } from '../../components/button.tsx';
 import { Section } from '../../components/page.tsx';
-import { Time, Until } from '../../components/time.tsx';
+import { Ago, Until } from '../../components/time.tsx';
 import { undoable } from '../../components/undoable.ts';
 import { LimitsTable } from './limits-table.tsx';
 import { countText, reasonText } from './reason-words.ts';
@@ -25,7 +25,7 @@ export function PathSection({ path, isOnly }: { path: Path; isOnly: boolean }) {
       aside={path.Provider === null ? undefined : `provider ${path.Provider}`}
     >
       <p>
-        <span className={`font-medium ${colour}`}>{state}</span>
+        <span className={`font-semibold ${colour}`}>{state}</span>
         {path.Reason !== null && <>: {reasonText(path.Reason)}</>}
         {path.WaitsUntil !== null && (
           <>
@@ -71,7 +71,7 @@ function Word({ name, word }: { name: string; word: PathWord | null }) {
   return (
     <div>
       <dt className="text-soft text-xs">
-        {name}, <Time at={word.At} />
+        {name}, <Ago at={word.At} />
       </dt>
       <dd className="font-mono text-xs" dir="ltr">
         {word.Text === '' ? 'no text' : word.Text}

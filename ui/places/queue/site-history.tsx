@@ -1,7 +1,7 @@
 /** When a site's paths closed and opened, newest first. */
 import type { Site } from '../../../src/client/api-types.ts';
 import { Section } from '../../components/page.tsx';
-import { Time } from '../../components/time.tsx';
+import { Ago } from '../../components/time.tsx';
 import { reasonText } from './reason-words.ts';
 
 const SHOWN = 20;
@@ -16,9 +16,9 @@ export function SiteHistory({ history }: { history: Site['History'] }) {
           {history.slice(0, SHOWN).map(({ At, Reason, Source }) => (
             <li
               key={`${At} ${Source} ${Reason}`}
-              className="grid grid-cols-[4.5rem_1fr] gap-x-3 border-line border-b py-1.5"
+              className="grid grid-cols-[5.5rem_minmax(0,1fr)] gap-x-3 border-line border-b py-1.5"
             >
-              <Time at={At} className="text-soft" />
+              <Ago at={At} className="text-soft" />
               <p className={Reason === null ? 'text-good' : ''}>
                 {Reason === null ? 'Opened' : `Closed: ${reasonText(Reason)}`}
                 {Source !== '' && <span className="text-soft"> · {Source}</span>}

@@ -2,11 +2,12 @@
  * One site: why its mail waits and until when, what may be done, its paths with their limits, and when it was closed. Found
  * by any of its names: a recipient domain, a provider, a relay.
  */
-import { Link, useParams } from '@tanstack/react-router';
-import { ArrowLeft, Pause, Zap } from 'lucide-react';
+import { useParams } from '@tanstack/react-router';
+import { Pause, Zap } from 'lucide-react';
 import { useState } from 'react';
 import type { QueueAnswer, Site } from '../../../src/client/api-types.ts';
 import { getQueue, getSite } from '../../api/queue.ts';
+import { BackLink } from '../../components/back-link.tsx';
 import { Button } from '../../components/button.tsx';
 import { NotYet, Page, Section } from '../../components/page.tsx';
 import { useKeys } from '../../components/use-keys.ts';
@@ -38,14 +39,7 @@ export function SitePage() {
       error={error}
       title={
         <span className="flex items-center gap-2">
-          <Link
-            to="/queue"
-            aria-label="Back to the queue"
-            title="Back to the queue (u)"
-            className="grid size-8 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink"
-          >
-            <ArrowLeft size={16} aria-hidden />
-          </Link>
+          <BackLink to="/queue" label="Back to the queue" keys="u" />
           <bdi>{site}</bdi>
         </span>
       }

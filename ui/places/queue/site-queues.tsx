@@ -1,6 +1,6 @@
 /** What waits for one site, by sender domain and priority. */
 import type { Queue } from '../../../src/client/api-types.ts';
-import { Time, Until } from '../../components/time.tsx';
+import { Ago, Until } from '../../components/time.tsx';
 import { countText } from './reason-words.ts';
 
 export function SiteQueues({ queues }: { queues: readonly Queue[] }) {
@@ -37,7 +37,7 @@ export function SiteQueues({ queues }: { queues: readonly Queue[] }) {
               <td className="px-2 py-1.5">{queue.Priority}</td>
               <td className="px-2 py-1.5 text-right">{countText(queue.Waiting, queue.Complete)}</td>
               <td className="whitespace-nowrap px-2 py-1.5">
-                <Time at={queue.OldestAt} />
+                <Ago at={queue.OldestAt} />
               </td>
               <td className="whitespace-nowrap px-2 py-1.5">
                 {queue.NextDueAt === null ? 'held' : <Until at={queue.NextDueAt} />}

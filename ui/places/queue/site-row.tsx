@@ -2,9 +2,10 @@
 import { Link } from '@tanstack/react-router';
 import { EllipsisVertical, Zap } from 'lucide-react';
 import { useState } from 'react';
+import { Address } from '../../components/addresses.tsx';
 import { IconButton } from '../../components/button.tsx';
 import { Menu } from '../../components/menu.tsx';
-import { Time, Until } from '../../components/time.tsx';
+import { Ago, Until } from '../../components/time.tsx';
 import { HoldDialog } from './hold-dialog.tsx';
 import { countText } from './reason-words.ts';
 import type { SiteRow } from './sites.ts';
@@ -52,7 +53,8 @@ export function SiteItem({ row }: { row: SiteRow }) {
         </div>
         <Reasons row={row} />
         <p className="text-soft text-xs">
-          Next try <Next row={row} /> · oldest <Time at={row.oldestAt} />
+          {row.nextAt === null ? 'Held' : 'Next try '}
+          {row.nextAt !== null && <Until at={row.nextAt} />} · oldest <Ago at={row.oldestAt} />
         </p>
       </div>
       <Actions row={row} />
@@ -62,13 +64,8 @@ export function SiteItem({ row }: { row: SiteRow }) {
 
 function SiteLink({ site }: { site: string }) {
   return (
-    <Link
-      data-row
-      to="/queue/$site"
-      params={{ site }}
-      className="min-w-0 font-medium text-accent hover:underline"
-    >
-      <bdi>{site}</bdi>
+    <Link data-row to="/queue/$site" params={{ site }} className="min-w-0 text-accent hover:underline">
+      <Address text={site} />
     </Link>
   );
 }
@@ -77,7 +74,7 @@ function Senders({ row: { senders } }: { row: SiteRow }) {
   const [first, ...others] = senders;
   return (
     <p className="text-soft text-xs" title={senders.join(', ')}>
-      from <bdi>{first}</bdi>
+      from <Address text={first ?? ''} />
       {others.length > 0 && ` and ${countText(others.length)} more`}
     </p>
   );
@@ -89,7 +86,7 @@ function Reasons({ row: { reasons } }: { row: SiteRow }) {
   return (
     <ul className="grid gap-0.5">
       {reasons.slice(0, SHOWN).map(({ text, count, reply }) => (
-        <li key={text} className="line-clamp-2" title={reply ?? text}>
+        <li key={text} className="line-clamp-3" title={reply ?? text}>
           {text}
           {reasons.length > 1 && <span className="text-soft"> ({countText(count)})</span>}
           {reply !== null && <span className="text-soft">: {reply}</span>}

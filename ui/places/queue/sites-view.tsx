@@ -1,10 +1,11 @@
 /** Sites by age, the most waiting first: a table, on a phone a list. */
-import { CheckCheck, Search, SearchX } from 'lucide-react';
+import { CheckCheck, SearchX } from 'lucide-react';
 import { useRef } from 'react';
 import type { QueueAnswer } from '../../../src/client/api-types.ts';
 import { Button } from '../../components/button.tsx';
 import { useMedia } from '../../components/media.ts';
 import { Notice } from '../../components/notice.tsx';
+import { SearchInput } from '../../components/search-box.tsx';
 import { useKeys } from '../../components/use-keys.ts';
 import { SiteItem, SiteTableRow } from './site-row.tsx';
 import { AGES, fits, sitesOf } from './sites.ts';
@@ -39,23 +40,16 @@ export function SitesView({
     );
   return (
     <div ref={list} className="grid gap-2">
-      <label className="flex min-h-8 max-w-md items-center gap-2 rounded-md border border-line-strong px-2.5 focus-within:outline-2 focus-within:outline-accent">
-        <Search size={14} aria-hidden className="text-soft" />
-        <input
+      <div className="flex max-w-md">
+        <SearchInput
           ref={box}
-          type="search"
           value={text}
           onChange={(event) => onText(event.target.value)}
-          onKeyDown={({ key, currentTarget }) => {
-            if (key === 'Escape') currentTarget.blur();
-            if (key === 'Enter') step(list.current, 1);
-          }}
+          onEnter={() => step(list.current, 1)}
           placeholder="Site, sender domain or reason"
           aria-label="Find a site"
-          aria-keyshortcuts="/"
-          className="min-w-0 flex-1 bg-transparent outline-none"
         />
-      </label>
+      </div>
       {rows.length === 0 ? (
         <Notice title="Nothing found" icon={<SearchX aria-hidden />}>
           <Button onClick={() => onText('')}>Show all sites</Button>
@@ -64,7 +58,7 @@ export function SitesView({
         <table className="w-full table-fixed border-collapse text-left tabular-nums">
           <thead className="border-line border-b text-soft text-xs">
             <tr>
-              <th className="w-3/12 py-1.5 pr-3 font-normal">Site</th>
+              <th className="w-1/5 py-1.5 pr-3 font-normal">Site</th>
               <th className="w-20 px-2 py-1.5 text-right font-normal">Waiting</th>
               {AGES.map((name) => (
                 <th key={name} className="w-17 whitespace-nowrap px-1.5 py-1.5 text-right font-normal">

@@ -4,7 +4,7 @@ import { endSession, SESSIONS } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { FormError } from '../../components/field.tsx';
-import { Time } from '../../components/time.tsx';
+import { Ago } from '../../components/time.tsx';
 
 export default function SessionsDialog({ onClose }: { onClose(): void }) {
   const queries = useQueryClient();
@@ -22,7 +22,7 @@ export default function SessionsDialog({ onClose }: { onClose(): void }) {
             <div className="min-w-0">
               <div>{browserOf(session.UserAgent)}</div>
               <div className="text-soft text-xs">
-                {session.IP}, used <Time at={session.LastUsedAt} />
+                {session.IP}, used <Ago at={session.LastUsedAt} />
               </div>
             </div>
             {session.Current ? (

@@ -5,9 +5,10 @@ import { useState } from 'react';
 import type { Suppression } from '../../../src/client/api-types.ts';
 import { ApiError } from '../../api/call.ts';
 import { SUPPRESSIONS, unsuppress } from '../../api/suppressions.ts';
+import { Address } from '../../components/addresses.tsx';
 import { Button } from '../../components/button.tsx';
 import { useMedia } from '../../components/media.ts';
-import { Time, Until } from '../../components/time.tsx';
+import { Ago, Until } from '../../components/time.tsx';
 import { undoable } from '../../components/undoable.ts';
 import { reasonMeaning, reasonName } from './reasons.ts';
 
@@ -20,8 +21,8 @@ export function SuppressionRows(props: { items: readonly Suppression[]; mayChang
   const items = props.items.filter((item) => !leaving.has(keyOf(item)));
   const button = (item: Suppression) =>
     props.mayChange && (
-      <Button aria-label={`Take off ${item.Email}`} onClick={() => lift(item)}>
-        Take off
+      <Button aria-label={`Remove ${item.Email}`} onClick={() => lift(item)}>
+        Remove
       </Button>
     );
   if (!isTable)
@@ -31,9 +32,9 @@ export function SuppressionRows(props: { items: readonly Suppression[]; mayChang
           <li key={keyOf(item)} className="grid gap-1 border-line border-b py-2.5">
             <div className="flex items-start gap-2">
               <div className="grid min-w-0 flex-1">
-                <bdi className="font-medium">{item.Email}</bdi>
+                <Address text={item.Email} />
                 <p className="text-soft text-xs">
-                  for <bdi>{item.Domain}</bdi> · since <Time at={item.CreatedAt} /> · <Ends item={item} />
+                  for <bdi>{item.Domain}</bdi> · added <Ago at={item.CreatedAt} /> · <Ends item={item} />
                 </p>
               </div>
               {button(item)}
@@ -49,8 +50,8 @@ export function SuppressionRows(props: { items: readonly Suppression[]; mayChang
         <tr>
           <th className="w-4/12 py-1.5 pr-3 font-normal">Address</th>
           <th className="px-2 py-1.5 font-normal">Why</th>
-          <th className="w-22 px-2 py-1.5 font-normal">Since</th>
-          <th className="w-32 px-2 py-1.5 font-normal">Until</th>
+          <th className="w-26 px-2 py-1.5 font-normal">Added</th>
+          <th className="w-28 px-2 py-1.5 font-normal">Ends</th>
           {props.mayChange && (
             <th className="w-26 py-1.5 pl-2">
               <span className="sr-only">Actions</span>
@@ -62,7 +63,7 @@ export function SuppressionRows(props: { items: readonly Suppression[]; mayChang
         {items.map((item) => (
           <tr key={keyOf(item)} className="border-line border-b align-top hover:bg-hover">
             <th scope="row" className="py-2 pr-3 font-normal">
-              <bdi className="font-medium">{item.Email}</bdi>
+              <Address text={item.Email} />
               <p className="text-soft text-xs">
                 for <bdi>{item.Domain}</bdi>
               </p>
@@ -71,10 +72,14 @@ export function SuppressionRows(props: { items: readonly Suppression[]; mayChang
               <Why item={item} />
             </td>
             <td className="px-2 py-2">
-              <Time at={item.CreatedAt} />
+              <Ago at={item.CreatedAt} />
             </td>
             <td className="px-2 py-2">
-              <Ends item={item} />
+              {item.ExpiresAt === null ? (
+                <span className="text-soft">never</span>
+              ) : (
+                <Until at={item.ExpiresAt} />
+              )}
             </td>
             {props.mayChange && <td className="py-1 pl-2 text-right">{button(item)}</td>}
           </tr>
@@ -88,30 +93,36 @@ function Why({ item: { Reason, Note, Reply, MessageID } }: { item: Suppression }
   return (
     <div className="grid gap-0.5">
       <p>
-        <span className="font-medium">{reasonName(Reason)}</span>{' '}
-        <span className="text-soft">{reasonMeaning(Reason)}</span>
-        {MessageID !== null && (
-          <>
-            {' '}
-            <Link to="/messages/$id" params={{ id: MessageID }} className="text-accent underline">
-              The message
-            </Link>
-          </>
-        )}
+        {reasonName(Reason)} <span className="text-soft">{reasonMeaning(Reason)}</span>
       </p>
-      {Note !== '' && <p className="line-clamp-2">{Note}</p>}
-      {Reply !== '' && (
-        <p dir="auto" className="line-clamp-2 font-mono text-soft text-xs" title={Reply}>
-          {Reply}
+      {Note !== '' && (
+        <p className="line-clamp-2" title={Note}>
+          {Note}
         </p>
       )}
+      <div className="flex flex-wrap items-baseline gap-x-3 empty:hidden">
+        {Reply !== '' && (
+          <p dir="auto" className="line-clamp-2 min-w-0 font-mono text-soft text-xs" title={Reply}>
+            {Reply}
+          </p>
+        )}
+        {MessageID !== null && (
+          <Link
+            to="/messages/$id"
+            params={{ id: MessageID }}
+            className="shrink-0 text-accent text-xs hover:underline"
+          >
+            The message
+          </Link>
+        )}
+      </div>
     </div>
   );
 }
 
 function Ends({ item: { ExpiresAt } }: { item: Suppression }) {
   return ExpiresAt === null ? (
-    'until taken off'
+    'until it is removed'
   ) : (
     <>
       ends <Until at={ExpiresAt} />
@@ -130,7 +141,7 @@ function useLift() {
     const back = () => setLeaving((before) => new Set([...before].filter((one) => one !== key)));
     setLeaving((before) => new Set(before).add(key));
     undoable({
-      text: `${item.Email} is taken off the list`,
+      text: `${item.Email} is removed from the list`,
       run: (isLeaving) =>
         unsuppress(item.Domain, item.Email, { reason: item.Reason, leaving: isLeaving }).catch(unlessGone),
       onBack: back,

@@ -6,7 +6,7 @@ import { CodeBlock } from '../../components/copy.tsx';
 import { MoreButton } from '../../components/more-button.tsx';
 import { NotYet, Section } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
-import { Instant, Time } from '../../components/time.tsx';
+import { Ago, Instant, Lasting } from '../../components/time.tsx';
 import { CONFIG, NODES } from './keys.ts';
 
 export function ServerView() {
@@ -22,15 +22,16 @@ export function ServerView() {
         }}
       />
     );
-  const { Mode, Version } = config.data;
+  const { Mode, Version, Items } = config.data;
+  const captures = Items.find(({ Key }) => Key === 'route')?.Value === 'sandbox';
   const running = nodes.items.filter(({ Status }) => Status !== 'Ended');
   const silent = running.filter(({ Status }) => Status === 'Silent');
   return (
     <>
       {silent.map((node) => (
         <p key={node.Epoch} role="alert" className="rounded-md bg-warn-fill px-3 py-2 text-warn">
-          {nameOf(node)} has not been heard of since <Time at={node.HeartbeatAt} />. If it does not come back,
-          the others take over its mail; start it again, or look at its log.
+          {nameOf(node)} has been silent <Lasting at={node.HeartbeatAt} />. If it does not come back, the
+          others take over its mail; start it again, or look at its log.
         </p>
       ))}
       {running
@@ -42,7 +43,8 @@ export function ServerView() {
           </p>
         ))}
       <p>
-        postrider {Version} runs {Mode === 'dev' ? 'for development: it captures mail' : 'in production'}.{' '}
+        postrider {Version} runs {Mode === 'dev' ? 'for development' : 'in production'}
+        {captures && ', and captures all mail'}.{' '}
         {running.length === 1
           ? 'One process works on this database.'
           : `${running.length} processes work on this database.`}{' '}
@@ -83,13 +85,13 @@ function NodeRow({ node }: { node: Node }) {
         {Self && node.Host !== '' && ' (the one that answers)'}{' '}
         {EndedAt !== null ? (
           <>
-            ended <Time at={EndedAt} />
+            ended <Ago at={EndedAt} />
           </>
         ) : Status === 'Silent' ? (
           <span className="text-warn">is silent</span>
         ) : (
           <>
-            runs since <Instant at={StartedAt} />
+            has been running since <Instant at={StartedAt} />
           </>
         )}
       </p>

@@ -6,7 +6,7 @@ import { MoreButton } from '../../components/more-button.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet, Section } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
-import { Time } from '../../components/time.tsx';
+import { Ago } from '../../components/time.tsx';
 import { WARMUP } from './keys.ts';
 
 export function WarmupView() {
@@ -23,8 +23,8 @@ export function WarmupView() {
   return (
     <>
       <p className="max-w-prose text-soft">
-        Messages within the last 24 hours, of the budget. A step up needs a day that used 60 % of it with less
-        than 5 % deferred and no block. What is over the budget waits, or goes by another source.
+        Messages within the last 24 hours, of the budget. A step up needs a day that used 60% of it with less
+        than 5% deferred and no block. What is over the budget waits, or goes by another source.
       </p>
       {[...sources].map(([source, rows]) => (
         <Section key={source} title={<bdi>{source}</bdi>}>
@@ -80,7 +80,7 @@ function Provider({ row }: { row: Warmup }) {
           'not used yet'
         ) : (
           <>
-            last message <Time at={LastUsedAt} />
+            last message <Ago at={LastUsedAt} />
           </>
         )}
       </p>

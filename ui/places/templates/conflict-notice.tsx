@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { TriangleAlert } from 'lucide-react';
 import type { Template } from '../../../src/client/api-types.ts';
 import { Button } from '../../components/button.tsx';
-import { Time } from '../../components/time.tsx';
+import { Ago } from '../../components/time.tsx';
 import type { Draft } from './use-draft.ts';
 
 export function ConflictNotice({ template, draft }: { template: Template; draft: Draft }) {
@@ -16,7 +16,7 @@ export function ConflictNotice({ template, draft }: { template: Template; draft:
     >
       <TriangleAlert size={16} aria-hidden className="shrink-0 text-warn" />
       <p className="min-w-0 flex-1 basis-72">
-        Somebody stored version {Version} <Time at={UpdatedAt} />, while you were changing version{' '}
+        Somebody stored version {Version} <Ago at={UpdatedAt} />, while you were changing version{' '}
         {draft.base.version}. Nothing of yours is lost: compare the two, then keep one.
       </p>
       <span className="flex flex-wrap gap-2">

@@ -18,7 +18,7 @@ export function LeaveQuestion({ draft: { isChanged, reset } }: { draft: Draft })
       <div className="flex justify-end gap-2">
         <Button onClick={leaving.reset}>Stay</Button>
         <Button
-          className="border-bad text-bad"
+          look="danger"
           onClick={() => {
             leaving.proceed();
             reset();

@@ -29,7 +29,7 @@ export function SubjectLine({
           aria-invalid={wrong !== undefined}
           aria-describedby={`${id}-wrong`}
           onChange={({ target }) => draft.change({ Subject: target.value })}
-          className={`h-8.5 min-w-0 flex-1 rounded-md border bg-page px-2.5 placeholder:text-soft ${wrong === undefined ? 'border-line-strong' : 'border-bad'}`}
+          className={`h-8 min-w-0 flex-1 rounded-md border bg-page px-2.5 ${wrong === undefined ? 'border-line-strong' : 'border-bad'}`}
         />
       </div>
       <p id={`${id}-wrong`} role="status" className="text-bad text-xs">

@@ -3,18 +3,18 @@
  * address.
  */
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { ArrowLeft } from 'lucide-react';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Template, TextsRendering } from '../../../src/client/api-types.ts';
 import { Unreachable } from '../../api/call.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { SESSION } from '../../api/session.ts';
 import { getTemplate, templateKey } from '../../api/templates.ts';
+import { BackLink } from '../../components/back-link.tsx';
 import { OfflineBanner } from '../../components/offline-banner.tsx';
 import { NotYet } from '../../components/page.tsx';
 import { Segments } from '../../components/segments.tsx';
-import { Time } from '../../components/time.tsx';
+import { Ago } from '../../components/time.tsx';
 import { useKeys } from '../../components/use-keys.ts';
 import { useLive } from '../../components/use-live.ts';
 import { ConflictNotice } from './conflict-notice.tsx';
@@ -114,14 +114,7 @@ function Head({
   return (
     <header className="flex shrink-0 flex-wrap items-center gap-x-2 gap-y-2 border-line border-b min-[44rem]:gap-x-4 px-4 py-2.5">
       <div className="flex min-w-0 items-start gap-2">
-        <Link
-          to="/templates"
-          aria-label="Back to the templates"
-          title="Back to the templates (u)"
-          className="grid size-8 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink"
-        >
-          <ArrowLeft size={16} aria-hidden />
-        </Link>
+        <BackLink to="/templates" label="Back to the templates" keys="u" />
         <div className="min-w-0">
           <h1 className="line-clamp-2 font-semibold text-lg">
             <bdi>{template.Name}</bdi>
@@ -132,7 +125,7 @@ function Head({
               <span className="text-warn">not saved yet</span>
             ) : (
               <>
-                changed <Time at={template.UpdatedAt} />
+                changed <Ago at={template.UpdatedAt} />
               </>
             )}
           </p>

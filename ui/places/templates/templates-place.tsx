@@ -13,7 +13,7 @@ import { Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
 import { SearchBox } from '../../components/search-box.tsx';
-import { Time } from '../../components/time.tsx';
+import { Ago } from '../../components/time.tsx';
 import { useKeys } from '../../components/use-keys.ts';
 import { useLeaving } from '../../components/use-removal.ts';
 import { NewTemplateDialog } from './new-template-dialog.tsx';
@@ -101,5 +101,5 @@ const COLUMNS: readonly [Column<TemplateSummary>, ...Column<TemplateSummary>[]] 
   },
   { name: 'Domain', width: 'w-4/12', cell: ({ Domain }) => <bdi>{Domain}</bdi> },
   { name: 'Version', width: 'w-24', isNumber: true, cell: ({ Version }) => Version },
-  { name: 'Changed', width: 'w-40', cell: ({ UpdatedAt }) => <Time at={UpdatedAt} /> },
+  { name: 'Changed', width: 'w-40', cell: ({ UpdatedAt }) => <Ago at={UpdatedAt} /> },
 ];

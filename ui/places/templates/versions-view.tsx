@@ -6,7 +6,7 @@ import type { Template } from '../../../src/client/api-types.ts';
 import { getTemplate, TEMPLATES } from '../../api/templates.ts';
 import { Button } from '../../components/button.tsx';
 import { NotYet } from '../../components/page.tsx';
-import { Time } from '../../components/time.tsx';
+import { Ago } from '../../components/time.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { type Draft, textsOf } from './use-draft.ts';
 import { VersionDiff } from './version-diff.tsx';
@@ -60,7 +60,7 @@ export function VersionsView({
             className="flex min-h-8 w-full items-baseline justify-between gap-2 rounded-md px-2 py-1 text-left hover:bg-hover aria-[current]:bg-chosen"
           >
             Version {Version}
-            <Time at={CreatedAt} className="text-soft text-xs" />
+            <Ago at={CreatedAt} className="text-soft text-xs" />
           </button>
         ))}
         {versions.length === 100 && <p className="px-2 py-1 text-soft text-xs">The newest 100.</p>}

@@ -1,5 +1,6 @@
 /** The calls of a webhook, newest first: what came of each; unfolded, what it carried and what was answered. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { ChevronRight } from 'lucide-react';
 import { useState } from 'react';
 import type { WebhookCall } from '../../../src/client/api-types.ts';
 import { getCall, listCalls, replayCalls, WEBHOOKS } from '../../api/webhooks.ts';
@@ -8,7 +9,7 @@ import { MoreButton } from '../../components/more-button.tsx';
 import { NotYet, Section } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
 import { Status } from '../../components/status.tsx';
-import { Instant, Time } from '../../components/time.tsx';
+import { Ago, Instant } from '../../components/time.tsx';
 import { toast, toastError } from '../../components/toasts.tsx';
 import { AnswerText } from './answer-text.tsx';
 import { callWords, duration, tookText } from './health.ts';
@@ -25,7 +26,7 @@ export function Calls({ id, ...rights }: Rights & { id: number }) {
       {list.items === undefined ? (
         <NotYet error={list.error} onAgain={list.again} />
       ) : list.items.length === 0 ? (
-        <p className="text-soft">No calls yet. They are kept for seven days; a test is not among them.</p>
+        <p className="text-soft">No calls in the last seven days. A test is not listed here.</p>
       ) : (
         <ul aria-label="Calls" className="grid border-line border-t">
           {list.items.map((call) => (
@@ -44,18 +45,23 @@ function CallItem({ id, call, mayChange, mayReadEvents }: Rights & { id: number;
   const took = tookText(call);
   return (
     <li className="border-line border-b">
-      <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-        <summary className="grid grid-cols-[7rem_minmax(0,1fr)] gap-x-3 py-2 hover:bg-hover min-[44rem]:grid-cols-[8rem_9rem_minmax(0,1fr)_11rem]">
-          <Status status={status} words={words} />
-          <span className="font-medium">{call.Event}</span>
-          <span className="col-span-2 line-clamp-2 text-soft min-[44rem]:col-span-1">{answer}</span>
-          <span className="col-span-2 text-soft text-xs tabular-nums min-[44rem]:col-span-1 min-[44rem]:text-right">
+      <details className="group" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+        <summary className="grid grid-cols-[7.5rem_minmax(0,1fr)] gap-x-3 py-2 -outline-offset-2 hover:bg-hover min-[44rem]:grid-cols-[8rem_9rem_minmax(0,1fr)_12rem]">
+          <span className="flex min-w-0 items-center gap-1.5">
+            <ChevronRight size={14} aria-hidden className="shrink-0 text-soft group-open:rotate-90" />
+            <Status status={status} words={words} />
+          </span>
+          <span>{call.Event}</span>
+          <span className="col-start-2 line-clamp-2 text-soft empty:hidden min-[44rem]:col-start-3">
+            {answer}
+          </span>
+          <span className="col-start-2 text-soft text-xs tabular-nums min-[44rem]:col-start-4 min-[44rem]:text-right">
             {call.Tries === 1 ? '1 try' : `${call.Tries} tries`}
-            {took !== '' && ` · ${took}`} · <Time at={call.CreatedAt} />
+            {took !== '' && ` · ${took}`} · <Ago at={call.CreatedAt} />
           </span>
         </summary>
         {isOpen && (
-          <div className="grid gap-3 pt-1 pb-3">
+          <div className="grid gap-3 pt-1 pb-3 min-[44rem]:pl-5">
             <p className="text-soft text-xs">
               Queued <Instant at={call.CreatedAt} /> · last changed <Instant at={call.UpdatedAt} />
             </p>

@@ -3,17 +3,17 @@
  * and code for its receiver.
  */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { ArrowLeft } from 'lucide-react';
+import { useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect } from 'react';
 import type { WebhookDetail, WebhookTest } from '../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { getWebhook, testWebhook, WEBHOOKS } from '../../api/webhooks.ts';
 import { HeadRow } from '../../components/addresses.tsx';
+import { BackLink } from '../../components/back-link.tsx';
 import { FormError } from '../../components/field.tsx';
 import { NotYet, Page, Section } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
-import { Time } from '../../components/time.tsx';
+import { Lasting } from '../../components/time.tsx';
 import { useKeys } from '../../components/use-keys.ts';
 import { useLive } from '../../components/use-live.ts';
 import { AnswerText } from './answer-text.tsx';
@@ -48,14 +48,7 @@ export function WebhookPage() {
       error={error}
       title={
         <span className="flex items-start gap-2">
-          <Link
-            to="/webhooks"
-            aria-label="Back to the webhooks"
-            title="Back to the webhooks (u)"
-            className="grid size-8 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink"
-          >
-            <ArrowLeft size={16} aria-hidden />
-          </Link>
+          <BackLink to="/webhooks" label="Back to the webhooks" keys="u" />
           <bdi className="line-clamp-3 py-0.5" title={data?.WebhookURL}>
             {data?.WebhookURL ?? `Webhook ${text}`}
           </bdi>
@@ -102,7 +95,7 @@ function Standing({ webhook }: { webhook: WebhookDetail }) {
         <Status status={status} words={words} className="font-semibold" />
         {FailingSince !== null && webhook.Status === 'Enabled' && (
           <span>
-            since <Time at={FailingSince} />
+            <Lasting at={FailingSince} />
           </span>
         )}
         <span className="min-w-0">{meaning}</span>

@@ -13,7 +13,7 @@ import { Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
 import { Status } from '../../components/status.tsx';
-import { Time } from '../../components/time.tsx';
+import { Lasting } from '../../components/time.tsx';
 import { useLeaving } from '../../components/use-removal.ts';
 import { eventsText } from './event-words.ts';
 import { duration, healthOf } from './health.ts';
@@ -95,13 +95,13 @@ const COLUMNS: readonly [Column<WebhookDetail>, ...Column<WebhookDetail>[]] = [
   },
   {
     name: 'Last answer',
-    width: 'w-32',
+    width: 'w-36',
     cell: (detail) =>
       detail.LastResponseTryCounter === 0 ? null : (
         <>
           {detail.LastResponseCode === 0 ? 'none' : detail.LastResponseCode}
           {detail.LastLatencyMs !== null && (
-            <span className="text-soft"> after {duration(detail.LastLatencyMs)}</span>
+            <span className="whitespace-nowrap text-soft"> after {duration(detail.LastLatencyMs)}</span>
           )}
         </>
       ),
@@ -115,7 +115,7 @@ function Word(detail: WebhookDetail) {
       <Status status={status} words={words} />
       {detail.FailingSince !== null && detail.Status === 'Enabled' && (
         <span className="block text-soft text-xs">
-          since <Time at={detail.FailingSince} />
+          <Lasting at={detail.FailingSince} />
           {detail.Pending > 0 && ` · ${detail.Pending.toLocaleString()} waiting`}
         </span>
       )}

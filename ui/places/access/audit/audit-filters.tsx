@@ -4,7 +4,7 @@ import { useRef } from 'react';
 import { SearchBox } from '../../../components/search-box.tsx';
 import { OPERATIONS } from './audit-words.ts';
 
-const BOX = 'h-8.5 rounded-md border border-line-strong bg-page px-2.5';
+const BOX = 'h-8 rounded-md border border-line-strong bg-page px-2.5';
 
 export function AuditFilters() {
   const { who = '', operation = '', since = '', until = '' } = useSearch({ from: '/access' });

@@ -5,13 +5,14 @@ import { useState } from 'react';
 import type { Me, Person } from '../../../../src/client/api-types.ts';
 import { listPeople } from '../../../api/access.ts';
 import { SESSION } from '../../../api/session.ts';
+import { Address } from '../../../components/addresses.tsx';
 import { Button } from '../../../components/button.tsx';
 import { type Column, DataTable } from '../../../components/data-table.tsx';
 import { MoreButton } from '../../../components/more-button.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
-import { Time } from '../../../components/time.tsx';
+import { Ago } from '../../../components/time.tsx';
 import { DomainsText } from '../domains-text.tsx';
 import { PEOPLE } from '../keys.ts';
 import { NewPersonDialog } from './new-person-dialog.tsx';
@@ -60,13 +61,15 @@ function columnsOf(own: string | undefined): readonly [Column<Person>, ...Column
       width: 'w-4/12',
       cell: ({ PersonID, Email, DisabledAt, HasPassword, SecondFactor }) => (
         <>
-          <bdi className={DisabledAt === null ? '' : 'text-soft line-through'}>{Email}</bdi>
+          <span className={DisabledAt === null ? '' : 'text-soft line-through'}>
+            <Address text={Email} />
+          </span>
           {PersonID === own && <span className="ml-2 font-normal text-soft">you</span>}
           {!HasPassword && <span className="block text-soft text-xs">without a password</span>}
           {SecondFactor && <span className="block text-soft text-xs">with a second factor</span>}
           {DisabledAt !== null && (
             <span className="ml-2 font-normal text-warn">
-              disabled <Time at={DisabledAt} />
+              disabled <Ago at={DisabledAt} />
             </span>
           )}
         </>
@@ -78,8 +81,8 @@ function columnsOf(own: string | undefined): readonly [Column<Person>, ...Column
       name: 'Last sign-in',
       width: 'w-32',
       cell: ({ LastSignInAt }) =>
-        LastSignInAt === null ? <span className="text-soft">never</span> : <Time at={LastSignInAt} />,
+        LastSignInAt === null ? <span className="text-soft">never</span> : <Ago at={LastSignInAt} />,
     },
-    { name: 'Added', width: 'w-24', cell: ({ CreatedAt }) => <Time at={CreatedAt} /> },
+    { name: 'Added', width: 'w-24', cell: ({ CreatedAt }) => <Ago at={CreatedAt} /> },
   ];
 }

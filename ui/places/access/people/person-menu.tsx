@@ -1,6 +1,6 @@
 /** What an operator can do with a person: change the rights, set a password, reset the second factor, end the sessions, disable, remove. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Ellipsis } from 'lucide-react';
+import { EllipsisVertical } from 'lucide-react';
 import { useState } from 'react';
 import type { Me, Person } from '../../../../src/client/api-types.ts';
 import { changePerson, forgetIdentity } from '../../../api/access.ts';
@@ -26,7 +26,7 @@ export function PersonMenu({ me, person }: { me: Me; person: Person }) {
       <Menu
         trigger={
           <IconButton label={`Actions for ${Email}`}>
-            <Ellipsis size={16} aria-hidden />
+            <EllipsisVertical size={16} aria-hidden />
           </IconButton>
         }
         entries={[

@@ -11,7 +11,7 @@ import { NameDialog } from '../../../components/name-dialog.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
-import { Time, Until } from '../../../components/time.tsx';
+import { Ago, Until } from '../../../components/time.tsx';
 import { toast } from '../../../components/toasts.tsx';
 import { CREDENTIALS } from '../keys.ts';
 import { useMakerText } from '../makers.ts';
@@ -94,7 +94,7 @@ function columnsOf(
       width: 'w-2/12',
       cell: ({ CreatedAt, CreatedBy }) => (
         <>
-          <Time at={CreatedAt} />
+          <Ago at={CreatedAt} />
           <span className="block text-soft text-xs">
             by <bdi>{makerText(CreatedBy)}</bdi>
           </span>

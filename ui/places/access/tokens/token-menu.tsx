@@ -1,6 +1,6 @@
 /** What can be done with a token: replaced by a new one, or revoked, also with everything that was made with it. */
 import { useQueryClient } from '@tanstack/react-query';
-import { Ellipsis } from 'lucide-react';
+import { EllipsisVertical } from 'lucide-react';
 import { useState } from 'react';
 import type { Token } from '../../../../src/client/api-types.ts';
 import { revokeToken } from '../../../api/access.ts';
@@ -28,7 +28,7 @@ export function TokenMenu({
       <Menu
         trigger={
           <IconButton label={`Actions for ${token.Name}`}>
-            <Ellipsis size={16} aria-hidden />
+            <EllipsisVertical size={16} aria-hidden />
           </IconButton>
         }
         entries={[

@@ -11,7 +11,7 @@ import { MoreButton } from '../../../components/more-button.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
-import { Time, Until } from '../../../components/time.tsx';
+import { Ago, Until } from '../../../components/time.tsx';
 import { DomainsText } from '../domains-text.tsx';
 import { TOKENS } from '../keys.ts';
 import { useMakerText } from '../makers.ts';
@@ -91,10 +91,10 @@ function columnsOf(
   now: number,
 ): readonly [Column<TokenRow>, ...Column<TokenRow>[]] {
   return [
-    { name: 'Name', width: 'w-[22%]', cell: (row) => <Name row={row} now={now} /> },
+    { name: 'Name', width: 'w-1/5', cell: (row) => <Name row={row} now={now} /> },
     { name: 'May', cell: ({ token }) => <Rights token={token} /> },
-    { name: 'Domains', width: 'w-2/12', cell: ({ token }) => <DomainsText domains={token.Domains} /> },
-    { name: 'Last used', width: 'w-36', cell: ({ token }) => <LastUse token={token} /> },
+    { name: 'Domains', width: 'w-[17%]', cell: ({ token }) => <DomainsText domains={token.Domains} /> },
+    { name: 'Last used', width: 'w-32', cell: ({ token }) => <LastUse token={token} /> },
     {
       name: 'Ends',
       width: 'w-34',
@@ -104,15 +104,15 @@ function columnsOf(
         ) : Date.parse(ExpiresAt) > now ? (
           <Until at={ExpiresAt} />
         ) : (
-          <Time at={ExpiresAt} />
+          <Ago at={ExpiresAt} />
         ),
     },
     {
       name: 'Made',
-      width: 'w-2/12',
+      width: 'w-36',
       cell: ({ token }) => (
         <>
-          <Time at={token.CreatedAt} />
+          <Ago at={token.CreatedAt} />
           <span className="block text-soft text-xs">
             by <bdi>{makerText(token.CreatedBy)}</bdi>
           </span>
@@ -166,7 +166,7 @@ function LastUse({ token: { LastUsedAt, LastUsedIP } }: { token: Token }) {
   if (LastUsedAt === null) return <span className="text-soft">never</span>;
   return (
     <>
-      <Time at={LastUsedAt} />
+      <Ago at={LastUsedAt} />
       {LastUsedIP !== null && <span className="block text-soft text-xs">from {LastUsedIP}</span>}
     </>
   );

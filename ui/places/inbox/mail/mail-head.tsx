@@ -1,8 +1,8 @@
 /** Above the views of a mail: subject, who to whom, when, and the codes in it, because they are looked for most. */
 import type { CaptureDetail } from '../../../../src/client/api-types.ts';
-import { Addresses, HeadRow } from '../../../components/addresses.tsx';
+import { Address, Addresses, FewAddresses, HeadRow } from '../../../components/addresses.tsx';
 import { CopyButton } from '../../../components/copy.tsx';
-import { exactTime, Time } from '../../../components/time.tsx';
+import { Ago, exactTime } from '../../../components/time.tsx';
 
 const CODES_SHOWN = 3;
 
@@ -12,7 +12,7 @@ export function MailHead({ mail }: { mail: CaptureDetail }) {
   const hidden = !To.some(({ Email }) => Email.toLowerCase() === EnvelopeTo.toLowerCase());
   return (
     <header className="shrink-0 px-4 pb-3">
-      <h1 dir="auto" className="max-h-20 overflow-y-auto text-lg">
+      <h1 dir="auto" className="line-clamp-3 font-semibold text-lg" title={mail.Subject}>
         <bdi>{mail.Subject === '' ? '(no subject)' : mail.Subject}</bdi>
       </h1>
       <dl className="mt-2 grid max-h-40 grid-cols-[auto_1fr] gap-x-3 gap-y-0.5 overflow-y-auto">
@@ -20,17 +20,17 @@ export function MailHead({ mail }: { mail: CaptureDetail }) {
           <Addresses list={[From]} />
         </HeadRow>
         <HeadRow name="To">
-          <Addresses list={To} />
+          <FewAddresses list={To} />
         </HeadRow>
         {hidden && (
           <HeadRow name="Sent to">
-            <bdi>{EnvelopeTo}</bdi>
+            <Address text={EnvelopeTo} />
           </HeadRow>
         )}
         <HeadRow name="Captured">
           {exactTime(mail.CapturedAt)}{' '}
           <span className="text-soft">
-            (<Time at={mail.CapturedAt} />, inbox{' '}
+            (<Ago at={mail.CapturedAt} />, inbox{' '}
             <bdi>{mail.Inbox === '' ? 'without a name' : mail.Inbox}</bdi>
             {mail.Tags.length > 0 && <>, tags {mail.Tags.join(', ')}</>})
           </span>

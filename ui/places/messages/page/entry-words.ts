@@ -18,7 +18,7 @@ const WORDS: Readonly<Record<string, string>> = {
   released: 'No longer held back',
   late_outcome: 'An outcome came after its lease was lost',
   suppression_added: 'Put on the suppression list',
-  suppression_removed: 'Taken off the suppression list',
+  suppression_removed: 'Removed from the suppression list',
   return_noted: 'Mail came back, without an effect',
   path_blocked: 'The way to the receiving server was closed',
   path_unblocked: 'The way to the receiving server is open again',

@@ -30,7 +30,7 @@ export function FindingActions(props: {
     }, toastError);
   const lift = () =>
     void Promise.all(finding.recipients.map((address) => unsuppress(message.Domain, address))).then(() => {
-      toast({ text: 'Taken off the suppression list; what is sent from now on is delivered' });
+      toast({ text: 'Removed from the suppression list. Mail sent from now on is delivered' });
       onChanged();
     }, toastError);
   return (
@@ -41,7 +41,7 @@ export function FindingActions(props: {
         </Button>
       )}
       {finding.status === 'Suppressed' && mayDo(me, 'suppressions:write') && (
-        <Button onClick={lift}>Take off the suppression list</Button>
+        <Button onClick={lift}>Remove from the suppression list</Button>
       )}
       {finding.causeId !== null && (
         <Link

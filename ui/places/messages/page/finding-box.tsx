@@ -1,5 +1,6 @@
 /** One thing that keeps the message from recipients: whose fault, what to do, and the buttons that do it. */
 import type { ReactNode } from 'react';
+import { Address } from '../../../components/addresses.tsx';
 import { Status } from '../../../components/status.tsx';
 import { Until } from '../../../components/time.tsx';
 import type { Finding } from './findings.ts';
@@ -34,13 +35,15 @@ export function FindingBox({ finding, actions }: { finding: Finding; actions: Re
       className={`grid gap-2 rounded-md border border-line border-l-4 p-3 ${EDGE[status] ?? 'border-l-line-strong'}`}
     >
       <h2 className="flex flex-wrap items-center gap-x-2 font-semibold">
-        <Status status={status} words={TITLES[status] ?? status} />
+        <Status isSentence status={status} words={TITLES[status] ?? status} />
       </h2>
       <p className="text-soft">
         {recipients.slice(0, SHOWN).map((address, index) => (
           <span key={address}>
             {index > 0 && ', '}
-            <bdi className="text-ink">{address}</bdi>
+            <span className="text-ink">
+              <Address text={address} />
+            </span>
           </span>
         ))}
         {others > 0 && ` and ${others} more`}

@@ -47,9 +47,8 @@ export function MessageFacts({ message }: { message: MessageWithContents }) {
         ))}
         {SendAt !== null && <HeadRow name="Scheduled">{exactTime(SendAt)}</HeadRow>}
         {waits && <HeadRow name="Given up">{exactTime(ExpiresAt)}</HeadRow>}
-        <HeadRow name="Size">
-          {bytesText(Size)}, priority {Priority}
-        </HeadRow>
+        <HeadRow name="Priority">{Priority}</HeadRow>
+        <HeadRow name="Size">{bytesText(Size)}</HeadRow>
       </dl>
     </section>
   );

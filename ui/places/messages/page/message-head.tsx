@@ -2,7 +2,7 @@
 import type { MessageWithContents } from '../../../../src/client/api-types.ts';
 import { Addresses, HeadRow } from '../../../components/addresses.tsx';
 import { Status } from '../../../components/status.tsx';
-import { exactTime, Time } from '../../../components/time.tsx';
+import { Ago, exactTime } from '../../../components/time.tsx';
 import { statusOf } from '../status-words.ts';
 
 /** The others stand in the list of recipients. */
@@ -14,11 +14,11 @@ export function MessageHead({ message }: { message: MessageWithContents }) {
   const everybody = [...To, ...CC, ...BCC];
   return (
     <header className="shrink-0 px-4 pb-2">
-      <h1 dir="auto" className="max-h-20 overflow-y-auto text-lg">
+      <h1 dir="auto" className="line-clamp-3 font-semibold text-lg" title={Subject}>
         <bdi>{Subject === '' ? '(no subject)' : Subject}</bdi>
       </h1>
       <p className="mt-1">
-        <Status status={status} words={words} className="max-w-full font-semibold" />
+        <Status status={status} words={words} isSentence className="max-w-full font-semibold" />
       </p>
       <dl className="mt-1 grid max-h-40 grid-cols-[auto_minmax(0,1fr)] gap-x-3 gap-y-0.5 overflow-y-auto">
         <HeadRow name="From">
@@ -33,7 +33,7 @@ export function MessageHead({ message }: { message: MessageWithContents }) {
         <HeadRow name="Accepted">
           {exactTime(CreatedAt)}{' '}
           <span className="text-soft">
-            (<Time at={CreatedAt} />)
+            (<Ago at={CreatedAt} />)
           </span>
         </HeadRow>
       </dl>

@@ -146,12 +146,16 @@ function Delivery(props: {
 
 function AllWell({ message: { RecipientStatuses, Recipients } }: { message: MessageWithContents }) {
   const { Captured = 0, Sending = 0 } = RecipientStatuses;
-  if (Sending > 0) return <Status status="Sending" words="It is being sent now." />;
+  if (Sending > 0) return <Status isSentence status="Sending" words="It is being sent now." />;
   const all = Recipients.length > 1 ? ` to all ${Recipients.length} recipients` : '';
   return Captured > 0 ? (
-    <Status status="Captured" words="The sandbox kept it: nothing left this server." />
+    <Status isSentence status="Captured" words="The sandbox kept it: nothing left this server." />
   ) : (
-    <Status status="Delivered" words={`Delivered${all}: the receiving server took responsibility.`} />
+    <Status
+      isSentence
+      status="Delivered"
+      words={`Delivered${all}: the receiving server took responsibility.`}
+    />
   );
 }
 

@@ -109,7 +109,7 @@ export function MessageTools({ message, onChanged }: { message: MessageWithConte
           <div className="mt-4 flex justify-end gap-2">
             <Button onClick={() => setAsks(false)}>Keep it</Button>
             <Button
-              className="border-bad text-bad"
+              look="danger"
               onClick={() => {
                 setAsks(false);
                 run(cancelMessage(id), canceledText);

@@ -5,6 +5,7 @@ import type {
   MessageWithContents,
   TimelineEntry,
 } from '../../../../src/client/api-types.ts';
+import { Address } from '../../../components/addresses.tsx';
 import { Status } from '../../../components/status.tsx';
 import { RecipientMenu } from './recipient-menu.tsx';
 import { Timeline } from './timeline.tsx';
@@ -72,7 +73,9 @@ function Recipient(props: {
           <ChevronRight size={14} aria-hidden className="shrink-0 text-soft group-open:rotate-90" />
           <span className="flex min-w-0 flex-1 flex-wrap items-baseline justify-between gap-x-3">
             <span className="min-w-0">
-              <bdi className="font-semibold">{Email}</bdi>
+              <span className="font-semibold">
+                <Address text={Email} />
+              </span>
               {Type !== 'To' && <span className="ml-2 text-soft text-xs">{Type}</span>}
             </span>
             <span className="flex shrink-0 items-baseline gap-2">

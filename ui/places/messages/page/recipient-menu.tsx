@@ -25,7 +25,7 @@ export function RecipientMenu(props: { domain: string; address: string; isSuppre
     );
   const takeOff = () =>
     void unsuppress(domain, address).then(
-      () => toast({ text: `${address} is off the suppression list` }),
+      () => toast({ text: `${address} is removed from the suppression list` }),
       (error: unknown) =>
         error instanceof ApiError && error.status === 404
           ? toast({ text: `${address} is not on the suppression list` })
@@ -46,7 +46,7 @@ export function RecipientMenu(props: { domain: string; address: string; isSuppre
         ...(mayChange
           ? [
               ...(props.isSuppressed ? [] : [{ name: 'Suppress this address', run: putOn }]),
-              { name: 'Take off the suppression list', run: takeOff },
+              { name: 'Remove from the suppression list', run: takeOff },
             ]
           : []),
       ]}

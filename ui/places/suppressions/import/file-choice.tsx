@@ -51,7 +51,7 @@ export function FileChoice({ onFile }: { onFile(file: OpenFile | null): void }) 
         accept=".csv,.tsv,.txt,.json,.ndjson,.jsonl,text/csv,application/json"
         aria-describedby={`${id}-hint`}
         onChange={(event) => void read(event.target.files?.[0])}
-        className="min-h-9 w-full min-w-0 rounded-md border border-line-strong bg-surface text-soft file:mr-3 file:min-h-9 file:border-line-strong file:border-r file:bg-hover file:px-3 file:text-ink"
+        className="h-9 w-full min-w-0 rounded-md border border-line-strong bg-surface text-soft file:mr-3 file:h-full file:border-line-strong file:border-r file:bg-hover file:px-3 file:text-ink"
       />
       {problem !== '' && (
         <p role="alert" className="text-bad text-xs">

@@ -2,10 +2,9 @@
  * Brings addresses of a file onto the list: the file, what its columns and words mean, the first rows as they would be stored
  * and what would be refused; then all of them in portions. Nothing is sent before the last step.
  */
-import { Link } from '@tanstack/react-router';
-import { ArrowLeft } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import type { ImportWishes } from '../../../../src/policy/suppressions/import-file.ts';
+import { BackLink } from '../../../components/back-link.tsx';
 import { Page, Section } from '../../../components/page.tsx';
 import { SenderDomain, useFirstDomain } from '../../../components/sender-domain.tsx';
 import { toastError } from '../../../components/toasts.tsx';
@@ -49,14 +48,7 @@ export function ImportPage() {
     <Page
       title={
         <span className="flex items-center gap-2">
-          <Link
-            to="/suppressions"
-            aria-label="Back to the suppressions"
-            title="Back to the suppressions"
-            className="grid size-8 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink"
-          >
-            <ArrowLeft size={16} aria-hidden />
-          </Link>
+          <BackLink to="/suppressions" label="Back to the suppressions" />
           Import suppressions
         </span>
       }

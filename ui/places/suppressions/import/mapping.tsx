@@ -68,7 +68,7 @@ export function Mapping({ names, plan, wishes, onWishes }: MappingProps) {
         </SelectField>
         {fixed === undefined && (
           <ReasonField
-            label="Reason where none is given"
+            label="Reason if missing"
             value={wishes.reason}
             onReason={(reason) => onWishes({ ...wishes, reason })}
           />

@@ -67,6 +67,7 @@ export function RefusedRows({
   return (
     <div className="grid gap-1">
       <Status
+        isSentence
         status="Warning"
         words={`${count.toLocaleString()} ${count === 1 ? 'row is' : 'rows are'} left out: ${title}`}
       />

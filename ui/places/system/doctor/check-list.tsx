@@ -1,7 +1,15 @@
 /** Checks of one thing as sentences, the worst first; those that are fine stand behind one line. */
-import { CircleAlert, CircleCheck, CircleQuestionMark, type LucideIcon, TriangleAlert } from 'lucide-react';
+import {
+  ChevronRight,
+  CircleAlert,
+  CircleCheck,
+  CircleQuestionMark,
+  type LucideIcon,
+  TriangleAlert,
+} from 'lucide-react';
 import type { DomainCheck } from '../../../../src/client/api-types.ts';
 import { CopyButton } from '../../../components/copy.tsx';
+import { checkName } from '../../domains/domain-status.ts';
 import { worstFirst } from './findings.ts';
 
 const LOOKS: Readonly<Record<DomainCheck['Status'], { icon: LucideIcon; colour: string }>> = {
@@ -24,10 +32,11 @@ export function CheckList({ label, checks }: { label: string; checks: readonly D
         </ul>
       )}
       {fine.length > 0 && (
-        <details className="border-line border-y py-2">
-          <summary className="flex items-center gap-2.5">
+        <details className="group border-line border-y py-2">
+          <summary className="flex list-none items-center gap-2.5 [&::-webkit-details-marker]:hidden">
             <CircleCheck size={18} aria-hidden className="shrink-0 text-good" />
             {fine.length === 1 ? 'One check is' : `${fine.length} checks are`} fine
+            <ChevronRight size={14} aria-hidden className="shrink-0 text-soft group-open:rotate-90" />
           </summary>
           <ul aria-label={`${label}: fine`} className="mt-2 grid">
             {fine.map((check) => (
@@ -52,7 +61,7 @@ function Check({
       <Icon size={18} aria-label={Status} className={`mt-px shrink-0 ${colour}`} />
       <div className="grid min-w-0 flex-1 gap-1">
         <p>
-          <span className="font-semibold">{Name}</span> <bdi>{Message}</bdi>
+          <span className="font-semibold">{checkName(Name)}</span> <bdi>{Message}</bdi>
         </p>
         {Fix !== '' && <p className="text-soft">{Fix}</p>}
         {!isFine && Expected !== '' && (

@@ -5,7 +5,7 @@ import { Button } from '../../../components/button.tsx';
 import { FormError } from '../../../components/field.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { Section } from '../../../components/page.tsx';
-import { Time } from '../../../components/time.tsx';
+import { Ago } from '../../../components/time.tsx';
 import { CheckList } from './check-list.tsx';
 import { sumText, worstOf } from './findings.ts';
 import { type Examined, runDoctor } from './run-doctor.ts';
@@ -45,7 +45,7 @@ export function DoctorView() {
         {isRunning && <Progress examined={examined} />}
         {!isRunning && endedAt !== null && (
           <p className="text-soft">
-            checked <Time at={endedAt} />
+            checked <Ago at={endedAt} />
           </p>
         )}
       </div>

@@ -6,7 +6,7 @@ import { MoreButton } from '../../../components/more-button.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
-import { Time } from '../../../components/time.tsx';
+import { Ago, Lasting } from '../../../components/time.tsx';
 import { REFUSALS } from '../keys.ts';
 import { adviceFor } from './advice.ts';
 
@@ -46,10 +46,10 @@ function Row({ refusal }: { refusal: Refusal }) {
         <span className="text-soft text-xs">
           {Times > 1 && (
             <>
-              since <Time at={Since} />, last{' '}
+              <Lasting at={Since} />, last{' '}
             </>
           )}
-          <Time at={at} />
+          <Ago at={at} />
         </span>
       </p>
       <p>{adviceFor(refusal)}</p>
