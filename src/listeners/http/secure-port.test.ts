@@ -1,6 +1,6 @@
 import diagnostics from 'node:diagnostics_channel';
 import { request as httpRequest } from 'node:http';
-import { constants } from 'node:http2';
+import { connect as connectHttp2, constants } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
@@ -267,6 +267,60 @@ describe('one port for all', () => {
     await new Promise((resolve) => stream.once('close', resolve));
     body.end('late');
     expect(await slow).toMatchObject({ status: 200, text: 'late' });
+    client.close();
+    await short.close();
+  });
+
+  it('keeps little for a client with a large window that reads nothing, and not for ever', async () => {
+    const body = Buffer.alloc(8_000_000);
+    const handle = async () => ({ status: 200, headers: {}, body });
+    const short = await start({ stalledAnswerMs: 300 }, [{ method: 'GET', path: '/large', handle }]);
+    const socket = connectTls({
+      ...{ port: short.port, host: '127.0.0.1', servername: HOST, ca: ca.cert, ALPNProtocols: ['h2'] },
+    });
+    await new Promise((resolve) => socket.once('secureConnect', resolve));
+    const session = connectHttp2(`https://${HOST}`, {
+      createConnection: () => socket,
+      settings: { initialWindowSize: 2 ** 31 - 1 },
+    });
+    session.on('error', () => undefined);
+    await new Promise((resolve) => session.once('remoteSettings', resolve));
+    session.setLocalWindowSize(2 ** 31 - 1);
+    const before = process.memoryUsage().external;
+    let read = 0;
+    for (let i = 0; i < 20; i++) {
+      const stream = session.request({ ':path': '/large' });
+      stream.on('error', () => undefined);
+      stream.on('data', (chunk: Buffer) => {
+        read += chunk.length;
+      });
+    }
+    // What TLS hands on stays in the system.
+    const { _handle: tls } = socket as unknown as { _handle: { readStop(): void; readStart(): void } };
+    setImmediate(() => tls.readStop());
+    let most = 0;
+    const looking = setInterval(() => {
+      most = Math.max(most, process.memoryUsage().external - before);
+    }, 5);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    clearInterval(looking);
+    expect(most).toBeLessThan(40_000_000);
+    tls.readStart();
+    await new Promise((resolve) => session.once('close', resolve));
+    expect(read).toBeLessThan(body.length * 20);
+    await short.close();
+  });
+
+  it('keeps the connection of a client that reads, however long nothing is asked', async () => {
+    const handle = async () => ({ status: 200, headers: {}, body: 'here' });
+    const short = await start({ stalledAnswerMs: 50, keepAliveTimeoutMs: 5_000 }, [
+      { method: 'GET', path: '/small', handle },
+    ]);
+    const client = await openHttp2(short.server);
+    for (let i = 0; i < 4; i++) {
+      expect((await client.send('GET', '/small')).text).toBe('here');
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
     client.close();
     await short.close();
   });

@@ -4,8 +4,9 @@
  * everybody else where to go.
  *
  * Given Fastify's server, which serves HTTP/1.1 with its limits, plain or inside TLS; new connections come here instead.
- * HTTP/2 has many requests on one connection, so it has limits of its own: on streams, header fields and resets, and on
- * connections without a request (RFC 9113 §10.5). A connection that breaks them is closed; nothing is thrown.
+ * HTTP/2 has many requests on one connection, so it has limits of its own: on streams, header fields and resets, on
+ * connections without a request (RFC 9113 §10.5), and on what waits for a client that allows a large window and reads
+ * nothing. A connection that breaks them is closed; nothing is thrown.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import {
@@ -39,6 +40,7 @@ const PROTOCOLS = Buffer.from('\x02h2\x08http/1.1', 'latin1');
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_STREAMS = 100;
 const MAX_BAD_FRAMES = 100;
+const PIECE_BYTES = 64 * 1024;
 
 /** Takes over new connections of `server`; `handle` is its request handler. */
 export function createSecurePort(
@@ -49,7 +51,12 @@ export function createSecurePort(
     clock: Clock;
     log: Logger;
   },
-  times: { headersTimeoutMs: number; requestTimeoutMs: number; keepAliveTimeoutMs: number },
+  times: {
+    headersTimeoutMs: number;
+    requestTimeoutMs: number;
+    keepAliveTimeoutMs: number;
+    stalledAnswerMs: number;
+  },
 ): SecurePort {
   const { server, clock, log } = deps;
   const open = new Set<Socket>();
@@ -58,6 +65,8 @@ export function createSecurePort(
   const serveHttp1 = server.listeners('connection') as ((socket: Socket) => void)[];
   server.removeAllListeners('connection');
   server.on('connection', accept);
+  /** The TCP connection of the session that is being made. */
+  let carrier: Socket | null = null;
   const http2 = createHttp2Server(
     {
       maxSessionInvalidFrames: MAX_BAD_FRAMES,
@@ -117,14 +126,46 @@ export function createSecurePort(
       timer.cancel();
       // Only a tls.Server clears this timeout, and HTTP/2 would wait for it.
       Object.assign(inner, { secureConnecting: false });
-      if (inner.alpnProtocol === 'h2') http2.emit('connection', inner);
-      else for (const serve of serveHttp1) serve.call(server, inner);
+      if (inner.alpnProtocol === 'h2') {
+        // The session is made, and watched, before this returns.
+        carrier = socket;
+        http2.emit('connection', inner);
+      } else for (const serve of serveHttp1) serve.call(server, inner);
     });
+  }
+
+  /**
+   * Closes a connection whose client reads nothing: what was handed to TLS before its stream ended stays in memory as long
+   * as the connection. It is asked for a sign of life (RFC 9113 §6.7), which waits behind all of that.
+   */
+  function closeIfStalled(session: ServerHttp2Session, socket: Socket): void {
+    let isAnswered = true;
+    let written = 0;
+    let timer = clock.setTimer(times.stalledAnswerMs, look);
+    session.once('close', () => timer.cancel());
+
+    function look(): void {
+      if (!isAnswered && socket.bytesWritten === written) {
+        session.destroy();
+        socket.destroy();
+        return;
+      }
+      written = socket.bytesWritten;
+      if (isAnswered) {
+        isAnswered = false;
+        session.ping(() => {
+          isAnswered = true;
+        });
+        written = socket.bytesWritten;
+      }
+      timer = clock.setTimer(times.stalledAnswerMs, look);
+    }
   }
 
   /** Ends a session that is idle, or that cancels requests in order to have more at once than it may. */
   function watch(session: ServerHttp2Session): void {
     sessions.add(session);
+    if (carrier !== null) closeIfStalled(session, carrier);
     let running = 0;
     let begun = 0;
     let idle = clock.setTimer(times.headersTimeoutMs, end);
@@ -174,10 +215,34 @@ export function createSecurePort(
     // What everything else reads. A request that names two hosts is refused as one that names none (RFC 9113 §8.3.1).
     if (authority !== undefined && (host === undefined || host === authority)) headers.host = authority;
     else if (authority !== undefined) delete headers.host;
+    endInPieces(response);
     // Node gives both the interface of HTTP/1.1, as far as Fastify and the listener use it, but its types do not say
     // so.
     deps.handle(request as unknown as IncomingMessage, response as unknown as ServerResponse);
   }
+}
+
+/**
+ * A large answer goes out in pieces, each after the one before was taken. As a whole it would be encrypted at once, as far
+ * as the window of the client allows, which can be gigabytes, and for each of its streams.
+ */
+function endInPieces(response: Http2ServerResponse): void {
+  const end = response.end.bind(response) as (...given: unknown[]) => Http2ServerResponse;
+  response.end = ((...given: unknown[]) => {
+    const [content] = given;
+    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+    if (!(bytes instanceof Uint8Array) || bytes.length <= PIECE_BYTES) return end(...given);
+    let at = 0;
+    const next = (): void => {
+      const piece = bytes.subarray(at, at + PIECE_BYTES);
+      at += PIECE_BYTES;
+      if (response.stream.destroyed) return;
+      if (at >= bytes.length) end(piece);
+      else response.write(piece, next);
+    };
+    next();
+    return response;
+  }) as typeof response.end;
 }
 
 /** A connection of this machine: from loopback, or from the address that it leads to. */

@@ -1,6 +1,7 @@
 /**
  * The contract of the API as it is served, without a token: GET /api/v1 says where it is, …/openapi.json is the document
- * with this server's address, …/docs a page made from it. Each is made once, when it is first asked for.
+ * with this server's address, …/docs a page made from it. Each is made once, when it is first asked for, and as bytes: a
+ * text would be copied for each client that reads slowly.
  */
 import { openApiDocument } from '../openapi/document.ts';
 import type { ApiRoute, PlainRoute } from '../route.ts';
@@ -12,8 +13,8 @@ export function referenceRoutes(
   routes: readonly ApiRoute[],
   publicUrl: () => string,
 ): readonly PlainRoute[] {
-  let document: string | null = null;
-  let page: ReferencePage | null = null;
+  let document: Uint8Array | null = null;
+  let page: (Pick<ReferencePage, 'csp'> & { html: Uint8Array }) | null = null;
   return [
     {
       method: 'GET',
@@ -30,7 +31,7 @@ export function referenceRoutes(
       method: 'GET',
       path: `${base}/openapi.json`,
       handle: () => {
-        document ??= JSON.stringify(openApiDocument(routes, publicUrl()));
+        document ??= Buffer.from(JSON.stringify(openApiDocument(routes, publicUrl())));
         return { status: 200, body: document };
       },
     },
@@ -38,7 +39,7 @@ export function referenceRoutes(
       method: 'GET',
       path: `${base}/docs`,
       handle: () => {
-        page ??= referencePage(openApiDocument(routes, publicUrl()));
+        page ??= madeOf(referencePage(openApiDocument(routes, publicUrl())));
         return {
           status: 200,
           headers: {
@@ -51,4 +52,8 @@ export function referenceRoutes(
       },
     },
   ];
+}
+
+function madeOf({ csp, html }: ReferencePage) {
+  return { csp, html: Buffer.from(html) };
 }
