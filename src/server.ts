@@ -300,10 +300,11 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     const readAgain = paced(clock, READ_AGAIN_MS, () => {
       for (const part of [domains, accounts, engine]) part.readAgain();
     });
-    store.onHint(({ queues, calls, settings }) => {
+    store.onHint(({ queues, calls, settings, suppressions }) => {
       engine.queue.hinted(queues);
       if (calls) eventsStored();
       if (settings) readAgain();
+      if (suppressions) engine.queue.suppressionsChanged();
     });
     const guard = createGuardRails({ ...base, node, holds: engine.traffic.holds, eventsStored });
     createGuardMetrics(registry, guard.levels);

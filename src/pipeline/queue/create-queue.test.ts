@@ -941,6 +941,37 @@ describe('recipients who were suppressed after acceptance', () => {
     expect(await eventKinds()).toEqual([]);
   });
 
+  it.each(['is said so', 'hears nothing'])(
+    'are not sent to where another node suppresses them and this one %s',
+    async (how) => {
+      faults.onSuppressed = () => () => {};
+      await queued(3);
+      await suppress('r2@example.net', 'Bounce');
+      const { queue } = await start(how === 'hears nothing' ? { deafSweepMs: 1_000 } : {});
+      await eventually(() => inMemory(queue, 'example.net') === 3);
+      await suppress('R1@example.net', 'Bounce');
+      await store.removeSuppressions({ domain: 'example.com', address: 'r2@example.net', now: clock.now() });
+      let failures = 0;
+      faults.suppressedAmong = () => {
+        failures += 1;
+        delete faults.suppressedAmong;
+        return Promise.reject(new StoreUnavailable('away'));
+      };
+      if (how === 'is said so') queue.suppressionsChanged();
+      await clock.advance(10_000);
+      await eventually(() => failures === 1);
+      await eventually(() => {
+        const reasons = [...queue.items()].map(({ delivery }) => delivery.suppressedFor ?? []);
+        return JSON.stringify(reasons) === '[[],["Bounce"],[]]';
+      }, 500);
+      expect(takeAll(queue).map(({ delivery }) => delivery.address)).toEqual([
+        'r0@example.net',
+        'r2@example.net',
+      ]);
+      await eventually(async () => (await states()).suppressed === 1);
+    },
+  );
+
   it('wait with all others while the store cannot record it', async () => {
     await queued(1);
     await suppress('r0@example.net', 'Bounce');

@@ -27,6 +27,7 @@ import { createReadyWindow } from './ready-window.ts';
 import { createReservations } from './reservations.ts';
 import { LEAST_TIME_LEFT_MS, NO_TIME_LEFT } from './retry-schedule.ts';
 import { createSettler, SETTLE_RETRY_MS } from './settler.ts';
+import { createUntoldSuppressions } from './untold-suppressions.ts';
 
 interface Deps {
   store: Store;
@@ -66,7 +67,10 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   let worker: Worker = { wake() {}, demand: () => options.maxRowsPerSite };
   /** Incremented whenever a reason not to send may have appeared; an item that was checked before is checked again. */
   let gateChanges = 0;
-  const suppressions = createLateSuppressions(clock, underWaySinceMs);
+  const suppressions = createLateSuppressions(clock, () => {
+    const since = [underWaySinceMs() ?? [], untold.sinceMs() ?? []].flat();
+    return since.length === 0 ? null : Math.min(...since);
+  });
   let deaf = (): void => {};
   let running = false;
   let storeTimer: Timer | null = null;
@@ -135,6 +139,17 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     },
   );
 
+  const untold = createUntoldSuppressions(
+    {
+      ...{ store, clock, log },
+      items: () => window.items(),
+      arriving: claims.underWay,
+      note: suppressions.note,
+      changed: suppressedAt,
+    },
+    options.deafSweepMs !== undefined,
+  );
+
   return {
     reserve: reservations.reserve,
     unreserve: reservations.unreserve,
@@ -144,6 +159,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       if (at === undefined || at <= clock.now() + options.sweepMs) claims.sweepSoon();
     },
     hinted: claims.hinted,
+    suppressionsChanged: untold.read,
     stored(rows) {
       const now = clock.now();
       for (const row of rows) due.note(row, row.dueAt, now);
@@ -230,6 +246,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       }
       if (moved > 0) log.info({ rows: moved }, 'what waits goes by the tags that routes name now');
       claims.start();
+      untold.start();
     },
 
     async stop(deadlineMs) {
@@ -237,6 +254,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       deaf();
       storeTimer?.cancel();
       await claims.stop();
+      await untold.stop();
       settler.stop();
       const until = clock.monotonicMs() + deadlineMs;
       for (const site of window.sites()) release(window.drain(site), clock.now(), null);
@@ -403,9 +421,12 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     for (const item of window.items())
       if (domains.has(item.delivery.senderDomain) && suppressions.note(item.delivery, sinceMs))
         touched.add(item.site);
-    if (touched.size === 0) return;
+    if (touched.size > 0) suppressedAt(touched);
+  }
+
+  function suppressedAt(sites: ReadonlySet<string>): void {
     gateChanges += 1;
-    for (const site of touched) worker.wake(site);
+    for (const site of sites) worker.wake(site);
   }
 
   function leave(item: ReadyItem, dueAt: number | null): void {

@@ -78,6 +78,8 @@ export interface Queue extends Service {
   stored(rows: readonly StoredRow[]): void;
   /** Other nodes have stored rows in these queues. */
   hinted(queues: Hint['queues']): void;
+  /** Other nodes have changed suppressions, and it is not known which: those of the mail in memory are read again. */
+  suppressionsChanged(): void;
   /** Some rows are due at that time; absent: now. The store is asked which. */
   wake(at?: number): void;
   /**

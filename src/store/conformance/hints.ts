@@ -21,7 +21,7 @@ export function describeHints(suite: Suite): void {
       await expect.poll(() => one.hearsHints() && two.hearsHints()).toBe(true);
       await expect.poll(() => told.length).toBeGreaterThan(0);
       // What it had missed before it heard, which is everything.
-      expect(told.splice(0)[0]).toEqual({ queues: 'all', calls: true, settings: true });
+      expect(told.splice(0)[0]).toEqual({ queues: 'all', calls: true, settings: true, suppressions: true });
       own.splice(0);
       const { queueId, id } = await commitOne(one);
       await expect.poll(() => queuesOf(told.splice(0))).toContain(queueId);

@@ -12,6 +12,8 @@ export interface Hint {
   calls: boolean;
   /** What nodes keep in memory: holds, overrides, sandbox rules, domains, tokens, people. */
   settings: boolean;
+  /** Suppressions were changed that `onSuppressed` does not tell: there were too many, or what was told was lost. */
+  suppressions: boolean;
 }
 
 export interface HintStore {

@@ -40,7 +40,7 @@ export interface SuppressionStore {
   /**
    * Calls the listener with entries that this process added or removed (also expired ones, when they are purged), whatever the
    * cause, in order, after their commit and before the operation resolves, until the returned function is called. Where stores
-   * tell each other hints, also soon with those of others; of a large import with the first ones only.
+   * tell each other hints, also soon with those of others; of a large import with the first ones, and a hint that there are more.
    */
   onSuppressed(listener: (changes: readonly SuppressionChange[]) => void): () => void;
   /** Entries in force for any of the addresses, each with the address as it was given, oldest first. */

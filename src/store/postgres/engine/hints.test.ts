@@ -12,7 +12,8 @@ import { createHints, type Hints, hintOf } from './hints.ts';
 const SEND_MS = 50;
 const ECHO_MS = 4_000;
 const DEAF_MS = 10_000;
-const EVERYTHING = { queues: 'all', calls: true, settings: true };
+const NOTHING = { queues: [], calls: false, settings: false, suppressions: false };
+const EVERYTHING = { queues: 'all', calls: true, settings: true, suppressions: true };
 
 describe('the hint of an operation', () => {
   it('says what it has changed, and nothing where it has changed nothing', () => {
@@ -83,9 +84,9 @@ describePostgres('hints', () => {
     hints.note({ settings: true, queues: [8] });
     hints.note({});
     await clock.advance(SEND_MS);
-    expect(await next()).toEqual({ from: 'one', queues: [7, 8], calls: true, settings: true });
+    expect(await next()).toEqual({ ...NOTHING, from: 'one', queues: [7, 8], calls: true, settings: true });
     await clock.advance(ECHO_MS);
-    expect(await next()).toEqual({ from: 'one', queues: [], calls: false, settings: false });
+    expect(await next()).toEqual({ ...NOTHING, from: 'one' });
     expect(told).toEqual([]);
   });
 
@@ -111,6 +112,17 @@ describePostgres('hints', () => {
     expect(heard).toEqual(changes);
   });
 
+  it('say that there are more suppressions than they send', async () => {
+    hints.note({ suppressed: Array.from({ length: 2_000 }, (_, i) => address(i)) });
+    await clock.advance(SEND_MS);
+    expect(await next()).toMatchObject({ suppressions: false });
+    hints.note({ suppressed: Array.from({ length: 2_000 }, (_, i) => address(i)) });
+    await clock.advance(SEND_MS);
+    expect(await next()).toMatchObject({ suppressions: true });
+    await message({ suppressions: true });
+    await expect.poll(() => told).toEqual([{ ...NOTHING, suppressions: true }]);
+  });
+
   it('send what is noted when they are closed', async () => {
     hints.note({ calls: true });
     await hints.close();
@@ -124,7 +136,12 @@ describePostgres('hints', () => {
     await clock.advance(SEND_MS);
     await expect.poll(() => proxy.cuts()).toBe(cuts + 1);
     await clock.advance(ECHO_MS);
-    expect(await next()).toEqual({ from: 'one', ...EVERYTHING, suppressed: [address(1)] });
+    expect(await next()).toEqual({
+      ...EVERYTHING,
+      from: 'one',
+      suppressions: false,
+      suppressed: [address(1)],
+    });
   });
 
   it('count everything as changed after their connection was lost, however short that was', async () => {
@@ -158,7 +175,7 @@ describePostgres('hints', () => {
     await message({});
     await message({ suppressed: [null, 7, { ...address(1), key: 7 }, address(2)] });
     await message({ queues: [3] });
-    await expect.poll(() => told).toEqual([{ queues: [3], calls: false, settings: false }]);
+    await expect.poll(() => told).toEqual([{ ...NOTHING, queues: [3] }]);
     expect(suppressed).toEqual([address(2)]);
   });
 });

@@ -14,7 +14,7 @@ const SEND_MS = 50;
 /** More queues than this are sent as 'all', because a message may have 8,000 octets. */
 const MOST_QUEUES = 500;
 const MOST_OCTETS = 7_900;
-/** Of a large import, only these are sent; the others are found when each row is claimed. */
+/** Of a large import, only these are sent, and that there are more. */
 const MOST_SUPPRESSED = 2_000;
 /**
  * Each store sends a message this often. If its own do not come back for `DEAF_MS`, it counts as not receiving hints.
@@ -86,7 +86,7 @@ export function createHints(deps: {
 }): Hints {
   const { clock, self } = deps;
   const listeners = new Set<{ tell(hint: Hint): void }>();
-  const noted = { queues: new Set<number>(), all: false, calls: false, settings: false };
+  const noted = { queues: new Set<number>(), all: false, calls: false, settings: false, suppressions: false };
   let suppressed: readonly SuppressionChange[] = [];
   let link: Link | null = null;
   let heardMs = Number.NEGATIVE_INFINITY;
@@ -106,7 +106,7 @@ export function createHints(deps: {
       if (noted.all) noted.queues.clear();
       noted.calls ||= changed.calls === true;
       noted.settings ||= changed.settings === true;
-      suppressed = [...suppressed, ...(changed.suppressed ?? [])].slice(0, MOST_SUPPRESSED);
+      noteSuppressed([...suppressed, ...(changed.suppressed ?? [])]);
       if (!isEmpty()) sendSoon();
     },
     onHint(listener) {
@@ -127,8 +127,13 @@ export function createHints(deps: {
   };
 
   function isEmpty(): boolean {
-    const { all, queues, calls, settings } = noted;
-    return !all && queues.size === 0 && !calls && !settings && suppressed.length === 0;
+    const { all, queues, calls, settings, suppressions } = noted;
+    return !all && queues.size === 0 && !calls && !settings && !suppressions && suppressed.length === 0;
+  }
+
+  function noteSuppressed(changes: readonly SuppressionChange[]): void {
+    noted.suppressions ||= changes.length > MOST_SUPPRESSED;
+    suppressed = changes.slice(0, MOST_SUPPRESSED);
   }
 
   function sendSoon(): void {
@@ -156,14 +161,14 @@ export function createHints(deps: {
   /** Sends what is noted. An empty message is only for this store, which checks that it comes back. */
   async function send(): Promise<void> {
     const open = await connected();
-    const { queues, all, calls, settings } = noted;
-    const message = { from: self, queues: all ? 'all' : [...queues], calls, settings };
+    const { queues, all, calls, settings, suppressions } = noted;
+    const message = { from: self, queues: all ? 'all' : [...queues], calls, settings, suppressions };
     let text = JSON.stringify(message);
     if (text.length > MOST_OCTETS) text = JSON.stringify({ ...message, queues: 'all' });
     const told = suppressed.slice(0, fitting(suppressed, MOST_OCTETS - text.length));
     if (told.length > 0) text = `${text.slice(0, -1)},"suppressed":${JSON.stringify(told)}}`;
     queues.clear();
-    Object.assign(noted, { all: false, calls: false, settings: false });
+    Object.assign(noted, { all: false, calls: false, settings: false, suppressions: false });
     suppressed = suppressed.slice(told.length);
     try {
       await open.db.get('SELECT pg_notify($1, $2)', CHANNEL, text);
@@ -173,7 +178,8 @@ export function createHints(deps: {
       noted.all ||= message.queues === 'all' || message.queues.length > 0;
       noted.calls ||= calls;
       noted.settings ||= settings;
-      suppressed = [...told, ...suppressed].slice(0, MOST_SUPPRESSED);
+      noted.suppressions ||= suppressions;
+      noteSuppressed([...told, ...suppressed]);
       throw error;
     }
     if (suppressed.length > 0) sendSoon();
@@ -202,16 +208,16 @@ export function createHints(deps: {
       const wasDeaf = !hears();
       heardMs = clock.monotonicMs();
       // What others told meanwhile was lost.
-      if (wasDeaf) tell({ queues: 'all', calls: true, settings: true });
+      if (wasDeaf) tell({ queues: 'all', calls: true, settings: true, suppressions: true });
     } else {
       if (message.suppressed.length > 0) deps.suppressed(message.suppressed);
-      const { queues, calls, settings } = message;
-      if (queues === 'all' || queues.length > 0 || calls || settings) tell(message);
+      const { queues, calls, settings, suppressions } = message;
+      if (queues === 'all' || queues.length > 0 || calls || settings || suppressions) tell(message);
     }
   }
 
-  function tell({ queues, calls, settings }: Hint): void {
-    for (const one of [...listeners]) one.tell({ queues, calls, settings });
+  function tell({ queues, calls, settings, suppressions }: Hint): void {
+    for (const one of [...listeners]) one.tell({ queues, calls, settings, suppressions });
   }
 }
 
@@ -228,12 +234,20 @@ function fitting(changes: readonly SuppressionChange[], octets: number): number 
 /** Other programs may use the channel too: a text that is not a valid hint is ignored. */
 function readMessage(text: string): (Hint & { from: string; suppressed: SuppressionChange[] }) | null {
   try {
-    const { from, queues, calls, settings, suppressed = [] } = JSON.parse(text) as Record<string, unknown>;
+    const {
+      from,
+      queues,
+      calls,
+      settings,
+      suppressions,
+      suppressed = [],
+    } = JSON.parse(text) as Record<string, unknown>;
     if (typeof from !== 'string' || !Array.isArray(suppressed)) return null;
     const isList = Array.isArray(queues) && queues.every((id) => Number.isSafeInteger(id));
     if (!isList && queues !== 'all') return null;
     return {
-      ...{ from, queues: queues as Hint['queues'], calls: calls === true, settings: settings === true },
+      ...{ from, queues: queues as Hint['queues'] },
+      ...{ calls: calls === true, settings: settings === true, suppressions: suppressions === true },
       suppressed: suppressed.filter(isChange),
     };
   } catch {
