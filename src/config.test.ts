@@ -74,12 +74,16 @@ describe('configuration', () => {
     for (const name of ['-x', 'a b', 'a/b', 'x'.repeat(65)]) expect(() => named(name)).toThrow('node-name');
   });
 
-  it('refuses unknown keys of the file and names the known ones', () => {
+  it.each([
+    ['{"rout": "mx"}', /unknown key "rout"; did you mean route\?$/],
+    ['{"listeners": "mx"}', /unknown key "listeners"; known keys: data,.* sources/],
+    ['', /postrider\.json: is empty; remove it, or write \{\} into it$/],
+    ['{ "route": "mx",\n', /postrider\.json: is not JSON: it ends too early$/],
+    ['{\n"route": mx }', /postrider\.json: is not JSON \(line 2\)$/],
+  ])('refuses a file with %j, and says what to write', (text, says) => {
     const other = mkdtempSync(join(folder, 'x-'));
-    writeFileSync(join(other, 'postrider.json'), '{"rout": "mx"}');
-    expect(problemOf(() => loadConfig('serve', { data: other }, {}))).toContain(
-      'unknown key "rout"; known keys: data,',
-    );
+    writeFileSync(join(other, 'postrider.json'), text);
+    expect(problemOf(() => loadConfig('serve', { data: other }, {}))).toMatch(says);
   });
 
   it('never shows the password of a relay, not even in an error', () => {

@@ -12,7 +12,8 @@ import { type ConfigOrigin, shownValue } from './config/shown.ts';
 import { CONFIG_KEYS, CONFIG_NAMES, type Config, type ConfigKey, environmentName } from './config/table.ts';
 import { isKnownVariable } from './config/variables.ts';
 import { type Routing, readRouting } from './config-routing.ts';
-import { closest } from './lib/closest.ts';
+import { closest, didYouMean, probablyMeant } from './lib/closest.ts';
+import { syntaxErrorLine } from './lib/json-lines.ts';
 import { isPostgresUrl, withPassword } from './lib/postgres-url.ts';
 
 /** All problems found; `message` is ready to be shown. */
@@ -50,11 +51,10 @@ export function loadConfig(
   const data = pick('data', null);
   const file = readFile(join(resolve(data.text ?? '.'), 'postrider.json'), problems);
   for (const name of Object.keys(file)) {
-    if (!(name in CONFIG_KEYS) && !STRUCTURED.includes(name)) {
-      problems.push(
-        `postrider.json: unknown key "${name}"; known keys: ${[...CONFIG_NAMES, ...STRUCTURED].join(', ')}`,
-      );
-    }
+    const keys = [...CONFIG_NAMES, ...STRUCTURED];
+    if (keys.includes(name)) continue;
+    const hint = didYouMean(probablyMeant(name, keys)) || `; known keys: ${keys.join(', ')}`;
+    problems.push(`postrider.json: unknown key "${name}"${hint}`);
   }
   for (const name of Object.keys(environment)) {
     if (isKnownVariable(name)) continue;
@@ -193,7 +193,8 @@ function readFile(path: string, problems: string[]): Readonly<Record<string, unk
     }
     problems.push(`${path}: must hold one JSON object`);
   } catch (cause) {
-    problems.push(`${path}: is not JSON${placeOf(text, cause)}`);
+    if (text.trim() === '') problems.push(`${path}: is empty; remove it, or write {} into it`);
+    else problems.push(`${path}: is not JSON${placeOf(text, cause)}`);
   }
   return {};
 }
@@ -203,8 +204,12 @@ function readFile(path: string, problems: string[]): Readonly<Record<string, unk
  * passwords.
  */
 function placeOf(text: string, cause: unknown): string {
-  const at = /position (\d+)/.exec((cause as Error).message)?.[1];
-  if (at === undefined) return '';
+  const { message } = cause as Error;
+  const at = /position (\d+)/.exec(message)?.[1];
+  if (message.startsWith('Unexpected end') || Number(at) >= text.trimEnd().length)
+    return ': it ends too early';
+  // Of a short text the parser says no position.
+  if (at === undefined) return ` (line ${syntaxErrorLine(text)})`;
   const before = text.slice(0, Number(at)).split('\n');
   return ` (line ${before.length}, column ${(before.at(-1) ?? '').length + 1})`;
 }

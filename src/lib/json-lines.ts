@@ -34,7 +34,7 @@ function firstLine(cause: unknown): string {
 }
 
 /** The first line up to which the text cannot be the beginning of any valid JSON. */
-function syntaxErrorLine(text: string): number {
+export function syntaxErrorLine(text: string): number {
   const ends = [...text.matchAll(/\n|$/g)].map((match) => match.index);
   let low = 0;
   let high = ends.length - 1;

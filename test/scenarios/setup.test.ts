@@ -263,6 +263,18 @@ describe('what cannot be done is one sentence, and nothing is written', () => {
     await expect(stat(folder)).rejects.toThrow('ENOENT');
   });
 
+  it('an address that is none', async () => {
+    const { folder, fixed } = await fresh();
+    for (const flag of ['--person', '--test-to']) {
+      const wrong = await withoutQuestions(['example.com', ...fixed, '--route', 'sandbox', flag, 'ada']);
+      expect([wrong.code, wrong.said]).toEqual([
+        2,
+        expect.stringContaining(`${flag} \\"ada\\": use an address`),
+      ]);
+    }
+    await expect(stat(folder)).rejects.toThrow('ENOENT');
+  });
+
   it('a folder with files of others, or with the program in it', async () => {
     const { folder, fixed } = await fresh();
     await mkdir(folder, { mode: 0o755 });
@@ -300,7 +312,7 @@ describe('what cannot be done is one sentence, and nothing is written', () => {
     const half = await withoutQuestions(['example.com', ...fixed]);
     expect([half.code, half.said]).toEqual([
       2,
-      expect.stringMatching(/postrider\.json: is not JSON \(line 1/),
+      expect.stringMatching(/postrider\.json: is not JSON: it ends too early/),
     ]);
     expect(await readFile(join(folder, 'postrider.json'), 'utf8')).toBe('{"route": "mx",');
     const below = await withoutQuestions(['example.com', '--data', join(folder, 'postrider.json', 'below')]);

@@ -10,8 +10,8 @@ import { keepProcess } from '../../lib/clock.ts';
 import { openApi, runningApi } from '../api-client.ts';
 import { commandLine } from '../called-as.ts';
 import { type CommandContext, type CommandGroup, example } from '../command.ts';
-import { CommandError } from '../terminal.ts';
-import { askAtTerminal, askNobody, Stopped } from './ask.ts';
+import { CommandError, UsageError } from '../terminal.ts';
+import { addressProblem, askAtTerminal, askNobody, Stopped } from './ask.ts';
 import { addDomain } from './domain-step.ts';
 import { nextSteps } from './end.ts';
 import { chooseRecipient, sendTestMail } from './first-mail-step.ts';
@@ -98,6 +98,8 @@ async function runSetup(
 ): Promise<void> {
   const { terminal } = ctx;
   checkFlags(flags);
+  checkAddress('--person', options.person);
+  checkAddress('--test-to', options.testTo);
   const interrupt = new AbortController();
   const onSignal = () => interrupt.abort();
   for (const signal of SIGNALS) process.on(signal, onSignal);
@@ -125,6 +127,12 @@ async function runSetup(
     for (const signal of SIGNALS) process.removeListener(signal, onSignal);
     release();
   }
+}
+
+/** An address that cannot be one is refused before anything is written. */
+function checkAddress(flag: string, text: string | undefined): void {
+  if (text !== undefined && addressProblem(text) !== undefined)
+    throw new UsageError(`${flag} "${text}": use an address such as you@example.com`);
 }
 
 async function runSteps(setup: Setup, given: string | undefined, fail: () => void): Promise<void> {

@@ -137,6 +137,11 @@ async function chooseUnit(setup: Setup): Promise<Unit | null> {
   const owner = existsSync(data) ? (await stat(data)).uid : null;
   const user = options.user ?? (root ? await accountFor(owner) : userInfo().username);
   const { config } = setup.load();
+  // The unit of this machine gets its account made; another one is for elsewhere, or has a misspelt name.
+  if (path !== UNIT && !(await accountExists(user)))
+    setup.say(
+      `Warning: this machine has no account ${user}. Make it before the unit is started, or name another with --user.`,
+    );
   const listeners = [config.http, config.submission, config['submission-tls'], config.returns];
   const handedOver = (key: (typeof CREDENTIAL_KEYS)[number]) => {
     const file = config[key];
