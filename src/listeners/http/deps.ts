@@ -126,6 +126,11 @@ export interface HttpOptions {
   maxHeldAnswerBytes: number;
   /** A client that reads nothing of a large answer for this time is cut off. */
   stalledAnswerMs: number;
+  /**
+   * A connection on which nothing moved for this time is closed, also if an answer of any size waits there for its client;
+   * longer than any answer is worked on.
+   */
+  silentConnectionMs: number;
   email: EmailLimits;
   /** Refused file name extensions, lower case, without the dot. */
   blockedExtensions: readonly string[];
@@ -165,6 +170,7 @@ export const DEFAULT_HTTP_OPTIONS: HttpOptions = {
   maxHeldBodyBytes: 256 * 1024 * 1024,
   maxHeldAnswerBytes: 128 * 1024 * 1024,
   stalledAnswerMs: 30_000,
+  silentConnectionMs: 300_000,
   email: DEFAULT_EMAIL_LIMITS,
   blockedExtensions: [],
   workerThresholdBytes: 256 * 1024,

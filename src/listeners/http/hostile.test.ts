@@ -103,6 +103,29 @@ describe('clients that do not read their answers', () => {
     await world.close();
   });
 
+  it('keep no connection for ever, however small the answers are', async () => {
+    const body = 'x'.repeat(60_000);
+    const small = { method: 'GET', path: '/small', handle: async () => ({ status: 200, body }) } as const;
+    const at = await startListener(
+      { store: store(), acceptance: recordingAcceptance(), routes: [small] },
+      { silentConnectionMs: 300 },
+    );
+    const socket = connect(at.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.pause();
+    const asked = 500;
+    for (let i = 0; i < asked; i++) socket.write('GET /small HTTP/1.1\r\nHost: a\r\n\r\n');
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    let read = 0;
+    socket.on('data', (chunk) => {
+      read += chunk.length;
+    });
+    socket.resume();
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(read).toBeLessThan(asked * body.length * 0.8);
+    await at.close();
+  });
+
   it('get all of it where they read, however slowly', async () => {
     const size = 12_000_000;
     const body = new Uint8Array(size);

@@ -171,7 +171,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
       forceCloseConnections: false,
       keepAliveTimeout: options.keepAliveTimeoutMs,
       requestTimeout: options.requestTimeoutMs,
-      connectionTimeout: 0,
+      connectionTimeout: options.silentConnectionMs,
       http: {
         headersTimeout: options.headersTimeoutMs,
         connectionsCheckingInterval: 1000,
