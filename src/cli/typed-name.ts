@@ -51,7 +51,8 @@ function kebab(name: string): string {
  * message has that, else before the message. A message that quotes an argument, or says what it is, stays as it is.
  */
 export function withName(message: string, pointer: string, name: string): string {
-  const member = /([A-Za-z]+)(?:\/\d+)*$/.exec(pointer)?.[1];
+  const last = pointer.split('/').findLast((part) => !/^\d+$/.test(part)) ?? '';
+  const member = /^[A-Za-z]+$/.test(last) ? last : undefined;
   // Also `Domains[0]` and `Items[1].Email`.
   const word = new RegExp(`(?:\\b\\w+(?:\\[\\d+\\])?\\.)*\\b${member}\\b(?:\\[\\d+\\])*`);
   if (member !== undefined && member !== name && word.test(message)) return message.replace(word, () => name);
