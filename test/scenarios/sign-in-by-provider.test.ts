@@ -154,6 +154,20 @@ describe('signing in by the identity provider', () => {
     provider.authTime = null;
   });
 
+  it('proves nothing of who has a password, at a provider that does not say when it was given there', async () => {
+    await newPerson({ Password, Role: 'operator' });
+    const ada = browser();
+    const make = () => ada.ask('POST', '/tokens', { Name: 'n', Domains: ['example.com'] });
+    expect((await ada.back(await provider.visit(await ada.go({ Again: true })))).status).toBe(200);
+    expect(refusalOf(await make())).toEqual([403, 'proof-required']);
+    expect((await ada.ask('POST', '/session/proof', { Password })).status).toBe(200);
+    expect((await make()).status).toBe(201);
+    provider.authTime = 1_000;
+    expect((await ada.back(await provider.visit(await ada.go({ Again: true })))).status).toBe(200);
+    expect((await make()).status).toBe(201);
+    provider.authTime = null;
+  });
+
   it('asks for no second factor of this server, also where passwords need one', async () => {
     const at = await startWith({ 'require-totp': 'on' });
     const Email = await newPerson();

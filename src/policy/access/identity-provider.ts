@@ -39,6 +39,8 @@ export interface Identified {
    * authenticate again: it may only have recognised the browser.
    */
   provenAt: number | null;
+  /** The provider says so itself; false = it was asked to authenticate the person again, and may not have done it. */
+  isSaid: boolean;
 }
 
 export interface IdentityProvider {
@@ -283,8 +285,9 @@ export function createIdentityProvider(
       throw refused(sentence, 'the ID token has no auth_time');
     }
     const now = clock.now();
-    const provenAt = typeof auth_time === 'number' ? Math.min(auth_time * 1000, now) : again ? now : null;
-    return { identity: { issuer: iss, subject: sub }, email: address, provenAt };
+    const isSaid = typeof auth_time === 'number';
+    const provenAt = isSaid ? Math.min(auth_time * 1000, now) : again ? now : null;
+    return { identity: { issuer: iss, subject: sub }, email: address, provenAt, isSaid };
   }
 
   function problemOf(cause: unknown): AppError {

@@ -180,10 +180,11 @@ export function createSessions(
     },
 
     async signInByProvider({ identify, ...browser }) {
-      const { email, identity, provenAt } = await identify();
+      const { email, identity, provenAt, isSaid } = await identify();
       const person = await store.getPerson({ email });
-      const signedIn =
-        person?.disabledAt === null ? await begin(person, browser, { identity }, provenAt ?? 0) : null;
+      // Who has a password proves it with that, if the provider may only have recognised the browser.
+      const proof = isSaid || person?.passwordHash === null ? (provenAt ?? 0) : 0;
+      const signedIn = person?.disabledAt === null ? await begin(person, browser, { identity }, proof) : null;
       if (signedIn !== null) return signedIn;
       const { subject } = identity;
       log.warn(
