@@ -46,3 +46,9 @@ it('says of the node that answers that it was heard of now, and what the mark me
   expect(text).not.toContain('08:00:00');
   expect(text).toContain('* = the node that answers');
 });
+
+it('lists the nodes of a server of an earlier version, before it is restarted', () => {
+  const { DiffersIn: _, ...earlier } = running;
+  const text = nodesText({ Items: [earlier as NodeItem], NextCursor: null, HasMore: false });
+  expect(text).toMatch(/^one \*/m);
+});

@@ -39,7 +39,8 @@ export function nodesText({ Items: all }: Page<NodeItem>): string {
       leasesText(item.Leases),
     ]),
   ]);
-  const differing = Items.filter(({ DiffersIn }) => DiffersIn.length > 0).map(
+  // During an upgrade the server that answers may be of an earlier version, which does not compare settings.
+  const differing = Items.filter(({ DiffersIn = [] }) => DiffersIn.length > 0).map(
     ({ Node, Host, DiffersIn }) =>
       `${Host || Node} has other values of ${DiffersIn.join(', ')} than the node that answers (*): give all nodes the same.`,
   );

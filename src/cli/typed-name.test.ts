@@ -59,6 +59,13 @@ it.each([
   ['"a b" is not a domain name', '/Domain', '<domain>', '"a b" is not a domain name'],
   ['The domain example.com exists already', '/Domain', '<domain>', 'The domain example.com exists already'],
   ['Tracking has no Click', '/Tracking', 'Tracking', 'Tracking has no Click'],
+  [
+    'A password needs at least 12 characters',
+    '/Password',
+    'Password',
+    'A password needs at least 12 characters',
+  ],
+  ['is too long', '/Metadata/a(', 'Metadata.a(', 'Metadata.a(: is too long'],
   ['It is too long', '/Domain', '<domain>', '<domain>: It is too long'],
   [
     'ContentDays must be a number',

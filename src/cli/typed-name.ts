@@ -56,7 +56,9 @@ export function withName(message: string, pointer: string, name: string): string
   // Also `Domains[0]` and `Items[1].Email`.
   const word = new RegExp(`(?:\\b\\w+(?:\\[\\d+\\])?\\.)*\\b${member}\\b(?:\\[\\d+\\])*`);
   if (member !== undefined && member !== name && word.test(message)) return message.replace(word, () => name);
-  if (message.split(/[\s:]/).includes(name)) return message;
+  // Names of fields may come from the user, as keys of Metadata do: not part of a pattern.
+  const words = message.toLowerCase().split(/[^\w.-]+/);
+  if (words.includes(name.toLowerCase())) return message;
   const argument = /^<([^>]+)>/.exec(name)?.[1];
   const isPlain =
     argument !== undefined && (message.includes('"') || message.toLowerCase().includes(argument));
