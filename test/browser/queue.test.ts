@@ -85,6 +85,7 @@ describe.skipIf(!hasBrowser)('the queue', () => {
     await page.goto(url);
     await page.getByRole('button', { name: 'More about slow.example' }).click();
     await page.getByRole('menuitem', { name: 'Hold its mail…' }).click();
+    await page.locator('[name=RecipientDomain]:focus').waitFor();
     await page.getByLabel('Reason').fill('their maintenance');
     await page.getByRole('button', { name: 'Hold', exact: true }).click();
     const said = page.getByRole('status').filter({ hasText: 'Held: their maintenance' });

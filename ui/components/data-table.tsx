@@ -44,7 +44,7 @@ export function DataTable<Row>({
         {rows.map((row) => (
           <li key={keyOf(row)} className="flex items-start gap-2 border-line border-b py-2.5">
             <div className="grid min-w-0 flex-1 gap-0.5">
-              <div>{title.cell(row)}</div>
+              <div className="font-semibold">{title.cell(row)}</div>
               {facts.map((column) => {
                 const fact = column.cell(row);
                 return fact === null ? null : (

@@ -6,6 +6,9 @@ import { X } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { IconButton } from './button.tsx';
 
+/** What somebody types in or chooses from. */
+const FIELD = 'input:not([type=checkbox]):enabled, select:enabled, textarea:enabled';
+
 export function Dialog({
   title,
   isWide = false,
@@ -23,6 +26,8 @@ export function Dialog({
     const element = box.current;
     if (element === null) return;
     element.showModal();
+    // It gave the focus to its first button, which closes it. Where a keyboard would cover the dialog it stays there.
+    if (!matchMedia('(pointer: coarse)').matches) element.querySelector<HTMLElement>(FIELD)?.focus();
     return () => element.close();
   }, []);
   return (

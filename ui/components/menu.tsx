@@ -30,7 +30,7 @@ export function Menu({
           align={align}
           sideOffset={4}
           collisionPadding={8}
-          className="z-30 max-h-80 min-w-44 max-w-80 overflow-y-auto rounded-lg border border-line-strong bg-raised p-1"
+          className="z-30 max-h-(--radix-dropdown-menu-content-available-height) min-w-44 max-w-80 overflow-y-auto rounded-lg border border-line-strong bg-raised p-1"
         >
           {entries.map(({ name, label, run, isDangerous, isCurrent, disabled }) => (
             <DropdownMenu.Item

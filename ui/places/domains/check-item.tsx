@@ -42,7 +42,7 @@ export function Finding({ check }: { check: DomainCheck }) {
             {Found.length === 0
               ? 'nothing'
               : Found.map((text) => (
-                  <code key={text} dir="ltr" className="block break-all font-mono">
+                  <code key={text} dir="ltr" className="block font-mono">
                     {text}
                   </code>
                 ))}
@@ -51,10 +51,12 @@ export function Finding({ check }: { check: DomainCheck }) {
             <>
               <dt className="text-soft">Expected</dt>
               <dd className="flex items-start gap-1">
-                <code dir="ltr" className="min-w-0 break-all font-mono">
+                <code dir="ltr" className="min-w-0 font-mono">
                   {Expected}
                 </code>
-                <CopyButton text={Expected} label={`Copy what is expected of ${checkName(check.Name)}`} />
+                <span className="-my-1.5">
+                  <CopyButton text={Expected} label={`Copy what is expected of ${checkName(check.Name)}`} />
+                </span>
               </dd>
             </>
           )}

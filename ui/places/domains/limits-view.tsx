@@ -55,7 +55,7 @@ function QuotaGauge({ quota: { Period, Limit, Remaining, ResetAt } }: { quota: Q
   return (
     <Gauge label={PERIODS[Period]} value={Limit - Remaining} limit={Limit}>
       {' '}
-      · begins anew <Until at={ResetAt} />
+      · resets <Until at={ResetAt} />
     </Gauge>
   );
 }

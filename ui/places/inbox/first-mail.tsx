@@ -22,7 +22,7 @@ export function FirstMail() {
     <div className="min-h-0 flex-1 overflow-y-auto">
       <div className="mx-auto grid max-w-2xl gap-5 p-6">
         <div>
-          <h1 className="text-lg">Send the first mail</h1>
+          <h1 className="font-semibold text-lg">Send the first mail</h1>
           <p className="mt-1 text-soft">
             Everything is captured here; what it looks like is shown as soon as it comes.
           </p>

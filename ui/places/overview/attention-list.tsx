@@ -1,8 +1,9 @@
 /** What is wrong, the worst first: a sentence, since when, how much mail it concerns, what to do, and the button for it. */
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
 import type { Attention, AttentionItem } from '../../../src/client/api-types.ts';
+import { ME } from '../../api/me.ts';
 import { act } from '../../api/overview.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
@@ -10,6 +11,7 @@ import { withLocalTimes } from '../../components/local-times.ts';
 import { Ago, Lasting, Until } from '../../components/time.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { messageOf, undoable } from '../../components/undoable.ts';
+import { mayAct } from './may-act.ts';
 
 const OUTCOME_MS = 2_000;
 
@@ -56,6 +58,7 @@ function keyOf({ Kind, Subject }: AttentionItem): string {
 
 function Item({ item, onRelease }: { item: AttentionItem; onRelease(): void }) {
   const { Severity, Message, Fix, Action, Command } = item;
+  const { data: me } = useQuery(ME);
   const isFailing = Severity === 'Failing';
   const Icon = isFailing ? CircleAlert : TriangleAlert;
   return (
@@ -73,7 +76,9 @@ function Item({ item, onRelease }: { item: AttentionItem; onRelease(): void }) {
         </div>
       </div>
       <div className="ml-7 flex shrink-0 items-center gap-1 min-[44rem]:ml-0">
-        {Action !== null && <ActionButton item={item} action={Action} onRelease={onRelease} />}
+        {Action !== null && mayAct(me, Action) && (
+          <ActionButton item={item} action={Action} onRelease={onRelease} />
+        )}
         {Command !== null && <CopyButton text={Command} label={`Copy the command: ${Command}`} />}
       </div>
     </li>

@@ -58,7 +58,7 @@ function Share({ share }: { share: number | null }) {
   return (
     <span className="flex items-center gap-2">
       <span className="w-12 text-right">{PERCENT.format(share)}</span>
-      <span aria-hidden className="h-1.5 min-w-0 flex-1 rounded-full bg-hover">
+      <span aria-hidden className="h-1.5 min-w-0 flex-1 rounded-full bg-line">
         <span
           className={`block h-full rounded-full ${share < LOW ? 'bg-warn' : 'bg-good'}`}
           style={{ width: `${share * 100}%` }}

@@ -63,11 +63,11 @@ export function FindingBox({ finding, actions }: { finding: Finding; actions: Re
         <p className="text-soft">
           {nextAttemptAt !== null && (
             <>
-              {status === 'Scheduled' ? 'It goes ' : 'Next try '}
+              {status === 'Scheduled' ? 'Sent ' : 'Next try '}
               <Until at={nextAttemptAt} />.{' '}
             </>
           )}
-          Given up <Until at={expiresAt} />.
+          Expires <Until at={expiresAt} />.
         </p>
       )}
       {actions}

@@ -46,7 +46,7 @@ export function MessageFacts({ message }: { message: MessageWithContents }) {
           </HeadRow>
         ))}
         {SendAt !== null && <HeadRow name="Scheduled">{exactTime(SendAt)}</HeadRow>}
-        {waits && <HeadRow name="Given up">{exactTime(ExpiresAt)}</HeadRow>}
+        {waits && <HeadRow name="Expires">{exactTime(ExpiresAt)}</HeadRow>}
         <HeadRow name="Priority">{Priority}</HeadRow>
         <HeadRow name="Size">{bytesText(Size)}</HeadRow>
       </dl>

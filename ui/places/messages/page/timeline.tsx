@@ -59,7 +59,8 @@ function Entry({ entry, said }: { entry: TimelineEntry; said: ReadonlySet<string
       )}
       {NextAttemptAt !== null && (
         <p className="text-soft">
-          {Event === 'deferred' ? 'Next try' : 'Until'} <Until at={NextAttemptAt} />
+          {Event === 'deferred' ? 'Next try' : Event === 'scheduled' ? 'Sent' : 'Ends'}{' '}
+          <Until at={NextAttemptAt} />
         </p>
       )}
       {Conversation !== '' && <ConversationText text={Conversation} />}

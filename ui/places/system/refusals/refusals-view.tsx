@@ -6,7 +6,7 @@ import { MoreButton } from '../../../components/more-button.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { NotYet } from '../../../components/page.tsx';
 import { usePages } from '../../../components/pages.ts';
-import { Ago, Lasting } from '../../../components/time.tsx';
+import { Ago } from '../../../components/time.tsx';
 import { REFUSALS } from '../keys.ts';
 import { adviceFor } from './advice.ts';
 
@@ -46,7 +46,7 @@ function Row({ refusal }: { refusal: Refusal }) {
         <span className="text-soft text-xs">
           {Times > 1 && (
             <>
-              <Lasting at={Since} />, last{' '}
+              first <Ago at={Since} />, last{' '}
             </>
           )}
           <Ago at={at} />
