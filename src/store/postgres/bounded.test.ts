@@ -303,6 +303,20 @@ describePostgres('the rows that an operation reads', () => {
     await reader.end();
   });
 
+  it('grows with the leases that nodes share out, not with their square', async () => {
+    const effort = await effortOf(async (store) => {
+      const epochs: number[] = [];
+      for (const nodeId of ['a', 'b', 'c']) epochs.push(await store.beginEpoch({ nodeId, now: T0 }));
+      const own = epochs.map((_, n) => Array.from({ length: 200 }, (__, i) => `send nat ${n}.${i}`));
+      const take = (n: number, names: readonly string[]) =>
+        store.takeLeases({ epoch: epochs[n] ?? 0, names, quiet: [], now: T0 });
+      for (const [n, names] of own.entries()) expect(await take(n, names)).toEqual(names);
+      for (const n of own.keys()) expect(await take(n, own.flat())).toEqual(own[n]);
+      for (const epoch of epochs) await store.endEpoch({ epoch, now: T0 });
+    });
+    expect(effort.rows).toBeLessThan(30_000);
+  });
+
   it('is small with statistics too', async () => {
     await database.link.exec('ANALYZE');
     for (const { name, most, work } of CASES)

@@ -167,11 +167,7 @@ export const takeLeases = write('takeLeases', { serial: 'leases' }, async ({ db 
   );
   if (!(await isLiving(db, epoch))) return [];
   await db.run(
-    `INSERT INTO node_lease (name, epoch, taken_at) SELECT name, $1, $2 FROM unnest($3::text[]) name
-     ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch, taken_at = excluded.taken_at, asked_by = NULL
-     WHERE NOT EXISTS (SELECT FROM node n WHERE n.epoch = node_lease.epoch AND n.ended_at IS NULL)
-       OR EXISTS (SELECT FROM unnest($4::int8[], $5::int8[]) q (epoch, beat) JOIN node n USING (epoch, beat)
-         WHERE q.epoch = node_lease.epoch AND node_lease.epoch <> $1)`,
+    TAKE,
     epoch,
     now,
     texts([...new Set(names)]),
@@ -179,7 +175,7 @@ export const takeLeases = write('takeLeases', { serial: 'leases' }, async ({ db 
     int8s(quiet.map(({ beat }) => beat)),
   );
   const rows = await db.all<{ name: string }>(
-    'SELECT name FROM node_lease WHERE epoch = $1 AND name = ANY ($2::text[])',
+    'SELECT l.name FROM unnest($2::text[]) g (name) JOIN node_lease l ON l.name = g.name WHERE l.epoch = $1',
     epoch,
     texts(names),
   );
@@ -188,15 +184,29 @@ export const takeLeases = write('takeLeases', { serial: 'leases' }, async ({ db 
   return names.filter((name) => own.has(name));
 });
 
+/** Of lease `l`: its holder lives, and has not stood still as `quiet` says. */
+const IS_HELD = (
+  l: string,
+): string => `EXISTS (SELECT FROM node n WHERE n.epoch = ${l}.epoch AND n.ended_at IS NULL
+    AND (n.epoch = $1 OR (n.epoch, n.beat) NOT IN (SELECT * FROM unnest($4::int8[], $5::int8[]))))`;
+
+/** Looks before it inserts, as a row in the way would be locked, which is a write, again and again. */
+const TAKE = `INSERT INTO node_lease (name, epoch, taken_at)
+  SELECT g.name, $1, $2 FROM unnest($3::text[]) g (name) LEFT JOIN node_lease l ON l.name = g.name
+  WHERE l.name IS NULL OR NOT ${IS_HELD('l')}
+  ON CONFLICT (name) DO UPDATE SET epoch = excluded.epoch, taken_at = excluded.taken_at, asked_by = NULL
+  WHERE NOT ${IS_HELD('node_lease')}`;
+
 /**
  * Leases of other nodes are requested, unless a living node that has no more leases than this one has requested them
- * already.
+ * already. Leases are counted once for each node: counted for each lease, thousands of them would take seconds.
  */
-const ASK = `
-  UPDATE node_lease l SET asked_by = $1
-  WHERE l.name = ANY ($2::text[]) AND l.epoch <> $1 AND l.asked_by IS DISTINCT FROM $1
-    AND (NOT EXISTS (SELECT FROM node n WHERE n.epoch = l.asked_by AND n.ended_at IS NULL)
-      OR (SELECT count(*) FROM node_lease o WHERE o.epoch = l.asked_by) > (SELECT count(*) FROM node_lease o WHERE o.epoch = $1))`;
+const ASK = `WITH held AS MATERIALIZED (SELECT epoch, count(*) AS n FROM node_lease GROUP BY epoch),
+  before AS MATERIALIZED (SELECT n.epoch FROM node n LEFT JOIN held h ON h.epoch = n.epoch
+    WHERE n.ended_at IS NULL AND coalesce(h.n, 0) <= coalesce((SELECT n FROM held WHERE epoch = $1), 0))
+  UPDATE node_lease l SET asked_by = $1 FROM unnest($2::text[]) g (name)
+  WHERE l.name = g.name AND l.epoch <> $1 AND l.asked_by IS DISTINCT FROM $1
+    AND (l.asked_by IS NULL OR l.asked_by NOT IN (SELECT epoch FROM before))`;
 
 export const passLease = write(
   'passLease',

@@ -142,7 +142,7 @@ export const takeLeases = write('takeLeases', 'by key', (session, params) => {
   const { db } = session;
   const { epoch, names, quiet, now } = params;
   if (session.hasEnded(epoch)) return [];
-  return names.filter((name) => {
+  const own = names.filter((name) => {
     const held = db.get<{ epoch: number; beat: number | null }>(
       `SELECT l.epoch, (SELECT beat FROM node n WHERE n.epoch = l.epoch AND n.ended_at IS NULL) AS beat
        FROM node_lease l WHERE l.name = ?`,
@@ -153,21 +153,25 @@ export const takeLeases = write('takeLeases', 'by key', (session, params) => {
       held === undefined ||
       held.beat === null ||
       quiet.some((other) => other.epoch === held.epoch && other.beat === held.beat);
-    if (!free) {
-      db.run(ASK, epoch, name, epoch, epoch);
-      return false;
-    }
+    if (!free) return false;
     db.run('INSERT OR REPLACE INTO node_lease (name, epoch, taken_at) VALUES (?, ?, ?)', name, epoch, now);
     return true;
   });
+  if (own.length < names.length) db.run(ASK, epoch, epoch, JSON.stringify(names), epoch, epoch);
+  return own;
 });
 
-/** A lease of another is asked for, unless a living node that has no more leases asks already. */
+/**
+ * Leases of others are asked for, unless a living node that has no more leases asks already. Leases are counted once for
+ * each node: counted for each lease, thousands of them would take seconds.
+ */
 const ASK = `
+  WITH held AS MATERIALIZED (SELECT epoch, count(*) AS n FROM node_lease GROUP BY epoch),
+    before AS MATERIALIZED (SELECT n.epoch FROM node n LEFT JOIN held h ON h.epoch = n.epoch
+      WHERE n.ended_at IS NULL AND coalesce(h.n, 0) <= coalesce((SELECT n FROM held WHERE epoch = ?), 0))
   UPDATE node_lease SET asked_by = ?
-  WHERE name = ? AND asked_by IS NOT ?
-    AND (NOT EXISTS (SELECT 1 FROM node n WHERE n.epoch = asked_by AND n.ended_at IS NULL)
-      OR (SELECT count(*) FROM node_lease o WHERE o.epoch = node_lease.asked_by) > (SELECT count(*) FROM node_lease o WHERE o.epoch = ?))`;
+  WHERE name IN (SELECT value FROM json_each(?)) AND epoch <> ? AND asked_by IS NOT ?
+    AND (asked_by IS NULL OR asked_by NOT IN (SELECT epoch FROM before))`;
 
 export const passLease = write('passLease', 'by key', ({ db }, { epoch, name, to, now }) => {
   const living = db.get('SELECT 1 AS one FROM node WHERE epoch = ? AND ended_at IS NULL', to);
