@@ -87,6 +87,14 @@ describe('a mistake', () => {
   });
 });
 
+it('names the command for a word of other programs', async () => {
+  const { code, error } = await run(['why']);
+  expect([code, error]).toEqual([
+    2,
+    "postrider: unknown command 'why'\n(Did you mean status, causes, queue path or message?)\nSee: postrider --help\n",
+  ]);
+});
+
 describe('--help', () => {
   it('shows every command once, below a heading, in order', async () => {
     const { out } = await run(['--help']);

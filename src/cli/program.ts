@@ -76,7 +76,7 @@ export function createProgram(terminal: Terminal): Program {
       writeOut: (text) => void terminal.stdout.write(text),
       // With --json a refusal is one line, written when the command ends.
       // As every other refusal begins.
-      outputError: (text, write) => write(text.replace(/^error: /, 'postrider: ')),
+      outputError: (text, write) => write(withMeant(text.replace(/^error: /, 'postrider: '))),
       writeErr: (text) => {
         if (!jsonErrors) terminal.stderr.write(text);
       },
@@ -215,6 +215,29 @@ export function createProgram(terminal: Terminal): Program {
         await showConfig(context(), mode, configFlags(flags));
       });
   }
+}
+
+/** Words that people type who know other programs, and the commands that they look for. */
+const OTHER_WORDS: Readonly<Record<string, string>> = {
+  bounces: 'messages --status Bounced',
+  check: 'doctor',
+  dns: 'domain show',
+  inbox: 'sandbox list',
+  init: 'setup',
+  log: 'tail',
+  logs: 'tail',
+  passwd: 'user passwd',
+  relay: 'setup, or queue path',
+  start: 'serve',
+  upgrade: 'backup, then start the new version',
+  why: 'status, causes, queue path or message',
+};
+
+/** Commander proposes commands that are spelt alike; some words are not. */
+function withMeant(text: string): string {
+  const word = /^postrider: unknown command '([a-z]+)'/.exec(text)?.[1] ?? '';
+  const meant = Object.hasOwn(OTHER_WORDS, word) ? OTHER_WORDS[word] : undefined;
+  return meant === undefined ? text : `${text.split('\n', 1)[0]}\n(Did you mean ${meant}?)\n`;
 }
 
 /** Global options work behind a command too: `postrider domain list --json`. */

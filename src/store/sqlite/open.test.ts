@@ -62,7 +62,11 @@ describe('opening the SQLite store', () => {
   });
 
   it('refuses a folder that is not there', async () => {
-    expect((await refusal(folder.file('nowhere/store.db'))).reason).toBe('inaccessible');
+    const refused = await refusal(folder.file('nowhere/store.db'));
+    expect([refused.reason, refused.message]).toEqual([
+      'inaccessible',
+      expect.stringMatching(/no such file or folder; make the folder \S*nowhere, owned by/),
+    ]);
   });
 
   it('refuses a second store on the same file until the first is closed', async () => {

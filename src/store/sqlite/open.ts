@@ -5,6 +5,7 @@
  * StoreUnavailable until a write or the probe, about once a second, succeeds.
  */
 import { closeSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { whyNot } from '../../lib/why-not.ts';
 import { createCaptureTeller } from '../shared/capture-teller.ts';
@@ -363,7 +364,10 @@ function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, 'a', 0o600));
   } catch (error) {
-    const fix = 'run as the user that owns it, or choose another folder with --data';
+    const fix =
+      (error as NodeJS.ErrnoException).code === 'ENOENT'
+        ? `make the folder ${dirname(path)}, owned by the user that runs postrider`
+        : 'run as the user that owns it, or choose another folder with --data';
     throw new StoreRefused('inaccessible', `${path} cannot be opened: ${whyNot(error)}; ${fix}`, {
       cause: error,
     });
