@@ -14,7 +14,7 @@ it('the engines have the same tables and columns, but for those that are named h
   expect(sqlite.length).toBeGreaterThan(300);
   expect(
     only(postgres, sqlite),
-    'columns that only PostgreSQL has: is a migration of sqlite missing?',
+    'columns that only PostgreSQL has: add their migration in src/store/sqlite/migrations, then `npm run docs`',
   ).toEqual([
     'content.coding',
     'content.domain_id',
@@ -29,7 +29,9 @@ it('the engines have the same tables and columns, but for those that are named h
   const withoutTable = new Set([...counted, 'waiting_hook', 'waiting_queue']);
   expect(
     only(sqlite, postgres).filter((column) => !withoutTable.has(column.split('.')[0] ?? '')),
-    'columns that only SQLite has: is a migration of postgres missing, or its expected-schema.sql old?',
+    'columns that only SQLite has: write src/store/postgres/expected-schema.sql with ' +
+      '`npx vitest run -u --project postgres src/store/postgres/engine/migrate.test.ts`; ' +
+      'is the column still missing, add its migration in src/store/postgres/migrations',
   ).toEqual([]);
 });
 

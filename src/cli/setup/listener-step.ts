@@ -40,7 +40,10 @@ export async function chooseListeners(setup: Setup): Promise<void> {
   }
 }
 
-/** Where the API listens: what is known, or by HTTPS for other machines, where there is a certificate and somebody wants it. */
+/**
+ * Where the API listens: an address that was given or serves other machines stays. Otherwise, if there is a certificate and
+ * port 443 is free, asks whether other machines shall use HTTPS there.
+ */
 async function chooseHttp(setup: Setup): Promise<string> {
   const now = known(setup, 'http');
   const text = now?.text ?? '127.0.0.1:8025';

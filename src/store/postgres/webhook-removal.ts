@@ -1,8 +1,8 @@
-/** Webhooks that go with what they belong to: a sender domain, or the token that created them. */
+/** Deletes webhooks together with their sender domain, or with the token that created them. */
 import { int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 
-/** Deletes those of a removed domain. */
+/** Deletes the webhooks of a domain that is being removed. */
 export async function deleteWebhooksOf(db: Db, domainId: number): Promise<void> {
   await leaveCalls(db, await db.all('DELETE FROM webhook WHERE domain_id = $1 RETURNING id', domainId));
 }

@@ -162,8 +162,11 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
   return { seq, deliveries };
 }
 
-// A column that no migration makes does not compile.
-({}) satisfies Record<Exclude<MessageColumnName, Tables['message']>, never>;
+// A column that no migration makes does not compile; the error shows the text.
+({}) satisfies Record<
+  Exclude<MessageColumnName, Tables['message']>,
+  'add the column in src/store/migrations, then npm run docs'
+>;
 
 function messageRow(
   message: NewMessage,

@@ -58,7 +58,7 @@ export const removeTemplate = write('removeTemplate', 'by key', { synced: true }
   return true;
 });
 
-/** Removes those of a removed domain. */
+/** Removes the templates of a domain that is being removed. */
 export function removeTemplatesOf(db: Connection, domain: string): void {
   const gone = db.all<{ seq: number }>('DELETE FROM template WHERE domain = ? RETURNING seq', domain);
   for (const { seq } of gone) leaveRows(db, 'template', seq);

@@ -25,7 +25,7 @@ import {
   type StatusWord,
   wordsOf,
 } from '../../../model/status.ts';
-import type { Caller } from '../../../model/submission.ts';
+import type { Caller, KeptFields } from '../../../model/submission.ts';
 import { suppressionKey } from '../../../model/suppression.ts';
 import type { PersonalTexts } from '../../../pipeline/deliver/prepare/personal-texts.ts';
 import { lineOf } from '../../../policy/access/rights.ts';
@@ -94,6 +94,13 @@ const members = {
   SendAt: time.nullable().describe('When it was asked to go; null = at once'),
   ExpiresAt: time.describe('When it is given up'),
 };
+
+// A kept field (model/submission.ts) that is not shown does not compile; the error shows the text. Priority is the lane.
+type Shown = keyof typeof members | 'Lane';
+({}) satisfies Record<
+  Exclude<Capitalize<keyof KeptFields>, Shown>,
+  'show it in src/listeners/http/operations/messages.ts'
+>;
 
 const messageSummary = z.object(members).meta({ id: 'MessageSummary' });
 

@@ -162,9 +162,9 @@ const FIELDS = {
   },
 } satisfies Record<string, Field>;
 
-// A part of the submission that no row fills does not compile. From fills its domain too.
+// A part of the submission that no row fills does not compile; the error shows the text. From fills its domain too.
 type Filled = Extract<(typeof FIELDS)[keyof typeof FIELDS], { part: keyof Draft }>['part'] | 'fromDomain';
-({}) satisfies Record<Exclude<keyof Draft, Filled>, Field>;
+({}) satisfies Record<Exclude<keyof Draft, Filled>, 'add its row in src/listeners/http/send/fields.ts'>;
 
 /** The members of a request. */
 export const FIELD_NAMES: PropertyTable = propertyTable(Object.keys(FIELDS));

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../../../test/fakes/thread-cpu.ts';
 import { ERRORS } from '../../../lib/errors.ts';
+import { SUBMISSION_DEFAULTS } from '../../../model/submission.ts';
 import { decodeBase64 } from './attachments.ts';
 import { DEFAULT_EMAIL_LIMITS } from './limits.ts';
 import { readEmailRequest } from './read-email.ts';
@@ -39,19 +40,11 @@ describe('a whole request', () => {
   it('becomes a submission with canonical addresses', () => {
     expect(accepted(MAIL)).toEqual({
       from: { name: 'Ann', address: 'ann@example.com' },
+      ...SUBMISSION_DEFAULTS,
       fromDomain: 'example.com',
       recipients: [{ name: 'Bob', address: 'bob@example.net', domain: 'example.net', kind: 'To' }],
-      replyTo: [],
       subject: 'Hello',
       body: { kind: 'html', html: '<p>Hi</p>', text: undefined },
-      tags: [],
-      headers: [],
-      attachments: [],
-      metadata: {},
-      sendAt: null,
-      expiresAt: null,
-      lane: 'normal',
-      sandbox: null,
     });
   });
 

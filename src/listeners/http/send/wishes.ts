@@ -34,7 +34,7 @@ const RESULTS: ReadonlyMap<string, SandboxResult> = new Map(
   }),
 );
 
-/** The lane; `normal` if the value is refused. */
+/** The result to simulate; null if the message is to be sent, or the value is refused. */
 export function readSandbox(value: unknown, reading: Reading): SandboxResult | null {
   if (value === false) return null;
   if (value === true) return 'deliver';
