@@ -37,6 +37,17 @@ function call(method: string, path: string, given: CallOptions = {}): Promise<Re
   return world.call(method, path, { token: tokens.own, ...given });
 }
 
+/** The answers that come first. */
+function firstOf(replies: readonly Promise<Reply>[], count: number): Promise<Reply[]> {
+  const come: Reply[] = [];
+  return new Promise((resolve) => {
+    for (const reply of replies)
+      void reply.then((given) => {
+        if (come.push(given) === count) resolve([...come]);
+      });
+  });
+}
+
 const sendMail = (mail: object = MAIL): Promise<string> => world.sendMail(mail, tokens.own);
 
 /** Plays the sandbox's part for the recipients of one message. */
@@ -309,14 +320,15 @@ describe('webhooks', () => {
     const made = (await create(tokens.own, { ...hook, WebhookURL: `http://127.0.0.1:${port}/h` })).json();
     const test = () => call('POST', `/webhooks/${made.NewWebhookID}/test`);
     const many = Array.from({ length: 12 }, test);
-    await expect.poll(() => waiting.length).toBe(5);
-    const early = await Promise.race(many);
-    expect([early.status, codes(early), early.headers['retry-after']]).toEqual([429, [429], '5']);
+    const refused = await firstOf(many, 7);
+    for (const reply of refused)
+      expect([reply.status, codes(reply), reply.headers['retry-after']]).toEqual([429, [429], '5']);
+    await expect.poll(() => waiting.length, { timeout: 10_000 }).toBe(5);
     for (const response of waiting) response.end();
     const statuses = (await Promise.all(many)).map(({ status }) => status).sort();
     expect(statuses).toEqual([...Array(5).fill(200), ...Array(7).fill(429)]);
     const last = test();
-    await expect.poll(() => waiting.length).toBe(6);
+    await expect.poll(() => waiting.length, { timeout: 10_000 }).toBe(6);
     waiting.at(-1)?.end();
     expect((await last).status).toBe(200);
     server.closeAllConnections();
@@ -329,12 +341,18 @@ describe('domains', () => {
   it('are made in turns, of which one tenant has few: their keys take the threads that sign mail', async () => {
     const names = Array.from({ length: 12 }, (_, i) => `many-${i}.example`);
     const token = await at.token({ domains: names, scopes: ['domains:write'] });
-    const add = (Domain: string, by: string) => call('POST', '/domains', { token: by, body: { Domain } });
-    const many = names.map((name) => add(name, token));
-    const operators = Array.from({ length: 9 }, (_, i) => add(`operator-${i}.example`, tokens.admin));
+    const gate = Promise.withResolvers<void>();
+    const { add } = world.domains;
+    world.domains.add = (given) => gate.promise.then(() => add(given));
+    const create = (Domain: string, by: string) => call('POST', '/domains', { token: by, body: { Domain } });
+    const many = names.map((name) => create(name, token));
+    for (const { status } of await firstOf(many, 4)) expect(status).toBe(503);
+    const operators = Array.from({ length: 9 }, (_, i) => create(`operator-${i}.example`, tokens.admin));
+    gate.resolve();
     const statuses = (await Promise.all(many)).map(({ status }) => status).sort();
     expect(statuses).toEqual([...Array(8).fill(201), ...Array(4).fill(503)]);
     for (const reply of await Promise.all(operators)) expect(reply.status, reply.text).toBe(201);
+    world.domains.add = add;
     for (const name of names) await call('DELETE', `/domains/${name}`, { token: tokens.admin });
     for (let i = 0; i < 9; i++)
       await call('DELETE', `/domains/operator-${i}.example`, { token: tokens.admin });
@@ -349,9 +367,8 @@ describe('domains', () => {
     const check = (name: string, token: string) => call('POST', `/domains/${name}/verify`, { token });
     const token = await at.token({ domains: names, scopes: ['domains:write'] });
     const many = names.map((name) => check(name, token));
-    expect(codes(await Promise.race(many))).toEqual([429]);
+    for (const reply of await firstOf(many, 3)) expect(codes(reply)).toEqual([429]);
     const operators = check('example.com', tokens.admin);
-    await new Promise((resolve) => setTimeout(resolve, 100));
     gate.resolve();
     const statuses = (await Promise.all(many)).map(({ status }) => status).sort();
     expect(statuses).toEqual([...Array(5).fill(200), ...Array(3).fill(429)]);

@@ -23,6 +23,7 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { isLoopbackAddress } from '../../lib/loopback.ts';
 import type { Certificates } from '../../lib/server-certificates.ts';
+import { afterInput } from '../../lib/turns.ts';
 
 export interface SecurePort {
   /** Whether a request came over plain HTTP from another machine. */
@@ -144,20 +145,31 @@ export function createSecurePort(
     let timer = clock.setTimer(times.stalledAnswerMs, look);
     session.once('close', () => timer.cancel());
 
+    function isStalled(): boolean {
+      return !isAnswered && socket.bytesWritten === written;
+    }
+
     function look(): void {
-      if (!isAnswered && socket.bytesWritten === written) {
-        session.destroy();
-        socket.destroy();
-        return;
-      }
-      written = socket.bytesWritten;
+      if (session.destroyed) return;
+      if (isStalled()) {
+        // After a pause of this process, the answer may have come and not be read yet.
+        afterInput(() => {
+          if (!isStalled()) return lookAgain();
+          session.destroy();
+          socket.destroy();
+        });
+      } else lookAgain();
+    }
+
+    function lookAgain(): void {
+      if (session.destroyed) return;
       if (isAnswered) {
         isAnswered = false;
         session.ping(() => {
           isAnswered = true;
         });
-        written = socket.bytesWritten;
       }
+      written = socket.bytesWritten;
       timer = clock.setTimer(times.stalledAnswerMs, look);
     }
   }
