@@ -98,8 +98,9 @@ export async function openPostgresEnd(url: string, role: Role, clock: Clock): Pr
       let end = `LIMIT ${PORTION_ROWS}`;
       let until = '';
       if (table.large !== undefined) {
+        const size = table.large.map((column) => `coalesce(octet_length(${column}), 0)`).join(' + ');
         const sizes = await db.all<{ at: number; size: number }>(
-          `SELECT ${key} AS at, coalesce(octet_length(${table.large}), 0) AS size FROM ${table.name} WHERE ${behind}
+          `SELECT ${key} AS at, ${size} AS size FROM ${table.name} WHERE ${behind}
            ORDER BY ${key} LIMIT ${PORTION_ROWS}`,
           ...given,
         );

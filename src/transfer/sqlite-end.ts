@@ -86,8 +86,9 @@ export async function openSqliteEnd(path: string, role: Role): Promise<End> {
           `SELECT * FROM ${from} WHERE ${behind} ${only} ORDER BY ${key} LIMIT ${PORTION_ROWS}`,
           ...(after ?? []),
         );
+      const size = table.large.map((column) => `coalesce(length(${column}), 0)`).join(' + ');
       const sizes = db.all<{ at: number; size: number }>(
-        `SELECT ${key} AS at, coalesce(length(${table.large}), 0) AS size FROM "${table.name}" WHERE ${behind}
+        `SELECT ${key} AS at, ${size} AS size FROM "${table.name}" WHERE ${behind}
          ORDER BY ${key} LIMIT ${PORTION_ROWS}`,
         ...(after ?? []),
       );

@@ -9,8 +9,8 @@ export interface CopiedTable {
   key: readonly [string, ...string[]];
   /** The column that the database numbers; a number is never given twice. */
   numbered?: string;
-  /** A column whose values may be so large that fewer rows are read at once. */
-  large?: string;
+  /** Columns whose values may be so large that fewer rows are read at once. */
+  large?: readonly [string, ...string[]];
 }
 
 /**
@@ -28,7 +28,7 @@ export const COPIED: readonly CopiedTable[] = [
   { name: 'domain', key: ['id'], numbered: 'id' },
   { name: 'domain_key', key: ['id'], numbered: 'id' },
   { name: 'template', key: ['seq'], numbered: 'seq' },
-  { name: 'template_version', key: ['seq'], numbered: 'seq', large: 'html' },
+  { name: 'template_version', key: ['seq'], numbered: 'seq', large: ['html', 'plain'] },
   { name: 'sandbox_rule', key: ['seq'], numbered: 'seq' },
   { name: 'sandbox_rule_use', key: ['delivery_id'] },
   { name: 'webhook', key: ['id'], numbered: 'id' },
@@ -51,21 +51,23 @@ export const COPIED: readonly CopiedTable[] = [
   { name: 'opt_out_link', key: ['delivery_id'] },
   { name: 'cause', key: ['id'], numbered: 'id' },
   { name: 'dest_queue', key: ['id'], numbered: 'id' },
-  { name: 'message', key: ['seq'], numbered: 'seq' },
+  // A message to a thousand recipients names them all.
+  { name: 'message', key: ['seq'], numbered: 'seq', large: ['lists'] },
   { name: 'message_metadata', key: ['domain_id', 'name', 'value', 'message_seq'] },
   { name: 'message_notice', key: ['message_seq'] },
-  { name: 'content', key: ['message_seq'], large: 'bytes' },
+  { name: 'content', key: ['message_seq'], large: ['bytes'] },
   { name: 'delivery', key: ['id'], numbered: 'id' },
   { name: 'return_fact', key: ['delivery_id', 'kind', 'class', 'attempts'] },
   { name: 'notice_due', key: ['id'], numbered: 'id' },
   { name: 'notice_count', key: ['sender', 'hour'] },
-  { name: 'capture', key: ['seq'], numbered: 'seq', large: 'prefix' },
-  { name: 'capture_text', key: ['message_seq'], large: 'text' },
+  { name: 'capture', key: ['seq'], numbered: 'seq', large: ['prefix'] },
+  { name: 'capture_text', key: ['message_seq'], large: ['text'] },
   { name: 'capture_unread', key: ['message_seq'] },
   { name: 'event', key: ['seq'], numbered: 'seq' },
   { name: 'webhook_call', key: ['id'], numbered: 'id' },
   { name: 'later_call', key: ['domain_id', 'event_seq'] },
-  { name: 'idempotency', key: ['id'], numbered: 'id' },
+  // The answer to a batch names all of its messages.
+  { name: 'idempotency', key: ['id'], numbered: 'id', large: ['body'] },
   { name: 'leftover', key: ['kind', 'owner'] },
 ];
 

@@ -11,7 +11,7 @@ import { TRANSFER_MARK } from '../store/shared/transfer-mark.ts';
 import { openDatabase } from '../store/sqlite/engine/open-database.ts';
 import { type End, type Hold, lastOfPortion, PORTION_BYTES, TransferError } from './end.ts';
 import { openSqliteEnd } from './sqlite-end.ts';
-import { arriving, type Row } from './tables.ts';
+import { arriving, COPIED, type Row } from './tables.ts';
 import { begunBetween, cancelTransfer, transfer } from './transfer.ts';
 
 const HOLD: Hold = { id: 'h', at: 1, reason: 'moved', by: 'transfer' };
@@ -149,6 +149,28 @@ describe('a SQLite end', () => {
     await target.setLastNumber(EVENT, 7);
     await target.setLastNumber(EVENT, 3);
     expect(await target.lastNumber(EVENT)).toBe(7);
+  });
+
+  it('reads fewer rows at once where these are large, whichever of their columns it is', async () => {
+    const [table] = COPIED.filter(({ name }) => name === 'template_version');
+    if (table === undefined) throw new Error('It is copied');
+    const half = 'x'.repeat(PORTION_BYTES / 2);
+    const texts = [{ html: half }, { plain: half }, { html: half }, { plain: half }, { html: 'x' }];
+    const rows = texts.map((text, i) => ({
+      ...{
+        seq: i + 1,
+        template_seq: 1,
+        version: i + 1,
+        created_at: 1,
+        subject: null,
+        html: null,
+        plain: null,
+      },
+      ...text,
+    }));
+    await target.write(table, rows, progress);
+    const read = async (after: number) => (await target.read(table, [after])).map(({ seq }) => seq);
+    expect([await read(0), await read(2), await read(4)]).toEqual([[1, 2], [3, 4], [5]]);
   });
 
   it('is no source with an older schema', async () => {
