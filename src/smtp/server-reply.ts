@@ -75,6 +75,8 @@ export const REPLIES = {
   tlsAlready: reply(503, '5.5.1', 'TLS is active already'),
   tlsFirst: reply(538, '5.7.11', 'Encryption required: STARTTLS first'),
   loginFirst: reply(530, '5.7.0', 'Authentication required'),
+  /** AUTH was not offered yet, so a client that has a password could not use it. */
+  tlsThenLogin: reply(530, '5.7.0', 'Authentication required, which needs STARTTLS first'),
   loginAlready: reply(503, '5.5.1', 'Authenticated already'),
   mechanism: reply(504, '5.5.4', 'Mechanism not known; PLAIN or LOGIN'),
   notBase64: reply(501, '5.5.2', 'Not base64'),

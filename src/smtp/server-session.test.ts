@@ -316,6 +316,14 @@ describe('AUTH', () => {
     expect(codes(await driver.say('MAIL FROM:<a@example.com>\r\n'))).toEqual(['530 5.7.0']);
   });
 
+  it('that is required but needs TLS is refused with what to do first', async () => {
+    const inClear = { auth: { required: true, plainText: false } };
+    const startTls = await greeted({ ...inClear, startTls: true });
+    expect(await startTls.say('MAIL FROM:<a@example.com>\r\n')).toMatch(/^530 5\.7\.0 .*STARTTLS first/);
+    const without = await greeted({ ...inClear, startTls: false });
+    expect(await without.say('MAIL FROM:<a@example.com>\r\n')).not.toContain('STARTTLS');
+  });
+
   it('is neither offered nor taken in the clear', async () => {
     const driver = createDriver({ auth: { required: true, plainText: false } });
     driver.session.start();

@@ -369,7 +369,10 @@ export function createServerSession(
   function mail(argument: string): ServerReply | null {
     if (facts.helo === '') return REPLIES.wrongOrder;
     if (from !== null) return REPLIES.nestedMail;
-    if (options.auth?.required === true && !facts.authenticated) return REPLIES.loginFirst;
+    if (options.auth?.required === true && !facts.authenticated) {
+      const needsTls = options.startTls && facts.tls === null && !options.auth.plainText;
+      return needsTls ? REPLIES.tlsThenLogin : REPLIES.loginFirst;
+    }
     const parsed = parseMail(argument, {
       maxMessageBytes: limits.maxMessageBytes,
       dsn: options.dsn,
