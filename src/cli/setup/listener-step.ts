@@ -161,11 +161,11 @@ async function freeNear(text: string): Promise<string> {
 interface Use {
   keys: readonly ['tls-cert', 'tls-key'] | readonly ['http-certificate', 'http-certificate-key'];
   listeners: string;
-  /** What the listeners do without one. */
+  /** What the listeners do without a certificate. */
   without: string;
-  /** There is a listener that needs one. */
+  /** Whether a listener is on that needs a certificate. */
   needed: boolean;
-  /** The name that clients call it by. */
+  /** The host name that clients connect to; the certificate must be for it. */
   host: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Shared by the tests of this engine: a database for each process that runs tests, emptied before each use, and stores
- * over it.
+ * Shared by the tests of this engine: each process that runs tests has its own database, which is emptied before each use,
+ * and opens stores on it.
  */
 import { describe, inject } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
@@ -52,7 +52,7 @@ async function makeDatabase(name: string): Promise<string> {
   } finally {
     await admin.end();
   }
-  // `URL` does not know addresses without a host, as those of sockets are.
+  // Replaced as text: `URL` cannot parse an address without a host, as that of a Unix socket is.
   return server.url.replace(/\/[^/?]*(\?|$)/, `/${name}$1`);
 }
 
