@@ -52,7 +52,11 @@ export function Until(shown: Shown) {
 function Words({ at, className = '', say }: Shown & { say(atMs: number, nowMs: number): string }) {
   const words = useSyncExternalStore(subscribe, () => say(Date.parse(at), now));
   return (
-    <time dateTime={at} title={EXACT.format(new Date(at))} className={`tabular-nums ${className}`}>
+    <time
+      dateTime={at}
+      title={EXACT.format(new Date(at))}
+      className={`whitespace-nowrap tabular-nums ${className}`}
+    >
       {words}
     </time>
   );
