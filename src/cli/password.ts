@@ -44,8 +44,9 @@ function typed({ stdin, stderr }: Pick<Terminal, 'stdin' | 'stderr'>, question: 
   const lines = createInterface({ input: stdin, terminal: true });
   return new Promise((resolve, reject) => {
     lines.once('line', (line) => {
-      lines.close();
+      // Before the end of reading, which is told at once, and would otherwise come first.
       resolve(line);
+      lines.close();
     });
     // Ctrl-C or Ctrl-D; after the line was entered, neither has an effect.
     lines.once('close', () => {
