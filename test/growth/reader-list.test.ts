@@ -177,6 +177,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'model/submission.ts sendingCaller',
     'model/webhook.ts listensTo',
     'model/webhook.ts mayListen',
+    'listeners/http/connection-limit.ts limitConnections',
     'net/own-addresses.ts ownAddresses',
     'policy/access/rights.ts mayActOn',
     'policy/access/rights.ts pickDomain',

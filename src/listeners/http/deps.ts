@@ -118,6 +118,10 @@ export interface HttpOptions {
   publicUrl?: string;
   /** CIDRs whose X-Forwarded-For is trusted. */
   trustedProxies: readonly string[];
+  /** Open connections; one more is closed at once. */
+  maxConnections: number;
+  /** The same of one IPv4 address or IPv6 network of 64 bits, but for trusted proxies. */
+  maxConnectionsPerAddress: number;
   /** Octets of a request body, also after inflation; more gives 413. */
   maxBodyBytes: number;
   /** Octets of bodies in memory over all requests; what does not fit gets 503. */
@@ -166,6 +170,8 @@ export const DEFAULT_HTTP_OPTIONS: HttpOptions = {
   host: '127.0.0.1',
   port: 0,
   trustedProxies: [],
+  maxConnections: 10_000,
+  maxConnectionsPerAddress: 1_000,
   maxBodyBytes: 32 * 1024 * 1024,
   maxHeldBodyBytes: 256 * 1024 * 1024,
   maxHeldAnswerBytes: 128 * 1024 * 1024,

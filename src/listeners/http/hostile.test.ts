@@ -1,9 +1,10 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../../test/fakes/thread-cpu.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { prefersStrict } from './body/prefer.ts';
+import type { HttpOptions } from './deps.ts';
 import { parseIdempotencyKey } from './idempotency.ts';
 import { codesAndLinks } from './sandbox/captured-mail.ts';
 import { findCodes } from './sandbox/find-codes.ts';
@@ -142,6 +143,42 @@ describe('clients that do not read their answers', () => {
     }
     expect(read).toBeGreaterThanOrEqual(size);
     socket.destroy();
+    await at.close();
+  });
+});
+
+describe('connections', () => {
+  const opened = async (port: number): Promise<boolean> => {
+    const socket = connect(port, '127.0.0.1');
+    sockets.push(socket);
+    socket.on('error', () => {});
+    socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+    return new Promise((resolve) => {
+      socket.once('data', () => resolve(true));
+      socket.once('close', () => resolve(false));
+    });
+  };
+  const sockets: Socket[] = [];
+  const start = (options: Partial<HttpOptions>) =>
+    startListener({ store: store(), acceptance: recordingAcceptance() }, options);
+
+  it.each([
+    ['of one address', { maxConnectionsPerAddress: 2 }],
+    ['in all', { maxConnections: 2, trustedProxies: ['127.0.0.0/8'] }],
+  ])('more than allowed %s are closed at once, until others have gone', async (_, options) => {
+    const at = await start(options);
+    expect([await opened(at.port), await opened(at.port)]).toEqual([true, true]);
+    expect([await opened(at.port), await opened(at.port)]).toEqual([false, false]);
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await expect.poll(() => opened(at.port)).toBe(true);
+    for (const socket of sockets.splice(0)) socket.destroy();
+    await at.close();
+  });
+
+  it('of a trusted proxy are not limited by its address', async () => {
+    const at = await start({ maxConnectionsPerAddress: 2, trustedProxies: ['127.0.0.0/8'] });
+    for (let i = 0; i < 4; i++) expect(await opened(at.port)).toBe(true);
+    for (const socket of sockets.splice(0)) socket.destroy();
     await at.close();
   });
 });

@@ -20,6 +20,7 @@ import { createAudit } from './audit.ts';
 import { readBody } from './body/body-reader.ts';
 import { type ByteShare, createByteBudget } from './byte-budget.ts';
 import { type Asking, createCallers, NOBODY } from './callers.ts';
+import { limitConnections } from './connection-limit.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps, type HttpOptions } from './deps.ts';
 import { createErrorAnswers } from './error-answers.ts';
 import { createIdempotency } from './idempotency.ts';
@@ -108,6 +109,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
           },
           options,
         );
+  limitConnections(app.server, deps, options);
   let running = 0;
   let stopping = false;
   /** Ends the requests that wait for something. */
