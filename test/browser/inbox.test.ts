@@ -32,6 +32,8 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     await page.goto(url);
     await page.getByText('Send the first mail').waitFor();
     expect(await page.locator('pre').first().innerText()).toContain(`${server.server.localUrl}/api/v1/email`);
+    const [port] = (await server.call('GET', '/me')).json.Submission;
+    await page.getByText(`SMTP_PORT=${port.Port}`).waitFor();
     await server.send({ Subject: 'The first' });
     await rows(page).first().waitFor();
     expect(await subjects(page)).toEqual(['Unread: The first']);

@@ -1,10 +1,12 @@
 /** What to do while nothing was captured: send the first mail by HTTP or SMTP, ready to paste. */
+import { useQuery } from '@tanstack/react-query';
+import type { Me } from '../../../src/client/api-types.ts';
+import { ME } from '../../api/me.ts';
 import { CodeBlock } from '../../components/copy.tsx';
 
-const SMTP_PORT = 1025;
-
 export function FirstMail() {
-  const { origin, hostname } = location;
+  const me = useQuery(ME).data;
+  const { origin } = location;
   const body = JSON.stringify({
     From: { name: 'Postrider', email: 'hello@example.com' },
     To: [{ name: 'You', email: 'you@example.net' }],
@@ -32,16 +34,7 @@ export function FirstMail() {
           <p className="mb-2 text-soft">In the folder where the server was started:</p>
           <CodeBlock text={curl} label="Copy the command" />
         </section>
-        <section>
-          <h2 className="mb-1 font-semibold">By SMTP</h2>
-          <p className="mb-2 text-soft">
-            Any user name and password, or none. The port is that of the start, if you chose another.
-          </p>
-          <CodeBlock
-            text={`SMTP_HOST=${hostname.replace(/^\[|\]$/g, '')}\nSMTP_PORT=${SMTP_PORT}`}
-            label="Copy the SMTP settings"
-          />
-        </section>
+        {me !== undefined && <BySmtp me={me} />}
         <p>
           <a href="/api/v1/docs" className="text-accent underline">
             All of the API
@@ -49,5 +42,23 @@ export function FirstMail() {
         </p>
       </div>
     </div>
+  );
+}
+
+/** Where this server takes mail by SMTP; a development server takes any login, or none. */
+function BySmtp({ me: { Mode, Submission } }: { me: Me }) {
+  const port = Mode === 'dev' ? Submission.at(-1) : Submission[0];
+  if (port === undefined) return null;
+  const host = Mode === 'dev' ? location.hostname.replace(/^\[|\]$/g, '') : port.Host;
+  return (
+    <section>
+      <h2 className="mb-1 font-semibold">By SMTP</h2>
+      <p className="mb-2 text-soft">
+        {Mode === 'dev'
+          ? 'Any user name and password, or none.'
+          : 'With an SMTP login, which you make in Access.'}
+      </p>
+      <CodeBlock text={`SMTP_HOST=${host}\nSMTP_PORT=${port.Port}`} label="Copy the SMTP settings" />
+    </section>
   );
 }
