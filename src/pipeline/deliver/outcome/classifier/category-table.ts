@@ -237,7 +237,7 @@ export const TABLE = {
     fault: 'sender',
     means: 'The receiver does not accept the sender address or its domain.',
     meansTemporary: 'The receiver could not confirm the sender address or its domain at the moment.',
-    fix: 'The owner of the sender domain checks that it has an MX and that the address can be answered: `postrider doctor <domain>`.',
+    fix: 'The owner of the sender domain checks that it has an MX and that the address can be answered: `postrider doctor <domain>`. If a relay of yours says it, its provider does not allow this sender yet: verify the address or the domain there. In a trial account, recipients may need that too.',
   },
 
   // ── about the message ─────────────────────────────────────────────────────────────────────────────────────
