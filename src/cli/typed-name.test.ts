@@ -65,6 +65,12 @@ it.each([
     'Password',
     'A password needs at least 12 characters',
   ],
+  [
+    'The template needs the variable token',
+    '/Variables/token',
+    '--variables',
+    '--variables: The template needs the variable token',
+  ],
   ['is too long', '/Metadata/a(', 'Metadata.a(', 'Metadata.a(: is too long'],
   ['It is too long', '/Domain', '<domain>', '<domain>: It is too long'],
   [

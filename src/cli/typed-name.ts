@@ -21,6 +21,9 @@ const OTHERWISE: Readonly<Record<string, readonly string[]>> = {
   WebhookURL: ['url'],
 };
 
+/** Of `--cc, value 2` and `<email>`. */
+const WORD = /^(?:--|<)([\w-]+)/;
+
 /** `pointer`: such as `/Domains/1`. A field that the command has no option for is written as settings are: `A.B`. */
 export function typedName(
   command: Pick<Command, 'options' | 'registeredArguments'>,
@@ -28,7 +31,7 @@ export function typedName(
 ): string {
   const parts = pointer.split('/').slice(1);
   for (const [i, part] of parts.entries()) {
-    const words = [...(OTHERWISE[part] ?? []), kebab(part), kebab(part).replace(/s$/, '')];
+    const words = wordsFor(part);
     const option = command.options.find(({ long }) => words.some((word) => long === `--${word}`));
     const argument = command.registeredArguments.find((one) => words.includes(one.name()));
     const found = option ?? argument;
@@ -39,6 +42,11 @@ export function typedName(
     return found.variadic && index !== undefined ? `${name}, value ${Number(index) + 1}` : name;
   }
   return parts.join('.');
+}
+
+/** Names of options and arguments that may fill a field. */
+function wordsFor(part: string): string[] {
+  return [...(OTHERWISE[part] ?? []), kebab(part), kebab(part).replace(/s$/, '')];
 }
 
 /** `ExpiresIn` → `expires-in`, `CC` → `cc`, `HTMLContent` → `html-content`. */
@@ -52,7 +60,9 @@ function kebab(name: string): string {
  */
 export function withName(message: string, pointer: string, name: string): string {
   const last = pointer.split('/').findLast((part) => !/^\d+$/.test(part)) ?? '';
-  const member = /^[A-Za-z]+$/.test(last) ? last : undefined;
+  // What stands in an option's value, such as the name of a variable, is the user's own.
+  const isOther = /^(?:--|<)/.test(name) && !wordsFor(last).some((word) => WORD.exec(name)?.[1] === word);
+  const member = /^[A-Za-z]+$/.test(last) && !isOther ? last : undefined;
   // Also `Domains[0]` and `Items[1].Email`.
   const word = new RegExp(`(?:\\b\\w+(?:\\[\\d+\\])?\\.)*\\b${member}\\b(?:\\[\\d+\\])*`);
   if (member !== undefined && member !== name && word.test(message)) return message.replace(word, () => name);

@@ -20,9 +20,9 @@ import { COPIED_META, type CopiedTable, type Row, type Value } from './tables.ts
 /** A node without a heartbeat for this time is considered dead. */
 const DEAD_MS = 30_000;
 const SESSION_ENDS_MS = 5_000;
-/** Sessions of servers, as connections.ts names them. */
+/** Sessions of servers, as connections.ts names them. Those for hints store nothing, and a server opens a new one at once. */
 const SERVERS = `datname = current_database() AND application_name LIKE 'postrider %'
-  AND application_name <> 'postrider transfer'`;
+  AND application_name NOT IN ('postrider transfer', 'postrider hints')`;
 
 /** Whether the database has no tables yet. Throws StoreRefused where a transfer could make none. */
 export async function isNewPostgres(url: string): Promise<boolean> {
