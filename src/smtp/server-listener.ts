@@ -10,7 +10,9 @@ import { TLSSocket } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Service } from '../lib/loop.ts';
+import { plainIp } from '../lib/loopback.ts';
 import type { Certificates } from '../lib/server-certificates.ts';
+import { createTally } from '../lib/tally.ts';
 import type { DataMemory } from './server-data.ts';
 import { lastReply } from './server-reply.ts';
 import { createServerSession, type ServerSession } from './server-session.ts';
@@ -83,7 +85,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
   const connections = new Set<Connection>();
   /** Connections that have not been greeted yet. */
   const arriving = new Set<Socket>();
-  const perAddress = new Map<string, number>();
+  const perAddress = createTally();
   const memory = sharedMemory(options.maxMemoryBytes);
   let sockets = 0;
   let stopping = false;
@@ -127,20 +129,17 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
   async function accept(socket: Socket, implicitTls: boolean): Promise<void> {
     const ip = plainIp(socket.remoteAddress ?? '');
     const key = deps.peerKey(ip);
-    const fromThere = (perAddress.get(key) ?? 0) + 1;
-    perAddress.set(key, fromThere);
+    perAddress.add(key, 1);
     sockets += 1;
     arriving.add(socket);
     socket.once('close', () => {
       arriving.delete(socket);
       sockets -= 1;
-      const left = (perAddress.get(key) ?? 1) - 1;
-      if (left === 0) perAddress.delete(key);
-      else perAddress.set(key, left);
+      perAddress.add(key, -1);
       if (sockets === 0) onEmpty?.();
     });
     socket.on('error', (error) => log.debug({ ip, err: error }, 'an SMTP connection failed'));
-    const refusal = refusalFor(fromThere);
+    const refusal = refusalFor(perAddress.of(key));
     if (refusal !== null && implicitTls) {
       socket.destroy();
       return;
@@ -335,8 +334,3 @@ function sharedMemory(maxBytes: number): DataMemory {
 }
 
 const STOPPING = lastReply(421, '4.3.2', 'The server is stopping; try again soon');
-
-/** A dual-stack socket shows IPv4 addresses in their IPv6-mapped form. */
-function plainIp(address: string): string {
-  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
-}

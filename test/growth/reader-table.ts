@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod';
+import { plainIp } from '../../src/lib/loopback.ts';
 import { bodyText, jsonProblem, parseJsonObject } from '../../src/listeners/http/body/json-body.ts';
 import { requireJson } from '../../src/listeners/http/body/json-media-type.ts';
 import { propertyTable } from '../../src/listeners/http/body/json-properties.ts';
@@ -13,7 +14,7 @@ import { exceedsOctets, hasControl, isLongerThan } from '../../src/listeners/htt
 import { parseIdempotencyKey } from '../../src/listeners/http/idempotency.ts';
 import { cursor } from '../../src/listeners/http/paging.ts';
 import { address, moment } from '../../src/listeners/http/query.ts';
-import { pathOfAbsoluteForm, plainIp } from '../../src/listeners/http/request-facts.ts';
+import { pathOfAbsoluteForm } from '../../src/listeners/http/request-facts.ts';
 import { codesAndLinks } from '../../src/listeners/http/sandbox/captured-mail.ts';
 import { harmlessHtml, pageOf } from '../../src/listeners/http/sandbox/captured-page.ts';
 import { downloadAs, safeFilename } from '../../src/listeners/http/sandbox/captured-parts.ts';
@@ -243,7 +244,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
     pathOfAbsoluteForm(text),
     pathOfAbsoluteForm(`http://${text}`),
   ],
-  'listeners/http/request-facts.ts plainIp': (text) => plainIp(`::ffff:${text}`),
+  'lib/loopback.ts plainIp': (text) => plainIp(`::ffff:${text}`),
   'listeners/http/sandbox/captured-mail.ts codesAndLinks': (text) =>
     codesAndLinks({ subject: text, text, html: text }),
   'listeners/http/sandbox/find-codes.ts findCodes': (text) => findCodes([text, `code: ${text}`], text),

@@ -9,7 +9,7 @@ export function closeAfter(request: FastifyRequest, reply: FastifyReply): void {
   if (request.raw.httpVersionMajor === 1) reply.header('connection', 'close');
 }
 
-/** Octets that are in memory until the client has read them; none of a stream, which waits for its reader. */
+/** About how many octets are in memory until the client has read them; none of a stream, which waits for its reader. */
 export function heldBytes({ body }: ApiAnswer): number {
   return typeof body === 'string' || body instanceof Uint8Array ? body.length : 0;
 }

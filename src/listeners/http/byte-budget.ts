@@ -3,6 +3,7 @@
  * Each request opens a share for its owner, takes what it holds, and returns everything when its answer is sent. The caller
  * refuses what does not fit: an owner gets at most half. A single one always fits.
  */
+import { createTally } from '../../lib/tally.ts';
 
 export interface ByteShare {
   /** Takes `bytes` more; false, without taking any, if they do not fit or the share has ended. */
@@ -17,28 +18,26 @@ export interface ByteBudget {
 
 /** A budget of `maxBytes`. */
 export function createByteBudget(maxBytes: number): ByteBudget {
-  const held = new Map<string, number>();
+  const held = createTally();
   let total = 0;
   return {
     open(owner) {
       let taken = 0;
       let ended = false;
-      const heldByOwner = () => held.get(owner) ?? 0;
       return {
         take(bytes) {
           const isFull = total > taken && total + bytes > maxBytes;
-          const hasItsPart = heldByOwner() > taken && heldByOwner() + bytes > maxBytes / 2;
+          const hasItsPart = held.of(owner) > taken && held.of(owner) + bytes > maxBytes / 2;
           if (ended || isFull || hasItsPart) return false;
           total += bytes;
           taken += bytes;
-          held.set(owner, heldByOwner() + bytes);
+          held.add(owner, bytes);
           return true;
         },
         end() {
           ended = true;
           total -= taken;
-          held.set(owner, heldByOwner() - taken);
-          if (heldByOwner() === 0) held.delete(owner);
+          held.add(owner, -taken);
           taken = 0;
         },
       };

@@ -6,9 +6,10 @@
 import type { Server, Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import { plainIp } from '../../lib/loopback.ts';
+import { createTally } from '../../lib/tally.ts';
 import { addressKey } from '../../policy/access/failed-logins.ts';
 import { createIpMatcher } from '../../policy/access/ip-allow-list.ts';
-import { plainIp } from './request-facts.ts';
 
 const TOLD_EVERY_MS = 60_000;
 
@@ -21,7 +22,7 @@ export function limitConnections(
   const { clock, log } = deps;
   const { maxConnections, maxConnectionsPerAddress: mostOfOne, trustedProxies } = options;
   const speaksForMany = trustedProxies.length === 0 ? () => false : createIpMatcher(trustedProxies);
-  const open = new Map<string, number>();
+  const open = createTally();
   let toldAtMs = Number.NEGATIVE_INFINITY;
 
   // Node closes what is more than this without making anything of it.
@@ -33,14 +34,9 @@ export function limitConnections(
     const ip = plainIp(socket.remoteAddress ?? '');
     if (speaksForMany(ip)) return;
     const key = addressKey(ip);
-    const fromThere = (open.get(key) ?? 0) + 1;
-    open.set(key, fromThere);
-    socket.once('close', () => {
-      const left = (open.get(key) ?? 1) - 1;
-      if (left === 0) open.delete(key);
-      else open.set(key, left);
-    });
-    if (fromThere <= mostOfOne) return;
+    open.add(key, 1);
+    socket.once('close', () => open.add(key, -1));
+    if (open.of(key) <= mostOfOne) return;
     socket.destroy();
     tell(ip, `one address has ${mostOfOne} already; if it is a proxy, name it in trusted-proxies`);
   });

@@ -6,9 +6,10 @@ import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, ERRORS } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
+import { plainIp } from '../../lib/loopback.ts';
 import type { HttpDeps } from './deps.ts';
 import { problemAnswer, toAppError } from './problem.ts';
-import { ipOf, plainIp } from './request-facts.ts';
+import { ipOf } from './request-facts.ts';
 import { BASE } from './route.ts';
 import { writeProblemToSocket } from './socket-problem.ts';
 

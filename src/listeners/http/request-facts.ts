@@ -2,6 +2,7 @@
  * Facts of a request, read from Fastify's object: headers, query, body, client address, path; and which methods a
  * path has. Pure. A finished HTTP/2 request no longer has an address, so server.ts keeps it from the beginning.
  */
+import { plainIp } from '../../lib/loopback.ts';
 import { METADATA_PREFIX } from './route.ts';
 
 /** Of Fastify's request. */
@@ -54,11 +55,6 @@ export function ipOf(request: Given): string {
 /** The same, asked now. */
 export function clientIp({ ip }: Pick<Given, 'ip'>): string {
   return plainIp(ip ?? '');
-}
-
-/** A dual-stack socket shows IPv4 addresses in their IPv6 form. */
-export function plainIp(ip: string): string {
-  return ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice(7) : ip;
 }
 
 /** `POST http://host/path` (RFC 9112 §3.2.2) → `/path`. */

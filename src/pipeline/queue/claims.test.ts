@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLogger } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
+import { createTally } from '../../lib/tally.ts';
 import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
@@ -16,7 +17,6 @@ import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { type Claims, createClaims } from './claims.ts';
 import { createDueQueues } from './due-queues.ts';
 import { createReadyWindow } from './ready-window.ts';
-import { createTally } from './tally.ts';
 import { testItem } from './test-items.ts';
 
 const SITE = 'example.net';

@@ -8,6 +8,7 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
+import { createTally, type Tally } from '../../lib/tally.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Store } from '../../store/store.ts';
@@ -18,7 +19,6 @@ import type { DueQueue, DueQueues } from './due-queues.ts';
 import type { QueueOptions } from './queue.ts';
 import type { ReadyWindow, RoomRequest } from './ready-window.ts';
 import type { Holding } from './strays.ts';
-import { createTally, type Tally } from './tally.ts';
 
 export interface Claims {
   /** Due times were noted, which may have come. */

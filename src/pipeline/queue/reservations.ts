@@ -4,12 +4,12 @@
  * of its own queue nor keep the window so full that due rows are never claimed.
  */
 import type { Clock } from '../../lib/clock.ts';
+import { createTally } from '../../lib/tally.ts';
 import type { createClaims } from './claims.ts';
 import type { createDueQueues } from './due-queues.ts';
 import type { SiteQuestion } from './gate.ts';
 import type { Reservation } from './queue.ts';
 import type { createReadyWindow } from './ready-window.ts';
-import { createTally } from './tally.ts';
 
 export function createReservations(deps: {
   clock: Clock;

@@ -10,6 +10,7 @@ import { AppError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
+import { createTally } from '../../lib/tally.ts';
 import type { Identity } from '../../model/person.ts';
 import type { GuardedHttp, HttpOutcome } from '../../net/guarded-http.ts';
 import { addressKey } from './failed-logins.ts';
@@ -113,7 +114,7 @@ export function createIdentityProvider(
   const issuerUrl = new URL(issuer);
   let found: { configuration: Promise<Configuration>; until: number } | null = null;
   /** By network address. */
-  const waiting = new Map<string, number>();
+  const waiting = createTally();
   let allWaiting = 0;
 
   return {
@@ -316,18 +317,15 @@ export function createIdentityProvider(
 
   async function limited<Result>(ip: string, work: () => Promise<Result>): Promise<Result> {
     const key = addressKey(ip);
-    const own = waiting.get(key) ?? 0;
-    if (allWaiting >= MAX_WAITING || own >= MAX_WAITING_EACH)
+    if (allWaiting >= MAX_WAITING || waiting.of(key) >= MAX_WAITING_EACH)
       throw new AppError('unavailable', { retryAfterSeconds: 5 });
-    waiting.set(key, own + 1);
+    waiting.add(key, 1);
     allWaiting += 1;
     try {
       return await work();
     } finally {
       allWaiting -= 1;
-      const left = (waiting.get(key) ?? 1) - 1;
-      if (left === 0) waiting.delete(key);
-      else waiting.set(key, left);
+      waiting.add(key, -1);
     }
   }
 

@@ -6,6 +6,7 @@
 import { scrypt, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../lib/errors.ts';
 import type { Random } from '../../lib/random.ts';
+import { createTally } from '../../lib/tally.ts';
 
 /** Runs `work` when it is the turn of `asker`. Throws AppError `unavailable` if too many wait. */
 export type InTurn = <Result>(asker: string, work: () => Promise<Result>) => Promise<Result>;
@@ -34,22 +35,19 @@ export function createHashTurns(): HashTurns {
     lane({ maxRunning }) {
       const lane: Lane = { running: 0, maxRunning, queue: [] };
       lanes.push(lane);
-      const asking = new Map<string, number>();
+      const asking = createTally();
       return async (asker, work) => {
-        const own = asking.get(asker) ?? 0;
         const isFree = mayBegin(lane);
-        if (own >= MAX_WAITING_EACH || (!isFree && lane.queue.length >= MAX_WAITING)) {
+        if (asking.of(asker) >= MAX_WAITING_EACH || (!isFree && lane.queue.length >= MAX_WAITING)) {
           throw new AppError('unavailable', { retryAfterSeconds: 5 });
         }
-        asking.set(asker, own + 1);
+        asking.add(asker, 1);
         if (isFree) begin(lane);
         else await new Promise<void>((resolve) => lane.queue.push(resolve));
         try {
           return await work();
         } finally {
-          const left = (asking.get(asker) ?? 1) - 1;
-          if (left === 0) asking.delete(asker);
-          else asking.set(asker, left);
+          asking.add(asker, -1);
           lane.running -= 1;
           running -= 1;
           beginNext();

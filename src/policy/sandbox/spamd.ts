@@ -5,6 +5,7 @@
  */
 import { connect } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
+import { createTally } from '../../lib/tally.ts';
 import type { CheckSpam, SpamReport, SpamRule } from '../../model/spam.ts';
 
 /** What `spamc` takes, too; larger mail is rarely spam and takes long. */
@@ -23,15 +24,14 @@ export function createSpamd(
   { clock }: { clock: Clock },
   { host, port, timeoutMs = 20_000 }: { host: string; port: number; timeoutMs?: number },
 ): CheckSpam {
-  const running = new Map<string, number>();
+  const running = createTally();
   let all = 0;
 
   return async (message, tenant) => {
     if (message.length > MAX_MAIL_BYTES) return unchecked('SpamAssassin is not asked about mail over 500 KB');
-    const own = running.get(tenant) ?? 0;
-    if (all >= MAX_RUNNING || own >= MAX_RUNNING_EACH)
+    if (all >= MAX_RUNNING || running.of(tenant) >= MAX_RUNNING_EACH)
       return unchecked('SpamAssassin is busy with other mail: try again in a moment');
-    running.set(tenant, own + 1);
+    running.add(tenant, 1);
     all += 1;
     try {
       return readReport(await ask(message));
@@ -41,9 +41,7 @@ export function createSpamd(
       return unchecked(`SpamAssassin did not answer: ${code ?? why}`);
     } finally {
       all -= 1;
-      const left = (running.get(tenant) ?? 1) - 1;
-      if (left === 0) running.delete(tenant);
-      else running.set(tenant, left);
+      running.add(tenant, -1);
     }
   };
 

@@ -4,6 +4,7 @@
  * domain. Takes a place, to be returned once, or throws 429. Per process, in memory.
  */
 import { AppError } from '../../../lib/errors.ts';
+import { createTally } from '../../../lib/tally.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { callerDomains, lineOf } from '../../../policy/access/rights.ts';
 
@@ -19,7 +20,7 @@ export function createSlots(options: {
   total: number;
   what: string;
 }): Slots {
-  const taken = new Map<string, number>();
+  const taken = createTally();
   let total = 0;
 
   return (caller) => {
@@ -33,24 +34,20 @@ export function createSlots(options: {
             max: options.perTenant,
           }))),
     ];
-    if (total >= options.total || places.some(({ key, max }) => (taken.get(key) ?? 0) >= max)) {
+    if (total >= options.total || places.some(({ key, max }) => taken.of(key) >= max)) {
       throw new AppError('rate-limited', {
         message: `Too many ${options.what} at once`,
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     }
-    for (const { key } of places) taken.set(key, (taken.get(key) ?? 0) + 1);
+    for (const { key } of places) taken.add(key, 1);
     total += 1;
     let left = false;
     return () => {
       if (left) return;
       left = true;
       total -= 1;
-      for (const { key } of places) {
-        const now = (taken.get(key) ?? 1) - 1;
-        if (now === 0) taken.delete(key);
-        else taken.set(key, now);
-      }
+      for (const { key } of places) taken.add(key, -1);
     };
   };
 }
