@@ -8,11 +8,7 @@ describe('everyItem', () => {
       '/domains?Limit=100&After=a%2Bb': { Items: [3], NextCursor: 'c' },
       '/domains?Limit=100&After=c': { Items: [], NextCursor: null },
     };
-    const call = async (_method: string, path: string) => ({
-      status: 200,
-      body: pages[path],
-      bytes: new Uint8Array(),
-    });
+    const call = async <Answer>(_method: string, path: string) => pages[path] as Answer;
     expect(await everyItem<number>({ call }, '/domains')).toEqual([1, 2, 3]);
   });
 });

@@ -20,25 +20,19 @@ import { explainStart } from './start-errors.ts';
 import { CommandError, printable, type Terminal, UsageError } from './terminal.ts';
 import { withName } from './typed-name.ts';
 
-export interface ApiAnswer {
-  status: number;
-  /** Parsed JSON, or undefined for an empty body. */
-  body: unknown;
-  /** The body as it came. */
-  bytes: Uint8Array;
-}
-
 export interface Api {
   /**
-   * Path below `/api/v1`. For a status of 400 and above throws the API's own sentence: UsageError where what was asked for is
-   * no such thing, else CommandError.
+   * The JSON of the answer, undefined for an empty body. Path below `/api/v1`. For a status of 400 and above throws the
+   * API's own sentence: UsageError where what was asked for is no such thing, else CommandError.
    */
-  call(
+  call<Answer>(
     method: string,
     path: string,
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
-  ): Promise<ApiAnswer>;
+  ): Promise<Answer>;
+  /** The answer of a GET as it came. Throws as `call` does. */
+  bytes(path: string): Promise<Uint8Array>;
   /**
    * Blocks of a stream of server-sent events until it ends. Throws CommandError if it does not begin, or breaks off.
    */
@@ -56,6 +50,13 @@ const SHORT_DRAIN_MS = 2_000;
 /** For commands that use what a server has stored: they refuse a folder that does not exist instead of creating it. */
 export const EXISTING = { existing: true } as const;
 
+/** A request's query, with its question mark; empty where nothing was given. */
+export function queryOf(given: Readonly<Record<string, string | number | undefined>>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(given)) if (value !== undefined) query.set(name, `${value}`);
+  return query.size === 0 ? '' : `?${query}`;
+}
+
 /** Every item of a list that the API returns page by page. `path`: without a query. */
 export async function everyItem<Item>(api: Pick<Api, 'call'>, path: string): Promise<readonly Item[]> {
   const { Items } = await everyPage<Page<Item>>(api, path);
@@ -67,14 +68,22 @@ export async function everyPage<Answer extends Page<unknown>>(
   api: Pick<Api, 'call'>,
   path: string,
 ): Promise<Answer> {
-  const items: unknown[] = [];
-  for (let after = ''; ; ) {
-    const query = after === '' ? '' : `&After=${encodeURIComponent(after)}`;
-    const first = path.includes('?') ? '&' : '?';
-    const answer = (await api.call('GET', `${path}${first}Limit=100${query}`)).body as Answer;
-    items.push(...answer.Items);
-    if (answer.NextCursor === null) return { ...answer, Items: items };
-    after = answer.NextCursor;
+  const pages: Answer[] = [];
+  for await (const page of pagesOf<Answer>(api, path)) pages.push(page);
+  return { ...(pages.at(-1) as Answer), Items: pages.flatMap(({ Items }) => Items) };
+}
+
+/** The pages of a list, one after the other. */
+export async function* pagesOf<Answer extends Page<unknown>>(
+  api: Pick<Api, 'call'>,
+  path: string,
+): AsyncGenerator<Answer> {
+  const limited = `${path}${path.includes('?') ? '&' : '?'}Limit=100`;
+  for (let after: string | null = ''; after !== null; ) {
+    const query: string = after === '' ? '' : `&After=${encodeURIComponent(after)}`;
+    const page: Answer = await api.call<Answer>('GET', `${limited}${query}`);
+    yield page;
+    after = page.NextCursor;
   }
 }
 
@@ -184,11 +193,10 @@ function client(url: string, token: string, alone: string | null, words: Wording
     url,
     token,
     alone,
-    async call(method, path, body, headers) {
-      const response = await open(method, path, body, headers);
-      const { bytes, parsed } = await readBody(response);
-      return { status: response.status, body: parsed, bytes };
+    async call<Answer>(...request: Parameters<Api['call']>) {
+      return (await readBody(await open(...request))) as Answer;
     },
+    bytes: async (path) => (await open('GET', path)).bytes(),
     async *events(path) {
       const response = await open('GET', path);
       if (response.body === null) return;
@@ -219,7 +227,7 @@ function client(url: string, token: string, alone: string | null, words: Wording
       throw new CommandError(`the server at ${url} does not answer: ${(cause as Error).message}`);
     }
     if (response.status < 400) return response;
-    const { parsed } = await readBody(response);
+    const parsed = await readBody(response);
     const why = missing(parsed, path, words) ?? problemText(parsed, response.status, words);
     const errors = (parsed as { Errors?: readonly object[] } | undefined)?.Errors;
     if (isUsage(parsed, response.status)) throw new UsageError(why, errors);
@@ -227,13 +235,10 @@ function client(url: string, token: string, alone: string | null, words: Wording
   }
 }
 
-async function readBody(response: Response): Promise<{ bytes: Uint8Array; parsed: unknown }> {
-  const bytes = new Uint8Array(await response.arrayBuffer());
+async function readBody(response: Response): Promise<unknown> {
+  const text = await response.text();
   const json = response.headers.get('content-type')?.includes('json') ?? false;
-  return {
-    bytes,
-    parsed: json && bytes.length > 0 ? JSON.parse(new TextDecoder().decode(bytes)) : undefined,
-  };
+  return json && text !== '' ? JSON.parse(text) : undefined;
 }
 
 /** Server-sent events as this API writes them: one line for each field, an empty line after each event. */

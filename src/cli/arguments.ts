@@ -39,7 +39,8 @@ export function each(words: readonly string[] = []) {
 }
 
 /** An ISO time, or Unix seconds, as they are; a duration (`2h`) is that long ago. Throws UsageError for another text. */
-export function backFromNow(flag: string, text: string): string {
+export function backFromNow(flag: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
   const ms = /^\d+$/.test(text) ? null : parseDuration(text);
   if (ms !== null) return new Date(systemClock.now() - ms).toISOString();
   if (parseInstant(text, true) !== null) return text;

@@ -1,7 +1,7 @@
 /** `audit`: who changed what, through the API, the dashboard or a command. */
 import type { AuditAnswer } from '../listeners/http/operations/audit.ts';
 import type { Page } from '../listeners/http/paging.ts';
-import { EXISTING } from './api-client.ts';
+import { queryOf } from './api-client.ts';
 import { numberFrom } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printable, table } from './terminal.ts';
@@ -14,7 +14,7 @@ interface AuditOptions {
   limit: number;
 }
 
-export const auditCommand: CommandGroup = (program, context) => {
+export const auditCommand: CommandGroup = (program) => {
   program
     .command('audit')
     .description('list who changed what: tokens, people, domains, suppressions, holds and the like')
@@ -24,15 +24,10 @@ export const auditCommand: CommandGroup = (program, context) => {
     .option('--until <time>', 'changes before this time, ISO 8601')
     .option('--limit <n>', 'how many to show', numberFrom(1, 100), 25)
     .addHelpText('after', example('postrider audit --who ada@example.com'))
-    .action(async ({ who, operation, since, until, limit }: AuditOptions) => {
-      const ctx = context();
-      const query = new URLSearchParams({ Limit: String(limit) });
-      const given = { Who: who, Operation: operation, Since: since, Until: until };
-      for (const [name, value] of Object.entries(given)) if (value !== undefined) query.set(name, value);
-      await ctx.withApi(async (api) => {
-        const page = (await api.call('GET', `/audit?${query}`)).body as Page<AuditAnswer>;
-        ctx.print(page, auditText(page));
-      }, EXISTING);
+    .asks(async (ctx, api, { who, operation, since, until, limit }: AuditOptions) => {
+      const query = queryOf({ Limit: limit, Who: who, Operation: operation, Since: since, Until: until });
+      const page = await api.call<Page<AuditAnswer>>('GET', `/audit${query}`);
+      ctx.print(page, auditText(page));
     });
 };
 

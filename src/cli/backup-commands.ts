@@ -14,13 +14,12 @@ import { confirm, YES } from './confirm.ts';
 import { createProgress } from './progress.ts';
 import { CommandError } from './terminal.ts';
 
-export const backupCommands: CommandGroup = (program, context) => {
+export const backupCommands: CommandGroup = (program) => {
   program
     .command('backup <file>')
     .description('copy database and secrets into one file; the server may be running')
     .addHelpText('after', example('postrider backup /var/backups/postrider-today'))
-    .action(async (file: string) => {
-      const ctx = context();
+    .runs(async (ctx, file: string) => {
       const { folder, database } = places(ctx);
       const facts = await withProgress(ctx, (progress) =>
         writeBackup({ folder, database, file: resolve(file), clock: systemClock, progress }),
@@ -36,8 +35,7 @@ export const backupCommands: CommandGroup = (program, context) => {
     .description('create a data folder from a backup; the folder must be empty')
     .option('--send', 'do not hold the mail that was waiting when the backup was made')
     .addHelpText('after', example('postrider restore /var/backups/postrider-today --data /var/lib/postrider'))
-    .action(async (file: string, options: { send?: boolean }) => {
-      const ctx = context();
+    .runs(async (ctx, file: string, options: { send?: boolean }) => {
       const { folder } = places(ctx);
       const hold = options.send
         ? null
@@ -64,8 +62,7 @@ export const backupCommands: CommandGroup = (program, context) => {
     .option('--send', 'do not hold the mail that was waiting when the copy was made')
     .option(...YES)
     .addHelpText('after', example('postrider rollback --data /var/lib/postrider'))
-    .action(async (options: { send?: boolean; yes?: boolean }) => {
-      const ctx = context();
+    .runs(async (ctx, options: { send?: boolean; yes?: boolean }) => {
       const way = wayBack(places(ctx).database);
       try {
         const madeAt = new Date(way.madeAt).toISOString();

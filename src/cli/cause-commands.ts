@@ -14,13 +14,12 @@ import { printable, table, UsageError } from './terminal.ts';
 /** More are only in `--json`. */
 const MAX_EXPLAINED = 10;
 
-export const causeCommands: CommandGroup = (program, context) => {
+export const causeCommands: CommandGroup = (program) => {
   const group = program
     .command('causes')
     .description('list the causes of failures and delays: how many recipients, since when, what to do')
     .addHelpText('after', example('postrider causes'))
-    .action(() => {
-      const ctx = context();
+    .runs((ctx) => {
       return printPages<Page<CauseItem>>(ctx, '/causes', (answer) => causesText(ctx, answer));
     });
 
@@ -30,19 +29,18 @@ export const causeCommands: CommandGroup = (program, context) => {
       'queue all recipients of one cause again, after you fixed it; suppressed recipients are left out',
     )
     .addHelpText('after', example('postrider causes resend 12'))
-    .action(async (id: string) => {
-      const ctx = context();
+    .runs(async (ctx, id: string) => {
       if (!/^[1-9][0-9]{0,14}$/.test(id)) {
         throw new UsageError(`an id is a number; see: ${ctx.command('causes')}`);
       }
       await ctx.withApi(async (api) => {
-        const cause = (await api.call('GET', `/causes/${id}`)).body as CauseItem;
+        const cause = await api.call<CauseItem>('GET', `/causes/${id}`);
         const progress = createProgress(ctx.terminal.stderr, systemClock, 'queued again');
         const total = cause.Waiting + cause.Failed;
         const sum = { Queued: 0, Opened: 0, LeftOut: { Suppressed: 0, ContentGone: 0, Moved: 0 } };
         for (let after: string | null = ''; after !== null; ) {
           const path = `/causes/${id}/resend${after === '' ? '' : `?After=${after}`}`;
-          const answer: ResendAnswer = (await api.call('POST', path)).body as ResendAnswer;
+          const answer: ResendAnswer = await api.call<ResendAnswer>('POST', path);
           sum.Queued += answer.Queued;
           sum.Opened += answer.Opened;
           sum.LeftOut.Suppressed += answer.LeftOut.Suppressed;

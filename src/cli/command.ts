@@ -1,6 +1,6 @@
 /** What every command is given, and the form of its help. */
-import type { Command } from 'commander';
-import type { Api } from './api-client.ts';
+import { Command } from 'commander';
+import { type Api, EXISTING } from './api-client.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface CommandContext {
@@ -19,8 +19,34 @@ export interface CommandContext {
   print(value: unknown, text: string): void;
 }
 
-/** Adds a group of commands to the program. `context` is valid once an action runs. */
-export type CommandGroup = (program: Command, context: () => CommandContext) => void;
+/** A command whose action gets its context. `context` is valid once an action runs. */
+export class ContextCommand extends Command {
+  private readonly context: () => CommandContext;
+
+  constructor(name: string | undefined, context: () => CommandContext) {
+    super(name);
+    this.context = context;
+  }
+
+  override createCommand(name?: string): ContextCommand {
+    return new ContextCommand(name, this.context);
+  }
+
+  /** What the command does. It is given its context, then its arguments and its options. */
+  runs<Given extends unknown[]>(work: (ctx: CommandContext, ...given: Given) => void | Promise<void>): this {
+    return this.action((...given) => work(this.context(), ...(given as unknown as Given)));
+  }
+
+  /** The same for a command that only asks the API. It makes no new data folder. */
+  asks<Given extends unknown[]>(
+    work: (ctx: CommandContext, api: Api, ...given: Given) => Promise<void>,
+  ): this {
+    return this.runs<Given>((ctx, ...given) => ctx.withApi((api) => work(ctx, api, ...given), EXISTING));
+  }
+}
+
+/** Adds a group of commands to the program. */
+export type CommandGroup = (program: ContextCommand) => void;
 
 /** An `Example:` section for a command's help. */
 export function example(...lines: string[]): string {

@@ -25,7 +25,7 @@ ${bashScript(places)}`,
   fish: fishScript,
 };
 
-export const completionCommand: CommandGroup = (program, context) => {
+export const completionCommand: CommandGroup = (program) => {
   program
     .command('completion <shell>')
     .description('print a completion script for bash, zsh or fish')
@@ -37,11 +37,10 @@ export const completionCommand: CommandGroup = (program, context) => {
         'postrider completion fish > ~/.config/fish/completions/postrider.fish',
       ),
     )
-    .action((shell: string) => {
+    .runs((ctx, shell: string) => {
       const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
       if (write === undefined) throw new UsageError(`use one of ${Object.keys(SHELLS).join(', ')}`);
       const script = write(placesOf(program));
-      const ctx = context();
       ctx.print({ Shell: shell, Script: script }, script.trimEnd());
     });
 };

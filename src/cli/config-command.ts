@@ -61,7 +61,7 @@ export function configText(screen: Screen, rows: readonly Row[]): string {
 async function rowsOf(
   api: NonNullable<Awaited<ReturnType<typeof runningApi>>>,
 ): Promise<{ shown: string; rows: readonly Row[] }> {
-  const { Mode, Items } = (await api.call('GET', '/config')).body as ConfigAnswer;
+  const { Mode, Items } = await api.call<ConfigAnswer>('GET', '/config');
   const rows = Items.map((item) => ({
     key: item.Key,
     value: item.Value,

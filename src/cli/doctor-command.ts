@@ -2,12 +2,12 @@
 
 import type { DoctorAnswer, DoctorDomainItem } from '../listeners/http/operations/doctor.ts';
 import type { DomainCheckItem } from '../listeners/http/operations/domain-checks.ts';
-import { EXISTING } from './api-client.ts';
+import { queryOf } from './api-client.ts';
 import { changeLines, checkLines } from './check-text.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { CommandError, styled } from './terminal.ts';
 
-export const doctorCommand: CommandGroup = (program, context) => {
+export const doctorCommand: CommandGroup = (program) => {
   program
     .command('doctor [domain]')
     .description('check this server and its sender domains, and show how to fix problems')
@@ -16,23 +16,19 @@ export const doctorCommand: CommandGroup = (program, context) => {
       'after',
       example('postrider doctor', 'postrider doctor example.com --zone >> example.com.zone'),
     )
-    .action(async (domain: string | undefined, options: { zone?: boolean }) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const query = domain === undefined ? '' : `?Domain=${encodeURIComponent(domain)}`;
-        const answer = (await api.call('GET', `/doctor${query}`)).body as DoctorAnswer;
-        if (options.zone === true) {
-          if (answer.Domains.length === 0) throw new CommandError('There is no sender domain yet.');
-          ctx.print(
-            answer.Domains.map(({ Domain, Zone }) => ({ Domain, Zone })),
-            answer.Domains.map(({ Domain, Zone }) => `; ${Domain}\n${Zone.trimEnd()}`).join('\n'),
-          );
-          return;
-        }
-        ctx.print(answer, `${text(ctx, answer)}${unasked(api.alone)}`);
-        const all = [...answer.Instance, ...answer.Domains.flatMap(({ Checks }) => Checks)];
-        if (all.some(({ Status }) => Status === 'Failed')) ctx.fail();
-      }, EXISTING);
+    .asks(async (ctx, api, domain: string | undefined, options: { zone?: boolean }) => {
+      const answer = await api.call<DoctorAnswer>('GET', `/doctor${queryOf({ Domain: domain })}`);
+      if (options.zone === true) {
+        if (answer.Domains.length === 0) throw new CommandError('There is no sender domain yet.');
+        ctx.print(
+          answer.Domains.map(({ Domain, Zone }) => ({ Domain, Zone })),
+          answer.Domains.map(({ Domain, Zone }) => `; ${Domain}\n${Zone.trimEnd()}`).join('\n'),
+        );
+        return;
+      }
+      ctx.print(answer, `${text(ctx, answer)}${unasked(api.alone)}`);
+      const all = [...answer.Instance, ...answer.Domains.flatMap(({ Checks }) => Checks)];
+      if (all.some(({ Status }) => Status === 'Failed')) ctx.fail();
     });
 };
 

@@ -8,7 +8,7 @@ import { recordsText } from './record-text.ts';
 import { readSettings, settingRows } from './setting-words.ts';
 import { printable, table } from './terminal.ts';
 
-export const domainCommands: CommandGroup = (program, context) => {
+export const domainCommands: CommandGroup = (program) => {
   const domain = program.command('domain').description('sender domains');
 
   domain
@@ -17,15 +17,13 @@ export const domainCommands: CommandGroup = (program, context) => {
     .option('--verified', 'skip the DNS check: you confirm that the domain is yours')
     .option('--subdomains', 'allow its sub-domains to send too')
     .addHelpText('after', example('postrider domain add example.com'))
-    .action(async (name: string, options: { verified?: boolean; subdomains?: boolean }) => {
-      const ctx = context();
+    .runs(async (ctx, name: string, options: { verified?: boolean; subdomains?: boolean }) => {
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', '/domains', {
+        const added = await api.call<DomainAnswer>('POST', '/domains', {
           Domain: name,
-          ...(options.verified ? { Verified: true } : {}),
-          ...(options.subdomains ? { Subdomains: true } : {}),
+          Verified: options.verified,
+          Subdomains: options.subdomains,
         });
-        const added = body as DomainAnswer;
         if (options.verified) {
           ctx.terminal.stderr.write(
             `${added.Domain} is verified because you said so. If its mail leaves this server, publish its records: receivers look for them.\n`,
@@ -41,9 +39,9 @@ export const domainCommands: CommandGroup = (program, context) => {
     .command('list')
     .description('list all sender domains')
     .addHelpText('after', example('postrider domain list'))
-    .action(() =>
+    .runs((ctx) =>
       printTable<DomainAnswer>(
-        context(),
+        ctx,
         '/domains',
         ['DOMAIN', 'STATUS', 'VERIFIED BY'],
         (item) => [item.Domain, item.Status, item.VerifiedBy ?? '-'],
@@ -55,28 +53,23 @@ export const domainCommands: CommandGroup = (program, context) => {
     .command('show <domain>')
     .description('show a sender domain and its DNS records')
     .addHelpText('after', example('postrider domain show example.com'))
-    .action(async (name: string) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const found = (await api.call('GET', `/domains/${encodeURIComponent(name)}`)).body as DomainAnswer;
-        warnOfShortName(ctx, found);
-        ctx.print(
-          found,
-          `${found.Domain}: ${found.Status}\n\n${settingsText(ctx, found)}\n\n${recordsText(ctx.terminal.stdout, found)}`,
-        );
-      }, EXISTING);
+    .asks(async (ctx, api, name: string) => {
+      const found = await api.call<DomainAnswer>('GET', `/domains/${encodeURIComponent(name)}`);
+      warnOfShortName(ctx, found);
+      ctx.print(
+        found,
+        `${found.Domain}: ${found.Status}\n\n${settingsText(ctx, found)}\n\n${recordsText(ctx.terminal.stdout, found)}`,
+      );
     });
 
   domain
     .command('set <domain> <setting...>')
     .description('change settings of a domain: name=value, or group.name=value; `domain show` lists them')
     .addHelpText('after', example('postrider domain set example.com RequireTls=true Retention.ContentDays=0'))
-    .action(async (name: string, settings: string[]) => {
-      const ctx = context();
+    .runs(async (ctx, name: string, settings: string[]) => {
       const change = readSettings(settings);
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('PATCH', `/domains/${encodeURIComponent(name)}`, change);
-        const changed = body as DomainAnswer;
+        const changed = await api.call<DomainAnswer>('PATCH', `/domains/${encodeURIComponent(name)}`, change);
         ctx.print(changed, `${changed.Domain}\n\n${settingsText(ctx, changed)}`);
       }, EXISTING);
     });
@@ -85,52 +78,41 @@ export const domainCommands: CommandGroup = (program, context) => {
     .command('verify <domain>')
     .description('look up the DNS records now and show what is wrong')
     .addHelpText('after', example('postrider domain verify example.com'))
-    .action(async (name: string) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const found = (await api.call('POST', `/domains/${encodeURIComponent(name)}/verify`))
-          .body as DomainAnswer;
-        const lines = [...checkLines(ctx.terminal.stdout, found.Checks), ...changeLines(found.Changes)];
-        const failed = found.Checks.some((check) => check.Status === 'Failed');
-        const blocking = found.Checks.filter(({ BlocksSending }) => BlocksSending).map(({ Name }) => Name);
-        if (blocking.length > 0 && found.Status !== 'Verified') {
-          lines.push(
-            '',
-            `Mail from ${found.Domain} is held until these checks are ok: ${blocking.join(', ')}. The other checks do not hold it.`,
-          );
-        }
-        if (failed) lines.push('', `The records to publish: ${ctx.command(`domain show ${found.Domain}`)}`);
-        ctx.print(found, [`${found.Domain}: ${found.Status}`, ...lines].join('\n'));
-        if (found.Status !== 'Verified') ctx.fail();
-      }, EXISTING);
+    .asks(async (ctx, api, name: string) => {
+      const found = await api.call<DomainAnswer>('POST', `/domains/${encodeURIComponent(name)}/verify`);
+      const lines = [...checkLines(ctx.terminal.stdout, found.Checks), ...changeLines(found.Changes)];
+      const failed = found.Checks.some((check) => check.Status === 'Failed');
+      const blocking = found.Checks.filter(({ BlocksSending }) => BlocksSending).map(({ Name }) => Name);
+      if (blocking.length > 0 && found.Status !== 'Verified') {
+        lines.push(
+          '',
+          `Mail from ${found.Domain} is held until these checks are ok: ${blocking.join(', ')}. The other checks do not hold it.`,
+        );
+      }
+      if (failed) lines.push('', `The records to publish: ${ctx.command(`domain show ${found.Domain}`)}`);
+      ctx.print(found, [`${found.Domain}: ${found.Status}`, ...lines].join('\n'));
+      if (found.Status !== 'Verified') ctx.fail();
     });
 
   domain
     .command('rotate-dkim <domain>')
     .description('sign with the standby key from now on; it must be published in the DNS')
     .addHelpText('after', example('postrider domain rotate-dkim example.com'))
-    .action(async (name: string) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const found = (await api.call('POST', `/domains/${encodeURIComponent(name)}/dkim/rotate`))
-          .body as DomainAnswer;
-        ctx.print(
-          found,
-          `${found.Domain} now signs with the other key. Keep both DKIM records published, the old one for 7 days;\nthen "${ctx.command(`domain show ${found.Domain}`)}" shows a new record to publish instead of the old one.`,
-        );
-      }, EXISTING);
+    .asks(async (ctx, api, name: string) => {
+      const found = await api.call<DomainAnswer>('POST', `/domains/${encodeURIComponent(name)}/dkim/rotate`);
+      ctx.print(
+        found,
+        `${found.Domain} now signs with the other key. Keep both DKIM records published, the old one for 7 days;\nthen "${ctx.command(`domain show ${found.Domain}`)}" shows a new record to publish instead of the old one.`,
+      );
     });
 
   domain
     .command('remove <domain>')
     .description('remove a sender domain and its keys; its waiting mail is held')
     .addHelpText('after', example('postrider domain remove example.com'))
-    .action(async (name: string) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        await api.call('DELETE', `/domains/${encodeURIComponent(name)}`);
-        ctx.print({ Removed: name }, `Removed ${name}.`);
-      }, EXISTING);
+    .asks(async (ctx, api, name: string) => {
+      await api.call('DELETE', `/domains/${encodeURIComponent(name)}`);
+      ctx.print({ Removed: name }, `Removed ${name}.`);
     });
 };
 

@@ -10,26 +10,21 @@ import { printable } from './terminal.ts';
 /** Messages that one request of an erasure looks at: some seconds of work. */
 const PER_REQUEST = 10_000;
 
-export const eraseCommand: CommandGroup = (program, context) => {
+export const eraseCommand: CommandGroup = (program) => {
   program
     .command('erase <address>')
     .description("remove a person's data; a suppression stays as a hash and still stops mail")
     .option(...YES)
     .addHelpText('after', example('postrider erase reader@example.net'))
-    .action(async (address: string, options: { yes?: boolean }) => {
-      const ctx = context();
+    .runs(async (ctx, address: string, options: { yes?: boolean }) => {
       await confirm(ctx.terminal, `Erase all data of ${printable(address)} permanently`, options.yes);
       await ctx.withApi(async (api) => {
         const sum = { Messages: 0, Events: 0, Pending: 0 };
         const progress = createProgress(ctx.terminal.stderr, systemClock, 'percent');
         try {
           for (let after: string | null = ''; after !== null; ) {
-            const body: object = {
-              Email: address,
-              Limit: PER_REQUEST,
-              ...(after === '' ? {} : { After: after }),
-            };
-            const done = (await api.call('POST', '/erase', body)).body as EraseAnswer;
+            const body: object = { Email: address, Limit: PER_REQUEST, After: after || undefined };
+            const done = await api.call<EraseAnswer>('POST', '/erase', body);
             sum.Messages += done.Messages;
             sum.Events += done.Events;
             sum.Pending += done.Pending;

@@ -17,7 +17,7 @@ import {
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { CommandError, printable, styled, UsageError } from './terminal.ts';
 
-export const explainCommands: CommandGroup = (program, context) => {
+export const explainCommands: CommandGroup = (program) => {
   program
     .command('explain [reply]')
     .description(
@@ -30,8 +30,7 @@ export const explainCommands: CommandGroup = (program, context) => {
     )
     .option('--mx <host>', 'name of the server that sent it')
     .addHelpText('after', example('postrider explain "550 5.1.1 User unknown" --mx mx1.example.net'))
-    .action(async (reply: string | undefined, options: { stage: string; mx?: string }) => {
-      const ctx = context();
+    .runs(async (ctx, reply: string | undefined, options: { stage: string; mx?: string }) => {
       const stage = stageOf(options.stage);
       if (stage === null) throw new UsageError(`--stage is one of ${STAGES.join(', ')}`);
       const classifier = createClassifier();

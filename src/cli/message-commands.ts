@@ -1,11 +1,13 @@
 /** `messages`, `message`, `cancel`, `retry`, `send`: sent messages, their results, and sending one by hand. */
+
 import { basename } from 'node:path';
 import type { CancelAnswer, RetryAnswer } from '../listeners/http/operations/cancel-retry.ts';
 import type { MessageDetail, MessageSummary } from '../listeners/http/operations/messages.ts';
 import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.ts';
+import type { Page } from '../listeners/http/paging.ts';
 import { LANES } from '../model/message.ts';
 import { STATUS_WORDS, wordsText } from '../model/status.ts';
-import { EXISTING } from './api-client.ts';
+import { EXISTING, queryOf } from './api-client.ts';
 import { backFromNow, each, instantField, numberFrom, oneOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
 import { readBytes, readObject, readText } from './files.ts';
@@ -16,7 +18,7 @@ type MessageFilters = {
   [name in 'status' | 'to' | 'from' | 'subject' | 'tag']?: string;
 } & { metadata?: string[]; since?: string; until?: string; limit: number };
 
-export const messageCommands: CommandGroup = (program, context) => {
+export const messageCommands: CommandGroup = (program) => {
   program
     .command('messages')
     .description('list messages, newest first')
@@ -37,37 +39,29 @@ export const messageCommands: CommandGroup = (program, context) => {
     .option('--until <time>', 'accepted before this time, in the same form')
     .option('--limit <n>', 'maximum number of entries, up to 100', numberFrom(1, 100), 25)
     .addHelpText('after', example('postrider messages --since 2h --to you@example.net --status Failed'))
-    .action(async ({ metadata, since, until, limit, ...options }: MessageFilters) => {
-      const ctx = context();
-      const query = new URLSearchParams({ Limit: String(limit) });
-      if (since !== undefined) query.set('Since', backFromNow('--since', since));
-      if (until !== undefined) query.set('Until', backFromNow('--until', until));
-      for (const [key, value] of pairs(metadata)) query.set(`Metadata.${key}`, value);
-      for (const [flag, parameter] of [
-        ['status', 'Status'],
-        ['to', 'To'],
-        ['from', 'From'],
-        ['subject', 'Subject'],
-        ['tag', 'Tag'],
-      ] as const) {
-        const value = options[flag];
-        if (value !== undefined) query.set(parameter, value);
-      }
+    .runs(async (ctx, { metadata, since, until, limit, ...options }: MessageFilters) => {
+      const query = queryOf({
+        Limit: limit,
+        Since: backFromNow('--since', since),
+        Until: backFromNow('--until', until),
+        ...Object.fromEntries(pairs(metadata).map(([key, value]) => [`Metadata.${key}`, value])),
+        Status: options.status,
+        To: options.to,
+        From: options.from,
+        Subject: options.subject,
+        Tag: options.tag,
+      });
       await ctx.withApi(async (api) => {
-        const items = ((await api.call('GET', `/email?${query}`)).body as { Items: MessageSummary[] }).Items;
-        const rows = items.map((item) => [
+        const { Items } = await api.call<Page<MessageSummary>>('GET', `/email${query}`);
+        const rows = Items.map((item) => [
           item.MessageID,
           item.CreatedAt,
           wordsText(item.RecipientStatuses),
           printable(item.To.map((to) => to.Email).join(', ')),
           printable(item.Subject),
         ]);
-        ctx.print(
-          items,
-          rows.length === 0
-            ? 'No messages.'
-            : table([['ID', 'ACCEPTED', 'STATUS', 'TO', 'SUBJECT'], ...rows]),
-        );
+        const head = ['ID', 'ACCEPTED', 'STATUS', 'TO', 'SUBJECT'];
+        ctx.print(Items, rows.length === 0 ? 'No messages.' : table([head, ...rows]));
       }, EXISTING);
     });
 
@@ -77,18 +71,16 @@ export const messageCommands: CommandGroup = (program, context) => {
     .option('--raw', 'print the composed message instead')
     .option('--to <address>', 'with --raw: the copy of this recipient, with its personal links')
     .addHelpText('after', example('postrider message 019ab0c1-7d3e-7000-8000-000000000000'))
-    .action(async (id: string, options: { raw?: boolean; to?: string }) => {
-      const ctx = context();
+    .runs(async (ctx, id: string, options: { raw?: boolean; to?: string }) => {
       if (options.to !== undefined && !options.raw) throw new UsageError('--to goes with --raw');
       await ctx.withApi(async (api) => {
         const path = `/email/${encodeURIComponent(id)}`;
         if (options.raw) {
-          const copy = options.to === undefined ? '' : `?Recipient=${encodeURIComponent(options.to)}`;
-          ctx.terminal.stdout.write((await api.call('GET', `${path}/raw${copy}`)).bytes);
+          ctx.terminal.stdout.write(await api.bytes(`${path}/raw${queryOf({ Recipient: options.to })}`));
           return;
         }
-        const message = (await api.call('GET', path)).body as MessageDetail;
-        const events = (await api.call('GET', `${path}/events`)).body as { Items: TimelineEntry[] };
+        const message = await api.call<MessageDetail>('GET', path);
+        const events = await api.call<{ Items: TimelineEntry[] }>('GET', `${path}/events`);
         ctx.print(
           { ...message, Events: events.Items },
           messageText(ctx.terminal.stdout, message, events.Items),
@@ -100,29 +92,23 @@ export const messageCommands: CommandGroup = (program, context) => {
     .command('cancel <id>')
     .description('cancel the recipients of a message that still wait')
     .addHelpText('after', example('postrider cancel 019ab0c1-7d3e-7000-8000-000000000000'))
-    .action(async (id: string) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', `/email/${encodeURIComponent(id)}/cancel`);
-        const { Canceled, TooLate } = body as CancelAnswer;
-        const late = TooLate === 0 ? '' : `; ${TooLate} could no longer be stopped`;
-        ctx.print(body, `${recipients(Canceled)} canceled${late}.`);
-      }, EXISTING);
+    .asks(async (ctx, api, id: string) => {
+      const body = await api.call<CancelAnswer>('POST', `/email/${encodeURIComponent(id)}/cancel`);
+      const { Canceled, TooLate } = body;
+      const late = TooLate === 0 ? '' : `; ${TooLate} could no longer be stopped`;
+      ctx.print(body, `${recipients(Canceled)} canceled${late}.`);
     });
 
   program
     .command('retry <id>')
     .description('retry the failed, bounced and deferred recipients of a message now')
     .addHelpText('after', example('postrider retry 019ab0c1-7d3e-7000-8000-000000000000'))
-    .action(async (id: string) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', `/email/${encodeURIComponent(id)}/retry`);
-        const { Queued, Opened, Closed } = body as RetryAnswer;
-        const opened = Opened === 0 ? '' : '\nIts path was closed and is tried now.';
-        const closed = Closed.map((path) => `\nIt waits for its path: ${printable(path.Reason)}`).join('');
-        ctx.print(body, `${recipients(Queued)} queued again.${opened}${closed}`);
-      }, EXISTING);
+    .asks(async (ctx, api, id: string) => {
+      const body = await api.call<RetryAnswer>('POST', `/email/${encodeURIComponent(id)}/retry`);
+      const { Queued, Opened, Closed } = body;
+      const opened = Opened === 0 ? '' : '\nIts path was closed and is tried now.';
+      const closed = Closed.map((path) => `\nIt waits for its path: ${printable(path.Reason)}`).join('');
+      ctx.print(body, `${recipients(Queued)} queued again.${opened}${closed}`);
     });
 
   program
@@ -153,14 +139,13 @@ export const messageCommands: CommandGroup = (program, context) => {
         "echo '<p>Hi</p>' | postrider send --from a@example.com --to b@example.net --subject Hi --html -",
       ),
     )
-    .action(async (options: SendOptions) => {
-      const ctx = context();
+    .runs(async (ctx, options: SendOptions) => {
       const request = await emailRequest(options);
       await ctx.withApi(async (api) => {
         const key = options.idempotencyKey;
         const headers = key === undefined ? {} : { 'idempotency-key': key };
-        const { body } = await api.call('POST', '/email', request, headers);
-        ctx.print(body, (body as { MessageID: string }).MessageID);
+        const body = await api.call<{ MessageID: string }>('POST', '/email', request, headers);
+        ctx.print(body, body.MessageID);
         if (api.alone !== null) {
           ctx.terminal.stderr.write(
             `No server runs on ${api.alone}: the message is stored and waits until one runs.\n`,

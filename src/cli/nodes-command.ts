@@ -8,12 +8,12 @@ import { table } from './terminal.ts';
 const MAX_LEASES = 5;
 
 /** `nodes`: the living processes, and the leases of each. */
-export const nodesCommand: CommandGroup = (program, context) => {
+export const nodesCommand: CommandGroup = (program) => {
   program
     .command('nodes')
     .description('list the processes on this database and the jobs that each does')
     .addHelpText('after', example('postrider nodes'))
-    .action(() => printPages(context(), '/nodes', nodesText));
+    .runs((ctx) => printPages(ctx, '/nodes', nodesText));
 };
 
 /** Exported for tests. */

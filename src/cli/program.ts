@@ -3,7 +3,7 @@
  * exit codes 0, 1 and 2 (2 = wrong usage). Each command is in its own file.
  */
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError, Option } from 'commander';
+import { type Command, CommanderError, Option } from 'commander';
 import type { Mode } from '../config/key-facts.ts';
 import { CONFIG_KEYS, type ConfigKey } from '../config/table.ts';
 import { openApi } from './api-client.ts';
@@ -11,7 +11,7 @@ import { auditCommand } from './audit-command.ts';
 import { backupCommands } from './backup-commands.ts';
 import { commandLine } from './called-as.ts';
 import { causeCommands } from './cause-commands.ts';
-import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { type CommandContext, type CommandGroup, ContextCommand, example } from './command.ts';
 import { completionCommand } from './completion-command.ts';
 import { showConfig } from './config-command.ts';
 import { doctorCommand } from './doctor-command.ts';
@@ -56,7 +56,7 @@ export function createProgram(terminal: Terminal): Program {
   let jsonErrors = false;
   const called = terminal.calledAs();
   let running: Command;
-  const program = new Command('postrider')
+  const program = new ContextCommand('postrider', context)
     .description('Self-hosted email sending service')
     .version(version, '-V, --version')
     .option('--data <folder>', 'data folder (default ./postrider-data)')
@@ -82,7 +82,7 @@ export function createProgram(terminal: Terminal): Program {
       },
     });
 
-  const context = (): CommandContext => {
+  function context(): CommandContext {
     const options = program.opts<{ data?: string; json?: boolean }>();
     const flags = { ...(options.data === undefined ? {} : { data: options.data }) };
     const json = options.json === true;
@@ -108,11 +108,11 @@ export function createProgram(terminal: Terminal): Program {
         terminal.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : text === '' ? '' : `${text}\n`);
       },
     };
-  };
+  }
 
   for (const [heading, groups] of groupsOfCommands()) {
     program.commandsGroup(heading);
-    for (const group of groups) group(program, context);
+    for (const group of groups) group(program);
   }
   // Below the last heading too.
   program.helpCommand(true);
@@ -193,13 +193,8 @@ export function createProgram(terminal: Terminal): Program {
       configOptions(program.command(name), name)
         .description(description)
         .addHelpText('after', `${ELSEWHERE}\n${example(usage)}`)
-        .action(async (options: Record<string, string | undefined>) => {
-          exitCode = await runServer(
-            name,
-            { ...context().flags, ...configFlags(options) },
-            terminal,
-            version,
-          );
+        .runs(async ({ flags }, options: Record<string, string | undefined>) => {
+          exitCode = await runServer(name, { ...flags, ...configFlags(options) }, terminal, version);
         });
     }
   }
@@ -211,9 +206,9 @@ export function createProgram(terminal: Terminal): Program {
       )
       .option('--mode <mode>', 'show what a start of dev or serve would use')
       .addHelpText('after', example('postrider config --data /var/lib/postrider'))
-      .action(async ({ mode, ...flags }: Record<string, string | undefined>) => {
-        await showConfig(context(), mode, configFlags(flags));
-      });
+      .runs((ctx, { mode, ...flags }: Record<string, string | undefined>) =>
+        showConfig(ctx, mode, configFlags(flags)),
+      );
   }
 }
 
@@ -278,7 +273,7 @@ function optionHelp(option: Option): string {
   return facts.length === 0 ? option.description : `${option.description} (${facts.join(', ')})`;
 }
 
-function configOptions(command: Command, mode: Mode): Command {
+function configOptions(command: ContextCommand, mode: Mode): ContextCommand {
   for (const [name, facts] of Object.entries(CONFIG_KEYS)) {
     if (name === 'data') continue;
     const usual = facts.defaults[mode];

@@ -1,6 +1,6 @@
 /** `queue`: what waits, by site and age, and why. */
 import type { QueueAnswer, QueueItem } from '../listeners/http/operations/operator.ts';
-import { EXISTING } from './api-client.ts';
+import { queryOf } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printable, table } from './terminal.ts';
 import { addTrafficCommands } from './traffic-commands.ts';
@@ -10,21 +10,17 @@ const HEAD = [
 ];
 const MAX_REASONS = 2;
 
-export const queueCommand: CommandGroup = (program, context) => {
+export const queueCommand: CommandGroup = (program) => {
   const queue = program.command('queue');
   queue
     .description('show what waits, by site and age, and why')
     .option('--domain <domain>', 'only this sender domain')
     .addHelpText('after', example('postrider queue'))
-    .action(async (options: { domain?: string }) => {
-      const ctx = context();
-      const query = options.domain === undefined ? '' : `?Domain=${encodeURIComponent(options.domain)}`;
-      await ctx.withApi(async (api) => {
-        const answer = (await api.call('GET', `/queue${query}`)).body as QueueAnswer;
-        ctx.print(answer, queueText(answer));
-      }, EXISTING);
+    .asks(async (ctx, api, { domain }: { domain?: string }) => {
+      const answer = await api.call<QueueAnswer>('GET', `/queue${queryOf({ Domain: domain })}`);
+      ctx.print(answer, queueText(answer));
     });
-  addTrafficCommands(queue, context);
+  addTrafficCommands(queue);
 };
 
 /** What waits, as a table; printable. */

@@ -2,20 +2,20 @@
 
 import type { RefusalItem } from '../listeners/http/operations/refusals.ts';
 import type { Page } from '../listeners/http/paging.ts';
+import { queryOf } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printPages } from './lists.ts';
 import { printable, table } from './terminal.ts';
 
-export const refusalsCommand: CommandGroup = (program, context) => {
+export const refusalsCommand: CommandGroup = (program) => {
   program
     .command('refusals')
     .description('list requests and SMTP mail that the running server refused: caller, address, reason')
     .option('--domain <domain>', 'only refusals of tokens for this domain')
     .addHelpText('after', example('postrider refusals'))
-    .action(({ domain }: { domain?: string }) => {
-      const query = domain === undefined ? '' : `?Domain=${encodeURIComponent(domain)}`;
-      return printPages(context(), `/refusals${query}`, refusalsText);
-    });
+    .runs((ctx, { domain }: { domain?: string }) =>
+      printPages(ctx, `/refusals${queryOf({ Domain: domain })}`, refusalsText),
+    );
 };
 
 function refusalsText({ Items }: Page<RefusalItem>): string {

@@ -1,12 +1,11 @@
 /** `sandbox …`: inboxes of captured mail, waiting for mail, releasing it, and simulated failures. */
 
-import type { Command } from 'commander';
 import type { InboxItem } from '../listeners/http/operations/sandbox.ts';
 import type { SandboxRuleItem } from '../listeners/http/operations/sandbox-rules.ts';
 import type { SentAgainAnswer } from '../listeners/http/operations/sent-again.ts';
 import type { CaptureDetail, CaptureSummary } from '../listeners/http/sandbox/captures.ts';
-import { EXISTING } from './api-client.ts';
-import { type CommandGroup, example } from './command.ts';
+import { EXISTING, queryOf } from './api-client.ts';
+import { type CommandGroup, type ContextCommand, example } from './command.ts';
 import { printTable } from './lists.ts';
 import { CommandError, printable, table, UsageError } from './terminal.ts';
 
@@ -16,17 +15,9 @@ interface Switches {
   link?: true;
 }
 
-const FILTERS = [
-  ['inbox', 'Inbox'],
-  ['to', 'To'],
-  ['from', 'From'],
-  ['subject', 'Subject'],
-  ['text', 'Text'],
-  ['tag', 'Tag'],
-] as const;
 const EXAMPLE_ID = '019ab0c1-7d3e-7000-8000-000000000000';
 
-export const sandboxCommands: CommandGroup = (program, context) => {
+export const sandboxCommands: CommandGroup = (program) => {
   const sandbox = program.command('sandbox').description('captured mail: inboxes, waiting, release, faults');
   const path = (id: string) => `/sandbox/messages/${encodeURIComponent(id)}`;
 
@@ -34,9 +25,9 @@ export const sandboxCommands: CommandGroup = (program, context) => {
     .command('inboxes')
     .description('list inboxes that contain captured mail')
     .addHelpText('after', example('postrider sandbox inboxes'))
-    .action(() =>
+    .runs((ctx) =>
       printTable<InboxItem>(
-        context(),
+        ctx,
         '/sandbox/inboxes',
         ['INBOX', 'DOMAIN', 'MAILS', 'LATEST', 'SUBJECT'],
         (item) => [
@@ -54,36 +45,27 @@ export const sandboxCommands: CommandGroup = (program, context) => {
     .option('--unseen', 'only mail that nobody has marked as seen')
     .option('--limit <n>', 'maximum number of entries', '25')
     .addHelpText('after', example('postrider sandbox list --inbox run-17'))
-    .action(async ({ unseen, ...options }: Options & { unseen?: true }) => {
-      const ctx = context();
-      const query = queryOf(options);
-      if (unseen) query.set('Seen', 'false');
-      query.set('Limit', options.limit ?? '25');
-      await ctx.withApi(async (api) => {
-        const { body } = await api.call('GET', `/sandbox/messages?${query}`);
-        const { Items } = body as { Items: CaptureSummary[] };
-        const rows = Items.map((item) => [
-          item.ID,
-          item.CapturedAt,
-          printable(item.Inbox),
-          printable(item.EnvelopeTo),
-          printable(item.Subject),
-        ]);
-        const head = ['ID', 'CAPTURED', 'INBOX', 'TO', 'SUBJECT'];
-        ctx.print(Items, rows.length === 0 ? 'Nothing captured.' : table([head, ...rows]));
-      }, EXISTING);
+    .asks(async (ctx, api, { unseen, limit, ...options }: Options & { unseen?: true }) => {
+      const query = queryOf({ ...filtersOf(options), Seen: unseen && 'false', Limit: limit });
+      const { Items } = await api.call<{ Items: CaptureSummary[] }>('GET', `/sandbox/messages${query}`);
+      const rows = Items.map((item) => [
+        item.ID,
+        item.CapturedAt,
+        printable(item.Inbox),
+        printable(item.EnvelopeTo),
+        printable(item.Subject),
+      ]);
+      const head = ['ID', 'CAPTURED', 'INBOX', 'TO', 'SUBJECT'];
+      ctx.print(Items, rows.length === 0 ? 'Nothing captured.' : table([head, ...rows]));
     });
 
   sandbox
     .command('show <id>')
     .description('show a captured mail: content, attachments, links and codes')
     .addHelpText('after', example(`postrider sandbox show ${EXAMPLE_ID}`))
-    .action(async (id: string) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const { body } = await api.call('GET', path(id));
-        ctx.print(body, detailText(body as CaptureDetail));
-      }, EXISTING);
+    .asks(async (ctx, api, id: string) => {
+      const body = await api.call<CaptureDetail>('GET', path(id));
+      ctx.print(body, detailText(body));
     });
 
   withFilters(
@@ -95,23 +77,20 @@ export const sandboxCommands: CommandGroup = (program, context) => {
     .option('--code', 'print only the most likely code in the mail')
     .option('--link', 'print only the most likely link in the mail')
     .addHelpText('after', example('postrider sandbox wait --inbox run-17 --subject Sign --code --timeout 0'))
-    .action(async ({ code, link, ...options }: Options & Switches) => {
-      const ctx = context();
+    .runs(async (ctx, { code, link, timeout, ...options }: Options & Switches) => {
       if (code && link) throw new UsageError('give --code or --link, not both');
-      const query = queryOf(options);
-      query.set('Timeout', options.timeout ?? '30');
+      const query = queryOf({ ...filtersOf(options), Timeout: timeout });
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('GET', `/sandbox/wait?${query}`);
-        const mail = body as CaptureDetail;
+        const mail = await api.call<CaptureDetail>('GET', `/sandbox/wait${query}`);
         if (!code && !link) {
-          ctx.print(body, detailText(mail));
+          ctx.print(mail, detailText(mail));
           return;
         }
         const [best] = code ? mail.Codes : mail.Links;
         if (best === undefined) {
           throw new CommandError(`there is no ${code ? 'code' : 'link'} in the mail ${mail.ID}`);
         }
-        ctx.print(body, printable(best));
+        ctx.print(mail, printable(best));
       }, EXISTING);
     });
 
@@ -121,14 +100,13 @@ export const sandboxCommands: CommandGroup = (program, context) => {
     .option('--inbox <name>', 'only this inbox')
     .option('--all', 'every inbox')
     .addHelpText('after', example('postrider sandbox clear --inbox run-17'))
-    .action(async (options: { inbox?: string; all?: boolean }) => {
-      const ctx = context();
+    .runs(async (ctx, options: { inbox?: string; all?: boolean }) => {
       if (options.inbox === undefined && options.all !== true)
         throw new UsageError('name --inbox, or say --all');
-      const query = options.inbox === undefined ? '' : `?${new URLSearchParams({ Inbox: options.inbox })}`;
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('DELETE', `/sandbox/messages${query}`);
-        ctx.print(body, `Removed ${(body as { Deleted: number }).Deleted}.`);
+        const query = queryOf({ Inbox: options.inbox });
+        const body = await api.call<{ Deleted: number }>('DELETE', `/sandbox/messages${query}`);
+        ctx.print(body, `Removed ${body.Deleted}.`);
       }, EXISTING);
     });
 
@@ -137,12 +115,9 @@ export const sandboxCommands: CommandGroup = (program, context) => {
     .description('send a captured mail, as a new message')
     .option('--to <address>', 'send it to this address instead of its recipient')
     .addHelpText('after', example(`postrider sandbox release ${EXAMPLE_ID} --to me@example.net`))
-    .action(async (id: string, options: { to?: string }) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', `${path(id)}/release`, { To: options.to });
-        ctx.print(body, (body as SentAgainAnswer).MessageID);
-      }, EXISTING);
+    .asks(async (ctx, api, id: string, options: { to?: string }) => {
+      const body = await api.call<SentAgainAnswer>('POST', `${path(id)}/release`, { To: options.to });
+      ctx.print(body, body.MessageID);
     });
 
   const rules = sandbox.command('rules').description('faults that the sandbox plays on demand');
@@ -151,9 +126,9 @@ export const sandboxCommands: CommandGroup = (program, context) => {
     .command('list')
     .description('list sandbox rules, oldest first')
     .addHelpText('after', example('postrider sandbox rules list'))
-    .action(() =>
+    .runs((ctx) =>
       printTable<SandboxRuleItem>(
-        context(),
+        ctx,
         '/sandbox/rules',
         ['ID', 'DOMAIN', 'FOR', 'RESULT', 'USED', 'UNTIL'],
         (item) => [
@@ -192,11 +167,10 @@ export const sandboxCommands: CommandGroup = (program, context) => {
         "postrider sandbox rules add Defer --domain example.com --recipient '*@slow.example' --defers 2",
       ),
     )
-    .action(async (result: string, options: Options) => {
-      const ctx = context();
+    .runs(async (ctx, result: string, options: Options) => {
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', '/sandbox/rules', ruleOf(result, options));
-        ctx.print(body, (body as SandboxRuleItem).RuleID);
+        const body = await api.call<SandboxRuleItem>('POST', '/sandbox/rules', ruleOf(result, options));
+        ctx.print(body, body.RuleID);
       });
     });
 
@@ -205,18 +179,15 @@ export const sandboxCommands: CommandGroup = (program, context) => {
     .description('remove all sandbox rules, or those of one inbox')
     .option('--inbox <name>', 'only those of this inbox')
     .addHelpText('after', example('postrider sandbox rules clear --inbox run-17'))
-    .action(async (options: { inbox?: string }) => {
-      const ctx = context();
-      const query = options.inbox === undefined ? '' : `?${new URLSearchParams({ Inbox: options.inbox })}`;
-      await ctx.withApi(async (api) => {
-        const { body } = await api.call('DELETE', `/sandbox/rules${query}`);
-        ctx.print(body, `Ended ${(body as { Deleted: number }).Deleted}.`);
-      }, EXISTING);
+    .asks(async (ctx, api, { inbox }: { inbox?: string }) => {
+      const query = queryOf({ Inbox: inbox });
+      const body = await api.call<{ Deleted: number }>('DELETE', `/sandbox/rules${query}`);
+      ctx.print(body, `Ended ${body.Deleted}.`);
     });
 };
 
 /** The filters that both reading commands have. */
-function withFilters(command: Command): Command {
+function withFilters(command: ContextCommand): ContextCommand {
   return command
     .option('--inbox <name>', 'in this inbox')
     .option('--to <address>', 'to this address')
@@ -226,13 +197,8 @@ function withFilters(command: Command): Command {
     .option('--tag <tag>', 'with this tag');
 }
 
-function queryOf(options: Options): URLSearchParams {
-  const query = new URLSearchParams();
-  for (const [flag, parameter] of FILTERS) {
-    const value = options[flag];
-    if (value !== undefined) query.set(parameter, value);
-  }
-  return query;
+function filtersOf({ inbox, to, from, subject, text, tag }: Options): Options {
+  return { Inbox: inbox, To: to, From: from, Subject: subject, Text: text, Tag: tag };
 }
 
 /** A request's body; what is no number is left to the server to refuse. */

@@ -28,7 +28,7 @@ const USUAL_SAMPLE = 100_000;
 const MOST_SAMPLE = 10_000_000;
 const DAY_MS = 86_400_000;
 
-export const simulateCommand: CommandGroup = (program, context) => {
+export const simulateCommand: CommandGroup = (program) => {
   program
     .command('simulate [plan]')
     .description(
@@ -49,8 +49,7 @@ export const simulateCommand: CommandGroup = (program, context) => {
         'postrider simulate plan.json --html plan.html',
       ),
     )
-    .action(async (file: string | undefined, options: Options) => {
-      const ctx = context();
+    .runs(async (ctx, file: string | undefined, options: Options) => {
       if (options.example !== undefined) return printExample(ctx, options.example);
       if (file === undefined) throw new UsageError('name a plan; --example prints one');
       const sample = /^[0-9]{1,8}$/.test(options.sample) ? Number(options.sample) : 0;

@@ -3,13 +3,13 @@ import type {
   NewSmtpCredentialAnswer,
   SmtpCredentialAnswer,
 } from '../listeners/http/operations/smtp-credentials.ts';
-import { EXISTING, everyItem } from './api-client.ts';
+import { everyItem } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
 import { printTable } from './lists.ts';
 import { table } from './terminal.ts';
 
-export const smtpCommands: CommandGroup = (program, context) => {
+export const smtpCommands: CommandGroup = (program) => {
   const smtp = program.command('smtp').description('user names and passwords for SMTP submission');
 
   smtp
@@ -20,16 +20,14 @@ export const smtpCommands: CommandGroup = (program, context) => {
     .option('--sandbox', 'capture all mail that is sent with it')
     .option('--no-notices', 'send no delivery reports to the sender')
     .addHelpText('after', example('postrider smtp create --domain example.com'))
-    .action(async (options: { domain: string; name?: string; sandbox?: boolean; notices: boolean }) => {
-      const ctx = context();
+    .runs(async (ctx, options: { domain: string; name?: string; sandbox?: boolean; notices: boolean }) => {
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', '/smtp-credentials', {
+        const made = await api.call<NewSmtpCredentialAnswer>('POST', '/smtp-credentials', {
           Domain: options.domain,
           Name: options.name,
           Sandbox: options.sandbox,
           Notices: options.notices,
         });
-        const made = body as NewSmtpCredentialAnswer;
         ctx.terminal.stderr.write(`For ${made.Domain}; the password is not shown again.\n`);
         ctx.print(
           made,
@@ -46,9 +44,9 @@ export const smtpCommands: CommandGroup = (program, context) => {
     .command('list')
     .description('list all user names, without their passwords')
     .addHelpText('after', example('postrider smtp list'))
-    .action(() =>
+    .runs((ctx) =>
       printTable<SmtpCredentialAnswer>(
-        context(),
+        ctx,
         '/smtp-credentials',
         ['ID', 'USERNAME', 'DOMAIN', 'NAME', 'CREATED', 'EXPIRES', 'MADE BY'],
         (item) => [
@@ -70,13 +68,10 @@ export const smtpCommands: CommandGroup = (program, context) => {
       'remove a user name, given by name or id; logins with it are refused within 5 seconds on every node',
     )
     .addHelpText('after', example('postrider smtp remove smtp-d21dacdceb5c'))
-    .action(async (name: string) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const known = await everyItem<SmtpCredentialAnswer>(api, '/smtp-credentials');
-        const id = known.find(({ Username }) => Username === name)?.CredentialID ?? name;
-        await api.call('DELETE', `/smtp-credentials/${encodeURIComponent(id)}`);
-        ctx.print({ Removed: id }, `Removed ${name}.`);
-      }, EXISTING);
+    .asks(async (ctx, api, name: string) => {
+      const known = await everyItem<SmtpCredentialAnswer>(api, '/smtp-credentials');
+      const id = known.find(({ Username }) => Username === name)?.CredentialID ?? name;
+      await api.call('DELETE', `/smtp-credentials/${encodeURIComponent(id)}`);
+      ctx.print({ Removed: id }, `Removed ${name}.`);
     });
 };

@@ -1,23 +1,19 @@
 /** `status` lists the problems of the server and how to fix them; the exit code is 1 if one of them is a failure. */
 import type { AttentionAnswer, AttentionItem } from '../listeners/http/operations/attention-answer.ts';
-import { EXISTING } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { printable, styled, wrapped } from './terminal.ts';
 
 const INDENT = 6;
 
-export const statusCommand: CommandGroup = (program, context) => {
+export const statusCommand: CommandGroup = (program) => {
   program
     .command('status')
     .description('show what needs attention, and what to do about it')
     .addHelpText('after', example('postrider status'))
-    .action(async () => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const answer = (await api.call('GET', '/attention')).body as AttentionAnswer;
-        ctx.print(answer, statusText(ctx, answer));
-        if (answer.Items.some(({ Severity }) => Severity === 'Failing')) ctx.fail();
-      }, EXISTING);
+    .asks(async (ctx, api) => {
+      const answer = await api.call<AttentionAnswer>('GET', '/attention');
+      ctx.print(answer, statusText(ctx, answer));
+      if (answer.Items.some(({ Severity }) => Severity === 'Failing')) ctx.fail();
     });
 };
 

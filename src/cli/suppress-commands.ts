@@ -7,7 +7,7 @@ import type { SuppressionAnswer } from '../listeners/http/operations/suppression
 import type { Page } from '../listeners/http/paging.ts';
 import { SUPPRESSION_REASONS } from '../model/suppression.ts';
 import { FIELDS } from '../policy/suppressions/import-presets.ts';
-import { type Api, EXISTING } from './api-client.ts';
+import { EXISTING, pagesOf, queryOf } from './api-client.ts';
 import { numberFrom, oneOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
 import { createProgress } from './progress.ts';
@@ -26,7 +26,7 @@ interface ListOptions {
   limit: number;
 }
 
-export const suppressCommands: CommandGroup = (program, context) => {
+export const suppressCommands: CommandGroup = (program) => {
   const suppress = program.command('suppress').description('addresses that are not sent to');
   const domainOption = ['--domain <domain>', 'sender domain of the list'] as const;
 
@@ -38,12 +38,12 @@ export const suppressCommands: CommandGroup = (program, context) => {
     .option('--note <note>', 'a note for people who look later')
     .option('--expires <time>', 'ISO time at which the entry ends')
     .addHelpText('after', example('postrider suppress add --domain example.com reader@example.net'))
-    .action(
+    .runs(
       async (
+        ctx,
         addresses: string[],
         options: { domain: string; reason: string; note?: string; expires?: string },
       ) => {
-        const ctx = context();
         await ctx.withApi(async (api) => {
           const items = addresses.map((Email) => ({
             Email,
@@ -63,17 +63,13 @@ export const suppressCommands: CommandGroup = (program, context) => {
     .requiredOption(...domainOption)
     .option('--reason <reason>', 'only the entry with this reason', oneOf(SUPPRESSION_REASONS))
     .addHelpText('after', example('postrider suppress remove --domain example.com reader@example.net'))
-    .action(async (addresses: string[], options: { domain: string; reason?: string }) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const query = new URLSearchParams({ Domain: options.domain });
-        if (options.reason !== undefined) query.set('Reason', options.reason);
-        for (const address of addresses) {
-          await api.call('DELETE', `/suppressions/${encodeURIComponent(address)}?${query}`);
-        }
-        const { length } = addresses;
-        ctx.print({ Removed: length }, `Removed ${length} ${length === 1 ? 'address' : 'addresses'}.`);
-      }, EXISTING);
+    .asks(async (ctx, api, addresses: string[], options: { domain: string; reason?: string }) => {
+      const query = queryOf({ Domain: options.domain, Reason: options.reason });
+      for (const address of addresses) {
+        await api.call('DELETE', `/suppressions/${encodeURIComponent(address)}${query}`);
+      }
+      const { length } = addresses;
+      ctx.print({ Removed: length }, `Removed ${length} ${length === 1 ? 'address' : 'addresses'}.`);
     });
 
   suppress
@@ -85,37 +81,35 @@ export const suppressCommands: CommandGroup = (program, context) => {
     .option('--recipient-domain <domain>', 'only addresses of this domain')
     .option('--limit <number>', 'maximum number of entries, up to 100', numberFrom(1, 100), 25)
     .addHelpText('after', example('postrider suppress list --domain example.com --reason Bounce'))
-    .action(async (options: ListOptions) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const query = new URLSearchParams({ Limit: String(options.limit) });
-        if (options.domain !== undefined) query.set('Domain', options.domain);
-        if (options.reason !== undefined) query.set('Reason', options.reason);
-        if (options.email !== undefined) query.set('Email', options.email);
-        if (options.recipientDomain !== undefined) query.set('RecipientDomain', options.recipientDomain);
-        const { Items } = (await api.call('GET', `/suppressions?${query}`)).body as Page<SuppressionAnswer>;
-        const rows = Items.map((item) => [
-          printable(item.Email),
-          item.Reason,
-          item.Domain,
-          item.CreatedAt.slice(0, 10),
-          item.ExpiresAt?.slice(0, 10) ?? '-',
-          printable(item.Note === '' ? item.Reply : item.Note),
-        ]);
-        const head = ['ADDRESS', 'REASON', 'DOMAIN', 'SINCE', 'UNTIL', 'WHY'];
-        ctx.print(Items, rows.length === 0 ? 'Nobody is on the list.' : table([head, ...rows]));
-      }, EXISTING);
+    .asks(async (ctx, api, options: ListOptions) => {
+      const query = queryOf({
+        Limit: options.limit,
+        Domain: options.domain,
+        Reason: options.reason,
+        Email: options.email,
+        RecipientDomain: options.recipientDomain,
+      });
+      const { Items } = await api.call<Page<SuppressionAnswer>>('GET', `/suppressions${query}`);
+      const rows = Items.map((item) => [
+        printable(item.Email),
+        item.Reason,
+        item.Domain,
+        item.CreatedAt.slice(0, 10),
+        item.ExpiresAt?.slice(0, 10) ?? '-',
+        printable(item.Note === '' ? item.Reply : item.Note),
+      ]);
+      const head = ['ADDRESS', 'REASON', 'DOMAIN', 'SINCE', 'UNTIL', 'WHY'];
+      ctx.print(Items, rows.length === 0 ? 'Nobody is on the list.' : table([head, ...rows]));
     });
 
-  addImport(suppress, context);
+  addImport(suppress);
 
   suppress
     .command('export [file]')
     .description('write the whole list as CSV to a file or standard output (with --json as JSON)')
     .option(...domainOption)
     .addHelpText('after', example('postrider suppress export --domain example.com list.csv'))
-    .action(async (file: string | undefined, options: { domain?: string }) => {
-      const ctx = context();
+    .runs(async (ctx, file: string | undefined, options: { domain?: string }) => {
       const progress = createProgress(ctx.terminal.stderr, systemClock, 'addresses');
       await ctx.withApi(async (api) => {
         const out = file === undefined ? ctx.terminal.stdout : createWriteStream(file, { mode: 0o600 });
@@ -125,7 +119,10 @@ export const suppressCommands: CommandGroup = (program, context) => {
         try {
           const asJson = file === undefined && ctx.json;
           out.write(asJson ? '[' : csvLine(EXPORTED));
-          for await (const items of pages(api, options.domain)) {
+          for await (const { Items: items } of pagesOf<Page<SuppressionAnswer>>(
+            api,
+            `/suppressions${queryOf({ Domain: options.domain })}`,
+          )) {
             const text = asJson
               ? items.map((item, i) => `${count + i === 0 ? '' : ','}\n${JSON.stringify(item)}`).join('')
               : items.map((item) => csvLine(EXPORTED.map((name) => item[name] ?? ''))).join('');
@@ -152,14 +149,3 @@ export const suppressCommands: CommandGroup = (program, context) => {
       }, EXISTING);
     });
 };
-
-async function* pages(api: Api, domain: string | undefined): AsyncGenerator<readonly SuppressionAnswer[]> {
-  const query = new URLSearchParams({ Limit: '100' });
-  if (domain !== undefined) query.set('Domain', domain);
-  for (;;) {
-    const page = (await api.call('GET', `/suppressions?${query}`)).body as Page<SuppressionAnswer>;
-    yield page.Items;
-    if (page.NextCursor === null) return;
-    query.set('After', page.NextCursor);
-  }
-}

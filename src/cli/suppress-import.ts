@@ -4,7 +4,6 @@
  */
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
-import type { Command } from 'commander';
 import { systemClock } from '../lib/clock.ts';
 import { whyNot } from '../lib/why-not.ts';
 import type { SuppressionsAdded } from '../listeners/http/operations/suppressions.ts';
@@ -19,7 +18,7 @@ import {
 } from '../policy/suppressions/import-file.ts';
 import { FIELDS, type Field, PRESETS, plainName } from '../policy/suppressions/import-presets.ts';
 import { each, oneOf } from './arguments.ts';
-import { type CommandContext, example } from './command.ts';
+import { type CommandContext, type ContextCommand, example } from './command.ts';
 import { confirm, YES } from './confirm.ts';
 import { createProgress } from './progress.ts';
 import { addedText, sendItems } from './suppress-items.ts';
@@ -39,7 +38,7 @@ interface Options {
 }
 
 /** Adds the command below `suppress`. */
-export function addImport(suppress: Command, context: () => CommandContext): void {
+export function addImport(suppress: ContextCommand): void {
   suppress
     .command('import <file>')
     .description(
@@ -72,8 +71,7 @@ export function addImport(suppress: Command, context: () => CommandContext): voi
         "postrider suppress import --domain example.com --column 'Email=Contact' --map gone=Bounce list.csv",
       ),
     )
-    .action(async (file: string, options: Options) => {
-      const ctx = context();
+    .runs(async (ctx, file: string, options: Options) => {
       const sheet = sheetOf(await readInput(file, ctx.terminal.stdin));
       const plan = planImport(
         sheet,

@@ -9,8 +9,8 @@ export async function sendItems(
   domain: string,
   items: readonly ImportItem[],
 ): Promise<SuppressionsAdded> {
-  const { body } = await api.call('POST', '/suppressions', { Domain: domain, Items: items });
-  return body as SuppressionsAdded;
+  const body = await api.call<SuppressionsAdded>('POST', '/suppressions', { Domain: domain, Items: items });
+  return body;
 }
 
 /** How many addresses were added, and how many were on the list already. */

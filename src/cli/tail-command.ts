@@ -1,10 +1,10 @@
 /** `tail` prints events as they happen, until the server stops or the user interrupts it. */
 import type { StreamedEvent } from '../listeners/http/operations/event-stream.ts';
-import { EXISTING } from './api-client.ts';
+import { queryOf } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { CommandError, printable, styled } from './terminal.ts';
 
-export const tailCommand: CommandGroup = (program, context) => {
+export const tailCommand: CommandGroup = (program) => {
   program
     .command('tail')
     .description('show events as they happen; with --json one JSON object per line')
@@ -13,29 +13,17 @@ export const tailCommand: CommandGroup = (program, context) => {
     .option('--tag <tag>', 'only events of messages with this tag')
     .option('--domain <domain>', 'only this sender domain')
     .addHelpText('after', example('postrider tail --event failed'))
-    .action(async (options: Record<string, string | undefined>) => {
-      const ctx = context();
-      const query = new URLSearchParams();
-      for (const [flag, parameter] of [
-        ['event', 'Event'],
-        ['to', 'Recipient'],
-        ['tag', 'Tag'],
-        ['domain', 'Domain'],
-      ] as const) {
-        const value = options[flag];
-        if (value !== undefined) query.set(parameter, value);
+    .asks(async (ctx, api, { event, to, tag, domain }: Record<string, string | undefined>) => {
+      if (api.alone !== null) {
+        throw new CommandError(`no server runs in ${api.alone}, so no events happen there; start one`);
       }
-      await ctx.withApi(async (api) => {
-        if (api.alone !== null) {
-          throw new CommandError(`no server runs in ${api.alone}, so no events happen there; start one`);
-        }
-        ctx.terminal.stderr.write('Waiting for events; Ctrl-C ends.\n');
-        for await (const { data } of api.events(`/events/stream?${query}`)) {
-          const event = JSON.parse(data) as StreamedEvent;
-          ctx.terminal.stdout.write(`${ctx.json ? JSON.stringify(event) : line(ctx, event)}\n`);
-        }
-        throw new CommandError('the server ended the stream');
-      }, EXISTING);
+      ctx.terminal.stderr.write('Waiting for events; Ctrl-C ends.\n');
+      const query = queryOf({ Event: event, Recipient: to, Tag: tag, Domain: domain });
+      for await (const { data } of api.events(`/events/stream${query}`)) {
+        const happened = JSON.parse(data) as StreamedEvent;
+        ctx.terminal.stdout.write(`${ctx.json ? JSON.stringify(happened) : line(ctx, happened)}\n`);
+      }
+      throw new CommandError('the server ended the stream');
     });
 };
 

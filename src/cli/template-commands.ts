@@ -1,12 +1,11 @@
 /** `template …`: stored texts with placeholders, created from files, and filled in to check them. */
-import type { Command } from 'commander';
 import type {
   TemplateDetail,
   TemplateRendering,
   TemplateSummary,
 } from '../listeners/http/operations/templates.ts';
-import { EXISTING } from './api-client.ts';
-import { type CommandGroup, example } from './command.ts';
+import { EXISTING, queryOf } from './api-client.ts';
+import { type CommandGroup, type ContextCommand, example } from './command.ts';
 import { readObject, readText } from './files.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
 import { printTable } from './lists.ts';
@@ -18,7 +17,7 @@ interface TextOptions {
   text?: string;
 }
 
-export const templateCommands: CommandGroup = (program, context) => {
+export const templateCommands: CommandGroup = (program) => {
   const template = program
     .command('template')
     .description('stored messages with variables, filled in when they are sent');
@@ -36,16 +35,15 @@ export const templateCommands: CommandGroup = (program, context) => {
         "echo '<p>Hi {{name}}</p>' | postrider template create welcome --domain example.com --subject Hi --html -",
       ),
     )
-    .action(async (name: string, options: TextOptions & { domain?: string }) => {
-      const ctx = context();
+    .runs(async (ctx, name: string, options: TextOptions & { domain?: string }) => {
       const texts = await textsOf(options);
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', '/templates', {
+        const body = await api.call<TemplateDetail>('POST', '/templates', {
           Name: name,
           Domain: options.domain,
           ...texts,
         });
-        ctx.print(body, (body as TemplateDetail).TemplateID);
+        ctx.print(body, body.TemplateID);
         if (options.domain !== undefined) await warnOfUnknownDomains(ctx, api, [options.domain]);
       });
     });
@@ -63,13 +61,16 @@ export const templateCommands: CommandGroup = (program, context) => {
         "echo 'Hi {{name}}' | postrider template update 019ab0c1-7d3e-7000-8000-000000000000 --subject Hi --text -",
       ),
     )
-    .action(async (id: string, options: TextOptions & { name?: string; ifVersion?: string }) => {
-      const ctx = context();
+    .runs(async (ctx, id: string, options: TextOptions & { name?: string; ifVersion?: string }) => {
       const texts = await textsOf(options, options.name !== undefined);
       const Version = options.ifVersion === undefined ? undefined : wholeNumber(options.ifVersion);
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('PUT', path(id), { Name: options.name, ...texts, Version });
-        ctx.print(body, `Version ${(body as TemplateDetail).Version}.`);
+        const body = await api.call<TemplateDetail>('PUT', path(id), {
+          Name: options.name,
+          ...texts,
+          Version,
+        });
+        ctx.print(body, `Version ${body.Version}.`);
       }, EXISTING);
     });
 
@@ -77,9 +78,9 @@ export const templateCommands: CommandGroup = (program, context) => {
     .command('list')
     .description('list all templates, newest first')
     .addHelpText('after', example('postrider template list'))
-    .action(() =>
+    .runs((ctx) =>
       printTable<TemplateSummary>(
-        context(),
+        ctx,
         '/templates',
         ['ID', 'VERSION', 'DOMAIN', 'UPDATED', 'NAME'],
         (item) => [item.TemplateID, String(item.Version), item.Domain, item.UpdatedAt, printable(item.Name)],
@@ -92,25 +93,21 @@ export const templateCommands: CommandGroup = (program, context) => {
     .description('show the parts of a template and the variables that it uses')
     .option('--at <version>', 'an older version (default the newest)')
     .addHelpText('after', example('postrider template show 019ab0c1-7d3e-7000-8000-000000000000'))
-    .action(async (id: string, options: { at?: string }) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const query = options.at === undefined ? '' : `?Version=${encodeURIComponent(options.at)}`;
-        const { body } = await api.call('GET', `${path(id)}${query}`);
-        const shown = body as TemplateDetail;
-        ctx.print(
-          shown,
-          [
-            table([
-              ['Name', printable(shown.Name)],
-              ['Domain', shown.Domain],
-              ['Version', `${shown.Version} of ${shown.Versions[0]?.Version ?? shown.Version}`],
-              ['Variables', shown.Variables.join(' ') || '(none)'],
-            ]),
-            ...parts(shown),
-          ].join('\n\n'),
-        );
-      }, EXISTING);
+    .asks(async (ctx, api, id: string, options: { at?: string }) => {
+      const query = queryOf({ Version: options.at });
+      const shown = await api.call<TemplateDetail>('GET', `${path(id)}${query}`);
+      ctx.print(
+        shown,
+        [
+          table([
+            ['Name', printable(shown.Name)],
+            ['Domain', shown.Domain],
+            ['Version', `${shown.Version} of ${shown.Versions[0]?.Version ?? shown.Version}`],
+            ['Variables', shown.Variables.join(' ') || '(none)'],
+          ]),
+          ...parts(shown),
+        ].join('\n\n'),
+      );
     });
 
   template
@@ -125,16 +122,14 @@ export const templateCommands: CommandGroup = (program, context) => {
         `echo '{"name": "Ann"}' | postrider template render 019ab0c1-7d3e-7000-8000-000000000000 --variables -`,
       ),
     )
-    .action(async (id: string, options: { variables?: string; at?: string; strict?: boolean }) => {
-      const ctx = context();
+    .runs(async (ctx, id: string, options: { variables?: string; at?: string; strict?: boolean }) => {
       const variables = await readObject(options.variables);
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', `${path(id)}/render`, {
+        const shown = await api.call<TemplateRendering>('POST', `${path(id)}/render`, {
           Variables: variables ?? {},
           Version: options.at === undefined ? undefined : wholeNumber(options.at),
           Strict: options.strict,
         });
-        const shown = body as TemplateRendering;
         ctx.print(shown, parts(shown).join('\n\n'));
         if (shown.Missing.length > 0) {
           ctx.terminal.stderr.write(`Missing: ${shown.Missing.map(printable).join(', ')}\n`);
@@ -146,17 +141,14 @@ export const templateCommands: CommandGroup = (program, context) => {
     .command('remove <id>')
     .description('remove a template with all versions')
     .addHelpText('after', example('postrider template remove 019ab0c1-7d3e-7000-8000-000000000000'))
-    .action(async (id: string) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        await api.call('DELETE', path(id));
-        ctx.print({ Removed: id }, `Removed ${id}.`);
-      }, EXISTING);
+    .asks(async (ctx, api, id: string) => {
+      await api.call('DELETE', path(id));
+      ctx.print({ Removed: id }, `Removed ${id}.`);
     });
 };
 
 /** The options for the texts of a version. */
-function withTexts(command: Command): Command {
+function withTexts(command: ContextCommand): ContextCommand {
   return command
     .option('--subject <text>', 'subject line')
     .option('--html <file>', 'HTML text; - reads standard input')

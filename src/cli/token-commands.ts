@@ -7,7 +7,7 @@ import type {
   TokenAnswer,
 } from '../listeners/http/operations/tokens.ts';
 import { PRESETS, SCOPES } from '../model/token.ts';
-import { type Api, EXISTING } from './api-client.ts';
+import type { Api } from './api-client.ts';
 import { numberFrom, oneOf, someOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
@@ -25,7 +25,7 @@ interface CreateOptions {
   allowIp?: string[];
 }
 
-export const tokenCommands: CommandGroup = (program, context) => {
+export const tokenCommands: CommandGroup = (program) => {
   const token = program.command('token').description('API tokens');
 
   token
@@ -44,13 +44,12 @@ export const tokenCommands: CommandGroup = (program, context) => {
     .option('--allow-ip <cidr...>', 'accept it only from these IP addresses')
     .option('--name <name>', 'a name for lists')
     .addHelpText('after', example('TOKEN=$(postrider token create --domain example.com --preset Send)'))
-    .action(async (options: CreateOptions) => {
-      const ctx = context();
+    .runs(async (ctx, options: CreateOptions) => {
       const preset = options.preset ?? (options.scope === undefined ? 'Default' : undefined);
       const domains = options.domain ?? (preset === 'Admin' ? ['*'] : undefined);
       if (domains === undefined) throw new UsageError('--domain is required, e.g. --domain example.com');
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', '/tokens', {
+        const made = await api.call<NewTokenAnswer>('POST', '/tokens', {
           Name: options.name ?? `cli: ${domains.join(', ')}`.slice(0, 100),
           Domains: domains,
           Preset: preset,
@@ -60,7 +59,6 @@ export const tokenCommands: CommandGroup = (program, context) => {
           RateLimit: options.rateLimit,
           IPAllowList: options.allowIp,
         });
-        const made = body as NewTokenAnswer;
         ctx.terminal.stderr.write(
           `Token ${made.TokenID} for ${domains.join(', ')}, ${await validity(api, made)}; it is not shown again.\n`,
         );
@@ -73,9 +71,9 @@ export const tokenCommands: CommandGroup = (program, context) => {
     .command('list')
     .description('list all tokens, without their text')
     .addHelpText('after', example('postrider token list'))
-    .action(() =>
+    .runs((ctx) =>
       printTable<TokenAnswer>(
-        context(),
+        ctx,
         '/tokens',
         ['ID', 'NAME', 'DOMAINS', 'EXPIRES', 'LAST USED', 'MADE BY'],
         (item) => [
@@ -94,12 +92,9 @@ export const tokenCommands: CommandGroup = (program, context) => {
     .command('limits')
     .description('show the limits of the token in use, and the quota and disk usage of each domain')
     .addHelpText('after', example('postrider token limits'))
-    .action(async () => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const me = (await api.call('GET', '/me')).body as MeAnswer;
-        ctx.print(me, limitsText(me));
-      }, EXISTING);
+    .asks(async (ctx, api) => {
+      const me = await api.call<MeAnswer>('GET', '/me');
+      ctx.print(me, limitsText(me));
     });
 
   token
@@ -107,18 +102,14 @@ export const tokenCommands: CommandGroup = (program, context) => {
     .description('create a new token in place of one, print it once, and let the old one expire')
     .option('--overlap <duration>', 'how long the old one stays valid: 0 to 7d (default 1d)')
     .addHelpText('after', example('TOKEN=$(postrider token rotate 019ab0c1-7d3e-7000-8000-000000000000)'))
-    .action(async (id: string, options: { overlap?: string }) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', `/tokens/${encodeURIComponent(id)}/rotate`, {
-          Overlap: options.overlap === undefined ? undefined : seconds('--overlap', options.overlap),
-        });
-        const made = body as RotatedTokenAnswer;
-        ctx.terminal.stderr.write(
-          `Token ${made.TokenID}, ${await validity(api, made)}; it is not shown again. ${id} is valid until ${made.PreviousValidUntil}.\n`,
-        );
-        ctx.print(made, made.Token);
-      }, EXISTING);
+    .asks(async (ctx, api, id: string, options: { overlap?: string }) => {
+      const made = await api.call<RotatedTokenAnswer>('POST', `/tokens/${encodeURIComponent(id)}/rotate`, {
+        Overlap: options.overlap === undefined ? undefined : seconds('--overlap', options.overlap),
+      });
+      ctx.terminal.stderr.write(
+        `Token ${made.TokenID}, ${await validity(api, made)}; it is not shown again. ${id} is valid until ${made.PreviousValidUntil}.\n`,
+      );
+      ctx.print(made, made.Token);
     });
 
   token
@@ -129,18 +120,15 @@ export const tokenCommands: CommandGroup = (program, context) => {
       'also revoke the tokens, SMTP users and webhooks that were created with it or its descendants',
     )
     .addHelpText('after', example('postrider token revoke 019ab0c1-7d3e-7000-8000-000000000000 --children'))
-    .action(async (id: string, options: { children?: boolean }) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const query = options.children ? '?Children=true' : '';
-        const { body } = await api.call('DELETE', `/tokens/${encodeURIComponent(id)}${query}`);
-        const { Tokens, Credentials, Webhooks } = body as RevokedTokenAnswer;
-        const children =
-          options.children === true
-            ? ` and what was made with it: ${Tokens ?? 0} tokens, ${Credentials ?? 0} SMTP users, ${Webhooks ?? 0} webhooks`
-            : '';
-        ctx.print({ Revoked: id, ...(body as RevokedTokenAnswer) }, `Revoked ${id}${children}.`);
-      }, EXISTING);
+    .asks(async (ctx, api, id: string, options: { children?: boolean }) => {
+      const query = options.children ? '?Children=true' : '';
+      const body = await api.call<RevokedTokenAnswer>('DELETE', `/tokens/${encodeURIComponent(id)}${query}`);
+      const { Tokens, Credentials, Webhooks } = body;
+      const children =
+        options.children === true
+          ? ` and what was made with it: ${Tokens ?? 0} tokens, ${Credentials ?? 0} SMTP users, ${Webhooks ?? 0} webhooks`
+          : '';
+      ctx.print({ Revoked: id, ...body }, `Revoked ${id}${children}.`);
     });
 };
 
@@ -187,6 +175,6 @@ export async function validity(
   api: Pick<Api, 'call'>,
   { TokenID }: Pick<NewTokenAnswer, 'TokenID'>,
 ): Promise<string> {
-  const { ExpiresAt } = (await api.call('GET', `/tokens/${TokenID}`)).body as TokenAnswer;
+  const { ExpiresAt } = await api.call<TokenAnswer>('GET', `/tokens/${TokenID}`);
   return ExpiresAt === null ? 'valid until it is revoked' : `valid until ${ExpiresAt.slice(0, 10)}`;
 }

@@ -2,7 +2,6 @@
  * `queue path`, `queue try`, `queue hold`, `queue release`, `queue holds` and `override …`: why mail waits, and
  * holding it.
  */
-import type { Command } from 'commander';
 import { parseDuration } from '../config/forms.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { ReleaseAnswer } from '../listeners/http/operations/holds.ts';
@@ -12,7 +11,7 @@ import type { Page } from '../listeners/http/paging.ts';
 import { LANES } from '../model/message.ts';
 import { EXISTING } from './api-client.ts';
 import { oneOf } from './arguments.ts';
-import { type CommandContext, type CommandGroup, example } from './command.ts';
+import { type CommandGroup, type ContextCommand, example } from './command.ts';
 import { printPages } from './lists.ts';
 import { printable, table, UsageError } from './terminal.ts';
 import { holdsText, overridesText, relaysText, siteText, stateWord } from './traffic-text.ts';
@@ -26,19 +25,18 @@ interface MatchOptions {
 }
 
 /** Adds the subcommands below `queue`. */
-export function addTrafficCommands(queue: Command, context: () => CommandContext): void {
+export function addTrafficCommands(queue: ContextCommand): void {
   queue
     .command('path [site]')
     .description(
       'show why a path waits: its state, limits and their origin, overrides; without a site all paths',
     )
     .addHelpText('after', example('postrider queue path gmail.com', 'postrider queue path google'))
-    .action(async (site: string | undefined) => {
-      const ctx = context();
+    .runs(async (ctx, site: string | undefined) => {
       if (site === undefined) return printPages(ctx, '/queue/paths', pathsText);
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('GET', `/queue/paths/${encodeURIComponent(site)}`);
-        ctx.print(body, siteText(body as SiteAnswer));
+        const body = await api.call<SiteAnswer>('GET', `/queue/paths/${encodeURIComponent(site)}`);
+        ctx.print(body, siteText(body));
       }, EXISTING);
     });
 
@@ -49,12 +47,9 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
       'after',
       example('postrider queue try gmail.com', 'postrider queue try relay:mail.example.net:587'),
     )
-    .action(async (site: string) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', `/queue/paths/${encodeURIComponent(site)}/try`);
-        ctx.print(body, tryText(body as TryAnswer));
-      }, EXISTING);
+    .asks(async (ctx, api, site: string) => {
+      const body = await api.call<TryAnswer>('POST', `/queue/paths/${encodeURIComponent(site)}/try`);
+      ctx.print(body, tryText(body));
     });
 
   matching(queue.command('hold'))
@@ -71,20 +66,18 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
         'postrider queue hold --to example.net --until 2h --reason "their server is moving"',
       ),
     )
-    .action(async (options: MatchOptions & { reason: string; until?: string }) => {
-      const ctx = context();
+    .runs(async (ctx, options: MatchOptions & { reason: string; until?: string }) => {
       const until = options.until === undefined ? undefined : instantOf(options.until);
       const match = matchBody(options);
       if (Object.keys(match).length === 0) {
         throw new UsageError('name what to hold: --from, --to, --site, --priority, or --all');
       }
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', '/queue/hold', {
+        const hold = await api.call<HoldItem>('POST', '/queue/hold', {
           ...match,
           Reason: options.reason,
           Until: until,
         });
-        const hold = body as HoldItem;
         ctx.print(
           hold,
           `${holdsText([hold])}\n\nRelease it with: ${ctx.command(`queue release ${hold.HoldID}`)}`,
@@ -98,8 +91,7 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
       'after',
       example('postrider queue release --from example.com', 'postrider queue release --all'),
     )
-    .action(async (id: string | undefined, options: MatchOptions) => {
-      const ctx = context();
+    .runs(async (ctx, id: string | undefined, options: MatchOptions) => {
       const wanted = { ...matchBody(options), ...(id === undefined ? {} : { HoldID: id }) };
       if (Object.keys(wanted).length === 0) {
         throw new UsageError(
@@ -107,8 +99,8 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
         );
       }
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', '/queue/release', wanted);
-        const { Released } = body as ReleaseAnswer;
+        const body = await api.call<ReleaseAnswer>('POST', '/queue/release', wanted);
+        const { Released } = body;
         ctx.print(body, `Released ${Released} ${Released === 1 ? 'hold' : 'holds'}.`);
       }, EXISTING);
     });
@@ -117,22 +109,22 @@ export function addTrafficCommands(queue: Command, context: () => CommandContext
     .command('holds')
     .description('list holds: what is held, since when and why')
     .addHelpText('after', example('postrider queue holds'))
-    .action(() =>
-      printPages<Page<HoldItem>>(context(), '/queue/holds', ({ Items }) =>
+    .runs((ctx) =>
+      printPages<Page<HoldItem>>(ctx, '/queue/holds', ({ Items }) =>
         Items.length === 0 ? 'Nothing is held back.' : holdsText(Items),
       ),
     );
 }
 
-export const overrideCommands: CommandGroup = (program, context) => {
+export const overrideCommands: CommandGroup = (program) => {
   const override = program.command('override').description('limits learned from replies, for a time');
 
   override
     .command('list')
     .description('list overrides in force, with reason and end')
     .addHelpText('after', example('postrider override list'))
-    .action(() =>
-      printPages<Page<OverrideItem>>(context(), '/overrides', ({ Items }) =>
+    .runs((ctx) =>
+      printPages<Page<OverrideItem>>(ctx, '/overrides', ({ Items }) =>
         Items.length === 0 ? 'No override is in force.' : overridesText(Items),
       ),
     );
@@ -141,12 +133,9 @@ export const overrideCommands: CommandGroup = (program, context) => {
     .command('remove <id>')
     .description('remove an override; the next such reply may create it again')
     .addHelpText('after', example('postrider override remove 019ab0c1-7d3e-7000-8000-000000000000'))
-    .action(async (id: string) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        await api.call('DELETE', `/overrides/${encodeURIComponent(id)}`);
-        ctx.print({ Removed: id }, `Removed ${id}.`);
-      }, EXISTING);
+    .asks(async (ctx, api, id: string) => {
+      await api.call('DELETE', `/overrides/${encodeURIComponent(id)}`);
+      ctx.print({ Removed: id }, `Removed ${id}.`);
     });
 };
 
@@ -160,7 +149,7 @@ function pathLine(path: PathItem): string {
   return `${printable(path.Site)}: ${stateWord(path)}${path.Reason === null ? '' : `, ${printable(path.Reason)}`}`;
 }
 
-function matching(command: Command): Command {
+function matching(command: ContextCommand): ContextCommand {
   return command
     .option('--from <domain>', 'mail of this sender domain')
     .option('--to <domain>', 'mail to this recipient domain')

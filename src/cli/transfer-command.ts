@@ -21,7 +21,7 @@ interface Flags {
 /** Measured with 10 KB per message (docs/howto/transfer.md); only for an estimate. */
 const ROWS_PER_SECOND = 4_000;
 
-export const transferCommand: CommandGroup = (program, context) => {
+export const transferCommand: CommandGroup = (program) => {
   program
     .command('transfer')
     .description('move everything from SQLite to PostgreSQL or back; no server may run on either')
@@ -38,8 +38,7 @@ export const transferCommand: CommandGroup = (program, context) => {
         'postrider transfer --from postgres://postrider@db.example.com/postrider --to sqlite:/var/lib/postrider/new.db',
       ),
     )
-    .action(async (flags: Flags) => {
-      const ctx = context();
+    .runs(async (ctx, flags: Flags) => {
       try {
         await run(ctx, flags);
       } catch (cause) {

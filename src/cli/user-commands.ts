@@ -3,7 +3,7 @@
  */
 import type { PersonAnswer } from '../listeners/http/operations/people.ts';
 import { MEMBER_PRESETS, ROLES } from '../model/person.ts';
-import { type Api, EXISTING, everyItem } from './api-client.ts';
+import { type Api, everyItem } from './api-client.ts';
 import { oneOf } from './arguments.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { confirm, YES } from './confirm.ts';
@@ -23,7 +23,7 @@ interface AddOptions {
 
 const GENERATE = ['--generate', 'generate a password and print it once, instead of asking for it'] as const;
 
-export const userCommands: CommandGroup = (program, context) => {
+export const userCommands: CommandGroup = (program) => {
   const user = program.command('user').description('people who sign in to the dashboard');
 
   user
@@ -45,18 +45,16 @@ export const userCommands: CommandGroup = (program, context) => {
         'postrider user add bob@example.com --role member --domain example.com --preset Full --generate',
       ),
     )
-    .action(async (email: string, options: AddOptions) => {
-      const ctx = context();
+    .runs(async (ctx, email: string, options: AddOptions) => {
       const password = options.password ? await passwordFor(ctx, options.generate) : undefined;
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', '/people', {
+        const person = await api.call<PersonAnswer>('POST', '/people', {
           Email: email,
           Password: password,
           Role: options.role,
           Domains: options.domain,
           Preset: options.preset,
         });
-        const person = body as PersonAnswer;
         ctx.terminal.stderr.write(`Added ${person.Email} as ${person.Role}.\n`);
         printPassword(ctx, person, options.generate === true && password !== undefined ? password : null);
         await warnOfUnknownDomains(
@@ -71,9 +69,9 @@ export const userCommands: CommandGroup = (program, context) => {
     .command('list')
     .description('list all people')
     .addHelpText('after', example('postrider user list'))
-    .action(() =>
+    .runs((ctx) =>
       printTable<PersonAnswer>(
-        context(),
+        ctx,
         '/people',
         ['ID', 'EMAIL', 'ROLE', 'DOMAINS', 'LAST SIGN-IN'],
         (item) => [
@@ -92,15 +90,14 @@ export const userCommands: CommandGroup = (program, context) => {
     .description('set the password of a person; all sessions of the person end')
     .option(...GENERATE)
     .addHelpText('after', example('postrider user passwd ada@example.com --generate'))
-    .action(async (email: string, options: { generate?: boolean }) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const { PersonID } = await personOf(ctx, api, email);
-        const password = await passwordFor(ctx, options.generate);
-        const { body } = await api.call('PUT', `/people/${PersonID}/password`, { Password: password });
-        ctx.terminal.stderr.write(`The password of ${email} is set.\n`);
-        printPassword(ctx, body as PersonAnswer, options.generate === true ? password : null);
-      }, EXISTING);
+    .asks(async (ctx, api, email: string, options: { generate?: boolean }) => {
+      const { PersonID } = await personOf(ctx, api, email);
+      const password = await passwordFor(ctx, options.generate);
+      const body = await api.call<PersonAnswer>('PUT', `/people/${PersonID}/password`, {
+        Password: password,
+      });
+      ctx.terminal.stderr.write(`The password of ${email} is set.\n`);
+      printPassword(ctx, body, options.generate === true ? password : null);
     });
 
   user
@@ -108,14 +105,11 @@ export const userCommands: CommandGroup = (program, context) => {
     .description('remove the second factor of a person who lost it; all sessions of the person end')
     .option(...YES)
     .addHelpText('after', example('postrider user totp-reset ada@example.com'))
-    .action(async (email: string, options: { yes?: boolean }) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const { PersonID } = await personOf(ctx, api, email);
-        await confirm(ctx.terminal, `Let ${email} sign in with the password alone`, options.yes);
-        const { body } = await api.call('DELETE', `/people/${PersonID}/totp`);
-        ctx.print(body, `${email} signs in with the password alone.`);
-      }, EXISTING);
+    .asks(async (ctx, api, email: string, options: { yes?: boolean }) => {
+      const { PersonID } = await personOf(ctx, api, email);
+      await confirm(ctx.terminal, `Let ${email} sign in with the password alone`, options.yes);
+      const body = await api.call('DELETE', `/people/${PersonID}/totp`);
+      ctx.print(body, `${email} signs in with the password alone.`);
     });
 
   user
@@ -124,13 +118,10 @@ export const userCommands: CommandGroup = (program, context) => {
       'unlink a person from an account of the identity provider; the next sign-in with the address links a new one',
     )
     .addHelpText('after', example('postrider user unlink ada@example.com'))
-    .action(async (email: string) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const { PersonID } = await personOf(ctx, api, email);
-        const { body } = await api.call('DELETE', `/people/${PersonID}/identity`);
-        ctx.print(body, `${email} is no account of the identity provider any more.`);
-      }, EXISTING);
+    .asks(async (ctx, api, email: string) => {
+      const { PersonID } = await personOf(ctx, api, email);
+      const body = await api.call('DELETE', `/people/${PersonID}/identity`);
+      ctx.print(body, `${email} is no account of the identity provider any more.`);
     });
 
   for (const [name, Disabled, done] of [
@@ -145,13 +136,10 @@ export const userCommands: CommandGroup = (program, context) => {
           : 'let a disabled person sign in again',
       )
       .addHelpText('after', example(`postrider user ${name} bob@example.com`))
-      .action(async (email: string) => {
-        const ctx = context();
-        await ctx.withApi(async (api) => {
-          const { PersonID } = await personOf(ctx, api, email);
-          const { body } = await api.call('PATCH', `/people/${PersonID}`, { Disabled });
-          ctx.print(body, `${email} ${done}.`);
-        }, EXISTING);
+      .asks(async (ctx, api, email: string) => {
+        const { PersonID } = await personOf(ctx, api, email);
+        const body = await api.call('PATCH', `/people/${PersonID}`, { Disabled });
+        ctx.print(body, `${email} ${done}.`);
       });
   }
 
@@ -161,18 +149,12 @@ export const userCommands: CommandGroup = (program, context) => {
     .option('--children', 'also remove the tokens, SMTP users and webhooks that the person created')
     .option(...YES)
     .addHelpText('after', example('postrider user remove bob@example.com --children'))
-    .action(async (email: string, options: { children?: boolean; yes?: boolean }) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const { PersonID } = await personOf(ctx, api, email);
-        const what = options.children ? ` and everything that the person made` : '';
-        await confirm(ctx.terminal, `Remove ${email}${what}`, options.yes);
-        const { body } = await api.call(
-          'DELETE',
-          `/people/${PersonID}${options.children ? '?Children=true' : ''}`,
-        );
-        ctx.print(body, `Removed ${email}.`);
-      }, EXISTING);
+    .asks(async (ctx, api, email: string, options: { children?: boolean; yes?: boolean }) => {
+      const { PersonID } = await personOf(ctx, api, email);
+      const what = options.children ? ` and everything that the person made` : '';
+      await confirm(ctx.terminal, `Remove ${email}${what}`, options.yes);
+      const body = await api.call('DELETE', `/people/${PersonID}${options.children ? '?Children=true' : ''}`);
+      ctx.print(body, `Removed ${email}.`);
     });
 };
 

@@ -9,12 +9,12 @@ import { table, UsageError } from './terminal.ts';
 
 const MAX_PER_DAY = 10_000_000;
 
-export const warmupCommands: CommandGroup = (program, context) => {
+export const warmupCommands: CommandGroup = (program) => {
   const group = program
     .command('warmup')
     .description('show the warm-up step of each new source at each provider')
     .addHelpText('after', example('postrider warmup'))
-    .action(() => printPages(context(), '/warmup', stateText));
+    .runs((ctx) => printPages(ctx, '/warmup', stateText));
 
   group
     .command('plan')
@@ -22,8 +22,7 @@ export const warmupCommands: CommandGroup = (program, context) => {
     .requiredOption('--per-day <number>', 'messages per day to the provider after the warm-up')
     .option('--start <date>', 'first day, YYYY-MM-DD (UTC); default today')
     .addHelpText('after', example('postrider warmup plan --per-day 20000'))
-    .action((options: { perDay: string; start?: string }) => {
-      const ctx = context();
+    .runs((ctx, options: { perDay: string; start?: string }) => {
       const perDay = /^[0-9]{1,8}$/.test(options.perDay) ? Number(options.perDay) : 0;
       if (perDay < 1 || perDay > MAX_PER_DAY) {
         throw new UsageError(`--per-day is a whole number from 1 to ${MAX_PER_DAY}`);

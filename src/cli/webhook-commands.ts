@@ -21,7 +21,7 @@ import { warnOfUnknownDomains } from './known-domain.ts';
 import { createProgress } from './progress.ts';
 import { printable, table, UsageError } from './terminal.ts';
 
-export const webhookCommands: CommandGroup = (program, context) => {
+export const webhookCommands: CommandGroup = (program) => {
   const webhook = program.command('webhook').description('callback addresses for events');
 
   webhook
@@ -39,15 +39,13 @@ export const webhookCommands: CommandGroup = (program, context) => {
         'postrider webhook create --domain example.com --event bounce --event complaint https://example.com/hook',
       ),
     )
-    .action(async (url: string, options: { domain: string; event?: string[] }) => {
-      const ctx = context();
+    .runs(async (ctx, url: string, options: { domain: string; event?: string[] }) => {
       await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', '/webhooks', {
+        const made = await api.call<NewWebhookAnswer>('POST', '/webhooks', {
           WebhookURL: url,
           Events: options.event ?? ['all'],
           Domain: options.domain,
         });
-        const made = body as NewWebhookAnswer;
         ctx.print(
           made,
           `Webhook ${made.NewWebhookID}\nSecret  ${made.Secret}\n(the secret is not shown again)`,
@@ -60,31 +58,26 @@ export const webhookCommands: CommandGroup = (program, context) => {
     .command('list')
     .description('list all webhooks and the last answer of each')
     .addHelpText('after', example('postrider webhook list'))
-    .action(async () => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const items = ((await api.call('GET', '/webhooks')).body as { Webhooks: WebhookRecord[] }).Webhooks;
-        // The list only has the status code; if there was no answer, the error is in the webhook's detail.
-        const errors = new Map<number, string>();
-        for (const item of items) {
-          if (item.LastResponseTryCounter === 0 || item.LastResponseCode !== 0) continue;
-          const { LastError } = (await api.call('GET', `/webhooks/${item.WebhookID}`)).body as WebhookDetail;
-          errors.set(item.WebhookID, printable(LastError).slice(0, 60));
-        }
-        const rows = items.map((item) => [
-          String(item.WebhookID),
-          item.Event,
-          item.Status,
-          item.LastResponseTryCounter === 0
-            ? 'never called'
-            : `${errors.get(item.WebhookID) || item.LastResponseCode} (try ${item.LastResponseTryCounter})`,
-          printable(item.WebhookURL),
-        ]);
-        ctx.print(
-          items,
-          rows.length === 0 ? 'No webhooks yet.' : table([['ID', 'EVENT', 'STATUS', 'LAST', 'URL'], ...rows]),
-        );
-      }, EXISTING);
+    .asks(async (ctx, api) => {
+      const { Webhooks: items } = await api.call<{ Webhooks: WebhookRecord[] }>('GET', '/webhooks');
+      // The list only has the status code; if there was no answer, the error is in the webhook's detail.
+      const errors = new Map<number, string>();
+      for (const item of items) {
+        if (item.LastResponseTryCounter === 0 || item.LastResponseCode !== 0) continue;
+        const { LastError } = await api.call<WebhookDetail>('GET', `/webhooks/${item.WebhookID}`);
+        errors.set(item.WebhookID, printable(LastError).slice(0, 60));
+      }
+      const rows = items.map((item) => [
+        String(item.WebhookID),
+        item.Event,
+        item.Status,
+        item.LastResponseTryCounter === 0
+          ? 'never called'
+          : `${errors.get(item.WebhookID) || item.LastResponseCode} (try ${item.LastResponseTryCounter})`,
+        printable(item.WebhookURL),
+      ]);
+      const head = ['ID', 'EVENT', 'STATUS', 'LAST', 'URL'];
+      ctx.print(items, rows.length === 0 ? 'No webhooks yet.' : table([head, ...rows]));
     });
 
   for (const [verb, status, description] of [
@@ -95,14 +88,13 @@ export const webhookCommands: CommandGroup = (program, context) => {
       .command(`${verb} <id>`)
       .description(description)
       .addHelpText('after', example(`postrider webhook ${verb} 1`))
-      .action(async (id: string) => {
-        const ctx = context();
-        await ctx.withApi(async (api) => {
-          const { body } = await api.call('PATCH', `/webhooks/${webhookId(ctx, id)}`, { Status: status });
-          const { Pending } = body as WebhookDetail;
-          const wait = Pending === 0 ? '' : ` ${Pending} ${Pending === 1 ? 'call waits' : 'calls wait'}.`;
-          ctx.print(body, `Webhook ${id} is ${status.toLowerCase()}.${wait}`);
-        }, EXISTING);
+      .asks(async (ctx, api, id: string) => {
+        const body = await api.call<WebhookDetail>('PATCH', `/webhooks/${webhookId(ctx, id)}`, {
+          Status: status,
+        });
+        const { Pending } = body;
+        const wait = Pending === 0 ? '' : ` ${Pending} ${Pending === 1 ? 'call waits' : 'calls wait'}.`;
+        ctx.print(body, `Webhook ${id} is ${status.toLowerCase()}.${wait}`);
       });
   }
 
@@ -110,46 +102,35 @@ export const webhookCommands: CommandGroup = (program, context) => {
     .command('rotate-secret <id>')
     .description('create a new secret and print it once; calls are signed with both for 24 hours')
     .addHelpText('after', example('postrider webhook rotate-secret 1'))
-    .action(async (id: string) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', `/webhooks/${webhookId(ctx, id)}/secret`);
-        const made = body as WebhookSecretAnswer;
-        ctx.print(
-          made,
-          `Secret  ${made.Secret}\n(it is not shown again; calls are also signed with the old one until ${made.PreviousValidUntil})`,
-        );
-      }, EXISTING);
+    .asks(async (ctx, api, id: string) => {
+      const made = await api.call<WebhookSecretAnswer>('POST', `/webhooks/${webhookId(ctx, id)}/secret`);
+      ctx.print(
+        made,
+        `Secret  ${made.Secret}\n(it is not shown again; calls are also signed with the old one until ${made.PreviousValidUntil})`,
+      );
     });
 
   webhook
     .command('remove <id>')
     .description('remove a webhook')
     .addHelpText('after', example('postrider webhook remove 1'))
-    .action(async (id: string) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        await api.call('DELETE', `/webhooks/${webhookId(ctx, id)}`);
-        ctx.print({ Removed: Number(id) }, `Removed webhook ${id}.`);
-      }, EXISTING);
+    .asks(async (ctx, api, id: string) => {
+      await api.call('DELETE', `/webhooks/${webhookId(ctx, id)}`);
+      ctx.print({ Removed: Number(id) }, `Removed webhook ${id}.`);
     });
 
   webhook
     .command('test <id>')
     .description('send a signed sample call now and show the answer')
     .addHelpText('after', example('postrider webhook test 1'))
-    .action(async (id: string) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        const { body } = await api.call('POST', `/webhooks/${webhookId(ctx, id)}/test`, {});
-        const result = body as WebhookTest;
-        const text =
-          result.StatusCode === 0
-            ? `No answer: ${printable(result.Error)}`
-            : `${result.StatusCode} in ${result.LatencyMs} ms\n${printable(result.Body)}`;
-        ctx.print(result, text.trimEnd());
-        if (result.StatusCode < 200 || result.StatusCode > 299) ctx.fail();
-      }, EXISTING);
+    .asks(async (ctx, api, id: string) => {
+      const result = await api.call<WebhookTest>('POST', `/webhooks/${webhookId(ctx, id)}/test`, {});
+      const text =
+        result.StatusCode === 0
+          ? `No answer: ${printable(result.Error)}`
+          : `${result.StatusCode} in ${result.LatencyMs} ms\n${printable(result.Body)}`;
+      ctx.print(result, text.trimEnd());
+      if (result.StatusCode < 200 || result.StatusCode > 299) ctx.fail();
     });
 
   webhook
@@ -158,28 +139,25 @@ export const webhookCommands: CommandGroup = (program, context) => {
     .option('--limit <n>', 'maximum number of entries, up to 100', numberFrom(1, 100), 25)
     .option('--delivery <number>', 'one call with its request')
     .addHelpText('after', example('postrider webhook calls 1', 'postrider webhook calls 1 --delivery 4711'))
-    .action(async (id: string, options: { limit: number; delivery?: string }) => {
-      const ctx = context();
-      await ctx.withApi(async (api) => {
-        if (options.delivery !== undefined) {
-          const one = `/webhooks/${webhookId(ctx, id)}/deliveries/${callNumber(options.delivery)}`;
-          const found = (await api.call('GET', one)).body as WebhookCallDetail;
-          ctx.print(found, callText(found));
-          return;
-        }
-        const path = `/webhooks/${webhookId(ctx, id)}/deliveries?Limit=${options.limit}`;
-        const { Items } = (await api.call('GET', path)).body as Page<WebhookCall>;
-        const rows = Items.map((item) => [
-          String(item.DeliveryID),
-          item.Event,
-          item.Status,
-          String(item.Tries),
-          item.UpdatedAt,
-          item.Tries === 0 ? '' : printable(item.Error || String(item.ResponseCode)).slice(0, 80),
-        ]);
-        const head = ['DELIVERY', 'EVENT', 'STATUS', 'TRIES', 'CHANGED', 'ANSWER'];
-        ctx.print(Items, rows.length === 0 ? 'No calls yet.' : table([head, ...rows]));
-      }, EXISTING);
+    .asks(async (ctx, api, id: string, options: { limit: number; delivery?: string }) => {
+      if (options.delivery !== undefined) {
+        const one = `/webhooks/${webhookId(ctx, id)}/deliveries/${callNumber(options.delivery)}`;
+        const found = await api.call<WebhookCallDetail>('GET', one);
+        ctx.print(found, callText(found));
+        return;
+      }
+      const path = `/webhooks/${webhookId(ctx, id)}/deliveries?Limit=${options.limit}`;
+      const { Items } = await api.call<Page<WebhookCall>>('GET', path);
+      const rows = Items.map((item) => [
+        String(item.DeliveryID),
+        item.Event,
+        item.Status,
+        String(item.Tries),
+        item.UpdatedAt,
+        item.Tries === 0 ? '' : printable(item.Error || String(item.ResponseCode)).slice(0, 80),
+      ]);
+      const head = ['DELIVERY', 'EVENT', 'STATUS', 'TRIES', 'CHANGED', 'ANSWER'];
+      ctx.print(Items, rows.length === 0 ? 'No calls yet.' : table([head, ...rows]));
     });
 
   webhook
@@ -197,8 +175,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
         'postrider webhook replay 1 --since 2026-11-20T00:00:00Z --only-failed',
       ),
     )
-    .action(async (id: string, options: ReplayOptions) => {
-      const ctx = context();
+    .runs(async (ctx, id: string, options: ReplayOptions) => {
       const wanted = replayRequest(options);
       await ctx.withApi(async (api) => {
         const path = `/webhooks/${webhookId(ctx, id)}/replay`;
@@ -209,7 +186,7 @@ export const webhookCommands: CommandGroup = (program, context) => {
         try {
           for (let after: string | null = ''; after !== null; ) {
             const part: object = after === '' ? range : { ...range, After: after };
-            const answer = (await api.call('POST', path, part)).body as ReplayAnswer;
+            const answer = await api.call<ReplayAnswer>('POST', path, part);
             Queued += answer.Queued;
             after = answer.NextCursor;
             progress.at(Queued, null);

@@ -20,7 +20,7 @@ const EVERY_MS = 11_000;
 export async function addDomain(setup: Setup, api: Api, name: string): Promise<DomainAnswer> {
   const { ask, options, report, terminal } = setup;
   const there = (await everyItem<DomainAnswer>(api, '/domains')).find(({ Domain }) => Domain === name);
-  const added = there ?? ((await api.call('POST', '/domains', { Domain: name })).body as DomainAnswer);
+  const added = there ?? (await api.call<DomainAnswer>('POST', '/domains', { Domain: name }));
   let domain = await setup.during(`Looking up the records of ${name}`, lookUp(api, added));
   if (domain.Status !== 'Verified') {
     setup.say(`\n${recordsText(terminal.stderr, domain)}\n`);
@@ -56,10 +56,10 @@ export async function addDomain(setup: Setup, api: Api, name: string): Promise<D
 async function lookUp(api: Api, { Domain }: DomainAnswer): Promise<DomainAnswer> {
   const path = `/domains/${encodeURIComponent(Domain)}`;
   try {
-    return (await api.call('POST', `${path}/verify`)).body as DomainAnswer;
+    return await api.call<DomainAnswer>('POST', `${path}/verify`);
   } catch (cause) {
     if (!(cause instanceof CommandError)) throw cause;
-    return (await api.call('GET', path)).body as DomainAnswer;
+    return await api.call<DomainAnswer>('GET', path);
   }
 }
 
@@ -78,7 +78,7 @@ function recordTable({ DnsRecords }: DomainAnswer): string {
 
 async function writeZone(setup: Setup, api: Api, name: string, file: string): Promise<void> {
   const query = `?Domain=${encodeURIComponent(name)}`;
-  const answer = (await setup.during('', api.call('GET', `/doctor${query}`))).body as DoctorAnswer;
+  const answer = await setup.during('', api.call<DoctorAnswer>('GET', `/doctor${query}`));
   try {
     await writeFile(file, answer.Domains[0]?.Zone ?? '');
   } catch (cause) {

@@ -42,7 +42,7 @@ export async function sendTestMail(
   to: string,
 ): Promise<boolean> {
   const { terminal, report } = setup;
-  const { body } = await api.call('POST', '/email', {
+  const { MessageID } = await api.call<{ MessageID: string }>('POST', '/email', {
     From: { email: `postrider@${domain.Domain}`, name: 'postrider' },
     To: [{ email: to }],
     Subject: `Test mail from ${domain.Domain}`,
@@ -50,7 +50,6 @@ export async function sendTestMail(
     PlainContent: 'This is a test mail of postrider setup. If you can read it, mail leaves your server.\n',
     Priority: 'critical',
   });
-  const { MessageID } = body as { MessageID: string };
   const found = await setup.during(`Sending a test mail to ${printable(to)}`, settled(api, MessageID));
   const { Status, LastResponse, WaitReason } = found;
   const reply = LastResponse === '' ? WaitReason : LastResponse;
@@ -69,7 +68,7 @@ export async function sendTestMail(
 async function settled(api: Api, id: string): Promise<MessageDetail['Recipients'][number]> {
   const endMs = systemClock.monotonicMs() + LONGEST_MS;
   for (;;) {
-    const { Recipients } = (await api.call('GET', `/email/${id}`)).body as MessageDetail;
+    const { Recipients } = await api.call<MessageDetail>('GET', `/email/${id}`);
     const [recipient] = Recipients;
     if (recipient === undefined) throw new Error(`message ${id} has no recipient`);
     if (!OPEN.includes(recipient.Status) || systemClock.monotonicMs() > endMs) return recipient;

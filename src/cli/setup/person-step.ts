@@ -27,8 +27,11 @@ export async function addPerson(setup: Setup, api: Api): Promise<void> {
     }));
   if (email === '-') return;
   const password = generatedPassword();
-  const { body } = await api.call('POST', '/people', { Email: email, Password: password, Role: 'operator' });
-  const { Email } = body as PersonAnswer;
+  const { Email } = await api.call<PersonAnswer>('POST', '/people', {
+    Email: email,
+    Password: password,
+    Role: 'operator',
+  });
   report.Person = { Email, Password: password };
   setup.say(
     `${Email} signs in to the dashboard with this password (it is not shown again):\n\n${password}\n`,

@@ -47,7 +47,7 @@ const KEYS = [
  */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-export const setupCommand: CommandGroup = (program, context) => {
+export const setupCommand: CommandGroup = (program) => {
   const command = program
     .command('setup [domain]')
     .description('configure this server step by step, up to the first mail; can be stopped and run again')
@@ -80,13 +80,13 @@ export const setupCommand: CommandGroup = (program, context) => {
         "postrider setup example.com --yes --route 'smtp://user@smtp.example.net:587' --relay-password-file password",
       ),
     )
-    .action(async (domain: string | undefined, given: SetupOptions & Record<string, unknown>) => {
+    .runs(async (ctx, domain: string | undefined, given: SetupOptions & Record<string, unknown>) => {
       const flags: Partial<Record<ConfigKey, string>> = {};
       for (const name of KEYS) {
         const value = given[name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())];
         if (typeof value === 'string') flags[name] = value;
       }
-      await runSetup(context(), domain, given, flags);
+      await runSetup(ctx, domain, given, flags);
     });
 };
 

@@ -28,8 +28,11 @@ export async function makeToken(setup: Setup, api: Api, domain: string): Promise
     }))
   )
     return;
-  const { body } = await api.call('POST', '/tokens', { Name: NAME, Domains: [domain], Preset: 'Send' });
-  const made = body as NewTokenAnswer;
+  const made = await api.call<NewTokenAnswer>('POST', '/tokens', {
+    Name: NAME,
+    Domains: [domain],
+    Preset: 'Send',
+  });
   const { Token } = made;
   report.Token = Token;
   setup.say(`Token for ${domain}, ${await validity(api, made)} (it is not shown again):\n\n${Token}\n`);
