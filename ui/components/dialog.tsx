@@ -1,10 +1,11 @@
 /**
  * A dialog over the page: the browser's own, which keeps the focus inside and closes with Esc, except while it holds
- * something that is not shown again (`data-shown-once`).
+ * something that is not shown again (`data-shown-once`); and the form in one, with its buttons.
  */
 import { X } from 'lucide-react';
 import { type ReactNode, useEffect, useRef } from 'react';
-import { IconButton } from './button.tsx';
+import { Button, IconButton } from './button.tsx';
+import { FormError } from './field.tsx';
 
 /** What somebody types in or chooses from. */
 const FIELD = 'input:not([type=checkbox]):enabled, select:enabled, textarea:enabled';
@@ -48,5 +49,53 @@ export function Dialog({
       </div>
       {children}
     </dialog>
+  );
+}
+
+/** What is filled in or asked in a dialog. What was refused stands above the buttons, where no field says it. */
+export function DialogForm({
+  running,
+  action,
+  look = 'main',
+  isReady = true,
+  isErrorAtField = false,
+  aside,
+  children,
+  onSubmit,
+  onCancel,
+}: {
+  /** What the form begins: it is sent again only once this has failed. */
+  running: { error: Error | null; isPending: boolean };
+  /** The words of its button. */
+  action: string;
+  look?: 'main' | 'plain' | 'danger';
+  /** Whether it can be sent, besides what the browser checks itself. */
+  isReady?: boolean;
+  isErrorAtField?: boolean;
+  /** Beside the buttons. */
+  aside?: ReactNode;
+  children: ReactNode;
+  onSubmit(form: FormData): void;
+  /** Left out: there is no button for it. */
+  onCancel?(): void;
+}) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit(new FormData(event.currentTarget));
+      }}
+      className="grid gap-4"
+    >
+      {children}
+      {!isErrorAtField && <FormError error={running.error} />}
+      <div className="flex items-center justify-end gap-2">
+        {aside}
+        {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
+        <Button type="submit" look={look} disabled={running.isPending || !isReady}>
+          {action}
+        </Button>
+      </div>
+    </form>
   );
 }

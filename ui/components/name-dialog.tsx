@@ -1,9 +1,8 @@
 /** Asks before what cannot be undone: the name of the thing has to be typed. */
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useState } from 'react';
-import { Button } from './button.tsx';
-import { Dialog } from './dialog.tsx';
-import { Field, FormError } from './field.tsx';
+import { type ReactNode, useState } from 'react';
+import { Dialog, DialogForm } from './dialog.tsx';
+import { Field } from './field.tsx';
 
 export function NameDialog({
   title,
@@ -27,14 +26,16 @@ export function NameDialog({
 }) {
   const [typed, setTyped] = useState('');
   const running = useMutation({ mutationFn: run, onSuccess: onDone });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    running.mutate();
-  };
   return (
     <Dialog title={title} onClose={onClose}>
-      <form onSubmit={submit} className="grid gap-3">
-        <FormError error={running.error} />
+      <DialogForm
+        running={running}
+        action={action}
+        look="danger"
+        isReady={typed.trim().toLowerCase() === name.toLowerCase()}
+        onSubmit={() => running.mutate()}
+        onCancel={onClose}
+      >
         {children}
         <Field
           label={`Type ${name}`}
@@ -43,17 +44,7 @@ export function NameDialog({
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
         />
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            disabled={typed.trim().toLowerCase() !== name.toLowerCase() || running.isPending}
-            look="danger"
-          >
-            {action}
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

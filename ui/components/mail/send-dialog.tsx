@@ -1,7 +1,7 @@
 /** Sends a mail that is there already to its recipient or to another address. What is refused is said as the server says it. */
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Button } from '../button.tsx';
-import { Dialog } from '../dialog.tsx';
+import { Dialog, DialogForm } from '../dialog.tsx';
 import { Field } from '../field.tsx';
 import { toast } from '../toasts.tsx';
 
@@ -22,44 +22,32 @@ export function SendDialog({
   onClose(): void;
 }) {
   const [to, setTo] = useState(first);
-  const [problem, setProblem] = useState<string>();
-  const [busy, setBusy] = useState(false);
-  const submit = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      const { MessageID } = await send(to.trim());
-      toast({ text: `On its way to ${to.trim()} as message ${MessageID}` });
+  const sending = useMutation({
+    mutationFn: send,
+    onSuccess({ MessageID }, address) {
+      toast({ text: `On its way to ${address} as message ${MessageID}` });
       onClose();
-    } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
-      setBusy(false);
-    }
-  };
+    },
+  });
   return (
     <Dialog title={title} onClose={onClose}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
+      <DialogForm
+        running={sending}
+        action={action}
+        isErrorAtField
+        onSubmit={() => sending.mutate(to.trim())}
+        onCancel={onClose}
       >
         <p className="text-soft">{text}</p>
         <Field
           label="To"
           type="email"
           required
-          error={problem}
+          error={sending.error?.message}
           value={to}
           onChange={(event) => setTo(event.target.value)}
         />
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="main" type="submit" disabled={busy}>
-            {action}
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -1,13 +1,12 @@
 /** Adds a sender domain, and leads to its records. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { fieldError } from '../../api/call.ts';
 import { addDomain, DOMAINS, domainKey } from '../../api/domains.ts';
 import { ME, mayDo } from '../../api/me.ts';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { CheckField, Field, FormError } from '../../components/field.tsx';
+import { Dialog, DialogForm } from '../../components/dialog.tsx';
+import { CheckField, Field } from '../../components/field.tsx';
 
 export function AddDialog({ onClose }: { onClose(): void }) {
   const queries = useQueryClient();
@@ -31,15 +30,16 @@ export function AddDialog({ onClose }: { onClose(): void }) {
       void navigate({ to: '/domains/$name', params: { name: domain.Domain } });
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    adding.mutate();
-  };
   const refused = fieldError(adding.error, '/Domain');
   return (
     <Dialog title="Add a domain" onClose={onClose}>
-      <form onSubmit={submit} className="grid gap-4">
-        {refused === undefined && <FormError error={adding.error} />}
+      <DialogForm
+        running={adding}
+        action="Add"
+        isErrorAtField={refused !== undefined}
+        onSubmit={() => adding.mutate()}
+        onCancel={onClose}
+      >
         <Field
           label="Domain"
           hint="What stands behind the @ of your From addresses."
@@ -68,13 +68,7 @@ export function AddDialog({ onClose }: { onClose(): void }) {
             onChange={(event) => setVerified(event.target.checked)}
           />
         )}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={adding.isPending}>
-            Add
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

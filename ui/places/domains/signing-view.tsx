@@ -5,8 +5,7 @@ import { useState } from 'react';
 import type { Domain, DomainDkimKey } from '../../../src/client/api-types.ts';
 import { rotateKey } from '../../api/domains.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { FormError } from '../../components/field.tsx';
+import { Dialog, DialogForm } from '../../components/dialog.tsx';
 import { Section } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
 import { Ago, Until } from '../../components/time.tsx';
@@ -123,20 +122,13 @@ function RotateDialog({
   });
   return (
     <Dialog title={`Sign with ${selector}`} onClose={onClose}>
-      <div className="grid gap-3">
-        <FormError error={rotating.error} />
+      <DialogForm running={rotating} action="Rotate" onSubmit={() => rotating.mutate()} onCancel={onClose}>
         <p>
           Mail is signed with {selector} from now on. Its record is looked for first: without it nothing
           changes. Leave the record of the old key published for seven days, for mail that is still on its
           way; then a new key takes its place, and its record has to be published.
         </p>
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="main" disabled={rotating.isPending} onClick={() => rotating.mutate()}>
-            Rotate
-          </Button>
-        </div>
-      </div>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -1,12 +1,12 @@
 /** What failed, or waits, for one reason that several recipients share: what was said, what to do, and all of it again. */
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { CircleCheck } from 'lucide-react';
 import { useState } from 'react';
 import type { Cause } from '../../../src/client/api-types.ts';
 import { listCauses, resendAll } from '../../api/queue.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { Dialog, DialogForm } from '../../components/dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet } from '../../components/page.tsx';
 import { Sentence } from '../../components/sentence.tsx';
@@ -104,33 +104,32 @@ function CauseItem({ cause }: { cause: Cause }) {
 
 function ResendDialog({ cause, onClose }: { cause: Cause; onClose(): void }) {
   const queries = useQueryClient();
-  const [queued, setQueued] = useState<number | null>(null);
+  const [queued, setQueued] = useState(0);
   const count = cause.Waiting + cause.Failed;
-  const go = async (): Promise<void> => {
-    setQueued(0);
-    try {
-      const sum = await resendAll(cause, setQueued);
-      toast({ text: `${countOf(sum, 'recipient')} of ${cause.Site} queued again` });
-    } catch (error) {
-      toast({ text: `Not all were queued again: ${messageOf(error)}` });
-    }
-    void queries.invalidateQueries({ queryKey: ['queue'] });
-    onClose();
-  };
+  const resending = useMutation({
+    mutationFn: () => resendAll(cause, setQueued),
+    onSuccess: (sum) => toast({ text: `${countOf(sum, 'recipient')} of ${cause.Site} queued again` }),
+    onError: (error) => toast({ text: `Not all were queued again: ${messageOf(error)}` }),
+    onSettled() {
+      void queries.invalidateQueries({ queryKey: ['queue'] });
+      onClose();
+    },
+  });
   return (
     <Dialog title={`Resend to ${cause.Site}`} onClose={onClose}>
-      <p>
-        {countUpTo(count)} {count === 1 ? 'recipient is' : 'recipients are'} queued again and sent within the
-        usual limits. Do this once the cause is mended: what fails again bounces again. Who was suppressed
-        since is left out.
-      </p>
-      <div className="mt-4 flex items-center justify-end gap-2">
-        {queued !== null && <span className="mr-auto text-soft tabular-nums">{queued} queued</span>}
-        <Button onClick={onClose}>Cancel</Button>
-        <Button look="main" disabled={queued !== null} onClick={() => void go()}>
-          Resend
-        </Button>
-      </div>
+      <DialogForm
+        running={resending}
+        action="Resend"
+        aside={resending.isPending && <span className="mr-auto text-soft tabular-nums">{queued} queued</span>}
+        onSubmit={() => resending.mutate()}
+        onCancel={onClose}
+      >
+        <p>
+          {countUpTo(count)} {count === 1 ? 'recipient is' : 'recipients are'} queued again and sent within
+          the usual limits. Do this once the cause is mended: what fails again bounces again. Who was
+          suppressed since is left out.
+        </p>
+      </DialogForm>
     </Dialog>
   );
 }

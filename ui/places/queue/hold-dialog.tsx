@@ -1,11 +1,9 @@
 /** Holds mail back: which, why, and until when. It can be released at any time, at once by the message that follows. */
-import { useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { HoldQueueRequest } from '../../../src/client/api-types.ts';
 import { holdMail, releaseHold } from '../../api/queue.ts';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { Field, FormError, Options, SelectField } from '../../components/field.tsx';
+import { Dialog, DialogForm } from '../../components/dialog.tsx';
+import { Field, Options, SelectField } from '../../components/field.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { messageOf } from '../../components/undoable.ts';
 
@@ -32,16 +30,10 @@ const DOMAIN = {
 /** `site`: the recipient domain that it begins with. */
 export function HoldDialog({ site = '', onClose }: { site?: string; onClose(): void }) {
   const queries = useQueryClient();
-  const [problem, setProblem] = useState<Error | null>(null);
-  const [isBusy, setBusy] = useState(false);
-
-  async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
-    event.preventDefault();
-    const wanted = wantedOf(new FormData(event.currentTarget));
-    setBusy(true);
-    try {
-      const hold = await holdMail(wanted);
-      const changed = () => void queries.invalidateQueries({ queryKey: ['queue'] });
+  const changed = () => void queries.invalidateQueries({ queryKey: ['queue'] });
+  const holding = useMutation({
+    mutationFn: holdMail,
+    onSuccess(hold) {
       const close = toast({
         text: `Held: ${hold.Reason}`,
         standsMs: 10_000,
@@ -57,15 +49,16 @@ export function HoldDialog({ site = '', onClose }: { site?: string; onClose(): v
       });
       changed();
       onClose();
-    } catch (error) {
-      setProblem(error instanceof Error ? error : new Error(messageOf(error)));
-      setBusy(false);
-    }
-  }
-
+    },
+  });
   return (
     <Dialog title="Hold mail" onClose={onClose}>
-      <form className="grid gap-4" onSubmit={(event) => void submit(event)}>
+      <DialogForm
+        running={holding}
+        action="Hold"
+        onSubmit={(form) => holding.mutate(wantedOf(form))}
+        onCancel={onClose}
+      >
         <p className="text-soft">
           Mail that fits everything you fill in waits until the hold ends. It still expires, and new mail is
           accepted.
@@ -79,14 +72,7 @@ export function HoldDialog({ site = '', onClose }: { site?: string; onClose(): v
           <Options of={ENDS} />
         </SelectField>
         <Field label="Reason" hint="Shown with the mail that waits." name="Reason" required maxLength={400} />
-        <FormError error={problem} />
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={isBusy}>
-            Hold
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

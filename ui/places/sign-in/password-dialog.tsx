@@ -1,10 +1,9 @@
 /** Changing one's password; all other sessions end with it. */
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { changePassword } from '../../api/session.ts';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { Field, FormError } from '../../components/field.tsx';
+import { Dialog, DialogForm } from '../../components/dialog.tsx';
+import { Field } from '../../components/field.tsx';
 import { toast } from '../../components/toasts.tsx';
 
 export default function PasswordDialog({ onClose }: { onClose(): void }) {
@@ -17,14 +16,9 @@ export default function PasswordDialog({ onClose }: { onClose(): void }) {
       onClose();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    changing.mutate();
-  };
   return (
     <Dialog title="Change password" onClose={onClose}>
-      <form onSubmit={submit} className="grid gap-4">
-        <FormError error={changing.error} />
+      <DialogForm running={changing} action="Change password" onSubmit={() => changing.mutate()}>
         <Field
           label="Current password"
           type="password"
@@ -43,10 +37,7 @@ export default function PasswordDialog({ onClose }: { onClose(): void }) {
           value={next}
           onChange={(event) => setNext(event.target.value)}
         />
-        <Button type="submit" look="main" disabled={changing.isPending} className="justify-self-end">
-          Change password
-        </Button>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -3,11 +3,10 @@
  * identity provider. What was asked for goes on afterwards, except from the provider, which takes the page's place.
  */
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { proveSession, SESSION } from '../../api/session.ts';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { Field, FormError } from '../../components/field.tsx';
+import { Dialog, DialogForm } from '../../components/dialog.tsx';
+import { Field } from '../../components/field.tsx';
 import { ByProvider } from './by-provider.tsx';
 
 export default function ProofDialog({ onDone }: { onDone(isProven: boolean): void }) {
@@ -37,16 +36,11 @@ function Password({ withCode, onProven }: { withCode: boolean; onProven(): void 
     onSuccess: onProven,
     onError: () => setCode(''),
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    proving.mutate();
-  };
   return (
-    <form onSubmit={submit} className="grid gap-4">
+    <DialogForm running={proving} action="Go on" onSubmit={() => proving.mutate()}>
       <p>
         This makes something that stays after your session ends, and you signed in more than ten minutes ago.
       </p>
-      <FormError error={proving.error} />
       <Field
         label="Current password"
         type="password"
@@ -67,9 +61,6 @@ function Password({ withCode, onProven }: { withCode: boolean; onProven(): void 
           onChange={(event) => setCode(event.target.value)}
         />
       )}
-      <Button type="submit" look="main" disabled={proving.isPending} className="justify-self-end">
-        Go on
-      </Button>
-    </form>
+    </DialogForm>
   );
 }

@@ -1,10 +1,10 @@
 /** Switching one's second factor on, with a secret for an authenticator app, or off. Recovery codes are shown once. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { makeTotpSecret, SESSION, signOut, switchOffTotp, switchOnTotp } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/copy.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { Dialog, DialogForm } from '../../components/dialog.tsx';
 import { Field, FormError } from '../../components/field.tsx';
 import { QrCode } from '../../components/qr-code.tsx';
 import { toast } from '../../components/toasts.tsx';
@@ -104,12 +104,8 @@ function SwitchOn({ onDone }: { onDone(recoveryCodes: readonly string[]): void }
   });
   if (made.data === undefined) return <FormError error={made.error} />;
   const { Secret, URI } = made.data;
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    switching.mutate(Secret);
-  };
   return (
-    <form onSubmit={submit} className="grid gap-4">
+    <DialogForm running={switching} action="Switch on" onSubmit={() => switching.mutate(Secret)}>
       <p>
         Signing in then asks for a code of an authenticator app, after the password. Read this code with the
         app,{' '}
@@ -120,12 +116,8 @@ function SwitchOn({ onDone }: { onDone(recoveryCodes: readonly string[]): void }
       </p>
       <QrCode text={URI} label="QR code of the secret" />
       <CodeBlock text={Secret.replaceAll(/(.{4})(?=.)/g, '$1 ')} label="Copy the secret" />
-      <FormError error={switching.error} />
       <PasswordAndCode {...{ password, setPassword, code, setCode }} hint="What the app shows now" />
-      <Button type="submit" look="main" disabled={switching.isPending} className="justify-self-end">
-        Switch on
-      </Button>
-    </form>
+    </DialogForm>
   );
 }
 
@@ -137,22 +129,14 @@ function SwitchOff({ onDone }: { onDone(): void }) {
     onSuccess: onDone,
     onError: () => setCode(''),
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    switching.mutate();
-  };
   return (
-    <form onSubmit={submit} className="grid gap-4">
+    <DialogForm running={switching} action="Switch off" look="plain" onSubmit={() => switching.mutate()}>
       <p>The second factor is on: signing in asks for a code. For another app, switch it off and on again.</p>
-      <FormError error={switching.error} />
       <PasswordAndCode
         {...{ password, setPassword, code, setCode }}
         hint="Of your authenticator app, or a recovery code"
       />
-      <Button type="submit" disabled={switching.isPending} className="justify-self-end">
-        Switch off
-      </Button>
-    </form>
+    </DialogForm>
   );
 }
 

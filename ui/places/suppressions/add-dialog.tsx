@@ -1,11 +1,10 @@
 /** Puts addresses on the list by hand. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { ApiError, fieldError } from '../../api/call.ts';
 import { addSuppressions, SUPPRESSIONS } from '../../api/suppressions.ts';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { Field, FormError, SelectField, TextField } from '../../components/field.tsx';
+import { Dialog, DialogForm } from '../../components/dialog.tsx';
+import { Field, SelectField, TextField } from '../../components/field.tsx';
 import { SenderDomain, useFirstDomain } from '../../components/sender-domain.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { addedText } from './added-text.ts';
@@ -32,23 +31,18 @@ export function AddDialog({ onClose }: { onClose(): void }) {
       onClose();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    adding.mutate();
-  };
+  const refusedDomain = fieldError(adding.error, '/Domain');
   const refused = refusedOf(adding.error, addresses);
   return (
     <Dialog title="Stop sending to addresses" onClose={onClose}>
-      <form onSubmit={submit} className="grid gap-4">
-        {refused === undefined && fieldError(adding.error, '/Domain') === undefined && (
-          <FormError error={adding.error} />
-        )}
-        <SenderDomain
-          value={domain}
-          hint={WHOSE_LIST}
-          onValue={setDomain}
-          error={fieldError(adding.error, '/Domain')}
-        />
+      <DialogForm
+        running={adding}
+        action="Add"
+        isErrorAtField={refused !== undefined || refusedDomain !== undefined}
+        onSubmit={() => adding.mutate()}
+        onCancel={onClose}
+      >
+        <SenderDomain value={domain} hint={WHOSE_LIST} onValue={setDomain} error={refusedDomain} />
         <TextField
           label="Addresses"
           hint="One, or several with blanks or lines between them; at most 1,000."
@@ -74,13 +68,7 @@ export function AddDialog({ onClose }: { onClose(): void }) {
           value={note}
           onChange={(event) => setNote(event.target.value)}
         />
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={adding.isPending}>
-            Add
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -1,12 +1,11 @@
 /** Makes a template with a text to begin from, and leads to its editor. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { fieldError } from '../../api/call.ts';
 import { createTemplate, TEMPLATES, templateKey } from '../../api/templates.ts';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { Field, FormError } from '../../components/field.tsx';
+import { Dialog, DialogForm } from '../../components/dialog.tsx';
+import { Field } from '../../components/field.tsx';
 import { SenderDomain, useFirstDomain } from '../../components/sender-domain.tsx';
 
 const BEGINNING = {
@@ -35,16 +34,17 @@ export function NewTemplateDialog({ onClose }: { onClose(): void }) {
       void navigate({ to: '/templates/$id', params: { id: template.TemplateID } });
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    making.mutate();
-  };
   const refusedName = fieldError(making.error, '/Name');
   const refusedDomain = fieldError(making.error, '/Domain');
   return (
     <Dialog title="New template" onClose={onClose}>
-      <form onSubmit={submit} className="grid gap-4">
-        {refusedName === undefined && refusedDomain === undefined && <FormError error={making.error} />}
+      <DialogForm
+        running={making}
+        action="Create"
+        isErrorAtField={refusedName !== undefined || refusedDomain !== undefined}
+        onSubmit={() => making.mutate()}
+        onCancel={onClose}
+      >
         <Field
           label="Name"
           hint="By which your programs can send it, for example order-confirmation."
@@ -63,13 +63,7 @@ export function NewTemplateDialog({ onClose }: { onClose(): void }) {
           onValue={setChosen}
           error={refusedDomain}
         />
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={making.isPending}>
-            Create
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

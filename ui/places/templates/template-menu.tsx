@@ -2,14 +2,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { EllipsisVertical } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import type { Template } from '../../../src/client/api-types.ts';
 import { fieldError } from '../../api/call.ts';
 import { changeTemplate, removeTemplate, TEMPLATES, templateKey } from '../../api/templates.ts';
-import { Button, IconButton } from '../../components/button.tsx';
+import { IconButton } from '../../components/button.tsx';
 import { copyText } from '../../components/copy.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { Field, FormError } from '../../components/field.tsx';
+import { Dialog, DialogForm } from '../../components/dialog.tsx';
+import { Field } from '../../components/field.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { useRemoval } from '../../components/use-removal.ts';
 import { curlText } from './curl-text.ts';
@@ -76,15 +76,17 @@ function RenameDialog({ template, onClose }: { template: Template; onClose(): vo
       onClose();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    renaming.mutate();
-  };
   const refused = fieldError(renaming.error, '/Name');
   return (
     <Dialog title="Rename the template" onClose={onClose}>
-      <form onSubmit={submit} className="grid gap-4">
-        {refused === undefined && <FormError error={renaming.error} />}
+      <DialogForm
+        running={renaming}
+        action="Rename"
+        isReady={name.trim() !== ''}
+        isErrorAtField={refused !== undefined}
+        onSubmit={() => renaming.mutate()}
+        onCancel={onClose}
+      >
         <Field
           label="Name"
           hint="Programs that send it by its old name are refused from then on; its id stays."
@@ -97,13 +99,7 @@ function RenameDialog({ template, onClose }: { template: Template; onClose(): vo
           value={name}
           onChange={(event) => setName(event.target.value)}
         />
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={renaming.isPending || name.trim() === ''}>
-            Rename
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -2,13 +2,13 @@
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Send } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import type { Template, TextsRendering } from '../../../src/client/api-types.ts';
 import { findCapture } from '../../api/captures.ts';
 import { sendEmail } from '../../api/messages.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { Field, FormError } from '../../components/field.tsx';
+import { Dialog, DialogForm } from '../../components/dialog.tsx';
+import { Field } from '../../components/field.tsx';
 import { toast } from '../../components/toasts.tsx';
 
 interface Filled {
@@ -64,14 +64,14 @@ function TestDialog({ template, filled, onClose }: Filled & { onClose(): void })
       });
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    sending.mutate();
-  };
   return (
     <Dialog title="Send a test to the sandbox" onClose={onClose}>
-      <form onSubmit={submit} className="grid gap-4">
-        <FormError error={sending.error} />
+      <DialogForm
+        running={sending}
+        action={sending.isPending ? 'Sending…' : 'Send'}
+        onSubmit={() => sending.mutate()}
+        onCancel={onClose}
+      >
         <p className="text-soft">
           The texts as the preview shows them, saved or not. The mail is captured and never leaves this
           server.
@@ -93,13 +93,7 @@ function TestDialog({ template, filled, onClose }: Filled & { onClose(): void })
             onChange={({ target }) => setSubject(target.value)}
           />
         )}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={sending.isPending}>
-            {sending.isPending ? 'Sending…' : 'Send'}
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -1,10 +1,9 @@
 /** Makes calls of past events again: those that failed, or all, of a range of time. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { replayCalls, WEBHOOKS } from '../../api/webhooks.ts';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { CheckField, Field, FormError } from '../../components/field.tsx';
+import { Dialog, DialogForm } from '../../components/dialog.tsx';
+import { CheckField, Field } from '../../components/field.tsx';
 import { toast } from '../../components/toasts.tsx';
 
 export function ReplayDialog({ id, onClose }: { id: number; onClose(): void }) {
@@ -26,17 +25,22 @@ export function ReplayDialog({ id, onClose }: { id: number; onClose(): void }) {
       onClose();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    replaying.mutate();
-  };
   return (
     <Dialog title="Replay calls" onClose={onClose}>
-      <form onSubmit={submit} className="grid gap-4">
+      <DialogForm
+        running={replaying}
+        action="Replay"
+        aside={
+          replaying.isPending && (
+            <span className="mr-auto text-soft tabular-nums">{queued.toLocaleString()} queued</span>
+          )
+        }
+        onSubmit={() => replaying.mutate()}
+        onCancel={onClose}
+      >
         <p className="text-soft">
           Events in this time are called again with the same id, so that a receiver ignores those it handled.
         </p>
-        <FormError error={replaying.error} />
         <CheckField
           label="Only calls that failed"
           checked={onlyFailed}
@@ -57,16 +61,7 @@ export function ReplayDialog({ id, onClose }: { id: number; onClose(): void }) {
           value={until}
           onChange={({ target }) => setUntil(target.value)}
         />
-        <div className="flex items-center justify-end gap-2">
-          {replaying.isPending && (
-            <span className="mr-auto text-soft tabular-nums">{queued.toLocaleString()} queued</span>
-          )}
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={replaying.isPending}>
-            Replay
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

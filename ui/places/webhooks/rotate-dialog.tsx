@@ -1,9 +1,7 @@
 /** Gives a webhook a new secret, shown once; the old one signs too for a day. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { rotateSecret, WEBHOOKS } from '../../api/webhooks.ts';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { FormError } from '../../components/field.tsx';
+import { Dialog, DialogForm } from '../../components/dialog.tsx';
 import { ShownOnce } from '../../components/shown-once.tsx';
 import { exactTime } from '../../components/time.tsx';
 
@@ -24,19 +22,12 @@ export function RotateDialog({ id, onClose }: { id: number; onClose(): void }) {
           </p>
         </ShownOnce>
       ) : (
-        <div className="grid gap-4">
+        <DialogForm running={rotating} action="Rotate" onSubmit={() => rotating.mutate()} onCancel={onClose}>
           <p>
             A new secret signs the calls. For 24 hours they are signed with the old one too, so that your
             receiver can be changed meanwhile. A secret before the old one ends now.
           </p>
-          <FormError error={rotating.error} />
-          <div className="flex justify-end gap-2">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button look="main" disabled={rotating.isPending} onClick={() => rotating.mutate()}>
-              Rotate
-            </Button>
-          </div>
-        </div>
+        </DialogForm>
       )}
     </Dialog>
   );

@@ -1,15 +1,14 @@
 /** Makes a webhook, and shows its secret once; or changes one. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useId, useState } from 'react';
+import { useId, useState } from 'react';
 import type { WebhookDetail } from '../../../src/client/api-types.ts';
 import { fieldError } from '../../api/call.ts';
 import { listDomains } from '../../api/domains.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { changeWebhook, createWebhook, WEBHOOKS } from '../../api/webhooks.ts';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { Field, FormError } from '../../components/field.tsx';
+import { Dialog, DialogForm } from '../../components/dialog.tsx';
+import { Field } from '../../components/field.tsx';
 import { ShownOnce } from '../../components/shown-once.tsx';
 import { EventFields } from './event-fields.tsx';
 
@@ -41,10 +40,6 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: WebhookDetail; o
     onClose();
     if (made != null) void navigate({ to: '/webhooks/$id', params: { id: String(made.NewWebhookID) } });
   };
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    saving.mutate();
-  };
   const refusedUrl = fieldError(saving.error, '/WebhookURL');
   const refusedDomain = fieldError(saving.error, '/Domain');
   return (
@@ -57,8 +52,14 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: WebhookDetail; o
           </p>
         </ShownOnce>
       ) : (
-        <form onSubmit={submit} className="grid gap-4">
-          {refusedUrl === undefined && refusedDomain === undefined && <FormError error={saving.error} />}
+        <DialogForm
+          running={saving}
+          action={webhook === undefined ? 'Create' : 'Save'}
+          isReady={events.length > 0}
+          isErrorAtField={refusedUrl !== undefined || refusedDomain !== undefined}
+          onSubmit={() => saving.mutate()}
+          onCancel={onClose}
+        >
           <Field
             label="Address"
             hint="It is called with POST for each event."
@@ -98,13 +99,7 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: WebhookDetail; o
             value={description}
             onChange={(event) => setDescription(event.target.value)}
           />
-          <div className="flex justify-end gap-2">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" look="main" disabled={saving.isPending || events.length === 0}>
-              {webhook === undefined ? 'Create' : 'Save'}
-            </Button>
-          </div>
-        </form>
+        </DialogForm>
       )}
     </Dialog>
   );

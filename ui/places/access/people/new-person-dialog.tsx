@@ -1,12 +1,12 @@
 /** Adds a person: the address, the role, the domains; then shows the password that was made, this once. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import type { Me } from '../../../../src/client/api-types.ts';
 import { addPerson } from '../../../api/access.ts';
 import { PROVIDER } from '../../../api/session.ts';
 import { Button } from '../../../components/button.tsx';
-import { Dialog } from '../../../components/dialog.tsx';
-import { CheckField, Field, FormError } from '../../../components/field.tsx';
+import { Dialog, DialogForm } from '../../../components/dialog.tsx';
+import { CheckField, Field } from '../../../components/field.tsx';
 import { ShownOnce } from '../../../components/shown-once.tsx';
 import { PEOPLE } from '../keys.ts';
 import { isWhole, type Rights, RightsFields, rightsBody } from './rights-fields.tsx';
@@ -32,10 +32,6 @@ export function NewPersonDialog({ me, onClose }: { me: Me; onClose(): void }) {
     },
     onSuccess: () => void queries.invalidateQueries({ queryKey: PEOPLE }),
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    adding.mutate();
-  };
   if (adding.data !== undefined)
     return (
       <Dialog title={`${adding.data.person.Email} can sign in`} onClose={onClose}>
@@ -61,7 +57,13 @@ export function NewPersonDialog({ me, onClose }: { me: Me; onClose(): void }) {
     );
   return (
     <Dialog isWide title="Add a person" onClose={onClose}>
-      <form onSubmit={submit} className="grid gap-4">
+      <DialogForm
+        running={adding}
+        action="Add"
+        isReady={isWhole(rights)}
+        onSubmit={() => adding.mutate()}
+        onCancel={onClose}
+      >
         <Field
           label="Email address"
           type="email"
@@ -80,14 +82,7 @@ export function NewPersonDialog({ me, onClose }: { me: Me; onClose(): void }) {
           />
         )}
         <RightsFields me={me} rights={rights} onRights={setRights} />
-        <FormError error={adding.error} />
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={adding.isPending || !isWhole(rights)}>
-            Add
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -1,11 +1,10 @@
 /** The dialogs about a person: the rights, a new password, a lost second factor, disabling, removing. Each says what ends with it. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import type { Me, Person } from '../../../../src/client/api-types.ts';
 import { changePerson, removePerson, resetSecondFactor, setPassword } from '../../../api/access.ts';
-import { Button } from '../../../components/button.tsx';
-import { Dialog } from '../../../components/dialog.tsx';
-import { CheckField, FormError } from '../../../components/field.tsx';
+import { Dialog, DialogForm } from '../../../components/dialog.tsx';
+import { CheckField } from '../../../components/field.tsx';
 import { NameDialog } from '../../../components/name-dialog.tsx';
 import { ShownOnce } from '../../../components/shown-once.tsx';
 import { toast } from '../../../components/toasts.tsx';
@@ -48,24 +47,19 @@ function RightsDialog({ me, person, onClose }: Given) {
       onClose();
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    changing.mutate();
-  };
   return (
     <Dialog isWide title={`Rights of ${person.Email}`} onClose={onClose}>
-      <form onSubmit={submit} className="grid gap-4">
+      <DialogForm
+        running={changing}
+        action="Change"
+        isReady={isWhole(rights)}
+        onSubmit={() => changing.mutate()}
+        onCancel={onClose}
+      >
         <RightsFields me={me} rights={rights} onRights={setRights} />
         <MadeField isEnded={withMade} onEnded={setWithMade} />
         <p className="text-soft">All sessions of the person end.</p>
-        <FormError error={changing.error} />
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={changing.isPending || !isWhole(rights)}>
-            Change
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }
@@ -86,17 +80,15 @@ function PasswordDialog({ person, onClose }: Given) {
       {setting.data !== undefined ? (
         <ShownOnce what="password" text={setting.data} onClose={onClose} />
       ) : (
-        <div className="grid gap-4">
+        <DialogForm
+          running={setting}
+          action="Make a new password"
+          onSubmit={() => setting.mutate()}
+          onCancel={onClose}
+        >
           <p>A password is made and shown once. The old one ends, and all sessions of the person.</p>
           <MadeField isEnded={withMade} onEnded={setWithMade} />
-          <FormError error={setting.error} />
-          <div className="flex justify-end gap-2">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button look="main" disabled={setting.isPending} onClick={() => setting.mutate()}>
-              Make a new password
-            </Button>
-          </div>
-        </div>
+        </DialogForm>
       )}
     </Dialog>
   );

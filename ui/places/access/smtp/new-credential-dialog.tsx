@@ -1,12 +1,11 @@
 /** Makes a user name and a password for one domain, and shows them once. */
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import type { Me } from '../../../../src/client/api-types.ts';
 import { createCredential } from '../../../api/access.ts';
 import { listDomains } from '../../../api/domains.ts';
-import { Button } from '../../../components/button.tsx';
-import { Dialog } from '../../../components/dialog.tsx';
-import { CheckField, Field, FormError, Options, SelectField } from '../../../components/field.tsx';
+import { Dialog, DialogForm } from '../../../components/dialog.tsx';
+import { CheckField, Field, Options, SelectField } from '../../../components/field.tsx';
 import { CREDENTIALS } from '../keys.ts';
 import { NewCredential } from './new-credential.tsx';
 
@@ -19,9 +18,7 @@ export function NewCredentialDialog({ me, onClose }: { me: Me; onClose(): void }
     mutationFn: createCredential,
     onSuccess: () => void queries.invalidateQueries({ queryKey: CREDENTIALS }),
   });
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
+  const make = (form: FormData): void => {
     const name = String(form.get('Name')).trim();
     making.mutate({
       ...(name === '' ? {} : { Name: name }),
@@ -38,7 +35,7 @@ export function NewCredentialDialog({ me, onClose }: { me: Me; onClose(): void }
       onClose={onClose}
     >
       {making.data === undefined ? (
-        <form onSubmit={submit} className="grid gap-4">
+        <DialogForm running={making} action="Make the credential" onSubmit={make} onCancel={onClose}>
           {domains.length === 0 || domains.length >= MOST_LISTED ? (
             <FoundDomain />
           ) : (
@@ -64,14 +61,7 @@ export function NewCredentialDialog({ me, onClose }: { me: Me; onClose(): void }
             name="Sandbox"
             hint="Everything that is sent with it is captured and never leaves this server"
           />
-          <FormError error={making.error} />
-          <div className="flex justify-end gap-2">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" look="main" disabled={making.isPending}>
-              Make the credential
-            </Button>
-          </div>
-        </form>
+        </DialogForm>
       ) : (
         <NewCredential made={making.data} me={me} onClose={onClose} />
       )}

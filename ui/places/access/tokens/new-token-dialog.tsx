@@ -1,14 +1,13 @@
 /** Makes a token: its name, rights, domains and limits; then shows it once, with a command that tries it. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import type { CreateTokenRequest, Me } from '../../../../src/client/api-types.ts';
 import { createToken } from '../../../api/access.ts';
 import { fieldError } from '../../../api/call.ts';
 import { mayDo } from '../../../api/me.ts';
-import { Button } from '../../../components/button.tsx';
 import { CodeBlock } from '../../../components/copy.tsx';
-import { Dialog } from '../../../components/dialog.tsx';
-import { Field, FormError } from '../../../components/field.tsx';
+import { Dialog, DialogForm } from '../../../components/dialog.tsx';
+import { Field } from '../../../components/field.tsx';
 import { ShownOnce } from '../../../components/shown-once.tsx';
 import { DomainField, wordsOf } from '../domain-field.tsx';
 import { TOKENS } from '../keys.ts';
@@ -28,11 +27,6 @@ export function NewTokenDialog({ me, onClose }: { me: Me; onClose(): void }) {
     onSuccess: () => void queries.invalidateQueries({ queryKey: TOKENS }),
   });
   const given = preset === 'Admin' ? ['*'] : domains;
-  const isAtField = LIMIT_FIELDS.some((pointer) => fieldError(making.error, pointer) !== undefined);
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    making.mutate(wantedOf(new FormData(event.currentTarget), preset, given));
-  };
   if (making.data !== undefined)
     return (
       <Dialog isWide title="The new token" onClose={onClose}>
@@ -54,7 +48,14 @@ export function NewTokenDialog({ me, onClose }: { me: Me; onClose(): void }) {
     );
   return (
     <Dialog isWide title="New token" onClose={onClose}>
-      <form onSubmit={submit} className="grid gap-4">
+      <DialogForm
+        running={making}
+        action="Make the token"
+        isReady={given.length > 0}
+        isErrorAtField={LIMIT_FIELDS.some((pointer) => fieldError(making.error, pointer) !== undefined)}
+        onSubmit={(form) => making.mutate(wantedOf(form, preset, given))}
+        onCancel={onClose}
+      >
         <Field
           label="Name"
           name="Name"
@@ -70,14 +71,7 @@ export function NewTokenDialog({ me, onClose }: { me: Me; onClose(): void }) {
         />
         {preset !== 'Admin' && <DomainField me={me} chosen={domains} onChosen={setDomains} />}
         <TokenLimits error={making.error} />
-        {!isAtField && <FormError error={making.error} />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={making.isPending || given.length === 0}>
-            Make the token
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

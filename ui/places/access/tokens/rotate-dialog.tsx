@@ -3,9 +3,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Token } from '../../../../src/client/api-types.ts';
 import { rotateToken } from '../../../api/access.ts';
-import { Button } from '../../../components/button.tsx';
-import { Dialog } from '../../../components/dialog.tsx';
-import { FormError, Options, SelectField } from '../../../components/field.tsx';
+import { Dialog, DialogForm } from '../../../components/dialog.tsx';
+import { Options, SelectField } from '../../../components/field.tsx';
 import { ShownOnce } from '../../../components/shown-once.tsx';
 import { Until } from '../../../components/time.tsx';
 import { TOKENS } from '../keys.ts';
@@ -27,7 +26,7 @@ export function RotateDialog({ token, onClose }: { token: Token; onClose(): void
   return (
     <Dialog title={`Replace ${token.Name}`} onClose={onClose}>
       {rotating.data === undefined ? (
-        <div className="grid gap-4">
+        <DialogForm running={rotating} action="Replace" onSubmit={() => rotating.mutate()} onCancel={onClose}>
           <p>A new token with the same rights and limits takes its place.</p>
           <SelectField
             label="The old token"
@@ -36,14 +35,7 @@ export function RotateDialog({ token, onClose }: { token: Token; onClose(): void
           >
             <Options of={OVERLAPS} />
           </SelectField>
-          <FormError error={rotating.error} />
-          <div className="flex justify-end gap-2">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button look="main" disabled={rotating.isPending} onClick={() => rotating.mutate()}>
-              Replace
-            </Button>
-          </div>
-        </div>
+        </DialogForm>
       ) : (
         <ShownOnce what="token" text={rotating.data.Token} onClose={onClose}>
           <p className="text-soft">

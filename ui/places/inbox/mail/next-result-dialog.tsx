@@ -1,11 +1,9 @@
 /** What becomes of the next mail to the same address, once: to see what the program does when its mail bounces. */
 import { useMutation } from '@tanstack/react-query';
-import type { FormEvent } from 'react';
 import type { CaptureDetail } from '../../../../src/client/api-types.ts';
 import { addResult, removeResult } from '../../../api/captures.ts';
-import { Button } from '../../../components/button.tsx';
-import { Dialog } from '../../../components/dialog.tsx';
-import { FormError, Options, SelectField } from '../../../components/field.tsx';
+import { Dialog, DialogForm } from '../../../components/dialog.tsx';
+import { Options, SelectField } from '../../../components/field.tsx';
 import { toast, toastError } from '../../../components/toasts.tsx';
 
 const RESULTS = [
@@ -31,13 +29,14 @@ export function NextResultDialog({ mail, onClose }: { mail: CaptureDetail; onClo
       onClose();
     },
   });
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    adding.mutate(String(new FormData(event.currentTarget).get('Result')));
-  };
   return (
     <Dialog title="Another result next time" onClose={onClose}>
-      <form onSubmit={submit} className="grid gap-4">
+      <DialogForm
+        running={adding}
+        action="Set the result"
+        onSubmit={(form) => adding.mutate(String(form.get('Result')))}
+        onCancel={onClose}
+      >
         <p className="text-soft">
           Let your program send to <bdi className="text-ink">{mail.EnvelopeTo}</bdi> once more within a day.
           Events and webhooks tell this result; nothing leaves this server.
@@ -45,14 +44,7 @@ export function NextResultDialog({ mail, onClose }: { mail: CaptureDetail; onClo
         <SelectField label="What happens to it" name="Result">
           <Options of={RESULTS} />
         </SelectField>
-        <FormError error={adding.error} />
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={adding.isPending}>
-            Set the result
-          </Button>
-        </div>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }
