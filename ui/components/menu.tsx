@@ -1,10 +1,14 @@
 /** A menu behind a button; Radix knows its keys. */
+import { EllipsisVertical, type LucideIcon } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
 import type { ReactNode } from 'react';
+import { IconButton } from './button.tsx';
 
 export interface MenuEntry {
+  /** Before the name. */
+  icon?: LucideIcon;
   name: ReactNode;
-  /** What is said to screen readers and in tests where `name` is more than words. */
+  /** Its words, where `name` is more than words. */
   label?: string;
   run(): void;
   isDangerous?: boolean;
@@ -32,7 +36,7 @@ export function Menu({
           collisionPadding={8}
           className="z-30 max-h-(--radix-dropdown-menu-content-available-height) min-w-44 max-w-80 overflow-y-auto rounded-lg border border-line-strong bg-raised p-1"
         >
-          {entries.map(({ name, label, run, isDangerous, isCurrent, disabled }) => (
+          {entries.map(({ icon: Icon, name, label, run, isDangerous, isCurrent, disabled }) => (
             <DropdownMenu.Item
               key={label ?? String(name)}
               disabled={disabled ?? false}
@@ -40,11 +44,26 @@ export function Menu({
               aria-current={isCurrent === true ? 'true' : undefined}
               className={`flex min-h-8 cursor-pointer items-center gap-2 rounded-md px-2 outline-none data-disabled:cursor-default data-highlighted:bg-hover data-disabled:opacity-50 ${isDangerous === true ? 'text-bad' : ''} ${isCurrent === true ? 'font-semibold' : ''}`}
             >
+              {Icon !== undefined && <Icon size={16} aria-hidden className="shrink-0" />}
               {name}
             </DropdownMenu.Item>
           ))}
         </DropdownMenu.Content>
       </DropdownMenu.Portal>
     </DropdownMenu.Root>
+  );
+}
+
+/** What else can be done: a menu behind three dots. `label`: with what. */
+export function MoreMenu({ label, entries }: { label: string; entries: readonly MenuEntry[] }) {
+  return (
+    <Menu
+      trigger={
+        <IconButton label={label}>
+          <EllipsisVertical size={16} aria-hidden />
+        </IconButton>
+      }
+      entries={entries}
+    />
   );
 }

@@ -18,7 +18,6 @@ export function BottomBar({ onFind }: { onFind(): void }) {
   );
   const session = useSessionMenu();
   const [theme, setTheme] = useTheme();
-  const ThemeIcon = THEME_ICON[theme];
   return (
     <nav aria-label="Places" className="flex h-14 shrink-0 border-line border-t bg-page min-[44rem]:hidden">
       {places
@@ -39,40 +38,20 @@ export function BottomBar({ onFind }: { onFind(): void }) {
         entries={[
           ...places
             .filter(({ isFurther }) => isFurther)
-            .map(({ path, name, icon: Icon }) => ({
-              label: name,
-              name: (
-                <>
-                  <Icon size={16} aria-hidden /> {name}
-                </>
-              ),
-              run: () => void navigate({ to: path }),
-            })),
+            .map(({ path, name, icon }) => ({ icon, name, run: () => void navigate({ to: path }) })),
           {
-            label: 'Find',
-            name: (
-              <>
-                <Search size={16} aria-hidden /> Find…
-              </>
-            ),
+            icon: Search,
+            name: 'Find…',
             run: onFind,
           },
           {
-            label: 'Theme',
-            name: (
-              <>
-                <ThemeIcon size={16} aria-hidden /> Theme: {theme}
-              </>
-            ),
+            icon: THEME_ICON[theme],
+            name: `Theme: ${theme}`,
             run: () => setTheme(NEXT_THEME[theme]),
           },
           {
-            label: 'Reference of the API',
-            name: (
-              <>
-                <BookOpen size={16} aria-hidden /> Reference of the API
-              </>
-            ),
+            icon: BookOpen,
+            name: 'Reference of the API',
             run: () => location.assign('/api/v1/docs'),
           },
           ...session.entries,

@@ -1,13 +1,6 @@
 /** What belongs to the person who is signed in: who it is, the sessions, the password, signing out. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import {
-  CircleUser,
-  LockKeyhole,
-  LogOut,
-  type LucideIcon,
-  MonitorSmartphone,
-  ShieldCheck,
-} from 'lucide-react';
+import { CircleUser, LockKeyhole, LogOut, MonitorSmartphone, ShieldCheck } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { forgetAnswers, SESSION, signOut } from '../api/session.ts';
 import { IconButton } from '../components/button.tsx';
@@ -43,32 +36,19 @@ export function useSessionMenu(): {
   return {
     email: person.Email,
     entries: [
-      { ...named('Sessions', MonitorSmartphone), run: () => setOpened('sessions') },
+      { icon: MonitorSmartphone, name: 'Sessions…', run: () => setOpened('sessions') },
       ...(person.HasPassword
         ? [
-            { ...named('Change password', LockKeyhole), run: () => setOpened('password') },
-            { ...named('Second factor', ShieldCheck), run: () => setOpened('secondFactor') },
+            { icon: LockKeyhole, name: 'Change password…', run: () => setOpened('password') },
+            { icon: ShieldCheck, name: 'Second factor…', run: () => setOpened('secondFactor') },
           ]
         : []),
-      { ...named('Sign out', LogOut, ''), run: () => leaving.mutate() },
+      { icon: LogOut, name: 'Sign out', run: () => leaving.mutate() },
     ],
     dialogs: Opened !== null && (
       <Suspense>
         <Opened onClose={close} />
       </Suspense>
-    ),
-  };
-}
-
-/** The name of an entry with its sign, as the other entries of the menu on a phone have one. */
-function named(label: string, Icon: LucideIcon, more = '…'): Pick<MenuEntry, 'label' | 'name'> {
-  return {
-    label,
-    name: (
-      <>
-        <Icon size={16} aria-hidden /> {label}
-        {more}
-      </>
     ),
   };
 }

@@ -2,13 +2,13 @@
 
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { CheckCheck, ChevronDown, EllipsisVertical, Keyboard, Mail, Trash2, X } from 'lucide-react';
+import { CheckCheck, ChevronDown, Keyboard, Mail, Trash2, X } from 'lucide-react';
 import { type Ref, useState } from 'react';
 import { emptyInbox, markAllSeen } from '../../api/captures.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { Menu } from '../../components/menu.tsx';
+import { Menu, MoreMenu } from '../../components/menu.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { inboxLabel, type NamedInbox } from './inbox-side.tsx';
@@ -78,29 +78,17 @@ function WholeInbox({ inbox, onChanged }: ListBarProps) {
   const failed = (error: unknown) => toast({ text: error instanceof Error ? error.message : String(error) });
   return (
     <>
-      <Menu
-        trigger={
-          <IconButton label="More">
-            <EllipsisVertical size={16} aria-hidden />
-          </IconButton>
-        }
+      <MoreMenu
+        label="More"
         entries={[
           {
-            label: 'Mark all as read',
-            name: (
-              <>
-                <CheckCheck size={14} aria-hidden /> Mark all as read
-              </>
-            ),
+            icon: CheckCheck,
+            name: 'Mark all as read',
             run: () => void markAllSeen(inbox).then(() => done('Marked as read'), failed),
           },
           {
-            label: 'Delete all',
-            name: (
-              <>
-                <Trash2 size={14} aria-hidden /> Delete all…
-              </>
-            ),
+            icon: Trash2,
+            name: 'Delete all…',
             isDangerous: true,
             run: () => setAsks(true),
           },

@@ -1,6 +1,6 @@
 /** One mail: what it is, what can be done with it, and its views. Opening it marks it as read. */
 import { useQuery } from '@tanstack/react-query';
-import { ArrowLeft, Download, EllipsisVertical, Link2, MailOpen, Redo2, Send, Trash2 } from 'lucide-react';
+import { ArrowLeft, Download, Link2, MailOpen, Redo2, Send, Trash2 } from 'lucide-react';
 import { type Ref, useEffect, useState } from 'react';
 import type { CaptureDetail } from '../../../src/client/api-types.ts';
 import { ApiError } from '../../api/call.ts';
@@ -10,7 +10,7 @@ import { Button, IconButton } from '../../components/button.tsx';
 import { copyText } from '../../components/copy.tsx';
 import { downloadFrom } from '../../components/download.ts';
 import { SendDialog } from '../../components/mail/send-dialog.tsx';
-import { Menu } from '../../components/menu.tsx';
+import { MoreMenu } from '../../components/menu.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { FirstMail } from './first-mail.tsx';
 import { MailHead } from './mail/mail-head.tsx';
@@ -124,40 +124,24 @@ function MailTools({
           <Trash2 size={16} aria-hidden />
         </IconButton>
       )}
-      <Menu
-        trigger={
-          <IconButton label="More about this mail">
-            <EllipsisVertical size={16} aria-hidden />
-          </IconButton>
-        }
+      <MoreMenu
+        label="More about this mail"
         entries={[
           {
-            label: 'Download',
-            name: (
-              <>
-                <Download size={14} aria-hidden /> Download (.eml)
-              </>
-            ),
+            icon: Download,
+            name: 'Download (.eml)',
             run: () => downloadFrom(sourceUrl(mail.ID), `${mail.ID}.eml`),
           },
           {
-            label: 'Copy link',
-            name: (
-              <>
-                <Link2 size={14} aria-hidden /> Copy link
-              </>
-            ),
+            icon: Link2,
+            name: 'Copy link',
             run: () => copyText(location.href, 'Link copied'),
           },
           ...(mayChange
             ? [
                 {
-                  label: 'Another result next time',
-                  name: (
-                    <>
-                      <Redo2 size={14} aria-hidden /> Another result next time…
-                    </>
-                  ),
+                  icon: Redo2,
+                  name: 'Another result next time…',
                   run: () => setAsksResult(true),
                 },
               ]

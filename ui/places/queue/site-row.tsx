@@ -1,10 +1,10 @@
 /** One site of the queue: a row of the table, or an item of the list on a phone. */
 import { Link } from '@tanstack/react-router';
-import { EllipsisVertical, Zap } from 'lucide-react';
+import { Zap } from 'lucide-react';
 import { useState } from 'react';
 import { Address } from '../../components/addresses.tsx';
 import { IconButton } from '../../components/button.tsx';
-import { Menu } from '../../components/menu.tsx';
+import { MoreMenu } from '../../components/menu.tsx';
 import { Ago, Until } from '../../components/time.tsx';
 import { HoldDialog } from './hold-dialog.tsx';
 import { countText } from './reason-words.ts';
@@ -111,12 +111,8 @@ function Actions({ row: { site } }: { row: SiteRow }) {
       <IconButton label={`Try ${site} now`} onClick={tryNow} disabled={isTrying}>
         <Zap size={16} aria-hidden />
       </IconButton>
-      <Menu
-        trigger={
-          <IconButton label={`More about ${site}`}>
-            <EllipsisVertical size={16} aria-hidden />
-          </IconButton>
-        }
+      <MoreMenu
+        label={`More about ${site}`}
         entries={[
           { name: 'Try now', run: tryNow },
           { name: 'Hold its mail…', run: () => setHolding(true) },

@@ -1,16 +1,14 @@
 /** What else can be done with a template: rename, copy what a program needs, delete. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { EllipsisVertical } from 'lucide-react';
 import { useState } from 'react';
 import type { Template } from '../../../src/client/api-types.ts';
 import { fieldError } from '../../api/call.ts';
 import { changeTemplate, removeTemplate, TEMPLATES, templateKey } from '../../api/templates.ts';
-import { IconButton } from '../../components/button.tsx';
 import { copyText } from '../../components/copy.tsx';
 import { Dialog, DialogForm } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
-import { Menu } from '../../components/menu.tsx';
+import { MoreMenu } from '../../components/menu.tsx';
 import { useRemoval } from '../../components/use-removal.ts';
 import { curlText } from './curl-text.ts';
 import type { Variables } from './variables.ts';
@@ -32,12 +30,8 @@ export function TemplateMenu({
   const [renames, setRenames] = useState(false);
   return (
     <>
-      <Menu
-        trigger={
-          <IconButton label="More">
-            <EllipsisVertical size={16} aria-hidden />
-          </IconButton>
-        }
+      <MoreMenu
+        label="More"
         entries={[
           ...(mayChange ? [{ name: 'Rename…', run: () => setRenames(true) }] : []),
           {

@@ -1,12 +1,12 @@
 /** What can be done with a webhook: test, repeat calls, rotate the secret, change, disable, delete. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { EllipsisVertical, Send } from 'lucide-react';
+import { Send } from 'lucide-react';
 import { useState } from 'react';
 import type { WebhookDetail } from '../../../src/client/api-types.ts';
 import { changeWebhook, removeWebhook, WEBHOOKS } from '../../api/webhooks.ts';
-import { Button, IconButton } from '../../components/button.tsx';
-import { Menu } from '../../components/menu.tsx';
+import { Button } from '../../components/button.tsx';
+import { MoreMenu } from '../../components/menu.tsx';
 import { toast, toastError } from '../../components/toasts.tsx';
 import { useRemoval } from '../../components/use-removal.ts';
 import { ReplayDialog } from './replay-dialog.tsx';
@@ -52,12 +52,8 @@ export function WebhookTools({
       <Button disabled={isTesting} onClick={onTest}>
         <Send size={14} aria-hidden /> Send a test
       </Button>
-      <Menu
-        trigger={
-          <IconButton label="More">
-            <EllipsisVertical size={16} aria-hidden />
-          </IconButton>
-        }
+      <MoreMenu
+        label="More"
         entries={[
           ...(mayReadEvents ? [{ name: 'Change…', run: () => setOpen('edit') }] : []),
           { name: 'Replay calls…', run: () => setOpen('replay') },

@@ -1,11 +1,9 @@
 /** What an operator can do with a person: change the rights, set a password, reset the second factor, end the sessions, disable, remove. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { EllipsisVertical } from 'lucide-react';
 import { useState } from 'react';
 import type { Me, Person } from '../../../../src/client/api-types.ts';
 import { changePerson, forgetIdentity } from '../../../api/access.ts';
-import { IconButton } from '../../../components/button.tsx';
-import { Menu } from '../../../components/menu.tsx';
+import { MoreMenu } from '../../../components/menu.tsx';
 import { toast, toastError } from '../../../components/toasts.tsx';
 import { PEOPLE } from '../keys.ts';
 import { PersonDialog, type PersonTask } from './person-dialogs.tsx';
@@ -23,12 +21,8 @@ export function PersonMenu({ me, person }: { me: Me; person: Person }) {
   const isDisabled = DisabledAt !== null;
   return (
     <>
-      <Menu
-        trigger={
-          <IconButton label={`Actions for ${Email}`}>
-            <EllipsisVertical size={16} aria-hidden />
-          </IconButton>
-        }
+      <MoreMenu
+        label={`Actions for ${Email}`}
         entries={[
           { name: 'Change role and domains…', run: () => setTask('rights') },
           { name: 'Set a new password…', run: () => setTask('password') },

@@ -1,12 +1,10 @@
 /** What can be done with a token: replaced by a new one, or revoked, also with everything that was made with it. */
 import { useQueryClient } from '@tanstack/react-query';
-import { EllipsisVertical } from 'lucide-react';
 import { useState } from 'react';
 import type { Token } from '../../../../src/client/api-types.ts';
 import { revokeToken } from '../../../api/access.ts';
-import { IconButton } from '../../../components/button.tsx';
 import { CheckField } from '../../../components/field.tsx';
-import { Menu } from '../../../components/menu.tsx';
+import { MoreMenu } from '../../../components/menu.tsx';
 import { NameDialog } from '../../../components/name-dialog.tsx';
 import { toast } from '../../../components/toasts.tsx';
 import { countBelow } from './token-tree.ts';
@@ -25,12 +23,8 @@ export function TokenMenu({
   const [isRevoking, setRevoking] = useState(false);
   return (
     <>
-      <Menu
-        trigger={
-          <IconButton label={`Actions for ${token.Name}`}>
-            <EllipsisVertical size={16} aria-hidden />
-          </IconButton>
-        }
+      <MoreMenu
+        label={`Actions for ${token.Name}`}
         entries={[
           { name: 'Replace…', run: onReplace },
           { name: 'Revoke…', run: () => setRevoking(true), isDangerous: true },

@@ -1,16 +1,16 @@
 /** What is done with a message as a whole: try again, cancel, copy it. */
 import { useQuery } from '@tanstack/react-query';
-import { CircleSlash, Download, EllipsisVertical, Link2, RotateCw, Send, SquareTerminal } from 'lucide-react';
+import { CircleSlash, Download, Link2, RotateCw, Send, SquareTerminal } from 'lucide-react';
 import { useState } from 'react';
 import type { CancelAnswer, MessageWithContents, RetryAnswer } from '../../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../../api/me.ts';
 import { cancelMessage, messageSourceUrl, resendMessage, retryMessage } from '../../../api/messages.ts';
-import { Button, IconButton } from '../../../components/button.tsx';
+import { Button } from '../../../components/button.tsx';
 import { copyText } from '../../../components/copy.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { downloadFrom } from '../../../components/download.ts';
 import { SendDialog } from '../../../components/mail/send-dialog.tsx';
-import { Menu } from '../../../components/menu.tsx';
+import { MoreMenu } from '../../../components/menu.tsx';
 import { toast, toastError } from '../../../components/toasts.tsx';
 import { curlText } from './curl-text.ts';
 
@@ -42,49 +42,29 @@ export function MessageTools({ message, onChanged }: { message: MessageWithConte
         </Button>
       )}
       <span className="ml-auto" />
-      <Menu
-        trigger={
-          <IconButton label="More about this message">
-            <EllipsisVertical size={16} aria-hidden />
-          </IconButton>
-        }
+      <MoreMenu
+        label="More about this message"
         entries={[
           {
-            label: 'Resend a copy',
-            name: (
-              <>
-                <Send size={14} aria-hidden /> Resend a copy…
-              </>
-            ),
+            icon: Send,
+            name: 'Resend a copy…',
             disabled: message.Attachments === null || message.Sandbox || !mayDo(me, 'email:send'),
             run: () => setResends(true),
           },
           {
-            label: 'Copy as curl',
-            name: (
-              <>
-                <SquareTerminal size={14} aria-hidden /> Copy as curl
-              </>
-            ),
+            icon: SquareTerminal,
+            name: 'Copy as curl',
             disabled: message.Attachments === null,
             run: () => copyText(curlText(message, location.origin), 'Command copied'),
           },
           {
-            label: 'Copy link',
-            name: (
-              <>
-                <Link2 size={14} aria-hidden /> Copy link
-              </>
-            ),
+            icon: Link2,
+            name: 'Copy link',
             run: () => copyText(`${location.origin}/messages/${id}`, 'Link copied'),
           },
           {
-            label: 'Download',
-            name: (
-              <>
-                <Download size={14} aria-hidden /> Download (.eml)
-              </>
-            ),
+            icon: Download,
+            name: 'Download (.eml)',
             disabled: message.Attachments === null,
             run: () => downloadFrom(messageSourceUrl(id), `${id}.eml`),
           },

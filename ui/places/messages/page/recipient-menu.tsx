@@ -1,12 +1,10 @@
 /** What is done about one address: look at all its mail, put it on the suppression list or take it off. */
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { EllipsisVertical } from 'lucide-react';
 import { ApiError } from '../../../api/call.ts';
 import { ME, mayDo } from '../../../api/me.ts';
 import { suppress, unsuppress } from '../../../api/suppressions.ts';
-import { IconButton } from '../../../components/button.tsx';
-import { Menu } from '../../../components/menu.tsx';
+import { MoreMenu } from '../../../components/menu.tsx';
 import { toast, toastError } from '../../../components/toasts.tsx';
 
 export function RecipientMenu(props: { domain: string; address: string; isSuppressed: boolean }) {
@@ -32,12 +30,8 @@ export function RecipientMenu(props: { domain: string; address: string; isSuppre
           : toastError(error),
     );
   return (
-    <Menu
-      trigger={
-        <IconButton label={`More about ${address}`}>
-          <EllipsisVertical size={16} aria-hidden />
-        </IconButton>
-      }
+    <MoreMenu
+      label={`More about ${address}`}
       entries={[
         {
           name: 'All mail to this address',
