@@ -111,7 +111,7 @@ describe.skipIf(!hasBrowser)('the queue', () => {
       .first()
       .waitFor({ state: 'detached' });
     expect(await holds()).toHaveLength(1);
-    await page.getByText('is released').waitFor();
+    await page.getByText('Mail from example.com is released').waitFor();
     // Whoever closes the page means it.
     await page.close({ runBeforeUnload: false });
     await until('the hold is released', async () => (await holds()).length === 0);

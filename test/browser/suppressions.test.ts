@@ -80,10 +80,7 @@ describe.skipIf(!hasBrowser)('the suppressions', () => {
     await page.route('**/suppressions?*example.net*', (route) => held.then(() => route.continue()));
     await page.getByRole('searchbox').fill('example.net');
     // What was there stays until the answer comes.
-    await page
-      .locator('[aria-busy="true"]')
-      .filter({ has: table(page) })
-      .waitFor();
+    await table(page).and(page.locator('[aria-busy="true"]')).waitFor();
     expect((await names(page)).length).toBe(4);
     answer();
     await find('example.net', ['full@example.net', 'gone@example.net']);
@@ -197,7 +194,7 @@ describe.skipIf(!hasBrowser)('the suppressions', () => {
         JSON.stringify([{ email: `${'long'.repeat(15)}@example.net`, note: 'n'.repeat(200) }]),
       ),
     });
-    await page.getByRole('table', { name: 'The first rows' }).waitFor();
+    await page.getByRole('list', { name: 'The first rows' }).waitFor();
     expect(await wide(page)).toBe(false);
     const vera = await openPage(browser, await signedIn(server, { Role: 'viewer', Domains: ['*'] }));
     await vera.page.goto(url);

@@ -23,6 +23,7 @@ export function DataTable<Row>({
   keyOf,
   isOld = false,
   actions,
+  actionsWidth = 'w-12',
 }: {
   label: string;
   columns: readonly [Column<Row>, ...Column<Row>[]];
@@ -31,6 +32,8 @@ export function DataTable<Row>({
   /** What is looked for now is not here yet. */
   isOld?: boolean;
   actions?(row: Row): ReactNode;
+  /** Class of the width of their column: by itself one icon wide. */
+  actionsWidth?: string;
 }) {
   const isTable = useMedia(TABLE);
   const [title, ...facts] = columns;
@@ -78,7 +81,7 @@ export function DataTable<Row>({
             </th>
           ))}
           {actions !== undefined && (
-            <th scope="col" className="w-12 py-1.5">
+            <th scope="col" className={`py-1.5 ${actionsWidth}`}>
               <span className="sr-only">Actions</span>
             </th>
           )}

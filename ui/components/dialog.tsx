@@ -99,3 +99,39 @@ export function DialogForm({
     </form>
   );
 }
+
+/** Asks before something that is done at once, and closes with the answer. */
+export function Question({
+  title,
+  text,
+  action,
+  cancel = 'Cancel',
+  onYes,
+  onClose,
+}: {
+  title: string;
+  text: string;
+  /** The words of the two buttons. */
+  action: string;
+  cancel?: string;
+  onYes(): void;
+  onClose(): void;
+}) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <p className="text-soft">{text}</p>
+      <div className="mt-4 flex justify-end gap-2">
+        <Button onClick={onClose}>{cancel}</Button>
+        <Button
+          look="danger"
+          onClick={() => {
+            onClose();
+            onYes();
+          }}
+        >
+          {action}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

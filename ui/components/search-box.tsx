@@ -9,14 +9,14 @@ export function SearchBox({
   words,
   label,
   placeholder = 'Search',
-  isWrong,
+  isWrong = false,
   onWords,
 }: {
   ref: Ref<HTMLInputElement>;
   words: string;
   label: string;
   placeholder?: string;
-  isWrong: boolean;
+  isWrong?: boolean;
   onWords(words: string): void;
 }) {
   const [typed, setTyped] = useState(words);

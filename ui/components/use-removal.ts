@@ -20,15 +20,13 @@ export function useLeaving<Of extends Id>(key: readonly string[]): ReadonlySet<O
 /** `text` says that it is gone; `remove` is told whether the page is being closed. */
 export function useRemoval<Of extends Id>(
   key: readonly string[],
-  text: string,
-  remove: (id: Of, leaving: boolean) => Promise<unknown>,
-): (id: Of) => void {
+): (id: Of, text: string, remove: (leaving: boolean) => Promise<unknown>) => void {
   const queries = useQueryClient();
-  return (id) => {
+  return (id, text, remove) => {
     change<Of>(queries, key, (all) => all.add(id));
     undoable({
       text,
-      run: (leaving) => remove(id, leaving),
+      run: remove,
       onBack: () => change<Of>(queries, key, (all) => all.delete(id)),
       onDone: () => void queries.invalidateQueries({ queryKey: key }),
     });

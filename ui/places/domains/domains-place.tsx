@@ -47,7 +47,6 @@ export function DomainsPlace() {
             words={q}
             label="Find a domain"
             placeholder="Part of a name"
-            isWrong={false}
             onWords={onWords}
           />
         </div>

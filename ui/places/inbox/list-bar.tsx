@@ -7,10 +7,10 @@ import { type Ref, useState } from 'react';
 import { emptyInbox, markAllSeen } from '../../api/captures.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { Button, IconButton } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { Question } from '../../components/dialog.tsx';
 import { Menu, MoreMenu } from '../../components/menu.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
-import { toast } from '../../components/toasts.tsx';
+import { toast, toastError } from '../../components/toasts.tsx';
 import { inboxLabel, type NamedInbox } from './inbox-side.tsx';
 
 export interface ListBarProps {
@@ -75,7 +75,6 @@ function WholeInbox({ inbox, onChanged }: ListBarProps) {
     toast({ text });
     onChanged();
   };
-  const failed = (error: unknown) => toast({ text: error instanceof Error ? error.message : String(error) });
   return (
     <>
       <MoreMenu
@@ -84,7 +83,7 @@ function WholeInbox({ inbox, onChanged }: ListBarProps) {
           {
             icon: CheckCheck,
             name: 'Mark all as read',
-            run: () => void markAllSeen(inbox).then(() => done('Marked as read'), failed),
+            run: () => void markAllSeen(inbox).then(() => done('Marked as read'), toastError),
           },
           {
             icon: Trash2,
@@ -95,23 +94,15 @@ function WholeInbox({ inbox, onChanged }: ListBarProps) {
         ]}
       />
       {asks && (
-        <Dialog title={`Delete all mail in ${where}?`} onClose={() => setAsks(false)}>
-          <p className="text-soft">
-            Everything that was captured there is deleted for everybody. This cannot be undone.
-          </p>
-          <div className="mt-4 flex justify-end gap-2">
-            <Button onClick={() => setAsks(false)}>Cancel</Button>
-            <Button
-              look="danger"
-              onClick={() => {
-                setAsks(false);
-                void emptyInbox(inbox).then(({ Deleted }) => done(`${Deleted} mails deleted`), failed);
-              }}
-            >
-              Delete all
-            </Button>
-          </div>
-        </Dialog>
+        <Question
+          title={`Delete all mail in ${where}?`}
+          text="Everything that was captured there is deleted for everybody. This cannot be undone."
+          action="Delete all"
+          onYes={() =>
+            void emptyInbox(inbox).then(({ Deleted }) => done(`${Deleted} mails deleted`), toastError)
+          }
+          onClose={() => setAsks(false)}
+        />
       )}
     </>
   );

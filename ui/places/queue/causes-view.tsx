@@ -1,5 +1,5 @@
 /** What failed, or waits, for one reason that several recipients share: what was said, what to do, and all of it again. */
-import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { CircleCheck } from 'lucide-react';
 import { useState } from 'react';
@@ -7,8 +7,10 @@ import type { Cause } from '../../../src/client/api-types.ts';
 import { listCauses, resendAll } from '../../api/queue.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogForm } from '../../components/dialog.tsx';
+import { MoreButton } from '../../components/more-button.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet } from '../../components/page.tsx';
+import { usePages } from '../../components/pages.ts';
 import { Sentence } from '../../components/sentence.tsx';
 import { Ago } from '../../components/time.tsx';
 import { toast } from '../../components/toasts.tsx';
@@ -16,18 +18,9 @@ import { messageOf } from '../../components/undoable.ts';
 import { countOf } from './reason-words.ts';
 
 export function CausesView() {
-  const causes = useInfiniteQuery({
-    queryKey: ['queue', 'causes'],
-    queryFn: ({ pageParam, signal }) => listCauses(pageParam, signal),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.NextCursor ?? undefined,
-    refetchOnWindowFocus: 'always',
-  });
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = causes;
-  if (data === undefined) return <NotYet error={error} onAgain={() => void refetch()} />;
-  const items = data.pages
-    .flatMap((page) => page.Items)
-    .filter(({ Waiting, Failed }) => Waiting + Failed > 0);
+  const list = usePages(['queue', 'causes'], listCauses);
+  if (list.items === undefined) return <NotYet error={list.error} onAgain={list.again} />;
+  const items = list.items.filter(({ Waiting, Failed }) => Waiting + Failed > 0);
   if (items.length === 0)
     return (
       <Notice title="Nothing failed" icon={<CircleCheck aria-hidden />}>
@@ -41,15 +34,7 @@ export function CausesView() {
           <CauseItem key={cause.CauseID} cause={cause} />
         ))}
       </ul>
-      {hasNextPage && (
-        <Button
-          className="justify-self-start"
-          disabled={isFetchingNextPage}
-          onClick={() => void fetchNextPage()}
-        >
-          Show older causes
-        </Button>
-      )}
+      <MoreButton list={list}>Show older causes</MoreButton>
     </>
   );
 }

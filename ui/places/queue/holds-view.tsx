@@ -1,15 +1,13 @@
 /** What is held back, by whom it was said or not: what it is, why, since and until when; released with a way back. */
-import { useQueryClient } from '@tanstack/react-query';
 import { CircleCheck } from 'lucide-react';
-import { useState } from 'react';
 import type { Hold, HoldsAnswer } from '../../../src/client/api-types.ts';
 import { releaseHold } from '../../api/queue.ts';
 import { Button } from '../../components/button.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet } from '../../components/page.tsx';
 import { Lasting, Until } from '../../components/time.tsx';
-import { undoable } from '../../components/undoable.ts';
 import type { Live } from '../../components/use-live.ts';
+import { useLeaving, useRemoval } from '../../components/use-removal.ts';
 
 export function HoldsView({ holds, onHold }: { holds: Live<HoldsAnswer>; onHold(): void }) {
   const { data } = holds;
@@ -30,17 +28,10 @@ export function HoldsView({ holds, onHold }: { holds: Live<HoldsAnswer>; onHold(
 }
 
 export function HoldList({ holds }: { holds: readonly Hold[] }) {
-  const queries = useQueryClient();
-  const [leaving, setLeaving] = useState<ReadonlySet<string>>(new Set());
-  const release = (hold: Hold): void => {
-    setLeaving((before) => new Set(before).add(hold.HoldID));
-    undoable({
-      text: `${wordsOf(hold)} is released`,
-      run: (isLeaving) => releaseHold(hold.HoldID, isLeaving),
-      onBack: () => setLeaving((before) => new Set([...before].filter((id) => id !== hold.HoldID))),
-      onDone: () => void queries.invalidateQueries({ queryKey: ['queue'] }),
-    });
-  };
+  const leaving = useLeaving<string>(['queue']);
+  const remove = useRemoval<string>(['queue']);
+  const release = (hold: Hold): void =>
+    remove(hold.HoldID, `${wordsOf(hold)} is released`, (isLeaving) => releaseHold(hold.HoldID, isLeaving));
   return (
     <ul aria-label="Holds" className="grid border-line border-t">
       {holds

@@ -77,9 +77,7 @@ export function SuppressionsPlace() {
       {items === undefined || (list.isOld && items.length === 0) ? (
         <NotYet error={list.error} onAgain={list.again} />
       ) : items.length > 0 ? (
-        <div aria-busy={list.isOld} className={list.isOld ? 'opacity-60' : ''}>
-          <SuppressionRows items={items} mayChange={mayChange} />
-        </div>
+        <SuppressionRows items={items} mayChange={mayChange} isOld={list.isOld} />
       ) : list.hasMore ? (
         <p className="text-soft">Nothing found so far.</p>
       ) : q !== '' ? (

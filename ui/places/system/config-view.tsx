@@ -37,7 +37,6 @@ export function ConfigView() {
           words={q}
           label="Find a setting"
           placeholder="Key, value or meaning"
-          isWrong={false}
           onWords={search}
         />
       </div>

@@ -26,7 +26,7 @@ export function TemplateMenu({
   onDelete(): void;
 }) {
   const navigate = useNavigate();
-  const remove = useRemoval(TEMPLATES, 'The template is deleted', removeTemplate);
+  const remove = useRemoval<string>(TEMPLATES);
   const [renames, setRenames] = useState(false);
   return (
     <>
@@ -46,7 +46,9 @@ export function TemplateMenu({
                   isDangerous: true,
                   run() {
                     onDelete();
-                    remove(template.TemplateID);
+                    remove(template.TemplateID, 'The template is deleted', (leaving) =>
+                      removeTemplate(template.TemplateID, leaving),
+                    );
                     void navigate({ to: '/templates', ignoreBlocker: true });
                   },
                 },

@@ -58,7 +58,6 @@ export function TemplatesPlace() {
               words={q}
               label="Find templates"
               placeholder="Name, domain or id"
-              isWrong={false}
               onWords={onWords}
             />
           </div>

@@ -27,7 +27,7 @@ export function WebhookTools({
 }) {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const remove = useRemoval(WEBHOOKS, 'The webhook is deleted', removeWebhook);
+  const remove = useRemoval<number>(WEBHOOKS);
   const [open, setOpen] = useState<'edit' | 'replay' | 'rotate' | null>(null);
   const close = () => setOpen(null);
   const isDisabled = webhook.Status === 'Disabled';
@@ -63,7 +63,9 @@ export function WebhookTools({
             name: 'Delete',
             isDangerous: true,
             run() {
-              remove(webhook.WebhookID);
+              remove(webhook.WebhookID, 'The webhook is deleted', (leaving) =>
+                removeWebhook(webhook.WebhookID, leaving),
+              );
               void navigate({ to: '/webhooks' });
             },
           },

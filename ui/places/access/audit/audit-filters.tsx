@@ -23,7 +23,6 @@ export function AuditFilters() {
           words={who}
           label="Who: email address, name of a token, or id"
           placeholder="Who: email address or name of a token"
-          isWrong={false}
           onWords={(words) => set('who', words.trim())}
         />
       </div>

@@ -7,7 +7,7 @@ import { ME, mayDo } from '../../../api/me.ts';
 import { cancelMessage, messageSourceUrl, resendMessage, retryMessage } from '../../../api/messages.ts';
 import { Button } from '../../../components/button.tsx';
 import { copyText } from '../../../components/copy.tsx';
-import { Dialog } from '../../../components/dialog.tsx';
+import { Question } from '../../../components/dialog.tsx';
 import { downloadFrom } from '../../../components/download.ts';
 import { SendDialog } from '../../../components/mail/send-dialog.tsx';
 import { MoreMenu } from '../../../components/menu.tsx';
@@ -81,24 +81,14 @@ export function MessageTools({ message, onChanged }: { message: MessageWithConte
         />
       )}
       {asks && (
-        <Dialog title="Cancel this message?" onClose={() => setAsks(false)}>
-          <p className="text-soft">
-            Recipients that still wait are not sent to. What was delivered stays delivered. “Retry now” does
-            not bring canceled recipients back.
-          </p>
-          <div className="mt-4 flex justify-end gap-2">
-            <Button onClick={() => setAsks(false)}>Keep it</Button>
-            <Button
-              look="danger"
-              onClick={() => {
-                setAsks(false);
-                run(cancelMessage(id), canceledText);
-              }}
-            >
-              Cancel the message
-            </Button>
-          </div>
-        </Dialog>
+        <Question
+          title="Cancel this message?"
+          text="Recipients that still wait are not sent to. What was delivered stays delivered. “Retry now” does not bring canceled recipients back."
+          action="Cancel the message"
+          cancel="Keep it"
+          onYes={() => run(cancelMessage(id), canceledText)}
+          onClose={() => setAsks(false)}
+        />
       )}
     </>
   );

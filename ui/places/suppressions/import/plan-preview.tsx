@@ -1,8 +1,11 @@
 /** The first rows as they would be stored, how many of each reason, and the rows that would be refused. */
+import { type Column, DataTable } from '../../../components/data-table.tsx';
 import { Status } from '../../../components/status.tsx';
 import { exactTime } from '../../../components/time.tsx';
 import { reasonName } from '../reasons.ts';
 import type { ShownPlan } from './open-file.ts';
+
+type FirstRow = ShownPlan['first'][number];
 
 /** Of the rows that are left out. */
 const SHOWN = 100;
@@ -20,39 +23,20 @@ export function PlanPreview({ plan }: { plan: ShownPlan }) {
         {expired > 0 && `. Left out: ${expired.toLocaleString()} that have ended already`}
       </p>
       {count > 0 && (
-        <div className="overflow-x-auto">
-          <table aria-label="The first rows" className="w-full min-w-120 border-collapse text-left">
-            <thead className="border-line border-b text-soft text-xs">
-              <tr>
-                <th className="py-1.5 pr-3 font-normal">Line</th>
-                <th className="px-2 py-1.5 font-normal">Address</th>
-                <th className="px-2 py-1.5 font-normal">Reason</th>
-                <th className="px-2 py-1.5 font-normal">Note</th>
-                <th className="px-2 py-1.5 font-normal">Ends</th>
-              </tr>
-            </thead>
-            <tbody>
-              {first.map(({ line, item }) => (
-                <tr key={line} className="border-line border-b align-top">
-                  <td className="py-1.5 pr-3 text-soft tabular-nums">{line}</td>
-                  <td className="px-2 py-1.5">
-                    <bdi>{item.Email}</bdi>
-                  </td>
-                  <td className="px-2 py-1.5">{reasonName(item.Reason ?? '')}</td>
-                  <td className="px-2 py-1.5">
-                    <bdi className="line-clamp-2">{item.Note}</bdi>
-                  </td>
-                  <td className="px-2 py-1.5">{endOf(item.ExpiresAt)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <DataTable label="The first rows" columns={COLUMNS} rows={first} keyOf={({ line }) => String(line)} />
       )}
       {wrongCount > 0 && <RefusedRows title="without an address" rows={wrong} count={wrongCount} />}
     </div>
   );
 }
+
+const COLUMNS: readonly [Column<FirstRow>, ...Column<FirstRow>[]] = [
+  { name: 'Line', width: 'w-20', cell: ({ line }) => <span className="text-soft">{line}</span> },
+  { name: 'Address', cell: ({ item }) => <bdi>{item.Email}</bdi> },
+  { name: 'Reason', width: 'w-36', cell: ({ item }) => reasonName(item.Reason ?? '') },
+  { name: 'Note', cell: ({ item }) => (item.Note ? <bdi className="line-clamp-2">{item.Note}</bdi> : null) },
+  { name: 'Ends', width: 'w-52', cell: ({ item }) => endOf(item.ExpiresAt) },
+];
 
 export function RefusedRows({
   title,
