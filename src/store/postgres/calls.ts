@@ -4,9 +4,7 @@
  * always describe the same try, and the counters that decide whether the webhook is switched off.
  */
 
-import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
-import { listensTo } from '../../model/webhook.ts';
-import { callStateCode, eventKindCode, webhookEvents } from '../shared/codes.ts';
+import { callStateCode } from '../shared/codes.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
 import {
   EVENT_VIEW_COLUMNS,
@@ -14,7 +12,7 @@ import {
   type EventViewRow,
   toEventView,
 } from '../shared/rows/events.ts';
-import { toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from '../shared/rows/webhooks.ts';
+import { kindsCalledFor, toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from '../shared/rows/webhooks.ts';
 import type { EventPlace } from '../topics/events.ts';
 import type { CallSettlement } from '../topics/webhooks.ts';
 import { bools, int2s, int4s, int8s, texts } from './engine/arrays.ts';
@@ -299,18 +297,13 @@ export const replayCalls = write('replayCalls', async ({ db }, params) => {
     webhookId,
   );
   if (hook === undefined) return { made: 0, next: null };
-  const tokens = webhookEvents.list(hook.event);
-  const kinds = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) => {
-    const { token, payloadType } = EVENT_KINDS[kind];
-    return payloadType !== null && listensTo(tokens, token);
-  });
   const after = params.after ?? { at: since, seq: 0 };
   const row = await db.get<EventPlace & { made: number; looked: number }>(
     REPLAY_EVENTS,
     webhookId,
     now,
     hook.domain_id,
-    int2s(kinds.map(eventKindCode.of)),
+    int2s(kindsCalledFor(hook.event)),
     after.at,
     after.seq,
     until,

@@ -4,14 +4,9 @@
  * and is held, because its domain is gone.
  */
 
-import {
-  DEFAULT_DOMAIN_SETTINGS,
-  type DkimKey,
-  type Domain,
-  type DomainStatus,
-  mergeSettings,
-} from '../../model/domain.ts';
-import { DOMAIN, DOMAIN_KEY } from '../shared/rows/domains.ts';
+import { type DkimKey, type Domain, mergeSettings } from '../../model/domain.ts';
+import { DOMAIN, DOMAIN_KEY, foundAmong, newDomainRow, withKeys } from '../shared/rows/domains.ts';
+import type { FailingDomain } from '../topics/domains.ts';
 import { int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { createFilter } from './engine/filter.ts';
@@ -29,16 +24,7 @@ export const addDomain = write('addDomain', SERIAL, async ({ db }, params) => {
   if (known !== null) {
     return known.verifyToken === params.verifyToken ? { kind: 'added', domain: known } : { kind: 'exists' };
   }
-  const id = await db.insertId('domain', 'id', {
-    name: params.name,
-    status: params.status,
-    verified_by: params.verifiedBy,
-    verify_token: params.verifyToken,
-    settings: JSON.stringify(mergeSettings(DEFAULT_DOMAIN_SETTINGS, params.settings)),
-    created_at: params.now,
-    updated_at: params.now,
-    verified_at: params.status === 'Verified' ? params.now : null,
-  });
+  const id = await db.insertId('domain', 'id', newDomainRow(params));
   for (const key of params.keys) await addKey(db, id, key);
   const domain = await domainOf(db, params.name);
   if (domain === null) throw new Error('A domain vanished in its own transaction');
@@ -62,46 +48,32 @@ export const listDomains = read('listDomains', async (db, params) => {
 });
 
 export const searchDomains = read('searchDomains', { lane: 'search' }, async (db, params, shared) => {
-  const { search, limit, look } = params;
   const filter = createFilter();
   filter.oneOf('name', params.domains);
   filter.when('name > ?', params.after);
   const looked = await db.all<{ name: string }>(
     `SELECT name FROM domain ${filter.where()} ORDER BY name LIMIT ?`,
     ...filter.values(),
-    look,
+    params.look,
   );
-  const found = looked.filter(({ name }) => name.includes(search)).slice(0, limit);
-  const last = found.length === limit ? found.at(-1) : looked.length === look ? looked.at(-1) : undefined;
+  const { found, next } = foundAmong(looked, params);
   const domains =
-    found.length === 0
-      ? []
-      : await listDomains(db, { domains: found.map(({ name }) => name), limit }, shared);
-  return { domains, next: last?.name ?? null };
+    found.length === 0 ? [] : await listDomains(db, { domains: found, limit: found.length }, shared);
+  return { domains, next };
 });
 
 export const failingDomains = read('failingDomains', async (db, params) => {
   const filter = createFilter();
   filter.oneOf('d.name', params.domains);
-  const rows = await db.all<{
-    name: string;
-    status: DomainStatus;
-    failing_since: number | null;
-    updated_at: number;
-    last_checks: string | null;
-    unfinished: number;
-  }>(
-    `SELECT d.name, d.status, d.failing_since, d.updated_at, d.last_checks,
+  return db.all<FailingDomain>(
+    `SELECT d.name, d.status, d.failing_since AS "failingSince", d.updated_at AS "updatedAt",
+       d.last_checks AS "lastChecks",
        (SELECT count(*) FROM name n JOIN message m ON m.domain_id = n.id JOIN delivery r ON r.message_seq = m.seq
         WHERE n.text = d.name AND r.state IN (0, 1)) AS unfinished
      FROM domain d WHERE d.status IN ('Failing', 'Suspended')${filter.and()} ORDER BY d.name LIMIT ?`,
     ...filter.values(),
     params.limit,
   );
-  return rows.map((row) => ({
-    ...{ name: row.name, status: row.status, failingSince: row.failing_since, updatedAt: row.updated_at },
-    ...{ lastChecks: row.last_checks, unfinished: row.unfinished },
-  }));
 });
 
 export const isReturnHost = read('isReturnHost', async (db, params) => {
@@ -220,10 +192,5 @@ async function toDomains(db: Db, rows: readonly object[]): Promise<Domain[]> {
     int8s([...keys.keys()]),
   );
   for (const row of all) keys.get(row.domain_id)?.push(DOMAIN_KEY.value(row));
-  return domains.map((domain) => ({
-    ...domain,
-    // Rows of earlier versions lack newer members.
-    settings: mergeSettings(DEFAULT_DOMAIN_SETTINGS, domain.settings),
-    keys: keys.get(domain.id) ?? [],
-  }));
+  return domains.map((domain) => withKeys(domain, keys.get(domain.id) ?? []));
 }

@@ -5,25 +5,18 @@
 
 import { laneCode } from '../shared/codes.ts';
 import { record } from '../shared/record.ts';
-import { HOLD, HOLD_TIME, PATH_STATE, WARMUP } from '../shared/rows/limits.ts';
+import { HOLD, HOLD_TIME, OVERRIDE_COLUMNS, PATH_STATE, WARMUP } from '../shared/rows/limits.ts';
 import type { StoredEgressFact, StoredOverride, StoredPathChange } from '../topics/limits.ts';
 import { int8s, texts } from './engine/arrays.ts';
 import { read, write } from './engine/operation.ts';
 import { isLiving, staysLiving } from './nodes.ts';
 
 const OVERRIDE = record<StoredOverride>({
-  id: 'plain',
-  scope: 'plain',
-  key: 'plain',
-  param: 'plain',
-  rule: 'plain',
+  ...OVERRIDE_COLUMNS,
   value: {
     of: (value) => JSON.stringify(value),
     word: (text: string) => JSON.parse(text) as string | number,
   },
-  until: 'plain',
-  why: 'plain',
-  createdAt: 'plain',
 });
 
 export const putOverrides = write('putOverrides', { serial: 'overrides' }, async ({ db }, { overrides }) => {

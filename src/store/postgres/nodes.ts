@@ -11,6 +11,7 @@ import {
   type LeaseRow,
   MAX_LEASES_SHOWN,
   NODE,
+  newNodeRow,
   type OtherRow,
 } from '../shared/rows/nodes.ts';
 import { int8s, texts } from './engine/arrays.ts';
@@ -43,7 +44,7 @@ export async function staysLiving(db: Db, epoch: number): Promise<boolean> {
 /** A new epoch, greater than all before. Throws StoreRefused if the schema is newer than this program knows. */
 export const beginEpoch = write('beginEpoch', { serial: 'nodes' }, async (session, params) => {
   const { db, began, schemaNumber } = session;
-  const { nodeId, now, alone = false, chance, about } = params;
+  const { nodeId, now, alone = false, chance } = params;
   // Either a program that changes the schema sees this node, or this node sees the change.
   await db.run('LOCK TABLE migration IN ROW SHARE MODE');
   await requireKnown(db, schemaNumber);
@@ -61,15 +62,7 @@ export const beginEpoch = write('beginEpoch', { serial: 'nodes' }, async (sessio
   await db.run('DELETE FROM node WHERE ended_at < $1', now - EPOCH_KEPT_MS);
   const epoch = await db.insertId('node', 'epoch', {
     epoch: Math.max((row?.last ?? 0) + 1, leastEpoch(now, chance)),
-    node_id: nodeId,
-    started_at: now,
-    heartbeat_at: now,
-    host: about?.host ?? '',
-    pid: about?.pid ?? 0,
-    roles: JSON.stringify(about?.roles ?? []),
-    sources: JSON.stringify(about?.sources ?? []),
-    settings: JSON.stringify(about?.settings ?? {}),
-    version: about?.version ?? '',
+    ...newNodeRow(params),
     schema_number: schemaNumber,
   });
   began(epoch);

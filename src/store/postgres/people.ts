@@ -6,7 +6,7 @@
 
 import type { Person, PersonSession } from '../../model/person.ts';
 import { recognised } from '../shared/recognition.ts';
-import { PERSON, SESSION } from '../shared/rows/people.ts';
+import { changedColumns, PERSON, SESSION } from '../shared/rows/people.ts';
 import type { Db, Value } from './engine/db.ts';
 import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
@@ -56,21 +56,9 @@ export const updatePerson = write('updatePerson', async ({ db }, params) => {
     if (!isSame || session?.person.id !== id) return null;
   }
   const after: Person = { ...before, ...change, id };
-  const columns = PERSON.row(after);
-  const names = [
-    'role',
-    'domains',
-    'preset',
-    'password_hash',
-    'disabled_at',
-    'second_factor',
-    'identity',
-  ] as const;
-  await db.run(
-    `UPDATE person SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE id = ?`,
-    ...names.map((name) => columns[name] ?? null),
-    id,
-  );
+  const columns = changedColumns(after);
+  const set = Object.keys(columns).map((name) => `${name} = ?`);
+  await db.run(`UPDATE person SET ${set.join(', ')} WHERE id = ?`, ...Object.values(columns), id);
   await db.run('DELETE FROM person_session WHERE person_id = $1 AND id <> $2', id, keepSession ?? '');
   return after;
 });
@@ -86,7 +74,7 @@ export const addSession = write('addSession', async ({ db }, params) => {
   const { personId } = session;
   const person = await personBy(db, 'id', personId, 'FOR UPDATE');
   if ((await sessionBy(db, 'id', session.id)) !== null) return true;
-  const known = person === null || person.disabledAt !== null ? null : recognised(person, by);
+  const known = recognised(person, by);
   if (known === null) return false;
   if (replaces !== null) await db.run('DELETE FROM person_session WHERE secret_hash = $1', replaces);
   await db.run(
@@ -104,7 +92,7 @@ export const addSession = write('addSession', async ({ db }, params) => {
 
 export const proveSession = write('proveSession', async ({ db }, { id, personId, by, provenAt }) => {
   const person = await personBy(db, 'id', personId, 'FOR UPDATE');
-  const known = person === null || person.disabledAt !== null ? null : recognised(person, by);
+  const known = recognised(person, by);
   if (known === null) return false;
   const sql = 'UPDATE person_session SET proven_at = $1 WHERE id = $2 AND person_id = $3';
   if ((await db.run(sql, provenAt, id, personId)) === 0) return false;

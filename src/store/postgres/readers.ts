@@ -5,8 +5,14 @@
  */
 
 import type { TokenSlots } from '../../model/personal.ts';
-import { eventKindCode, stateCode } from '../shared/codes.ts';
-import type { EventSubject } from '../shared/rows/events.ts';
+import { eventKindCode } from '../shared/codes.ts';
+import {
+  READ_COLUMNS,
+  type ReadRow,
+  readerEvent,
+  readSubject,
+  unsubscribed,
+} from '../shared/rows/readers.ts';
 import type { Db } from './engine/db.ts';
 import type { ParamsOf, ResultOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
@@ -28,53 +34,36 @@ export const knowsOptOut = read('knowsOptOut', async (db, { deliveryId }) => {
 
 export const appendReaderFacts = write('appendReaderFacts', async (session, params) => {
   let stored = 0;
-  for (const { deliveryId, ...fact } of params.facts) {
-    const found = await subjectOf(session.db, deliveryId);
-    if (found === null) continue;
-    const quick = fact.kind === 'clicked' && found.delivered && fact.at < found.updatedAt + params.quickMs;
-    const event =
-      quick && fact.detail?.bot !== true
-        ? { ...fact, detail: { ...fact.detail, bot: true, reason: TOO_QUICK } }
-        : fact;
+  for (const fact of params.facts) {
+    const row = await rowOf(session.db, fact.deliveryId);
+    if (row === undefined) continue;
+    const event = readerEvent(fact, row, params.quickMs);
     stored += 1;
-    if (!(await isStored(session.db, found.subject.domainId, event)))
-      await appendEvent(session, event, found.subject);
+    if (!(await isStored(session.db, row.domain_id, event)))
+      await appendEvent(session, event, readSubject(row, fact.deliveryId));
   }
   return stored;
 });
 
-const TOO_QUICK = 'followed within a second of the delivery';
-
 export const unsubscribe = write('unsubscribe', async (session, params) => {
   const { db } = session;
   const { deliveryId, event, now } = params;
-  const found = await subjectOf(db, deliveryId, 'FOR UPDATE OF d');
-  if (found === null) return unsubscribeLater(session, params);
-  const { subject, domain } = found;
+  const row = await rowOf(db, deliveryId, 'FOR UPDATE OF d');
+  if (row === undefined) return unsubscribeLater(session, params);
+  const subject = readSubject(row, deliveryId);
   const told =
     (await db.get(
       'SELECT FROM event WHERE message_seq = $1 AND delivery_id = $2 AND kind = $3 LIMIT 1',
       ...[subject.messageSeq, deliveryId, eventKindCode.of('unsubscribed')],
     )) !== undefined;
   // Simulated mail never suppresses.
-  const added =
-    !found.sandbox &&
-    (await insertSuppression(
-      session,
-      subject.domainId,
-      {
-        address: found.address,
-        reason: 'Unsubscribe',
-        note: '',
-        expiresAt: null,
-        source: { messageId: found.messageId, reply: '', rule: params.rule },
-      },
-      now,
-    ));
-  if (told && !added) return { kind: 'repeated', domain };
+  const entry = unsubscribed(row.address, row.message_id, params.rule);
+  // Simulated mail never suppresses.
+  const added = row.sandbox === null && (await insertSuppression(session, row.domain_id, entry, now));
+  if (told && !added) return { kind: 'repeated', domain: row.domain };
   // The same wish for two messages is one entry; each of the messages has its event once.
   await appendEvent(session, event, subject);
-  return { kind: 'unsubscribed', domain };
+  return { kind: 'unsubscribed', domain: row.domain };
 });
 
 /** The message was deleted: its event is not linked to one, and only the existing entry shows a repetition. */
@@ -85,52 +74,17 @@ async function unsubscribeLater(
   const reader = await optOutReader(session.db, deliveryId);
   if (reader === null) return { kind: 'unknown' };
   const { domainId, domain, address } = reader;
-  const source = { messageId: '', reply: '', rule };
-  const entry = { address, reason: 'Unsubscribe' as const, note: '', expiresAt: null, source };
+  const entry = unsubscribed(address, null, rule);
   if (!(await insertSuppression(session, domainId, entry, now))) return { kind: 'repeated', domain };
   const detail = { ...event.detail, recipient: address };
   await appendEvent(session, { ...event, detail }, { domainId, messageSeq: null, deliveryId: null });
   return { kind: 'unsubscribed', domain };
 }
 
-interface Found {
-  subject: EventSubject & { messageSeq: number };
-  domain: string;
-  messageId: string;
-  address: string;
-  sandbox: boolean;
-  delivered: boolean;
-  updatedAt: number;
-}
-
-async function subjectOf(
-  db: Db,
-  deliveryId: number,
-  lock: 'FOR UPDATE OF d' | '' = '',
-): Promise<Found | null> {
-  const row = await db.get<{
-    message_seq: number;
-    domain_id: number;
-    domain: string;
-    message_id: string;
-    address: string;
-    sandbox: number | null;
-    state: number;
-    updated_at: number;
-  }>(
-    `SELECT d.message_seq, m.domain_id, n.text AS domain, m.id AS message_id, d.address, d.sandbox, d.state, d.updated_at
-     FROM delivery d JOIN message m ON m.seq = d.message_seq JOIN name n ON n.id = m.domain_id
+function rowOf(db: Db, deliveryId: number, lock: 'FOR UPDATE OF d' | '' = '') {
+  return db.get<ReadRow>(
+    `SELECT ${READ_COLUMNS} FROM delivery d JOIN message m ON m.seq = d.message_seq JOIN name n ON n.id = m.domain_id
      WHERE d.id = $1 ${lock}`,
     deliveryId,
   );
-  if (row === undefined) return null;
-  return {
-    subject: { domainId: row.domain_id, messageSeq: row.message_seq, deliveryId },
-    domain: row.domain,
-    messageId: row.message_id,
-    address: row.address,
-    sandbox: row.sandbox !== null,
-    delivered: row.state === stateCode.of('delivered'),
-    updatedAt: row.updated_at,
-  };
 }

@@ -3,8 +3,8 @@
  * along the due index in portions, each a transaction, and stores its position, so that an interrupted start continues
  * there. If the tags are unchanged, this is one query.
  */
-import { routeKeyOf, routeKeyParts } from '../../model/route-key.ts';
 import { queueLaneCode } from '../shared/codes.ts';
+import { nextPlace, placeOf, type RefileRow, routeKeyFor } from '../shared/rows/refile.ts';
 import { int8s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
 import { write } from './engine/operation.ts';
@@ -14,38 +14,16 @@ const NEXT_ROWS = `SELECT d.id, d.queue_id, d.due_at, m.tags, q.lane, q.sender_d
   FROM delivery d JOIN message m ON m.seq = d.message_seq JOIN dest_queue q ON q.id = d.queue_id
   WHERE d.state = 0 AND (d.queue_id, d.due_at, d.id) > ($1, $2, $3) ORDER BY d.queue_id, d.due_at, d.id LIMIT $4`;
 
-interface Progress {
-  tags: string;
-  queueId: number;
-  dueAt: number;
-  id: number;
-}
-
-interface Row {
-  id: number;
-  queue_id: number;
-  due_at: number;
-  tags: string[] | null;
-  lane: number;
-  sender_domain: number;
-  recipient_domain: string;
-  route_key: string;
-}
-
 export const refile = write('refile', { serial: 'refile' }, async (session, params) => {
   const { db } = session;
   const tags = JSON.stringify([...params.tags].sort());
   const stored = await fact(db, 'route_refile');
   // An interrupted move for other tags has already moved rows, even if the tags are the old ones again.
   if (stored === null && ((await fact(db, 'route_tags')) ?? '[]') === tags) return { done: true, moved: 0 };
-  const begun = stored === null ? null : (JSON.parse(stored) as Progress);
-  // One that was begun for other tags must start again.
-  const from = begun !== null && begun.tags === tags ? begun : { tags, queueId: 0, dueAt: 0, id: 0 };
-  const rows = await db.all<Row>(NEXT_ROWS, from.queueId, from.dueAt, from.id, params.limit);
-  const named = new Set(params.tags);
+  const from = placeOf(stored, tags);
+  const rows = await db.all<RefileRow>(NEXT_ROWS, from.queueId, from.dueAt, from.id, params.limit);
   const wrong = rows.flatMap((row) => {
-    const parts = routeKeyParts(row.route_key);
-    const routeKey = routeKeyOf({ ...parts, tags: (row.tags ?? []).filter((tag) => named.has(tag)) });
+    const routeKey = routeKeyFor(row, params.tags);
     return routeKey === row.route_key ? [] : [{ row, routeKey }];
   });
   const queueIds = await session.queueIds(
@@ -63,16 +41,12 @@ export const refile = write('refile', { serial: 'refile' }, async (session, para
     int8s(wrong.map(({ row }) => row.id)),
     int8s(queueIds),
   );
-  const last = rows.at(-1);
-  const done = last === undefined || rows.length < params.limit;
-  if (done) {
+  const next = nextPlace(rows, params.limit, tags);
+  if (next === null) {
     await db.put('meta', 'name', { name: 'route_tags', value: tags });
     await db.run("DELETE FROM meta WHERE name = 'route_refile'");
-  } else {
-    const progress: Progress = { tags, queueId: last.queue_id, dueAt: last.due_at, id: last.id };
-    await db.put('meta', 'name', { name: 'route_refile', value: JSON.stringify(progress) });
-  }
-  return { done, moved };
+  } else await db.put('meta', 'name', { name: 'route_refile', value: next });
+  return { done: next === null, moved };
 });
 
 async function fact(db: Db, name: string): Promise<string | null> {

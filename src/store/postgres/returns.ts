@@ -4,16 +4,21 @@
  * facts are only in the timeline.
  */
 
-import type { MessageId } from '../../model/message.ts';
 import { suppressionKey } from '../../model/suppression.ts';
-import {
-  eventKindCode,
-  returnKindCode,
-  routeCode,
-  stateCode,
-  suppressionReasonCode,
-} from '../shared/codes.ts';
+import { eventKindCode, returnKindCode, stateCode, suppressionReasonCode } from '../shared/codes.ts';
 import type { EventSubject } from '../shared/rows/events.ts';
+import {
+  factRow,
+  MAX_EVENTS_READ,
+  MAX_SUBJECTS,
+  NO_OUTCOMES,
+  RETURNED_COLUMNS,
+  RETURNED_KINDS,
+  type ReturnedRow,
+  returnSubject,
+  SUBJECT_COLUMNS,
+  type SubjectRow,
+} from '../shared/rows/returns.ts';
 import type { ReturnFact, ReturnResult } from '../topics/returns.ts';
 import { int2s } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
@@ -22,10 +27,6 @@ import { findNameId, type Session } from './engine/session.ts';
 import { appendEvent, isId } from './events.ts';
 import { noteFacts } from './notices.ts';
 import { applySignal, tellChanges } from './suppressions.ts';
-
-const MAX_SUBJECTS = 1000;
-/** Of a message, oldest first: opens and clicks, of which there may be many, come after its deliveries. */
-const MAX_EVENTS_READ = 2_000;
 
 export const returnSubjects = read('returnSubjects', async (db, params) => {
   const [condition, value] =
@@ -36,8 +37,7 @@ export const returnSubjects = read('returnSubjects', async (db, params) => {
         : (['m.id = $1', isId(params.messageId) ? params.messageId : null] as const);
   if (value === null) return [];
   const rows = await db.all<SubjectRow>(
-    `SELECT d.id, d.address, d.state, d.route, d.sandbox IS NOT NULL AS sandbox, m.id AS message_id, n.text AS domain,
-         d.message_seq, d.updated_at
+    `SELECT ${SUBJECT_COLUMNS}
        FROM delivery d JOIN message m ON m.seq = d.message_seq JOIN name n ON n.id = m.domain_id
        WHERE ${condition} ORDER BY d.id LIMIT $2`,
     value,
@@ -46,16 +46,7 @@ export const returnSubjects = read('returnSubjects', async (db, params) => {
   // A recipient that counts as delivered has not changed since; for others the events say when it was delivered.
   const [other] = rows.filter(({ state }) => stateCode.word(state) !== 'delivered');
   const sentAt = other === undefined ? new Map<number, number>() : await deliveredAt(db, other.message_seq);
-  return rows.map((row) => ({
-    deliveryId: row.id,
-    messageId: row.message_id as MessageId,
-    domain: row.domain,
-    address: row.address,
-    state: stateCode.word(row.state),
-    route: row.route === null ? null : routeCode.word(row.route),
-    sandbox: row.sandbox,
-    sentAt: sentAt.get(row.id) ?? row.updated_at,
-  }));
+  return rows.map((row) => returnSubject(row, sentAt.get(row.id)));
 });
 
 /** When the recipients of a message were last delivered, according to its first events. */
@@ -71,8 +62,8 @@ async function deliveredAt(db: Db, messageSeq: number): Promise<Map<number, numb
 export const recordReturn = write('recordReturn', async (session, params) => {
   const { fact, now } = params;
   // Locked, because an outcome or another report may come at the same moment.
-  const row = await session.db.get<DeliveryRow>(
-    `SELECT d.id, d.state, d.attempts, d.address, d.notify, d.message_seq, m.id AS message_id, m.domain_id
+  const row = await session.db.get<ReturnedRow<string>>(
+    `SELECT ${RETURNED_COLUMNS}
      FROM delivery d JOIN message m ON m.seq = d.message_seq WHERE d.id = $1 FOR UPDATE OF d`,
     fact.deliveryId,
   );
@@ -82,12 +73,12 @@ export const recordReturn = write('recordReturn', async (session, params) => {
     case 'bounce':
       return bounce(session, fact, row, subject, now);
     case 'note':
-      if (!(await isNew(session, fact, fact.class, row.attempts, now))) return 'repeated';
+      if (!(await isNew(session, fact, row, now))) return 'repeated';
       await appendEvent(session, fact.event, subject);
       return 'recorded';
     case 'complaint':
     case 'unsubscribe':
-      if (!(await isNew(session, fact, '', 0, now))) return 'repeated';
+      if (!(await isNew(session, fact, row, now))) return 'repeated';
       await appendEvent(session, fact.event, subject);
       if (fact.suppress !== null) await applySignal(session, fact.suppress, subject, row.address, now);
       return 'recorded';
@@ -98,7 +89,7 @@ export const recordReturn = write('recordReturn', async (session, params) => {
 
 export const outcomeRates = read('outcomeRates', { lane: 'search' }, async (db, params) => {
   const domainId = await findNameId(db, params.domain);
-  if (domainId === null) return { outcomes: 0, bounced: 0, complained: 0 };
+  if (domainId === null) return NO_OUTCOMES;
   const { window } = params;
   // Sandbox mail is skipped, up to a limit.
   const newest = (kind: 'delivered' | 'bounced') => `(SELECT delivery_id, at FROM event
@@ -111,7 +102,7 @@ export const outcomeRates = read('outcomeRates', { lane: 'search' }, async (db, 
     domainId,
     window,
   );
-  if (row === undefined || row.oldest === null) return { outcomes: 0, bounced: 0, complained: 0 };
+  if (row === undefined || row.oldest === null) return NO_OUTCOMES;
   const { oldest } = row;
   const since = async (kind: 'complained' | 'complaint_withdrawn') => {
     const found = await db.get<{ n: number }>(
@@ -142,11 +133,7 @@ export const returnedDomains = read('returnedDomains', { lane: 'search' }, async
      WHERE e.seq > $1 AND e.seq <= $2 AND e.kind = ANY ($3::int2[]) ORDER BY n.text`,
     afterSeq,
     end?.seq ?? horizon,
-    int2s([
-      eventKindCode.of('bounced'),
-      eventKindCode.of('complained'),
-      eventKindCode.of('complaint_withdrawn'),
-    ]),
+    int2s(RETURNED_KINDS),
   );
   return { domains: rows.map(({ text }) => text), nextSeq: end?.seq ?? null };
 });
@@ -156,14 +143,14 @@ type Subject = EventSubject & { messageSeq: number };
 async function bounce(
   session: Session,
   fact: Extract<ReturnFact, { kind: 'bounce' }>,
-  row: DeliveryRow,
+  row: ReturnedRow<string>,
   subject: Subject,
   now: number,
 ): Promise<ReturnResult> {
   const state = stateCode.word(row.state);
   // The remote may report before our own record of its "250": when asked again, the delivery is there.
   if (state === 'sending' && fact.mayWait) return 'under-way';
-  if (!(await isNew(session, fact, fact.class, row.attempts, now))) return 'repeated';
+  if (!(await isNew(session, fact, row, now))) return 'repeated';
   if (state !== 'delivered') {
     await appendEvent(session, fact.note, subject);
     return 'noted';
@@ -184,7 +171,7 @@ async function bounce(
 async function takeBack(
   session: Session,
   fact: Extract<ReturnFact, { kind: 'not-spam' }>,
-  row: DeliveryRow,
+  row: ReturnedRow<string>,
   subject: Subject,
   now: number,
 ): Promise<ReturnResult> {
@@ -194,7 +181,7 @@ async function takeBack(
     returnKindCode.of('complaint'),
   );
   if (complaint === undefined) return 'nothing';
-  if (!(await isNew(session, fact, '', 0, now))) return 'repeated';
+  if (!(await isNew(session, fact, row, now))) return 'repeated';
   // Only the entry of this message's complaint: one made by hand, or by other mail, stays.
   const key = suppressionKey(row.address);
   const lifted = await session.db.run(
@@ -209,39 +196,8 @@ async function takeBack(
 async function isNew(
   { db }: Session,
   fact: ReturnFact,
-  of: string,
-  attempts: number,
+  row: ReturnedRow<string>,
   now: number,
 ): Promise<boolean> {
-  const row = {
-    delivery_id: fact.deliveryId,
-    kind: returnKindCode.of(fact.kind),
-    class: of,
-    attempts,
-    at: now,
-  };
-  return (await db.insert('return_fact', row, 'ON CONFLICT DO NOTHING')) > 0;
-}
-
-interface DeliveryRow {
-  id: number;
-  state: number;
-  attempts: number;
-  address: string;
-  notify: number | null;
-  message_seq: number;
-  message_id: string;
-  domain_id: number;
-}
-
-interface SubjectRow {
-  id: number;
-  address: string;
-  state: number;
-  route: number | null;
-  sandbox: boolean;
-  message_id: string;
-  domain: string;
-  message_seq: number;
-  updated_at: number;
+  return (await db.insert('return_fact', factRow(fact, row, now), 'ON CONFLICT DO NOTHING')) > 0;
 }

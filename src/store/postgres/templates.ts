@@ -1,12 +1,18 @@
 /** Templates: a row for each, and one for each version of its texts. A list never contains those of another domain. */
-import type { TemplateHead, TemplateTexts, TemplateVersion } from '../../model/template.ts';
+import type { TemplateVersion } from '../../model/template.ts';
+import {
+  newTemplateRow,
+  TEMPLATE_COLUMNS,
+  type TemplateRow,
+  toHead,
+  VERSION_COLUMNS,
+  versionRow,
+} from '../shared/rows/templates.ts';
 import type { Db } from './engine/db.ts';
 import { createFilter } from './engine/filter.ts';
 import { mergedRows } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
 import { leaveRows } from './leftovers.ts';
-
-const COLUMNS = 'seq, id, domain, name, version, created_at AS "createdAt", updated_at AS "updatedAt"';
 
 /** Names are unique and their number is limited: one change at a time. */
 const SERIAL = { serial: 'templates' };
@@ -17,15 +23,8 @@ export const addTemplate = write('addTemplate', SERIAL, async ({ db }, params) =
   const count = await db.get<{ n: number }>(sql, params.domain);
   if (await isTaken(db, params.domain, params.name, '')) return 'taken';
   if ((count?.n ?? 0) >= params.maxPerDomain) return 'full';
-  const seq = await db.insertId('template', 'seq', {
-    id: params.id,
-    domain: params.domain,
-    name: params.name,
-    version: 1,
-    created_at: params.now,
-    updated_at: params.now,
-  });
-  await addVersion(db, seq, 1, params.texts, params.now);
+  const seq = await db.insertId('template', 'seq', newTemplateRow(params));
+  await db.insert('template_version', versionRow(seq, 1, params.texts, params.now));
   return 'added';
 });
 
@@ -41,7 +40,7 @@ export const changeTemplate = write('changeTemplate', SERIAL, async ({ db }, par
     ...[name, version, params.now, row.seq],
   );
   if (params.texts !== null) {
-    await addVersion(db, row.seq, version, params.texts, params.now);
+    await db.insert('template_version', versionRow(row.seq, version, params.texts, params.now));
     await db.run(
       'DELETE FROM template_version WHERE template_seq = $1 AND version <= $2',
       row.seq,
@@ -75,7 +74,7 @@ export const getTemplate = read('getTemplate', async (db, params) => {
 
 export const templateVersion = read('templateVersion', async (db, params) => {
   const row = await db.get<TemplateVersion>(
-    `SELECT v.version, v.created_at AS "createdAt", v.subject, v.html, v.plain AS text FROM template t
+    `SELECT ${VERSION_COLUMNS} FROM template t
      JOIN template_version v ON v.template_seq = t.seq AND v.version = $1 WHERE t.id = $2`,
     params.version,
     params.id,
@@ -102,13 +101,11 @@ export const listTemplates = read('listTemplates', async (db, params) => {
   filter.when('name = ?', name);
   filter.when('seq < ?', before);
   const place = domains === undefined ? 'true' : 'domain = g.place';
-  const sql = `SELECT ${COLUMNS} FROM template WHERE ${place}${filter.and()}`;
+  const sql = `SELECT ${TEMPLATE_COLUMNS} FROM template WHERE ${place}${filter.and()}`;
   const ranges = { sql, values: filter.values(), places: domains, order: 'seq DESC' };
   const rows = await mergedRows<TemplateRow>(db, ranges, limit);
   return rows.map(toHead);
 });
-
-type TemplateRow = TemplateHead & { seq: number };
 
 async function findRow(
   db: Db,
@@ -117,32 +114,14 @@ async function findRow(
   const filter = createFilter();
   filter.when('id = ?', params.id);
   filter.oneOf('domain', params.domains);
-  return db.get<TemplateRow>(`SELECT ${COLUMNS} FROM template ${filter.where()}`, ...filter.values());
+  return db.get<TemplateRow>(
+    `SELECT ${TEMPLATE_COLUMNS} FROM template ${filter.where()}`,
+    ...filter.values(),
+  );
 }
 
 /** Whether another template of the domain has the name. */
 async function isTaken(db: Db, domain: string, name: string, exceptId: string): Promise<boolean> {
   const sql = 'SELECT FROM template WHERE domain = $1 AND name = $2 AND id <> $3';
   return (await db.get(sql, domain, name, exceptId)) !== undefined;
-}
-
-async function addVersion(
-  db: Db,
-  seq: number,
-  version: number,
-  texts: TemplateTexts,
-  now: number,
-): Promise<void> {
-  await db.insert('template_version', {
-    template_seq: seq,
-    version,
-    created_at: now,
-    subject: texts.subject,
-    html: texts.html,
-    plain: texts.text,
-  });
-}
-
-function toHead({ seq: _, ...head }: TemplateRow): TemplateHead {
-  return head;
 }

@@ -2,8 +2,9 @@
 import type { Person, SecondFactor, SecondProof } from '../../model/person.ts';
 import type { Recognition } from '../topics/people.ts';
 
-/** The person as the sign-in leaves them; null where it is somebody else. */
-export function recognised(person: Person, by: Recognition): Person | null {
+/** The person as the sign-in leaves them; null where it is somebody else, or nobody who may sign in. */
+export function recognised(person: Person | null, by: Recognition): Person | null {
+  if (person === null || person.disabledAt !== null) return null;
   if ('identity' in by) {
     const { issuer, subject } = person.identity ?? by.identity;
     const isSame = issuer === by.identity.issuer && subject === by.identity.subject;

@@ -4,9 +4,7 @@
  * always describe the same try, and the counters that decide whether the webhook is switched off.
  */
 
-import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
-import { listensTo } from '../../model/webhook.ts';
-import { callStateCode, eventKindCode, webhookEvents } from '../shared/codes.ts';
+import { callStateCode } from '../shared/codes.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
 import {
   EVENT_VIEW_COLUMNS,
@@ -14,7 +12,7 @@ import {
   type EventViewRow,
   toEventView,
 } from '../shared/rows/events.ts';
-import { toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from '../shared/rows/webhooks.ts';
+import { kindsCalledFor, toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from '../shared/rows/webhooks.ts';
 import type { EventPlace } from '../topics/events.ts';
 import type { CallSettlement, ClaimedCall } from '../topics/webhooks.ts';
 import { mustPrepare } from './call-portions.ts';
@@ -208,23 +206,9 @@ export const replayCalls = write('replayCalls', 'measured', { portion: true }, (
   );
   if (hook === undefined) return { made: 0, next: null };
   if (callIds !== undefined) return { made: replayThese(db, params, callIds), next: null };
-  const tokens = webhookEvents.list(hook.event);
-  const kinds = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) => {
-    const { token, payloadType } = EVENT_KINDS[kind];
-    return payloadType !== null && listensTo(tokens, token);
-  });
   // Each kind is sorted already: their first rows contain the first of all, without sorting the whole range.
-  const heads = kinds.map((kind) =>
-    db.all<EventPlace>(
-      REPLAYED_SQL,
-      hook.domain_id,
-      eventKindCode.of(kind),
-      after.at,
-      until,
-      after.at,
-      after.seq,
-      limit,
-    ),
+  const heads = kindsCalledFor(hook.event).map((kind) =>
+    db.all<EventPlace>(REPLAYED_SQL, hook.domain_id, kind, after.at, until, after.at, after.seq, limit),
   );
   const found = heads.flat().sort((a, b) => a.at - b.at || a.seq - b.seq);
   const events = found.slice(0, limit);

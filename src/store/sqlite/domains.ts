@@ -4,14 +4,9 @@
  * and is held, because its domain is gone.
  */
 
-import {
-  DEFAULT_DOMAIN_SETTINGS,
-  type DkimKey,
-  type Domain,
-  type DomainStatus,
-  mergeSettings,
-} from '../../model/domain.ts';
-import { DOMAIN, DOMAIN_KEY } from '../shared/rows/domains.ts';
+import { type DkimKey, type Domain, mergeSettings } from '../../model/domain.ts';
+import { DOMAIN, DOMAIN_KEY, foundAmong, newDomainRow, withKeys } from '../shared/rows/domains.ts';
+import type { FailingDomain } from '../topics/domains.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { read, write } from './engine/operation.ts';
@@ -25,16 +20,7 @@ export const addDomain = write('addDomain', 'by key', { synced: true }, ({ db },
   if (known !== null) {
     return known.verifyToken === params.verifyToken ? { kind: 'added', domain: known } : { kind: 'exists' };
   }
-  const id = db.insert('domain', {
-    name: params.name,
-    status: params.status,
-    verified_by: params.verifiedBy,
-    verify_token: params.verifyToken,
-    settings: JSON.stringify(mergeSettings(DEFAULT_DOMAIN_SETTINGS, params.settings)),
-    created_at: params.now,
-    updated_at: params.now,
-    verified_at: params.status === 'Verified' ? params.now : null,
-  }).lastId;
+  const id = db.insert('domain', newDomainRow(params)).lastId;
   for (const key of params.keys) addKey(db, id, key);
   const domain = getDomain(db, params);
   if (domain === null) throw new Error('A domain vanished in its own transaction');
@@ -61,42 +47,30 @@ export const listDomains = read('listDomains', 'measured', (db, params) => {
 });
 
 export const searchDomains = read('searchDomains', 'measured', { search: true }, (db, params) => {
-  const { search, limit, look } = params;
   const filter = createFilter();
   filter.oneOf('name', params.domains);
   filter.when('name > ?', params.after);
   const looked = db.all<{ name: string }>(
     `SELECT name FROM domain ${filter.where()} ORDER BY name LIMIT ?`,
     ...filter.values(),
-    look,
+    params.look,
   );
-  const found = looked.filter(({ name }) => name.includes(search)).slice(0, limit);
-  const last = found.length === limit ? found.at(-1) : looked.length === look ? looked.at(-1) : undefined;
-  return { domains: found.flatMap((row) => getDomain(db, row) ?? []), next: last?.name ?? null };
+  const { found, next } = foundAmong(looked, params);
+  return { domains: found.flatMap((name) => getDomain(db, { name }) ?? []), next };
 });
 
 export const failingDomains = read('failingDomains', 'measured', (db, params) => {
   const filter = createFilter();
   filter.oneOf('name', params.domains);
-  const rows = db.all<{
-    name: string;
-    status: DomainStatus;
-    failing_since: number | null;
-    updated_at: number;
-    last_checks: string | null;
-    unfinished: number | null;
-  }>(
-    `SELECT name, status, failing_since, updated_at, last_checks,
-       (SELECT u.recipients FROM name n JOIN unfinished u ON u.domain_id = n.id WHERE n.text = d.name) AS unfinished
+  return db.all<FailingDomain>(
+    `SELECT name, status, failing_since AS failingSince, updated_at AS updatedAt, last_checks AS lastChecks,
+       coalesce((SELECT u.recipients FROM name n JOIN unfinished u ON u.domain_id = n.id
+        WHERE n.text = d.name), 0) AS unfinished
      FROM domain d INDEXED BY domain_failing WHERE status IN ('Failing', 'Suspended')${filter.and()}
      ORDER BY name LIMIT ?`,
     ...filter.values(),
     params.limit,
   );
-  return rows.map((row) => ({
-    ...{ name: row.name, status: row.status, failingSince: row.failing_since, updatedAt: row.updated_at },
-    ...{ lastChecks: row.last_checks, unfinished: row.unfinished ?? 0 },
-  }));
 });
 
 export const isReturnHost = read('isReturnHost', 'measured', (db, params) => {
@@ -208,10 +182,5 @@ function toDomain(db: Connection, row: object): Domain {
     `SELECT ${DOMAIN_KEY.columns} FROM domain_key WHERE domain_id = ? ORDER BY id`,
     domain.id,
   );
-  return {
-    ...domain,
-    // Rows of earlier versions lack newer members.
-    settings: mergeSettings(DEFAULT_DOMAIN_SETTINGS, domain.settings),
-    keys: keys.map(DOMAIN_KEY.value),
-  };
+  return withKeys(domain, keys.map(DOMAIN_KEY.value));
 }

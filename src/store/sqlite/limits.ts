@@ -5,21 +5,11 @@
 
 import { laneCode } from '../shared/codes.ts';
 import { record } from '../shared/record.ts';
-import { HOLD, HOLD_TIME, PATH_STATE, WARMUP } from '../shared/rows/limits.ts';
+import { HOLD, HOLD_TIME, OVERRIDE_COLUMNS, PATH_STATE, WARMUP } from '../shared/rows/limits.ts';
 import type { StoredEgressFact, StoredOverride, StoredPathChange } from '../topics/limits.ts';
 import { read, write } from './engine/operation.ts';
 
-const OVERRIDE = record<StoredOverride>({
-  id: 'plain',
-  scope: 'plain',
-  key: 'plain',
-  param: 'plain',
-  rule: 'plain',
-  value: 'plain',
-  until: 'plain',
-  why: 'plain',
-  createdAt: 'plain',
-});
+const OVERRIDE = record<StoredOverride>({ ...OVERRIDE_COLUMNS, value: 'plain' });
 
 export const putOverrides = write('putOverrides', 'by key', ({ db }, { overrides }) => {
   for (const one of overrides) db.put('override', 'scope, key, param, rule', OVERRIDE.row(one));

@@ -10,6 +10,7 @@ import {
   type LeaseRow,
   MAX_LEASES_SHOWN,
   NODE,
+  newNodeRow,
   type OtherRow,
 } from '../shared/rows/nodes.ts';
 import type { Connection } from './engine/connection.ts';
@@ -20,7 +21,7 @@ import type { Session } from './engine/session.ts';
 /** A new epoch, greater than all before. */
 export const beginEpoch = write('beginEpoch', 'small', { synced: true }, (session, params) => {
   const { db } = session;
-  const { nodeId, now, alone = false, chance, about } = params;
+  const { nodeId, now, alone = false, chance } = params;
   const over = db.all<{ epoch: number }>(
     `SELECT epoch FROM node WHERE ended_at IS NULL${alone ? '' : ' AND node_id = ?'}`,
     ...(alone ? [] : [nodeId]),
@@ -32,15 +33,7 @@ export const beginEpoch = write('beginEpoch', 'small', { synced: true }, (sessio
   db.run('DELETE FROM node WHERE ended_at < ?', now - EPOCH_KEPT_MS);
   return db.insert('node', {
     ...(least > last ? { epoch: least } : {}),
-    node_id: nodeId,
-    started_at: now,
-    heartbeat_at: now,
-    host: about?.host ?? '',
-    pid: about?.pid ?? 0,
-    roles: JSON.stringify(about?.roles ?? []),
-    sources: JSON.stringify(about?.sources ?? []),
-    settings: JSON.stringify(about?.settings ?? {}),
-    version: about?.version ?? '',
+    ...newNodeRow(params),
     schema_number: schemaVersion(db),
   }).lastId;
 });

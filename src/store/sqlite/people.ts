@@ -5,7 +5,7 @@
 
 import type { Person } from '../../model/person.ts';
 import { recognised } from '../shared/recognition.ts';
-import { PERSON, SESSION } from '../shared/rows/people.ts';
+import { changedColumns, PERSON, SESSION } from '../shared/rows/people.ts';
 import type { Connection } from './engine/connection.ts';
 import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
@@ -47,21 +47,9 @@ export const updatePerson = write('updatePerson', 'by key', { synced: true }, ({
     if (!isSame || session?.person.id !== id) return null;
   }
   const after: Person = { ...before, ...change, id };
-  const columns = PERSON.row(after);
-  const names = [
-    'role',
-    'domains',
-    'preset',
-    'password_hash',
-    'disabled_at',
-    'second_factor',
-    'identity',
-  ] as const;
-  db.run(
-    `UPDATE person SET ${names.map((name) => `${name} = ?`).join(', ')} WHERE id = ?`,
-    ...names.map((name) => columns[name] ?? null),
-    id,
-  );
+  const columns = changedColumns(after);
+  const set = Object.keys(columns).map((name) => `${name} = ?`);
+  db.run(`UPDATE person SET ${set.join(', ')} WHERE id = ?`, ...Object.values(columns), id);
   db.run('DELETE FROM person_session WHERE person_id = ? AND id <> ?', id, keepSession ?? '');
   return after;
 });
@@ -76,7 +64,7 @@ export const addSession = write('addSession', 'by key', { synced: true }, ({ db 
   const { personId } = session;
   if (getSession(db, { id: session.id }) !== null) return true;
   const person = getPerson(db, { id: personId });
-  const known = person === null || person.disabledAt !== null ? null : recognised(person, by);
+  const known = recognised(person, by);
   if (known === null) return false;
   if (replaces !== null) db.run('DELETE FROM person_session WHERE secret_hash = ?', replaces);
   db.run(
@@ -95,7 +83,7 @@ export const addSession = write('addSession', 'by key', { synced: true }, ({ db 
 export const proveSession = write('proveSession', 'by key', { synced: true }, ({ db }, params) => {
   const { id, personId, by, provenAt } = params;
   const person = getPerson(db, { id: personId });
-  const known = person === null || person.disabledAt !== null ? null : recognised(person, by);
+  const known = recognised(person, by);
   const session = db.get('SELECT 1 FROM person_session WHERE id = ? AND person_id = ?', id, personId);
   if (known === null || session === undefined) return false;
   const { second_factor = null } = PERSON.row(known);

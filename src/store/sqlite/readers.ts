@@ -4,10 +4,15 @@
  * facts.
  */
 
-import { uuidText } from '../../lib/ids.ts';
 import type { TokenSlots } from '../../model/personal.ts';
-import { eventKindCode, stateCode } from '../shared/codes.ts';
-import type { EventSubject } from '../shared/rows/events.ts';
+import { eventKindCode } from '../shared/codes.ts';
+import {
+  READ_COLUMNS,
+  type ReadRow,
+  readerEvent,
+  readSubject,
+  unsubscribed,
+} from '../shared/rows/readers.ts';
 import type { Connection } from './engine/connection.ts';
 import type { ParamsOf, ResultOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
@@ -35,29 +40,24 @@ export const appendReaderFacts = write(
   { synced: true, patient: 'facts' },
   (session, params) => {
     let stored = 0;
-    for (const { deliveryId, ...fact } of params.facts) {
-      const found = subjectOf(session.db, deliveryId);
-      if (found === null) continue;
-      const quick = fact.kind === 'clicked' && found.delivered && fact.at < found.updatedAt + params.quickMs;
-      const event =
-        quick && fact.detail?.bot !== true
-          ? { ...fact, detail: { ...fact.detail, bot: true, reason: TOO_QUICK } }
-          : fact;
+    for (const fact of params.facts) {
+      const row = rowOf(session.db, fact.deliveryId);
+      if (row === undefined) continue;
+      const event = readerEvent(fact, row, params.quickMs);
       stored += 1;
-      if (!isStored(session.db, found.subject.domainId, event)) appendEvent(session, event, found.subject);
+      if (!isStored(session.db, row.domain_id, event))
+        appendEvent(session, event, readSubject(row, fact.deliveryId));
     }
     return stored;
   },
 );
 
-const TOO_QUICK = 'followed within a second of the delivery';
-
 export const unsubscribe = write('unsubscribe', 'by key', { synced: true }, (session, params) => {
   const { db } = session;
   const { deliveryId, event, now } = params;
-  const found = subjectOf(db, deliveryId);
-  if (found === null) return unsubscribeLater(session, params);
-  const { subject, domain } = found;
+  const row = rowOf(db, deliveryId);
+  if (row === undefined) return unsubscribeLater(session, params);
+  const subject = readSubject(row, deliveryId);
   const told =
     db.get<{ one: number }>(
       'SELECT 1 AS one FROM event INDEXED BY event_message WHERE message_seq = ? AND delivery_id = ? AND kind = ?',
@@ -66,24 +66,13 @@ export const unsubscribe = write('unsubscribe', 'by key', { synced: true }, (ses
       eventKindCode.of('unsubscribed'),
     ) !== undefined;
   // Simulated mail never suppresses.
-  const added =
-    !found.sandbox &&
-    insertSuppression(
-      session,
-      subject.domainId,
-      {
-        address: found.address,
-        reason: 'Unsubscribe',
-        note: '',
-        expiresAt: null,
-        source: { messageId: found.messageId, reply: '', rule: params.rule },
-      },
-      now,
-    );
-  if (told && !added) return { kind: 'repeated', domain };
+  const entry = unsubscribed(row.address, row.message_id, params.rule);
+  // Simulated mail never suppresses.
+  const added = row.sandbox === null && insertSuppression(session, row.domain_id, entry, now);
+  if (told && !added) return { kind: 'repeated', domain: row.domain };
   // The same wish for two messages is one entry; each of the messages has its event once.
   appendEvent(session, event, subject);
-  return { kind: 'unsubscribed', domain };
+  return { kind: 'unsubscribed', domain: row.domain };
 });
 
 /** The message was deleted: its event is not linked to one, and only the existing entry shows a repetition. */
@@ -94,48 +83,17 @@ function unsubscribeLater(
   const reader = optOutReader(session.db, deliveryId);
   if (reader === null) return { kind: 'unknown' };
   const { domainId, domain, address } = reader;
-  const source = { messageId: '', reply: '', rule };
-  const entry = { address, reason: 'Unsubscribe' as const, note: '', expiresAt: null, source };
+  const entry = unsubscribed(address, null, rule);
   if (!insertSuppression(session, domainId, entry, now)) return { kind: 'repeated', domain };
   const detail = { ...event.detail, recipient: address };
   appendEvent(session, { ...event, detail }, { domainId, messageSeq: null, deliveryId: null });
   return { kind: 'unsubscribed', domain };
 }
 
-interface Found {
-  subject: EventSubject;
-  domain: string;
-  messageId: string;
-  address: string;
-  sandbox: boolean;
-  delivered: boolean;
-  updatedAt: number;
-}
-
-function subjectOf(db: Connection, deliveryId: number): Found | null {
-  const row = db.get<{
-    message_seq: number;
-    domain_id: number;
-    domain: string;
-    message_id: Uint8Array;
-    address: string;
-    sandbox: number | null;
-    state: number;
-    updated_at: number;
-  }>(
-    `SELECT d.message_seq, m.domain_id, n.text AS domain, m.id AS message_id, d.address, d.sandbox, d.state, d.updated_at
-     FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq CROSS JOIN name n ON n.id = m.domain_id
-     WHERE d.id = ?`,
+function rowOf(db: Connection, deliveryId: number): ReadRow | undefined {
+  return db.get<ReadRow>(
+    `SELECT ${READ_COLUMNS} FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq
+     CROSS JOIN name n ON n.id = m.domain_id WHERE d.id = ?`,
     deliveryId,
   );
-  if (row === undefined) return null;
-  return {
-    subject: { domainId: row.domain_id, messageSeq: row.message_seq, deliveryId },
-    domain: row.domain,
-    messageId: uuidText(row.message_id),
-    address: row.address,
-    sandbox: row.sandbox !== null,
-    delivered: row.state === stateCode.of('delivered'),
-    updatedAt: row.updated_at,
-  };
 }

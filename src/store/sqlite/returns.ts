@@ -4,17 +4,21 @@
  * facts are only in the timeline.
  */
 
-import { uuidText } from '../../lib/ids.ts';
-import type { MessageId } from '../../model/message.ts';
 import { suppressionKey } from '../../model/suppression.ts';
-import {
-  eventKindCode,
-  returnKindCode,
-  routeCode,
-  stateCode,
-  suppressionReasonCode,
-} from '../shared/codes.ts';
+import { eventKindCode, returnKindCode, stateCode, suppressionReasonCode } from '../shared/codes.ts';
 import type { EventSubject } from '../shared/rows/events.ts';
+import {
+  factRow,
+  MAX_EVENTS_READ,
+  MAX_SUBJECTS,
+  NO_OUTCOMES,
+  RETURNED_COLUMNS,
+  RETURNED_KINDS,
+  type ReturnedRow,
+  returnSubject,
+  SUBJECT_COLUMNS,
+  type SubjectRow,
+} from '../shared/rows/returns.ts';
 import type { ReturnFact, ReturnResult } from '../topics/returns.ts';
 import type { Connection } from './engine/connection.ts';
 import { read, write } from './engine/operation.ts';
@@ -22,10 +26,6 @@ import { findNameId, type Session } from './engine/session.ts';
 import { appendEvent, idBytes } from './events.ts';
 import { noteFact } from './notices.ts';
 import { applySignal, tellChange } from './suppressions.ts';
-
-const MAX_SUBJECTS = 1000;
-/** Of a message, oldest first: opens and clicks, of which there may be many, come after its deliveries. */
-const MAX_EVENTS_READ = 2_000;
 
 export const returnSubjects = read('returnSubjects', 'measured', (db, params) => {
   const [condition, value] =
@@ -36,8 +36,7 @@ export const returnSubjects = read('returnSubjects', 'measured', (db, params) =>
         : (['d.message_seq = (SELECT seq FROM message WHERE id = ?)', idBytes(params.messageId)] as const);
   if (value === null) return [];
   const rows = db.all<SubjectRow>(
-    `SELECT d.id, d.address, d.state, d.route, d.sandbox IS NOT NULL AS sandbox, m.id AS message_id, n.text AS domain,
-         d.message_seq, d.updated_at
+    `SELECT ${SUBJECT_COLUMNS}
        FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq CROSS JOIN name n ON n.id = m.domain_id
        WHERE ${condition} ORDER BY d.id LIMIT ?`,
     value,
@@ -46,16 +45,7 @@ export const returnSubjects = read('returnSubjects', 'measured', (db, params) =>
   // A recipient that counts as delivered has not changed since; for others the events say when it was delivered.
   const [other] = rows.filter(({ state }) => stateCode.word(state) !== 'delivered');
   const sentAt = other === undefined ? new Map<number, number>() : deliveredAt(db, other.message_seq);
-  return rows.map((row) => ({
-    deliveryId: row.id,
-    messageId: uuidText(row.message_id) as MessageId,
-    domain: row.domain,
-    address: row.address,
-    state: stateCode.word(row.state),
-    route: row.route === null ? null : routeCode.word(row.route),
-    sandbox: row.sandbox === 1,
-    sentAt: sentAt.get(row.id) ?? row.updated_at,
-  }));
+  return rows.map((row) => returnSubject(row, sentAt.get(row.id)));
 });
 
 /** When the recipients of a message were last delivered, according to its first events. */
@@ -72,8 +62,8 @@ function deliveredAt(db: Connection, messageSeq: number): Map<number, number> {
 
 export const recordReturn = write('recordReturn', 'by key', { synced: true }, (session, params) => {
   const { fact, now } = params;
-  const row = session.db.get<DeliveryRow>(
-    `SELECT d.id, d.state, d.attempts, d.address, d.notify, d.message_seq, m.id AS message_id, m.domain_id
+  const row = session.db.get<ReturnedRow<Uint8Array>>(
+    `SELECT ${RETURNED_COLUMNS}
      FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq WHERE d.id = ?`,
     fact.deliveryId,
   );
@@ -83,12 +73,12 @@ export const recordReturn = write('recordReturn', 'by key', { synced: true }, (s
     case 'bounce':
       return bounce(session, fact, row, subject, now);
     case 'note':
-      if (!isNew(session, fact, fact.class, row.attempts, now)) return 'repeated';
+      if (!isNew(session, fact, row, now)) return 'repeated';
       appendEvent(session, fact.event, subject);
       return 'recorded';
     case 'complaint':
     case 'unsubscribe':
-      if (!isNew(session, fact, '', 0, now)) return 'repeated';
+      if (!isNew(session, fact, row, now)) return 'repeated';
       appendEvent(session, fact.event, subject);
       if (fact.suppress !== null) applySignal(session, fact.suppress, subject, row.address, now);
       return 'recorded';
@@ -99,7 +89,7 @@ export const recordReturn = write('recordReturn', 'by key', { synced: true }, (s
 
 export const outcomeRates = read('outcomeRates', 'measured', { search: true }, (db, params) => {
   const domainId = findNameId(db, params.domain);
-  if (domainId === null) return { outcomes: 0, bounced: 0, complained: 0 };
+  if (domainId === null) return NO_OUTCOMES;
   const { window } = params;
   // Sandbox mail is skipped, up to a limit.
   const newest = (kind: 'delivered' | 'bounced') => `SELECT delivery_id, at FROM
@@ -114,7 +104,7 @@ export const outcomeRates = read('outcomeRates', 'measured', { search: true }, (
     domainId,
     window,
   );
-  if (row === undefined || row.oldest === null) return { outcomes: 0, bounced: 0, complained: 0 };
+  if (row === undefined || row.oldest === null) return NO_OUTCOMES;
   const since = (kind: 'complained' | 'complaint_withdrawn') =>
     db.get<{ n: number }>(
       `SELECT count(*) AS n FROM (SELECT delivery_id FROM event INDEXED BY event_kind
@@ -143,9 +133,7 @@ export const returnedDomains = read('returnedDomains', 'measured', { search: tru
      WHERE e.seq > ? AND e.seq <= ? AND e.kind IN (?, ?, ?) ORDER BY n.text`,
     afterSeq,
     end?.seq ?? Number.MAX_SAFE_INTEGER,
-    eventKindCode.of('bounced'),
-    eventKindCode.of('complained'),
-    eventKindCode.of('complaint_withdrawn'),
+    ...RETURNED_KINDS,
   );
   return { domains: rows.map(({ text }) => text), nextSeq: end?.seq ?? null };
 });
@@ -153,14 +141,14 @@ export const returnedDomains = read('returnedDomains', 'measured', { search: tru
 function bounce(
   session: Session,
   fact: Extract<ReturnFact, { kind: 'bounce' }>,
-  row: DeliveryRow,
+  row: ReturnedRow<Uint8Array>,
   subject: EventSubject,
   now: number,
 ): ReturnResult {
   const state = stateCode.word(row.state);
   // The remote may report before our own record of its "250": when asked again, the delivery is there.
   if (state === 'sending' && fact.mayWait) return 'under-way';
-  if (!isNew(session, fact, fact.class, row.attempts, now)) return 'repeated';
+  if (!isNew(session, fact, row, now)) return 'repeated';
   if (state !== 'delivered') {
     appendEvent(session, fact.note, subject);
     return 'noted';
@@ -186,7 +174,7 @@ function bounce(
 function takeBack(
   session: Session,
   fact: Extract<ReturnFact, { kind: 'not-spam' }>,
-  row: DeliveryRow,
+  row: ReturnedRow<Uint8Array>,
   subject: EventSubject,
   now: number,
 ): ReturnResult {
@@ -196,7 +184,7 @@ function takeBack(
     returnKindCode.of('complaint'),
   );
   if (complaint === undefined) return 'nothing';
-  if (!isNew(session, fact, '', 0, now)) return 'repeated';
+  if (!isNew(session, fact, row, now)) return 'repeated';
   // Only the entry of this message's complaint: one made by hand, or by other mail, stays.
   const key = suppressionKey(row.address);
   const { changes } = session.db.run(
@@ -211,35 +199,6 @@ function takeBack(
   return 'recorded';
 }
 
-function isNew({ db }: Session, fact: ReturnFact, of: string, attempts: number, now: number): boolean {
-  return (
-    db.insert(
-      'return_fact',
-      { delivery_id: fact.deliveryId, kind: returnKindCode.of(fact.kind), class: of, attempts, at: now },
-      'ON CONFLICT DO NOTHING',
-    ).changes > 0
-  );
-}
-
-interface DeliveryRow {
-  id: number;
-  state: number;
-  attempts: number;
-  address: string;
-  notify: number | null;
-  message_seq: number;
-  message_id: Uint8Array;
-  domain_id: number;
-}
-
-interface SubjectRow {
-  id: number;
-  address: string;
-  state: number;
-  route: number | null;
-  sandbox: number;
-  message_id: Uint8Array;
-  domain: string;
-  message_seq: number;
-  updated_at: number;
+function isNew({ db }: Session, fact: ReturnFact, row: ReturnedRow<Uint8Array>, now: number): boolean {
+  return db.insert('return_fact', factRow(fact, row, now), 'ON CONFLICT DO NOTHING').changes > 0;
 }

@@ -1,27 +1,26 @@
 /** Templates: a row for each, and one for each version of its texts. A list never contains those of another domain. */
-import type { TemplateHead, TemplateTexts, TemplateVersion } from '../../model/template.ts';
+import type { TemplateVersion } from '../../model/template.ts';
+import {
+  newTemplateRow,
+  TEMPLATE_COLUMNS,
+  type TemplateRow,
+  toHead,
+  VERSION_COLUMNS,
+  versionRow,
+} from '../shared/rows/templates.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { mergedRows } from './engine/merged.ts';
 import { read, write } from './engine/operation.ts';
 import { leaveRows } from './leftovers.ts';
 
-const COLUMNS = 'seq, id, domain, name, version, created_at AS createdAt, updated_at AS updatedAt';
-
 export const addTemplate = write('addTemplate', 'by key', { synced: true }, ({ db }, params) => {
   if (findRow(db, { id: params.id }) !== undefined) return 'added';
   const count = db.get<{ n: number }>('SELECT count(*) AS n FROM template WHERE domain = ?', params.domain);
   if (isTaken(db, params.domain, params.name, '')) return 'taken';
   if ((count?.n ?? 0) >= params.maxPerDomain) return 'full';
-  const { lastId } = db.insert('template', {
-    id: params.id,
-    domain: params.domain,
-    name: params.name,
-    version: 1,
-    created_at: params.now,
-    updated_at: params.now,
-  });
-  addVersion(db, lastId, 1, params.texts, params.now);
+  const { lastId } = db.insert('template', newTemplateRow(params));
+  db.insert('template_version', versionRow(lastId, 1, params.texts, params.now));
   return 'added';
 });
 
@@ -40,7 +39,7 @@ export const changeTemplate = write('changeTemplate', 'by key', { synced: true }
     row.seq,
   );
   if (params.texts !== null) {
-    addVersion(db, row.seq, version, params.texts, params.now);
+    db.insert('template_version', versionRow(row.seq, version, params.texts, params.now));
     db.run(
       'DELETE FROM template_version WHERE template_seq = ? AND version <= ?',
       row.seq,
@@ -71,7 +70,7 @@ export const getTemplate = read('getTemplate', 'by key', (db, params) => {
 
 export const templateVersion = read('templateVersion', 'by key', (db, params) => {
   const row = db.get<TemplateVersion>(
-    `SELECT v.version, v.created_at AS createdAt, v.subject, v.html, v.plain AS text FROM template t
+    `SELECT ${VERSION_COLUMNS} FROM template t
      JOIN template_version v ON v.template_seq = t.seq AND v.version = ? WHERE t.id = ?`,
     params.version,
     params.id,
@@ -107,7 +106,7 @@ export const listTemplates = read('listTemplates', 'measured', (db, params) => {
   return mergedRows<TemplateRow>(
     db,
     {
-      sql: `SELECT ${COLUMNS} FROM template ${place}${byName} AND seq < ?`,
+      sql: `SELECT ${TEMPLATE_COLUMNS} FROM template ${place}${byName} AND seq < ?`,
       values: places.map((value) => [...value, ...named, before]),
       order: 'seq DESC',
       compare: (a, b) => b.seq - a.seq,
@@ -116,8 +115,6 @@ export const listTemplates = read('listTemplates', 'measured', (db, params) => {
   ).map(toHead);
 });
 
-type TemplateRow = TemplateHead & { seq: number };
-
 function findRow(
   db: Connection,
   params: { id: string; domains?: readonly string[] },
@@ -125,26 +122,14 @@ function findRow(
   const filter = createFilter();
   filter.when('id = ?', params.id);
   filter.oneOf('domain', params.domains);
-  return db.get<TemplateRow>(`SELECT ${COLUMNS} FROM template ${filter.where()}`, ...filter.values());
+  return db.get<TemplateRow>(
+    `SELECT ${TEMPLATE_COLUMNS} FROM template ${filter.where()}`,
+    ...filter.values(),
+  );
 }
 
 /** Whether another template of the domain has the name. */
 function isTaken(db: Connection, domain: string, name: string, exceptId: string): boolean {
   const sql = 'SELECT 1 FROM template WHERE domain = ? AND name = ? AND id <> ?';
   return db.get(sql, domain, name, exceptId) !== undefined;
-}
-
-function addVersion(db: Connection, seq: number, version: number, texts: TemplateTexts, now: number): void {
-  db.insert('template_version', {
-    template_seq: seq,
-    version,
-    created_at: now,
-    subject: texts.subject,
-    html: texts.html,
-    plain: texts.text,
-  });
-}
-
-function toHead({ seq: _, ...head }: TemplateRow): TemplateHead {
-  return head;
 }

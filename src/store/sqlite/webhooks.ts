@@ -3,14 +3,20 @@
  * `webhook-changes.ts`.
  */
 
-import { webhookEvents } from '../shared/codes.ts';
 import {
   EVENT_VIEW_COLUMNS,
   EVENT_VIEW_JOINS,
   type EventViewRow,
   toEventView,
 } from '../shared/rows/events.ts';
-import { CALL, toLogEntry, toWebhook, WEBHOOK_COLUMNS, type WebhookRow } from '../shared/rows/webhooks.ts';
+import {
+  CALL,
+  newWebhookRow,
+  toLogEntry,
+  toWebhook,
+  WEBHOOK_COLUMNS,
+  type WebhookRow,
+} from '../shared/rows/webhooks.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { mergedRows } from './engine/merged.ts';
@@ -29,21 +35,9 @@ export const createWebhook = write('createWebhook', 'by key', { synced: true }, 
   ) ?? { n: 0 };
   if (n >= params.maxPerDomain) return { kind: 'limit' };
   const id = session.db.insert('webhook', {
+    ...newWebhookRow(params),
     domain_id: domainId,
-    event: webhookEvents.text(params.events),
-    url: params.url,
-    description: params.description,
     enabled: 1,
-    created_at: params.createdAt,
-    updated_at: params.createdAt,
-    last_response_code: 0,
-    last_response_body: '',
-    last_response_try: 0,
-    last_error: '',
-    failed_tries: 0,
-    blocked_tries: 0,
-    secret_sealed: params.secretSealed,
-    created_by: params.createdBy,
   }).lastId;
   session.hooksChanged();
   return { kind: 'created', id };

@@ -20,6 +20,18 @@ export const PATH_STATE = record<StoredPathState>({
   updatedAt: 'plain',
 });
 
+/** Except `value`, which each engine stores in its own way. */
+export const OVERRIDE_COLUMNS = {
+  id: 'plain',
+  scope: 'plain',
+  key: 'plain',
+  param: 'plain',
+  rule: 'plain',
+  until: 'plain',
+  why: 'plain',
+  createdAt: 'plain',
+} as const;
+
 const HOLD_COLUMNS = {
   id: 'plain',
   senderDomain: 'plain',

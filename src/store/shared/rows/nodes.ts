@@ -1,5 +1,5 @@
 /** The processes that work on the database, as rows. */
-import type { Heartbeat, LivingNode, NodeRow } from '../../topics/nodes.ts';
+import type { Heartbeat, LivingNode, NodeRow, NodeStore } from '../../topics/nodes.ts';
 import { record } from '../record.ts';
 
 /** An epoch that ended longer ago is deleted. */
@@ -26,6 +26,21 @@ export const NODE = record<Omit<NodeRow, 'sending' | 'leases'>>(
   },
   'n.',
 );
+
+/** Of a node that begins; its epoch and its schema are the engine's. */
+export function newNodeRow({ nodeId, now, about }: Parameters<NodeStore['beginEpoch']>[0]) {
+  return {
+    node_id: nodeId,
+    started_at: now,
+    heartbeat_at: now,
+    host: about?.host ?? '',
+    pid: about?.pid ?? 0,
+    roles: JSON.stringify(about?.roles ?? []),
+    sources: JSON.stringify(about?.sources ?? []),
+    settings: JSON.stringify(about?.settings ?? {}),
+    version: about?.version ?? '',
+  };
+}
 
 /** Another living node. */
 export type OtherRow = Omit<LivingNode, 'sources'> & { sources: string };

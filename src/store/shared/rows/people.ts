@@ -16,6 +16,12 @@ export const PERSON = record<Person>({
   identity: 'json',
 });
 
+/** The columns that can change after a person was added. */
+export function changedColumns(person: Person) {
+  const { id, email, created_at, last_sign_in_at, ...changed } = PERSON.row(person);
+  return changed;
+}
+
 export const SESSION = record<PersonSession>({
   id: 'plain',
   secretHash: 'plain',

@@ -1,7 +1,8 @@
 /** Webhooks and their calls, as rows. */
 
-import type { Webhook } from '../../../model/webhook.ts';
-import type { CallLogEntry } from '../../topics/webhooks.ts';
+import { EVENT_KINDS } from '../../../model/event.ts';
+import { listensTo, type Webhook } from '../../../model/webhook.ts';
+import type { CallLogEntry, NewWebhook } from '../../topics/webhooks.ts';
 import { callStateCode, eventKindCode, webhookEvents } from '../codes.ts';
 import { record } from '../record.ts';
 import { idOf, isTrue, type StoredFlag } from '../stored.ts';
@@ -30,6 +31,33 @@ export const WEBHOOK = record<Omit<Webhook, 'id' | 'domain' | 'events' | 'status
   },
   'w.',
 );
+
+/** Of a webhook that was never called; its domain's number and `enabled` are the engine's. */
+export function newWebhookRow(given: NewWebhook) {
+  return {
+    event: webhookEvents.text(given.events),
+    url: given.url,
+    description: given.description,
+    created_at: given.createdAt,
+    updated_at: given.createdAt,
+    last_response_code: 0,
+    last_response_body: '',
+    last_response_try: 0,
+    last_error: '',
+    failed_tries: 0,
+    blocked_tries: 0,
+    secret_sealed: given.secretSealed,
+    created_by: given.createdBy,
+  };
+}
+
+/** The codes of the kinds that a webhook is called for; `event`: its column. */
+export function kindsCalledFor(event: string): number[] {
+  const tokens = webhookEvents.list(event);
+  return Object.values(EVENT_KINDS)
+    .filter(({ token, payloadType }) => payloadType !== null && listensTo(tokens, token))
+    .map(({ id }) => id);
+}
 
 export const CALL = record<Omit<CallLogEntry, 'eventId' | 'eventKind'>>(
   {

@@ -1,0 +1,75 @@
+/** Recipients that returned mail is about, and what was recorded of them, as rows. */
+import type { MessageId } from '../../../model/message.ts';
+import type { OutcomeRates, ReturnFact, ReturnSubject } from '../../topics/returns.ts';
+import { eventKindCode, returnKindCode, routeCode, stateCode } from '../codes.ts';
+import { idOf, isTrue, type StoredFlag, type StoredId } from '../stored.ts';
+
+export const MAX_SUBJECTS = 1000;
+/** Of a message, oldest first: opens and clicks, of which there may be many, come after its deliveries. */
+export const MAX_EVENTS_READ = 2_000;
+
+/** Of delivery `d`, its message `m` and the name `n` of its sender domain. */
+export const SUBJECT_COLUMNS = `d.id, d.address, d.state, d.route, d.sandbox IS NOT NULL AS sandbox, m.id AS message_id,
+  n.text AS domain, d.message_seq, d.updated_at`;
+
+export interface SubjectRow {
+  id: number;
+  address: string;
+  state: number;
+  route: number | null;
+  sandbox: StoredFlag;
+  message_id: StoredId;
+  domain: string;
+  message_seq: number;
+  updated_at: number;
+}
+
+/** `sentAt`: when it was last delivered, if that is known. */
+export function returnSubject(row: SubjectRow, sentAt: number | undefined): ReturnSubject {
+  return {
+    deliveryId: row.id,
+    messageId: idOf(row.message_id) as MessageId,
+    domain: row.domain,
+    address: row.address,
+    state: stateCode.word(row.state),
+    route: row.route === null ? null : routeCode.word(row.route),
+    sandbox: isTrue(row.sandbox),
+    sentAt: sentAt ?? row.updated_at,
+  };
+}
+
+/** Of delivery `d` and its message `m`. */
+export const RETURNED_COLUMNS =
+  'd.id, d.state, d.attempts, d.address, d.notify, d.message_seq, m.id AS message_id, m.domain_id';
+
+/** `Id`: how the engine stores the id of a message. */
+export interface ReturnedRow<Id extends StoredId> {
+  id: number;
+  state: number;
+  attempts: number;
+  address: string;
+  notify: number | null;
+  message_seq: number;
+  message_id: Id;
+  domain_id: number;
+}
+
+/** The row of `return_fact` that keeps a fact from being recorded again. */
+export function factRow(fact: ReturnFact, { attempts }: { attempts: number }, at: number) {
+  const isOfAttempt = fact.kind === 'bounce' || fact.kind === 'note';
+  return {
+    delivery_id: fact.deliveryId,
+    kind: returnKindCode.of(fact.kind),
+    class: isOfAttempt ? fact.class : '',
+    attempts: isOfAttempt ? attempts : 0,
+    at,
+  };
+}
+
+/** Events for which a sender domain's rates are looked at. */
+export const RETURNED_KINDS = (['bounced', 'complained', 'complaint_withdrawn'] as const).map(
+  eventKindCode.of,
+);
+
+/** Of a domain without outcomes. */
+export const NO_OUTCOMES: OutcomeRates = { outcomes: 0, bounced: 0, complained: 0 };
