@@ -228,10 +228,8 @@ function factsOf(params: Accepted, { messages }: Extract<CommitResult, { kind: '
   );
 }
 
-/** The stored answer for a key younger than `expiresBefore`, or null. */
 export const findIdempotent = read('findIdempotent', findKey);
 
-/** Forgets keys created before `before`, oldest first, at most `limit`; how many. */
 export const purgeIdempotency = write('purgeIdempotency', { whole: true }, ({ db }, params) =>
   db.run(
     `DELETE FROM idempotency WHERE id IN

@@ -72,10 +72,6 @@ const CLAIM_CALLS = `WITH RECURSIVE ${WAITING_HOOKS},
     JOIN event e ON e.seq = c.event_seq ${EVENT_VIEW_JOINS}
   ORDER BY c.is_more, c.place, c.due_at, c.id`;
 
-/**
- * Leases due calls of enabled webhooks, at most `limit`. If several webhooks have due calls, each first gets an equal
- * share, so that neither a webhook with a long backlog nor a domain with many webhooks blocks the others.
- */
 export const claimCalls = write(
   'claimCalls',
   { lane: 'claim', whole: true },
@@ -110,7 +106,6 @@ export const nextCallDueAt = read('nextCallDueAt', async (db) => {
   return row?.due_at ?? null;
 });
 
-/** Records tries for leased calls; calls leased to no epoch or to another are left unchanged. */
 export const settleCalls = write(
   'settleCalls',
   { lane: 'settle', unsynced: true },
@@ -285,7 +280,6 @@ const REPLAY_EVENTS = `WITH looked AS MATERIALIZED (
   SELECT l.at, l.seq, (SELECT count(*) FROM made) AS made, (SELECT count(*) FROM looked) AS looked
   FROM looked l WHERE l.place <= $8 ORDER BY l.place DESC LIMIT 1`;
 
-/** Repeats the calls for past events, oldest event first. */
 export const replayCalls = write('replayCalls', async ({ db }, params) => {
   const { webhookId, callIds, since, until, onlyFailed, now, limit } = params;
   if (callIds !== undefined) {

@@ -17,7 +17,6 @@ import { dropOrLeaveContent } from './leftovers.ts';
 /** The epoch of no lease. */
 const NO_EPOCH = -1;
 
-/** Cancels the queued ones of the given recipients. */
 export const cancelQueued = write('cancelQueued', async (session, params) => {
   const { messageSeq, now } = params;
   const domainId = await domainOf(session.db, messageSeq);
@@ -44,7 +43,6 @@ const REQUEUE = `UPDATE delivery SET state = 0, epoch = 0, due_at = $1, expires_
     OR state = 0 AND (attempts > 0 OR wait_reason = 'deferred' OR wait_reason LIKE 'path:%' OR wait_reason LIKE 'held%'))
   RETURNING id`;
 
-/** Queues failed, bounced, deferred and held ones of the given recipients again. */
 export const requeue = write('requeue', async (session, params) => {
   const { db } = session;
   const { messageSeq, now, expiresAt } = params;
@@ -64,7 +62,6 @@ export const requeue = write('requeue', async (session, params) => {
   return { kind: 'requeued', count };
 });
 
-/** Reschedules a scheduled message. */
 export const reschedule = write('reschedule', async (session, params) => {
   const { db } = session;
   const { messageSeq, now, sendAt, expiresAt } = params;

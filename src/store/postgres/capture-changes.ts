@@ -21,7 +21,6 @@ export const markCaptures = write('markCaptures', async ({ db }, params) => {
   return { changed, next: found.length < limit ? null : (found.at(-1) ?? null) };
 });
 
-/** Deletes captures by id, by inbox, by domain, or all of them, the newest first. */
 export const deleteCaptures = write('deleteCaptures', async ({ db }, params) => {
   const found = await chosen(db, params);
   const gone = await upToStep(db, found);

@@ -77,7 +77,6 @@ export async function insertCapture(
 
 const JOINS = 'JOIN message m ON m.seq = c.message_seq JOIN name n ON n.id = c.domain_id';
 
-/** One page of captures that match. */
 export const findCaptures = read('findCaptures', { lane: 'search' }, async (db, params) => {
   const before = params.beforeSeq ?? Number.MAX_SAFE_INTEGER;
   const range = { from: await placesOf(db, params), behind: before, order: 'DESC' } as const;
@@ -257,7 +256,6 @@ const INBOXES = `WITH page AS MATERIALIZED (
     JOIN capture c ON c.seq = counted.seq JOIN message m ON m.seq = c.message_seq
   ORDER BY p.inbox, p.domain`;
 
-/** Inboxes by name and domain. */
 export const listInboxes = read('listInboxes', async (db, params) => {
   const { inbox = '', domain = '' } = params.after ?? {};
   const domainIds = (await findNameIds(db, params.domains)) ?? (await domainIdsIn(db, 'capture'));

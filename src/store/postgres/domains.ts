@@ -34,7 +34,6 @@ export const addDomain = write('addDomain', SERIAL, async ({ db }, params) => {
 /** One domain by name, or null. */
 export const getDomain = read('getDomain', (db, { name }) => domainOf(db, name));
 
-/** Domains by name ascending. */
 export const listDomains = read('listDomains', async (db, params) => {
   const filter = createFilter();
   filter.oneOf('name', params.domains);
@@ -81,10 +80,6 @@ export const isReturnHost = read('isReturnHost', async (db, params) => {
   return (await db.get(sql, params.host)) !== undefined;
 });
 
-/**
- * Stores the result of a check or a person's decision. UpdatedAt changes only with the status; `checks` null keeps the
- * last ones; the first Verified sets verifiedAt. null if the domain was removed or replaced.
- */
 export const setDomainStatus = write('setDomainStatus', SERIAL, async (session, params) => {
   const changes = await session.db.run(
     `UPDATE domain SET status = $1, verified_by = $2, failing_since = $3, last_checks = coalesce($4, last_checks),
@@ -111,7 +106,6 @@ export const setDomainStatus = write('setDomainStatus', SERIAL, async (session, 
   return domainOf(session.db, params.name);
 });
 
-/** Changes settings; null if the domain was removed. */
 export const updateDomain = write('updateDomain', SERIAL, async ({ db }, params) => {
   const domain = await domainOf(db, params.name);
   if (domain === null) return null;
@@ -124,7 +118,6 @@ export const updateDomain = write('updateDomain', SERIAL, async ({ db }, params)
   return domainOf(db, params.name);
 });
 
-/** Switches signing to the standby key. */
 export const rotateDomainKey = write('rotateDomainKey', SERIAL, async ({ db }, params) => {
   const domain = await domainOf(db, params.name);
   const standby = domain?.keys.find((key) => key.role === 'standby' && key.selector === params.selector);
@@ -142,7 +135,6 @@ export const rotateDomainKey = write('rotateDomainKey', SERIAL, async ({ db }, p
   return touched(db, params);
 });
 
-/** Replaces a retired key by a new standby key. */
 export const replaceRetiredKey = write('replaceRetiredKey', SERIAL, async ({ db }, params) => {
   const domain = await domainOf(db, params.name);
   if (domain === null || domain.keys.some((key) => key.role === 'standby')) return null;
@@ -156,7 +148,6 @@ export const replaceRetiredKey = write('replaceRetiredKey', SERIAL, async ({ db 
   return touched(db, params);
 });
 
-/** Removes a domain with its keys, webhooks and templates; false if there is none. */
 export const removeDomain = write('removeDomain', SERIAL, async (session, params) => {
   const { db } = session;
   const row = await db.get<{ id: number }>('DELETE FROM domain WHERE name = $1 RETURNING id', params.name);

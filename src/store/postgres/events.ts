@@ -154,7 +154,6 @@ const APPEND_NEW = `WITH ${TAKE_XID},
   ${storingEvents(String(MOST_CALLS))}
   SELECT count(*) FROM ev`;
 
-/** Appends facts from outside the queue: opens, clicks, complaints, changes of a domain. */
 export const appendEvents = write(
   'appendEvents',
   { lane: 'settle', whole: true, repeatable: true },
@@ -174,7 +173,6 @@ const VIEWS = `SELECT ${EVENT_VIEW_COLUMNS} FROM unnest($1::int8[]) WITH ORDINAL
 /** Message views that are read together: each message has its own lists of recipients. */
 const VIEWS_AT_ONCE = 100;
 
-/** One query for events. */
 export const findEvents = read('findEvents', { lane: 'search' }, async (db, params, shared) => {
   const { keys, next } = await look(db, params, params.limit, shared);
   const events: EventView[] = [];

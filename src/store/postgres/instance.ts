@@ -1,7 +1,6 @@
 /** The identity of the instance. */
 import { write } from './engine/operation.ts';
 
-/** The stored instance id; if there is none, `proposedId` is stored. */
 export const instanceId = write('instanceId', async ({ db }, params) => {
   await db.insert('meta', { name: 'instance_id', value: params.proposedId }, 'ON CONFLICT DO NOTHING');
   const row = await db.get<{ value: string }>("SELECT value FROM meta WHERE name = 'instance_id'");

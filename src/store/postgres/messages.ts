@@ -20,7 +20,6 @@ import { read } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';
 import { isId } from './events.ts';
 
-/** Composed bytes of a message, or null if they were deleted. */
 export const readContent = read('readContent', async (db, params) => {
   const sql = 'SELECT bytes FROM content WHERE message_seq = $1';
   return (await db.get<{ bytes: Uint8Array }>(sql, params.messageSeq))?.bytes ?? null;
@@ -37,7 +36,6 @@ export const getMessage = read('getMessage', async (db, params) => {
   return messageView(row, (await recipientsOf(db, [row.seq])).get(row.seq) ?? []);
 });
 
-/** One query for messages, newest first. */
 export const listMessages = read('listMessages', { lane: 'search' }, async (db, params) => {
   const { since, until, look, limit, beforeSeq = Number.MAX_SAFE_INTEGER } = params;
   // The order of acceptance can differ from the order of seq by clocks and commits, so the range is wider than the

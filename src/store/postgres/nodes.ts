@@ -129,7 +129,6 @@ const free = (table: 'delivery' | 'webhook_call', condition: string): string => 
 
 const LEASED = ['delivery', 'webhook_call'] as const;
 
-/** Releases rows and calls of ended epochs, at most `limit` together. */
 export const reclaim = write('reclaim', async ({ db }, { now, limit }) => {
   let left = limit;
   for (const table of LEASED) {
@@ -139,7 +138,6 @@ export const reclaim = write('reclaim', async ({ db }, { now, limit }) => {
   return limit - left;
 });
 
-/** Releases rows and calls that their living node does not have, at most `limit` together. */
 export const strays = write('strays', async ({ db }, { epoch, held, olderThan, now, limit }) => {
   let left = limit;
   for (const table of LEASED) {

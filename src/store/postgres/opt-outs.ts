@@ -69,7 +69,6 @@ export async function forgetOptOuts(db: Db, key: string): Promise<void> {
   await db.run('DELETE FROM opt_out_reader WHERE key = $1', key);
 }
 
-/** Removes links of messages accepted before `before`, oldest first, then readers without any; how many rows. */
 export const purgeOptOuts = write('purgeOptOuts', async ({ db }, { before, limit }) => {
   const oldest = await db.all<{ delivery_id: number; at: number }>(
     'SELECT delivery_id, at FROM opt_out_link ORDER BY delivery_id LIMIT $1',

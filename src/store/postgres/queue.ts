@@ -53,7 +53,6 @@ export const dueAmong = read('dueAmong', async (db, { queueIds, dueBefore }) => 
   return rows.map(hintOf);
 });
 
-/** Earliest due time over all queued rows, or null. */
 export const nextDueAt = read('nextDueAt', async (db) => {
   const row = await db.get<{ due_at: number | null }>(
     `${WAITING_QUEUES} SELECT min(due_at) AS due_at FROM step`,
@@ -160,7 +159,6 @@ export const claimDue = write('claimDue', { lane: 'claim', whole: true }, async 
   return claimed(session, rows, params);
 });
 
-/** Leases queued rows whose expiry is at or before `now`, longest expired first. */
 export const claimExpired = write('claimExpired', { lane: 'claim', whole: true }, async (session, params) => {
   const { epoch, now, eventId, limit } = params;
   if (session.isOver(epoch)) return [];
@@ -181,7 +179,6 @@ export const release = write('release', { lane: 'settle', whole: true }, async (
   for (const { queue_id } of rows) session.queues.add(queue_id);
 });
 
-/** Makes rows due that wait for their path. */
 export const hurry = write('hurry', { lane: 'settle', whole: true }, ({ db }, { queueIds, now }) =>
   db.run(
     `UPDATE delivery SET due_at = $1 WHERE id IN (

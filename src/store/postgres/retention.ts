@@ -32,10 +32,8 @@ const OLDEST_CONTENTS = `SELECT k.message_seq AS seq, k.size, ${WAITS} OR ${SHOW
   FROM (SELECT message_seq, size FROM content WHERE message_seq > $1 ORDER BY message_seq LIMIT $2) k
     ${ITS_MESSAGE} ORDER BY k.message_seq`;
 
-/** Sender domains with messages. */
 export const domainsWithMail = read('domainsWithMail', (db) => domainsIn(db, 'message'));
 
-/** One page of expired data. */
 export const findExpired = read('findExpired', { lane: 'search' }, async (db, params) => {
   const domainId = await findNameId(db, params.domain);
   if (domainId === null) return { seqs: [], nextSeq: null };
@@ -71,7 +69,6 @@ export const domainUse = read('domainUse', { lane: 'count' }, (db, params) =>
   ),
 );
 
-/** The oldest contents that may be deleted. */
 export const findOldestContents = read('findOldestContents', { lane: 'search' }, async (db, params) => {
   const { afterSeq, limit, atLeastBytes } = params;
   const rows = await db.all<{ seq: number; size: number; stays: boolean }>(OLDEST_CONTENTS, afterSeq, limit);
@@ -130,7 +127,6 @@ const EXAMINE = `SELECT m.seq, m.domain_id AS "domainId", m.personal, m.sandbox,
       ORDER BY e.seq LIMIT h.most + 1) AS seqs) e
   ORDER BY g.place`;
 
-/** Deletes messages until enough rows are gone. */
 export const purgeMessages = write('purgeMessages', async ({ db }, { seqs, maxRows }) => {
   let rows = 0;
   let done = 0;
@@ -171,7 +167,6 @@ async function examined(db: Db, seqs: readonly number[]): Promise<ReadonlyMap<nu
   return new Map(rows.map((row) => [row.seq, row]));
 }
 
-/** Deletes captures that are old enough, and contents that were kept only for them. */
 export const purgeCaptures = write('purgeCaptures', async ({ db }, { before, limit }) => {
   const oldest = await db.all<{ seq: number; at: number }>(
     'SELECT seq, at FROM capture ORDER BY seq LIMIT $1',
@@ -187,7 +182,6 @@ export const purgeCaptures = write('purgeCaptures', async ({ db }, { before, lim
   return gone.length;
 });
 
-/** Deletes finished calls. */
 export const purgeCalls = write('purgeCalls', async ({ db }, { before, afterId, limit }) => {
   const rows = await db.all<{ id: number; created_at: number; updated_at: number; stays: boolean }>(
     `SELECT c.id, c.created_at, c.updated_at,
@@ -208,7 +202,6 @@ export const purgeCalls = write('purgeCalls', async ({ db }, { before, afterId, 
   return { removed, nextId: young < 0 && rows.length === limit ? (rows.at(-1)?.id ?? null) : null };
 });
 
-/** Removes events without a message that are old enough. */
 export const purgeLooseEvents = write('purgeLooseEvents', async ({ db }, { before, limit }) => {
   const rows = await db.all<{ seq: number; domainId: number }>(
     `SELECT seq, domain_id AS "domainId" FROM event WHERE message_seq IS NULL AND at < $1 ORDER BY at LIMIT $2`,

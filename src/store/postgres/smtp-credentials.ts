@@ -9,7 +9,6 @@ import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
 import { isMakerGone } from './makers.ts';
 
-/** Stores a credential. */
 export const addSmtpCredential = write('addSmtpCredential', async ({ db }, { credential, inSession }) => {
   if (await isMakerGone(db, credential.createdBy, inSession)) return 'ended';
   const added = await db.insert('smtp_credential', CREDENTIAL.row(credential), 'ON CONFLICT DO NOTHING');
@@ -26,7 +25,6 @@ async function credentialOf(db: Db, username: string): Promise<SmtpCredential | 
   return row === undefined ? null : CREDENTIAL.value(row);
 }
 
-/** Those of the given domains, or all, by id, the newest first. */
 export const listSmtpCredentials = read('listSmtpCredentials', async (db, params) => {
   const { domains, beforeId = AFTER_ALL_IDS, limit } = params;
   const filter = createFilter();
@@ -37,7 +35,6 @@ export const listSmtpCredentials = read('listSmtpCredentials', async (db, params
   return (await mergedRows(db, ranges, limit)).map(CREDENTIAL.value);
 });
 
-/** Removes one of the given domains; false if there is none with this id. */
 export const removeSmtpCredential = write('removeSmtpCredential', async ({ db }, params) => {
   const filter = createFilter();
   filter.when('id = ?', params.id);

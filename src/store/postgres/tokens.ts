@@ -12,7 +12,6 @@ import { read, write } from './engine/operation.ts';
 import { isMakerGone } from './makers.ts';
 import { deleteWebhooksMadeWith } from './webhook-removal.ts';
 
-/** Stores a token. */
 export const addToken = write('addToken', async ({ db }, { token, inSession }) => {
   if (await isMakerGone(db, token.createdBy, inSession)) return false;
   await db.insert('token', TOKEN.row(token), 'ON CONFLICT DO NOTHING');
@@ -26,7 +25,6 @@ async function tokenOf(db: Db, id: string): Promise<Token | null> {
   return row === undefined ? null : TOKEN.value(row);
 }
 
-/** Tokens all of whose domains are among the given ones, newest first. */
 export const listTokens = read('listTokens', { lane: 'search' }, async (db, params) => {
   const domains = params.domains === undefined ? undefined : texts(params.domains);
   const { rows, nextId } = await newestById(
@@ -45,13 +43,11 @@ export const listTokens = read('listTokens', { lane: 'search' }, async (db, para
   return { tokens: rows.map(TOKEN.value), nextId };
 });
 
-/** Sets revokedAt once; false if there is no such token. */
 export const revokeToken = write('revokeToken', { whole: true }, async ({ db }, { id, now }) => {
   const sql = 'UPDATE token SET revoked_at = coalesce(revoked_at, $1) WHERE id = $2';
   return (await db.run(sql, now, id)) > 0;
 });
 
-/** Ends a portion of what was created with a token. */
 export const endMadeWith = write('endMadeWith', async ({ db }, params) => {
   const { id, now, afterId, limit } = params;
   const made = await db.all<{ id: string; ended: boolean }>(
@@ -73,7 +69,6 @@ export const endMadeWith = write('endMadeWith', async ({ db }, params) => {
   return { tokens, revoked, credentials, webhooks, next: isAll ? null : (tokens.at(-1) ?? afterId) };
 });
 
-/** Replaces a valid token by a new one, with an overlap. */
 export const rotateToken = write('rotateToken', async ({ db }, params) => {
   const { now, oldEndsAt, token } = params;
   if ((await tokenOf(db, token.id)) !== null) return true;
@@ -88,7 +83,6 @@ export const rotateToken = write('rotateToken', async ({ db }, params) => {
   return true;
 });
 
-/** Notes the last use. */
 export const touchToken = write('touchToken', { unsynced: true }, async ({ db }, params) => {
   const sql = 'UPDATE token SET last_used_at = $1, last_used_ip = $2 WHERE id = $3';
   await db.run(sql, params.usedAt, params.ip, params.id);

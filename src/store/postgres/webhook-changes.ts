@@ -8,7 +8,6 @@ import { beginResume, SERIAL } from './call-portions.ts';
 import { read, write } from './engine/operation.ts';
 import { webhookOf } from './webhooks.ts';
 
-/** Changes a webhook of those domains. */
 export const updateWebhook = write('updateWebhook', { serial: SERIAL }, async ({ db }, params) => {
   const { id, now, status } = params;
   const where = await webhookOf(db, params);
@@ -38,7 +37,6 @@ export const updateWebhook = write('updateWebhook', { serial: SERIAL }, async ({
   return true;
 });
 
-/** Gives a webhook a new secret and keeps the old one for a while. */
 export const rotateWebhookSecret = write('rotateWebhookSecret', async ({ db }, params) => {
   const where = await webhookOf(db, params);
   const changes = await db.run(
@@ -52,7 +50,6 @@ export const rotateWebhookSecret = write('rotateWebhookSecret', async ({ db }, p
   return changes > 0;
 });
 
-/** Calls of a webhook that are pending, running or only recorded, counted up to a limit. */
 export const countPendingCalls = read('countPendingCalls', { lane: 'search' }, async (db, params) => {
   const row = await db.get<{ n: number }>(
     `SELECT least($2::int8,

@@ -27,7 +27,6 @@ import { leaveCalls } from './webhook-removal.ts';
 
 const VIEW = `SELECT ${WEBHOOK_COLUMNS} FROM webhook w JOIN name wn ON wn.id = w.domain_id`;
 
-/** Creates an enabled webhook, unless its creator has ended or its domain has the maximum. */
 export const createWebhook = write('createWebhook', { serial: 'webhooks' }, async (session, params) => {
   const { db } = session;
   if (await isMakerGone(db, params.createdBy, params.inSession)) return { kind: 'ended' };
@@ -72,10 +71,6 @@ export const getWebhook = read('getWebhook', async (db, params) => {
   return toWebhook(row);
 });
 
-/**
- * Deletes a webhook; its calls can no longer be found and are deleted in portions. false if those domains have no such
- * webhook.
- */
 export const deleteWebhook = write('deleteWebhook', async ({ db }, params) => {
   const where = await webhookOf(db, params);
   const rows = await db.all<{ id: number }>(
@@ -94,7 +89,6 @@ export async function webhookOf(db: Db, { id, domains }: { id: number; domains?:
   return filter;
 }
 
-/** Calls of a webhook, those of the newest events first. */
 export const listCalls = read('listCalls', { lane: 'search' }, async (db, params) => {
   const rows = await db.all<{ event_id: string; kind: number }>(
     `SELECT ${CALL.columns}, e.event_id, e.kind FROM webhook_call c JOIN event e ON e.seq = c.event_seq
@@ -106,7 +100,6 @@ export const listCalls = read('listCalls', { lane: 'search' }, async (db, params
   return rows.map(toLogEntry);
 });
 
-/** One call of a webhook with its event. */
 export const getCall = read('getCall', async (db, params) => {
   const row = await db.get<EventViewRow>(
     `SELECT ${CALL.columns}, ${EVENT_VIEW_COLUMNS}

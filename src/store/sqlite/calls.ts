@@ -31,10 +31,6 @@ export const DUE_HOOKS_SQL = `SELECT h.webhook_id AS id, n.text AS domain
   WHERE h.ready = 1 AND h.due_at <= ? AND h.webhook_id NOT IN (SELECT value FROM json_each(?))
     AND n.text NOT IN (SELECT value FROM json_each(?)) ORDER BY h.due_at, h.webhook_id LIMIT ?`;
 
-/**
- * Leases due calls of enabled webhooks, at most `limit`. If several webhooks have due calls, each first gets an equal
- * share, so that neither a webhook with a long backlog nor a domain with many webhooks blocks the others.
- */
 export const claimCalls = write('claimCalls', 'measured', { rows: 'limit' }, (session, params) => {
   const { db } = session;
   if (session.hasEnded(params.epoch)) return [];
@@ -106,7 +102,6 @@ function claimOf(
   });
 }
 
-/** Records tries for leased calls; calls leased to no epoch or to another are left unchanged. */
 export const settleCalls = write('settleCalls', 'by key', { patient: 'settlements' }, (session, params) => {
   for (const settlement of params.settlements) settleCall(session, settlement);
 });
@@ -196,7 +191,6 @@ export const nextCallDueAt = read('nextCallDueAt', 'measured', (db) => {
 export const REPLAYED_SQL = `SELECT e.seq, e.at FROM event e INDEXED BY event_kind
   WHERE e.domain_id = ? AND e.kind = ? AND e.at >= ? AND e.at < ? AND (e.at > ? OR e.seq > ?) ORDER BY e.at, e.seq LIMIT ?`;
 
-/** Repeats the calls for past events, oldest event first. */
 export const replayCalls = write('replayCalls', 'measured', { portion: true }, ({ db }, params) => {
   const { webhookId, callIds, since, until, onlyFailed, now, limit } = params;
   const after = params.after ?? { at: since, seq: 0 };

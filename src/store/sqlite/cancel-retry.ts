@@ -16,7 +16,6 @@ import { dropOrLeaveContent } from './leftovers.ts';
 /** The epoch of no lease. */
 const NO_EPOCH = -1;
 
-/** Cancels the queued ones of the given recipients. */
 export const cancelQueued = write(
   'cancelQueued',
   'by key',
@@ -42,7 +41,6 @@ export const cancelQueued = write(
   },
 );
 
-/** Queues failed, bounced, deferred and held ones of the given recipients again. */
 export const requeue = write('requeue', 'by key', { synced: true, rows: 'recipients' }, (session, params) => {
   const { db } = session;
   const domainId = domainOf(db, params.messageSeq);
@@ -80,7 +78,6 @@ export const requeue = write('requeue', 'by key', { synced: true, rows: 'recipie
   return { kind: 'requeued', count };
 });
 
-/** Reschedules a scheduled message. */
 export const reschedule = write(
   'reschedule',
   'by key',

@@ -77,7 +77,6 @@ export function senderName(db: Connection, messageSeq: number): string {
 
 const MESSAGE = 'CROSS JOIN message m ON m.seq = c.message_seq CROSS JOIN name n ON n.id = c.domain_id';
 
-/** One page of captures that match. */
 export const findCaptures = read('findCaptures', 'measured', { search: true }, (db, params) => {
   const before = params.beforeSeq ?? Number.MAX_SAFE_INTEGER;
   const keys = keysOf(db, params, before, 'DESC');
@@ -192,7 +191,6 @@ function narrow(filter: Filter, params: CaptureFilter): void {
   filter.when('(c.seen_at IS NOT NULL) = ?', params.seen === undefined ? undefined : +params.seen);
 }
 
-/** What was captured after a seq, oldest first. */
 export const capturesSince = read('capturesSince', 'measured', (db, params) => {
   const newest = db.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM capture')?.seq ?? 0;
   const { afterSeq, limit, look } = params;
@@ -242,7 +240,6 @@ export const releaseFacts = read('releaseFacts', 'by key', (db, params) => {
   };
 });
 
-/** Inboxes by name and domain. */
 export const listInboxes = read('listInboxes', 'measured', (db, params) => {
   const domainIds = findNameIds(db, params.domains);
   const { inbox = '', domain = '' } = params.after ?? {};
@@ -298,7 +295,6 @@ export const markCaptures = write('markCaptures', 'measured', { portion: true },
   return { changed, next: isWhole ? null : (found.at(-1)?.seq ?? null) };
 });
 
-/** Deletes captures by id, by inbox, by domain, or all of them, the newest first. */
 export const deleteCaptures = write('deleteCaptures', 'measured', { portion: true }, ({ db }, params) => {
   const { limit } = params;
   const gone = chosen(db, params);

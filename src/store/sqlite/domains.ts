@@ -33,7 +33,6 @@ export const getDomain = read('getDomain', 'by key', (db, params) => {
   return row === undefined ? null : toDomain(db, row);
 });
 
-/** Domains by name ascending. */
 export const listDomains = read('listDomains', 'measured', (db, params) => {
   const filter = createFilter();
   filter.oneOf('name', params.domains);
@@ -79,10 +78,6 @@ export const isReturnHost = read('isReturnHost', 'measured', (db, params) => {
   return db.get(sql, params.host) !== undefined;
 });
 
-/**
- * Stores the result of a check or a person's decision. UpdatedAt changes only with the status; `checks` null keeps the
- * last ones; the first Verified sets verifiedAt. null if the domain was removed or replaced.
- */
 export const setDomainStatus = write('setDomainStatus', 'by key', { synced: true }, (session, params) => {
   const { changes } = session.db.run(
     `UPDATE domain SET status = ?, verified_by = ?, failing_since = ?, last_checks = coalesce(?, last_checks),
@@ -111,7 +106,6 @@ export const setDomainStatus = write('setDomainStatus', 'by key', { synced: true
   return getDomain(session.db, params);
 });
 
-/** Changes settings; null if the domain was removed. */
 export const updateDomain = write('updateDomain', 'by key', { synced: true }, ({ db }, params) => {
   const domain = getDomain(db, params);
   if (domain === null) return null;
@@ -124,7 +118,6 @@ export const updateDomain = write('updateDomain', 'by key', { synced: true }, ({
   return getDomain(db, params);
 });
 
-/** Switches signing to the standby key. */
 export const rotateDomainKey = write('rotateDomainKey', 'by key', { synced: true }, ({ db }, params) => {
   const domain = getDomain(db, params);
   const standby = domain?.keys.find((key) => key.role === 'standby' && key.selector === params.selector);
@@ -142,7 +135,6 @@ export const rotateDomainKey = write('rotateDomainKey', 'by key', { synced: true
   return touched(db, params);
 });
 
-/** Replaces a retired key by a new standby key. */
 export const replaceRetiredKey = write('replaceRetiredKey', 'by key', { synced: true }, ({ db }, params) => {
   const domain = getDomain(db, params);
   if (domain === null || domain.keys.some((key) => key.role === 'standby')) return null;
@@ -156,7 +148,6 @@ export const replaceRetiredKey = write('replaceRetiredKey', 'by key', { synced: 
   return touched(db, params);
 });
 
-/** Removes a domain with its keys, webhooks and templates; false if there is none. */
 export const removeDomain = write('removeDomain', 'measured', { synced: true }, (session, params) => {
   const row = session.db.get<{ id: number }>('DELETE FROM domain WHERE name = ? RETURNING id', params.name);
   if (row === undefined) return false;

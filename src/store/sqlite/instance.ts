@@ -1,7 +1,6 @@
 /** The identity of the instance. */
 import { write } from './engine/operation.ts';
 
-/** The stored instance id; if there is none, `proposedId` is stored. */
 export const instanceId = write('instanceId', 'by key', { synced: true }, ({ db }, params) => {
   db.run(
     "INSERT INTO meta (name, value) VALUES ('instance_id', ?) ON CONFLICT DO NOTHING",

@@ -25,7 +25,6 @@ const FROM_MESSAGE = 'FROM message m CROSS JOIN name n ON n.id = m.domain_id';
 export const FROM_METADATA = `FROM message_metadata x CROSS JOIN message m ON m.seq = x.message_seq
   WHERE x.domain_id = ? AND x.name = ? AND x.value = ?`;
 
-/** Composed bytes of a message, or null if they were deleted. */
 export const readContent = read('readContent', 'by key', (db, params) => {
   const sql = 'SELECT bytes FROM content WHERE message_seq = ?';
   return db.get<{ bytes: Uint8Array }>(sql, params.messageSeq)?.bytes ?? null;
@@ -40,7 +39,6 @@ export const getMessage = read('getMessage', 'by key', (db, params) => {
   return toView(db, row);
 });
 
-/** One query for messages, newest first. */
 export const listMessages = read('listMessages', 'measured', { search: true }, (db, params) => {
   const place = placeOf(db, params);
   const { since, until, look, limit } = params;

@@ -18,7 +18,6 @@ import { schemaVersion } from './engine/migrate.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 
-/** A new epoch, greater than all before. */
 export const beginEpoch = write('beginEpoch', 'small', { synced: true }, (session, params) => {
   const { db } = session;
   const { nodeId, now, alone = false, chance } = params;
@@ -109,7 +108,6 @@ function free(
 
 const LEASED = ['delivery', 'webhook_call'] as const;
 
-/** Releases rows and calls of ended epochs, at most `limit` together. */
 export const reclaim = write('reclaim', 'as asked', { rows: 'limit' }, ({ db }, { now, limit }) => {
   let left = limit;
   for (const table of LEASED) {
@@ -119,7 +117,6 @@ export const reclaim = write('reclaim', 'as asked', { rows: 'limit' }, ({ db }, 
   return limit - left;
 });
 
-/** Releases rows and calls that their living node does not have, at most `limit` together. */
 export const strays = write('strays', 'as asked', { rows: 'limit' }, ({ db }, params) => {
   const { epoch, held, olderThan, now, limit } = params;
   const condition = 'epoch = ? AND updated_at < ? AND id NOT IN (SELECT value FROM json_each(?))';

@@ -61,7 +61,6 @@ export function forgetOptOuts(db: Connection, key: string): void {
   db.run('DELETE FROM opt_out_reader WHERE key = ?', key);
 }
 
-/** Removes links of messages accepted before `before`, oldest first, then readers without any; how many rows. */
 export const purgeOptOuts = write('purgeOptOuts', 'as asked', { portion: true }, ({ db }, params) => {
   const oldest = db.all<{ delivery_id: number; at: number }>(
     'SELECT delivery_id, at FROM opt_out_link ORDER BY delivery_id LIMIT ?',

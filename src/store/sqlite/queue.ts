@@ -60,7 +60,6 @@ export const dueAmong = read('dueAmong', 'by key', (db, { queueIds, dueBefore })
     .map(hintOf),
 );
 
-/** Earliest due time over all queued rows, or null. */
 export const nextDueAt = read('nextDueAt', 'measured', (db) => {
   const sql = 'SELECT min(due_at) AS due_at FROM waiting_queue';
   return db.get<{ due_at: number | null }>(sql)?.due_at ?? null;
@@ -96,7 +95,6 @@ export const claimDue = write('claimDue', 'as asked', { synced: true, rows: 'lim
   return claimed;
 });
 
-/** Leases queued rows whose expiry is at or before `now`, longest expired first. */
 export const claimExpired = write('claimExpired', 'as asked', { rows: 'limit' }, (session, params) => {
   if (session.hasEnded(params.epoch)) return [];
   const rows = session.db.all<ClaimRow>(CLAIM_EXPIRED_SQL, params.now, params.limit);
@@ -104,7 +102,6 @@ export const claimExpired = write('claimExpired', 'as asked', { rows: 'limit' },
   return rows.map((row) => lease(session, row, params, accepting));
 });
 
-/** Releases leases of `epoch` unchanged; rows that are no longer leased to it are left alone. */
 export const release = write('release', 'by key', { rows: 'deliveryIds' }, ({ db }, params) => {
   for (const id of params.deliveryIds) {
     db.run(
@@ -123,7 +120,6 @@ export const HURRY_SQL = `UPDATE delivery SET due_at = ? WHERE id IN (
       WHERE state = 0 AND queue_id = ? AND due_at > ? ORDER BY due_at LIMIT 500)
     WHERE wait_reason LIKE 'path:%')`;
 
-/** Makes rows due that wait for their path. */
 export const hurry = write('hurry', 'by key', ({ db }, { queueIds, now }) => {
   return queueIds.reduce((sum, id) => sum + db.run(HURRY_SQL, now, id, now).changes, 0);
 });

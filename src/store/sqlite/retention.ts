@@ -42,7 +42,6 @@ interface Candidate {
 /** Sender domains with messages: one step of the index each. */
 export const domainsWithMail = readInSteps('domainsWithMail', (db) => namesIn(db, 'message'));
 
-/** One page of expired data. */
 export const findExpired = read('findExpired', 'measured', { search: true }, (db, params) => {
   const domainId = findNameId(db, params.domain);
   if (domainId === null) return { seqs: [], nextSeq: null };
@@ -75,7 +74,6 @@ export const domainUse = read('domainUse', 'by key', { search: true }, (db, para
   });
 });
 
-/** The oldest contents that may be deleted. */
 export const findOldestContents = read('findOldestContents', 'measured', { search: true }, (db, params) => {
   const rows = db.all<Candidate>(OLDEST_CONTENTS_SQL, params.afterSeq, params.limit);
   const seqs: number[] = [];
@@ -108,7 +106,6 @@ export const purgeContents = write('purgeContents', 'measured', { portion: true 
 /** Rows of the events of one message, with their calls, that one step reads. */
 const EVENT_ROWS = 1000;
 
-/** Deletes messages until enough rows are gone. */
 export const purgeMessages = write('purgeMessages', 'measured', { portion: true }, ({ db }, params) => {
   let rows = 0;
   let done = 0;
@@ -151,7 +148,6 @@ function firstEvents(db: Connection, seq: number): FirstEvents {
   return { domainId: row.domain_id, seqs: seqs.slice(0, most), more: seqs.length > most };
 }
 
-/** Deletes captures that are old enough, and contents that were kept only for them. */
 export const purgeCaptures = write('purgeCaptures', 'measured', { portion: true }, ({ db }, params) => {
   const oldest = db.all<{ seq: number; at: number; message_seq: number }>(
     'SELECT seq, at, message_seq FROM capture ORDER BY seq LIMIT ?',
@@ -168,7 +164,6 @@ export const purgeCaptures = write('purgeCaptures', 'measured', { portion: true 
   return gone;
 });
 
-/** Deletes finished calls. */
 export const purgeCalls = write('purgeCalls', 'measured', { portion: true }, ({ db }, params) => {
   const rows = db.all<{ id: number; created_at: number; updated_at: number; stays: number }>(
     OLD_CALLS_SQL,
@@ -184,7 +179,6 @@ export const purgeCalls = write('purgeCalls', 'measured', { portion: true }, ({ 
   return { removed, nextId: rows.length === params.limit ? (rows.at(-1)?.id ?? null) : null };
 });
 
-/** Removes events without a message that are old enough. */
 export const purgeLooseEvents = write('purgeLooseEvents', 'as asked', { portion: true }, ({ db }, params) => {
   const rows = db.all<{ seq: number; domain_id: number }>(
     'SELECT seq, domain_id FROM event INDEXED BY event_loose WHERE message_seq IS NULL AND at < ? ORDER BY at LIMIT ?',

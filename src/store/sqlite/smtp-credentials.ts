@@ -6,7 +6,6 @@ import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
 import { isMakerGone } from './makers.ts';
 
-/** Stores a credential. */
 export const addSmtpCredential = write(
   'addSmtpCredential',
   'by key',
@@ -28,7 +27,6 @@ export const getSmtpCredential = read('getSmtpCredential', 'by key', (db, { user
   return row === undefined ? null : CREDENTIAL.value(row);
 });
 
-/** Those of the given domains, or all, by id, the newest first. */
 export const listSmtpCredentials = read('listSmtpCredentials', 'measured', (db, params) => {
   const { domains, beforeId = AFTER_ALL_IDS, limit } = params;
   const from = `SELECT ${CREDENTIAL.columns} FROM smtp_credential`;
@@ -45,7 +43,6 @@ export const listSmtpCredentials = read('listSmtpCredentials', 'measured', (db, 
   return mergedRows(db, all, limit).map(CREDENTIAL.value);
 });
 
-/** Removes one of the given domains; false if there is none with this id. */
 export const removeSmtpCredential = write(
   'removeSmtpCredential',
   'by key',

@@ -8,7 +8,6 @@ import { read, write } from './engine/operation.ts';
 import { isMakerGone } from './makers.ts';
 import { deleteWebhooksMadeWith } from './webhooks.ts';
 
-/** Stores a token. */
 export const addToken = write('addToken', 'by key', { synced: true }, ({ db }, { token, inSession }) => {
   if (isMakerGone(db, token.createdBy, inSession)) return false;
   db.insert('token', TOKEN.row(token), 'ON CONFLICT DO NOTHING');
@@ -20,7 +19,6 @@ export const getToken = read('getToken', 'by key', (db, params) => {
   return row === undefined ? null : TOKEN.value(row);
 });
 
-/** Tokens all of whose domains are among the given ones, newest first. */
 export const listTokens = read('listTokens', 'measured', (db, params) => {
   const domains = params.domains === undefined ? undefined : JSON.stringify(params.domains);
   const { rows, nextId } = newestById(
@@ -39,13 +37,11 @@ export const listTokens = read('listTokens', 'measured', (db, params) => {
   return { tokens: rows.map(TOKEN.value), nextId };
 });
 
-/** Sets revokedAt once; false if there is no such token. */
 export const revokeToken = write('revokeToken', 'by key', { synced: true }, ({ db }, { id, now }) => {
   const sql = 'UPDATE token SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?';
   return db.run(sql, now, id).changes > 0;
 });
 
-/** Ends a portion of what was created with a token. */
 export const endMadeWith = write('endMadeWith', 'measured', { synced: true }, (session, params) => {
   const { db } = session;
   const { id, now, afterId, limit } = params;
@@ -72,7 +68,6 @@ export const endMadeWith = write('endMadeWith', 'measured', { synced: true }, (s
   return { tokens, revoked, credentials, webhooks, next: isAll ? null : (tokens.at(-1) ?? afterId) };
 });
 
-/** Replaces a valid token by a new one, with an overlap. */
 export const rotateToken = write('rotateToken', 'by key', { synced: true }, (session, params) => {
   const { now, oldEndsAt, token } = params;
   if (getToken(session.db, token) !== null) return true;
@@ -93,7 +88,6 @@ export const rotateToken = write('rotateToken', 'by key', { synced: true }, (ses
   return true;
 });
 
-/** Notes the last use. */
 export const touchToken = write('touchToken', 'by key', { patient: () => 1 }, ({ db }, params) => {
   const sql = 'UPDATE token SET last_used_at = ?, last_used_ip = ? WHERE id = ?';
   db.run(sql, params.usedAt, params.ip, params.id);

@@ -12,7 +12,6 @@ import type { ParamsOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';
 
-/** Changes a webhook of those domains. */
 export const updateWebhook = write('updateWebhook', 'measured', { synced: true }, (session, params) => {
   const { db } = session;
   const filter = createFilter();
@@ -49,7 +48,6 @@ function enable(db: Connection, params: ParamsOf<'updateWebhook'>): void {
   beginResume(db, { id: params.id, since: params.resumeSince, now: params.now });
 }
 
-/** Gives a webhook a new secret and keeps the old one for a while. */
 export const rotateWebhookSecret = write(
   'rotateWebhookSecret',
   'by key',
@@ -70,7 +68,6 @@ export const rotateWebhookSecret = write(
   },
 );
 
-/** Calls of a webhook that are pending, running or only recorded, counted up to a limit. */
 export const countPendingCalls = read('countPendingCalls', 'measured', { search: true }, (db, params) => {
   const { webhookId, countUpTo } = params;
   const count = (sql: string, ...values: readonly (string | number)[]) =>

@@ -25,7 +25,6 @@ import { findNameIds, type Session } from './engine/session.ts';
 import { leaveRows } from './leftovers.ts';
 import { isMakerGone } from './makers.ts';
 
-/** Creates an enabled webhook, unless its creator has ended or its domain has the maximum. */
 export const createWebhook = write('createWebhook', 'by key', { synced: true }, (session, params) => {
   if (isMakerGone(session.db, params.createdBy, params.inSession)) return { kind: 'ended' };
   const domainId = session.nameId(params.domain);
@@ -97,10 +96,6 @@ export const getWebhook = read('getWebhook', 'by key', (db, params) => {
   return toWebhook(row);
 });
 
-/**
- * Deletes a webhook; its calls can no longer be found and are deleted in portions. false if those domains have no such
- * webhook.
- */
 export const deleteWebhook = write('deleteWebhook', 'measured', { synced: true }, (session, params) => {
   const filter = createFilter();
   filter.when('id = ?', params.id);
@@ -141,7 +136,6 @@ function leaveCalls(db: Connection, id: number): void {
   leaveRows(db, 'webhook', id);
 }
 
-/** Calls of a webhook, those of the newest events first. */
 export const listCalls = read('listCalls', 'measured', { search: true }, (db, params) => {
   const rows = db.all<{ event_id: Uint8Array; kind: number }>(
     `SELECT ${CALL.columns}, e.event_id, e.kind
@@ -154,7 +148,6 @@ export const listCalls = read('listCalls', 'measured', { search: true }, (db, pa
   return rows.map(toLogEntry);
 });
 
-/** One call of a webhook with its event. */
 export const getCall = read('getCall', 'by key', (db, params) => {
   const row = db.get<EventViewRow>(
     `SELECT ${CALL.columns}, ${EVENT_VIEW_COLUMNS}

@@ -129,7 +129,7 @@ export interface WebhookStore {
   countPendingCalls(params: { webhookId: number; countUpTo: number }): Promise<number>;
   /**
    * Leases due calls of enabled webhooks; if several have some, each first gets an equal share of `limit`, and one of
-   * each domain comes before the second of any.
+   * each domain comes before the second of any: neither a long backlog nor a domain with many webhooks blocks the others.
    */
   claimCalls(params: {
     epoch: number;
