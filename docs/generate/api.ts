@@ -1,10 +1,10 @@
 /** api.md: the table of operations as the HTTP listener mounts it, a sentence for each, and the plain routes beside it. */
 import { createHealthRoutes, type HealthDeps } from '../../src/listeners/health/health.ts';
-import { DEFAULT_HTTP_OPTIONS, type HttpDeps } from '../../src/listeners/http/deps.ts';
+import { DEFAULT_HTTP_OPTIONS, type HttpDeps, type Shared } from '../../src/listeners/http/deps.ts';
 import type { Json } from '../../src/listeners/http/openapi/components.ts';
 import { openApiDocument } from '../../src/listeners/http/openapi/document.ts';
 import { settingMeanings } from '../../src/listeners/http/operations/domain-settings.ts';
-import { apiRoutes, type Shared } from '../../src/listeners/http/operations/table.ts';
+import { apiRoutes } from '../../src/listeners/http/operations/table.ts';
 import { plainRoutes } from '../../src/listeners/http/plain-routes.ts';
 import { typeOf } from '../../src/listeners/http/reference/fields.ts';
 import { list, object, resolve, text } from '../../src/listeners/http/reference/spec.ts';

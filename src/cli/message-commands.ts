@@ -1,5 +1,4 @@
 /** `messages`, `message`, `cancel`, `retry`, `send`: sent messages, their results, and sending one by hand. */
-
 import { basename } from 'node:path';
 import type { CancelAnswer, RetryAnswer } from '../listeners/http/operations/cancel-retry.ts';
 import type { MessageDetail, MessageSummary } from '../listeners/http/operations/messages.ts';

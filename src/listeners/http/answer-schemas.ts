@@ -1,5 +1,6 @@
 /** Schemas that several operations share, and the type of an answer by its schema. */
 import { z } from 'zod';
+import type { Mailbox } from '../../model/message.ts';
 
 /** A time: ISO 8601, UTC, milliseconds. */
 export const time = z.iso.datetime({ precision: 3 });
@@ -71,3 +72,8 @@ export const bounce = z
   .meta({ id: 'Bounce', description: 'Why a delivery did not succeed' });
 
 export type NamedAddress = Answer<typeof namedAddress>;
+
+/** A mailbox in the API's spelling. */
+export function toNamedAddress(mailbox: Mailbox): NamedAddress {
+  return { Name: mailbox.name, Email: mailbox.address };
+}

@@ -30,12 +30,22 @@ import type { Storage } from '../../policy/limits/storage.ts';
 import type { WarmupView } from '../../policy/limits/warmup/warmup.ts';
 import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import type { Store } from '../../store/store.ts';
+import type { CreateOnce } from './create-once.ts';
+import type { Idempotency } from './idempotency.ts';
 import type { ServerProblem } from './operations/attention-items.ts';
 import type { SubmissionPort } from './operations/me.ts';
 import type { ConfigAnswer } from './operations/operator.ts';
 import type { Traffic } from './operations/traffic.ts';
 import type { PlainRoute } from './route.ts';
+import type { CaptureFeed } from './sandbox/capture-feed.ts';
+import type { CapturedReader } from './sandbox/captured-reader.ts';
+import type { NearestCaptures } from './sandbox/sandbox-nearest.ts';
+import type { CaptureSearch } from './sandbox/sandbox-search.ts';
+import type { EmailReader } from './send/email-reader.ts';
+import type { emailSchema } from './send/fields.ts';
 import { DEFAULT_EMAIL_LIMITS, type EmailLimits } from './send/limits.ts';
+import type { TemplateWork } from './templates/template-work.ts';
+import type { WorkerPool } from './worker-pool.ts';
 
 export interface HttpDeps {
   store: Store;
@@ -106,6 +116,30 @@ export interface HttpDeps {
   log: Logger;
   /** Mounted at the root of the same port: health, tracking, dashboard. */
   routes?: readonly PlainRoute[];
+}
+
+/** What the operations share inside this listener. */
+export interface Shared {
+  workers: WorkerPool;
+  captured: CapturedReader;
+  idempotency: Idempotency;
+  sendRate: SendRate;
+}
+
+/** What every operation is given. */
+export interface ApiParts extends HttpDeps, Shared {
+  sendRate: SendRate;
+  /** Answers a repeated Idempotency-Key of what is created, other than mail. */
+  createOnce: CreateOnce;
+  /** The same for bodies with a password. */
+  createWithPasswordOnce: CreateOnce;
+  work: TemplateWork;
+  reader: EmailReader;
+  /** Schema of the body of `POST /email`. */
+  email: ReturnType<typeof emailSchema>;
+  search: CaptureSearch;
+  feed: CaptureFeed;
+  nearest: NearestCaptures;
 }
 
 export interface HttpOptions {

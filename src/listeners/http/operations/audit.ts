@@ -1,8 +1,8 @@
 /** GET /audit: who changed what, for operators. */
 import { z } from 'zod';
 import type { AuditEntry } from '../../../model/audit.ts';
-import type { Store } from '../../../store/store.ts';
 import { type Answer, pageOf, time } from '../answer-schemas.ts';
+import type { ApiParts } from '../deps.ts';
 import { gather, looksOf } from '../looks.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
@@ -30,7 +30,7 @@ const PAGES = paging('audit', z.uuid());
 /** Entries that one read looks at. */
 const LOOK = 2_000;
 
-export function auditOperation({ store }: { store: Pick<Store, 'listAudit'> }): ApiRoute {
+export function auditOperation({ store }: ApiParts): ApiRoute {
   return operation({
     id: 'listAudit',
     method: 'GET',

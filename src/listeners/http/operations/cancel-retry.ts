@@ -4,23 +4,20 @@
  * sweep. What is being sent is never changed; recipients that are suppressed meanwhile stay out.
  */
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
-import type { Random } from '../../../lib/random.ts';
 import type { EventKind } from '../../../model/event.ts';
 import { recipientStatus } from '../../../model/status.ts';
-import type { Queue } from '../../../pipeline/queue/queue.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
 import { suppressedRecipients } from '../../../policy/suppressions/suppressions.ts';
-import type { Store } from '../../../store/store.ts';
 import type { NewEvent } from '../../../store/topics/events.ts';
 import type { RecipientView } from '../../../store/topics/messages.ts';
 import { type Answer, count, time } from '../answer-schemas.ts';
+import type { ApiParts, HttpOptions } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { type ApiRoute, isoTimeOrNull, refuse } from '../route.ts';
 import { ownMessage } from '../tenancy.ts';
-import type { Traffic, WaitingMail } from './traffic.ts';
+import type { WaitingMail } from './traffic.ts';
 
 const cancelAnswer = z
   .object({
@@ -42,19 +39,8 @@ const retryAnswer = z
 export type CancelAnswer = Answer<typeof cancelAnswer>;
 export type RetryAnswer = Answer<typeof retryAnswer>;
 
-interface Deps {
-  store: Store;
-  clock: Clock;
-  random: Random;
-  /** Called when recipients are due now; releases what waits in memory. */
-  queue: Pick<Queue, 'wake' | 'changing'>;
-  /** Told where events with webhook calls were stored. */
-  eventsStored(): void;
-  traffic: Pick<Traffic, 'heldBy' | 'closedFor' | 'tryNow'>;
-}
-
 /** The two operations. `maxAgeMs`: maximum age for all lanes, null = each lane's own. */
-export function cancelRetryOperations(deps: Deps, options: { maxAgeMs: number | null }): readonly ApiRoute[] {
+export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): readonly ApiRoute[] {
   const { store, clock, random } = deps;
 
   return [

@@ -6,9 +6,7 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
-import type { Random } from '../../../lib/random.ts';
 import {
   categoryFacts,
   isCategory,
@@ -16,13 +14,13 @@ import {
 } from '../../../pipeline/deliver/outcome/classifier/categories.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
 import { suppressedRecipients } from '../../../policy/suppressions/suppressions.ts';
-import type { Store } from '../../../store/store.ts';
 import type { CauseMember, CauseView } from '../../../store/topics/causes.ts';
 import { type Answer, bounce, count, pageOf, time } from '../answer-schemas.ts';
+import type { ApiParts, HttpOptions } from '../deps.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { cursor, cursorText, paging } from '../paging.ts';
 import { type ApiRoute, isoTime, refuse } from '../route.ts';
-import type { Traffic, WaitingMail } from './traffic.ts';
+import type { WaitingMail } from './traffic.ts';
 
 const causeItem = z
   .object({
@@ -54,17 +52,6 @@ const resendAnswer = z
 export type CauseItem = Answer<typeof causeItem>;
 export type ResendAnswer = Answer<typeof resendAnswer>;
 
-interface Deps {
-  store: Store;
-  clock: Clock;
-  random: Random;
-  /** Told where recipients are due now. */
-  queue: { wake(): void };
-  /** Told where events with webhook calls were stored. */
-  eventsStored(): void;
-  traffic: Pick<Traffic, 'overrides' | 'closedFor' | 'tryNow'>;
-}
-
 const COUNT_UP_TO = 10_000;
 /** Recipients that one request queues again, or examines if many are left out: about a second. */
 const MAX_RESENT = 2_000;
@@ -75,7 +62,7 @@ const PAGES = paging('causes', z.object({ lastSeen: z.int(), id: z.int() }));
 const MEMBER = 'cause-members';
 
 /** The three operations. `maxAgeMs`: maximum age for all lanes, null = each lane's own. */
-export function causeOperations(deps: Deps, options: { maxAgeMs: number | null }): readonly ApiRoute[] {
+export function causeOperations(deps: ApiParts, options: HttpOptions): readonly ApiRoute[] {
   const { store, clock } = deps;
   return [
     operation({

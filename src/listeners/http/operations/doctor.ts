@@ -5,14 +5,12 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { toALabelDomain } from '../../../mail/address.ts';
 import type { Domain } from '../../../model/domain.ts';
 import { zoneSnippet } from '../../../policy/domains/dns-records.ts';
-import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
 import { checksOf } from '../../../policy/domains/domain-status.ts';
-import type { DomainService } from '../../../policy/domains/domains.ts';
 import { type Answer, time } from '../answer-schemas.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { text, word } from '../query.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
@@ -45,12 +43,7 @@ const AT_ONCE = 4;
 const FRESH_MS = 10_000;
 
 /** `doctor` examines this server. */
-export function doctorOperations(deps: {
-  domains: DomainService;
-  doctor: { instance(): Promise<readonly DomainCheck[]> };
-  clock: Clock;
-}): readonly ApiRoute[] {
-  const { domains, doctor, clock } = deps;
+export function doctorOperations({ domains, doctor, clock }: ApiParts): readonly ApiRoute[] {
   return [
     operation({
       id: 'runDoctor',

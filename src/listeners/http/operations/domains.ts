@@ -6,7 +6,6 @@
 
 import { z } from 'zod';
 import { BoundedMap } from '../../../lib/bounded-map.ts';
-import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { aLabels, toALabelDomain } from '../../../mail/address.ts';
 import type { DkimKey, Domain, DomainSettingsPatch } from '../../../model/domain.ts';
@@ -21,11 +20,10 @@ import {
 } from '../../../policy/access/rights.ts';
 import { zoneSnippet } from '../../../policy/domains/dns-records.ts';
 import { checksOf, heldFrom } from '../../../policy/domains/domain-status.ts';
-import type { DomainService } from '../../../policy/domains/domains.ts';
 import { RETIRED_FOR_MS } from '../../../policy/domains/key-rotation.ts';
-import { type GuardRails, type GuardStanding, HOLD, WARN } from '../../../policy/limits/guard-rails.ts';
+import { type GuardStanding, HOLD, WARN } from '../../../policy/limits/guard-rails.ts';
 import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
-import type { CreateOnce } from '../create-once.ts';
+import type { ApiParts } from '../deps.ts';
 import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
@@ -142,13 +140,7 @@ const NEW_DOMAIN = z.object({
 const SETTINGS = z.object({ ...UNAVAILABLE, ...SETTINGS_SHAPE });
 
 /** The operations of sender domains. */
-export function domainOperations(deps: {
-  domains: DomainService;
-  guard: Pick<GuardRails, 'standing'>;
-  clock: Clock;
-  createOnce: CreateOnce;
-}): readonly ApiRoute[] {
-  const { domains, guard, clock, createOnce } = deps;
+export function domainOperations({ domains, guard, clock, createOnce }: ApiParts): readonly ApiRoute[] {
   /** When each domain was checked last, monotonic; the oldest are forgotten first. */
   const checkedAtMs = new BoundedMap<string, number>(MAX_REMEMBERED);
   /** Keys of one domain are made at a time: that takes threads of the pool that also signs mail. */

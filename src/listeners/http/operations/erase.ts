@@ -6,14 +6,12 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
-import type { Random } from '../../../lib/random.ts';
 import { parseAddress } from '../../../mail/address.ts';
-import type { Queue } from '../../../pipeline/queue/queue.ts';
 import type { Store } from '../../../store/store.ts';
 import type { ElsewherePlace, LooseEventPlace } from '../../../store/topics/erasing.ts';
 import { type Answer, count } from '../answer-schemas.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { cursor, cursorText } from '../paging.ts';
 import { type ApiRoute, invalidParameter } from '../route.ts';
@@ -53,13 +51,7 @@ const SCRUB_STEP_BYTES = 1_048_576;
 /** Free pages that one of several requests overwrites; takes as long as reading its messages. */
 const SCRUB_PORTION_BYTES = 64 * 1_048_576;
 /** The one operation. */
-export function eraseOperation(deps: {
-  store: Store;
-  clock: Clock;
-  random: Random;
-  /** Releases what waits in memory. */
-  queue: Pick<Queue, 'changing'>;
-}): ApiRoute {
+export function eraseOperation(deps: ApiParts): ApiRoute {
   const { store, clock, random } = deps;
   return operation({
     id: 'erasePerson',

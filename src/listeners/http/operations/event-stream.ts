@@ -4,12 +4,10 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
-import type { Access } from '../../../policy/access/access.ts';
-import type { Store } from '../../../store/store.ts';
 import type { EventView } from '../../../store/topics/events.ts';
 import type { Answer } from '../answer-schemas.ts';
 import { metadata } from '../answer-schemas.ts';
+import type { ApiParts, HttpOptions } from '../deps.ts';
 import { rawOperation, withoutUndefined } from '../operation.ts';
 import type { ApiRoute } from '../route.ts';
 import { createEventStreams } from '../streams/event-streams.ts';
@@ -39,17 +37,9 @@ const LOOK = 4_000;
 const STREAMS = { perToken: 10, total: 100, pauseMs: 50, pollMs: 1_000 };
 
 /** The one operation. */
-export function eventStreamOperation(
-  deps: {
-    store: Store;
-    access: Pick<Access, 'renew'>;
-    clock: Clock;
-    onStored(listener: () => void): () => void;
-  },
-  options: { perTenant: number },
-): ApiRoute {
+export function eventStreamOperation(deps: ApiParts, options: HttpOptions): ApiRoute {
   const { store } = deps;
-  const openStream = createEventStreams(deps, { ...STREAMS, ...options });
+  const openStream = createEventStreams(deps, { ...STREAMS, perTenant: options.streamsPerTenant });
 
   return rawOperation({
     id: 'streamEvents',

@@ -6,9 +6,9 @@
 import { z } from 'zod';
 import { EVENT_KINDS, type EventKind, webhookToken } from '../../../model/event.ts';
 import type { Mailbox } from '../../../model/message.ts';
-import type { Store } from '../../../store/store.ts';
 import type { EventLook, EventPlace, EventView } from '../../../store/topics/events.ts';
 import { type Answer, count } from '../answer-schemas.ts';
+import type { ApiParts } from '../deps.ts';
 import { gather, type Looks, looksOf, mayLook } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { cursor, cursorText } from '../paging.ts';
@@ -94,7 +94,7 @@ interface FoundEvent extends EventPlace {
 }
 
 /** The one operation. */
-export function eventListOperation({ store }: { store: Store }): ApiRoute {
+export function eventListOperation({ store }: ApiParts): ApiRoute {
   return operation({
     id: 'listEvents',
     method: 'GET',

@@ -4,18 +4,17 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { aLabels } from '../../../mail/address.ts';
 import { LANES, type Lane } from '../../../model/message.ts';
 import type { Hold, HoldMatch } from '../../../policy/limits/holds.ts';
 import { type Answer, count, pageOf } from '../answer-schemas.ts';
 import { instant } from '../body/instant.ts';
-import type { CreateOnce } from '../create-once.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { inOrder, memoryPage, paging } from '../paging.ts';
 import { text } from '../query.ts';
 import { type ApiRoute, invalidParameter, refuse } from '../route.ts';
-import { MAX_NAME, type Traffic } from './traffic.ts';
+import { MAX_NAME } from './traffic.ts';
 import { holdItem, toHold } from './traffic-items.ts';
 
 const releaseAnswer = z
@@ -43,15 +42,7 @@ const HOLD = z.object({
 const RELEASE = z.object({ ...MATCH, HoldID: z.string().max(64).optional() });
 
 /** The three operations. */
-export function holdOperations({
-  traffic,
-  clock,
-  createOnce,
-}: {
-  traffic: Pick<Traffic, 'holds'>;
-  clock: Clock;
-  createOnce: CreateOnce;
-}): readonly ApiRoute[] {
+export function holdOperations({ traffic, clock, createOnce }: ApiParts): readonly ApiRoute[] {
   return [
     operation({
       id: 'listHolds',

@@ -93,7 +93,7 @@ export function meOperation(
     clock: Clock;
   },
   options: {
-    limits: EmailLimits;
+    email: EmailLimits;
     maxBodyBytes: number;
     streamsPerTenant: number;
     mode: 'dev' | 'serve';
@@ -135,8 +135,8 @@ export function meOperation(
         Quotas: await quotasOf(rows),
         Storage: await storageOf(names),
         Limits: {
-          RecipientsPerMessage: options.limits.maxRecipients,
-          AttachmentsPerMessage: options.limits.maxAttachments,
+          RecipientsPerMessage: options.email.maxRecipients,
+          AttachmentsPerMessage: options.email.maxAttachments,
           BodyBytes: options.maxBodyBytes,
           SendsPerSecond: caller.rateLimit,
           StreamsPerTenant: all ? null : options.streamsPerTenant,

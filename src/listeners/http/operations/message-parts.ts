@@ -5,21 +5,14 @@
 import { z } from 'zod';
 import type { Caller } from '../../../model/submission.ts';
 import { lineOf } from '../../../policy/access/rights.ts';
-import type { Store } from '../../../store/store.ts';
+import type { ApiParts } from '../deps.ts';
 import { rawOperation } from '../operation.ts';
 import { type ApiRoute, refuse } from '../route.ts';
-import type { CapturedReader } from '../sandbox/captured-reader.ts';
 import { fileAnswer, PAGE_QUERY, pageAnswer } from '../sandbox/mail-parts.ts';
 import { ownMessage } from '../tenancy.ts';
 
 /** The two operations. */
-export function messagePartOperations({
-  store,
-  captured,
-}: {
-  store: Pick<Store, 'getMessage' | 'readContent'>;
-  captured: Pick<CapturedReader, 'page' | 'file'>;
-}): readonly ApiRoute[] {
+export function messagePartOperations({ store, captured }: ApiParts): readonly ApiRoute[] {
   return [
     rawOperation({
       id: 'getEmailPage',

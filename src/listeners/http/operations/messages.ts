@@ -5,8 +5,6 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
-import type { Mailbox } from '../../../model/message.ts';
 import {
   MAX_METADATA_KEY_CHARS,
   MAX_METADATA_KEYS,
@@ -27,9 +25,7 @@ import {
 } from '../../../model/status.ts';
 import type { Caller, KeptFields } from '../../../model/submission.ts';
 import { suppressionKey } from '../../../model/suppression.ts';
-import type { PersonalTexts } from '../../../pipeline/deliver/prepare/personal-texts.ts';
 import { lineOf } from '../../../policy/access/rights.ts';
-import type { Store } from '../../../store/store.ts';
 import type { MessageFilter, MessageView, RecipientView } from '../../../store/topics/messages.ts';
 import {
   type Answer,
@@ -37,13 +33,14 @@ import {
   count,
   messageId,
   metadata,
-  type NamedAddress,
   namedAddress,
   pageOf,
   priority,
   route,
   time,
+  toNamedAddress,
 } from '../answer-schemas.ts';
+import type { ApiParts } from '../deps.ts';
 import { gather, looksOf } from '../looks.ts';
 import { operation, rawOperation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
@@ -56,7 +53,6 @@ import {
   METADATA_PREFIX,
   refuse,
 } from '../route.ts';
-import type { CapturedReader } from '../sandbox/captured-reader.ts';
 import { ownMessage } from '../tenancy.ts';
 import type { Traffic } from './traffic.ts';
 import { ITS_TURN, nextTryAt, waitReason } from './wait-words.ts';
@@ -167,13 +163,7 @@ const LOOK = 2_000;
 const PAGES = paging('emails', z.int().min(1));
 
 /** The three operations. */
-export function messageOperations(deps: {
-  store: Store;
-  clock: Clock;
-  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor' | 'waits'>;
-  captured: Pick<CapturedReader, 'detail'>;
-  personalTexts: PersonalTexts;
-}): readonly ApiRoute[] {
+export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
   const { store, clock, traffic, captured } = deps;
   return [
     operation({
@@ -346,11 +336,6 @@ export function rawHeaders(name: string): Record<string, string> {
     'content-disposition': `attachment; filename="${name}.eml"`,
     'content-security-policy': "sandbox; default-src 'none'",
   };
-}
-
-/** A mailbox in the API's spelling. */
-export function toNamedAddress(mailbox: Mailbox): NamedAddress {
-  return { Name: mailbox.name, Email: mailbox.address };
 }
 
 /** `Metadata.<key>=<value>`, all of which must match. The server keeps the case of such keys. */

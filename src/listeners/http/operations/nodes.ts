@@ -3,11 +3,10 @@
  * of all domains.
  */
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
-import { differingSettings, type NodeLease } from '../../../model/node.ts';
-import type { Store } from '../../../store/store.ts';
+import { differingSettings } from '../../../model/node.ts';
 import type { NodeRow } from '../../../store/topics/nodes.ts';
 import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { inOrder, memoryPage, paging } from '../paging.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull } from '../route.ts';
@@ -51,8 +50,7 @@ const MAX_NODES = 1_000;
 const PAGES = paging('nodes', z.string());
 
 /** The one operation. `node`: this process. */
-export function nodeOperations(deps: { store: Store; clock: Clock; node: NodeLease }): readonly ApiRoute[] {
-  const { store, clock, node } = deps;
+export function nodeOperations({ store, clock, node }: ApiParts): readonly ApiRoute[] {
   return [
     operation({
       id: 'listNodes',

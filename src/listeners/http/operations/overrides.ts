@@ -1,20 +1,16 @@
 /** Limits learned from replies or set for a time: GET /overrides, and DELETE for one that should end now. */
 import { z } from 'zod';
 import { nothing, pageOf } from '../answer-schemas.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { inOrder, memoryPage, paging } from '../paging.ts';
 import { type ApiRoute, refuse } from '../route.ts';
-import type { Traffic } from './traffic.ts';
 import { overrideItem, toOverride } from './traffic-items.ts';
 
 const PAGES = paging('overrides', z.string());
 
 /** The two operations. */
-export function overrideOperations({
-  traffic,
-}: {
-  traffic: Pick<Traffic, 'overrides'>;
-}): readonly ApiRoute[] {
+export function overrideOperations({ traffic }: ApiParts): readonly ApiRoute[] {
   return [
     operation({
       id: 'listOverrides',

@@ -4,18 +4,17 @@
  * shown only if mail could go there: a domain or a provider, with its initial limits, marked as unused.
  */
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { toALabelDomain } from '../../../mail/address.ts';
 import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
 import { siteNames } from '../../../policy/limits/holds.ts';
-import type { Store } from '../../../store/store.ts';
 import type { WaitingReason } from '../../../store/topics/queue.ts';
 import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { memoryPage, paging } from '../paging.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { withMemory } from './memory-queues.ts';
-import { MAX_NAME, type Traffic } from './traffic.ts';
+import { MAX_NAME } from './traffic.ts';
 import {
   holdItem,
   limitItem,
@@ -85,15 +84,7 @@ const UNUSED =
 const NOT_YET = 'Nothing has gone there since the start; what waits would begin with these limits';
 
 /** The three operations. */
-export function pathOperations({
-  store,
-  traffic,
-  clock,
-}: {
-  store: Pick<Store, 'waitingQueues' | 'listPathChanges'>;
-  traffic: Traffic;
-  clock: Clock;
-}): readonly ApiRoute[] {
+export function pathOperations({ store, traffic, clock }: ApiParts): readonly ApiRoute[] {
   return [
     operation({
       id: 'listPaths',

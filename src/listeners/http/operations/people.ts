@@ -7,12 +7,9 @@ import { AppError } from '../../../lib/errors.ts';
 import { MEMBER_PRESETS, type Person, ROLES } from '../../../model/person.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { NO_BOUNDS } from '../../../model/token.ts';
-import type { Access, Revoked } from '../../../policy/access/access.ts';
-import type { People } from '../../../policy/access/people.ts';
-import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
-import type { Store } from '../../../store/store.ts';
+import type { Revoked } from '../../../policy/access/access.ts';
 import { type Answer, pageOf, time } from '../answer-schemas.ts';
-import type { CreateOnce } from '../create-once.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { flag } from '../query.ts';
@@ -76,16 +73,14 @@ const CHILDREN = {
 };
 
 /** The operations of people. */
-export function peopleOperations(deps: {
-  store: Pick<Store, 'getPerson' | 'listPeople'>;
-  people: People;
-  access: Pick<Access, 'endMadeWith'>;
-  smtpCredentials: Pick<SmtpCredentials, 'forget'>;
-  createOnce: CreateOnce;
-  /** There is an identity provider, so people do not need a password. */
-  hasProvider: boolean;
-}): readonly ApiRoute[] {
-  const { store, people, access, smtpCredentials, createOnce, hasProvider } = deps;
+export function peopleOperations({
+  store,
+  people,
+  access,
+  smtpCredentials,
+  createWithPasswordOnce: createOnce,
+  identityProvider,
+}: ApiParts): readonly ApiRoute[] {
   return [
     operation({
       id: 'listPeople',
@@ -130,7 +125,7 @@ export function peopleOperations(deps: {
       errors: ['domain-invalid', 'person-exists', 'person-limit', 'password-refused'],
       handle: async ({ caller, body, key }) => {
         requireNoLimits(caller);
-        if (body.Password === undefined && !hasProvider) {
+        if (body.Password === undefined && identityProvider == null) {
           const message =
             'Without a password people sign in by an identity provider, and none is configured (oidc-issuer)';
           throw new AppError('invalid-parameter', { field: '/Password', message });

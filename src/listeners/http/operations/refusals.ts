@@ -3,8 +3,9 @@
  * of tokens limited to these; refusals without a login are shown to tokens of all domains.
  */
 import { z } from 'zod';
-import type { Refusal, Refusals } from '../../../policy/access/refusals.ts';
+import type { Refusal } from '../../../policy/access/refusals.ts';
 import { type Answer, pageOf, time } from '../answer-schemas.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { inOrder, memoryPage, paging } from '../paging.ts';
 import { DOMAIN } from '../query.ts';
@@ -34,7 +35,7 @@ export type RefusalItem = Answer<typeof refusalItem>;
 const PAGES = paging('refusals', z.string());
 
 /** The one operation. */
-export function refusalOperations({ refusals }: { refusals: Pick<Refusals, 'list'> }): readonly ApiRoute[] {
+export function refusalOperations({ refusals }: ApiParts): readonly ApiRoute[] {
   return [
     operation({
       id: 'listRefusals',

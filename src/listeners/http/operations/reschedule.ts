@@ -5,15 +5,12 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
-import type { Random } from '../../../lib/random.ts';
 import { readSendTime } from '../../../model/schedule.ts';
 import { dateText } from '../../../pipeline/compose/compose.ts';
-import type { Queue } from '../../../pipeline/queue/queue.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
-import type { Store } from '../../../store/store.ts';
+import type { ApiParts, HttpOptions } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { type ApiRoute, refuse } from '../route.ts';
 import { ownMessage } from '../tenancy.ts';
@@ -27,20 +24,10 @@ const CHANGES = z.object({
     .optional(),
 });
 
-interface Deps {
-  store: Store;
-  clock: Clock;
-  random: Random;
-  /** Told when recipients are due, and gives up what waits in memory. */
-  queue: Pick<Queue, 'wake' | 'changing'>;
-  /** Told where events with webhook calls were stored. */
-  eventsStored(): void;
-}
-
 /** The operation. `maxAgeMs`: give-up age that replaces the lanes', null = theirs. */
 export function rescheduleOperation(
-  { store, clock, random, queue, eventsStored }: Deps,
-  options: { maxAgeMs: number | null },
+  { store, clock, random, queue, eventsStored }: ApiParts,
+  options: HttpOptions,
 ): ApiRoute {
   return operation({
     id: 'rescheduleEmail',

@@ -4,10 +4,8 @@
  * it is, whatever became of it.
  */
 import { z } from 'zod';
-import type { Acceptance } from '../../../pipeline/accept/acceptance.ts';
-import type { Store } from '../../../store/store.ts';
 import { readJsonBody } from '../body/json-request.ts';
-import type { Idempotency } from '../idempotency.ts';
+import type { ApiParts, HttpOptions } from '../deps.ts';
 import { rawOperation } from '../operation.ts';
 import { type ApiRequest, type ApiRoute, invalidParameter, refuse } from '../route.ts';
 import { ownMessage } from '../tenancy.ts';
@@ -22,10 +20,7 @@ const RESEND = z.object({
 });
 
 /** The one operation. */
-export function resendOperation(
-  deps: { store: Store; acceptance: Acceptance; idempotency: Idempotency },
-  options: { simulatorDomain: string },
-): ApiRoute {
+export function resendOperation(deps: ApiParts, options: HttpOptions): ApiRoute {
   return rawOperation({
     ...SENT_AGAIN,
     id: 'resendEmail',

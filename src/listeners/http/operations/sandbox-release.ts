@@ -7,11 +7,8 @@
 
 import { z } from 'zod';
 import { isUuid } from '../../../lib/ids.ts';
-import type { Acceptance } from '../../../pipeline/accept/acceptance.ts';
-import type { Store } from '../../../store/store.ts';
 import { readJsonBody } from '../body/json-request.ts';
-import type { HttpDeps } from '../deps.ts';
-import type { Idempotency } from '../idempotency.ts';
+import type { ApiParts, HttpOptions } from '../deps.ts';
 import { rawOperation } from '../operation.ts';
 import { type ApiRequest, type ApiRoute, refuse } from '../route.ts';
 import { ownDomains } from '../tenancy.ts';
@@ -22,15 +19,7 @@ const RELEASE = z.object({
 });
 
 /** The one operation. */
-export function sandboxReleaseOperation(
-  deps: {
-    store: Store;
-    acceptance: Acceptance;
-    idempotency: Idempotency;
-    leadsOut: HttpDeps['leadsOut'];
-  },
-  options: { simulatorDomain: string },
-): ApiRoute {
+export function sandboxReleaseOperation(deps: ApiParts, options: HttpOptions): ApiRoute {
   const { store } = deps;
   return rawOperation({
     ...SENT_AGAIN,

@@ -4,13 +4,12 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { isUuid } from '../../../lib/ids.ts';
 import { RULE_RESULTS, type RuleResult, type SandboxRule } from '../../../model/sandbox-rule.ts';
 import { pickDomain } from '../../../policy/access/rights.ts';
-import { MAX_RULES_PER_DOMAIN, type SandboxRules } from '../../../policy/sandbox/sandbox-rules.ts';
+import { MAX_RULES_PER_DOMAIN } from '../../../policy/sandbox/sandbox-rules.ts';
 import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
-import type { CreateOnce } from '../create-once.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { inOrder, memoryPage, paging } from '../paging.ts';
 import { DOMAIN, text } from '../query.ts';
@@ -89,12 +88,11 @@ const RULE = z.object({
 });
 
 /** The operations of rules. */
-export function sandboxRuleOperations(deps: {
-  sandboxRules: Pick<SandboxRules, 'list' | 'add' | 'remove'>;
-  createOnce: CreateOnce;
-  clock: Clock;
-}): readonly ApiRoute[] {
-  const { sandboxRules: rules, createOnce, clock } = deps;
+export function sandboxRuleOperations({
+  sandboxRules: rules,
+  createOnce,
+  clock,
+}: ApiParts): readonly ApiRoute[] {
   return [
     operation({
       id: 'listSandboxRules',

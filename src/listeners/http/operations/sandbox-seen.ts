@@ -3,10 +3,10 @@
  * same. Takes ids, or whole inboxes of the caller's domains; returns how many changed.
  */
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { requireScope } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
 import { count } from '../answer-schemas.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { DOMAIN, text } from '../query.ts';
 import type { ApiRoute } from '../route.ts';
@@ -32,7 +32,7 @@ const ANSWER = z
 const RUNS = { perToken: 1, perTenant: 1, total: 32, what: 'requests that mark whole inboxes' };
 
 /** The one operation. */
-export function sandboxSeenOperation({ store, clock }: { store: Store; clock: Clock }): ApiRoute {
+export function sandboxSeenOperation({ store, clock }: ApiParts): ApiRoute {
   const takeSlot = createSlots(RUNS);
   return operation({
     id: 'markCaptures',

@@ -4,14 +4,11 @@
  * begins now. The feed announces matches, so a stream without any only queries the store at each heartbeat.
  */
 
-import type { Clock } from '../../../lib/clock.ts';
-import type { Access } from '../../../policy/access/access.ts';
-import type { Store } from '../../../store/store.ts';
+import type { ApiParts, HttpOptions } from '../deps.ts';
 import { rawOperation } from '../operation.ts';
 import type { ApiRoute } from '../route.ts';
-import type { CaptureFeed } from '../sandbox/capture-feed.ts';
 import { captureSummary } from '../sandbox/captures.ts';
-import { CAPTURE_FILTERS, type CaptureSearch, toCaptureSummary } from '../sandbox/sandbox-search.ts';
+import { CAPTURE_FILTERS, toCaptureSummary } from '../sandbox/sandbox-search.ts';
 import { createEventStreams } from '../streams/event-streams.ts';
 import { eventBlock, HEARTBEAT_MS, resumeAfter } from '../streams/server-sent.ts';
 
@@ -22,18 +19,9 @@ const LOOK = 4_000;
 const STREAMS = { perToken: 20, total: 200, pauseMs: 25, pollMs: HEARTBEAT_MS };
 
 /** The one operation. */
-export function sandboxStreamOperation(
-  deps: {
-    store: Store;
-    access: Pick<Access, 'renew'>;
-    clock: Clock;
-    search: CaptureSearch;
-    feed: CaptureFeed;
-  },
-  options: { perTenant: number },
-): ApiRoute {
+export function sandboxStreamOperation(deps: ApiParts, options: HttpOptions): ApiRoute {
   const { store, search, feed } = deps;
-  const openStream = createEventStreams(deps, { ...STREAMS, ...options });
+  const openStream = createEventStreams(deps, { ...STREAMS, perTenant: options.streamsPerTenant });
 
   return rawOperation({
     id: 'streamCaptures',

@@ -5,17 +5,15 @@
  * search.
  */
 
-import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
-import { type Access, makerEnded } from '../../../policy/access/access.ts';
+import { makerEnded } from '../../../policy/access/access.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { integer } from '../query.ts';
 import type { ApiRoute, RequestEnd } from '../route.ts';
-import type { CaptureFeed } from '../sandbox/capture-feed.ts';
 import { captureDetail } from '../sandbox/captures.ts';
-import type { NearestCaptures } from '../sandbox/sandbox-nearest.ts';
-import { CAPTURE_FILTERS, type CaptureFilters, type CaptureSearch } from '../sandbox/sandbox-search.ts';
+import { CAPTURE_FILTERS, type CaptureFilters } from '../sandbox/sandbox-search.ts';
 import { createChangeWaiter } from '../streams/change-waiter.ts';
 import { createSlots } from '../streams/slots.ts';
 
@@ -27,13 +25,7 @@ const MAX_PER_TENANT = 400;
 const MAX_TOTAL = 1_000;
 
 /** The one operation. */
-export function sandboxWaitOperation(deps: {
-  access: Pick<Access, 'renew'>;
-  clock: Clock;
-  feed: CaptureFeed;
-  search: CaptureSearch;
-  nearest: NearestCaptures;
-}): ApiRoute {
+export function sandboxWaitOperation(deps: ApiParts): ApiRoute {
   const { clock, search, feed } = deps;
   const slots = createSlots({
     perToken: MAX_PER_TOKEN,

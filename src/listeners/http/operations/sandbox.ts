@@ -6,20 +6,20 @@
 
 import { z } from 'zod';
 import { isUuid } from '../../../lib/ids.ts';
-import type { CheckSpam, SpamReport } from '../../../model/spam.ts';
+import type { SpamReport } from '../../../model/spam.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { lineOf } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureView } from '../../../store/topics/captures.ts';
 import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation, rawOperation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { DOMAIN, text } from '../query.ts';
 import { type ApiRoute, invalidParameter, isoTime, refuse } from '../route.ts';
-import type { CapturedReader } from '../sandbox/captured-reader.ts';
 import { captureDetail, captureSummary, capturesDeleted } from '../sandbox/captures.ts';
 import { fileAnswer, PAGE_QUERY, pageAnswer } from '../sandbox/mail-parts.ts';
-import { CAPTURE_FILTERS, type CaptureSearch, toCaptureSummary } from '../sandbox/sandbox-search.ts';
+import { CAPTURE_FILTERS, toCaptureSummary } from '../sandbox/sandbox-search.ts';
 import { ownDomains } from '../tenancy.ts';
 import { rawHeaders } from './messages.ts';
 
@@ -58,12 +58,7 @@ export function sandboxOperations({
   search,
   captured,
   checkSpam = null,
-}: {
-  store: Store;
-  search: CaptureSearch;
-  captured: CapturedReader;
-  checkSpam?: CheckSpam | null;
-}): readonly ApiRoute[] {
+}: ApiParts): readonly ApiRoute[] {
   return [
     operation({
       id: 'listCaptures',

@@ -4,10 +4,9 @@
  * redirects passes on its query, so requests of other sites can neither begin nor end a sign-in.
  */
 import { z } from 'zod';
-import type { IdentityProvider } from '../../../policy/access/identity-provider.ts';
 import { PENDING_MS } from '../../../policy/access/identity-provider.ts';
 import { cookieText, setCookie } from '../../../policy/access/session-page.ts';
-import type { Sessions } from '../../../policy/access/sessions.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation, withHeaders } from '../operation.ts';
 import { type ApiRoute, refuse } from '../route.ts';
 import { sessionAnswer, signedInAnswer } from './session.ts';
@@ -29,11 +28,10 @@ const RETURNED = z.object({
 });
 
 /** `provider`: null = none is configured. */
-export function providerOperations(deps: {
-  sessions: Pick<Sessions, 'signInByProvider'>;
-  provider: IdentityProvider | null;
-}): readonly ApiRoute[] {
-  const { sessions, provider } = deps;
+export function providerOperations({
+  sessions,
+  identityProvider: provider = null,
+}: ApiParts): readonly ApiRoute[] {
   return [
     operation({
       id: 'getIdentityProvider',

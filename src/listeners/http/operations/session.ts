@@ -9,12 +9,10 @@ import type { Person } from '../../../model/person.ts';
 import { PROOF_MS, ROLES } from '../../../model/person.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { DEVICE_MS } from '../../../policy/access/known-devices.ts';
-import type { People } from '../../../policy/access/people.ts';
-import type { SecondFactors } from '../../../policy/access/second-factor.ts';
 import { cookieText, setCookie } from '../../../policy/access/session-page.ts';
-import { LIFETIME_MS, MAX_SESSIONS, type Sessions, type SignedIn } from '../../../policy/access/sessions.ts';
-import type { Store } from '../../../store/store.ts';
+import { LIFETIME_MS, MAX_SESSIONS, type SignedIn } from '../../../policy/access/sessions.ts';
 import { type Answer, nothing, time } from '../answer-schemas.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation, type WithHeaders, withHeaders } from '../operation.ts';
 import { type ApiRequest, type ApiRoute, invalidParameter, isoTime, refuse } from '../route.ts';
 
@@ -82,13 +80,7 @@ const MAX_SHOWN_DOMAINS = 100;
 const COOKIE_SECONDS = LIFETIME_MS / 1000;
 
 /** The operations of one's own session. */
-export function sessionOperations(deps: {
-  store: Pick<Store, 'getPerson' | 'listSessions'>;
-  sessions: Sessions;
-  people: Pick<People, 'changePassword' | 'changeSecondFactor'>;
-  secondFactors: Pick<SecondFactors, 'newSecret' | 'begin'>;
-}): readonly ApiRoute[] {
-  const { store, sessions, people, secondFactors } = deps;
+export function sessionOperations({ store, sessions, people, secondFactors }: ApiParts): readonly ApiRoute[] {
   return [
     operation({
       id: 'signIn',

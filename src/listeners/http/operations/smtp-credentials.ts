@@ -4,15 +4,12 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { SmtpCredential } from '../../../model/smtp-credential.ts';
 import { grantOf } from '../../../policy/access/may-mint.ts';
 import { pickDomain, requireScope } from '../../../policy/access/rights.ts';
-import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
-import type { Store } from '../../../store/store.ts';
 import { type Answer, nothing, pageOf, time } from '../answer-schemas.ts';
-import type { CreateOnce } from '../create-once.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { DOMAIN } from '../query.ts';
@@ -53,13 +50,12 @@ const NEW_CREDENTIAL = z.object({
 });
 
 /** The operations of SMTP credentials. */
-export function smtpCredentialOperations(deps: {
-  store: Pick<Store, 'listSmtpCredentials'>;
-  smtpCredentials: SmtpCredentials;
-  clock: Clock;
-  createOnce: CreateOnce;
-}): readonly ApiRoute[] {
-  const { store, smtpCredentials, clock, createOnce } = deps;
+export function smtpCredentialOperations({
+  store,
+  smtpCredentials,
+  clock,
+  createOnce,
+}: ApiParts): readonly ApiRoute[] {
   return [
     operation({
       id: 'listSmtpCredentials',

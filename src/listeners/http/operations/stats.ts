@@ -4,13 +4,12 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { EVENT_KINDS, type EventKind } from '../../../model/event.ts';
-import type { Store } from '../../../store/store.ts';
 import type { StatsCount } from '../../../store/topics/events.ts';
 import { time } from '../answer-schemas.ts';
 import { createCallRate } from '../call-rate.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { DOMAIN, flag, moment, word } from '../query.ts';
 import { type ApiRoute, invalidParameter, isoTime } from '../route.ts';
@@ -91,7 +90,7 @@ const KINDS = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) =>
 );
 
 /** The one operation. */
-export function statsOperations({ store, clock }: { store: Store; clock: Clock }): readonly ApiRoute[] {
+export function statsOperations({ store, clock }: ApiParts): readonly ApiRoute[] {
   const takeCall = createCallRate(clock, { perSecond: CALLS_PER_SECOND, what: 'statistics' });
   return [
     operation({

@@ -5,19 +5,16 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
-import type { Random } from '../../../lib/random.ts';
 import { parseAddress, toALabelDomain } from '../../../mail/address.ts';
 import { SUPPRESSION_REASONS, type Suppression } from '../../../model/suppression.ts';
 import { pickDomain } from '../../../policy/access/rights.ts';
 import { expiryOf } from '../../../policy/suppressions/suppressions.ts';
-import type { Store } from '../../../store/store.ts';
 import type { NewSuppression } from '../../../store/topics/suppressions.ts';
 import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
 import { instant } from '../body/instant.ts';
 import { propertyTable, readProperties } from '../body/json-properties.ts';
-import type { CreateOnce } from '../create-once.ts';
+import type { ApiParts } from '../deps.ts';
 import { gather, looksOf } from '../looks.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
@@ -103,14 +100,7 @@ const NEW_SUPPRESSIONS = z.object({
 });
 
 /** The operations of the list. */
-export function suppressionOperations(deps: {
-  store: Store;
-  clock: Clock;
-  random: Random;
-  createOnce: CreateOnce;
-}): readonly ApiRoute[] {
-  const { store, clock, random, createOnce } = deps;
-
+export function suppressionOperations({ store, clock, random, createOnce }: ApiParts): readonly ApiRoute[] {
   return [
     operation({
       id: 'listSuppressions',

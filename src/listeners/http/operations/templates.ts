@@ -5,17 +5,14 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
-import type { Random } from '../../../lib/random.ts';
 import type { Caller } from '../../../model/submission.ts';
 import type { TemplateHead, TemplateTexts } from '../../../model/template.ts';
 import type { FilledTemplate } from '../../../pipeline/compose/template/template.ts';
 import { pickDomain } from '../../../policy/access/rights.ts';
-import type { Store } from '../../../store/store.ts';
 import { type Answer, nothing, pageOf, time } from '../answer-schemas.ts';
-import type { CreateOnce } from '../create-once.ts';
+import type { ApiParts } from '../deps.ts';
 import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
@@ -30,7 +27,6 @@ import {
   RENDER,
   RENDER_TEXTS,
 } from '../templates/template-request.ts';
-import type { TemplateWork } from '../templates/template-work.ts';
 
 const version = z.int().min(1);
 
@@ -87,15 +83,13 @@ const LOOK = 500;
 const PAGES = paging('templates', z.uuid());
 
 /** The template routes. */
-export function templateOperations(deps: {
-  store: Store;
-  work: TemplateWork;
-  clock: Clock;
-  random: Random;
-  createOnce: CreateOnce;
-}): readonly ApiRoute[] {
-  const { store, work, clock, random, createOnce } = deps;
-
+export function templateOperations({
+  store,
+  work,
+  clock,
+  random,
+  createOnce,
+}: ApiParts): readonly ApiRoute[] {
   return [
     operation({
       id: 'listTemplates',

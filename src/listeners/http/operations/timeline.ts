@@ -4,14 +4,13 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { EVENT_KINDS } from '../../../model/event.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { categoryOfClass } from '../../../pipeline/deliver/outcome/classifier/categories.ts';
 import { outcomeSentence } from '../../../pipeline/deliver/outcome/classifier/verdict.ts';
-import type { Store } from '../../../store/store.ts';
 import type { EventPlace, EventView } from '../../../store/topics/events.ts';
 import { pageOf } from '../answer-schemas.ts';
+import type { ApiParts } from '../deps.ts';
 import { gather, looksOf } from '../looks.ts';
 import { operation } from '../operation.ts';
 import { paging } from '../paging.ts';
@@ -21,22 +20,13 @@ import { holdEntries } from './hold-entries.ts';
 import { pathEntries } from './path-entries.ts';
 import type { TimelineEntry } from './timeline-entry.ts';
 import { timelineEntry } from './timeline-entry.ts';
-import type { Traffic } from './traffic.ts';
 
 /** Events that one read looks at: some ten milliseconds. */
 const LOOK = 4_000;
 const PAGES = paging('timeline', z.int().min(0));
 
 /** The one operation. */
-export function timelineOperation({
-  store,
-  traffic,
-  clock,
-}: {
-  store: Store;
-  traffic: Pick<Traffic, 'sitesOf'>;
-  clock: Clock;
-}): ApiRoute {
+export function timelineOperation({ store, traffic, clock }: ApiParts): ApiRoute {
   return operation({
     id: 'listEmailEvents',
     method: 'GET',

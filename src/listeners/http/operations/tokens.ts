@@ -5,17 +5,13 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { toALabelDomain } from '../../../mail/address.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { PRESETS, SCOPES, type Scope, type Token } from '../../../model/token.ts';
-import type { Access } from '../../../policy/access/access.ts';
 import { type Grant, grantOf, type LimitWish, makerOf, mayMint } from '../../../policy/access/may-mint.ts';
-import type { SmtpCredentials } from '../../../policy/access/smtp-credentials.ts';
-import type { Store } from '../../../store/store.ts';
 import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
-import type { CreateOnce } from '../create-once.ts';
+import type { ApiParts } from '../deps.ts';
 import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
@@ -105,14 +101,13 @@ const ROTATION = z.object({
 });
 
 /** The operations of tokens. */
-export function tokenOperations(deps: {
-  store: Store;
-  access: Access;
-  smtpCredentials: Pick<SmtpCredentials, 'forget'>;
-  clock: Clock;
-  createOnce: CreateOnce;
-}): readonly ApiRoute[] {
-  const { store, access, smtpCredentials, clock, createOnce } = deps;
+export function tokenOperations({
+  store,
+  access,
+  smtpCredentials,
+  clock,
+  createOnce,
+}: ApiParts): readonly ApiRoute[] {
   return [
     operation({
       id: 'listTokens',

@@ -4,7 +4,6 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { AppError, type ErrorName } from '../../../lib/errors.ts';
 import { WEBHOOK_TOKENS, webhookTokens } from '../../../model/event.ts';
 import type { Caller } from '../../../model/submission.ts';
@@ -15,12 +14,10 @@ import {
   type Webhook,
   type WebhookStatus,
 } from '../../../model/webhook.ts';
-import type { WebhookService } from '../../../pipeline/webhooks/webhooks.ts';
 import { makerOf } from '../../../policy/access/may-mint.ts';
 import { callerDomains, pickDomain, requireScope } from '../../../policy/access/rights.ts';
-import type { Store } from '../../../store/store.ts';
 import { type Answer, count, nothing, time } from '../answer-schemas.ts';
-import type { CreateOnce } from '../create-once.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { DOMAIN, flag } from '../query.ts';
@@ -186,15 +183,13 @@ function requireListening(domain: string, events: readonly string[]): void {
 }
 
 /** The operations of webhooks. */
-export function webhookOperations(deps: {
-  store: Store;
-  webhooks: WebhookService;
-  clock: Clock;
-  createOnce: CreateOnce;
-  /** Told where calls may be due. */
-  eventsStored(): void;
-}): readonly ApiRoute[] {
-  const { store, webhooks, clock, createOnce, eventsStored } = deps;
+export function webhookOperations({
+  store,
+  webhooks,
+  clock,
+  createOnce,
+  eventsStored,
+}: ApiParts): readonly ApiRoute[] {
   const testSlots = createSlots({ ...TESTS, what: 'tests of webhooks' });
 
   return [

@@ -5,22 +5,20 @@
  */
 
 import { z } from 'zod';
-import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { createTurns } from '../../../lib/turns.ts';
-import type { Acceptance, BatchRequest } from '../../../pipeline/accept/acceptance.ts';
+import type { BatchRequest } from '../../../pipeline/accept/acceptance.ts';
 import type { BatchItem, ItemOutcome } from '../../../pipeline/accept/batch.ts';
 import { lineOf } from '../../../policy/access/rights.ts';
-import type { SendRate } from '../../../policy/limits/send-rate.ts';
 import { type Answer, count, messageId } from '../answer-schemas.ts';
 import { requireJson } from '../body/json-media-type.ts';
 import { isJsonObject } from '../body/json-properties.ts';
 import { prefersStrict } from '../body/prefer.ts';
-import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';
+import type { ApiParts } from '../deps.ts';
+import { replayedAnswer, withKey } from '../idempotency.ts';
 import { rawOperation } from '../operation.ts';
 import { problemItem, shownProblem } from '../problem.ts';
 import type { ApiAnswer, ApiRequest, ApiRoute } from '../route.ts';
-import type { WorkerPool } from '../worker-pool.ts';
 import { MAX_BATCH, readBatchEnvelope } from './batch-envelope.ts';
 import { type EmailReader, parseBody } from './email-reader.ts';
 import { EMAIL_EXAMPLE } from './fields.ts';
@@ -35,23 +33,19 @@ const batchAnswer = z
   })
   .meta({ id: 'BatchAnswer' });
 
-interface Deps {
-  /** Schema of one message. */
-  email: z.ZodType;
-  acceptance: Acceptance;
-  idempotency: Idempotency;
-  reader: EmailReader;
-  workers: WorkerPool;
-  sendRate: SendRate;
-  clock: Clock;
-}
-
 /** Reads one message of the batch. */
 type ReadOne = () => Promise<BatchItem>;
 
 /** The operation. */
-export function batchEmailOperation(deps: Deps): ApiRoute {
-  const { acceptance, idempotency, reader, workers, sendRate, email, clock } = deps;
+export function batchEmailOperation({
+  acceptance,
+  idempotency,
+  reader,
+  workers,
+  sendRate,
+  email,
+  clock,
+}: ApiParts): ApiRoute {
   return rawOperation({
     id: 'sendEmailBatch',
     method: 'POST',

@@ -6,34 +6,27 @@
  */
 
 import { z } from 'zod';
-import type { Acceptance, AcceptRequest, AcceptResult } from '../../../pipeline/accept/acceptance.ts';
+import type { AcceptRequest, AcceptResult } from '../../../pipeline/accept/acceptance.ts';
 import type { Answer } from '../answer-schemas.ts';
 import { messageId } from '../answer-schemas.ts';
 import { requireJson } from '../body/json-media-type.ts';
 import { prefersStrict } from '../body/prefer.ts';
-import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';
+import type { ApiParts } from '../deps.ts';
+import { replayedAnswer, withKey } from '../idempotency.ts';
 import { rawOperation } from '../operation.ts';
 import { type ApiAnswer, type ApiRequest, type ApiRoute, json } from '../route.ts';
-import { type EmailReader, forgetTexts, type ParsedBody, parseBody, type ReadEmail } from './email-reader.ts';
+import { forgetTexts, type ParsedBody, parseBody, type ReadEmail } from './email-reader.ts';
 import { EMAIL_ERRORS, EMAIL_EXAMPLE } from './fields.ts';
 import { asHeader } from './unknown-members.ts';
 
 const emailAnswer = z.strictObject({ MessageID: messageId }).meta({ id: 'EmailAnswer' });
-
-export interface SendEmailDeps {
-  /** Schema of the body. */
-  email: z.ZodType;
-  acceptance: Acceptance;
-  idempotency: Idempotency;
-  reader: EmailReader;
-}
 
 const NOTHING = new Uint8Array(0);
 /** Lists ignored members of the request, with what was probably meant. */
 const IGNORED = 'x-postrider-ignored';
 
 /** The route of the send operation. */
-export function sendEmailOperation({ acceptance, idempotency, reader, email }: SendEmailDeps): ApiRoute {
+export function sendEmailOperation({ acceptance, idempotency, reader, email }: ApiParts): ApiRoute {
   return rawOperation({
     id: 'sendEmail',
     method: 'POST',

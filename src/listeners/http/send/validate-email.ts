@@ -6,15 +6,15 @@
 
 import { z } from 'zod';
 import type { Submission } from '../../../model/submission.ts';
-import type { Acceptance, Checked } from '../../../pipeline/accept/acceptance.ts';
-import type { DomainService } from '../../../policy/domains/domains.ts';
+import type { Checked } from '../../../pipeline/accept/acceptance.ts';
 import { count } from '../answer-schemas.ts';
 import { requireJson } from '../body/json-media-type.ts';
 import { prefersStrict } from '../body/prefer.ts';
+import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import type { ApiRequest, ApiRoute } from '../route.ts';
-import { type EmailReader, parseBody } from './email-reader.ts';
-import { EMAIL_ERRORS, EMAIL_EXAMPLE, type emailSchema } from './fields.ts';
+import { parseBody } from './email-reader.ts';
+import { EMAIL_ERRORS, EMAIL_EXAMPLE } from './fields.ts';
 import { type EmailWarning, warning } from './review.ts';
 
 const validateAnswer = z
@@ -32,13 +32,7 @@ const UNSUBSCRIBE = 'list-unsubscribe';
 const ONE_CLICK = 'list-unsubscribe-post';
 
 /** The operation. */
-export function validateEmailOperation(deps: {
-  acceptance: Acceptance;
-  reader: EmailReader;
-  domains: Pick<DomainService, 'get'>;
-  /** Schema of the body. */
-  email: ReturnType<typeof emailSchema>;
-}): ApiRoute {
+export function validateEmailOperation(deps: ApiParts): ApiRoute {
   const { acceptance, reader, domains } = deps;
   return operation({
     id: 'validateEmail',
