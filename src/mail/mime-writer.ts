@@ -138,8 +138,7 @@ interface Piece {
   stretches: readonly UnbrokenStretch[] | null;
 }
 
-function filePiece(part: FilePart): Piece {
-  const { headers, content } = part;
+function filePiece({ headers, content }: FilePart): Piece {
   return {
     headers,
     encoding: 'base64',

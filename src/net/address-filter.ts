@@ -175,7 +175,6 @@ function builtIn(text: string): IpNetwork {
 }
 
 /** Interface id `0:5efe` or `200:5efe` and an IPv4 address (RFC 5214 §6.1), under any prefix. */
-function isIsatap(ip: IpAddress): boolean {
-  const { bytes } = ip;
+function isIsatap({ bytes }: IpAddress): boolean {
   return ((bytes[8] ?? 0) & 0xfd) === 0 && bytes[9] === 0 && bytes[10] === 0x5e && bytes[11] === 0xfe;
 }

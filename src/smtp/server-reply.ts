@@ -12,8 +12,7 @@ const CONTROLS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/g;
 const NOT_ASCII = /[^\x20-\x7e]/gu;
 
 /** The reply with CRLF. 3xx and the reply to EHLO have no enhanced code (RFC 2034 §3). */
-export function formatReply(reply: ServerReply): string {
-  const { code, enhanced, text } = reply;
+export function formatReply({ code, enhanced, text }: ServerReply): string {
   const lines = typeof text === 'string' ? [text] : text.slice(0, MAX_LINES);
   const prefix = enhanced === '' || (code >= 300 && code < 400) ? '' : `${enhanced} `;
   let out = '';

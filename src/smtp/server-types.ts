@@ -127,42 +127,29 @@ export interface ServerSessionOptions {
   limits: ServerLimits;
 }
 
-export interface ServerLimits {
+export const SERVER_LIMITS = {
   /** Octets of one message, after dot-stuffing was undone. */
-  maxMessageBytes: number;
-  /** Further recipients are answered 452, so that the peer sends them in another transaction. */
-  maxRecipients: number;
-  /** Longest line of a message without its CRLF (RFC 5322 §2.1.1). */
-  maxLineBytes: number;
-  /** Refused commands before the connection is closed. */
-  maxErrors: number;
-  /** Commands without effect (NOOP, RSET, VRFY, HELP) between two messages. */
-  maxIdleCommands: number;
-  maxAuthFailures: number;
-  /** The wait for the next command (RFC 5321 §4.5.3.2.7: at least 5 minutes). */
-  commandMs: number;
-  /** From the first octet of a line to its end. */
-  lineMs: number;
-  /** From the greeting to a successful login, if one is required. */
-  loginMs: number;
-  /** The longest pause while a message arrives. */
-  dataIdleMs: number;
-  /** A message may take `dataGraceMs` plus one second for each `minBytesPerSecond`. */
-  dataGraceMs: number;
-  minBytesPerSecond: number;
-}
-
-export const SERVER_LIMITS: ServerLimits = {
   maxMessageBytes: 26_214_400,
+  /** Further recipients are answered 452, so that the peer sends them in another transaction. */
   maxRecipients: 100,
+  /** Longest line of a message without its CRLF (RFC 5322 §2.1.1). */
   maxLineBytes: 998,
+  /** Refused commands before the connection is closed. */
   maxErrors: 20,
+  /** Commands without effect (NOOP, RSET, VRFY, HELP) between two messages. */
   maxIdleCommands: 100,
   maxAuthFailures: 3,
+  /** The wait for the next command (RFC 5321 §4.5.3.2.7: at least 5 minutes). */
   commandMs: 300_000,
+  /** From the first octet of a line to its end. */
   lineMs: 60_000,
+  /** From the greeting to a successful login, if one is required. */
   loginMs: 180_000,
+  /** The longest pause while a message arrives. */
   dataIdleMs: 180_000,
+  /** A message may take `dataGraceMs` plus one second for each `minBytesPerSecond`. */
   dataGraceMs: 300_000,
   minBytesPerSecond: 512,
 };
+
+export type ServerLimits = typeof SERVER_LIMITS;

@@ -43,7 +43,7 @@ import type { NearestCaptures } from './sandbox/sandbox-nearest.ts';
 import type { CaptureSearch } from './sandbox/sandbox-search.ts';
 import type { EmailReader } from './send/email-reader.ts';
 import type { emailSchema } from './send/fields.ts';
-import { DEFAULT_EMAIL_LIMITS, type EmailLimits } from './send/limits.ts';
+import { DEFAULT_EMAIL_LIMITS } from './send/limits.ts';
 import type { TemplateWork } from './templates/template-work.ts';
 import type { WorkerPool } from './worker-pool.ts';
 
@@ -142,88 +142,62 @@ export interface ApiParts extends HttpDeps, Shared {
   nearest: NearestCaptures;
 }
 
-export interface HttpOptions {
+export const DEFAULT_HTTP_OPTIONS = {
   /** How the server was started. */
-  mode: 'dev' | 'serve';
-  host: string;
+  mode: 'serve' as 'dev' | 'serve',
+  host: '127.0.0.1',
   /** 0 = any free port. */
-  port: number;
-  /** Base of links in answers, without a slash at its end; undefined = from the listening address. */
-  publicUrl?: string;
+  port: 0,
   /** CIDRs whose X-Forwarded-For is trusted. */
-  trustedProxies: readonly string[];
+  trustedProxies: [] as readonly string[],
   /** Open connections; one more is closed at once. */
-  maxConnections: number;
+  maxConnections: 10_000,
   /** The same of one IPv4 address or IPv6 network of 64 bits, but for trusted proxies. */
-  maxConnectionsPerAddress: number;
+  maxConnectionsPerAddress: 1_000,
   /** Octets of a request body, also after inflation; more gives 413. */
-  maxBodyBytes: number;
+  maxBodyBytes: 32 * 1024 * 1024,
   /** Octets of bodies in memory over all requests; what does not fit gets 503. */
-  maxHeldBodyBytes: number;
+  maxHeldBodyBytes: 256 * 1024 * 1024,
   /** Octets of large answers that clients have not read yet; what does not fit gets 503. */
-  maxHeldAnswerBytes: number;
+  maxHeldAnswerBytes: 128 * 1024 * 1024,
   /** A client that reads nothing of a large answer for this time is cut off. */
-  stalledAnswerMs: number;
+  stalledAnswerMs: 30_000,
   /**
    * A connection on which nothing moved for this time is closed, also if an answer of any size waits there for its client;
    * longer than any answer is worked on.
    */
-  silentConnectionMs: number;
-  email: EmailLimits;
+  silentConnectionMs: 300_000,
+  email: DEFAULT_EMAIL_LIMITS,
   /** Refused file name extensions, lower case, without the dot. */
-  blockedExtensions: readonly string[];
+  blockedExtensions: [] as readonly string[],
   /** Bodies larger than this are read and composed in a worker thread. */
-  workerThresholdBytes: number;
+  workerThresholdBytes: 256 * 1024,
   /** Worker threads that one tenant may use; there is one more. */
-  maxWorkers: number;
+  maxWorkers: 2,
   /** Jobs waiting for a worker; further ones get 503. */
-  maxWorkerQueue: number;
+  maxWorkerQueue: 16,
   /** The maximum time of a worker for one request. */
-  workerDeadlineMs: number;
+  workerDeadlineMs: 15_000,
   /**
    * Captured messages larger than this are parsed in a worker: parsing takes longer than for a body of the same size.
    */
-  capturedHereBytes: number;
-  headersTimeoutMs: number;
-  requestTimeoutMs: number;
-  keepAliveTimeoutMs: number;
-  /** Sends per second of a token without its own limit; null = no limit. */
-  sendsPerSecond: number | null;
-  /** Open streams of one kind per tenant. */
-  streamsPerTenant: number;
-  /** Maximum age of mail that is queued again; null = that of its lane. */
-  maxAgeMs: number | null;
-  /** Domain of simulator addresses. */
-  simulatorDomain: string;
-  /** How long the answer to an Idempotency-Key is repeated. */
-  idempotencyWindowMs: number;
-}
-
-export const DEFAULT_HTTP_OPTIONS: HttpOptions = {
-  mode: 'serve',
-  host: '127.0.0.1',
-  port: 0,
-  trustedProxies: [],
-  maxConnections: 10_000,
-  maxConnectionsPerAddress: 1_000,
-  maxBodyBytes: 32 * 1024 * 1024,
-  maxHeldBodyBytes: 256 * 1024 * 1024,
-  maxHeldAnswerBytes: 128 * 1024 * 1024,
-  stalledAnswerMs: 30_000,
-  silentConnectionMs: 300_000,
-  email: DEFAULT_EMAIL_LIMITS,
-  blockedExtensions: [],
-  workerThresholdBytes: 256 * 1024,
-  maxWorkers: 2,
-  maxWorkerQueue: 16,
-  workerDeadlineMs: 15_000,
   capturedHereBytes: 4 * 1024,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 120_000,
   keepAliveTimeoutMs: 72_000,
-  sendsPerSecond: null,
+  /** Sends per second of a token without its own limit; null = no limit. */
+  sendsPerSecond: null as number | null,
+  /** Open streams of one kind per tenant. */
   streamsPerTenant: 25,
-  maxAgeMs: null,
+  /** Maximum age of mail that is queued again; null = that of its lane. */
+  maxAgeMs: null as number | null,
+  /** Domain of simulator addresses. */
   simulatorDomain: 'simulator.test',
+  /** How long the answer to an Idempotency-Key is repeated. */
   idempotencyWindowMs: 24 * 3_600_000,
+};
+
+export type HttpOptions = typeof DEFAULT_HTTP_OPTIONS & {
+  /** Base of links in answers, without a slash at its end; undefined = from the listening address. */
+  publicUrl?: string;
 };

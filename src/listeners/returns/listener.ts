@@ -26,20 +26,17 @@ export interface ReturnsDeps extends Omit<ReturnsHandlerDeps, 'arrived'> {
   certificates: Certificates;
 }
 
-export interface ReturnsOptions {
+export const DEFAULT_RETURNS_OPTIONS = {
+  maxConnections: 100,
+  maxConnectionsPerAddress: 5,
+  /** Octets that all arriving messages may hold together. */
+  maxMemoryBytes: 64 * 1024 * 1024,
+};
+
+export type ReturnsOptions = typeof DEFAULT_RETURNS_OPTIONS & {
   /** Port 0 = any free one. */
   listen: ListenAddress;
   hostname: string;
-  maxConnections: number;
-  maxConnectionsPerAddress: number;
-  /** Octets that all arriving messages may hold together. */
-  maxMemoryBytes: number;
-}
-
-export const DEFAULT_RETURNS_OPTIONS: Omit<ReturnsOptions, 'listen' | 'hostname'> = {
-  maxConnections: 100,
-  maxConnectionsPerAddress: 5,
-  maxMemoryBytes: 64 * 1024 * 1024,
 };
 
 const LIMITS: ServerLimits = {

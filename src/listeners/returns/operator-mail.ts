@@ -46,8 +46,7 @@ const MAX_PER_SENDER = 5;
 const MAX_READ_BYTES = 64 * 1024;
 
 /** Throws for an invalid operator address. */
-export function createOperatorMail(deps: Deps, options: Options): OperatorMail {
-  const { acceptance, senders, clock } = deps;
+export function createOperatorMail({ acceptance, senders, clock }: Deps, options: Options): OperatorMail {
   const to = options.operatorAddress === null ? null : parseAddress(options.operatorAddress);
   if (to?.ok === false) throw new Error(`operator-address "${options.operatorAddress}" ${to.problem}`);
   let hourFrom = Number.NEGATIVE_INFINITY;

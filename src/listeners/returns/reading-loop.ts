@@ -42,8 +42,7 @@ interface Pause {
 }
 
 /** Reads nothing before the first `wake`. */
-export function createReadingLoop(deps: Deps): ReadingLoop {
-  const { reader, operatorMail, spool, clock, log, metrics } = deps;
+export function createReadingLoop({ reader, operatorMail, spool, clock, log, metrics }: Deps): ReadingLoop {
   const later = createRetryTimer(clock, () => wake());
   let running: Promise<void> | null = null;
   let again = false;

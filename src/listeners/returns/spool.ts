@@ -53,26 +53,19 @@ export interface Spool {
   keep(id: string, folder: KeptFolder, why: string): Promise<void>;
 }
 
-export interface SpoolLimits {
-  maxFiles: number;
-  maxBytes: number;
-  /** Per folder of stored mail. */
-  maxKeptFiles: number;
-  maxKeptBytes: number;
-  /** The share of each limit for one sender address (IPv6: its /64): one divided by this. */
-  senderParts: number;
-  /** Unread messages about one delivery. */
-  maxPerDelivery: number;
-}
-
-export const SPOOL_LIMITS: SpoolLimits = {
+export const SPOOL_LIMITS = {
   maxFiles: 5_000,
   maxBytes: 256 * 1024 * 1024,
+  /** Per folder of stored mail. */
   maxKeptFiles: 1_250,
   maxKeptBytes: 64 * 1024 * 1024,
+  /** The share of each limit for one sender address (IPv6: its /64): one divided by this. */
   senderParts: 10,
+  /** Unread messages about one delivery. */
   maxPerDelivery: 4,
 };
+
+export type SpoolLimits = typeof SPOOL_LIMITS;
 
 /** A full folder is counted again after this time. */
 const RECOUNT_MS = 60_000;

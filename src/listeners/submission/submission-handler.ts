@@ -234,14 +234,13 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
     return reply(250, '2.6.0', `Queued as ${queued}`);
   }
 
-  async function idempotencyOf(raw: RawResult, envelope: ServerEnvelope, message: ReceivedMessage) {
+  async function idempotencyOf(raw: RawResult, envelope: ServerEnvelope, { bytes }: ReceivedMessage) {
     if (raw.idempotencyKey === null) return null;
     const turn = createTurns(clock);
     const hash = createHash('sha256');
     for (const address of [envelope.from.address, ...envelope.recipients.map((each) => each.address)]) {
       hash.update(`${address?.text ?? ''}\n`);
     }
-    const { bytes } = message;
     for (let from = 0; from < bytes.length; from += HASHED_AT_ONCE) {
       hash.update(bytes.subarray(from, from + HASHED_AT_ONCE));
       await turn();

@@ -154,8 +154,7 @@ export function createNotices(deps: Deps, options: NoticeOptions): Notices {
     await store.putOffNotices({ messageSeq, upToId, dueFrom: now + HOUR_MS });
   }
 
-  async function drop(notice: DueNotice, why: string): Promise<void> {
-    const { messageSeq, upToId, messageId } = notice;
+  async function drop({ messageSeq, upToId, messageId }: DueNotice, why: string): Promise<void> {
     await store.putOffNotices({ messageSeq, upToId, dueFrom: null });
     metrics.count('dropped');
     log.warn({ messageId, why }, 'a notice to the sender of a message was dropped');

@@ -61,26 +61,19 @@ export interface Refusals {
   list(domains?: readonly string[]): readonly Refusal[];
 }
 
-export interface RefusalLimits {
+export const REFUSAL_LIMITS = {
   /** Rows per tenant, and per IP address of callers without a login. */
-  rowsEach: number;
-  rowsOfStranger: number;
-  /** Rows of all tenants, and of all callers without a login. */
-  maxRows: number;
-  maxStrangerRows: number;
-  /** Log lines of a tenant (all callers without a login count as one) at once, and per second after that. */
-  logBurst: number;
-  logPerSecond: number;
-}
-
-export const REFUSAL_LIMITS: RefusalLimits = {
   rowsEach: 50,
   rowsOfStranger: 5,
+  /** Rows of all tenants, and of all callers without a login. */
   maxRows: 5_000,
   maxStrangerRows: 500,
+  /** Log lines of a tenant (all callers without a login count as one) at once, and per second after that. */
   logBurst: 60,
   logPerSecond: 1,
 };
+
+export type RefusalLimits = typeof REFUSAL_LIMITS;
 
 const MAX_MESSAGE_CHARS = 300;
 const MAX_DOMAIN_CHARS = 253;

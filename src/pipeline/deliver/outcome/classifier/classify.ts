@@ -104,8 +104,7 @@ export function createClassifier(shipped = shippedRules()): Classifier {
   }
 
   /** Whether the address that it refuses is not ours, but that of the server that quotes the refusal. */
-  function isOfAnother({ category, ruleId }: Verdict, question: ReplyQuestion): boolean {
-    const { stage, code, text, origin } = question;
+  function isOfAnother({ category, ruleId }: Verdict, { stage, code, text, origin }: ReplyQuestion): boolean {
     return (
       origin === 'remote' &&
       ABOUT_THE_CLIENT.has(category) &&
