@@ -7,12 +7,14 @@ import type { Parsed } from './forms.ts';
 /** How a server runs: `dev` captures everything, `serve` delivers. */
 export type Mode = 'dev' | 'serve';
 
+/** Default text per mode as a user would write it; null = not set. */
+type Defaults = Readonly<Record<Mode, string | null>>;
+
 /** Facts about one key. */
 export interface KeyFacts<T> {
   /** Unit or form of the value, as the reference shows it. */
   form: string;
-  /** Default text per mode as a user would write it; null = not set. */
-  defaults: Readonly<Record<Mode, string | null>>;
+  defaults: Defaults;
   meaning: string;
   /** Shown as `(secret)`. */
   secret?: boolean;
@@ -21,20 +23,25 @@ export interface KeyFacts<T> {
   parse(text: string): Parsed<T>;
 }
 
-/** A table with one row for each member of T. */
-export type KeyTable<T> = { readonly [K in keyof T]: KeyFacts<T[K]> };
+/** A table with one row for each key. */
+export type KeyTable = Readonly<Record<string, KeyFacts<unknown>>>;
 
-/** The facts of an ordinary key. */
-export function key<T>(
+/** The values of a table's keys. */
+export type ValuesOf<Table extends KeyTable> = {
+  -readonly [Key in keyof Table]: Table[Key] extends KeyFacts<infer Value> ? Value : never;
+};
+
+/** The facts of an ordinary key. Without a default its value may be null. */
+export function key<T, Usual extends Defaults>(
   form: string,
-  defaults: Readonly<Record<Mode, string | null>>,
+  defaults: Usual,
   meaning: string,
   parse: (text: string) => Parsed<T>,
-): KeyFacts<T> {
+): KeyFacts<null extends Usual[Mode] ? T | null : T> {
   return { form, defaults, meaning, parse };
 }
 
 /** One default for both modes. */
-export function both(text: string | null): Readonly<Record<Mode, string | null>> {
+export function both<Text extends string | null>(text: Text): Readonly<Record<Mode, Text>> {
   return { dev: text, serve: text };
 }

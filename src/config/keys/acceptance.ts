@@ -4,7 +4,6 @@ import {
   bad,
   domainText,
   good,
-  type ListenAddress,
   type Parsed,
   parseInteger,
   parseOptionalListen,
@@ -12,25 +11,8 @@ import {
 } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** The parsed values. */
-export interface AcceptanceConfig {
-  'rate-limit': number | null;
-  'quota-per-minute': number | null;
-  'quota-per-hour': number | null;
-  'quota-per-day': number | null;
-  'max-recipients': number;
-  'max-message-bytes': number;
-  'blocked-extensions': readonly string[];
-  'queue-limit': number;
-  'queue-limit-per-domain': number | 'auto' | null;
-  'stored-bytes': number | 'auto' | null;
-  'streams-per-tenant': number;
-  'simulator-domain': string;
-  spamassassin: ListenAddress | null;
-}
-
 /** Formats, defaults and meanings. */
-export const ACCEPTANCE_KEYS: KeyTable<AcceptanceConfig> = {
+export const ACCEPTANCE_KEYS = {
   'rate-limit': key('sends per second or `off`', both('off'), 'sends per second for each token', (t) => {
     if (t === 'off') return good(null);
     const n = Number(t);
@@ -93,7 +75,7 @@ export const ACCEPTANCE_KEYS: KeyTable<AcceptanceConfig> = {
     'where a `spamd` of yours listens, e.g. `127.0.0.1:783`: the checks of captured mail name the rules of SpamAssassin that it hits. `spamd --local` asks no one else about the mail',
     parseOptionalListen,
   ),
-};
+} satisfies KeyTable;
 
 function quotaMeaning(period: string): string {
   return `recipients a sender domain may write to in one ${period} (of UTC), if it has no own quota`;

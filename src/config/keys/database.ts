@@ -4,16 +4,9 @@ import { isPostgresUrl, readPostgresUrl, shownPostgresUrl } from '../../lib/post
 import { bad, good, nonEmpty, parseSwitch, withoutUser } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** The parsed values. */
-export interface DatabaseConfig {
-  /** With the password, wherever that was given. */
-  database: string;
-  'database-password': string | null;
-  'shared-store': boolean;
-}
-
 /** Formats, defaults and meanings. */
-export const DATABASE_KEYS: KeyTable<DatabaseConfig> = {
+export const DATABASE_KEYS = {
+  // The value has the password, wherever that was given.
   database: {
     ...key(
       '`sqlite:PATH` or `postgres://user@host/name`',
@@ -46,4 +39,4 @@ export const DATABASE_KEYS: KeyTable<DatabaseConfig> = {
     'other processes of this machine use the same SQLite database, each with its own data folder; must be `on` for all of them. PostgreSQL is always shared',
     parseSwitch,
   ),
-};
+} satisfies KeyTable;

@@ -15,22 +15,8 @@ import {
 } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** The parsed values. */
-export interface DeliveryConfig {
-  route: readonly Route[];
-  dns: readonly string[];
-  'dns-trusted': boolean;
-  ipv6: boolean;
-  'mx-port': number;
-  'allow-networks': readonly string[];
-  retry: readonly number[] | null;
-  'max-age': number | null;
-  'max-connections': number | null;
-  'transactions-in-flight': number | null;
-}
-
 /** Formats, defaults and meanings. */
-export const DELIVERY_KEYS: KeyTable<DeliveryConfig> = {
+export const DELIVERY_KEYS = {
   route: {
     ...key(
       '`sandbox`, `mx`, `pool:NAME`, `smtp://…`, `smtps://…`; of a list, the first that works',
@@ -91,7 +77,7 @@ export const DELIVERY_KEYS: KeyTable<DeliveryConfig> = {
     'messages on one SMTP connection that may be unanswered, where the far end is not near and offers CHUNKING and PIPELINING; 1 = each waits for the reply to the one before; if not set, the shaping data decides (16 for relays, 1 for others)',
     (t) => parseInteger(t, 1, 16),
   ),
-};
+} satisfies KeyTable;
 
 function parseRoutes(text: string): Parsed<readonly Route[]> {
   const routes: Route[] = [];

@@ -3,15 +3,8 @@
 import { bad, good, splitList } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** The parsed values. */
-export interface DoctorConfig {
-  'doctor-probe': readonly string[];
-  'doctor-dnsbl': readonly string[];
-  'doctor-clock': string | null;
-}
-
 /** Formats, defaults and meanings. */
-export const DOCTOR_KEYS: KeyTable<DoctorConfig> = {
+export const DOCTOR_KEYS = {
   'doctor-probe': key(
     '`address:port` list',
     both(''),
@@ -41,4 +34,4 @@ export const DOCTOR_KEYS: KeyTable<DoctorConfig> = {
     'a web server of yours with a correct clock, which `doctor` compares with the clock of this machine',
     (t) => (/^https?:\/\/[^/\s]+/.test(t) ? good(t) : bad('use a URL such as https://www.example.com/')),
   ),
-};
+} satisfies KeyTable;

@@ -3,16 +3,8 @@
 import { domainText, parseSwitch } from '../forms.ts';
 import { both, type KeyFacts, type KeyTable, key } from '../key-facts.ts';
 
-/** The parsed values. */
-export interface NameConfig {
-  hostname: string;
-  'bounce-domain': string | null;
-  'service-domain': string | null;
-  dkim: boolean;
-}
-
 /** Formats, defaults and meanings. */
-export const NAMES_KEYS: KeyTable<NameConfig> = {
+export const NAMES_KEYS = {
   hostname: key(
     'host name',
     both(null),
@@ -37,4 +29,4 @@ export const NAMES_KEYS: KeyTable<NameConfig> = {
     'signs every message; use `off` only if a relay signs them instead',
     parseSwitch,
   ),
-};
+} satisfies KeyTable;

@@ -3,18 +3,8 @@
 import { bad, good, type Parsed, parseDuration, parseInteger } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** The parsed values. */
-export interface RetentionConfig {
-  'retain-content': number;
-  'retain-content-bytes': number | null;
-  'retain-events': number;
-  'retain-calls': number;
-  'retain-captures': number;
-  'retain-unsubscribe': number;
-}
-
 /** Formats, defaults and meanings. */
-export const RETENTION_KEYS: KeyTable<RetentionConfig> = {
+export const RETENTION_KEYS = {
   'retain-content': key(
     'duration',
     both('7d'),
@@ -48,7 +38,7 @@ export const RETENTION_KEYS: KeyTable<RetentionConfig> = {
   'retain-captures': key('duration', both('7d'), 'how long captured mail is kept', (t) =>
     parseRetention(t, 60_000),
   ),
-};
+} satisfies KeyTable;
 
 /** A retention time: at least `leastMs`, at most ten years. */
 function parseRetention(text: string, leastMs: number): Parsed<number> {

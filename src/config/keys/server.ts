@@ -4,8 +4,8 @@ import {
   bad,
   good,
   isNodeName,
-  type ListenAddress,
   nonEmpty,
+  type Parsed,
   parseCidrs,
   parseFile,
   parseListen,
@@ -20,32 +20,8 @@ export const ROLES = ['http', 'submission', 'returns', 'deliver', 'webhooks', 'u
 /** One of `ROLES`. */
 export type Role = (typeof ROLES)[number];
 
-/** The parsed values. */
-export interface ServerConfig {
-  data: string;
-  http: ListenAddress;
-  'http-certificate': string | null;
-  'http-certificate-key': string | null;
-  submission: ListenAddress | null;
-  'submission-tls': ListenAddress | null;
-  'submission-starttls': boolean;
-  expose: boolean;
-  returns: ListenAddress | null;
-  'public-url': string | null;
-  'trusted-proxies': readonly string[];
-  'metrics-from': readonly string[];
-  'tls-cert': string | null;
-  'tls-key': string | null;
-  'secret-key': string | null;
-  'operator-address': string | null;
-  roles: readonly Role[];
-  'node-name': string | null;
-  'log-level': 'debug' | 'info' | 'warn' | 'error';
-  'mask-addresses': boolean;
-}
-
 /** Formats, defaults and meanings. */
-export const SERVER_KEYS: KeyTable<ServerConfig> = {
+export const SERVER_KEYS = {
   data: key('folder', both('./postrider-data'), 'folder of the embedded database, keys and spool', (t) =>
     nonEmpty(t, 'a folder path'),
   ),
@@ -140,10 +116,14 @@ export const SERVER_KEYS: KeyTable<ServerConfig> = {
     'this process in `sources[].node` and in `postrider nodes`; by default the name of the machine',
     (t) => (isNodeName(t) ? good(t) : bad('use 1 to 64 letters, digits, dots or hyphens')),
   ),
-  'log-level': key('`debug`, `info`, `warn`, `error`', both('info'), 'lowest level that is logged', (t) =>
-    t === 'debug' || t === 'info' || t === 'warn' || t === 'error'
-      ? good(t)
-      : bad('use debug, info, warn or error'),
+  'log-level': key(
+    '`debug`, `info`, `warn`, `error`',
+    both('info'),
+    'lowest level that is logged',
+    (t): Parsed<'debug' | 'info' | 'warn' | 'error'> =>
+      t === 'debug' || t === 'info' || t === 'warn' || t === 'error'
+        ? good(t)
+        : bad('use debug, info, warn or error'),
   ),
   'mask-addresses': key('`on` or `off`', both('off'), 'masks recipients in the mail log', parseSwitch),
-};
+} satisfies KeyTable;

@@ -9,18 +9,8 @@ export interface RequiredClaim {
   value: string;
 }
 
-/** The parsed values. */
-export interface SignInConfig {
-  'oidc-issuer': string | null;
-  'oidc-client-id': string | null;
-  'oidc-client-secret': string | null;
-  'oidc-name': string | null;
-  'oidc-require': readonly RequiredClaim[];
-  'require-totp': boolean;
-}
-
 /** Formats, defaults and meanings. */
-export const SIGN_IN_KEYS: KeyTable<SignInConfig> = {
+export const SIGN_IN_KEYS = {
   'oidc-issuer': key(
     'URL',
     both(null),
@@ -65,4 +55,4 @@ export const SIGN_IN_KEYS: KeyTable<SignInConfig> = {
     'people who sign in with a password need a second factor; a person without one sets it up at the next sign-in. Sign-ins by an identity provider are not affected',
     parseSwitch,
   ),
-};
+} satisfies KeyTable;

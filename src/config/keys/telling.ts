@@ -3,16 +3,8 @@
 import { bad, good, parseDuration, parseDurations, parseInteger, parseSwitch } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** The parsed values. */
-export interface TellingConfig {
-  'webhook-retry': readonly number[] | null;
-  'webhook-allow-http': boolean;
-  'notice-wait': number;
-  'notices-per-hour': number;
-}
-
 /** Formats, defaults and meanings. */
-export const TELLING_KEYS: KeyTable<TellingConfig> = {
+export const TELLING_KEYS = {
   'webhook-retry': key(
     'list of waits',
     both(null),
@@ -40,4 +32,4 @@ export const TELLING_KEYS: KeyTable<TellingConfig> = {
     'notices to one sender in an hour; further ones wait for the next hour, at most a day',
     (t) => parseInteger(t, 1, 100_000),
   ),
-};
+} satisfies KeyTable;
