@@ -17,6 +17,9 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
   /** Keys set since the iterator moved; after `MOST_STANDING` it is dropped. */
   private standing = 0;
 
+  /** The key that was set last. */
+  private newest: Key | undefined;
+
   /** `max` ≥ 1. */
   constructor(max: number) {
     super();
@@ -24,7 +27,11 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
   }
 
   override set(key: Key, value: Value): this {
-    this.delete(key);
+    // Of a key that is the newest already only the value changes.
+    if (key !== this.newest) {
+      this.delete(key);
+      this.newest = key;
+    }
     super.set(key, value);
     this.standing += 1;
     if (this.size > this.max) this.shift();
