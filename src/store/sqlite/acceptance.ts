@@ -109,7 +109,7 @@ export function storeKey(db: Connection, entry: IdempotencyEntry): void {
 function insertMessage(session: Session, message: NewMessage, epoch: number) {
   const { db } = session;
   const domainId = session.nameId(message.domain);
-  const seq = db.insert('message', messageRow(message, session.nameId)).lastId;
+  const seq = db.run(INSERT_MESSAGE, ...messageValues(message, session.nameId)).lastId;
   for (const [name, value] of Object.entries(message.metadata)) {
     db.run('INSERT INTO message_metadata VALUES (?, ?, ?, ?)', domainId, name, value, seq);
   }
@@ -168,17 +168,15 @@ function insertMessage(session: Session, message: NewMessage, epoch: number) {
   'add the column in src/store/migrations, then npm run docs'
 >;
 
-function messageRow(
-  message: NewMessage,
-  nameOf: (text: string) => number,
-): Partial<Record<Tables['message'], SQLInputValue>> {
-  const row: Record<string, SQLInputValue> = {};
-  for (const { name, value: of } of MESSAGE_COLUMNS) {
+const INSERT_MESSAGE = `INSERT INTO message (${MESSAGE_COLUMNS.map(({ name }) => name).join(', ')})
+  VALUES (${MESSAGE_COLUMNS.map(() => '?').join(', ')})`;
+
+function messageValues(message: NewMessage, nameOf: (text: string) => number): SQLInputValue[] {
+  return MESSAGE_COLUMNS.map(({ value: of }) => {
     const value = of(message, nameOf);
-    if (typeof value === 'boolean') row[name] = value ? 1 : 0;
-    else row[name] = isList(value) ? JSON.stringify(value) : value;
-  }
-  return row;
+    if (typeof value === 'boolean') return value ? 1 : 0;
+    return isList(value) ? JSON.stringify(value) : value;
+  });
 }
 
 function isList(value: unknown): value is readonly string[] {
