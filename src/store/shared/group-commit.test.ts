@@ -1,23 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createManualClock } from '../sqlite/test-support.ts';
-import { createGroupCommit, type Operation } from './group-commit.ts';
+import { createGroupCommit, type GroupCommitLimits, type Operation } from './group-commit.ts';
 
 const LIMITS = { maxOperations: 4, maxBytes: 100, maxRows: 50, patienceMs: 20, patienceRows: 8 };
 
-/** A group commit over a commit that ends when told, and what it was given. */
-function setUp(limits = LIMITS) {
+/** A group commit over commits that end when told, in order, and what they were given. */
+function setUp(limits: GroupCommitLimits = LIMITS) {
   const clock = createManualClock();
   const batches: string[][] = [];
   const settled: string[] = [];
-  let finish: (() => void) | null = null;
+  const running: (() => void)[] = [];
   const group = createGroupCommit<string, string>(
     {
       clock,
       commit: (batch) => {
         batches.push(batch.map((operation) => operation.call));
         return new Promise((resolve) => {
-          finish = () => resolve(batch.map((operation) => `${operation.call} done`));
+          running.push(() => resolve(batch.map((operation) => `${operation.call} done`)));
         });
       },
     },
@@ -43,11 +43,10 @@ function setUp(limits = LIMITS) {
     add,
     turn,
     async endCommit() {
-      const end = finish;
-      finish = null;
+      const end = running.shift();
       end?.();
       await turn();
-      return end !== null;
+      return end !== undefined;
     },
   };
 }
@@ -75,6 +74,41 @@ describe('group commit', () => {
     expect(batches).toEqual([['a'], ['b', 'c']]);
     await endCommit();
     expect(settled).toEqual(['a done', 'b done', 'c done']);
+  });
+
+  it('gives an engine that takes it the next batch ahead, if it is not much smaller, and never a third', async () => {
+    const { add, batches, settled, endCommit, turn } = setUp({ ...LIMITS, maxOperations: 20, ahead: true });
+    const many = (name: string, count: number) => {
+      for (let i = 0; i < count; i += 1) add(`${name}${i}`);
+    };
+    many('a', 12);
+    await turn();
+    many('b', 8);
+    await turn();
+    expect(batches.map(({ length }) => length)).toEqual([12]);
+    many('c', 1);
+    await turn();
+    expect(batches.map(({ length }) => length)).toEqual([12, 9]);
+    many('d', 15);
+    await turn();
+    expect(batches).toHaveLength(2);
+    expect(settled).toEqual([]);
+    await endCommit();
+    expect(settled).toHaveLength(12);
+    expect(batches.map(({ length }) => length)).toEqual([12, 9, 15]);
+    while (await endCommit());
+    expect(settled).toEqual(batches.flat().map((call) => `${call} done`));
+  });
+
+  it('lets few operations wait for the end of the running batch also there', async () => {
+    const { add, batches, endCommit, turn } = setUp({ ...LIMITS, maxOperations: 20, ahead: true });
+    add('a');
+    await turn();
+    for (const call of ['b', 'c', 'd']) add(call);
+    await turn();
+    expect(batches).toEqual([['a']]);
+    await endCommit();
+    expect(batches).toEqual([['a'], ['b', 'c', 'd']]);
   });
 
   it('keeps a batch within its rows, but lets one large operation go alone', async () => {
@@ -170,8 +204,9 @@ describe('group commit', () => {
       fc.constant('wait' as const),
     );
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-        const { add, batches, settled, clock, endCommit, group, turn } = setUp();
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.boolean(), async (steps, ahead) => {
+        const limits = { ...LIMITS, maxOperations: 16, ahead };
+        const { add, batches, settled, clock, endCommit, group, turn } = setUp(limits);
         const added: string[] = [];
         for (const one of steps) {
           if (one === 'end') await endCommit();
@@ -187,7 +222,7 @@ describe('group commit', () => {
         await draining;
         expect(batches.flat()).toEqual(added);
         expect(settled).toEqual(added.map((call) => `${call} done`));
-        expect(batches.every((batch) => batch.length > 0 && batch.length <= LIMITS.maxOperations)).toBe(true);
+        expect(batches.every((batch) => batch.length > 0 && batch.length <= limits.maxOperations)).toBe(true);
       }),
       { numRuns: 60 },
     );

@@ -34,6 +34,11 @@ export interface GroupCommitLimits {
   maxRows: number;
   patienceMs: number;
   patienceRows: number;
+  /**
+   * The engine takes a batch while another is being committed, and begins it when that one ends. Such a batch is formed
+   * early, so only if it is not much smaller than the running one.
+   */
+  ahead?: boolean;
 }
 
 export interface GroupCommit<Call, Result> {
@@ -41,6 +46,10 @@ export interface GroupCommit<Call, Result> {
   /** Resolves when everything added so far is answered; patient operations no longer wait. */
   drain(): Promise<void>;
 }
+
+/** A batch that is formed while another is being committed has at least so many operations, and this share of the other's. */
+const LEAST_AHEAD = 8;
+const SHARE_AHEAD = 0.75;
 
 /** `commit` must resolve with one result per operation, in order, and never reject. */
 export function createGroupCommit<Call, Result>(
@@ -56,7 +65,8 @@ export function createGroupCommit<Call, Result>(
   let patientRows = 0;
   let overdue = false;
   let timer: Timer | null = null;
-  let committing = false;
+  /** Operations of the batches that are with the engine, oldest first. */
+  const running: number[] = [];
   let scheduled = false;
   const idle: (() => void)[] = [];
 
@@ -69,13 +79,21 @@ export function createGroupCommit<Call, Result>(
     return queue.length > 0 && (impatient > 0 || overdue || patientRows >= limits.patienceRows);
   }
 
+  function mayCommit(): boolean {
+    if (!isDue()) return false;
+    const [first] = running;
+    if (first === undefined) return true;
+    const enough = Math.max(LEAST_AHEAD, first * SHARE_AHEAD);
+    return limits.ahead === true && running.length === 1 && queue.length >= enough;
+  }
+
   /** Checks again after the callers of the current turn have added theirs. */
   function schedule(): void {
-    if (committing || scheduled || !isDue()) return;
+    if (scheduled || !mayCommit()) return;
     scheduled = true;
     queueMicrotask(() => {
       scheduled = false;
-      if (!committing && isDue()) void commitNext();
+      if (mayCommit()) void commitNext();
     });
   }
 
@@ -108,14 +126,16 @@ export function createGroupCommit<Call, Result>(
   }
 
   async function commitNext(): Promise<void> {
-    committing = true;
     const batch = take();
-    const results = await deps.commit(batch);
-    committing = false;
+    running.push(batch.length);
+    const committed = deps.commit(batch);
+    schedule();
+    const results = await committed;
+    running.shift();
     // The writer gets its next batch before the callers are answered: they run while it commits.
-    if (isDue()) void commitNext();
+    if (mayCommit()) void commitNext();
     for (const [i, operation] of batch.entries()) operation.settle(results[i] as Result);
-    if (isEmpty() && !committing) {
+    if (isEmpty() && running.length === 0) {
       for (const resolve of idle.splice(0)) resolve();
     }
   }
@@ -143,7 +163,7 @@ export function createGroupCommit<Call, Result>(
     async drain() {
       overdue = true;
       schedule();
-      if (isEmpty() && !committing) return;
+      if (isEmpty() && running.length === 0) return;
       await new Promise<void>((resolve) => {
         idle.push(resolve);
       });

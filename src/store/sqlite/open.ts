@@ -41,6 +41,8 @@ import { READS, type ReadName, WRITES, type WriteName } from './operations.ts';
 
 const MAX_BATCH_OPERATIONS = 128;
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+/** One is committed while the next waits in the writer's port. */
+const BATCHES_AT_ONCE = 2;
 const PATIENT_ROWS = 64;
 /** About 30 ms of the writer. */
 const MAX_BATCH_ROWS = 1000;
@@ -121,7 +123,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const { connection, shared = false } = options;
   const lock = connection === undefined ? await lockPrivately(path, clock, shared) : NO_LOCK;
   if (connection === undefined) await prepareFile(path, lock, log);
-  const arena = createArena(connection === undefined ? MAX_BATCH_BYTES : 0);
+  const arena = createArena(connection === undefined ? MAX_BATCH_BYTES : 0, BATCHES_AT_ONCE);
   const writerData: WriterData = {
     path,
     arena: arena.shared,
@@ -242,6 +244,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       maxRows: MAX_BATCH_ROWS,
       patienceMs,
       patienceRows: PATIENT_ROWS,
+      ahead: !alone,
     },
   );
 

@@ -12,26 +12,33 @@ export interface Arena {
   pack(calls: readonly WriteCall[]): { calls: WireCall[]; transfer: ArrayBuffer[] };
 }
 
-/** An arena of `maxBytes`; the system provides memory only as far as it is used. */
-export function createArena(maxBytes: number): Arena {
-  const shared = new SharedArrayBuffer(maxBytes);
+/**
+ * An arena of `maxBytes` for each of `batches` that are on their way at once; they are answered in order. The system
+ * provides memory only as far as it is used.
+ */
+export function createArena(maxBytes: number, batches: number): Arena {
+  const shared = new SharedArrayBuffer(maxBytes * batches);
   const view = new Uint8Array(shared);
+  let packed = 0;
   return {
     shared,
     pack(calls) {
+      const start = (packed % batches) * maxBytes;
+      packed += 1;
       let used = 0;
       const transfer: ArrayBuffer[] = [];
       const place = (content: Uint8Array): WireMessage['content'] => {
         if (used + content.length <= maxBytes) {
-          view.set(content, used);
+          const offset = start + used;
+          view.set(content, offset);
           used += content.length;
-          return { offset: used - content.length, length: content.length };
+          return { offset, length: content.length };
         }
         const copy = new Uint8Array(content);
         transfer.push(copy.buffer);
         return copy;
       };
-      const packed = calls.map((call): WireCall => {
+      const wire = calls.map((call): WireCall => {
         if (call.name !== 'commitAccepted') return call;
         const messages = call.params.messages.map((message) => ({
           ...message,
@@ -39,7 +46,7 @@ export function createArena(maxBytes: number): Arena {
         }));
         return { name: call.name, params: { ...call.params, messages } };
       });
-      return { calls: packed, transfer };
+      return { calls: wire, transfer };
     },
   };
 }
