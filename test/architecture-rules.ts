@@ -247,7 +247,7 @@ export const AREAS: readonly Area[] = [
 ];
 
 /** Between these only types may pass: they bring no code along. */
-const TYPES_ONLY: ReadonlySet<string> = new Set(['model → mail', 'cli → listeners/http']);
+const TYPES_ONLY: ReadonlySet<string> = new Set(['model → mail', 'config → model', 'cli → listeners/http']);
 
 /** Where a package, or the SQLite of Node, may be imported: paths that begin with one of these. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
