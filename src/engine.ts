@@ -206,8 +206,8 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     holds.any() ? holds.heldBy({ ...question, sites: sites.sitesOf(question).flatMap(siteNames) }) : null;
   const pauses = createSenderPauses(overrides);
   const pausedBy = (question: SiteQuestion): SenderPause | null => {
-    const place = pauses.any() ? sites.siteNamed(sites.nameOf(question)) : null;
-    return place?.kind === 'path' ? pauses.of(question.senderDomain, place) : null;
+    const site = pauses.any() ? sites.siteNamed(sites.nameOf(question)) : null;
+    return site?.kind === 'path' ? pauses.of(question.senderDomain, site) : null;
   };
   const states = createPathStates({ clock, memory: traffic.pathMemory, overrides });
   const gate: Gate = {
@@ -313,7 +313,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   deps.membership?.onFenced(queue.fenced);
   deps.membership?.onReclaimed(() => queue.wake());
   deps.membership?.onRefresh(async (got) => {
-    const places = egress?.placesOf(got) ?? [];
+    const places = egress?.sourcesOf(got) ?? [];
     await Promise.all([traffic.refresh(), sandboxRules.load(), warmup.reread(places, foreign)]);
     const gone = new Set([...foreign].filter((source) => membership?.serves(source) === false));
     if (gone.size === absent.size && [...gone].every((source) => absent.has(source))) return;

@@ -158,12 +158,12 @@ function startLines(server: RunningServer, config: Config): readonly StartLine[]
   const told = (text: string): StartLine => ({ level: 'info', text });
   const at = config['http-certificate'] === null ? server.localUrl : server.publicUrl;
   const lines = [told(`postrider ${server.version} listens on ${at} with its data in ${config.data}`)];
-  const ways = config.route.map((route) => {
+  const targets = config.route.map((route) => {
     if (route.kind === 'sandbox') return 'the sandbox: mail is captured, nothing leaves this machine';
     if (route.kind === 'mx') return `directly to the recipients' servers, port ${config['mx-port']}`;
     return `relay ${route.host}:${route.port}`;
   });
-  lines.push(told(`Route: ${ways.join('; then ')}`));
+  lines.push(told(`Route: ${targets.join('; then ')}`));
   if (server.returns !== null) {
     lines.push(told(`Bounces and complaints come back to ${server.returns.host}:${server.returns.port}`));
   }

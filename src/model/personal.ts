@@ -29,11 +29,11 @@ export interface PersonalOptions {
 }
 
 /** `open` and `click` tokens, `unsubscribe` in a URL, `mailto` the local part of an unsubscribe address. */
-export type PlaceKind = 'open' | 'click' | 'unsubscribe' | 'mailto';
+export type SlotKind = 'open' | 'click' | 'unsubscribe' | 'mailto';
 
 /** The slot of one token: where its octets begin in the composed message, and what the token says. */
 export interface TokenSlot {
-  kind: PlaceKind;
+  kind: SlotKind;
   offset: number;
   /** Number of the link in its message, from 0; 0 for the others. */
   link: number;
@@ -44,12 +44,13 @@ export interface TokenSlot {
 /** All slots of a message in the order of their octets. */
 export interface TokenSlots {
   host: string;
+  /** Stored under this name. */
   places: readonly TokenSlot[];
 }
 
 /** Whether a reader can unsubscribe by one of our links. */
-export function offersUnsubscribe(places: TokenSlots | undefined): boolean {
-  return places?.places.some(({ kind }) => kind === 'unsubscribe') ?? false;
+export function offersUnsubscribe(slots: TokenSlots | undefined): boolean {
+  return slots?.places.some(({ kind }) => kind === 'unsubscribe') ?? false;
 }
 
 /** Octets of a token in a URL, and of the local part of an unsubscribe address. */
@@ -57,22 +58,22 @@ export const TOKEN_OCTETS = 32;
 export const MAILTO_OCTETS = 33;
 
 /** The content of a slot until delivery: as long as the token that replaces it, and never valid. */
-export function placeholder(kind: PlaceKind): string {
-  return '0'.repeat(placeOctets(kind));
+export function placeholder(kind: SlotKind): string {
+  return '0'.repeat(slotOctets(kind));
 }
 
-export function placeOctets(kind: PlaceKind): number {
+export function slotOctets(kind: SlotKind): number {
   return kind === 'mailto' ? MAILTO_OCTETS : TOKEN_OCTETS;
 }
 
 /** The same bytes with each slot filled; `texts` in the order of the slots, each exactly as long as its slot. */
-export function fillPlaces(bytes: Uint8Array, { places }: TokenSlots, texts: readonly string[]): Uint8Array {
+export function fillSlots(bytes: Uint8Array, { places }: TokenSlots, texts: readonly string[]): Uint8Array {
   const filled = Buffer.from(bytes);
   places.forEach(({ kind, offset }, i) => {
     const text = texts[i] ?? '';
-    const octets = placeOctets(kind);
+    const octets = slotOctets(kind);
     if (text.length !== octets || offset < 0 || offset + octets > filled.length) {
-      throw new RangeError('a personal link does not fit its place');
+      throw new RangeError('a personal link does not fit its slot');
     }
     filled.write(text, offset, 'latin1');
   });

@@ -10,19 +10,27 @@ const ROOT = join(import.meta.dirname, '..', '..');
 
 /** A word that is no longer used, and the word that replaced it. */
 const REPLACED: readonly (readonly [old: RegExp, instead: string])[] = [
-  [/\binterface Place\b/, 'TokenSlot, ValuePosition, RoomRequest'],
+  [/\b(?:type|interface) Place\b/, 'TokenSlot, ValuePosition, RoomRequest, SitePath, PostgresHost'],
+  [/\b(?:PlaceKind|fillPlaces|placeOctets|readPlaces)\b/, 'slot'],
+  [/\bPathPlace\b/, 'PathOwn'],
+  [/\b(?:type|interface) Ways?\b/, 'route, egress'],
+  [/\b(?:heardOf|onHeard)\b/, 'onOutcome'],
+  [/\b(?:path|reply|tenant)(?:-l|L)essons\b/, 'effects, observed limits'],
+  [/\b(?:isLed|companions)\b/, 'same transaction'],
+  [/'proving'/, 'half-open'],
+  [/\btwice\??: (?:boolean|true|false)\b/, 'confirm'],
   [/\blessonsOf\b/, 'observedLimits'],
   [/\blearnt\b/, 'learned, observed'],
   [/\bPlacements?\b/, 'Site'],
   [/\bSmtpWay\b/, 'SmtpEgress'],
   [/\bWayOut\b/, 'Connector'],
   [/\bRouteTarget\b/, 'Route'],
-  [/\bhandOn\b/, 'sendAgainAtOnce, moveToOtherConnection'],
-  [/\bcreatePace\b/, 'throughput'],
+  [/\bhand(?:ed)?On\b/, 'sendAgainAtOnce, moveToOtherConnection'],
+  [/\b(?:createPace|interface Pace|type Pace)\b/, 'throughput'],
   [/\bcompanionsOf\b/, 'same transaction'],
-  [/\bcreateDuty\b/, 'singleton job'],
-  [/\btracesOf\b/, 'prefilter'],
-  [/\bcreateTrips\b/, 'threshold'],
+  [/\b(?:createDuty|interface Duty|type Duty)\b/, 'singleton job'],
+  [/\b(?:tracesOf|interface Traces|type Traces)\b/, 'prefilter'],
+  [/\b(?:createTrips|interface Trips|type Trips)\b/, 'threshold'],
   [/\bBent\b/, 'TlsFallback'],
   [/\bsetApart\b/, 'isolate'],
   [/\bways? out\b/i, 'route'],
@@ -80,6 +88,17 @@ describe('words that were replaced', () => {
         .flatMap((line, i) => (old.test(line) ? [`${path}:${i + 1}`] : [])),
     );
     expect(found).toEqual([]);
+  });
+});
+
+describe('the glossary', () => {
+  it('has each word once, in alphabetical order', () => {
+    const page = readFileSync(join(ROOT, 'docs/glossary.md'), 'utf8');
+    const words = [...page.matchAll(/^\| ([^|]+?) \|/gm)].map(([, word = '']) => word).slice(2);
+    const apart = words.flatMap((cell) => cell.split(', '));
+    expect(apart.length).toBeGreaterThan(50);
+    expect(apart.filter((word, i) => apart.indexOf(word) !== i)).toEqual([]);
+    expect(words).toEqual(words.toSorted((a, b) => a.localeCompare(b, 'en', { ignorePunctuation: true })));
   });
 });
 

@@ -106,7 +106,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'mail/header-fold.ts foldAddressList',
     'mail/mime-writer.ts writeMessage',
     'model/status.ts wordsOf',
-    'model/personal.ts fillPlaces',
+    'model/personal.ts fillSlots',
     'net/der.ts der',
     'net/der.ts sequence',
     'net/der.ts bitString',

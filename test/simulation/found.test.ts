@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Plan } from './plan.ts';
-import { PLAIN_WAYS } from './plan-ways.ts';
+import { PLAIN_EXTRAS } from './plan-extras.ts';
 import { runPlan } from './world.ts';
 
 const MINUTE = 60_000;
@@ -31,7 +31,7 @@ const QUIET: Plan = {
   timeline: [],
   loadUntilMs: 15 * MINUTE,
   tenants: ['sender0.test'],
-  ways: PLAIN_WAYS,
+  extras: PLAIN_EXTRAS,
 };
 
 const LETTER = {
@@ -98,7 +98,7 @@ describe('a simulated world', () => {
   it('sees a signature over the Date that a message was given while it waited', async () => {
     const { wrong, transactions } = await runPlan({
       ...QUIET,
-      ways: { ...PLAIN_WAYS, signs: true },
+      extras: { ...PLAIN_EXTRAS, signs: true },
       // It is signed when it is due, and cannot go before it is given another time.
       sites: QUIET.sites.map((site) => ({
         ...site,

@@ -11,7 +11,7 @@ export interface Geography {
   readonly relays: ReadonlySet<string>;
   /** Mail for a site's hosts may also go by a path of its own, behind relays that come first. */
   readonly mixed: boolean;
-  targetsOf(tenant: string): Plan['ways']['targets'];
+  targetsOf(tenant: string): Plan['extras']['targets'];
   isWayTo(site: string, domain: string): boolean;
   gone(wire: Wire): string[];
   isUnresolved(domain: string): boolean;
@@ -30,9 +30,9 @@ export function createGeography(
     engineSites,
   }: { room: Room; clock: Pick<Clock, 'monotonicMs'>; engineSites: ReadonlyMap<string, string> },
 ): Geography {
-  const { ways } = plan;
-  const relayNames = new Set(ways.relays.map(({ name }) => name));
-  const mixed = [ways.targets, ...ways.rules.map((rule) => rule.targets)].some(
+  const { extras } = plan;
+  const relayNames = new Set(extras.relays.map(({ name }) => name));
+  const mixed = [extras.targets, ...extras.rules.map((rule) => rule.targets)].some(
     (targets) => targets.length > 1 && targets.some(({ kind }) => kind === 'mx'),
   );
   return { relays: relayNames, mixed, targetsOf, isWayTo, gone, isUnresolved, mayHang, isSameSite };
@@ -73,14 +73,14 @@ export function createGeography(
     });
   }
 
-  function targetsOf(tenant: string): Plan['ways']['targets'] {
-    return ways.rules.find(({ senderDomain }) => senderDomain?.includes(tenant))?.targets ?? ways.targets;
+  function targetsOf(tenant: string): Plan['extras']['targets'] {
+    return extras.rules.find(({ senderDomain }) => senderDomain?.includes(tenant))?.targets ?? extras.targets;
   }
 
-  function relaysAmong(targets: Plan['ways']['targets']): string[] {
+  function relaysAmong(targets: Plan['extras']['targets']): string[] {
     return targets.flatMap((target) =>
       target.kind === 'relay'
-        ? ways.relays.filter(({ hosts }) => hosts[0]?.address === target.host).map(({ name }) => name)
+        ? extras.relays.filter(({ hosts }) => hosts[0]?.address === target.host).map(({ name }) => name)
         : [],
     );
   }
@@ -101,7 +101,7 @@ export function createGeography(
     const domain = room.mailOf(deliveryId)?.domain;
     const site = plan.domains.find(({ name }) => name === domain)?.site;
     const home = plan.sites[site ?? -1]?.name;
-    if (ways.relays.some(({ troubles }) => troubles.some(({ kind }) => kind === 'mute-after-dot')))
+    if (extras.relays.some(({ troubles }) => troubles.some(({ kind }) => kind === 'mute-after-dot')))
       return true;
     return plan.sites.some(
       ({ name, troubles }) =>

@@ -15,7 +15,7 @@ import {
 } from '../../src/simulation/troubles.ts';
 import type { Action, Timed } from './plan.ts';
 
-export interface Ways {
+export interface Extras {
   /** Mail is signed by the keys of its sender domain; otherwise nothing is. */
   signs: boolean;
   /** Played as far ends whose one host is their address. */
@@ -28,7 +28,7 @@ export interface Ways {
   newSources: boolean;
 }
 
-export const PLAIN_WAYS: Ways = {
+export const PLAIN_EXTRAS: Extras = {
   ...{ signs: false, relays: [], rules: [], storeMs: 0, newSources: false },
   targets: [{ kind: 'mx', pool: 'default' }],
 };
@@ -47,7 +47,7 @@ interface Scene {
 }
 
 /** `sites` are given TLS, some of them. */
-export function waysOf(dice: Dice, scene: Scene): { ways: Ways; timed: Timed[]; sites: SitePlan[] } {
+export function extrasOf(dice: Dice, scene: Scene): { extras: Extras; timed: Timed[]; sites: SitePlan[] } {
   const signs = dice.chance(0.5);
   const relays = dice.chance(0.35) ? relaysOf(dice, scene) : [];
   const storeMs = dice.chance(0.2) ? dice.pick([2, 10, 50]) : 0;
@@ -57,7 +57,7 @@ export function waysOf(dice: Dice, scene: Scene): { ways: Ways; timed: Timed[]; 
   const timed = happenings(dice, scene, signs, relays.length);
   const newSources = dice.chance(0.15);
   return {
-    ways: { signs, relays, storeMs, newSources, ...routes },
+    extras: { signs, relays, storeMs, newSources, ...routes },
     timed,
     sites,
   };
@@ -100,8 +100,8 @@ function routesOf(
   dice: Dice,
   relays: readonly SitePlan[],
   tenants: readonly string[],
-): Pick<Ways, 'targets' | 'rules'> {
-  const { targets, rules } = PLAIN_WAYS;
+): Pick<Extras, 'targets' | 'rules'> {
+  const { targets, rules } = PLAIN_EXTRAS;
   const all = relays.map(targetOf);
   const [first] = all;
   if (first === undefined) return { targets, rules };

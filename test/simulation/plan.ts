@@ -9,7 +9,7 @@ import type { SitePlan } from '../../src/simulation/far-end.ts';
 import type { Source } from '../../src/simulation/process.ts';
 import { createDice, type Dice } from '../../src/simulation/seeded.ts';
 import { BDAT_TROUBLES, TROUBLES, type Trouble } from '../../src/simulation/troubles.ts';
-import { type Ways, waysOf } from './plan-ways.ts';
+import { type Extras, extrasOf } from './plan-extras.ts';
 
 export type Action =
   | {
@@ -72,7 +72,7 @@ export interface Plan {
   timeline: readonly Timed[];
   loadUntilMs: number;
   tenants: readonly string[];
-  ways: Ways;
+  extras: Extras;
 }
 
 const SECOND = 1000;
@@ -140,7 +140,7 @@ export function planOf(seed: number, size: Size = sizeOf(seed)): Plan {
     })),
   );
   const tenants = Array.from({ length: dice.whole(1, size.tenants) }, (_, i) => `sender${i}.test`);
-  const more = waysOf(createDice(seed, 3), { tenants, sites, loadUntilMs, lasts: size.trouble });
+  const more = extrasOf(createDice(seed, 3), { tenants, sites, loadUntilMs, lasts: size.trouble });
   const far = chunkingOf(createDice(seed, 5), more, { tenants, domains, loadUntilMs, lasts: size.trouble });
   const timeline = [
     ...far.timed,
@@ -155,7 +155,7 @@ export function planOf(seed: number, size: Size = sizeOf(seed)): Plan {
   ].sort((a, b) => a.atMs - b.atMs);
   return {
     seed,
-    ...{ sites: far.sites, ways: { ...more.ways, relays: far.relays }, tenants },
+    ...{ sites: far.sites, extras: { ...more.extras, relays: far.relays }, tenants },
     domains,
     shaping: withFastLimits(limitsOf(dice, providers), far.fast),
     sources: dice.chance(0.3)
@@ -194,7 +194,7 @@ function siteOf(dice: Dice, index: number, providers: number, size: Size, loadUn
 /** Some sites and relays take messages by BDAT, and get so much mail that several messages are in flight. */
 function chunkingOf(
   dice: Dice,
-  { sites, ways }: { sites: readonly SitePlan[]; ways: Ways },
+  { sites, extras }: { sites: readonly SitePlan[]; extras: Extras },
   scene: {
     tenants: readonly string[];
     domains: readonly { name: string; site: number }[];
@@ -244,7 +244,7 @@ function chunkingOf(
         scene.domains.filter((domain) => domain.site === i),
       ),
     ),
-    relays: ways.relays.map((relay) => some(relay, scene.domains)),
+    relays: extras.relays.map((relay) => some(relay, scene.domains)),
     timed,
     fast: dice.chance(0.5) ? dice.whole(1, 6) : null,
   };

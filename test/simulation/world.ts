@@ -88,8 +88,8 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   const outage: FailStoreWrites & { as: 'full' | 'io' } = { from: 0, count: 0, as: 'full' };
   const room = openRoom({ shaping: plan.shaping, failStoreWrites: outage });
   const diary: Diary = { crashes: [], outages: [], accepted: [], canceled: new Map(), moved: new Map() };
-  const { ways } = plan;
-  const keys = ways.signs ? createSenderKeys({ clock, sealer: PARTS.sealer }, plan.tenants) : null;
+  const { extras } = plan;
+  const keys = extras.signs ? createSenderKeys({ clock, sealer: PARTS.sealer }, plan.tenants) : null;
   const thoughts = createSecondThoughts({ room, diary, clock, random: dice }, note);
   const inMemory = createInMemory();
   const operators = createOperators(
@@ -192,13 +192,13 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         tls.mail(transaction);
         rules.mail(transaction, connection, relays.has(connection.site) || mixed);
       },
-      taken: ways.newSources && !mixed ? warmup.taken : () => {},
+      taken: extras.newSources && !mixed ? warmup.taken : () => {},
     },
     beside,
     { keep: true },
   );
   const farEnds = new Map<string, FarEnd>();
-  for (const site of [...plan.sites, ...ways.relays]) {
+  for (const site of [...plan.sites, ...extras.relays]) {
     const farEnd = createFarEnd(site, {
       ...{ clock, dice, wire, tokens, secureHalf },
       tls: tls.heard,
@@ -281,8 +281,8 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         ipv6: false,
         diesAfter,
         change: mutation,
-        ...{ targets: ways.targets, rules: ways.rules, signs: ways.signs, storeMs: ways.storeMs },
-        newSources: ways.newSources,
+        ...{ targets: extras.targets, rules: extras.rules, signs: extras.signs, storeMs: extras.storeMs },
+        newSources: extras.newSources,
       },
     );
     diesAfter = null;

@@ -12,17 +12,17 @@ import { machineChecks } from './machine-checks.ts';
 import { type RelayAnswers, relayUrl } from './relay-url.ts';
 import { known, type Setup } from './setup.ts';
 
-type Way = 'keep' | 'relay' | 'mx' | 'sandbox';
+type RouteAnswer = 'keep' | 'relay' | 'mx' | 'sandbox';
 
 /** Sets the answer `route`. Throws CommandError if a relay does not work and nobody can be asked. */
 export async function chooseRoute(setup: Setup): Promise<void> {
   const { ask, answers } = setup;
   const now = known(setup, 'route');
   // null: what was entered is tried once more.
-  let way: Way | null = now?.given === true ? 'keep' : await chooseWay(setup, now?.text);
+  let answer: RouteAnswer | null = now?.given === true ? 'keep' : await askRoute(setup, now?.text);
   let relay = now?.text;
   for (;;) {
-    if (way !== null) answers.route = await routeFor(setup, way, relay);
+    if (answer !== null) answers.route = await routeFor(setup, answer, relay);
     const failed = await tryRelays(setup);
     if (failed === null) return;
     if (!ask.asks) throw new CommandError(`${failed} Nothing was written`);
@@ -39,18 +39,18 @@ export async function chooseRoute(setup: Setup): Promise<void> {
     });
     if (next === 'keep') return;
     relay = answers.route;
-    way = next === 'retry' ? null : next === 'again' ? 'relay' : await chooseWay(setup, undefined);
+    answer = next === 'retry' ? null : next === 'again' ? 'relay' : await askRoute(setup, undefined);
   }
 }
 
-async function routeFor(setup: Setup, way: Way, before: string | undefined): Promise<string> {
-  if (way === 'keep') return withPassword(setup, before ?? '');
-  return way === 'relay' ? relayUrl(await askRelay(setup, before)) : way;
+async function routeFor(setup: Setup, answer: RouteAnswer, before: string | undefined): Promise<string> {
+  if (answer === 'keep') return withPassword(setup, before ?? '');
+  return answer === 'relay' ? relayUrl(await askRelay(setup, before)) : answer;
 }
 
 /** `now`: the route that is set, which is offered too. */
-async function chooseWay({ ask }: Setup, now: string | undefined): Promise<Way> {
-  return ask.choose<Way>({
+async function askRoute({ ask }: Setup, now: string | undefined): Promise<RouteAnswer> {
+  return ask.choose<RouteAnswer>({
     flag: '--route',
     message: 'How does mail leave this server?',
     options: [

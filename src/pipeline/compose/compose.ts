@@ -9,7 +9,7 @@ import { OCTET_STREAM, parseMediaType, textParameter, typeFromFilename } from '.
 import { foldAddressList, foldUnstructured, type Mailbox } from '../../mail/header-fold.ts';
 import { isComposedHeader, isHeaderName } from '../../mail/header-rules.ts';
 import { type FilePart, type MimePart, type TextPart, writeMessage } from '../../mail/mime-writer.ts';
-import { type PersonalOptions, placeOctets, type TokenSlot, type TokenSlots } from '../../model/personal.ts';
+import { type PersonalOptions, slotOctets, type TokenSlot, type TokenSlots } from '../../model/personal.ts';
 import { type PersonalText, personalHtml } from './personal-html.ts';
 import { type UnsubscribeHeader, unsubscribeHeader } from './unsubscribe-header.ts';
 
@@ -148,7 +148,7 @@ function partTree(
 
 function htmlPart(html: string, personal: PersonalText | null): TextPart {
   if (personal === null || personal.places.length === 0) return { kind: 'text', subtype: 'html', text: html };
-  const places = personal.places.map(({ kind, offset }) => ({ start: offset, length: placeOctets(kind) }));
+  const places = personal.places.map(({ kind, offset }) => ({ start: offset, length: slotOctets(kind) }));
   return { kind: 'text', subtype: 'html', text: personal.text, places };
 }
 

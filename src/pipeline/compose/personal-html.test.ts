@@ -4,7 +4,7 @@ import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../../test/fakes/thread-cpu.ts';
 import { createPersonalTokens, targetDigest } from '../../mail/personal-token.ts';
-import { fillPlaces, type PersonalOptions, placeholder, placeOctets } from '../../model/personal.ts';
+import { fillSlots, type PersonalOptions, placeholder, slotOctets } from '../../model/personal.ts';
 import { type ComposeInput, compose } from './compose.ts';
 import { findLinks } from './html-links.ts';
 import { personalHtml } from './personal-html.ts';
@@ -143,7 +143,7 @@ describe('any HTML', () => {
         expect(places.filter(({ kind }) => kind === 'click').length).toBe(links.length);
         if (!html.includes('track.example.com')) expect(back).toBe(original + html.slice(at));
         for (const { kind, offset } of places) {
-          expect(text.slice(offset, offset + placeOctets(kind))).toBe(placeholder(kind));
+          expect(text.slice(offset, offset + slotOctets(kind))).toBe(placeholder(kind));
         }
       }),
       { numRuns: 400 },
@@ -226,10 +226,10 @@ describe('a composed message with places', () => {
               ),
         );
         for (const [i, { kind, offset }] of places.places.entries()) {
-          const before = Buffer.from(bytes.subarray(offset, offset + placeOctets(kind))).toString('latin1');
+          const before = Buffer.from(bytes.subarray(offset, offset + slotOctets(kind))).toString('latin1');
           expect([i, before]).toEqual([i, placeholder(kind)]);
         }
-        const filled = fillPlaces(bytes, places, texts);
+        const filled = fillSlots(bytes, places, texts);
         expect(filled.length).toBe(bytes.length);
         const text = Buffer.from(filled).toString('latin1');
         for (const line of text.split('\r\n')) expect(line.length).toBeLessThanOrEqual(998);
@@ -243,7 +243,7 @@ describe('a composed message with places', () => {
         let wanted = expected.text;
         expected.places.forEach(({ offset, kind }, i) => {
           const token = texts[i + 2] ?? '';
-          wanted = wanted.slice(0, offset) + token + wanted.slice(offset + placeOctets(kind));
+          wanted = wanted.slice(0, offset) + token + wanted.slice(offset + slotOctets(kind));
         });
         const clean = wanted.toWellFormed().replace(/\r\n?/g, '\n').trimEnd();
         if (expected.places.length > 0) expect(decoded.replaceAll('\0', '')).toBe(clean.replaceAll('\0', ''));

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
-import { type PersonalOptions, placeholder, placeOctets } from '../../model/personal.ts';
+import { type PersonalOptions, placeholder, slotOctets } from '../../model/personal.ts';
 import { personalRaw } from './personal-raw.ts';
 
 const OPTIONS: PersonalOptions = {
@@ -23,7 +23,7 @@ function raw(text: string, encoding: BufferEncoding = 'utf8') {
 function check(message: ReturnType<typeof raw>, options = OPTIONS) {
   const made = personalRaw(message, options);
   for (const { kind, offset } of made.places?.places ?? []) {
-    const found = Buffer.from(made.bytes.subarray(offset, offset + placeOctets(kind))).toString('latin1');
+    const found = Buffer.from(made.bytes.subarray(offset, offset + slotOctets(kind))).toString('latin1');
     expect(found).toBe(placeholder(kind));
   }
   const text = Buffer.from(made.bytes).toString('latin1');

@@ -11,7 +11,7 @@
 import { fieldOf, type MimePart, readMime } from '../../mail/mime-tree.ts';
 import { readRawHeader } from '../../mail/raw-header.ts';
 import { decodeTransfer, encodeWithStretches, quotedPrintableBound } from '../../mail/transfer-encoding.ts';
-import { type PersonalOptions, placeOctets, type TokenSlot, type TokenSlots } from '../../model/personal.ts';
+import { type PersonalOptions, slotOctets, type TokenSlot, type TokenSlots } from '../../model/personal.ts';
 import { leafText } from './leaf-text.ts';
 import { personalHtml } from './personal-html.ts';
 import { unsubscribeHeader } from './unsubscribe-header.ts';
@@ -104,7 +104,7 @@ function changeLeaf(
   const octets = text.encode(personal.text);
   const stretches = text.stretches(
     personal.text,
-    personal.places.map(({ kind, offset }) => ({ start: offset, length: placeOctets(kind) })),
+    personal.places.map(({ kind, offset }) => ({ start: offset, length: slotOctets(kind) })),
   );
   const target = Buffer.allocUnsafe(quotedPrintableBound(octets.length) + 3 * stretches.length);
   const offsets: number[] = [];

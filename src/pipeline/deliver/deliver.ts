@@ -1,7 +1,7 @@
 /**
- * The steps of a delivery from the queue to the outcome. The rooms are put together here.
+ * The steps of a delivery from the queue to the outcome. The folders beside this file are put together here.
  *
- *   claim ──► place ──► prepare ──► connect ──► transact ──► settle
+ *   claim ──► route ──► prepare ──► connect ──► transact ──► settle
  *   queue     routing   prepare     path, tls   path, smtp   outcome ──► queue
  *
  * Rows that the queue has claimed wake their site (`wake`). Routing says what the site is: a path (path/path.ts, which
@@ -91,19 +91,19 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
       return;
     }
     if (sites.siteNamed(name) === null) queue.regroup(name);
-    const place = sites.siteNamed(name);
-    switch (place?.kind) {
+    const site = sites.siteNamed(name);
+    switch (site?.kind) {
       case 'sandbox':
         sandbox.wake();
         return;
       case 'unresolved':
-        void sites.lookUp(place.domain).then(() => {
+        void sites.lookUp(site.domain).then(() => {
           queue.regroup(name);
           sites.forget(name);
         });
         return;
       case 'path':
-        paths.of(name, place).wake();
+        paths.of(name, site).wake();
     }
   }
 
@@ -116,7 +116,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
 
   /** Only mail to the domain's own hosts is subject to their TLS policies. */
   async function asksForTls(delivery: ClaimedDelivery): Promise<boolean> {
-    const place = sites.siteNamed(sites.nameOf(delivery));
-    return place?.kind === 'path' && place.egress.direct && endpoints.asksForTls(delivery.recipientDomain);
+    const site = sites.siteNamed(sites.nameOf(delivery));
+    return site?.kind === 'path' && site.egress.direct && endpoints.asksForTls(delivery.recipientDomain);
   }
 }

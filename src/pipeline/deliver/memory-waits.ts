@@ -69,12 +69,12 @@ export function createMemoryWaits({
     const { site, delivery } = item;
     const kept = gate.mail(delivery, site);
     if (kept !== null) return kept;
-    const place = sites.siteNamed(site);
-    if (place?.kind === 'unresolved')
-      return { reason: `DNS is asked where mail for ${place.domain} goes`, until: null };
+    const known = sites.siteNamed(site);
+    if (known?.kind === 'unresolved')
+      return { reason: `DNS is asked where mail for ${known.domain} goes`, until: null };
     const said = paths.known(site)?.waitOf(item) ?? null;
     if (said !== null) return said;
-    const where = place?.kind === 'path' ? place.site : site;
+    const where = known?.kind === 'path' ? known.site : site;
     // It was checked when it was taken, and will get a connection next.
     const reason = item.checked < 0 ? `its turn at ${where}` : `it is made ready to be sent to ${where}`;
     return { reason, until: null };

@@ -59,10 +59,10 @@ export function createTryNow(deps: {
         for (const { id, param } of overrides.of('path', name))
           if (param === 'suspended') await overrides.remove(id);
         states.tryNow(name);
-        const place = sites.siteNamed(name);
+        const site = sites.siteNamed(name);
         let passedOver = false;
-        if (place?.kind === 'path')
-          for (const target of place.egress.targets)
+        if (site?.kind === 'path')
+          for (const target of site.egress.targets)
             if (target.kind === 'relay' && relays.tryNow(relayName(target))) passedOver = true;
         if (passedOver) deps.reconnect(name);
         if ((closed === null && !passedOver) || states.closed(name) !== null) continue;

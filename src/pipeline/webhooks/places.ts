@@ -4,9 +4,9 @@
  * place goes to one that has none, so no domain's calls block those of others.
  */
 export interface Places {
-  mayTake(tenant: string): boolean;
-  take(tenant: string): void;
-  giveBack(tenant: string): void;
+  mayTake(domain: string): boolean;
+  take(domain: string): void;
+  giveBack(domain: string): void;
   /** Free places. */
   free(): number;
 }
@@ -16,15 +16,15 @@ export function createPlaces(count: number): Places {
   const held = new Map<string, number>();
   let free = count;
   return {
-    mayTake: (tenant) => (held.get(tenant) ?? 0) < free,
-    take(tenant) {
-      held.set(tenant, (held.get(tenant) ?? 0) + 1);
+    mayTake: (domain) => (held.get(domain) ?? 0) < free,
+    take(domain) {
+      held.set(domain, (held.get(domain) ?? 0) + 1);
       free -= 1;
     },
-    giveBack(tenant) {
-      const left = (held.get(tenant) ?? 0) - 1;
-      if (left > 0) held.set(tenant, left);
-      else held.delete(tenant);
+    giveBack(domain) {
+      const left = (held.get(domain) ?? 0) - 1;
+      if (left > 0) held.set(domain, left);
+      else held.delete(domain);
       free += 1;
     },
     free: () => free,

@@ -56,7 +56,7 @@ export function describeReaders(suite: Suite): void {
     it('are kept with the message, and say so when it is claimed', async () => {
       const { seq, queueId } = await commitOne(suite.store(), { places: PLACES });
       await suite.reopen();
-      expect(await suite.store().readPlaces({ messageSeq: seq })).toEqual(PLACES);
+      expect(await suite.store().readTokenSlots({ messageSeq: seq })).toEqual(PLACES);
       expect(only(await claim(suite.store(), queueId))).toMatchObject({
         personal: true,
         listUnsubscribe: true,
@@ -71,7 +71,7 @@ export function describeReaders(suite: Suite): void {
 
     it('cost a message without them nothing', async () => {
       const { seq, queueId } = await commitOne(suite.store());
-      expect(await suite.store().readPlaces({ messageSeq: seq })).toBeNull();
+      expect(await suite.store().readTokenSlots({ messageSeq: seq })).toBeNull();
       const claimed = only(await claim(suite.store(), queueId));
       expect([claimed.personal, claimed.listUnsubscribe]).toEqual([undefined, undefined]);
     });

@@ -21,7 +21,7 @@ import { appendEvent, isStored } from './events.ts';
 import { optOutReader } from './opt-outs.ts';
 import { insertSuppression } from './suppressions.ts';
 
-export const readPlaces = read('readPlaces', async (db, { messageSeq }) => {
+export const readTokenSlots = read('readTokenSlots', async (db, { messageSeq }) => {
   const sql = 'SELECT places FROM content WHERE message_seq = $1';
   const row = await db.get<{ places: string | null }>(sql, messageSeq);
   return row === undefined || row.places === null ? null : (JSON.parse(row.places) as TokenSlots);

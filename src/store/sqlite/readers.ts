@@ -21,7 +21,7 @@ import { appendEvent, isStored } from './events.ts';
 import { optOutReader } from './opt-outs.ts';
 import { insertSuppression } from './suppressions.ts';
 
-export const readPlaces = read('readPlaces', 'by key', (db, params) => {
+export const readTokenSlots = read('readTokenSlots', 'by key', (db, params) => {
   const row = db.get<{ places: string | null }>(
     'SELECT places FROM content WHERE message_seq = ?',
     params.messageSeq,

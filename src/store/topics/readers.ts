@@ -11,7 +11,7 @@ export interface ReaderFact extends NewEvent {
 
 export interface ReaderStore {
   /** A message's token slots; null if it has none, or its content was deleted. */
-  readPlaces(params: { messageSeq: number }): Promise<TokenSlots | null>;
+  readTokenSlots(params: { messageSeq: number }): Promise<TokenSlots | null>;
   /** Whether `unsubscribe` of that delivery would work: the delivery, or what its link needs, is stored. */
   knowsOptOut(params: { deliveryId: number }): Promise<boolean>;
   /**

@@ -10,7 +10,7 @@ import {
   MAX_METADATA_KEYS,
   MAX_METADATA_VALUE_CHARS,
 } from '../../../model/metadata.ts';
-import { fillPlaces } from '../../../model/personal.ts';
+import { fillSlots } from '../../../model/personal.ts';
 import {
   countWords,
   LIST_WORDS,
@@ -266,11 +266,11 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
         const recipient = wantedRecipient(message, query.Recipient);
         const bytes = await store.readContent({ messageSeq: message.seq });
         if (bytes === null) throw refuse('content-expired');
-        const places = recipient === null ? null : await store.readPlaces({ messageSeq: message.seq });
+        const places = recipient === null ? null : await store.readTokenSlots({ messageSeq: message.seq });
         const body =
           recipient === null || places === null
             ? bytes
-            : fillPlaces(bytes, places, deps.personalTexts(places, recipient.deliveryId));
+            : fillSlots(bytes, places, deps.personalTexts(places, recipient.deliveryId));
         return { status: 200, headers: rawHeaders(message.id), body };
       },
     }),

@@ -67,7 +67,7 @@ export function onlyRecipient(given: string): SubmittedRecipient {
 
 /** A message with its contents. Throws AppError content-expired. */
 export async function storedMail(
-  store: Pick<Store, 'releaseFacts' | 'readContent' | 'readPlaces'>,
+  store: Pick<Store, 'releaseFacts' | 'readContent' | 'readTokenSlots'>,
   message: MessageView | null,
 ): Promise<Omit<Captured, 'captureId'>> {
   if (message === null) throw refuse('content-expired');
@@ -75,7 +75,7 @@ export async function storedMail(
   const [facts, content, places] = await Promise.all([
     store.releaseFacts({ messageSeq }),
     store.readContent({ messageSeq }),
-    store.readPlaces({ messageSeq }),
+    store.readTokenSlots({ messageSeq }),
   ]);
   if (facts === null || content === null) throw refuse('content-expired');
   return { message, facts, content, places };

@@ -8,7 +8,7 @@
 
 import { z } from 'zod';
 import { BoundedMap } from '../../../lib/bounded-map.ts';
-import { fillPlaces } from '../../../model/personal.ts';
+import { fillSlots } from '../../../model/personal.ts';
 import { foldText } from '../../../model/search-text.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { lineOf } from '../../../policy/access/rights.ts';
@@ -95,7 +95,7 @@ const MAX_KEPT_TEXTS = 32;
 
 /** A search over the captures of `store`. */
 export function createCaptureSearch(
-  store: Pick<Store, 'findCaptures' | 'readContent' | 'readPlaces'>,
+  store: Pick<Store, 'findCaptures' | 'readContent' | 'readTokenSlots'>,
   reader: CapturedReader,
 ): CaptureSearch {
   const keptTexts = new BoundedMap<number, Promise<Omit<CaptureText, 'messageSeq'> | null>>(MAX_KEPT_TEXTS);
@@ -189,9 +189,9 @@ export function createCaptureSearch(
     const content = await store.readContent({ messageSeq: capture.messageSeq });
     if (content === null) throw refuse('content-expired');
     if (capture.fill === null) return Buffer.concat([capture.prefix, content]);
-    const places = await store.readPlaces({ messageSeq: capture.messageSeq });
+    const places = await store.readTokenSlots({ messageSeq: capture.messageSeq });
     if (places === null) throw refuse('content-expired');
-    return Buffer.concat([capture.prefix, fillPlaces(content, places, capture.fill)]);
+    return Buffer.concat([capture.prefix, fillSlots(content, places, capture.fill)]);
   }
 }
 

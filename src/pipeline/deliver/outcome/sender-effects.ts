@@ -23,7 +23,7 @@ import type { Outcome } from './outcome.ts';
 export interface SenderEffects {
   /** An attempt ended with a reply; without one, nothing changes. */
   onOutcome(
-    place: { source: string; site: string; provider: string | null },
+    path: { source: string; site: string; provider: string | null },
     senderDomain: string,
     outcome: Outcome,
   ): void;
@@ -57,19 +57,19 @@ export function createSenderEffects({ clock, log, overrides, authFailing, holdBu
   const alerted = new BoundedMap<string, number>(MAX_ALERTS);
 
   return {
-    onOutcome(place, senderDomain, outcome) {
+    onOutcome(path, senderDomain, outcome) {
       if (!('verdict' in outcome) || outcome.verdict === null) return;
       const { verdict, reply, detail } = outcome;
       if (reply === null || reply.code === 0) return;
       const nowMs = clock.monotonicMs();
-      const { source, site, provider } = place;
+      const { source, site, provider } = path;
       const key = `${senderDomain} ${provider ?? site}`;
       const why = maskAddresses(detail).slice(0, 512);
       const { sender, alert: tells } = effectsOf(verdict.category);
       if (tells) alert(verdict.category, source, site, detail);
       if (sender === 'paused') {
         if (!authFailures.happened(key, nowMs)) return;
-        overrides.note({ ...note(senderDomain, place, AUTH_PAUSE_MS, verdict.category, why), ...PAUSED });
+        overrides.note({ ...note(senderDomain, path, AUTH_PAUSE_MS, verdict.category, why), ...PAUSED });
         log.warn(
           { senderDomain, site: provider ?? site, why },
           'mail of a sender domain is paused at a site',
@@ -80,7 +80,7 @@ export function createSenderEffects({ clock, log, overrides, authFailing, holdBu
       } else if (sender === 'slowed' && verdict.scope === 'sender_domain') {
         if (!complaints.happened(key, nowMs)) return;
         const slowed = { param: 'messagesPerSecond', value: SLOWED_RATE } as const;
-        overrides.note({ ...note(senderDomain, place, SLOWED_MS, verdict.category, why), ...slowed });
+        overrides.note({ ...note(senderDomain, path, SLOWED_MS, verdict.category, why), ...slowed });
       }
     },
   };

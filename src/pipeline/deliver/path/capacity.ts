@@ -59,15 +59,15 @@ export function createCapacity(
     state: PathState;
     providerGate: ProviderGate | null;
   },
-  place: Pick<PathQuery, 'source' | 'site' | 'provider' | 'route'>,
+  path: Pick<PathQuery, 'source' | 'site' | 'provider' | 'route'>,
   options: { maxConnections: number },
 ): Capacity {
   const { clock, shaping, state } = deps;
-  const mayBeSmall = place.route === 'mx' && place.provider === null;
-  const recalled = deps.memory.recall(place.source, place.site);
+  const mayBeSmall = path.route === 'mx' && path.provider === null;
+  const recalled = deps.memory.recall(path.source, path.site);
   const volume = createPathVolume(clock, recalled);
   // Always the same object, for which shaping finds the answer without allocating.
-  let asked: PathQuery = { ...place };
+  let asked: PathQuery = { ...path };
   /** Of the far end last connected to, if a connection to it carries one message at a time. */
   let roundTripMs = 0;
   const gates = createPathGates(clock, () => limitsOf(), deps.providerGate);
@@ -76,7 +76,7 @@ export function createCapacity(
     clock,
     state,
     recalled,
-    startAt: place.route === 'relay' ? cap() : null,
+    startAt: path.route === 'relay' ? cap() : null,
   });
   const throughput = createThroughput(clock);
   state.attach(() => ({ concurrency: health.window.size(), ...volume.state() }));
@@ -123,7 +123,7 @@ export function createCapacity(
     const { limits, origins } = gates.effective();
     const most = Math.min(limits.connections, options.maxConnections);
     // A limit that the operator set, or a reply, is taken as it is.
-    const byDistance = place.route === 'relay' && origins.connections.kind === 'data';
+    const byDistance = path.route === 'relay' && origins.connections.kind === 'data';
     const share = byDistance ? Math.min(1, Math.max(LEAST_SHARE, roundTripMs / FAR_MS)) : 1;
     return Math.max(1, Math.floor(most * share));
   }

@@ -3,7 +3,7 @@
  * time.
  */
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
-import type { Site, Sites } from '../routing/sites.ts';
+import type { SitePath, Sites } from '../routing/sites.ts';
 
 export interface PathDomains {
   /** Resolves when it is known where the domain's mail goes according to current DNS; never rejects. */
@@ -13,11 +13,11 @@ export interface PathDomains {
   isolate(recipientDomain: string): void;
 }
 
-/** `name`: of the path at `place`. */
+/** `name`: of this path. */
 export function createPathDomains(
   sites: Pick<Sites, 'lookUp' | 'nameOf' | 'isolate'>,
   name: string,
-  { egress }: Extract<Site, { kind: 'path' }>,
+  { egress }: SitePath,
 ): PathDomains {
   return {
     // The names of relays are looked up when connecting.

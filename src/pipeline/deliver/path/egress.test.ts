@@ -144,6 +144,6 @@ describe('leases on sources', () => {
     want('nat', 'mx1.big.example', 'big');
     want('nat', 'mx2.big.example', 'big');
     expect(new Set(names.splice(0))).toEqual(new Set(['send nat>big']));
-    expect(leases.placesOf(['send nat>big', 'upkeep'])).toEqual([{ source: 'nat', provider: 'big' }]);
+    expect(leases.sourcesOf(['send nat>big', 'upkeep'])).toEqual([{ source: 'nat', provider: 'big' }]);
   });
 });

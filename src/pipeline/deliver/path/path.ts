@@ -28,7 +28,7 @@ import type { SenderEffects } from '../outcome/sender-effects.ts';
 import type { Prepared, Preparer } from '../prepare/prepared.ts';
 import type { Connector } from '../routing/connector.ts';
 import { egressFingerprint } from '../routing/egress-fingerprint.ts';
-import type { Site } from '../routing/sites.ts';
+import type { SitePath } from '../routing/sites.ts';
 import { createTriedHosts } from '../routing/tried-hosts.ts';
 import { createAlarm } from './alarm.ts';
 import { createCapacity } from './capacity.ts';
@@ -95,9 +95,9 @@ export interface PathDeps {
 }
 
 /** Specific to one path. */
-export interface PathPlace {
+export interface PathOwn {
   name: string;
-  place: Extract<Site, { kind: 'path' }>;
+  sitePath: SitePath;
   connector: Connector;
   domains: PathDomains;
   /** Shared by the paths of its source to its provider. */
@@ -112,15 +112,15 @@ export interface PathPlace {
 /** A shorter wait behind another message is not shown. */
 const NAMED_AFTER_MS = 250;
 
-export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnections: number }): Path {
+export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnections: number }): Path {
   const { clock, log, metrics, failpoints, queue, preparer, finish, retry, classifier, overrides } = deps;
-  const { name, place, connector, domains } = own;
-  const { source, site, provider } = place;
-  const route = place.egress.targets[0]?.kind === 'relay' ? ('relay' as const) : ('mx' as const);
+  const { name, sitePath, connector, domains } = own;
+  const { source, site, provider } = sitePath;
+  const route = sitePath.egress.targets[0]?.kind === 'relay' ? ('relay' as const) : ('mx' as const);
   const life = { stopping: false, inFlight: 0 };
   let drained: (() => void) | null = null;
 
-  const state = deps.states.of(source, site, egressFingerprint(place.egress));
+  const state = deps.states.of(source, site, egressFingerprint(sitePath.egress));
   const notes = createPathNotes(clock);
   const alarm = createAlarm(clock, pump);
   const ready = createPicker();
@@ -177,7 +177,7 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
   });
   const parts = {
     ...{
-      place,
+      sitePath,
       queue,
       state,
       preparer,
@@ -193,7 +193,7 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
     senderEffects: deps.senderEffects,
   };
   const view = createPathView({
-    ...{ name, place, route, queue, state, capacity, links, connecting, ready, intake, notes, life },
+    ...{ name, sitePath, route, queue, state, capacity, links, connecting, ready, intake, notes, life },
     overrides,
   });
 
@@ -302,7 +302,7 @@ export function createPath(deps: PathDeps, own: PathPlace, options: { maxConnect
         break;
       case 'unresolved':
         // Other domains of the site need not wait for one domain's DNS.
-        if (route === 'mx' && recipientDomain !== place.hosts) failures.isolate(recipientDomain);
+        if (route === 'mx' && recipientDomain !== sitePath.hosts) failures.isolate(recipientDomain);
         else failures.failed(end.outcome);
         break;
       case 'without-tls':

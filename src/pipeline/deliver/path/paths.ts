@@ -5,7 +5,7 @@
 import { pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { Lease, LeaseListener } from '../../queue/membership.ts';
 import type { Connectors } from '../routing/connector.ts';
-import type { Site, Sites } from '../routing/sites.ts';
+import type { SitePath, Sites } from '../routing/sites.ts';
 import { createPathDomains } from './domains.ts';
 import type { ProviderGate } from './limits.ts';
 import { createPath, type Path, type PathDeps } from './path.ts';
@@ -13,18 +13,16 @@ import type { PathRef, PathsView } from './state.ts';
 import type { PathStates } from './states.ts';
 import { closedPath } from './view.ts';
 
-type Place = Extract<Site, { kind: 'path' }>;
-
 export interface Paths extends PathsView {
   /** The path of this name, if there is one. */
   known(name: string): Path | undefined;
   /** The path of this name, created if necessary. */
-  of(name: string, place: Place): Path;
+  of(name: string, sitePath: SitePath): Path;
   stop(deadlineMs: number): Promise<void>;
 }
 
 /** Requests the lease for a path's source, if several nodes may send from it; null = only this node does. */
-export type WantEgress = (place: Place, listener: LeaseListener) => Lease | null;
+export type WantEgress = (sitePath: SitePath, listener: LeaseListener) => Lease | null;
 
 const FORGET_IDLE_ABOVE = 256;
 
@@ -44,7 +42,7 @@ export function createPaths(
 
   return {
     known: (name) => paths.get(name),
-    of: (name, place) => paths.get(name) ?? made(name, place),
+    of: (name, sitePath) => paths.get(name) ?? made(name, sitePath),
     async stop(deadlineMs) {
       await Promise.all([...paths.values()].map((path) => path.stop(deadlineMs)));
     },
@@ -56,16 +54,16 @@ export function createPaths(
     },
   };
 
-  function made(name: string, place: Place): Path {
+  function made(name: string, sitePath: SitePath): Path {
     forgetIdle();
     const path = createPath(
       shared,
       {
-        ...{ name, place },
-        connector: connectors.of(place.egress, place.site),
-        domains: createPathDomains(sites, name, place),
-        providerGate: place.provider === null ? null : gateOf(`${place.source} ${place.provider}`),
-        egress: (listener) => wantEgress?.(place, listener) ?? null,
+        ...{ name, sitePath },
+        connector: connectors.of(sitePath.egress, sitePath.site),
+        domains: createPathDomains(sites, name, sitePath),
+        providerGate: sitePath.provider === null ? null : gateOf(`${sitePath.source} ${sitePath.provider}`),
+        egress: (listener) => wantEgress?.(sitePath, listener) ?? null,
       },
       options,
     );

@@ -86,7 +86,7 @@ describe('what replies teach about a sender domain', () => {
     facts: NO_FACTS,
   });
 
-  function lessons() {
+  function observed() {
     const { clock, overrides } = setting();
     const checked: string[] = [];
     const made = createSenderEffects({
@@ -98,19 +98,19 @@ describe('what replies teach about a sender domain', () => {
       clock,
       overrides,
       checked,
-      heard: (outcome: Outcome) => made.onOutcome(place, 'a.example', outcome),
+      onOutcome: (outcome: Outcome) => made.onOutcome(place, 'a.example', outcome),
     };
   }
 
   it('takes three failures within ten minutes to pause it, and has its records looked at', async () => {
-    const { clock, overrides, checked, heard } = lessons();
-    heard(reply('auth_failed'));
-    heard(reply('auth_failed'));
+    const { clock, overrides, checked, onOutcome } = observed();
+    onOutcome(reply('auth_failed'));
+    onOutcome(reply('auth_failed'));
     await clock.advance(11 * MINUTE);
-    heard(reply('auth_failed'));
+    onOutcome(reply('auth_failed'));
     expect(overrides.list()).toEqual([]);
-    heard(reply('auth_failed'));
-    heard(reply('auth_failed'));
+    onOutcome(reply('auth_failed'));
+    onOutcome(reply('auth_failed'));
     expect(checked).toEqual(['a.example']);
     const pauses = createSenderPauses(overrides);
     expect(pauses.of('a.example', place)?.until).toBe(clock.now() + 60 * MINUTE);
@@ -122,11 +122,11 @@ describe('what replies teach about a sender domain', () => {
   });
 
   it('slows it where the provider complains of the domain, and never by words of our own', () => {
-    const { overrides, heard } = lessons();
-    for (let n = 0; n < 5; n++) heard(reply('spam_content', 0));
+    const { overrides, onOutcome } = observed();
+    for (let n = 0; n < 5; n++) onOutcome(reply('spam_content', 0));
     expect(overrides.list()).toEqual([]);
-    heard(reply('spam_content'));
-    heard(reply('spam_content'));
+    onOutcome(reply('spam_content'));
+    onOutcome(reply('spam_content'));
     expect(overrides.list()).toMatchObject([
       { scope: 'domain@provider', param: 'messagesPerSecond', value: 1 / 6 },
     ]);
@@ -134,11 +134,11 @@ describe('what replies teach about a sender domain', () => {
 });
 
 it('counts what happens within its span alone', () => {
-  const trips = createThreshold({ times: 2, withinMs: 100 });
-  expect([trips.happened('a', 0), trips.happened('b', 50), trips.happened('a', 100)]).toEqual([
+  const threshold = createThreshold({ times: 2, withinMs: 100 });
+  expect([threshold.happened('a', 0), threshold.happened('b', 50), threshold.happened('a', 100)]).toEqual([
     false,
     false,
     false,
   ]);
-  expect([trips.happened('a', 150), trips.happened('a', 160)]).toEqual([true, false]);
+  expect([threshold.happened('a', 150), threshold.happened('a', 160)]).toEqual([true, false]);
 });

@@ -20,7 +20,7 @@ import { transactionOutcome } from '../outcome/transaction-outcome.ts';
 import { isAscii, oneTooMany } from '../prepare/grouping.ts';
 import type { Prepared, Preparer } from '../prepare/prepared.ts';
 import type { Connector } from '../routing/connector.ts';
-import type { Site } from '../routing/sites.ts';
+import type { SitePath } from '../routing/sites.ts';
 import type { Capacity } from './capacity.ts';
 import type { PathFailures } from './failures.ts';
 import type { InFlight } from './in-flight.ts';
@@ -34,7 +34,7 @@ import type { PathWarmup } from './warmup.ts';
 
 /** What a path sends with. */
 export interface TransactionParts {
-  place: Extract<Site, { kind: 'path' }>;
+  sitePath: SitePath;
   queue: Pick<Queue, 'mayGoOn' | 'giveBack' | 'putBack'>;
   state: Pick<PathState, 'closed'>;
   preparer: Pick<Preparer, 'inSevenBit'>;
@@ -66,7 +66,7 @@ export async function transact(
   prepared: Prepared,
   sameTransaction: readonly ReadyItem[],
 ): Promise<void> {
-  const { place, queue, failpoints, clock, failures, metrics, connector, warm, finish } = parts;
+  const { sitePath, queue, failpoints, clock, failures, metrics, connector, warm, finish } = parts;
   const { item, content } = prepared;
   const items = [item, ...sameTransaction];
   const gone: ReadyItem[] = [];
@@ -90,14 +90,14 @@ export async function transact(
   if (link.behind?.item === item) link.behind = null;
   if (gone.length > 0) {
     cameBack(items, false);
-    giveOn(items.filter((one) => !gone.includes(one)));
+    requeue(items.filter((one) => !gone.includes(one)));
     return;
   }
   if (result.kind === 'not-sendable' && result.why === 'eight-bit-unsupported') {
     const again = await parts.preparer.inSevenBit(prepared);
     if (again.kind !== 'impossible') {
       cameBack(items, false);
-      giveOn(sameTransaction);
+      requeue(sameTransaction);
       if (again.kind === 'ready') parts.ready.addFirst(again.prepared);
       else finish(item, again.outcome);
       return;
@@ -105,24 +105,24 @@ export async function transact(
   }
   const { host, address, route: by } = link.endpoint;
   const peer = { host, address, route: by, opening: link.opening, inClear: link.session.inClear };
-  heardOf(result);
+  noteOnLink(result);
   const tooMany = oneTooMany(result, parts.classifier, host);
   if (tooMany.limit !== null) learn(tooMany.limit, host);
   const notReached: ReadyItem[] = [];
-  const goingOn: ReadyItem[] = [];
+  const requeued: ReadyItem[] = [];
   let pathFailed = false;
-  let handedOn = false;
+  let sentAgain = false;
   items.forEach((one, index) => {
     if (tooMany.refused.has(index)) {
       notReached.push(one);
-      goingOn.push(one);
+      requeued.push(one);
       return;
     }
     const outcome = transactionOutcome(result, peer, one.redispatched, parts.classifier, index);
     if (outcome.kind === 'delivered') failpoints.reach('after-remote-250');
     const reached = hasReached(result, outcome, index);
     if (!reached) notReached.push(one);
-    parts.senderEffects.onOutcome(place, one.delivery.senderDomain, outcome);
+    parts.senderEffects.onOutcome(sitePath, one.delivery.senderDomain, outcome);
     if (reached) warm.onOutcome(outcome);
     if (outcome.kind !== 'again' || !isUntried(result))
       metrics.attempted(outcome.kind, result.kind === 'not-sendable' ? 0 : result.latencyMs);
@@ -131,16 +131,16 @@ export async function transact(
         ({ endpoint }) => endpoint.host === host && endpoint.port === link.endpoint.port,
       );
       if (failures.sendAgainAtOnce(one)) {
-        handedOn = true;
+        sentAgain = true;
         return;
       }
     }
     if (outcome.kind === 'again') {
       one.redispatched += 1;
       one.fresh ||= outcome.fresh;
-      goingOn.push(one);
+      requeued.push(one);
     } else if (outcome.kind === 'path') {
-      if (pathFailed) goingOn.push(one);
+      if (pathFailed) requeued.push(one);
       else failures.failed(outcome, { item: one, link, taken: takenWith(result) });
       pathFailed = true;
     } else {
@@ -150,8 +150,8 @@ export async function transact(
     }
   });
   if (notReached.length > 0) cameBack(notReached, !isUntried(result));
-  giveOn(goingOn);
-  if (result.kind === 'lost' && !result.untried && goingOn.length === 0 && !pathFailed && !handedOn) {
+  requeue(requeued);
+  if (result.kind === 'lost' && !result.untried && requeued.length === 0 && !pathFailed && !sentAgain) {
     const detail = `connections to ${host} end early: ${result.detail}`;
     failures.lostUnder(item.delivery.messageId, link, detail);
   }
@@ -170,7 +170,7 @@ export async function transact(
     return true;
   }
 
-  function heardOf(ended: TransactionResult): void {
+  function noteOnLink(ended: TransactionResult): void {
     // Once for the connection: for the message whose reply was awaited.
     if (whole && ended.kind === 'lost' && !ended.untried && ended.reason !== 'local')
       link.farEnd.lostInFlight();
@@ -195,7 +195,7 @@ export async function transact(
   }
 
   /** To the front of the waiting messages, in their order; or back to the store if nothing may be sent. */
-  function giveOn(some: readonly ReadyItem[]): void {
+  function requeue(some: readonly ReadyItem[]): void {
     const closed = parts.state.closed();
     for (const one of [...some].reverse()) {
       if (parts.life.stopping || closed !== null) queue.giveBack(one, clock.now(), closed?.reason ?? null);
@@ -219,7 +219,7 @@ export async function transact(
 
   function learn(limit: number, host: string): void {
     parts.overrides.note({
-      ...{ scope: 'path', key: pathKey(place.source, place.site) },
+      ...{ scope: 'path', key: pathKey(sitePath.source, sitePath.site) },
       param: 'recipientsPerTransaction',
       value: limit,
       until: clock.now() + LEARNED_MS,

@@ -3,7 +3,7 @@ import type { Lane } from '../../../model/message.ts';
 import { type Overrides, pathKey, type Shaping } from '../../../policy/limits/shaping/types.ts';
 import type { KeptBack } from '../../queue/gate.ts';
 import type { Queue } from '../../queue/queue.ts';
-import type { Site } from '../routing/sites.ts';
+import type { SitePath } from '../routing/sites.ts';
 import type { Capacity } from './capacity.ts';
 import type { Connecting } from './connecting.ts';
 import type { PathIntake } from './intake.ts';
@@ -21,7 +21,7 @@ export interface PathView extends PathRef {
 
 interface Deps {
   name: string;
-  place: Extract<Site, { kind: 'path' }>;
+  sitePath: SitePath;
   route: 'mx' | 'relay';
   queue: Pick<Queue, 'waiting' | 'heldBy' | 'hasMail'>;
   state: Pick<PathState, 'closed' | 'breaker'>;
@@ -36,8 +36,8 @@ interface Deps {
 }
 
 export function createPathView(deps: Deps): PathView {
-  const { name, place, route, queue, state, capacity, links, connecting, ready, intake, notes } = deps;
-  const { source, site, provider } = place;
+  const { name, sitePath, route, queue, state, capacity, links, connecting, ready, intake, notes } = deps;
+  const { source, site, provider } = sitePath;
   const key = pathKey(source, site);
 
   return {

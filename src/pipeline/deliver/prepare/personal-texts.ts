@@ -17,11 +17,11 @@ export function createPersonalTexts(
   return ({ host, places }, deliveryId) => {
     // A link that occurs ten thousand times has one token.
     const made = new Map<string, string>();
-    return places.map((place) => {
-      const key = place.kind === 'click' ? `${place.link} ${place.digest}` : place.kind;
+    return places.map((slot) => {
+      const key = slot.kind === 'click' ? `${slot.link} ${slot.digest}` : slot.kind;
       const known = made.get(key);
       if (known !== undefined) return known;
-      const text = textFor(place, host, deliveryId);
+      const text = textFor(slot, host, deliveryId);
       made.set(key, text);
       return text;
     });

@@ -22,7 +22,7 @@ function prepare(
           await clock.advance(takesMs);
           return Buffer.from('hi');
         },
-        readPlaces: async () => null,
+        readTokenSlots: async () => null,
       },
       signing: {
         sign: async () => ({ kind: 'unsigned', reason: 'off' }),

@@ -10,7 +10,7 @@ import { toSevenBitInSteps } from '../../../mail/seven-bit.ts';
 import type { ReturnPathTokens } from '../../../mail/verp.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { DomainSettings } from '../../../model/domain.ts';
-import { fillPlaces, type TokenSlots } from '../../../model/personal.ts';
+import { fillSlots, type TokenSlots } from '../../../model/personal.ts';
 import type { DsnParameters } from '../../../smtp/client-types.ts';
 import type { Store } from '../../../store/store.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
@@ -74,7 +74,7 @@ export interface SenderSettings {
 
 interface Deps {
   clock: Pick<Clock, 'monotonicMs'>;
-  store: Pick<Store, 'readContent' | 'readPlaces'>;
+  store: Pick<Store, 'readContent' | 'readTokenSlots'>;
   signing: Signing;
   tokens: ReturnPathTokens;
   senders: SenderSettings;
@@ -123,7 +123,7 @@ export function createPreparer(
       // There may be fifty copies with a thousand links each at once.
       if (places !== null) await turn();
       const fill = places === null ? undefined : textsFor(places, delivery.id);
-      const content = places === null || fill === undefined ? shared : fillPlaces(shared, places, fill);
+      const content = places === null || fill === undefined ? shared : fillSlots(shared, places, fill);
       const signed = await signing.sign(delivery, content);
       if (signed.kind === 'held') return { kind: 'outcome', outcome: signed };
       const host = sender.returnPathHost ?? options.bounceDomain;
@@ -193,7 +193,7 @@ export function createPreparer(
   function placesOf(messageSeq: number): Promise<TokenSlots | null> {
     const known = kept.get(messageSeq);
     if (known !== undefined) return known;
-    const read = store.readPlaces({ messageSeq });
+    const read = store.readTokenSlots({ messageSeq });
     kept.set(messageSeq, read);
     // After a failure of the store, it is read again.
     read.catch(() => kept.delete(messageSeq));

@@ -6,16 +6,16 @@
 import { pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { Lease, LeaseListener, Membership } from '../../queue/membership.ts';
 import { ANY_SOURCE } from './routes.ts';
-import type { Site } from './sites.ts';
+import type { SitePath } from './sites.ts';
 
-type PathPlace = Pick<Extract<Site, { kind: 'path' }>, 'source' | 'site' | 'provider'>;
+type LeasedPath = Pick<SitePath, 'source' | 'site' | 'provider'>;
 
 /** The leases that paths of shared sources request. */
 export interface EgressLeases {
   /** null if only this node sends from the source. */
-  want(place: PathPlace, listener: LeaseListener): Lease | null;
+  want(path: LeasedPath, listener: LeaseListener): Lease | null;
   /** The source and provider of leases with these names; other leases are left out. */
-  placesOf(names: readonly string[]): readonly { source: string; provider: string }[];
+  sourcesOf(names: readonly string[]): readonly { source: string; provider: string }[];
 }
 
 const PREFIX = 'send ';
@@ -44,7 +44,7 @@ export function createEgressLeases(
       if (membership === undefined || !shared.has(source)) return null;
       return membership.want(`${PREFIX}${pathKey(source, provider ?? site)}`, listener);
     },
-    placesOf: (names) =>
+    sourcesOf: (names) =>
       names.flatMap((name) => {
         const key = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : '';
         const cut = key.indexOf('>');

@@ -20,15 +20,18 @@ export type Site =
   | { kind: 'sandbox' }
   /** Not known yet: call `lookUp` for the domain. */
   | { kind: 'unresolved'; domain: string }
-  | {
-      kind: 'path';
-      egress: SmtpEgress;
-      source: string;
-      site: string;
-      provider: string | null;
-      /** The site without the relays behind it. */
-      hosts: string;
-    };
+  | SitePath;
+
+/** The path that mail of a site takes. */
+export interface SitePath {
+  kind: 'path';
+  egress: SmtpEgress;
+  source: string;
+  site: string;
+  provider: string | null;
+  /** The site without the relays behind it. */
+  hosts: string;
+}
 
 export interface Sites {
   /** Name of the path, the unresolved domain or the sandbox that a recipient belongs to now. Never waits. */
@@ -89,9 +92,9 @@ export function createSites(deps: {
   return {
     nameOf,
     sitesOf(recipient) {
-      const place = names.get(nameOf(recipient));
-      if (place?.kind !== 'path') return [];
-      return place.provider === null ? [place.site] : [place.site, place.provider];
+      const site = names.get(nameOf(recipient));
+      if (site?.kind !== 'path') return [];
+      return site.provider === null ? [site.site] : [site.site, site.provider];
     },
     siteNamed: (name) => (name === SANDBOX_SITE ? { kind: 'sandbox' } : (names.get(name) ?? null)),
     lookUp,
@@ -146,9 +149,9 @@ export function createSites(deps: {
   function relaysOf(egress: SmtpEgress): string {
     const same = egressesByRelays.get(egress.relays) ?? [];
     if (same.length === 0) egressesByRelays.set(egress.relays, same);
-    let place = same.indexOf(egress);
-    if (place < 0) place = same.push(egress) - 1;
-    return place === 0 ? egress.relays : `${egress.relays}#${place + 1}`;
+    let position = same.indexOf(egress);
+    if (position < 0) position = same.push(egress) - 1;
+    return position === 0 ? egress.relays : `${egress.relays}#${position + 1}`;
   }
 
   function named(egress: SmtpEgress, { site, provider }: SiteName, hosts = site): string {
@@ -218,8 +221,8 @@ export function createSites(deps: {
     domains.set(domain, { ...name, freshUntilMs, usableUntilMs: freshUntilMs + GRACE_MS, isolated });
     moved(unresolvedName(domain));
     if (before === undefined || before.site === name.site) return;
-    for (const [key, place] of names) {
-      if (place.kind === 'path' && place.hosts === before.site) moved(key);
+    for (const [key, site] of names) {
+      if (site.kind === 'path' && site.hosts === before.site) moved(key);
     }
   }
 }

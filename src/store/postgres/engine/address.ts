@@ -7,7 +7,7 @@ import { type PostgresAddress, readPostgresUrl } from '../../../lib/postgres-url
 import { StoreRefused } from '../../shared/refusal.ts';
 
 /** One host of an address. */
-export type Place = PostgresAddress & { host: string; port: number };
+export type PostgresHost = PostgresAddress & { host: string; port: number };
 
 /** Throws StoreRefused. */
 export function addressOf(url: string): PostgresAddress {
@@ -16,7 +16,7 @@ export function addressOf(url: string): PostgresAddress {
   return read.address;
 }
 
-export function clientOptions({ host, port, user, password, database, ...tls }: Place) {
+export function clientOptions({ host, port, user, password, database, ...tls }: PostgresHost) {
   return { host, port, user, database, password: password ?? askedForPassword, ssl: tlsOptions(tls) };
 }
 

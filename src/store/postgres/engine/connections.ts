@@ -6,7 +6,7 @@
 import { Socket } from 'node:net';
 import pg, { type Client } from 'pg';
 import { StoreRefused } from '../../shared/refusal.ts';
-import { addressOf, clientOptions, type Place } from './address.ts';
+import { addressOf, clientOptions, type PostgresHost } from './address.ts';
 import { checkOurs, checkServer } from './checks.ts';
 import { type Db, dbOver, type Statements } from './db.ts';
 import { isConnectionLost, NotConnected } from './errors.ts';
@@ -122,9 +122,9 @@ export function createConnections(
 export async function openLink(url: string, statements: Statements, lane: Lane | Apart): Promise<Link> {
   const address = addressOf(url);
   let problem: unknown;
-  for (const place of address.hosts) {
+  for (const host of address.hosts) {
     try {
-      return await linkTo({ ...address, ...place }, statements, lane);
+      return await linkTo({ ...address, ...host }, statements, lane);
     } catch (error) {
       // The error of the first host is reported, unless another host was reached and refused.
       if (problem === undefined || error instanceof StoreRefused) problem = error;
@@ -133,12 +133,12 @@ export async function openLink(url: string, statements: Statements, lane: Lane |
   throw problem;
 }
 
-async function linkTo(place: Place, statements: Statements, lane: Lane | Apart): Promise<Link> {
+async function linkTo(host: PostgresHost, statements: Statements, lane: Lane | Apart): Promise<Link> {
   const times = HOT.has(lane) ? HOT_MS : lane === 'transfer' ? UNLIMITED : COLD_MS;
   // Our own socket, because the driver would wait for running statements before it closes one.
   const socket = new Socket();
   const client: Client = new pg.Client({
-    ...clientOptions(place),
+    ...clientOptions(host),
     stream: () => socket,
     pipeline: true,
     application_name: `postrider ${lane}`,
