@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { makeBacklog } from './backlog.ts';
-import { type Figures, type Load, measure } from './measure.ts';
+import { type Figures, type Load, measure, PLAIN_LOAD } from './measure.ts';
 import { postrider } from './peers/postrider.ts';
 import { plot } from './plot.ts';
 import { medianOf } from './table.ts';
@@ -55,22 +55,13 @@ async function rowOf(count: number, load: Load) {
 
 async function growth(): Promise<number> {
   const common: Load = {
+    ...PLAIN_LOAD,
     messages: Number(values.messages),
     warmup: Number(values.warmup),
-    connections: 50,
-    batch: 1,
     bodyBytes: 10 * 1024,
-    sites: 0,
-    dkim: false,
-    delayMs: 0,
-    chunking: false,
-    oneAtATime: false,
-    preload: undefined,
-    logs: false,
     timeoutMs: 600_000,
     interrupted: interrupt.signal,
     baseDir,
-    samplesDir: undefined,
   };
   const rows: Awaited<ReturnType<typeof rowOf>>[] = [];
   for (let count = GROWTH.fewest; count <= Number(values.most ?? GROWTH.most); count *= 10)

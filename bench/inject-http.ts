@@ -1,9 +1,9 @@
 // Sends the load over HTTP/1.1 keep-alive connections: plain sockets, request bytes built once per connection,
 // one request in flight on each, and a reader that looks for nothing but the status, the length and the end.
 // An answer 200 is an acceptance; 429 and 503 are sent again; anything else is a failure whose text is kept.
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { httpTemplates, stampId, type Template } from './messages.ts';
-import { createTally, type Tally } from './tally.ts';
+import { createTally, openConnection, type Tally } from './tally.ts';
 import { type Door, type InjectPlan, nowMicros } from './types.ts';
 
 const MAX_RECONNECTS = 20;
@@ -34,8 +34,7 @@ function lane(plan: InjectPlan, door: Extract<Door, { kind: 'http' }>, tally: Ta
 
   const open = (): void => {
     let pending: Buffer = Buffer.alloc(0);
-    const socket = connect({ port: door.port, host: '127.0.0.1', noDelay: true });
-    socket.on('connect', () => proceed(socket));
+    const socket = openConnection(door, () => proceed(socket));
     socket.on('data', (chunk) => {
       pending = pending.length > 0 ? Buffer.concat([pending, chunk]) : chunk;
       const answer = readAnswer(pending);

@@ -1,9 +1,8 @@
 // Sends the load over SMTP connections: plain sockets, bytes built once per connection, many messages on each,
-// one message a transaction. MAIL, RCPT and DATA go in one write where PIPELINING is offered and wanted, else one by one.
+// one message a transaction. With a token it logs in first. MAIL, RCPT and DATA go in one write where PIPELINING is offered and wanted, else one by one.
 // 250 after the dot is an acceptance; a 4xx reply is sent again; 5xx is a failure whose text is kept.
-import { connect } from 'node:net';
 import { smtpTemplates, stampId, type Template } from './messages.ts';
-import { createTally, type Tally } from './tally.ts';
+import { createTally, openConnection, type Tally } from './tally.ts';
 import { type Door, type InjectPlan, nowMicros } from './types.ts';
 
 const MAX_RECONNECTS = 20;
@@ -20,7 +19,7 @@ export function injectSmtp(plan: InjectPlan): Tally {
 }
 
 /** Where the conversation stands: which replies are still to come before the next write. */
-type Stage = 'greeting' | 'ehlo' | 'envelope' | 'content' | 'reset' | 'idle';
+type Stage = 'greeting' | 'ehlo' | 'login' | 'envelope' | 'content' | 'reset' | 'idle';
 
 function lane(plan: InjectPlan, door: Extract<Door, { kind: 'smtp' }>, tally: Tally): void {
   const { envelope, content } = smtpTemplates(plan);
@@ -34,7 +33,7 @@ function lane(plan: InjectPlan, door: Extract<Door, { kind: 'smtp' }>, tally: Ta
     let pipelining = false;
     let commands: Buffer[] = []; // envelope commands not yet written (one by one without PIPELINING)
     let repliesDue = 0;
-    const socket = connect({ port: door.port, host: '127.0.0.1', noDelay: true });
+    const socket = openConnection(door);
 
     const proceed = (): void => {
       id ??= tally.next();
@@ -48,7 +47,7 @@ function lane(plan: InjectPlan, door: Extract<Door, { kind: 'smtp' }>, tally: Ta
       stampId(envelope, next);
       stampId(content, next);
       stage = 'envelope';
-      repliesDue = 3;
+      repliesDue = plan.recipients + 2;
       sentAt = nowMicros();
       commands = pipelining ? [] : linesOf(envelope);
       socket.write(pipelining ? envelope.bytes : (commands.shift() ?? ''));
@@ -68,7 +67,22 @@ function lane(plan: InjectPlan, door: Extract<Door, { kind: 'smtp' }>, tally: Ta
           socket.write('EHLO injector.example.com\r\n');
           return;
         case 'ehlo':
-          proceed();
+          if (door.token === undefined) {
+            proceed();
+            return;
+          }
+          stage = 'login';
+          socket.write(`AUTH PLAIN ${Buffer.from(`\0bench\0${door.token}`).toString('base64')}\r\n`);
+          return;
+        case 'login':
+          if (line.startsWith('2')) {
+            proceed();
+            return;
+          }
+          id ??= tally.next();
+          if (id !== undefined) tally.failed(line);
+          id = undefined;
+          socket.destroy();
           return;
         case 'envelope': {
           repliesDue -= 1;

@@ -5,11 +5,20 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { anonymousMiBOf, cpuSecondsOf, sleep, threadSecondsOf } from './processes.ts';
-import { type InjectPlan, type InjectResult, type Peer, type SinkReport, WARMUP_FIRST_ID } from './types.ts';
+import {
+  type Certificate,
+  type Door,
+  deliveryOf,
+  type InjectPlan,
+  type InjectResult,
+  type Peer,
+  type SinkReport,
+  WARMUP_FIRST_ID,
+} from './types.ts';
 
-/** The beginning of a process that optimises its code while it runs. Afterwards most of that is done. */
-const COLD_MESSAGES = 16_000;
-/** Messages before what counts: whoever compiles has compiled by then. */
+/** The beginning of a process that optimises its code while it runs, in deliveries. Afterwards most of that is done. */
+const COLD_DELIVERIES = 16_000;
+/** Deliveries before what counts: whoever compiles has compiled by then. */
 const WARMUP_COMPILING = 25_000;
 const WARMUP_OTHERS = 500;
 const STALL_MS = 20_000;
@@ -24,6 +33,11 @@ export type Load = {
   readonly warmup: number | undefined;
   readonly connections: number;
   readonly batch: number;
+  readonly recipients: number;
+  /** With it TLS is used on both sides. */
+  readonly certificate: Certificate | undefined;
+  /** How ours takes mail in. */
+  readonly door: Door['kind'];
   readonly bodyBytes: number;
   /** Receiving sites, found by MX; 0 = the sink is a relay. */
   readonly sites: number;
@@ -44,7 +58,24 @@ export type Load = {
   readonly samplesDir: string | undefined;
 };
 
-/** What messages cost in CPU: seconds for 1000 of them. */
+/** A load without any extras, for comparisons of something else. */
+export const PLAIN_LOAD = {
+  connections: 50,
+  batch: 1,
+  recipients: 1,
+  certificate: undefined,
+  door: 'http',
+  sites: 0,
+  dkim: false,
+  delayMs: 0,
+  chunking: false,
+  oneAtATime: false,
+  preload: undefined,
+  logs: false,
+  samplesDir: undefined,
+} as const satisfies Partial<Load>;
+
+/** What deliveries cost in CPU: seconds for 1000 of them. */
 export type Cost = {
   readonly per1000: number;
   /** Of the database server; null where the product has none. */
@@ -55,7 +86,7 @@ export type Cost = {
   readonly threads: ReadonlyMap<string, number>;
 };
 
-/** The figures of one run. Rates per second, times in milliseconds, memory in MiB. */
+/** The figures of one run, in deliveries: a message to one recipient. Rates per second, times in milliseconds, memory in MiB. */
 export type Figures = {
   readonly acceptedPerS: number;
   readonly deliveredPerS: number;
@@ -73,6 +104,11 @@ export type Figures = {
   readonly lost: number;
   readonly duplicates: number;
   readonly signed: number;
+  /** Of all that arrived: the shares of TLS, of several recipients in a transaction and of several on a connection. */
+  readonly overTls: number;
+  readonly perTransaction: number;
+  readonly perConnection: number;
+  /** Submissions. */
   readonly refused: number;
   readonly failed: number;
   readonly failures: readonly string[];
@@ -86,7 +122,8 @@ export async function measure(
   load: Load,
   around?: { before(): Promise<void>; after(): Promise<void> },
 ): Promise<Figures> {
-  const dir = mkdtempSync(join(load.baseDir, `${peer.name.toLowerCase()}-`));
+  const { recipients } = load;
+  const dir = mkdtempSync(join(load.baseDir, `${fileNameOf(peer)}-`));
   chmodSync(dir, 0o755); // Postfix and opendkim run as other users
   const undo: (() => Promise<void>)[] = [async () => rmSync(dir, { recursive: true, force: true })];
   try {
@@ -98,6 +135,9 @@ export async function measure(
       sinkPort: sink.port,
       sites: load.sites,
       dkim: load.dkim,
+      certificate: load.certificate,
+      door: load.door,
+      recipients,
       connections: load.connections,
       delayMs: load.delayMs,
       preload: load.preload,
@@ -113,14 +153,15 @@ export async function measure(
       firstId: 0,
       connections: load.oneAtATime ? 1 : load.connections,
       batch: load.batch,
+      recipients,
       bodyBytes: load.bodyBytes,
       sites: load.sites,
       waitForArrival: load.oneAtATime,
       timeoutMs: load.timeoutMs,
     };
 
-    /** Begins to measure; the result is divided among so many messages. */
-    const meter = (): ((messages: number) => Cost) => {
+    /** Begins to measure; the result is divided among so many deliveries. */
+    const meter = (): ((deliveries: number) => Cost) => {
       const far = [sink.pid, injector.pid];
       const database = running.databaseRoots;
       const before = {
@@ -129,8 +170,8 @@ export async function measure(
         far: cpuSecondsOf(far),
       };
       const threads = threadSecondsOf(running.roots);
-      return (messages) => {
-        const per1000 = (seconds: number): number => (messages === 0 ? 0 : (seconds / messages) * 1000);
+      return (deliveries) => {
+        const per1000 = (seconds: number): number => (deliveries === 0 ? 0 : (seconds / deliveries) * 1000);
         const now = threadSecondsOf(running.roots);
         return {
           per1000: per1000(cpuSecondsOf(running.roots) - before.cpu),
@@ -151,18 +192,20 @@ export async function measure(
       });
       if (result.accepted === 0) throw new Error(`took no mail: ${result.failures.join(' · ')}`);
       warmed += result.accepted;
-      await sink.settled(() => sink.warmup(), warmed, load.timeoutMs);
+      await sink.settled(() => sink.warmup(), warmed * recipients, load.timeoutMs);
       await sleep(SETTLE_MS);
-      return result.accepted;
+      return result.accepted * recipients;
     };
 
     await sleep(IDLE_MS);
     const idleMiB = anonymousMiBOf(running.roots);
-    const warmup = load.warmup ?? (peer.compiles ? WARMUP_COMPILING : WARMUP_OTHERS);
+    const usual = Math.ceil((peer.compiles ? WARMUP_COMPILING : WARMUP_OTHERS) / recipients);
+    const warmup = load.warmup ?? usual;
+    const coldMessages = Math.ceil(COLD_DELIVERIES / recipients);
     let cold: Cost | null = null;
-    if (warmup >= COLD_MESSAGES) {
+    if (warmup >= coldMessages) {
       const end = meter();
-      cold = end(await warmUp(COLD_MESSAGES));
+      cold = end(await warmUp(coldMessages));
     }
     if (warmup > warmed) await warmUp(warmup - warmed);
 
@@ -175,13 +218,13 @@ export async function measure(
     const end = meter();
     try {
       const injected = await injector.inject(plan);
-      await sink.settled(() => sink.unique(), injected.accepted, load.timeoutMs);
+      await sink.settled(() => sink.unique(), injected.accepted * recipients, load.timeoutMs);
       await sleep(SETTLE_MS);
       const cost = end(await sink.unique());
       await around?.after();
       const received = await sink.report();
-      if (load.samplesDir !== undefined) keepSample(load.samplesDir, peer.name, received.sample);
-      return figuresOf(injected, received, { cost, cold, idleMiB, peakMiB });
+      if (load.samplesDir !== undefined) keepSample(load.samplesDir, fileNameOf(peer), received.sample);
+      return figuresOf(injected, received, recipients, { cost, cold, idleMiB, peakMiB });
     } finally {
       clearInterval(sampler);
     }
@@ -193,6 +236,7 @@ export async function measure(
 function figuresOf(
   injected: InjectResult,
   received: SinkReport,
+  recipients: number,
   measured: Pick<Figures, 'cost' | 'cold' | 'idleMiB' | 'peakMiB'>,
 ): Figures {
   const latencies: number[] = [];
@@ -201,18 +245,20 @@ function figuresOf(
   let lastArrival = 0;
   for (let id = 0; id < injected.acceptedAt.length; id += 1) {
     const acceptedAt = injected.acceptedAt[id] ?? 0;
-    const arrivedAt = received.arrivedAt[id] ?? 0;
-    lastArrival = Math.max(lastArrival, arrivedAt);
-    if (acceptedAt === 0) continue;
-    latencies.push((injected.latency[id] ?? 0) / 1000);
-    if (arrivedAt === 0) lost += 1;
-    else deliveries.push((arrivedAt - acceptedAt) / 1000);
+    if (acceptedAt > 0) latencies.push((injected.latency[id] ?? 0) / 1000);
+    for (let n = 0; n < recipients; n += 1) {
+      const arrivedAt = received.arrivedAt[deliveryOf(id, n, recipients)] ?? 0;
+      lastArrival = Math.max(lastArrival, arrivedAt);
+      if (acceptedAt === 0) continue;
+      if (arrivedAt === 0) lost += 1;
+      else deliveries.push((arrivedAt - acceptedAt) / 1000);
+    }
   }
   latencies.sort((a, b) => a - b);
   deliveries.sort((a, b) => a - b);
   const seconds = (until: number): number => Math.max(1, until - injected.startedAt) / 1e6;
   return {
-    acceptedPerS: injected.accepted / seconds(injected.finishedAt),
+    acceptedPerS: (injected.accepted * recipients) / seconds(injected.finishedAt),
     deliveredPerS: received.unique / seconds(lastArrival),
     ...measured,
     acceptP50: percentile(latencies, 0.5),
@@ -222,6 +268,9 @@ function figuresOf(
     lost,
     duplicates: received.duplicates,
     signed: received.signed,
+    overTls: received.secure,
+    perTransaction: received.unique / received.transactions,
+    perConnection: (received.unique + received.warmup) / received.connections,
     refused: injected.refused,
     failed: injected.failed,
     failures: injected.failures,
@@ -255,7 +304,10 @@ type SinkMessage =
   | { kind: 'report'; report: SinkReport };
 
 async function startSink(load: Load): Promise<SinkHandle> {
-  const args = ['0', String(load.messages)];
+  const args = ['0', String(load.messages), '--recipients', String(load.recipients)];
+  const { certificate } = load;
+  if (certificate !== undefined)
+    args.push('--certificate', certificate.certFile, '--key', certificate.keyFile);
   if (load.delayMs > 0) args.push('--delay-ms', String(load.delayMs));
   if (load.chunking) args.push('--chunking');
   if (load.oneAtATime) args.push('--notify');
@@ -358,7 +410,11 @@ async function stopPart(child: ChildProcess): Promise<void> {
   await gone;
 }
 
+function fileNameOf({ name }: Peer): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+}
+
 function keepSample(folder: string, name: string, sample: string): void {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, `${name.toLowerCase()}.txt`), sample, 'latin1');
+  writeFileSync(join(folder, `${name}.txt`), sample, 'latin1');
 }

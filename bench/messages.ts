@@ -13,7 +13,7 @@ export type Template = {
 };
 
 /** What the templates are made for. */
-export type Content = { readonly bodyBytes: number; readonly sites: number };
+export type Content = { readonly bodyBytes: number; readonly recipients: number; readonly sites: number };
 
 // Eight characters, as long as an id.
 const ID_MARK = '@@ID@@##';
@@ -28,8 +28,16 @@ export function siteDomain(site: number | typeof SITE_MARK): string {
   return `s${String(site).padStart(SITE_MARK.length, '0')}.example`;
 }
 
-function recipient(sites: number): string {
-  return `reader-${ID_MARK}@${sites === 0 ? 'example.net' : siteDomain(SITE_MARK)}`;
+/** `reader-ID@`, `reader-ID-1@`, `reader-ID-2@`, … */
+function readers({ recipients, sites }: Content): [string, ...string[]] {
+  const domain = sites === 0 ? 'example.net' : siteDomain(SITE_MARK);
+  const others = Array.from({ length: recipients - 1 }, (_, n) => `reader-${ID_MARK}-${n + 1}@${domain}`);
+  return [`reader-${ID_MARK}@${domain}`, ...others];
+}
+
+/** Which of a message's recipients a command RCPT names. */
+export function readerOf(command: string): number {
+  return Number(/reader-\d+-(\d+)@/.exec(command)?.[1] ?? 0);
 }
 
 /**
@@ -38,13 +46,16 @@ function recipient(sites: number): string {
  */
 export function httpTemplates(
   { port, token }: { port: number; token: string },
-  { bodyBytes, sites }: Content,
+  content: Content,
   messages: number,
 ): Template[] {
+  const { bodyBytes, sites } = content;
+  const [reader, ...hidden] = readers(content);
   const { plain, html } = bodies(bodyBytes, '\n');
   const message = {
     From: { name: 'Example Shop', email: `orders@${SENDER_DOMAIN}` },
-    To: [{ name: 'A Reader', email: recipient(sites) }],
+    To: [{ name: 'A Reader', email: reader }],
+    ...(hidden.length === 0 ? {} : { Bcc: hidden.map((email) => ({ email })) }),
     Subject: `Your order ${ID_MARK} is on its way`,
     ContentType: 'HTML',
     HTMLContent: html,
@@ -72,15 +83,20 @@ export function httpTemplates(
 }
 
 /** Builds the SMTP message: envelope (MAIL, RCPT, DATA in one write) and content with the final dot. */
-export function smtpTemplates({ bodyBytes, sites }: Content): { envelope: Template; content: Template } {
+export function smtpTemplates(wanted: Content): { envelope: Template; content: Template } {
+  const { bodyBytes, sites } = wanted;
+  const all = readers(wanted);
   const { plain, html } = bodies(bodyBytes, CRLF);
   const boundary = '=_bench_2f6c1d';
-  const envelope = [`MAIL FROM:<orders@${SENDER_DOMAIN}>`, `RCPT TO:<${recipient(sites)}>`, 'DATA', ''].join(
-    CRLF,
-  );
+  const envelope = [
+    `MAIL FROM:<orders@${SENDER_DOMAIN}>`,
+    ...all.map((reader) => `RCPT TO:<${reader}>`),
+    'DATA',
+    '',
+  ].join(CRLF);
   const content = [
     `From: Example Shop <orders@${SENDER_DOMAIN}>`,
-    `To: A Reader <${recipient(sites)}>`,
+    `To: A Reader <${all[0]}>`,
     `Subject: Your order ${ID_MARK} is on its way`,
     `Message-ID: <${ID_MARK}@${SENDER_DOMAIN}>`,
     `Date: ${new Date().toUTCString().replace('GMT', '+0000')}`,

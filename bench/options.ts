@@ -2,6 +2,7 @@
 // with a sentence that names the option, the value and what is allowed.
 import { parseArgs } from 'node:util';
 import { isPostgresUrl } from '../src/lib/postgres-url.ts';
+import type { Door } from './types.ts';
 
 /** What the user asked for. */
 export type Options = {
@@ -13,6 +14,12 @@ export type Options = {
   readonly connections: number;
   /** Messages in a request to ours. */
   readonly batch: number;
+  /** Of each message. */
+  readonly recipients: number;
+  /** TLS towards the injector and the sink. */
+  readonly tls: boolean;
+  /** How ours takes mail in. */
+  readonly door: Door['kind'];
   readonly runs: number;
   readonly only: readonly string[] | undefined;
   /** Folders of other versions of ours. */
@@ -45,11 +52,17 @@ HTTP or SMTP, are made durable, and are delivered to a local SMTP sink. Prints o
 
   --dkim             sign with RSA-2048 (opendkim for Postfix, its plugin for Haraka)
   --size 10k|100k    bytes of text in a message (k = 1024; any number)        default 10k
-  --messages N       measured messages a run                                  default 10000, 1000 one at a time
-  --warmup N         messages before them; from 16000 on their CPU is a column default 25000 where the product
-                     compiles while it runs (ours, Haraka), else 500
+  --messages N       measured messages a run                                  default 10000; 1000 one at a time
+                     or with several recipients
+  --warmup N         messages before them; from 16000 deliveries on their CPU is a column
+                     default 25000 deliveries where the product compiles while it runs (ours, Haraka), else 500
   --connections N    parallel connections of the injector                     default 50
   --batch N          messages in a request to ours, by POST /email/batch       default 1
+  --recipients N     recipients of each message, up to 100; each counts        default 1
+                     Postfix and Haraka twice: one recipient a transaction, recipients together
+  --tls              TLS on both sides: HTTPS, or SMTP that begins with TLS; the sink offers STARTTLS
+  --door http|smtp   how the load comes in to ours; smtp: with a login, so     default http
+                     over TLS, also without --tls
   --runs K           runs of each product, interleaved; the median is printed default 3
   --only A,B         only these: postrider, postfix, haraka
   --against FOLDER   another clone or package of ours, measured in turn with this one
@@ -71,6 +84,8 @@ HTTP or SMTP, are made durable, and are delivered to a local SMTP sink. Prints o
 
 Example: three interleaved runs of all three, signed, as on a disk whose fsync takes 2 ms
   npm run bench -- --dkim --slow-fsync 2 --messages 5000
+Example: 50 recipients a message, over TLS, all by SMTP
+  npm run bench -- --recipients 50 --tls --door smtp --messages 500
 `;
 
 /** Reads the arguments; throws an Error with one sentence for the user where they are wrong. */
@@ -86,6 +101,9 @@ export function readOptions(args: readonly string[]): Options {
       warmup: { type: 'string' },
       connections: { type: 'string', default: '50' },
       batch: { type: 'string', default: '1' },
+      recipients: { type: 'string', default: '1' },
+      tls: { type: 'boolean', default: false },
+      door: { type: 'string', default: 'http' },
       runs: { type: 'string', default: '3' },
       only: { type: 'string' },
       against: { type: 'string', multiple: true, default: [] },
@@ -105,13 +123,22 @@ export function readOptions(args: readonly string[]): Options {
     },
   });
   const oneAtATime = values['one-at-a-time'];
+  const recipients = whole('recipients', values.recipients, 1, 100);
+  const batch = whole('batch', values.batch, 1, 100);
+  const fewer = oneAtATime || recipients > 1;
+  if (oneAtATime && recipients > 1) throw wrong('recipients', values.recipients, '1 with --one-at-a-time');
+  if (values.door !== 'http' && values.door !== 'smtp') throw wrong('door', values.door, 'http or smtp');
+  if (values.door === 'smtp' && batch > 1) throw wrong('batch', values.batch, '1 with --door smtp');
   return {
     dkim: values.dkim,
     bodyBytes: bytes('size', values.size),
-    messages: whole('messages', values.messages ?? (oneAtATime ? '1000' : '10000'), 1, 10_000_000),
+    messages: whole('messages', values.messages ?? (fewer ? '1000' : '10000'), 1, 10_000_000),
     warmup: values.warmup === undefined ? undefined : whole('warmup', values.warmup, 0, 1_000_000),
     connections: whole('connections', values.connections, 1, 2_000),
-    batch: whole('batch', values.batch, 1, 100),
+    batch,
+    recipients,
+    tls: values.tls,
+    door: values.door,
     runs: whole('runs', values.runs, 1, 99),
     only: values.only
       ?.toLowerCase()

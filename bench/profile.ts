@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { joinThreads, type ProfiledThread } from './inspector.ts';
-import { type Load, measure } from './measure.ts';
+import { type Load, measure, PLAIN_LOAD } from './measure.ts';
 import { postrider } from './peers/postrider.ts';
 import { freePort } from './peers/settings.ts';
 import { stagesOf } from './stages.ts';
@@ -36,22 +36,16 @@ async function profile(): Promise<string> {
   const inspectPort = await freePort();
   const messages = Number(values.messages);
   const load: Load = {
+    ...PLAIN_LOAD,
     messages,
     warmup: Number(values.warmup),
-    connections: 50,
     batch: Number(values.batch),
     bodyBytes: Number(values.size),
     sites: Number(values.sites),
     dkim: values.dkim,
-    delayMs: 0,
-    chunking: false,
-    oneAtATime: false,
-    preload: undefined,
-    logs: false,
     timeoutMs: 300_000,
     interrupted: new AbortController().signal,
     baseDir,
-    samplesDir: undefined,
     inspectPort,
   };
   const peer = postrider(values.root === undefined ? undefined : { name: 'postrider', root: values.root });

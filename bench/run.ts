@@ -12,6 +12,7 @@ import { HELP, type Options, readOptions } from './options.ts';
 import { haraka } from './peers/haraka.ts';
 import { postfix } from './peers/postfix.ts';
 import { postrider } from './peers/postrider.ts';
+import { makeCertificate } from './peers/settings.ts';
 import { buildSlowFsync } from './slow-fsync.ts';
 import { markdownTable, medianOf, type Row, summary, threadTable } from './table.ts';
 import type { Peer } from './types.ts';
@@ -74,6 +75,7 @@ async function compareOn(options: Options, around: Surroundings): Promise<number
   }
   const load: Load = {
     ...options,
+    certificate: options.tls ? makeCertificate(baseDir) : undefined,
     baseDir,
     preload,
     interrupted,
@@ -89,10 +91,15 @@ async function compareOn(options: Options, around: Surroundings): Promise<number
         results.get(peer)?.push(figures);
         say(`run ${run}/${options.runs} ${peer.name}: ${summary(figures)}`);
         trouble ||= figures.lost > 0 || figures.failed > 0;
-        if (figures.signed !== (options.dkim ? options.messages : 0)) {
+        const deliveries = options.messages * options.recipients;
+        if (figures.signed !== (options.dkim ? deliveries : 0)) {
           say(
-            `  warning: ${figures.signed} of ${options.messages} are signed, with${options.dkim ? '' : 'out'} --dkim`,
+            `  warning: ${figures.signed} of ${deliveries} are signed, with${options.dkim ? '' : 'out'} --dkim`,
           );
+        }
+        if (figures.overTls !== (options.tls ? deliveries : 0)) {
+          trouble = true;
+          say(`  ${figures.overTls} of ${deliveries} came over TLS, with${options.tls ? '' : 'out'} --tls`);
         }
       } catch (error) {
         trouble = true;
@@ -103,10 +110,11 @@ async function compareOn(options: Options, around: Surroundings): Promise<number
     }
   }
   const rows: Row[] = [];
-  for (const [peer, runs] of results) rows.push({ name: `${peer.name} ${await peer.version()}`, runs });
+  for (const [peer, runs] of results)
+    rows.push({ name: peer.name.replace(/^\w+/, `$& ${await peer.version()}`), runs });
   const compared = options.backlog > 0 ? shares(results) : ratio(results);
   process.stdout.write(
-    `${headline(options)}\n\n${markdownTable(rows, options.oneAtATime)}${threadTable(rows)}${compared}`,
+    `${headline(options)}\n\n${markdownTable(rows, options)}${threadTable(rows)}${compared}`,
   );
   return trouble ? 1 : 0;
 }
@@ -140,12 +148,15 @@ async function withBacklog({ backlog }: Options, baseDir: string): Promise<Peer[
 /** The products that can run, in the order they take turns; the others are named on stderr with the reason. */
 async function present(options: Options): Promise<Peer[]> {
   // Haraka always sends to port 25 of a site.
-  const all = [postrider(), postfix(), ...(options.sites > 0 ? [] : [haraka()])];
-  const unknown = options.only?.filter((name) => !all.some((peer) => peer.name.toLowerCase() === name)) ?? [];
+  const others = [postfix, ...(options.sites > 0 ? [] : [haraka])];
+  const groupings = options.recipients > 1 ? (['alone', 'together'] as const) : [undefined];
+  const all = [postrider(), ...others.flatMap((other) => groupings.map((grouping) => other(grouping)))];
+  const product = ({ name }: Peer): string => name.split(',', 1).join().toLowerCase();
+  const unknown = options.only?.filter((name) => !all.some((peer) => product(peer) === name)) ?? [];
   if (unknown.length > 0) say(`--only: unknown: ${unknown.join(', ')}`);
   const found: Peer[] = [];
   for (const peer of all) {
-    if (options.only !== undefined && !options.only.includes(peer.name.toLowerCase())) continue;
+    if (options.only !== undefined && !options.only.includes(product(peer))) continue;
     const reason = await peer.missing();
     if (reason === undefined) found.push(peer);
     else say(`SKIPPED ${peer.name}: ${reason}`);
@@ -159,6 +170,8 @@ function headline(options: Options): string {
   const load = options.oneAtATime ? 'one at a time' : `${options.connections} connections`;
   const extras = [
     options.dkim ? 'DKIM RSA-2048' : 'unsigned',
+    ...(options.tls ? ['TLS on both sides'] : []),
+    ...(options.door === 'smtp' ? ['ours by SMTP submission with a login, over TLS'] : []),
     ...(options.batch > 1 ? [`${options.batch} in a request`] : []),
     ...(options.slowFsyncMs > 0 ? [`fsync ≥ ${options.slowFsyncMs} ms`] : []),
     ...(options.sites > 0 ? [`${options.sites} sites`] : []),
@@ -167,8 +180,10 @@ function headline(options: Options): string {
     ...(options.logs ? ['mail logs on'] : []),
   ];
   const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim() ?? 'unknown CPU'}, Linux ${release()}, Node ${process.versions.node}`;
+  const to =
+    options.recipients > 1 ? ` to ${options.recipients} recipients each (each recipient counts)` : '';
   return (
-    `${options.messages} messages of ${options.bodyBytes} bytes, ${load}, ${extras.join(', ')}; ` +
+    `${options.messages} messages of ${options.bodyBytes} bytes${to}, ${load}, ${extras.join(', ')}; ` +
     `median of ${options.runs} interleaved runs, ${new Date().toISOString().slice(0, 10)}, ${machine}`
   );
 }

@@ -1,16 +1,24 @@
 // The far end: an SMTP sink in a process of its own. It takes every message, reads the id from the header
-// X-Bench-Id, notes when the final dot came in, and counts duplicates and signatures. It shares the machine
+// X-Bench-Id and its recipients from RCPT, notes for each when the final dot came in, and counts duplicates,
+// signatures and what came over TLS (STARTTLS is offered with --certificate and --key). It shares the machine
 // with the server under test, so it looks at each byte once (Buffer.indexOf) and keeps no message.
-//   node bench/sink.ts PORT EXPECTED [--delay-ms N] [--chunking] [--notify]     (started by the harness with an IPC channel)
-// Messages out: {kind:'ready',port} · {kind:'complete'} when EXPECTED unique ids are in · {kind:'arrived',id}
+//   node bench/sink.ts PORT MESSAGES [--recipients N] [--delay-ms N] [--chunking] [--notify] [--certificate FILE --key FILE]
+// It is started by the harness with an IPC channel.
+// Messages out: {kind:'ready',port} · {kind:'complete'} when every delivery is in · {kind:'arrived',id}
 // with --notify · {kind:'report',report} on {kind:'report'} · {kind:'count',unique} on {kind:'count'}.
 // With --delay-ms every reply waits that long (a far end one round trip away) and the greeting twice as long,
-// the connection's own handshake included. It ends when its parent is gone.
+// the connection's own handshake included, as has the reply to STARTTLS. It ends when its parent is gone.
+import { readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { nowMicros, type SinkReport } from './types.ts';
+import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
+import { parseArgs } from 'node:util';
+import { readerOf } from './messages.ts';
+import { deliveryOf, nowMicros, type SinkReport } from './types.ts';
 
 type Sink = {
-  readonly expected: number;
+  readonly messages: number;
+  readonly recipients: number;
+  readonly tls: SecureContext | undefined;
   readonly delayMs: number;
   readonly chunking: boolean;
   readonly arrivedAt: Float64Array;
@@ -18,6 +26,8 @@ type Sink = {
   unique: number;
   duplicates: number;
   signed: number;
+  secure: number;
+  transactions: number;
   warmup: number;
   unknown: number;
   bytes: number;
@@ -33,11 +43,23 @@ const ID_NAME = Buffer.from('\nX-Bench-Id:');
 const SIGNATURE_NAME = Buffer.from('\nDKIM-Signature:');
 const EHLO_REPLY = 'PIPELINING\r\n250-SIZE 104857600\r\n250-8BITMIME\r\n250 ENHANCEDSTATUSCODES\r\n';
 
+/** Counts a connection, greets and serves it. */
+function receive(sink: Sink, socket: Socket): void {
+  sink.connections += 1;
+  sink.open += 1;
+  sink.peakConnections = Math.max(sink.peakConnections, sink.open);
+  socket.on('close', () => {
+    sink.open -= 1;
+  });
+  replier(socket, sink.delayMs)('220 sink.example.net ESMTP\r\n', 2);
+  serve(sink, socket, false);
+}
+
 /** Serves one connection: commands line by line, content until the lone dot, both across any chunking. */
-function serve(sink: Sink, socket: Socket): void {
+function serve(sink: Sink, socket: Socket, secure: boolean): void {
   let pending: Buffer = Buffer.alloc(0); // an unfinished command line, or the content's last four bytes
   let inData = false;
-  let hasRecipient = false;
+  let recipients: number[] = [];
   let chunkLeft = -1; // octets of BDAT that are still to come; -1 = none is under way
   let head: Buffer[] = []; // content up to the end of its header
   let headDone = false;
@@ -46,13 +68,6 @@ function serve(sink: Sink, socket: Socket): void {
 
   socket.setNoDelay(true);
   socket.on('error', () => socket.destroy());
-  sink.connections += 1;
-  sink.open += 1;
-  sink.peakConnections = Math.max(sink.peakConnections, sink.open);
-  socket.on('close', () => {
-    sink.open -= 1;
-  });
-  reply('220 sink.example.net ESMTP\r\n', 2);
 
   socket.on('data', (chunk: Buffer) => {
     let rest = chunk;
@@ -69,9 +84,10 @@ function serve(sink: Sink, socket: Socket): void {
         }
         if (chunkLeft > 0) break;
         chunkLeft = -1;
-        if (hasRecipient) record(sink, Buffer.concat(head), contentBytes);
-        out += hasRecipient ? '250 2.0.0 taken\r\n' : '503 5.5.1 RCPT first\r\n';
-        hasRecipient = false;
+        out += recipients.length > 0 ? '250 2.0.0 taken\r\n' : '503 5.5.1 RCPT first\r\n';
+        if (recipients.length > 0)
+          record(sink, { head: Buffer.concat(head), contentBytes, recipients, secure });
+        recipients = [];
         continue;
       }
       if (inData) {
@@ -87,9 +103,9 @@ function serve(sink: Sink, socket: Socket): void {
           pending = joined.subarray(Math.max(0, joined.length - 4));
           break;
         }
-        record(sink, Buffer.concat(head), contentBytes);
+        record(sink, { head: Buffer.concat(head), contentBytes, recipients, secure });
         inData = false;
-        hasRecipient = false;
+        recipients = [];
         pending = Buffer.alloc(0);
         rest = joined.subarray(end + END.length);
         out += '250 2.0.0 taken\r\n';
@@ -105,11 +121,29 @@ function serve(sink: Sink, socket: Socket): void {
       rest = joined.subarray(lineEnd + 1);
       switch (joined.toString('latin1', 0, 4).toUpperCase()) {
         case 'EHLO':
-          out += `250-sink.example.net\r\n${sink.chunking ? '250-CHUNKING\r\n' : ''}250-${EHLO_REPLY}`;
+          out += '250-sink.example.net\r\n';
+          if (sink.tls !== undefined && !secure) out += '250-STARTTLS\r\n';
+          if (sink.chunking) out += '250-CHUNKING\r\n';
+          out += `250-${EHLO_REPLY}`;
+          break;
+        case 'STAR': {
+          const { tls } = sink;
+          if (tls === undefined || secure) {
+            out += '502 5.5.1 not here\r\n';
+            break;
+          }
+          socket.removeAllListeners('data').pause();
+          reply(`${out}220 2.0.0 go on\r\n`, 2, () =>
+            serve(sink, new TLSSocket(socket, { isServer: true, secureContext: tls }), true),
+          );
+          return;
+        }
+        case 'RCPT':
+          recipients.push(sink.recipients === 1 ? 0 : readerOf(joined.toString('latin1', 0, lineEnd)));
+          out += '250 2.1.0 ok\r\n';
           break;
         case 'MAIL':
-        case 'RCPT':
-          hasRecipient = true;
+          recipients = [];
           out += '250 2.1.0 ok\r\n';
           break;
         case 'BDAT':
@@ -128,11 +162,11 @@ function serve(sink: Sink, socket: Socket): void {
           pending = Buffer.from('\r\n');
           break;
         case 'QUIT':
-          reply(`${out}221 2.0.0 bye\r\n`, 1, true);
+          reply(`${out}221 2.0.0 bye\r\n`, 1, () => socket.end());
           return;
         case 'HELO':
         case 'RSET':
-          hasRecipient = false;
+          recipients = [];
           out += '250 2.0.0 ok\r\n';
           break;
         case 'NOOP':
@@ -147,40 +181,53 @@ function serve(sink: Sink, socket: Socket): void {
 }
 
 /** Writes replies in order, each held back by the delay times `factor`; without a delay at once. */
-function replier(socket: Socket, delayMs: number): (text: string, factor: number, last?: boolean) => void {
-  const write = (text: string, last: boolean): void => {
+function replier(socket: Socket, delayMs: number): (text: string, factor: number, then?: () => void) => void {
+  const write = (text: string, then?: () => void): void => {
     if (socket.destroyed) return;
-    if (last) socket.end(text, 'latin1');
-    else socket.write(text, 'latin1');
+    socket.write(text, 'latin1');
+    then?.();
   };
-  if (delayMs <= 0) return (text, _factor, last = false) => write(text, last);
-  return (text, factor, last = false) => {
-    setTimeout(() => write(text, last), delayMs * factor);
+  if (delayMs <= 0) return (text, _factor, then) => write(text, then);
+  return (text, factor, then) => {
+    setTimeout(() => write(text, then), delayMs * factor);
   };
 }
 
-function record(sink: Sink, head: Buffer, contentBytes: number): void {
+type Transaction = {
+  readonly head: Buffer;
+  readonly contentBytes: number;
+  readonly recipients: readonly number[];
+  readonly secure: boolean;
+};
+
+function record(sink: Sink, { head, contentBytes, recipients, secure }: Transaction): void {
   const at = nowMicros();
   const id = readId(head);
   if (id === undefined) {
-    sink.unknown += 1;
+    sink.unknown += recipients.length;
     return;
   }
-  if (id >= sink.expected) {
-    sink.warmup += 1;
+  if (id >= sink.messages) {
+    sink.warmup += recipients.length;
     return;
   }
   if (sink.sample === '') sink.sample = head.toString('latin1');
-  if ((sink.arrivedAt[id] ?? 0) > 0) {
-    sink.duplicates += 1;
-    return;
+  const signed = head.includes(SIGNATURE_NAME) || head.toString('latin1', 0, 15) === 'DKIM-Signature:';
+  sink.transactions += 1;
+  for (const n of recipients) {
+    const delivery = deliveryOf(id, n, sink.recipients);
+    if ((sink.arrivedAt[delivery] ?? 0) > 0) {
+      sink.duplicates += 1;
+      continue;
+    }
+    sink.arrivedAt[delivery] = at;
+    sink.unique += 1;
+    sink.bytes += contentBytes;
+    if (signed) sink.signed += 1;
+    if (secure) sink.secure += 1;
   }
-  sink.arrivedAt[id] = at;
-  sink.unique += 1;
-  sink.bytes += contentBytes;
-  if (head.includes(SIGNATURE_NAME) || head.toString('latin1', 0, 15) === 'DKIM-Signature:') sink.signed += 1;
   if (sink.notify) process.send?.({ kind: 'arrived', id });
-  if (sink.unique === sink.expected) process.send?.({ kind: 'complete' });
+  if (sink.unique === sink.arrivedAt.length) process.send?.({ kind: 'complete' });
 }
 
 function readId(head: Buffer): number | undefined {
@@ -191,17 +238,35 @@ function readId(head: Buffer): number | undefined {
 }
 
 function main(): void {
-  const [port = '0', expected = '0', ...flags] = process.argv.slice(2);
-  const delayAt = flags.indexOf('--delay-ms');
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      recipients: { type: 'string', default: '1' },
+      'delay-ms': { type: 'string', default: '0' },
+      chunking: { type: 'boolean', default: false },
+      notify: { type: 'boolean', default: false },
+      certificate: { type: 'string' },
+      key: { type: 'string' },
+    },
+  });
+  const [port = '0', messages = '0'] = positionals;
+  const { recipients, chunking, notify, certificate, key } = values;
   const sink: Sink = {
-    expected: Number(expected),
-    delayMs: delayAt < 0 ? 0 : Number(flags[delayAt + 1]),
-    chunking: flags.includes('--chunking'),
-    notify: flags.includes('--notify'),
-    arrivedAt: new Float64Array(Number(expected)),
+    messages: Number(messages),
+    recipients: Number(recipients),
+    tls:
+      certificate === undefined || key === undefined
+        ? undefined
+        : createSecureContext({ cert: readFileSync(certificate), key: readFileSync(key) }),
+    delayMs: Number(values['delay-ms']),
+    chunking,
+    notify,
+    arrivedAt: new Float64Array(Number(messages) * Number(recipients)),
     unique: 0,
     duplicates: 0,
     signed: 0,
+    secure: 0,
+    transactions: 0,
     warmup: 0,
     unknown: 0,
     bytes: 0,
@@ -210,7 +275,7 @@ function main(): void {
     peakConnections: 0,
     sample: '',
   };
-  const server = createServer({ noDelay: true }, (socket) => serve(sink, socket));
+  const server = createServer({ noDelay: true }, (socket) => receive(sink, socket));
   server.listen({ port: Number(port), host: '127.0.0.1', backlog: 1024 }, () => {
     const address = server.address();
     if (address !== null && typeof address === 'object')
@@ -220,7 +285,9 @@ function main(): void {
     if (message.kind === 'count') process.send?.({ kind: 'count', unique: sink.unique, warmup: sink.warmup });
     if (message.kind !== 'report') return;
     const {
-      expected: _expected,
+      messages: _messages,
+      recipients: _recipients,
+      tls: _tls,
       delayMs: _delay,
       chunking: _chunking,
       notify: _notify,

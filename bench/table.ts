@@ -6,8 +6,11 @@ export type Row = { readonly name: string; readonly runs: readonly Figures[] };
 
 type Column = { readonly title: string; readonly cell: (runs: readonly Figures[]) => string };
 
-/** The table, one row a product. `oneAtATime` adds the times from acceptance to the sink. */
-export function markdownTable(rows: readonly Row[], oneAtATime: boolean): string {
+/** The table, one row a product. `oneAtATime` adds the times from acceptance to the sink; `tls` and several recipients what they are about. */
+export function markdownTable(
+  rows: readonly Row[],
+  { oneAtATime, recipients, tls }: { oneAtATime: boolean; recipients: number; tls: boolean },
+): string {
   const hasServer = rows.some(({ runs }) => runs.some(({ cost }) => cost.databasePer1000 !== null));
   const columns: Column[] = [
     median('accepted/s', (f) => f.acceptedPerS, 0),
@@ -29,8 +32,11 @@ export function markdownTable(rows: readonly Row[], oneAtATime: boolean): string
     total('duplicates', (f) => f.duplicates),
     total('refused', (f) => f.refused + f.failed),
     total('signed', (f) => f.signed),
+    ...(tls ? [total('over TLS', (f) => f.overTls)] : []),
     median('bytes at sink', (f) => f.meanBytes, 0),
     median('connections at sink', (f) => f.sinkConnections, 0),
+    ...(recipients > 1 ? [median('deliveries a transaction', (f) => f.perTransaction, 1)] : []),
+    ...(tls ? [median('deliveries a connection', (f) => f.perConnection, 1)] : []),
   ];
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`;
   return (
@@ -79,7 +85,8 @@ export function summary(f: Figures): string {
     `${f.idleMiB.toFixed(0)}–${f.peakMiB.toFixed(0)} MiB`,
     `accept p50 ${f.acceptP50.toFixed(2)} p99 ${f.acceptP99.toFixed(2)} ms`,
     `to sink p50 ${f.deliverP50.toFixed(2)} p99 ${f.deliverP99.toFixed(2)} ms`,
-    `lost ${f.lost}, duplicates ${f.duplicates}, refused ${f.refused}, failed ${f.failed}, signed ${f.signed}`,
+    `lost ${f.lost}, duplicates ${f.duplicates}, refused ${f.refused}, failed ${f.failed}, signed ${f.signed}, over TLS ${f.overTls}`,
+    `${f.perTransaction.toFixed(1)} deliveries a transaction, ${f.perConnection.toFixed(1)} a connection`,
   ].join(', ');
   return f.failures.length === 0 ? text : `${text}\n    ${f.failures.join('\n    ')}`;
 }

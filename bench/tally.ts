@@ -1,7 +1,9 @@
-// What an injector writes down while it runs, shared by the HTTP and the SMTP one: which id comes next, when
+// What the HTTP and the SMTP injector share: their connection, and what they write down: which id comes next, when
 // each was accepted and how long that took, refusals and failures. It also holds the latency mode's wait for
 // the sink. Ends by itself: when every id has an outcome, or at the plan's timeout.
-import { type InjectPlan, type InjectResult, nowMicros } from './types.ts';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { type Door, type InjectPlan, type InjectResult, nowMicros } from './types.ts';
 
 const MAX_FAILURE_TEXTS = 5;
 const ARRIVAL_TIMEOUT_MS = 5_000;
@@ -25,6 +27,15 @@ export type Tally = {
   /** Resolves when every id has an outcome or the time is up. */
   readonly done: Promise<InjectResult>;
 };
+
+/** A connection to the door; `ready` is called when messages can be sent, with TLS after its handshake. */
+export function openConnection({ port, secure }: Door, ready: () => void = () => undefined): Socket {
+  const target = { port, host: '127.0.0.1' };
+  const socket = secure
+    ? connectTls({ ...target, rejectUnauthorized: false }, ready)
+    : connect(target, ready);
+  return socket.setNoDelay(true);
+}
 
 /** Starts counting. The clock of the result starts here. */
 export function createTally(plan: InjectPlan): Tally {

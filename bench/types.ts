@@ -1,5 +1,5 @@
 // The shapes that the parts of the benchmark pass to each other: the plan an injector is given, what it and
-// the sink report, and what a product under test looks like from outside. No behaviour. The parts run in
+// the sink report, and what a product under test looks like from outside. The parts run in
 // processes of their own (fork, structured-clone messages), so everything here must survive such a message.
 
 /** Microseconds on the machine's monotonic clock, the same origin in every process of one machine. */
@@ -7,11 +7,15 @@ export type Micros = number;
 
 /**
  * How a product takes mail in. `pipelining` lets the injector use SMTP pipelining where it is offered; a product
- * that is slower with it is spared.
+ * that is slower with it is spared. `secure`: the connection begins with TLS. SMTP with a token logs in.
  */
-export type Door =
-  | { readonly kind: 'http'; readonly port: number; readonly token: string }
-  | { readonly kind: 'smtp'; readonly port: number; readonly pipelining: boolean };
+export type Door = { readonly port: number; readonly secure: boolean } & (
+  | { readonly kind: 'http'; readonly token: string }
+  | { readonly kind: 'smtp'; readonly pipelining: boolean; readonly token?: string }
+);
+
+/** Paths of the PEM files that every listener uses with --tls. */
+export type Certificate = { readonly certFile: string; readonly keyFile: string };
 
 /** One load: `count` messages with ids `firstId`, `firstId + 1`, … over `connections` parallel connections. */
 export type InjectPlan = {
@@ -24,7 +28,9 @@ export type InjectPlan = {
   readonly batch: number;
   /** Size of the two text bodies together, in bytes; the headers come on top. */
   readonly bodyBytes: number;
-  /** Recipients are in so many domains, in turn; 0 = all in one. */
+  /** Of each message: one in To, the others in Bcc, or as many RCPT commands. */
+  readonly recipients: number;
+  /** Recipients are in so many domains, a message's in the same; 0 = all in one. */
   readonly sites: number;
   /** Send the next message only when the previous one was seen at the sink (latency mode). */
   readonly waitForArrival: boolean;
@@ -48,17 +54,21 @@ export type InjectResult = {
   readonly failures: readonly string[];
 };
 
-/** What the sink received. `arrivedAt` is indexed by id; 0 means: not seen. */
+/** What the sink received, in deliveries: a message to one recipient. `arrivedAt` is indexed by `deliveryOf`; 0 means: not seen. */
 export type SinkReport = {
   readonly arrivedAt: Float64Array;
   readonly unique: number;
   readonly duplicates: number;
   readonly signed: number;
-  /** Messages with an id outside the measured range (the warm-up). */
+  /** Deliveries over TLS. */
+  readonly secure: number;
+  /** Contents of measured messages; each went to one recipient or to several. */
+  readonly transactions: number;
+  /** Deliveries with an id outside the measured range (the warm-up). */
   readonly warmup: number;
   /** Messages without a readable id. */
   readonly unknown: number;
-  /** Bytes of message content, dots included, of the measured messages. */
+  /** Bytes of message content, dots included, that each measured recipient got. */
   readonly bytes: number;
   readonly connections: number;
   readonly peakConnections: number;
@@ -74,6 +84,11 @@ export type PeerSetting = {
   /** Mail goes by MX to so many sites, all of them the sink; 0 = everything through it as a relay. */
   readonly sites: number;
   readonly dkim: boolean;
+  /** With it TLS is used towards the injector and the sink. */
+  readonly certificate: Certificate | undefined;
+  /** How ours takes mail in; the others only know SMTP. */
+  readonly door: Door['kind'];
+  readonly recipients: number;
   readonly connections: number;
   /** How far away the sink is; 0 on loopback. */
   readonly delayMs: number;
@@ -111,6 +126,11 @@ export type Peer = {
 
 /** Ids from here on are the warm-up and never counted. */
 export const WARMUP_FIRST_ID = 90_000_000;
+
+/** The place of the nth recipient of a message among all deliveries. */
+export function deliveryOf(id: number, n: number, recipients: number): number {
+  return id * recipients + n;
+}
 
 /** Reads the machine's monotonic clock. */
 export function nowMicros(): Micros {

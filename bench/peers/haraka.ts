@@ -1,5 +1,5 @@
 // Haraka 3 as a competent administrator would set it up for bulk submission: a worker for each core, its queue
-// on disk (it syncs every queue file), everything handed to the sink, TLS off on loopback, log level notice.
+// on disk (it syncs every queue file), everything handed to the sink, TLS off on loopback unless it is asked for, log level notice.
 // With DKIM through haraka-plugin-dkim. It runs on the same Node as the benchmark. It is installed beside the
 // repository's own dependencies in bench/.cache/haraka (see README); nothing there is part of the package.
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,15 +8,15 @@ import { join } from 'node:path';
 import { SENDER_DOMAIN } from '../messages.ts';
 import { startProcess, stopProcess, waitForPort } from '../processes.ts';
 import type { Peer, PeerSetting, RunningPeer } from '../types.ts';
-import { freePort, SELECTOR, signingKeyPem } from './settings.ts';
+import { freePort, type Grouping, nameOf, SELECTOR, signingKeyPem } from './settings.ts';
 
 const INSTALLED = join(import.meta.dirname, '..', '.cache', 'haraka', 'node_modules');
 const PROGRAM = join(INSTALLED, 'haraka', 'bin', 'haraka');
 
 /** Haraka with, where asked, its DKIM plugin. */
-export function haraka(): Peer {
+export function haraka(grouping?: Grouping): Peer {
   return {
-    name: 'Haraka',
+    name: nameOf('Haraka', grouping),
     compiles: true,
     async missing() {
       if (!existsSync(PROGRAM)) return 'Haraka is not installed (bench/README.md has the command)';
@@ -27,7 +27,7 @@ export function haraka(): Peer {
       const text = readFileSync(join(INSTALLED, 'haraka', 'package.json'), 'utf8');
       return (JSON.parse(text) as { version: string }).version;
     },
-    start,
+    start: (setting) => start(setting, grouping),
   };
 }
 
@@ -38,8 +38,8 @@ exports.hook_rcpt = (next) => next(OK);
 exports.hook_get_mx = (next) => next(OK, { priority: 0, exchange: '127.0.0.1', port: Number(process.env.BENCH_SINK_PORT) });
 `;
 
-async function start(setting: PeerSetting): Promise<RunningPeer> {
-  const { dir } = setting;
+async function start(setting: PeerSetting, grouping: Grouping): Promise<RunningPeer> {
+  const { dir, certificate } = setting;
   const port = await freePort();
   const config = join(dir, 'config');
   // What `haraka -i` does: start from the shipped defaults, without which it does not run.
@@ -53,9 +53,15 @@ async function start(setting: PeerSetting): Promise<RunningPeer> {
     `listen=127.0.0.1:${port}`,
     `nodes=${availableParallelism()}`,
     'inactivity_timeout=300',
+    ...(certificate === undefined ? [] : [`smtps_port=${port}`]),
   ]);
+  if (certificate !== undefined) {
+    cpSync(certificate.certFile, join(config, 'tls_cert.pem'));
+    cpSync(certificate.keyFile, join(config, 'tls_key.pem'));
+  }
   write('outbound.ini', [
-    'enable_tls=false',
+    `enable_tls=${certificate !== undefined}`,
+    `always_split=${grouping === 'alone'}`,
     'local_mx_ok=true',
     `concurrency_max=${Math.max(50, setting.connections)}`,
   ]);
@@ -87,7 +93,7 @@ async function start(setting: PeerSetting): Promise<RunningPeer> {
   }
   // It writes each reply of a pipelined group on its own without TCP_NODELAY: 40 ms a message, avoided one by one.
   return {
-    doors: [{ kind: 'smtp', port, pipelining: false }],
+    doors: [{ kind: 'smtp', port, pipelining: false, secure: certificate !== undefined }],
     roots: [own.pid],
     stop: () => stopProcess(own),
   };

@@ -1,6 +1,7 @@
 // Postfix as a competent administrator would set it up for bulk submission on one machine: an instance of its
 // own (configuration, queue and data folder below `dir`), smtpd on a loopback port, everything relayed to the
-// sink, concurrency raised, the in-flow brake off, DNS look-ups off, TLS off on loopback.
+// sink, concurrency raised, the in-flow brake off, DNS look-ups off, TLS off on loopback unless it is asked for (then
+// implicit TLS for the injector, and sessions are resumed at the sink).
 // Nothing that weakens durability: Postfix syncs every queue file. With DKIM through opendkim as a milter on a
 // local socket. Needs root (Postfix gives its processes other users). The system's own instance is not touched.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -15,12 +16,12 @@ import {
   waitForPort,
 } from '../processes.ts';
 import type { Peer, PeerSetting, RunningPeer } from '../types.ts';
-import { freePort, run, SELECTOR, signingKeyPem } from './settings.ts';
+import { freePort, type Grouping, nameOf, run, SELECTOR, signingKeyPem } from './settings.ts';
 
 /** Postfix with, where asked, opendkim. */
-export function postfix(): Peer {
+export function postfix(grouping?: Grouping): Peer {
   return {
-    name: 'Postfix',
+    name: nameOf('Postfix', grouping),
     compiles: false,
     async missing() {
       if (programPath('postfix') === undefined)
@@ -31,11 +32,11 @@ export function postfix(): Peer {
       return undefined;
     },
     version: async () => (await run(need('postconf'), ['-dh', 'mail_version'])).trim(),
-    start,
+    start: (setting) => start(setting, grouping),
   };
 }
 
-async function start(setting: PeerSetting): Promise<RunningPeer> {
+async function start(setting: PeerSetting, grouping: Grouping): Promise<RunningPeer> {
   const { dir } = setting;
   const config = join(dir, 'config');
   for (const folder of [config, join(dir, 'queue'), join(dir, 'data'), join(dir, 'milter')])
@@ -47,7 +48,7 @@ async function start(setting: PeerSetting): Promise<RunningPeer> {
   };
   try {
     if (setting.dkim) started.push(await startOpendkim(dir));
-    writeFileSync(join(config, 'main.cf'), mainConfig(setting, port));
+    writeFileSync(join(config, 'main.cf'), mainConfig(setting, port, grouping));
     writeFileSync(join(config, 'master.cf'), masterConfig(setting, port));
     await run('chown', ['postfix', join(dir, 'data')]);
     const env = setting.preload === undefined ? {} : { LD_PRELOAD: setting.preload };
@@ -62,7 +63,12 @@ async function start(setting: PeerSetting): Promise<RunningPeer> {
     await stop();
     throw cause;
   }
-  return { doors: [{ kind: 'smtp', port, pipelining: true }], roots: started.map((one) => one.pid), stop };
+  const secure = setting.certificate !== undefined;
+  return {
+    doors: [{ kind: 'smtp', port, pipelining: true, secure }],
+    roots: started.map((one) => one.pid),
+    stop,
+  };
 }
 
 /** To many sites, with a file of their names for itself: look-ups in a file cost it less than DNS would. */
@@ -77,8 +83,9 @@ function commandOf({ dir, sites }: PeerSetting, config: string): string[] {
   return ['unshare', '--mount', 'sh', '-c', 'mount --bind "$0" /etc/hosts && exec "$@"', hosts, ...start];
 }
 
-function mainConfig(setting: PeerSetting, port: number): string {
-  const { dir, sinkPort, sites, connections } = setting;
+function mainConfig(setting: PeerSetting, port: number, grouping: Grouping): string {
+  const { dir, sinkPort, sites, connections, certificate } = setting;
+  const keeps = setting.delayMs > 0 || certificate !== undefined;
   const settings: Record<string, string> = {
     compatibility_level: '3.6',
     queue_directory: join(dir, 'queue'),
@@ -98,8 +105,24 @@ function mainConfig(setting: PeerSetting, port: number): string {
     smtpd_peername_lookup: 'no',
     smtpd_relay_restrictions: 'permit_mynetworks, reject',
     smtpd_recipient_restrictions: 'permit_mynetworks, reject',
-    smtpd_tls_security_level: 'none',
-    smtp_tls_security_level: 'none',
+    ...(certificate === undefined
+      ? { smtpd_tls_security_level: 'none', smtp_tls_security_level: 'none' }
+      : {
+          smtpd_tls_wrappermode: 'yes',
+          smtpd_tls_security_level: 'encrypt',
+          smtpd_tls_chain_files: `${certificate.keyFile} ${certificate.certFile}`,
+          smtp_tls_security_level: 'encrypt',
+          smtp_tls_session_cache_database: `btree:${join(dir, 'data', 'sessions')}`,
+          smtp_tls_connection_reuse: 'yes',
+        }),
+    // What VERP needs, where every recipient has a return path of its own. Each is a destination then, which never
+    // has the queue that keeping connections on demand waits for.
+    ...(grouping === 'alone'
+      ? {
+          smtp_destination_recipient_limit: '1',
+          ...(keeps ? { smtp_connection_cache_destinations: 'static:all' } : {}),
+        }
+      : {}),
     smtpd_client_connection_count_limit: '0',
     // Throughput: as many processes as there are connections, and no brake between intake and delivery.
     default_process_limit: String(Math.max(200, connections * 3)),
@@ -107,8 +130,9 @@ function mainConfig(setting: PeerSetting, port: number): string {
     initial_destination_concurrency: '20',
     default_destination_concurrency_limit: String(Math.max(50, connections)),
     // Measured interleaved: kept connections go through one more process and cost a fifth more CPU; on loopback,
-    // where connecting is free, Postfix is faster without. With a far end away they save round trips.
-    smtp_connection_cache_on_demand: setting.delayMs > 0 ? 'yes' : 'no',
+    // where connecting is free, Postfix is faster without. With a far end away they save round trips, and with TLS
+    // handshakes, which were a third of its CPU.
+    smtp_connection_cache_on_demand: keeps ? 'yes' : 'no',
     // Without this Postfix logs to syslog; where none listens that costs nothing, which favours Postfix.
     ...(setting.logs ? { maillog_file: join(dir, 'mail.log'), maillog_file_prefixes: dir } : {}),
     ...(setting.dkim
@@ -128,10 +152,12 @@ function mainConfig(setting: PeerSetting, port: number): string {
     .join('');
 }
 
-/** The distribution's own master.cf, with its listener on our port and no chroot (our queue folder has no copy of /etc). */
+/** The distribution's own master.cf, with its listener on our port, tlsproxy (for kept connections) and no chroot (our queue folder has no copy of /etc). */
 function masterConfig(setting: PeerSetting, port: number): string {
   const lines = readFileSync('/usr/share/postfix/master.cf.dist', 'utf8').split('\n');
-  const kept = lines.filter((line) => !/^\s*#/.test(line) && line.trim() !== '');
+  const kept = lines
+    .map((line) => line.replace(/^#(?=tlsproxy\s)/, ''))
+    .filter((line) => !/^\s*#/.test(line) && line.trim() !== '');
   return kept
     .map((line) => {
       if (/^\s/.test(line)) return `${line}\n`;

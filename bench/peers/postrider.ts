@@ -1,6 +1,7 @@
 // The product itself, driven from outside like the others: `bin/postrider serve` on an empty data folder, all
 // roles in one process, everything relayed to the sink, the sender domain added by the command line, the token
 // read from the file that the first start leaves in the data folder. Log lines are dropped unless asked for.
+// By SMTP the token is the password of the submission listener, which takes a login over TLS only.
 // As nodes, each process sends from an address of its own, directly: a relay is used by one node at a time.
 // Without --dkim signing is switched off by POSTRIDER_DKIM=off; the table's column "signed" shows whether it was.
 import { randomBytes } from 'node:crypto';
@@ -11,7 +12,7 @@ import type { Backlog } from '../backlog.ts';
 import type { BenchDatabase } from '../database.ts';
 import { SENDER_DOMAIN, siteDomain } from '../messages.ts';
 import { type OwnProcess, startProcess, stopProcess, waitForFile, waitForPort } from '../processes.ts';
-import type { Door, Peer, PeerSetting, RunningPeer } from '../types.ts';
+import type { Certificate, Door, Peer, PeerSetting, RunningPeer } from '../types.ts';
 import { freePort, run } from './settings.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -57,6 +58,8 @@ async function start(setting: PeerSetting, program: string, variant: Variant): P
   const common: Record<string, string> = {
     POSTRIDER_HOSTNAME: 'postrider.bench.example.com',
     ...(setting.dkim ? {} : { POSTRIDER_DKIM: 'off' }),
+    ...(setting.recipients > 50 ? { POSTRIDER_MAX_RECIPIENTS: String(setting.recipients) } : {}),
+    ...(setting.certificate === undefined ? {} : tlsKeys(setting.certificate)),
     ...(setting.preload === undefined ? {} : { LD_PRELOAD: setting.preload }),
   };
   try {
@@ -105,6 +108,15 @@ async function start(setting: PeerSetting, program: string, variant: Variant): P
   }
 }
 
+function tlsKeys({ certFile, keyFile }: Certificate): Record<string, string> {
+  return {
+    POSTRIDER_HTTP_CERTIFICATE: certFile,
+    POSTRIDER_HTTP_CERTIFICATE_KEY: keyFile,
+    POSTRIDER_TLS_CERT: certFile,
+    POSTRIDER_TLS_KEY: keyFile,
+  };
+}
+
 /** Every site has a host of its own, which is the sink. */
 function zonesOf(sites: number): FakeZones {
   const zones: FakeZones = { 'example.net': { A: ['127.0.0.1'] } };
@@ -146,12 +158,14 @@ async function startNode(
   common: Readonly<Record<string, string>>,
 ): Promise<{ own: OwnProcess; door: Door }> {
   const port = await freePort();
+  const smtpPort = setting.door === 'smtp' ? await freePort() : undefined;
   const own = await startProcess(process.execPath, [program, 'serve'], {
     logFile: setting.logs ? join(setting.dir, 'postrider.log') : '/dev/null',
     env: {
       ...common,
       POSTRIDER_DATA: data,
       POSTRIDER_HTTP: `127.0.0.1:${port}`,
+      ...(smtpPort === undefined ? {} : { POSTRIDER_SUBMISSION_TLS: `127.0.0.1:${smtpPort}` }),
       ...(setting.inspectPort === undefined
         ? {}
         : { NODE_OPTIONS: `--inspect=127.0.0.1:${setting.inspectPort}` }),
@@ -161,7 +175,10 @@ async function startNode(
     await waitForPort(port, own, 60_000);
     await waitForFile(join(data, 'admin-token'), own, 10_000);
     const token = readFileSync(join(data, 'admin-token'), 'utf8').trim();
-    return { own, door: { kind: 'http', port, token } };
+    if (smtpPort === undefined)
+      return { own, door: { kind: 'http', port, token, secure: setting.certificate !== undefined } };
+    await waitForPort(smtpPort, own, 10_000);
+    return { own, door: { kind: 'smtp', port: smtpPort, token, secure: true, pipelining: true } };
   } catch (cause) {
     await stopProcess(own);
     throw cause;
