@@ -3,7 +3,7 @@ import type { Problem } from '../../lib/errors.ts';
 import type { PersonalOptions } from '../../model/personal.ts';
 import type { Submission } from '../../model/submission.ts';
 import type { TemplateTexts } from '../../model/template.ts';
-import type { PersonalSubject } from '../../pipeline/accept/personal-rules.ts';
+import type { PersonalFacts } from '../../pipeline/accept/personal-rules.ts';
 import type { Composed } from '../../pipeline/compose/compose.ts';
 import type { FilledTemplate } from '../../pipeline/compose/template/template.ts';
 import type { CapturedAnswer, CapturedWish } from './sandbox/captured-wish.ts';
@@ -78,5 +78,5 @@ export type WorkerJob = { [Kind in JobKind]: { kind: Kind; job: JobOf<Kind> } }[
 export type WorkerAnswer = { ok: true; result: ResultOf<JobKind> } | { ok: false; failed: string };
 
 /** Between reading and composing, the worker asks once for the settings of the sender's domain. */
-export type PersonalQuestion = { asks: PersonalSubject };
+export type PersonalQuestion = { asks: PersonalFacts };
 export type PersonalReply = { personal: PersonalOptions | null };

@@ -12,7 +12,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { PersonalOptions } from '../../model/personal.ts';
-import type { PersonalSubject } from '../../pipeline/accept/personal-rules.ts';
+import type { PersonalFacts } from '../../pipeline/accept/personal-rules.ts';
 import type {
   JobKind,
   JobOf,
@@ -23,7 +23,7 @@ import type {
 } from './worker-messages.ts';
 
 /** The settings of a message's domain. */
-export type PersonalLookUp = (subject: PersonalSubject) => Promise<PersonalOptions | null>;
+export type PersonalLookUp = (facts: PersonalFacts) => Promise<PersonalOptions | null>;
 
 export interface WorkerPool {
   /**

@@ -7,7 +7,7 @@ import { parentPort } from 'node:worker_threads';
 import { AppError, type Problem } from '../../lib/errors.ts';
 import type { PersonalOptions } from '../../model/personal.ts';
 import { toComposeInput } from '../../pipeline/accept/compose-input.ts';
-import type { PersonalSubject } from '../../pipeline/accept/personal-rules.ts';
+import type { PersonalFacts } from '../../pipeline/accept/personal-rules.ts';
 import { compose } from '../../pipeline/compose/compose.ts';
 import { createCompiledCache } from '../../pipeline/compose/template/compiled-cache.ts';
 import { type CompiledTemplate, compileTemplate } from '../../pipeline/compose/template/template.ts';
@@ -42,7 +42,7 @@ const compiled = createCompiledCache({ maxTemplates: 20, maxBytes: 8 * 1024 * 10
 const port = parentPort;
 if (port !== null) {
   let onReply: ((personal: PersonalOptions | null) => void) | null = null;
-  const ask = (asks: PersonalSubject): Promise<PersonalOptions | null> => {
+  const ask = (asks: PersonalFacts): Promise<PersonalOptions | null> => {
     port.postMessage({ asks } satisfies PersonalQuestion);
     return new Promise((resolve) => {
       onReply = resolve;
@@ -58,7 +58,7 @@ if (port !== null) {
   });
 }
 
-type Ask = (asks: PersonalSubject) => Promise<PersonalOptions | null>;
+type Ask = (asks: PersonalFacts) => Promise<PersonalOptions | null>;
 
 async function run(message: WorkerJob, ask: Ask): Promise<WorkerAnswer> {
   try {

@@ -126,9 +126,9 @@ export function createAcceptance(
     acceptBatch,
     acceptRaw: (request) => about(request.submission.fromDomain, acceptRaw(request)),
     acceptNotice,
-    async personalOptions(caller, subject) {
-      const sender = await senders.senderFor(caller, subject.fromDomain);
-      return sender.kind === 'domain' ? personalRules.optionsFor(subject, sender.personal ?? null) : null;
+    async personalOptions(caller, facts) {
+      const sender = await senders.senderFor(caller, facts.fromDomain);
+      return sender.kind === 'domain' ? personalRules.optionsFor(facts, sender.personal ?? null) : null;
     },
     check: (request) => about(request.submission.fromDomain, check(request)),
     async release(request) {

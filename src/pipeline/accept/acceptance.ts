@@ -8,7 +8,7 @@ import type { Caller, RawSubmission, Submission } from '../../model/submission.t
 import type { ToldNotice } from '../../store/topics/acceptance.ts';
 import type { Composed } from '../compose/compose.ts';
 import type { BatchItem, ItemOutcome } from './batch.ts';
-import type { PersonalSubject } from './personal-rules.ts';
+import type { PersonalFacts } from './personal-rules.ts';
 import type { ReleaseRequest } from './release.ts';
 
 export interface AcceptRequest {
@@ -66,7 +66,7 @@ export interface Acceptance {
   /** Everything that `accept` does before it stores, with the same refusals; stores and counts nothing. */
   check(request: Omit<AcceptRequest, 'idempotency'>): Promise<Checked>;
   /** The personal links that `compose` must add to a message composed elsewhere; null = none, or it will be refused. */
-  personalOptions(caller: Caller, subject: PersonalSubject): Promise<PersonalOptions | null>;
+  personalOptions(caller: Caller, facts: PersonalFacts): Promise<PersonalOptions | null>;
   /** Sends captured mail to one recipient, as a new message of the caller; refusals as for `accept`. */
   release(request: ReleaseRequest): Promise<AcceptResult>;
   /** From now on everything is refused with 503 (shutdown). */

@@ -11,7 +11,7 @@ import {
 } from '../../model/personal.ts';
 
 /** What the decision depends on, for both kinds of submission. */
-export interface PersonalSubject {
+export interface PersonalFacts {
   fromDomain: string;
   lane: Lane;
   personal?: PersonalWish | null;
@@ -21,7 +21,7 @@ export interface PersonalSubject {
 
 export interface PersonalRules {
   /** null = none. */
-  optionsFor(subject: PersonalSubject, settings: PersonalSettings | null): PersonalOptions | null;
+  optionsFor(facts: PersonalFacts, settings: PersonalSettings | null): PersonalOptions | null;
 }
 
 const OWN_HEADER = /^list-unsubscribe(?:-post)?$/i;
@@ -31,12 +31,12 @@ export function createPersonalRules(options: {
   mailtoDomain: string | null;
 }): PersonalRules {
   return {
-    optionsFor(subject, settings) {
+    optionsFor(facts, settings) {
       const { publicUrl } = options;
       if (publicUrl === null) return null;
-      const choice = personalChoice(subject.personal ?? null, settings, {
-        lane: subject.lane,
-        ownListUnsubscribe: subject.headers?.some(([name]) => OWN_HEADER.test(name)) ?? false,
+      const choice = personalChoice(facts.personal ?? null, settings, {
+        lane: facts.lane,
+        ownListUnsubscribe: facts.headers?.some(([name]) => OWN_HEADER.test(name)) ?? false,
       });
       if (choice === null) return null;
       const host = settings?.trackingHost ?? null;

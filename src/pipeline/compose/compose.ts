@@ -63,7 +63,7 @@ const UTF8_ADDRESS = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.\u{a1}-\u{10ffff}-]+@[a-z0-9
 const MESSAGE_ID_PART = /^[A-Za-z0-9.-]+$/;
 
 /**
- * Writes the message. Headers in order: Date, From, To, Cc, Reply-To, Subject, Message-ID, MIME-Version, the caller's,
+ * Writes the message. Headers in order: Date, List-Unsubscribe, From, To, Cc, Reply-To, Subject, Message-ID, MIME-Version, the caller's,
  * Content-*. A caller's header with an invalid name, or one that only compose may write, is left out; header-rules.ts
  * has refused it before, this is a second check. Throws if an address, the domain or the id was never parsed.
  */

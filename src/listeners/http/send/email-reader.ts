@@ -12,13 +12,11 @@ import type { MessageId } from '../../../model/message.ts';
 import type { Caller } from '../../../model/submission.ts';
 import type { Acceptance, AcceptRequest } from '../../../pipeline/accept/acceptance.ts';
 import { lineOf } from '../../../policy/access/rights.ts';
-import { bodyText, jsonProblem, parseJsonObject } from '../body/json-body.ts';
 import type { JsonObject } from '../body/json-properties.ts';
 import type { StoredTemplates } from '../templates/stored-templates.ts';
 import type { PersonalLookUp, WorkerPool } from '../worker-pool.ts';
-import { quoteLongContentIds } from './attachments.ts';
 import type { EmailLimits } from './limits.ts';
-import { type EmailRemarks, readEmailObject } from './read-email.ts';
+import { type EmailRemarks, parseEmailBody, readEmailObject } from './read-email.ts';
 import { FillElsewhere } from './template-fields.ts';
 
 export interface EmailReaderOptions {
@@ -100,7 +98,7 @@ export function createEmailReader(
       messageId,
       dateMs,
     };
-    const personal: PersonalLookUp = (subject) => deps.acceptance.personalOptions(caller, subject);
+    const personal: PersonalLookUp = (facts) => deps.acceptance.personalOptions(caller, facts);
     let found = await deps.workers.run(lineOf(caller), 'email', { ...job, body: given }, personal);
     if (found.ok === 'needs-template') {
       const { named, body } = found;
@@ -116,11 +114,10 @@ export function createEmailReader(
 
 /** Throws AppError json-malformed. */
 export function parseBody(body: Uint8Array): ParsedBody {
-  const text = bodyText(body);
-  if (text === null) throw new AppError('json-malformed', { message: 'The body is not valid UTF-8' });
-  const object = parseJsonObject(text);
-  if (object === null) throw new AppError('json-malformed', { message: jsonProblem(text) });
-  return { object, withExactIds: () => parseJsonObject(quoteLongContentIds(text)), bytes: () => body };
+  const parsed = parseEmailBody(body);
+  if (!parsed.ok) throw new AppError(parsed.problems);
+  const { object, withExactIds } = parsed;
+  return { object, withExactIds, bytes: () => body };
 }
 
 /**

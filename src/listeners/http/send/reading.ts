@@ -8,7 +8,7 @@ import { type JsonObject, type PropertyTable, readProperties } from '../body/jso
 import type { ProblemList } from '../body/problem-list.ts';
 import type { EmailLimits } from './limits.ts';
 
-/** Of whom, of what and the contents are null until their reader has found them. */
+/** These parts are null until they are read. */
 type Required = 'from' | 'subject' | 'body';
 
 /** A submission in the making. */

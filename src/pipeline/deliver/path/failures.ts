@@ -78,8 +78,8 @@ interface Deps {
 }
 
 const FURTHER_CONNECTION_MS = 30_000;
-/** After this many connections on which a message met limits, it requests no other. */
-const MAX_HANDED_ON = 3;
+/** A message that met limits on this many connections is not moved to another. */
+const MAX_SENT_AGAIN = 3;
 /** A path that timed out waits longer: as if it had already failed this often. */
 const TIMEOUT_FAILURES = 3;
 /** A bad reputation limits the path to one message per minute; it is not closed for longer than this. */
@@ -120,7 +120,7 @@ export function createPathFailures(deps: Deps): PathFailures {
       finish(item, { kind: 'unknown', detail: 'an internal error ended the attempt', facts: NO_FACTS });
     },
     sendAgainAtOnce(item) {
-      if (deps.life.stopping || item.redispatched >= MAX_HANDED_ON || state.closed() !== null) return false;
+      if (deps.life.stopping || item.redispatched >= MAX_SENT_AGAIN || state.closed() !== null) return false;
       item.redispatched += 1;
       queue.putBack(item);
       return true;
@@ -224,7 +224,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     if (item === undefined || link === undefined) return false;
     if (outcome.category === 'tls_required') return underTls(item, link);
     if (outcome.category !== 'connection_limited') return false;
-    if (deps.life.stopping || item.redispatched >= MAX_HANDED_ON || (links.size() <= 1 && taken <= 1))
+    if (deps.life.stopping || item.redispatched >= MAX_SENT_AGAIN || (links.size() <= 1 && taken <= 1))
       return false;
     links.leave(link);
     item.redispatched += 1;
@@ -236,7 +236,7 @@ export function createPathFailures(deps: Deps): PathFailures {
    * The far end requires TLS on a connection without it: from now on it is used, and the message is sent again at once.
    */
   function underTls(item: ReadyItem, link: Link): boolean {
-    if (deps.life.stopping || item.redispatched >= MAX_HANDED_ON || link.session.tls !== null) return false;
+    if (deps.life.stopping || item.redispatched >= MAX_SENT_AGAIN || link.session.tls !== null) return false;
     links.leaveThose(({ session }) => session.tls === null);
     item.redispatched += 1;
     queue.putBack(item);

@@ -105,7 +105,7 @@ interface Entry {
   cause: string;
   asked: boolean;
   fingerprint: string;
-  probing: boolean;
+  halfOpen: boolean;
   elsewhereUntilMs: number | null;
   timer: Timer | null;
   measures: () => Measures;
@@ -147,7 +147,7 @@ export function createPathStates(deps: {
       if (before !== '' && fingerprint !== '' && before !== fingerprint) {
         entry.failures = 0;
         entry.until = null;
-        entry.probing = false;
+        entry.halfOpen = false;
         entry.reason = '';
         outdated(entry.name);
         update(entry);
@@ -159,14 +159,14 @@ export function createPathStates(deps: {
       const entry = entries.get(name);
       if (entry === undefined) return false;
       const was = entry.closed;
-      halfOpen(entry);
+      endPause(entry);
       return was !== null && entry.closed === null;
     },
     overrideChanged({ scope, key, param, rule }, byHand) {
       if (scope !== 'path') return;
       if (param !== 'suspended' && !entries.has(key)) return;
       const entry = namedEntry(key);
-      if (byHand && (param === 'suspended' || entry.cause === rule)) halfOpen(entry);
+      if (byHand && (param === 'suspended' || entry.cause === rule)) endPause(entry);
       else update(entry);
     },
     onOutdated(listener) {
@@ -188,9 +188,9 @@ export function createPathStates(deps: {
         return entry.closed;
       },
       breaker(): BreakerState {
-        const { until, failures, probing } = entry;
+        const { until, failures, halfOpen } = entry;
         if (until !== null) return { kind: 'open', until, failures };
-        return probing ? { kind: 'half-open', failures } : { kind: 'closed' };
+        return halfOpen ? { kind: 'half-open', failures } : { kind: 'closed' };
       },
       failures() {
         return entry.failures;
@@ -204,7 +204,7 @@ export function createPathStates(deps: {
         entry.reason = reason.slice(0, MAX_REASON);
         entry.cause = cause;
         entry.asked = asked;
-        entry.probing = false;
+        entry.halfOpen = false;
         setUntil(entry, until);
         remember(entry);
         update(entry);
@@ -215,8 +215,8 @@ export function createPathStates(deps: {
           entry.failures = Math.min(1, entry.failures);
           return false;
         }
-        if (!entry.probing && entry.failures === 0) return false;
-        entry.probing = false;
+        if (!entry.halfOpen && entry.failures === 0) return false;
+        entry.halfOpen = false;
         entry.failures = 0;
         entry.reason = '';
         entry.cause = '';
@@ -246,7 +246,7 @@ export function createPathStates(deps: {
     };
   }
 
-  // ── what there is ───────────────────────────────────────────────────────────────────────────────────────
+  // ── the entries ────────────────────────────────────────────────────────────────────────────────────────
 
   function namedEntry(name: string): Entry {
     const cut = name.indexOf('>');
@@ -267,13 +267,13 @@ export function createPathStates(deps: {
       asked: recalled?.asked ?? false,
       fingerprint: recalled?.fingerprint ?? '',
       // It failed last: one message tests it.
-      probing: (recalled?.failures ?? 0) > 0,
+      halfOpen: (recalled?.failures ?? 0) > 0,
       ...{ elsewhereUntilMs: null, timer: null, attached: false },
       measures: () => ({ concurrency, day, sent, sentBefore }),
     };
     entries.set(name, entry);
     if (recalled !== null && recalled.blockedUntil !== null) {
-      entry.probing = false;
+      entry.halfOpen = false;
       setUntil(entry, recalled.blockedUntil);
     }
     return entry;
@@ -290,17 +290,17 @@ export function createPathStates(deps: {
     memory.remember({ ...state, ...measures() });
   }
 
-  // ── what it comes to ────────────────────────────────────────────────────────────────────────────────────
+  // ── what follows from them ────────────────────────────────────────────────────────────────────────────────
 
   function setUntil(entry: Entry, until: number): void {
     entry.until = until;
     entry.untilMs = clock.monotonicMs() + (until - clock.now());
   }
 
-  function halfOpen(entry: Entry): void {
+  function endPause(entry: Entry): void {
     if (entry.until !== null) {
       entry.until = null;
-      entry.probing = true;
+      entry.halfOpen = true;
     }
     update(entry);
   }
@@ -319,7 +319,7 @@ export function createPathStates(deps: {
     const nowMs = clock.monotonicMs();
     if (entry.until !== null && entry.untilMs <= nowMs) {
       entry.until = null;
-      entry.probing = true;
+      entry.halfOpen = true;
     }
     if (entry.elsewhereUntilMs !== null && entry.elsewhereUntilMs <= nowMs) entry.elsewhereUntilMs = null;
     const was = entry.closed;

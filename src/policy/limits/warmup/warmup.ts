@@ -272,7 +272,7 @@ export function createWarmup(
     if (portion > 0) count(stored, portion * weight, clock.now());
     const { source, provider } = entry;
     if (!(await store.saveWarmup({ source, provider, state: stored, epoch: node.epoch }))) {
-      throw new Error('others hold this process for dead; it goes on under a new epoch');
+      throw new Error('this process was considered dead; it continues under a new epoch');
     }
     entry.reserved += portion;
   }
