@@ -59,7 +59,7 @@ function summary(checks: readonly DomainCheckItem[]): string {
   return `${count('Ok')} ok, ${unknown}${warnings}, ${count('Failed')} failed.`;
 }
 
-/** What no server runs for cannot be connected to. */
+/** Without a running server there are no listeners to test. */
 function unasked(alone: string | null): string {
   return alone === null ? '' : `\nNo server runs on ${alone}, so its own listeners were not tried.`;
 }

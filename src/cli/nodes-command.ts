@@ -18,7 +18,7 @@ export const nodesCommand: CommandGroup = (program) => {
 
 /** Exported for tests. */
 export function nodesText({ Items: all }: Page<NodeItem>): string {
-  // Each command that runs without a server is an epoch of its node: those that ended and were followed by another say nothing.
+  // Each command that runs without a server begins an epoch of its node. Of the ended ones only the latest is shown.
   const latest = new Map<string, number>();
   for (const { Node, Epoch } of all) latest.set(Node, Math.max(Epoch, latest.get(Node) ?? 0));
   const Items = all.filter((item) => item.Status !== 'Ended' || item.Epoch === latest.get(item.Node));
@@ -28,13 +28,13 @@ export function nodesText({ Items: all }: Page<NodeItem>): string {
       `${item.Node}${item.Self ? ' *' : ''}`,
       String(item.Epoch),
       item.Status,
-      // Unknown of processes of earlier versions.
+      // Processes of earlier versions do not store it.
       item.Host || '-',
       item.Pid === 0 ? '-' : String(item.Pid),
       item.Version || '-',
       item.Roles.join(',') || '-',
       String(item.Sending),
-      // A node that is alone with its database does not write that it lives; this one has just answered.
+      // A node that is alone with its database stores no heartbeat; this one has just answered.
       item.EndedAt ?? (item.Self ? 'now' : item.HeartbeatAt),
       leasesText(item.Leases),
     ]),

@@ -44,7 +44,7 @@ function typed({ stdin, stderr }: Pick<Terminal, 'stdin' | 'stderr'>, question: 
   const lines = createInterface({ input: stdin, terminal: true });
   return new Promise((resolve, reject) => {
     lines.once('line', (line) => {
-      // Before the end of reading, which is told at once, and would otherwise come first.
+      // First, because closing emits `close`, which rejects.
       resolve(line);
       lines.close();
     });

@@ -137,7 +137,7 @@ async function chooseUnit(setup: Setup): Promise<Unit | null> {
   const owner = existsSync(data) ? (await stat(data)).uid : null;
   const user = options.user ?? (root ? await accountFor(owner) : userInfo().username);
   const { config } = setup.load();
-  // The unit of this machine gets its account made; another one is for elsewhere, or has a misspelt name.
+  // An account is created only for the unit of this machine. For another path, its name may be a mistake.
   if (path !== UNIT && !(await accountExists(user)))
     setup.say(
       `Warning: this machine has no account ${user}. Make it before the unit is started, or name another with --user.`,

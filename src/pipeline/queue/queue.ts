@@ -17,7 +17,7 @@ import type { Holding } from './strays.ts';
 export interface QueueOptions extends WindowLimits {
   /** How often the store is searched for due rows that were not announced. */
   sweepMs: number;
-  /** The same while the store hears no hints of other nodes; absent: there are none. */
+  /** The same while the store receives no hints of other nodes; absent: there are no other nodes. */
   deafSweepMs?: number;
   /** How often expired rows are searched for, and waiting rows counted. */
   checkMs: number;
@@ -129,7 +129,7 @@ export interface Queue extends Service {
   /** Why new mail must not be accepted: too much is queued, or outcomes cannot be stored. */
   backlogged(): string | null;
   held(): { rows: number; bytes: number };
-  /** Every recipient that is leased to this node with its knowing. */
+  /** The recipients that this node knows to be leased to it. */
   holding(): Holding;
   /** All items in memory, including those being sent. */
   items(): Iterable<ReadyItem>;

@@ -1,8 +1,8 @@
 /** Why a database was not opened, with a sentence that a person can act on. */
 
 /**
- * `unfit`: the server does not keep what it answers, or cannot store what is stored here. `transferred`: what was in it is in
- * another database, or is still arriving from one.
+ * `unfit`: the database server may lose commits, lacks what is needed here, or cannot be reached with these settings.
+ * `transferred`: the data was transferred to another database, or a transfer into this one is not finished.
  */
 export type RefusalReason =
   | 'locked'

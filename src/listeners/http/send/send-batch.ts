@@ -1,7 +1,7 @@
 /**
- * POST /email/batch: up to 100 messages, each read by the rules of POST /email and answered in its place.
- * Those that are taken are one commit, together with the idempotency key of the whole batch. Given a large body, a worker
- * takes it apart, and large messages are composed there one after the other.
+ * POST /email/batch: up to 100 messages, each read by the rules of POST /email; the answers have the same order.
+ * Accepted messages are stored in one commit, with the idempotency key of the whole batch. A worker splits a large body
+ * and composes large messages, one after the other.
  */
 
 import { z } from 'zod';
@@ -144,7 +144,7 @@ export function batchEmailOperation({
   }
 }
 
-/** What is wrong with one message is its own outcome; what is wrong with us concerns all of them. */
+/** A refusal of one message is the outcome of that message; a failure of the server fails the whole batch. */
 async function asItem(read: () => ReturnType<EmailReader['read']>): Promise<BatchItem> {
   try {
     return { kind: 'message', ...(await read()) };

@@ -10,7 +10,7 @@ import { pointerSegment } from '../body/problem-list.ts';
 import { hasControl, isLongerThan } from '../body/text-rules.ts';
 import type { Reading } from './reading.ts';
 
-/** More items than this are not worth looking at one by one, duplicates or not. */
+/** A longer list is refused before its items are read. */
 export const MAX_TAG_ITEMS = 1000;
 
 /** Distinct tags in the order given. */

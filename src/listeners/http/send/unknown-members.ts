@@ -8,7 +8,7 @@ import type { JsonObject, PropertyTable } from '../body/json-properties.ts';
 const MAX_SHOWN = 5;
 const MAX_CHARS = 64;
 
-/** What other services call it. */
+/** Names that other services use, with ours. */
 const OTHERS: Readonly<Record<string, string>> = {
   text: 'PlainContent',
   textbody: 'PlainContent',

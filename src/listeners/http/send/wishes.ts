@@ -1,6 +1,5 @@
 /**
- * The fields that are one value each: how a message is sent, when, and what is kept of it. They exist beside the
- * contents and addresses, and each is read by itself.
+ * Readers of fields of POST /email that are a single value: how a message is sent, when, and what is kept of it.
  */
 import type { SandboxResult } from '../../../model/message.ts';
 import { type Metadata, readMetadata } from '../../../model/metadata.ts';
@@ -78,7 +77,7 @@ export function readMetadataField(value: unknown, { problems }: Reading): Metada
   return NO_METADATA;
 }
 
-/** Its part of the wish: an object, or one word for both. A member that is left out stays as the domain says. */
+/** Whether opens and clicks are tracked: an object, or one value for both. A member that is left out is the domain's. */
 export function readTracking(value: unknown, reading: Reading): PersonalWish {
   const { listUnsubscribe } = reading.draft.personal ?? NO_WISH;
   if (typeof value === 'boolean') return { opens: value, clicks: value, listUnsubscribe };
@@ -92,7 +91,7 @@ export function readTracking(value: unknown, reading: Reading): PersonalWish {
   return NO_WISH;
 }
 
-/** Its part of the same wish. */
+/** Whether the message gets an unsubscribe link. */
 export function readListUnsubscribe(value: unknown, { problems, draft }: Reading): PersonalWish {
   const { opens, clicks } = draft.personal ?? NO_WISH;
   if (typeof value === 'boolean') return { opens, clicks, listUnsubscribe: value };

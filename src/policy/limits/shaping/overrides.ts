@@ -44,7 +44,7 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
   const book = new Map<string, readonly Override[]>();
   let count = 0;
   /** The number of keys that have overrides, by scope. */
-  const places: Record<OverrideScope, number> = { path: 0, 'tenant@site': 0, 'domain@provider': 0 };
+  const keysWith: Record<OverrideScope, number> = { path: 0, 'tenant@site': 0, 'domain@provider': 0 };
   let changed: (override: Override, removed: boolean) => void = () => {};
   /** Ids that are in the store as far as this process knows. */
   let storedIds = new Set<string>();
@@ -114,7 +114,7 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
       changed(found, true);
       return found;
     },
-    any: (scope) => places[scope] > 0,
+    any: (scope) => keysWith[scope] > 0,
     onChange(listener) {
       changed = listener;
     },
@@ -123,7 +123,7 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
 
   function of(scope: OverrideScope, key: string): readonly Override[] {
     // Usually there are none, and this is called several times per message.
-    if (places[scope] === 0) return NONE;
+    if (keysWith[scope] === 0) return NONE;
     const place = placeOf(scope, key);
     const known = book.get(place);
     if (known === undefined) return NONE;
@@ -173,7 +173,7 @@ export function createOverrides({ store, clock, random, log }: Deps): OverrideBo
     const before = book.size;
     if (list.length === 0) book.delete(place);
     else book.set(place, list);
-    places[place.slice(0, place.indexOf(' ')) as OverrideScope] += book.size - before;
+    keysWith[place.slice(0, place.indexOf(' ')) as OverrideScope] += book.size - before;
   }
 
   /** Ended ones are dropped first; if that is not enough, those that end soonest. */
