@@ -23,10 +23,11 @@ export interface SubmittedRecipient {
 
 export interface SubmittedAttachment {
   content: Uint8Array;
-  /** `type/subtype` with parameters. */
+  /** `type/subtype` with parameters; '' = by the file name. */
   type: string;
   filename: string;
   disposition: 'attachment' | 'inline';
+  /** Without angle brackets. */
   contentId: string | null;
 }
 

@@ -23,14 +23,10 @@ export type MxHosts =
       kind: 'hosts';
       /** In the order of trying. */
       hosts: MxHost[];
-      /** The domain has no MX and receives mail itself. */
-      implicit: boolean;
       /** The MX answer was DNSSEC-validated. */
       secure: boolean;
       /** How long the MX answer is valid. */
       ttlSeconds: number;
-      /** Every valid MX name, usable now or not, best first; the domain's provider is recognised by these. */
-      allNames: string[];
     }
   /** The domain says that it receives no mail. */
   | { kind: 'null-mx' }
@@ -76,8 +72,9 @@ export async function resolveMxHosts(
   if (answer.kind === 'failure') {
     return { kind: 'temporary', detail: `MX of ${name}: ${answer.detail}` };
   }
-  const implicit = answer.kind === 'no-data';
-  const records = implicit ? [{ preference: 0, exchange: name }] : realRecords(answer.records);
+  // Without an MX the domain receives mail itself.
+  const records =
+    answer.kind === 'no-data' ? [{ preference: 0, exchange: name }] : realRecords(answer.records);
   if (records.length === 0) return { kind: 'null-mx' };
 
   const candidates = inOrder(records, options.random);
@@ -100,15 +97,7 @@ export async function resolveMxHosts(
       lookup.kind === 'usable' && lookup.host.preference < ownAt ? lookup.host : [],
     );
     if (hosts.length > 0) {
-      const allNames = candidates.map((record) => record.exchange);
-      return {
-        kind: 'hosts',
-        hosts,
-        implicit,
-        secure: answer.secure,
-        ttlSeconds: answer.ttlSeconds,
-        allNames,
-      };
+      return { kind: 'hosts', hosts, secure: answer.secure, ttlSeconds: answer.ttlSeconds };
     }
     dead.push(...lookups);
     if (ownAt < Number.POSITIVE_INFINITY) break;

@@ -12,7 +12,7 @@ import type { Random } from '../lib/random.ts';
 import { createDnsClient, type DnsClient, type DnsClientOptions } from './dns-client.ts';
 import { type DnsMessage, type DnsRecord, type RecordType, responseCodes } from './dns-codec.ts';
 import { normalizeName } from './dns-name.ts';
-import type { CaaRecord, DnsAnswer, DnsFailureReason, MxRecord, Resolver, TlsaRecord } from './dns-types.ts';
+import type { CaaRecord, DnsAnswer, MxRecord, Resolver, TlsaRecord } from './dns-types.ts';
 import { reverseName } from './ip-address.ts';
 import type { DnsServer } from './system-resolvers.ts';
 
@@ -294,8 +294,8 @@ function localhostAnswer(name: string, type: RecordType): Answer | undefined {
   return { kind: 'found', records: [{ name, ttlSeconds: 3600, type, address }], ...fixed };
 }
 
-function broken(detail: string, reason: DnsFailureReason = 'malformed'): Failure {
-  return { kind: 'failure', reason, detail };
+function broken(detail: string): Failure {
+  return { kind: 'failure', reason: 'malformed', detail };
 }
 
 function clamp(value: number, least: number, most: number): number {

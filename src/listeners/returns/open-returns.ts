@@ -3,39 +3,20 @@
  * start.
  */
 import { join } from 'node:path';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
 import type { Service } from '../../lib/loop.ts';
-import type { Random } from '../../lib/random.ts';
 import type { Certificates } from '../../lib/server-certificates.ts';
-import type { KeyLookup } from '../../mail/dkim-verify.ts';
-import type { ReturnPathTokens } from '../../mail/verp.ts';
 import type { SenderDomains } from '../../pipeline/accept/accept.ts';
 import type { Acceptance } from '../../pipeline/accept/acceptance.ts';
-import type { Classifier } from '../../pipeline/deliver/outcome/classifier/classify.ts';
-import { createReturnedMailReader } from '../../pipeline/events/returned-mail.ts';
-import type { ReturnMetrics } from '../../pipeline/events/returns-metrics.ts';
+import { createReturnedMailReader, type ReturnedMailDeps } from '../../pipeline/events/returned-mail.ts';
 import type { ListenAddress } from '../../smtp/server-listener.ts';
-import type { Store } from '../../store/store.ts';
 import { createReturnsListener, type ReturnsListener } from './listener.ts';
 import { createOperatorMail } from './operator-mail.ts';
 import { openSpool } from './spool.ts';
 
-export interface ReturnsParts {
-  store: Store;
-  tokens: ReturnPathTokens;
-  classifier: Pick<Classifier, 'classify'>;
-  /** Looks up DKIM keys of senders of reports. */
-  keys: KeyLookup;
+export interface ReturnsParts extends ReturnedMailDeps {
   certificates: Certificates;
-  clock: Clock;
-  random: Random;
-  log: Logger;
-  metrics: ReturnMetrics;
   acceptance: Pick<Acceptance, 'accept'>;
   senders: SenderDomains;
-  /** Called when events were stored: webhook calls may be due. */
-  eventsStored(): void;
 }
 
 export interface ReturnsPlace {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
-import { type ComposeAttachment, type Composed, type ComposeInput, compose } from './compose.ts';
+import type { SubmittedAttachment } from '../../model/submission.ts';
+import { type Composed, type ComposeInput, compose } from './compose.ts';
 
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 120 }),
@@ -39,7 +40,7 @@ const anyText = fc.oneof(
 );
 const address = fc.constantFrom('a@b.example', 'first.last+tag@xn--mnchen-3ya.de', "o'hara@b.example");
 const mailbox = fc.record({ name: anyText, address });
-const attachment: fc.Arbitrary<ComposeAttachment> = fc.record({
+const attachment: fc.Arbitrary<SubmittedAttachment> = fc.record({
   content: fc.uint8Array({ maxLength: 200 }),
   type: fc.oneof(
     fc.constantFrom(
@@ -147,7 +148,7 @@ describe('compose, whatever it is given', () => {
           if (text !== null) expect([expected, `${expected}\n`]).toContain(marks(lines(parsed ?? '')));
         }
 
-        const inline = (a: ComposeAttachment): boolean =>
+        const inline = (a: SubmittedAttachment): boolean =>
           a.disposition === 'inline' && body.kind === 'html' && a.contentId !== null;
         const expected = [
           ...given.attachments.filter(inline),

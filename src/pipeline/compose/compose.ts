@@ -5,24 +5,17 @@
  * text is made safe here as well. Structure: mixed( alternative( text, related( html, inline files ) ), files ), each
  * level only if needed.
  */
+
 import { OCTET_STREAM, parseMediaType, textParameter, typeFromFilename } from '../../mail/content-type.ts';
 import { foldAddressList, foldUnstructured, type Mailbox } from '../../mail/header-fold.ts';
 import { isComposedHeader, isHeaderName } from '../../mail/header-rules.ts';
 import { type FilePart, type MimePart, type TextPart, writeMessage } from '../../mail/mime-writer.ts';
 import { type PersonalOptions, slotOctets, type TokenSlot, type TokenSlots } from '../../model/personal.ts';
+import type { SubmittedAttachment } from '../../model/submission.ts';
 import { type PersonalText, personalHtml } from './personal-html.ts';
 import { type UnsubscribeHeader, unsubscribeHeader } from './unsubscribe-header.ts';
 
 export type { Mailbox } from '../../mail/header-fold.ts';
-
-/** A file to send. `type` '' = by the file name. `contentId` without angle brackets. */
-export interface ComposeAttachment {
-  readonly content: Uint8Array;
-  readonly type: string;
-  readonly filename: string;
-  readonly disposition: 'attachment' | 'inline';
-  readonly contentId: string | null;
-}
 
 /** HTML with a text alternative (null = none), or text alone. Any line ends. */
 export type ComposeBody =
@@ -41,7 +34,7 @@ export interface ComposeInput {
   readonly subject: string;
   readonly body: ComposeBody;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly attachments: readonly ComposeAttachment[];
+  readonly attachments: readonly SubmittedAttachment[];
   /** Personal links to add; null or absent = none. */
   readonly personal?: PersonalOptions | null;
 }
@@ -120,7 +113,7 @@ export function dateText(ms: number): string {
 
 function partTree(
   body: ComposeBody,
-  attachments: readonly ComposeAttachment[],
+  attachments: readonly SubmittedAttachment[],
   personal: PersonalText | null,
 ): MimePart {
   const inline: FilePart[] = [];
@@ -152,7 +145,7 @@ function htmlPart(html: string, personal: PersonalText | null): TextPart {
   return { kind: 'text', subtype: 'html', text: personal.text, places };
 }
 
-function filePart(attachment: ComposeAttachment, inline: boolean): FilePart {
+function filePart(attachment: SubmittedAttachment, inline: boolean): FilePart {
   const { filename } = attachment;
   let headers = `Content-Type: ${typeText(attachment.type, filename)}${textParameter('name', filename)}\r\n`;
   headers += `Content-Disposition: ${inline ? 'inline' : 'attachment'}${textParameter('filename', filename)}\r\n`;

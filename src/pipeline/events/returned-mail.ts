@@ -51,7 +51,7 @@ export interface ReturnedMailReader {
   take(mail: ReturnedMail): Promise<Disposition>;
 }
 
-interface Deps {
+export interface ReturnedMailDeps {
   store: Store;
   tokens: ReturnPathTokens;
   classifier: Pick<Classifier, 'classify'>;
@@ -78,7 +78,7 @@ const OWN_MESSAGE_ID = /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a
 const COMPLAINTS: ReadonlySet<string> = new Set(['abuse', 'complaint']);
 const OPT_OUTS: ReadonlySet<string> = new Set(['opt-out', 'opt-out-list']);
 
-export function createReturnedMailReader(deps: Deps): ReturnedMailReader {
+export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailReader {
   const { store, tokens, classifier, keys, clock, random, log, metrics, eventsStored } = deps;
 
   return {

@@ -33,7 +33,7 @@ export interface RefusalFacts {
   ip: string;
 }
 
-export interface Refusal {
+export interface Refusal extends Readonly<Omit<RefusalFacts, 'caller'>> {
   readonly id: string;
   /** Order of the last occurrence; higher is later. */
   readonly seq: number;
@@ -41,18 +41,11 @@ export interface Refusal {
   readonly since: number;
   readonly at: number;
   readonly times: number;
-  readonly via: 'HTTP' | 'SMTP';
-  readonly action: string;
-  readonly status: number;
   readonly code: number | null;
-  readonly name: ErrorName | null;
-  readonly message: string;
-  readonly domain: string | null;
   readonly tokenId: string | null;
   readonly tokenName: string | null;
   /** Of the token; empty if there was none. */
   readonly callerDomains: readonly string[];
-  readonly ip: string;
 }
 
 export interface Refusals {
@@ -73,8 +66,6 @@ export const REFUSAL_LIMITS = {
   logPerSecond: 1,
 };
 
-export type RefusalLimits = typeof REFUSAL_LIMITS;
-
 const MAX_MESSAGE_CHARS = 300;
 const MAX_DOMAIN_CHARS = 253;
 /** Log shares remembered; a dropped one starts again with a full share. */
@@ -84,19 +75,16 @@ const STRANGERS = '';
 type Row = { -readonly [Key in keyof Refusal]: Refusal[Key] };
 
 /** `count` is called for every refusal, whether its row is kept or not. */
-export function createRefusals(
-  deps: {
-    clock: Clock;
-    random: Random;
-    /** The mail log. */
-    log: Logger;
-    count(via: RefusalFacts['via'], name: ErrorName | null): void;
-  },
-  limits: RefusalLimits = REFUSAL_LIMITS,
-): Refusals {
+export function createRefusals(deps: {
+  clock: Clock;
+  random: Random;
+  /** The mail log. */
+  log: Logger;
+  count(via: RefusalFacts['via'], name: ErrorName | null): void;
+}): Refusals {
   const { clock, random, log } = deps;
-  const tenants = createRings(limits.maxRows);
-  const strangers = createRings(limits.maxStrangerRows);
+  const tenants = createRings(REFUSAL_LIMITS.maxRows);
+  const strangers = createRings(REFUSAL_LIMITS.maxStrangerRows);
   let seq = 0;
   /** Log lines that a tenant may still write, and how many were left out. */
   const shares = new BoundedMap<string, { lines: RateGate; unlogged: number }>(MAX_SHARES);
@@ -107,8 +95,8 @@ export function createRefusals(
       deps.count(via, name);
       const row = rowOf(facts);
       const tenant = caller === null ? STRANGERS : tenantOf(caller);
-      if (caller === null) strangers.add(addressKey(ip), row, limits.rowsOfStranger);
-      else tenants.add(tenant, row, limits.rowsEach);
+      if (caller === null) strangers.add(addressKey(ip), row, REFUSAL_LIMITS.rowsOfStranger);
+      else tenants.add(tenant, row, REFUSAL_LIMITS.rowsEach);
       write(tenant, row);
     },
     list(domains) {
@@ -146,7 +134,7 @@ export function createRefusals(
 
   function write(tenant: string, row: Row): void {
     const nowMs = clock.monotonicMs();
-    const lines = () => createRateGate(limits.logPerSecond, limits.logBurst);
+    const lines = () => createRateGate(REFUSAL_LIMITS.logPerSecond, REFUSAL_LIMITS.logBurst);
     const share = shares.get(tenant) ?? { lines: lines(), unlogged: 0 };
     shares.set(tenant, share);
     if (share.lines.waitMs(nowMs) > 0) {

@@ -74,9 +74,7 @@ export interface DomainService {
     | { kind: 'unknown' }
     | { kind: 'not-verified'; name: string }
   >;
-  /** The mail quota in force; null = none. */
-  quotaOf(domain: string): Promise<QuotaLimits | null>;
-  /** The same for a domain that was already read. */
+  /** The mail quota in force of a domain that was read; null = none. */
   quotaIn(domain: Domain): QuotaLimits | null;
   /** The settings in force; the defaults if the domain was removed. */
   settingsOf(domain: string): Promise<DomainSettings>;
@@ -141,8 +139,6 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     settingsOf: async (name) =>
       (known(name) ?? (await lookUp(name))).domain?.settings ?? DEFAULT_DOMAIN_SETTINGS,
     quotaIn: ({ settings }) => effectiveQuota(settings.quota, quota),
-    quotaOf: async (name) =>
-      effectiveQuota((known(name) ?? (await lookUp(name))).domain?.settings.quota ?? NO_QUOTA, quota),
     sendsAtMostOnce: cache.sendsAtMostOnce,
     readAgain: cache.readAgain,
     signersFor,

@@ -6,10 +6,7 @@ import { AppError } from '../../../lib/errors.ts';
 import { isUuid } from '../../../lib/ids.ts';
 import type { Caller } from '../../../model/submission.ts';
 import type { TemplateHead, TemplateTexts } from '../../../model/template.ts';
-import {
-  type CompiledCache,
-  createCompiledCache,
-} from '../../../pipeline/compose/template/compiled-cache.ts';
+import { createCompiledCache } from '../../../pipeline/compose/template/compiled-cache.ts';
 import { SMALL_LIMITS } from '../../../pipeline/compose/template/limits.ts';
 import { type CompiledTemplate, compileTemplate } from '../../../pipeline/compose/template/template.ts';
 import { TemplateError } from '../../../pipeline/compose/template/template-error.ts';
@@ -80,8 +77,8 @@ export async function findTemplate(
 /** One per listener. */
 export function createStoredTemplates(
   store: Pick<Store, 'getTemplate' | 'templateVersion' | 'listTemplates'>,
-  cache: CompiledCache = createCompiledCache(),
 ): StoredTemplates {
+  const cache = createCompiledCache();
   const keyOf = (head: TemplateHead, version: number) => `${head.id} ${version}`;
 
   async function forWorker(head: TemplateHead, version: number): Promise<TemplateForWorker | null> {

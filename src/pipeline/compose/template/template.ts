@@ -39,14 +39,11 @@ export type PartsWanted = Readonly<{ subject: boolean; html: boolean; text: bool
 const ALL: PartsWanted = { subject: true, html: true, text: true };
 
 /** Compiles every part. Throws TemplateError of the kinds syntax and limit. */
-export function compileTemplate(
-  { subject, html, text }: TemplateSource,
-  limits: TemplateLimits = TEMPLATE_LIMITS,
-): CompiledTemplate {
+export function compileTemplate({ subject, html, text }: TemplateSource): CompiledTemplate {
   const programs = {
-    subject: subject === null ? null : compilePart(subject, 'subject', limits),
-    html: html === null ? null : compilePart(html, 'html', limits),
-    text: text === null ? null : compilePart(text, 'text', limits),
+    subject: subject === null ? null : compilePart(subject, 'subject', TEMPLATE_LIMITS),
+    html: html === null ? null : compilePart(html, 'html', TEMPLATE_LIMITS),
+    text: text === null ? null : compilePart(text, 'text', TEMPLATE_LIMITS),
   };
   const parts = [programs.subject, programs.html, programs.text].filter((program) => program !== null);
   return {
