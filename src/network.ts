@@ -3,12 +3,12 @@
  * Nothing is contacted yet; `close` ends the connections. Throws with a sentence for the operator if `dns` or
  * `allow-networks` cannot be read.
  */
+import { networkInterfaces } from 'node:os';
 import type { Config } from './config/table.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Random } from './lib/random.ts';
 import { type AddressCheck, createAddressFilter } from './net/address-filter.ts';
 import { createGuardedHttp, type GuardedHttp } from './net/guarded-http.ts';
-import { ownAddresses } from './net/own-addresses.ts';
 import { type CachingResolver, createResolver } from './net/resolver.ts';
 import { parseServers } from './net/system-resolvers.ts';
 
@@ -74,4 +74,20 @@ function filterOf(config: Config, own: ReturnType<typeof ownAddresses>): Address
   const filter = createAddressFilter({ allowNetworks: config['allow-networks'], own });
   if (filter.kind === 'invalid') throw new Error(`allow-networks "${filter.text}": ${filter.detail}`);
   return filter;
+}
+
+/**
+ * Addresses of this machine, so that mail for a domain whose MX we are is not sent in a circle: of the interfaces without
+ * loopback (which is refused in any case), and of listeners bound to one address.
+ */
+function ownAddresses(listeners: readonly ({ host: string } | null)[]): string[] {
+  const own = new Set<string>();
+  for (const each of Object.values(networkInterfaces()).flat()) {
+    if (each !== undefined && !each.internal) own.add(each.address.replace(/%.*$/, ''));
+  }
+  for (const listener of listeners) {
+    const host = listener?.host ?? '';
+    if (/^[0-9.]+$|:/.test(host) && host !== '0.0.0.0' && host !== '::') own.add(host);
+  }
+  return [...own];
 }

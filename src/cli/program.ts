@@ -2,11 +2,13 @@
  * The command line: one commander program. Every command has a help text with an example, `--json` for programs, and the
  * exit codes 0, 1 and 2 (2 = wrong usage). Each command is in its own file.
  */
+
 import { readFileSync } from 'node:fs';
 import { type Command, CommanderError, Option } from 'commander';
 import type { Mode } from '../config/key-facts.ts';
 import { CONFIG_KEYS, type ConfigKey } from '../config/table.ts';
 import { openApi } from './api-client.ts';
+import { keepsAll } from './arguments.ts';
 import { auditCommand } from './audit-command.ts';
 import { backupCommands } from './backup-commands.ts';
 import { commandLine } from './called-as.ts';
@@ -21,7 +23,6 @@ import { explainCommands } from './explain-command.ts';
 import { failureLine, reportFailure } from './failure.ts';
 import { messageCommands } from './message-commands.ts';
 import { nodesCommand } from './nodes-command.ts';
-import { guardOptions } from './option-guards.ts';
 import { queueCommand } from './queue-command.ts';
 import { refusalsCommand } from './refusals-command.ts';
 import { sandboxCommands } from './sandbox-commands.ts';
@@ -302,4 +303,43 @@ function packageVersion(): string {
   const file = new URL('../../package.json', import.meta.url);
   const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
   return version;
+}
+
+/**
+ * Refuses options that commander would ignore, in `command` and everything below it: an option with a single value that is
+ * given twice (commander keeps the last), and an option of a group that is given to a command below it (commander gives it
+ * to the group, whose own action does not run). Options with several values and switches may be repeated. Call once, when
+ * the tree is complete.
+ */
+function guardOptions(command: Command): void {
+  for (const option of command.options) guardOption(command, option);
+  if (command.parent !== null && command.commands.length > 0) {
+    command.hook('preAction', (group, acting) => {
+      if (group === acting) return;
+      const given = group.options.find(
+        (option) => group.getOptionValueSource(option.attributeName()) === 'cli',
+      );
+      if (given !== undefined) {
+        acting.error(`error: option '${given.flags}' is not one of '${fullName(acting)}'`);
+      }
+    });
+  }
+  for (const child of command.commands) guardOptions(child);
+}
+
+function guardOption(command: Command, option: Option): void {
+  if (option.isBoolean() || option.negate || keepsAll(option)) return;
+  let given = 0;
+  command.on(`option:${option.name()}`, () => {
+    given += 1;
+    if (given > 1) {
+      command.error(`error: option '${option.flags}' is given more than once, and takes one value`);
+    }
+  });
+}
+
+function fullName(command: Command): string {
+  const names: string[] = [];
+  for (let at: Command | null = command; at?.parent; at = at.parent) names.unshift(at.name());
+  return names.join(' ');
 }

@@ -11,8 +11,7 @@ import { EXISTING, pagesOf, queryOf } from './api-client.ts';
 import { numberFrom, oneOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
 import { createProgress } from './progress.ts';
-import { addImport } from './suppress-import.ts';
-import { addedText, sendItems } from './suppress-items.ts';
+import { addedText, addImport, sendItems } from './suppress-import.ts';
 import { CommandError, printable, table, UsageError } from './terminal.ts';
 
 const REASONS = `one of ${SUPPRESSION_REASONS.join(', ')}`;

@@ -9,6 +9,7 @@ import { whyNot } from '../lib/why-not.ts';
 import type { SuppressionsAdded } from '../listeners/http/operations/suppressions.ts';
 import { SUPPRESSION_REASONS, type SuppressionReason } from '../model/suppression.ts';
 import {
+  type ImportItem,
   type ImportPlan,
   ImportProblem,
   type ImportSheet,
@@ -17,11 +18,11 @@ import {
   readSheet,
 } from '../policy/suppressions/import-file.ts';
 import { FIELDS, type Field, PRESETS, plainName } from '../policy/suppressions/import-presets.ts';
+import type { Api } from './api-client.ts';
 import { each, oneOf } from './arguments.ts';
 import { type CommandContext, type ContextCommand, example } from './command.ts';
 import { confirm, YES } from './confirm.ts';
 import { createProgress } from './progress.ts';
-import { addedText, sendItems } from './suppress-items.ts';
 import { CommandError, printable, UsageError } from './terminal.ts';
 
 const MAX_SHOWN = 10;
@@ -262,4 +263,19 @@ function withLines(cause: unknown, chunk: readonly { line: number }[], done: Sup
       ? text
       : `${text}\n(the first ${stored} addresses are on the list; importing again is harmless)`,
   );
+}
+
+/** Puts `items` on the list of a domain. */
+export function sendItems(
+  api: Api,
+  domain: string,
+  items: readonly ImportItem[],
+): Promise<SuppressionsAdded> {
+  return api.call('POST', '/suppressions', { Domain: domain, Items: items });
+}
+
+/** How many addresses were added, and how many were on the list already. */
+export function addedText({ Added, Existing }: SuppressionsAdded): string {
+  const there = Existing === 0 ? '' : ` ${Existing} ${Existing === 1 ? 'was' : 'were'} on the list already.`;
+  return `Added ${Added} ${Added === 1 ? 'address' : 'addresses'}.${there}`;
 }

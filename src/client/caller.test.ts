@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createCaller, pathPart } from './caller.ts';
+import { base64 } from './client.ts';
 import { PostriderConnectionError, PostriderError } from './errors.ts';
-import { base64 } from './wire-message.ts';
 
 type Answerer = (request: IncomingMessage, response: ServerResponse) => void;
 let answers: Answerer[] = [];

@@ -75,8 +75,6 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
   'a query of at most some kilobytes, read by route.ts': [
     'listeners/http/paging.ts memoryPage',
     'listeners/http/operations/messages.ts rawHeaders',
-    'listeners/http/operations/problem-pages.ts problemPage',
-    'listeners/http/operations/shared-entry.ts sharedEntry',
   ],
   'describes a parameter in words of this program': [
     'listeners/http/paging.ts paging',
@@ -95,8 +93,6 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'listeners/http/route.ts json',
     'listeners/http/route.ts invalidParameter',
     'listeners/http/route.ts refuse',
-    'listeners/http/operations/sent-again.ts onlyRecipient',
-    'listeners/http/operations/sent-again.ts sendAgain',
     'listeners/http/sandbox/mail-parts.ts pageAnswer',
     'listeners/http/streams/server-sent.ts eventBlock',
     'listeners/http/socket-problem.ts writeProblemToSocket',
@@ -178,7 +174,6 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'model/webhook.ts listensTo',
     'model/webhook.ts mayListen',
     'listeners/http/connection-limit.ts limitConnections',
-    'net/own-addresses.ts ownAddresses',
     'policy/access/rights.ts mayActOn',
     'policy/access/rights.ts pickDomain',
     'policy/domains/dkim-keys.ts loadPrivateKey',

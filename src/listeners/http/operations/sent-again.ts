@@ -1,9 +1,10 @@
 /**
- * Shared by the release of captured mail and the resending of a message: stored mail is sent to one recipient as a
- * new message, with its own events and links. A caller that may do this could also send the same mail to anybody, and
- * read it.
+ * POST /sandbox/messages/{ID}/release and POST /email/{MessageID}/resend: stored mail is sent to one recipient as a new
+ * message, with events and links of its own. A caller that may do this could also send the same mail to anybody, and
+ * read it. The capture shows its release; a message that is sent again stays as it is, whatever became of it.
  */
 import { z } from 'zod';
+import { isUuid } from '../../../lib/ids.ts';
 import { parseAddress } from '../../../mail/address.ts';
 import type { SubmittedRecipient } from '../../../model/submission.ts';
 import type { Acceptance } from '../../../pipeline/accept/acceptance.ts';
@@ -12,15 +13,19 @@ import { requireScope } from '../../../policy/access/rights.ts';
 import type { Store } from '../../../store/store.ts';
 import type { MessageView } from '../../../store/topics/messages.ts';
 import type { Answer } from '../answer-schemas.ts';
+import { readJsonBody } from '../body/json-request.ts';
+import type { ApiParts, HttpOptions } from '../deps.ts';
 import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';
-import { type ApiAnswer, type ApiRequest, invalidParameter, json, refuse } from '../route.ts';
+import { rawOperation } from '../operation.ts';
+import { type ApiAnswer, type ApiRequest, type ApiRoute, invalidParameter, json, refuse } from '../route.ts';
+import { ownDomains, ownMessage } from '../tenancy.ts';
 
-export const sentAgain = z.object({ MessageID: z.uuid() }).meta({ id: 'Released' });
+const sentAgain = z.object({ MessageID: z.uuid() }).meta({ id: 'Released' });
 
 export type SentAgainAnswer = Answer<typeof sentAgain>;
 
 /** Members that both operations have. */
-export const SENT_AGAIN = {
+const SENT_AGAIN = {
   method: 'POST',
   scope: 'email:send',
   limitedTokens: true,
@@ -40,7 +45,7 @@ export const SENT_AGAIN = {
 } as const;
 
 /** Accepts what `wanted` finds, once for an Idempotency-Key. `operation`: its method and path. */
-export function sendAgain(
+function sendAgain(
   deps: { acceptance: Pick<Acceptance, 'release'>; idempotency: Idempotency },
   request: ApiRequest,
   operation: string,
@@ -58,7 +63,7 @@ export function sendAgain(
 }
 
 /** The one it goes to. Throws AppError invalid-parameter. */
-export function onlyRecipient(given: string): SubmittedRecipient {
+function onlyRecipient(given: string): SubmittedRecipient {
   const parsed = parseAddress(given);
   if (!parsed.ok) throw invalidParameter('To must be one address, local@domain', 'To');
   const { text: address, domain } = parsed.address;
@@ -66,7 +71,7 @@ export function onlyRecipient(given: string): SubmittedRecipient {
 }
 
 /** A message with its contents. Throws AppError content-expired. */
-export async function storedMail(
+async function storedMail(
   store: Pick<Store, 'releaseFacts' | 'readContent' | 'readTokenSlots'>,
   message: MessageView | null,
 ): Promise<Omit<Captured, 'captureId'>> {
@@ -79,4 +84,92 @@ export async function storedMail(
   ]);
   if (facts === null || content === null) throw refuse('content-expired');
   return { message, facts, content, places };
+}
+
+const RELEASE = z.object({
+  To: z.string().max(320).optional().describe('Address to send it to; left out: the captured recipient'),
+});
+
+/** The one operation. */
+export function sandboxReleaseOperation(deps: ApiParts, options: HttpOptions): ApiRoute {
+  const { store } = deps;
+  return rawOperation({
+    ...SENT_AGAIN,
+    id: 'releaseCapture',
+    path: '/sandbox/messages/:id/release',
+    summary: 'Send captured mail for real',
+    description:
+      '`{To?}`: sends a captured copy to its recipient or another address, as a new message with its own events and links: `{MessageID}`. The copy says `ReleasedAt`, `ReleasedAs`. Suppressions, quotas and verification hold as for any message. 409 where it would only be captured again: the route of the server is `sandbox`, the token is a sandbox token, the recipient is a magic one. Takes `Idempotency-Key`. Needs `email:read` besides, because whoever sends it to themselves reads it',
+    body: { schema: RELEASE, example: { To: 'me@example.net' }, mayBeEmpty: true },
+    handle: ({ params, request }) => {
+      const id = params.id.toLowerCase();
+      return sendAgain(deps, request, `POST /sandbox/messages/${id}/release`, () => wanted(request, id));
+    },
+  });
+
+  async function wanted(request: ApiRequest, id: string) {
+    const body = readJsonBody(request, RELEASE, { mayBeEmpty: true });
+    const own = ownDomains(request.caller);
+    const capture = isUuid(id) ? await store.getCapture({ id, ...own }) : null;
+    if (capture === null) throw refuse('not-found');
+    const recipient = onlyRecipient(body.To ?? capture.envelopeTo);
+    const { domain } = recipient;
+    if (request.caller.sandbox) {
+      throw refuse('not-releasable', 'Everything this token sends stays in the sandbox; use another token');
+    }
+    if (domain === options.simulatorDomain) {
+      throw refuse(
+        'not-releasable',
+        `Nothing leaves for ${options.simulatorDomain}; name another address in To`,
+      );
+    }
+    const mail = await storedMail(store, await store.getMessage({ id: capture.messageId, ...own }));
+    const { domain: senderDomain, lane, tags } = mail.message;
+    if (!deps.leadsOut({ senderDomain, recipientDomain: domain, lane, tags })) {
+      throw refuse(
+        'not-releasable',
+        `Mail to ${domain} stays in the sandbox of this server (route=sandbox): set route to mx or a relay, and verify ${senderDomain}`,
+      );
+    }
+    return { captured: { ...mail, captureId: capture.id }, recipient };
+  }
+}
+
+const RESEND = z.object({
+  To: z
+    .string()
+    .max(320)
+    .optional()
+    .describe('Address to send it to; may be left out where the message has one recipient'),
+});
+
+/** The one operation. */
+export function resendOperation(deps: ApiParts, options: HttpOptions): ApiRoute {
+  return rawOperation({
+    ...SENT_AGAIN,
+    id: 'resendEmail',
+    path: '/email/:id/resend',
+    summary: 'Send a copy of a message',
+    description:
+      '`{To?}`: sends what was composed once more, to its recipient or another address, as a new message with its own events and links: `{MessageID}`. Its `Date` is as it was. Suppressions, quotas and verification hold as for any message. 409 for mail of the sandbox, whose captured copy can be released. Takes `Idempotency-Key`. Needs `email:read` besides, because whoever sends it to themselves reads it',
+    body: { schema: RESEND, example: { To: 'me@example.net' }, mayBeEmpty: true },
+    handle: ({ params, request }) => {
+      const id = params.id.toLowerCase();
+      return sendAgain(deps, request, `POST /email/${id}/resend`, () => wanted(request, id));
+    },
+  });
+
+  async function wanted(request: ApiRequest, id: string) {
+    const body = readJsonBody(request, RESEND, { mayBeEmpty: true });
+    const message = await ownMessage(deps.store, request.caller, id);
+    const [first, ...others] = message.recipients;
+    if (body.To === undefined && (first === undefined || others.length > 0)) {
+      throw invalidParameter('To is required: the message does not have exactly one recipient', 'To');
+    }
+    const recipient = onlyRecipient(body.To ?? first?.address ?? '');
+    if (message.sandbox || request.caller.sandbox || recipient.domain === options.simulatorDomain) {
+      throw refuse('not-releasable', 'What is in the sandbox stays there; release its captured copy instead');
+    }
+    return { captured: { ...(await storedMail(deps.store, message)), captureId: null }, recipient };
+  }
 }

@@ -16,8 +16,7 @@ import { operation } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { type ApiRoute, isoTime, isoTimeOrNull } from '../route.ts';
 import { ownDomains, ownMessage } from '../tenancy.ts';
-import { holdEntries } from './hold-entries.ts';
-import { pathEntries } from './path-entries.ts';
+import { holdEntries, pathEntries } from './shared-entries.ts';
 import type { TimelineEntry } from './timeline-entry.ts';
 import { timelineEntry } from './timeline-entry.ts';
 

@@ -6,9 +6,9 @@
  */
 import type { Clock, Timer } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
+import { foldText } from '../../../model/search-text.ts';
 import type { Store } from '../../../store/store.ts';
 import type { CaptureFilter, CaptureView } from '../../../store/topics/captures.ts';
-import { fits } from './capture-fits.ts';
 
 export interface CaptureFeed {
   /**
@@ -136,4 +136,19 @@ export function createCaptureFeed(deps: {
 function keyOf({ inbox, to }: CaptureFilter): string {
   if (inbox !== undefined) return `inbox ${inbox}`;
   return to === undefined ? '' : `to ${to}`;
+}
+
+/** Whether a capture matches, with the same conditions as the store's query. `wish.subject` is folded. */
+function fits(capture: CaptureView, wish: CaptureFilter): boolean {
+  return (
+    (wish.inbox === undefined || capture.inbox === wish.inbox) &&
+    (wish.domains === undefined || wish.domains.includes(capture.domain)) &&
+    (wish.to === undefined || capture.envelopeTo === wish.to) &&
+    (wish.from === undefined || capture.lists.from.address === wish.from) &&
+    (wish.subject === undefined || foldText(capture.subject).includes(wish.subject)) &&
+    (wish.tag === undefined || capture.tags.includes(wish.tag)) &&
+    (wish.since === undefined || capture.at >= wish.since) &&
+    (wish.seen === undefined || (capture.seenAt !== null) === wish.seen) &&
+    (wish.until === undefined || capture.at < wish.until)
+  );
 }

@@ -1,13 +1,16 @@
 /**
- * When the operator, or a guard-rail, held a message's mail and released it, as entries of its timeline. A hold applies
- * to all mail that matches, so nothing is written to recipients: each hold is stored once, also for a time after it
- * ended, and added to a timeline on request.
+ * Entries of a timeline that belong to no single message: when its mail was held and released, by the operator or a
+ * guard-rail, and when the paths of its recipients closed and opened while it waited. Both concern all mail that
+ * matches or waits, so nothing is written to recipients: each is stored once, also for a time after it ended, and added
+ * to a timeline on request.
  */
+import { createHash } from 'node:crypto';
 import type { Clock } from '../../../lib/clock.ts';
+import { EVENT_KINDS, type EventKind } from '../../../model/event.ts';
 import { type HoldMatch, isFor, siteNames } from '../../../policy/limits/holds.ts';
-import type { LimitStore, StoredHoldTime } from '../../../store/topics/limits.ts';
+import type { LimitStore, StoredHoldTime, StoredPathChange } from '../../../store/topics/limits.ts';
 import type { MessageView, RecipientView } from '../../../store/topics/messages.ts';
-import { sharedEntry } from './shared-entry.ts';
+import { isoTime, isoTimeOrNull } from '../route.ts';
 import type { TimelineEntry } from './timeline-entry.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -90,4 +93,82 @@ function released(hold: StoredHoldTime, at: number): TimelineEntry {
 function whose({ recipientDomain, site }: HoldMatch): string {
   const to = recipientDomain ?? site;
   return to === null ? '' : `mail to ${to}: `;
+}
+
+/**
+ * In the format of all others, without a recipient. `of` names what it happened to: with kind and time it makes the id,
+ * which is the same wherever the entry is shown.
+ */
+function sharedEntry(
+  kind: EventKind,
+  of: string,
+  { at, until, reason }: { at: number; until: number | null; reason: string },
+): TimelineEntry {
+  return {
+    EventID: idOf(`${kind} ${of} ${at}`),
+    Event: kind,
+    At: isoTime(at),
+    LogLevel: EVENT_KINDS[kind].logLevel,
+    Recipient: null,
+    Attempt: null,
+    Route: null,
+    Reason: reason,
+    RemoteMta: '',
+    Reply: '',
+    Tls: '',
+    DurationMs: null,
+    NextAttemptAt: isoTimeOrNull(until),
+    PossibleDuplicate: false,
+    Bounce: null,
+    Explanation: '',
+    IPAddress: '',
+    UserAgent: '',
+    URL: '',
+  };
+}
+
+/** A UUID of our own making (RFC 9562 §5.8). */
+function idOf(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+/** Recipient domains whose paths are examined for one message. */
+const MAX_DOMAINS = 20;
+const MAX_ENTRIES = 100;
+
+/** Entries between `from` and `to`, oldest first; none after the last recipient became final. */
+export async function pathEntries(
+  deps: { store: Pick<LimitStore, 'listPathChanges'>; traffic: Pick<Traffic, 'sitesOf'> },
+  message: MessageView,
+  from: number,
+  to: number,
+): Promise<TimelineEntry[]> {
+  const { domain: senderDomain, lane, createdAt, recipients } = message;
+  if (message.sandbox) return [];
+  const waits = recipients.some(({ state }) => state === 'queued' || state === 'sending');
+  const ended = Math.max(0, ...recipients.map(({ updatedAt }) => updatedAt)) + 1;
+  const since = Math.max(from, createdAt);
+  const end = waits ? to : Math.min(to, ended);
+  if (since >= end) return [];
+  const domains = new Map(
+    recipients.map(({ address, routeKey }) => [address.slice(address.lastIndexOf('@') + 1), routeKey]),
+  );
+  const asked = [...domains]
+    .slice(0, MAX_DOMAINS)
+    .map(([recipientDomain, routeKey]) =>
+      deps.traffic.sitesOf({ senderDomain, recipientDomain, lane, routeKey }),
+    );
+  const sites = (await Promise.all(asked)).flat();
+  if (sites.length === 0) return [];
+  const changes = await deps.store.listPathChanges({ sites, since, until: end - 1, limit: MAX_ENTRIES });
+  return [...changes].reverse().map(toEntry);
+}
+
+function toEntry({ source, site, at, until, reason }: StoredPathChange): TimelineEntry {
+  const by = source === '' ? '' : ` from ${source}`;
+  const said =
+    reason === null ? `${site}${by} takes mail again` : `${site}${by}: ${reason.replace(/^path: /, '')}`;
+  const facts = { at, until, reason: said };
+  return sharedEntry(reason === null ? 'path_unblocked' : 'path_blocked', `${source}>${site}`, facts);
 }
