@@ -9,23 +9,15 @@
  */
 import type { Registry } from 'prom-client';
 import type { RouteRule, SourceConfig } from './config-routing.ts';
-import type { Clock } from './lib/clock.ts';
-import type { Failpoints } from './lib/failpoints.ts';
 import type { Loggers } from './lib/log.ts';
 import type { Service } from './lib/loop.ts';
-import type { Random } from './lib/random.ts';
-import type { PersonalTokens } from './mail/personal-token.ts';
-import type { ReturnPathTokens } from './mail/verp.ts';
 import type { NodeLease } from './model/node.ts';
 import type { Route } from './model/route.ts';
-import type { AddressCheck } from './net/address-filter.ts';
 import type { GuardedHttp } from './net/guarded-http.ts';
-import type { CachingResolver } from './net/resolver.ts';
-import type { Connect } from './net/sockets.ts';
 import { type AcceptOptions, createAcceptance } from './pipeline/accept/accept.ts';
 import { createAcceptMetrics } from './pipeline/accept/accept-metrics.ts';
 import { createDeliver, type Deliver } from './pipeline/deliver/deliver.ts';
-import type { DeliverOptions } from './pipeline/deliver/deliver-deps.ts';
+import type { DeliverDeps, DeliverOptions } from './pipeline/deliver/deliver-deps.ts';
 import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
 import type { Classifier } from './pipeline/deliver/outcome/classifier/classify.ts';
 import { createSenderEffects } from './pipeline/deliver/outcome/sender-effects.ts';
@@ -52,34 +44,32 @@ import { createSenderPauses, type SenderPause } from './policy/limits/shaping/se
 import type { Storage } from './policy/limits/storage.ts';
 import { createWarmup, type Warmup } from './policy/limits/warmup/warmup.ts';
 import { createSandboxRules, type SandboxRules } from './policy/sandbox/sandbox-rules.ts';
-import type { TlsContexts } from './smtp/client-tls.ts';
-import type { Store } from './store/store.ts';
 import { openTraffic, type TrafficParts } from './traffic.ts';
 
+type OfDelivery =
+  | 'store'
+  | 'clock'
+  | 'random'
+  | 'resolver'
+  | 'filter'
+  | 'tlsContexts'
+  | 'connect'
+  | 'tokens'
+  | 'personalTokens'
+  | 'failpoints';
+
 /** What acceptance, queue and delivery need. */
-export interface EngineDeps {
-  store: Store;
-  clock: Clock;
-  random: Random;
+export interface EngineDeps extends Pick<DeliverDeps, OfDelivery> {
   logs: Loggers;
   registry: Registry;
   /** The node of this process. */
   node: NodeLease;
   /** Set if other nodes work on the same store. */
   membership?: Membership;
-  resolver: CachingResolver;
-  /** Which addresses of mail servers may be connected to. */
-  filter: AddressCheck;
   /** Fetches the policies of recipients' domains. */
   policyHttp: GuardedHttp;
-  tlsContexts: TlsContexts;
-  /** How connections are opened; default: TCP. */
-  connect?: Connect;
   domains: DomainService;
-  tokens: ReturnPathTokens;
-  personalTokens: PersonalTokens;
   classifier: Classifier;
-  failpoints: Failpoints;
   /** Called when events were stored: webhook calls may be due. */
   eventsStored(): void;
   /** Called when a receiver says that authentication of a sender domain fails. */

@@ -5,9 +5,9 @@ import { whyNot } from '../lib/why-not.ts';
 import { CommandError } from './terminal.ts';
 
 /** The bytes of a file. Throws CommandError with the reason if it cannot be read. */
-export async function readBytes(file: string): Promise<Buffer> {
+export async function readBytes(file: string, stdin: NodeJS.ReadStream = process.stdin): Promise<Buffer> {
   try {
-    return file === '-' ? await buffer(process.stdin) : await readFile(file);
+    return file === '-' ? await buffer(stdin) : await readFile(file);
   } catch (cause) {
     throw new CommandError(`${file} cannot be read: ${whyNot(cause)}`);
   }

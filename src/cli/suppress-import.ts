@@ -2,10 +2,8 @@
  * `suppress import` adds the addresses of a file to the list. It first prints how it read the file and what it did
  * not understand. If it did not understand something or had to guess, it asks before it stores anything.
  */
-import { readFile } from 'node:fs/promises';
-import { text as readAll } from 'node:stream/consumers';
+
 import { systemClock } from '../lib/clock.ts';
-import { whyNot } from '../lib/why-not.ts';
 import type { SuppressionsAdded } from '../listeners/http/operations/suppressions.ts';
 import { SUPPRESSION_REASONS, type SuppressionReason } from '../model/suppression.ts';
 import {
@@ -22,6 +20,7 @@ import type { Api } from './api-client.ts';
 import { each, oneOf } from './arguments.ts';
 import { type CommandContext, type ContextCommand, example } from './command.ts';
 import { confirm, YES } from './confirm.ts';
+import { readBytes } from './files.ts';
 import { createProgress } from './progress.ts';
 import { CommandError, printable, UsageError } from './terminal.ts';
 
@@ -73,7 +72,7 @@ export function addImport(suppress: ContextCommand): void {
       ),
     )
     .runs(async (ctx, file: string, options: Options) => {
-      const sheet = sheetOf(await readInput(file, ctx.terminal.stdin));
+      const sheet = sheetOf((await readBytes(file, ctx.terminal.stdin)).toString('utf8'));
       const plan = planImport(
         sheet,
         {
@@ -238,14 +237,6 @@ async function store(ctx: CommandContext, domain: string, { items }: ImportPlan)
     }
   });
   return done;
-}
-
-async function readInput(file: string, stdin: NodeJS.ReadStream): Promise<string> {
-  try {
-    return file === '-' ? await readAll(stdin) : await readFile(file, 'utf8');
-  } catch (cause) {
-    throw new CommandError(`${file} cannot be read: ${whyNot(cause)}`);
-  }
 }
 
 /** A refusal names items of one request; people look for lines of their file. */

@@ -49,6 +49,7 @@ export interface DeliverDeps {
   tokens: ReturnPathTokens;
   personalTokens: PersonalTokens;
   resolver: CachingResolver;
+  /** Which addresses of mail servers may be connected to. */
   filter: AddressCheck;
   tlsContexts: TlsContexts;
   mtaSts: MtaSts;
