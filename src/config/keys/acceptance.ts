@@ -11,7 +11,6 @@ import {
 } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** Formats, defaults and meanings. */
 export const ACCEPTANCE_KEYS = {
   'rate-limit': key('sends per second or `off`', both('off'), 'sends per second for each token', (t) => {
     if (t === 'off') return good(null);

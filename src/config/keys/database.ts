@@ -4,7 +4,6 @@ import { isPostgresUrl, readPostgresUrl, shownPostgresUrl } from '../../lib/post
 import { bad, good, nonEmpty, parseSwitch, withoutUser } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** Formats, defaults and meanings. */
 export const DATABASE_KEYS = {
   // The value has the password, wherever that was given.
   database: {

@@ -15,7 +15,6 @@ import {
 } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** Formats, defaults and meanings. */
 export const DELIVERY_KEYS = {
   route: {
     ...key(

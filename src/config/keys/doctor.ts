@@ -3,7 +3,6 @@
 import { bad, good, splitList } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** Formats, defaults and meanings. */
 export const DOCTOR_KEYS = {
   'doctor-probe': key(
     '`address:port` list',

@@ -3,7 +3,6 @@
 import { domainText, parseSwitch } from '../forms.ts';
 import { both, type KeyFacts, type KeyTable, key } from '../key-facts.ts';
 
-/** Formats, defaults and meanings. */
 export const NAMES_KEYS = {
   hostname: key(
     'host name',

@@ -3,7 +3,6 @@
 import { bad, good, type Parsed, parseDuration, parseInteger } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** Formats, defaults and meanings. */
 export const RETENTION_KEYS = {
   'retain-content': key(
     'duration',

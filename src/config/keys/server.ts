@@ -20,7 +20,6 @@ export const ROLES = ['http', 'submission', 'returns', 'deliver', 'webhooks', 'u
 /** One of `ROLES`. */
 export type Role = (typeof ROLES)[number];
 
-/** Formats, defaults and meanings. */
 export const SERVER_KEYS = {
   data: key('folder', both('./postrider-data'), 'folder of the embedded database, keys and spool', (t) =>
     nonEmpty(t, 'a folder path'),

@@ -9,7 +9,6 @@ export interface RequiredClaim {
   value: string;
 }
 
-/** Formats, defaults and meanings. */
 export const SIGN_IN_KEYS = {
   'oidc-issuer': key(
     'URL',

@@ -3,7 +3,6 @@
 import { bad, good, parseDuration, parseDurations, parseInteger, parseSwitch } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** Formats, defaults and meanings. */
 export const TELLING_KEYS = {
   'webhook-retry': key(
     'list of waits',

@@ -11,7 +11,6 @@ import { type AttentionDeps, attentionAnswer, gatherAttention } from './attentio
 
 const CALLS_PER_SECOND = 5;
 
-/** The one operation. */
 export function attentionOperation(deps: AttentionDeps): ApiRoute {
   const takeCall = createCallRate(deps.clock, { perSecond: CALLS_PER_SECOND, what: 'what needs attention' });
   return operation({

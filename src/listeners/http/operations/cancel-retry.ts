@@ -39,7 +39,6 @@ const retryAnswer = z
 export type CancelAnswer = Answer<typeof cancelAnswer>;
 export type RetryAnswer = Answer<typeof retryAnswer>;
 
-/** The two operations. `maxAgeMs`: maximum age for all lanes, null = each lane's own. */
 export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): readonly ApiRoute[] {
   const { store, clock, random } = deps;
 

@@ -61,7 +61,6 @@ const PAGES = paging('causes', z.object({ lastSeen: z.int(), id: z.int() }));
 /** The member after which resending continues. */
 const MEMBER = 'cause-members';
 
-/** The three operations. `maxAgeMs`: maximum age for all lanes, null = each lane's own. */
 export function causeOperations(deps: ApiParts, options: HttpOptions): readonly ApiRoute[] {
   const { store, clock } = deps;
   return [

@@ -139,7 +139,6 @@ const NEW_DOMAIN = z.object({
 
 const SETTINGS = z.object({ ...UNAVAILABLE, ...SETTINGS_SHAPE });
 
-/** The operations of sender domains. */
 export function domainOperations({ domains, guard, clock, createOnce }: ApiParts): readonly ApiRoute[] {
   /** When each domain was checked last, monotonic; the oldest are forgotten first. */
   const checkedAtMs = new BoundedMap<string, number>(MAX_REMEMBERED);

@@ -50,7 +50,6 @@ const STEP = 8;
 const SCRUB_STEP_BYTES = 1_048_576;
 /** Free pages that one of several requests overwrites; takes as long as reading its messages. */
 const SCRUB_PORTION_BYTES = 64 * 1_048_576;
-/** The one operation. */
 export function eraseOperation(deps: ApiParts): ApiRoute {
   const { store, clock, random } = deps;
   return operation({

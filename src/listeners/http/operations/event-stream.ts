@@ -36,7 +36,6 @@ const EVENTS_AT_ONCE = 100;
 const LOOK = 4_000;
 const STREAMS = { perToken: 10, total: 100, pauseMs: 50, pollMs: 1_000 };
 
-/** The one operation. */
 export function eventStreamOperation(deps: ApiParts, options: HttpOptions): ApiRoute {
   const { store } = deps;
   const openStream = createEventStreams(deps, { ...STREAMS, perTenant: options.streamsPerTenant });

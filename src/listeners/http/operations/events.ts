@@ -93,7 +93,6 @@ interface FoundEvent extends EventPlace {
   item: Answer<typeof record>;
 }
 
-/** The one operation. */
 export function eventListOperation({ store }: ApiParts): ApiRoute {
   return operation({
     id: 'listEvents',

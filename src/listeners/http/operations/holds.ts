@@ -41,7 +41,6 @@ const HOLD = z.object({
 });
 const RELEASE = z.object({ ...MATCH, HoldID: z.string().max(64).optional() });
 
-/** The three operations. */
 export function holdOperations({ traffic, clock, createOnce }: ApiParts): readonly ApiRoute[] {
   return [
     operation({

@@ -83,7 +83,6 @@ export type SubmissionPort = Answer<typeof submissionPort>;
 /** Domains that GET /me names; a caller with more asks GET /domains. */
 const MAX_SHOWN_DOMAINS = 100;
 
-/** The one operation. */
 export function meOperation(
   deps: {
     store: Pick<Store, 'listDomains' | 'quotaUses'>;

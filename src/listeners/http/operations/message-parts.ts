@@ -11,7 +11,6 @@ import { type ApiRoute, refuse } from '../route.ts';
 import { fileAnswer, PAGE_QUERY, pageAnswer } from '../sandbox/mail-parts.ts';
 import { ownMessage } from '../tenancy.ts';
 
-/** The two operations. */
 export function messagePartOperations({ store, captured }: ApiParts): readonly ApiRoute[] {
   return [
     rawOperation({

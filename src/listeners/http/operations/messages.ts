@@ -162,7 +162,6 @@ const ROWS_OF: Readonly<Record<StatusWord, Pick<MessageFilter, 'states' | 'waiti
 const LOOK = 2_000;
 const PAGES = paging('emails', z.int().min(1));
 
-/** The three operations. */
 export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
   const { store, clock, traffic, captured } = deps;
   return [

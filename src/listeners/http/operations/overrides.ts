@@ -9,7 +9,6 @@ import { overrideItem, toOverride } from './traffic-items.ts';
 
 const PAGES = paging('overrides', z.string());
 
-/** The two operations. */
 export function overrideOperations({ traffic }: ApiParts): readonly ApiRoute[] {
   return [
     operation({

@@ -83,7 +83,6 @@ const UNUSED =
   'Nothing waits for this site and nothing has gone there since the start; mail to it would begin with these limits';
 const NOT_YET = 'Nothing has gone there since the start; what waits would begin with these limits';
 
-/** The three operations. */
 export function pathOperations({ store, traffic, clock }: ApiParts): readonly ApiRoute[] {
   return [
     operation({

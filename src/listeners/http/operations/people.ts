@@ -72,7 +72,6 @@ const CHILDREN = {
     .describe('Also end the tokens, SMTP credentials and webhooks that the person made, and what those made'),
 };
 
-/** The operations of people. */
 export function peopleOperations({
   store,
   people,

@@ -34,7 +34,6 @@ export type RefusalItem = Answer<typeof refusalItem>;
 
 const PAGES = paging('refusals', z.string());
 
-/** The one operation. */
 export function refusalOperations({ refusals }: ApiParts): readonly ApiRoute[] {
   return [
     operation({

@@ -24,7 +24,6 @@ const CHANGES = z.object({
     .optional(),
 });
 
-/** The operation. `maxAgeMs`: give-up age that replaces the lanes', null = theirs. */
 export function rescheduleOperation(
   { store, clock, random, queue, eventsStored }: ApiParts,
   options: HttpOptions,

@@ -87,7 +87,6 @@ const RULE = z.object({
     .describe('Seconds; a day'),
 });
 
-/** The operations of rules. */
 export function sandboxRuleOperations({
   sandboxRules: rules,
   createOnce,

@@ -31,7 +31,6 @@ const ANSWER = z
 /** Callers that mark whole inboxes at once; each of them does so once. */
 const RUNS = { perToken: 1, perTenant: 1, total: 32, what: 'requests that mark whole inboxes' };
 
-/** The one operation. */
 export function sandboxSeenOperation({ store, clock }: ApiParts): ApiRoute {
   const takeSlot = createSlots(RUNS);
   return operation({

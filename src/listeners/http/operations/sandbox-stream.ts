@@ -18,7 +18,6 @@ const LOOK = 4_000;
 /** The feed itself searches for captures of other processes. */
 const STREAMS = { perToken: 20, total: 200, pauseMs: 25, pollMs: HEARTBEAT_MS };
 
-/** The one operation. */
 export function sandboxStreamOperation(deps: ApiParts, options: HttpOptions): ApiRoute {
   const { store, search, feed } = deps;
   const openStream = createEventStreams(deps, { ...STREAMS, perTenant: options.streamsPerTenant });

@@ -24,7 +24,6 @@ const MAX_PER_TOKEN = 200;
 const MAX_PER_TENANT = 400;
 const MAX_TOTAL = 1_000;
 
-/** The one operation. */
 export function sandboxWaitOperation(deps: ApiParts): ApiRoute {
   const { clock, search, feed } = deps;
   const slots = createSlots({

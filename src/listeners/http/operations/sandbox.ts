@@ -52,7 +52,6 @@ const LAST = Number.MAX_SAFE_INTEGER;
 const PAGES = paging('captures', z.int().min(0));
 const INBOX_PAGES = paging('inboxes', z.object({ inbox: z.string(), domain: z.string() }));
 
-/** The operations of the sandbox inbox. */
 export function sandboxOperations({
   store,
   search,

@@ -90,7 +90,6 @@ const RELEASE = z.object({
   To: z.string().max(320).optional().describe('Address to send it to; left out: the captured recipient'),
 });
 
-/** The one operation. */
 export function sandboxReleaseOperation(deps: ApiParts, options: HttpOptions): ApiRoute {
   const { store } = deps;
   return rawOperation({
@@ -143,7 +142,6 @@ const RESEND = z.object({
     .describe('Address to send it to; may be left out where the message has one recipient'),
 });
 
-/** The one operation. */
 export function resendOperation(deps: ApiParts, options: HttpOptions): ApiRoute {
   return rawOperation({
     ...SENT_AGAIN,

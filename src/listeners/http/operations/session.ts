@@ -79,7 +79,6 @@ const TOTP_OFF = TOTP_ON.omit({ Secret: true }).extend({ Code: CODE });
 const MAX_SHOWN_DOMAINS = 100;
 const COOKIE_SECONDS = LIFETIME_MS / 1000;
 
-/** The operations of one's own session. */
 export function sessionOperations({ store, sessions, people, secondFactors }: ApiParts): readonly ApiRoute[] {
   return [
     operation({

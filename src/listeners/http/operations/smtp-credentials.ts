@@ -49,7 +49,6 @@ const NEW_CREDENTIAL = z.object({
   Notices: z.boolean().optional(),
 });
 
-/** The operations of SMTP credentials. */
 export function smtpCredentialOperations({
   store,
   smtpCredentials,

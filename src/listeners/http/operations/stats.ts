@@ -89,7 +89,6 @@ const KINDS = (Object.keys(EVENT_KINDS) as EventKind[]).filter((kind) =>
   EVENT_KINDS[kind].payloadType?.startsWith('email.'),
 );
 
-/** The one operation. */
 export function statsOperations({ store, clock }: ApiParts): readonly ApiRoute[] {
   const takeCall = createCallRate(clock, { perSecond: CALLS_PER_SECOND, what: 'statistics' });
   return [

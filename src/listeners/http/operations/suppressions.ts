@@ -99,7 +99,6 @@ const NEW_SUPPRESSIONS = z.object({
   Domain: z.string().max(255).optional(),
 });
 
-/** The operations of the list. */
 export function suppressionOperations({ store, clock, random, createOnce }: ApiParts): readonly ApiRoute[] {
   return [
     operation({

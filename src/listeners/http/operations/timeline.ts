@@ -24,7 +24,6 @@ import { timelineEntry } from './timeline-entry.ts';
 const LOOK = 4_000;
 const PAGES = paging('timeline', z.int().min(0));
 
-/** The one operation. */
 export function timelineOperation({ store, traffic, clock }: ApiParts): ApiRoute {
   return operation({
     id: 'listEmailEvents',

@@ -100,7 +100,6 @@ const ROTATION = z.object({
   Overlap: z.int().min(0).max(MAX_OVERLAP_SECONDS).optional().describe('Seconds'),
 });
 
-/** The operations of tokens. */
 export function tokenOperations({
   store,
   access,

@@ -182,7 +182,6 @@ function requireListening(domain: string, events: readonly string[]): void {
   throw new AppError('webhook-event-unknown', { field: '/Event', message });
 }
 
-/** The operations of webhooks. */
 export function webhookOperations({
   store,
   webhooks,
