@@ -1,6 +1,7 @@
 /** Conformance: who changed what. */
 import { describe, expect, it } from 'vitest';
 import type { AuditEntry } from '../../model/audit.ts';
+import type { Store } from '../store.ts';
 import { newId, type Suite, T0 } from './fixtures.ts';
 
 function entry(more: Partial<AuditEntry> = {}): AuditEntry {
@@ -19,11 +20,11 @@ function entry(more: Partial<AuditEntry> = {}): AuditEntry {
 }
 
 /** Tests of `addAudit`, `listAudit`, `purgeAudit`. */
-export function describeAudit(suite: Suite): void {
+export function describeAudit({ store }: Suite): void {
   const add = (one: AuditEntry, maxPerLine = 100, recentSince = T0 + 100, maxRecentPerLine = maxPerLine) =>
-    suite.store().addAudit({ entry: one, maxPerLine, maxRecentPerLine, recentSince });
-  const list = async (more: Partial<Parameters<ReturnType<Suite['store']>['listAudit']>[0]> = {}) =>
-    (await suite.store().listAudit({ limit: 100, look: 100, ...more })).entries;
+    store.addAudit({ entry: one, maxPerLine, maxRecentPerLine, recentSince });
+  const list = async (more: Partial<Parameters<Store['listAudit']>[0]> = {}) =>
+    (await store.listAudit({ limit: 100, look: 100, ...more })).entries;
 
   describe('entries of who changed what', () => {
     it('come back newest first, a page at a time, each once', async () => {
@@ -31,9 +32,9 @@ export function describeAudit(suite: Suite): void {
       for (const one of all) await add(one);
       await add(all[0] as AuditEntry);
       expect(await list()).toEqual(all.toReversed());
-      const first = await suite.store().listAudit({ limit: 2, look: 100 });
+      const first = await store.listAudit({ limit: 2, look: 100 });
       expect(first.nextId).toBe(all[1]?.id);
-      const second = await suite.store().listAudit({ limit: 2, look: 100, beforeId: first.nextId ?? '' });
+      const second = await store.listAudit({ limit: 2, look: 100, beforeId: first.nextId ?? '' });
       expect(second).toEqual({ entries: [all[0]], nextId: null });
     });
 
@@ -54,9 +55,9 @@ export function describeAudit(suite: Suite): void {
       const others = [entry(), entry(), entry()];
       for (const one of others) await add(one);
       const asked = { operation: 'revokeToken', limit: 9, look: 2 };
-      const first = await suite.store().listAudit(asked);
+      const first = await store.listAudit(asked);
       expect(first).toEqual({ entries: [], nextId: others[1]?.id });
-      const second = await suite.store().listAudit({ ...asked, beforeId: first.nextId ?? '' });
+      const second = await store.listAudit({ ...asked, beforeId: first.nextId ?? '' });
       expect(second.entries).toEqual([old]);
     });
 
@@ -78,11 +79,11 @@ export function describeAudit(suite: Suite): void {
       const mine = [entry(), entry(), entry()];
       for (const one of mine) await add(one, 2);
       expect(await list()).toEqual([mine[2], mine[1], other]);
-      expect(await suite.store().purgeAudit({ before: T0, limit: 100 })).toBe(1);
-      expect(await suite.store().purgeAudit({ before: T0, limit: 100 })).toBe(0);
+      expect(await store.purgeAudit({ before: T0, limit: 100 })).toBe(1);
+      expect(await store.purgeAudit({ before: T0, limit: 100 })).toBe(0);
       await add(entry({ line: 'bob' }), 1);
       expect(await list()).toHaveLength(3);
-      expect(await suite.store().purgeAudit({ before: T0 + 1, limit: 2 })).toBe(2);
+      expect(await store.purgeAudit({ before: T0 + 1, limit: 2 })).toBe(2);
     });
   });
 }

@@ -18,35 +18,33 @@ import {
 } from './fixtures.ts';
 
 /** Tests of `prepareCalls` and of what causes it. */
-export function describeCallPortions(suite: Suite): void {
+export function describeCallPortions({ store, reopen }: Suite): void {
   const many = (count: number, domain = 'example.com') =>
-    commit(suite.store(), [
-      message({ domain, recipients: Array.from({ length: count }, () => recipient()) }),
-    ]);
+    commit(store, [message({ domain, recipients: Array.from({ length: count }, () => recipient()) })]);
 
   async function prepared(limit = 100): Promise<number> {
     let portions = 1;
-    while (await suite.store().prepareCalls({ limit })) portions += 1;
+    while (await store.prepareCalls({ limit })) portions += 1;
     return portions;
   }
 
-  const callsOf = (webhookId: number) => suite.store().listCalls({ webhookId, limit: 10_000 });
+  const callsOf = (webhookId: number) => store.listCalls({ webhookId, limit: 10_000 });
 
   describe('calls of a commit that would make very many', () => {
     it('are made in portions, each once, for the webhooks that were on', async () => {
-      const hooks = await Promise.all(Array.from({ length: 20 }, () => createWebhook(suite.store())));
+      const hooks = await Promise.all(Array.from({ length: 20 }, () => createWebhook(store)));
       const [off = 0] = hooks;
-      await suite.store().updateWebhook({ id: off, now: T0, status: 'Disabled', resumeSince: 0 });
+      await store.updateWebhook({ id: off, now: T0, status: 'Disabled', resumeSince: 0 });
       await many(100);
-      const late = await createWebhook(suite.store());
+      const late = await createWebhook(store);
       const atOnce = (await Promise.all(hooks.map(callsOf))).flat().length;
       expect(atOnce).toBeLessThanOrEqual(500);
-      expect(await suite.store().nextCallDueAt()).toBe(0);
+      expect(await store.nextCallDueAt()).toBe(0);
       // Calls that are only recorded count as pending too.
-      expect((await suite.store().queueCounts({ now: T0 })).pendingCalls).toBe(19 * 100);
+      expect((await store.queueCounts({ now: T0 })).pendingCalls).toBe(19 * 100);
       const [, , webhookId = 0] = hooks;
-      expect(await suite.store().countPendingCalls({ webhookId, countUpTo: 1_000 })).toBe(100);
-      await suite.reopen();
+      expect(await store.countPendingCalls({ webhookId, countUpTo: 1_000 })).toBe(100);
+      await reopen();
       expect(await prepared()).toBeGreaterThanOrEqual((19 * 100 - atOnce) / 100);
       for (const id of hooks.slice(1)) {
         const calls = await callsOf(id);
@@ -55,49 +53,49 @@ export function describeCallPortions(suite: Suite): void {
       }
       expect(await callsOf(off)).toEqual([]);
       expect(await callsOf(late)).toEqual([]);
-      expect(await suite.store().nextCallDueAt()).toBe(T0);
-      expect(await suite.store().prepareCalls({ limit: 100 })).toBe(false);
+      expect(await store.nextCallDueAt()).toBe(T0);
+      expect(await store.prepareCalls({ limit: 100 })).toBe(false);
     });
 
     it('keep nobody waiting: each domain has its share of a portion', async () => {
-      for (let n = 0; n < 10; n += 1) await createWebhook(suite.store());
-      const other = await createWebhook(suite.store(), { domain: 'example.org' });
+      for (let n = 0; n < 10; n += 1) await createWebhook(store);
+      const other = await createWebhook(store, { domain: 'example.org' });
       const messages = [
         message({ recipients: Array.from({ length: 100 }, () => recipient()) }),
         message({ domain: 'example.org' }),
       ];
-      await commit(suite.store(), messages);
-      await suite.store().prepareCalls({ limit: 20 });
+      await commit(store, messages);
+      await store.prepareCalls({ limit: 20 });
       expect(await callsOf(other)).toHaveLength(1);
     });
 
     it('are not made for a webhook that is gone, nor again where a replay made them', async () => {
-      const hooks = await Promise.all(Array.from({ length: 8 }, () => createWebhook(suite.store())));
+      const hooks = await Promise.all(Array.from({ length: 8 }, () => createWebhook(store)));
       const [gone = 0, replayed = 0] = hooks;
       await many(100);
-      await suite.store().deleteWebhook({ id: gone });
-      while (await suite.store().purgeLeftovers({ limit: 500 }));
+      await store.deleteWebhook({ id: gone });
+      while (await store.purgeLeftovers({ limit: 500 }));
       const range = { since: 0, until: T0 + HOUR, onlyFailed: false, now: T0 + 5, limit: 1000 };
-      await suite.store().replayCalls({ webhookId: replayed, ...range });
+      await store.replayCalls({ webhookId: replayed, ...range });
       await prepared();
       expect(await callsOf(gone)).toEqual([]);
       expect(await callsOf(replayed)).toHaveLength(100);
     });
 
     it('keep their message until they are made', async () => {
-      for (let n = 0; n < 6; n += 1) await createWebhook(suite.store());
+      for (let n = 0; n < 6; n += 1) await createWebhook(store);
       const recipients = Array.from({ length: 100 }, () =>
         recipient({ state: 'suppressed', events: [event('suppressed')] }),
       );
-      const [made] = await commit(suite.store(), [message({ recipients })]);
-      const purge = () => suite.store().purgeMessages({ seqs: [made?.seq ?? 0], maxRows: 10_000 });
-      expect(await suite.store().nextCallDueAt()).toBe(0);
+      const [made] = await commit(store, [message({ recipients })]);
+      const purge = () => store.purgeMessages({ seqs: [made?.seq ?? 0], maxRows: 10_000 });
+      expect(await store.nextCallDueAt()).toBe(0);
       expect((await purge()).messages).toBe(0);
       await prepared();
       for (;;) {
-        const calls = await claimCalls(suite.store(), { limit: 1000 });
+        const calls = await claimCalls(store, { limit: 1000 });
         if (calls.length === 0) break;
-        await suite.store().settleCalls({
+        await store.settleCalls({
           settlements: calls.map(({ id, epoch, webhook }) => ({
             callId: id,
             epoch,
@@ -119,23 +117,23 @@ export function describeCallPortions(suite: Suite): void {
 
   describe('a webhook that is switched on', () => {
     it('goes through what waited in portions, and is called after that', async () => {
-      const id = await createWebhook(suite.store());
-      const other = await createWebhook(suite.store(), { domain: 'example.org' });
+      const id = await createWebhook(store);
+      const other = await createWebhook(store, { domain: 'example.org' });
       for (let n = 0; n < 6; n += 1) {
         const at = n < 3 ? T0 : T0 + HOUR;
         const to = () => recipient({ events: [event('accepted', at, { id: newId() })] });
-        await commit(suite.store(), [message({ recipients: Array.from({ length: 200 }, to) })]);
+        await commit(store, [message({ recipients: Array.from({ length: 200 }, to) })]);
       }
       const now = T0 + 2 * HOUR;
-      await suite.store().updateWebhook({ id, now: T0, status: 'Disabled', resumeSince: 0 });
-      await suite.store().updateWebhook({ id, now, status: 'Enabled', resumeSince: T0 + 1 });
+      await store.updateWebhook({ id, now: T0, status: 'Disabled', resumeSince: 0 });
+      await store.updateWebhook({ id, now, status: 'Enabled', resumeSince: T0 + 1 });
       expect((await callsOf(id)).filter(({ state }) => state === 'failed')).toHaveLength(500);
-      await commitOne(suite.store(), { domain: 'example.org' });
-      const claim = () => claimCalls(suite.store(), { now, limit: 1000 });
+      await commitOne(store, { domain: 'example.org' });
+      const claim = () => claimCalls(store, { now, limit: 1000 });
       // Other webhooks are called meanwhile.
       expect((await claim()).map(({ webhook }) => webhook.id)).toEqual([other]);
-      await suite.reopen();
-      expect(await suite.store().nextCallDueAt()).toBe(0);
+      await reopen();
+      expect(await store.nextCallDueAt()).toBe(0);
       await prepared();
       const calls = await callsOf(id);
       expect(calls.filter(({ state }) => state === 'failed')).toHaveLength(600);

@@ -5,21 +5,19 @@ import { commit, delivered, message, newId, only, recipient, type Suite, T0, tok
 import { credential } from './smtp-credentials.ts';
 
 /** Tests of `findCaptures`, `markCaptures`, `capturesSince`, `getCapture`, `releaseFacts`, `listInboxes`, `deleteCaptures`. */
-export function describeCaptures(suite: Suite): void {
+export function describeCaptures({ store }: Suite): void {
   describe('captures', () => {
     /** Accepts and captures one message; the capture's id. */
     async function capture(more: Partial<NewMessage> = {}, inbox = 'main', at = T0): Promise<string> {
       const sending = recipient({ state: 'sending', sandbox: 'deliver', address: `${inbox}@example.net` });
-      const { deliveries } = only(await commit(suite.store(), [message({ recipients: [sending], ...more })]));
+      const { deliveries } = only(await commit(store, [message({ recipients: [sending], ...more })]));
       const id = newId();
       const copy = { id, at, envelopeFrom: 'bounce@example.com', inbox, prefix: new Uint8Array([1]) };
-      await suite
-        .store()
-        .settle({ now: T0, settlements: [delivered(only(deliveries).id, 1, { capture: copy })] });
+      await store.settle({ now: T0, settlements: [delivered(only(deliveries).id, 1, { capture: copy })] });
       return id;
     }
     const list = async (more: object) =>
-      (await suite.store().findCaptures({ limit: 10, look: 100, ...more })).captures.map((one) => one.id);
+      (await store.findCaptures({ limit: 10, look: 100, ...more })).captures.map((one) => one.id);
 
     it('may have any subject that mail can have', async () => {
       const letters = Array.from({ length: 998 }, (_, i) =>
@@ -29,13 +27,12 @@ export function describeCaptures(suite: Suite): void {
       expect(await list({ inbox: 'main', subject: letters.slice(0, 300).join('') })).toEqual([id]);
     });
 
-    const erase = async (which: object) =>
-      (await suite.store().deleteCaptures({ limit: 100, ...which })).deleted;
+    const erase = async (which: object) => (await store.deleteCaptures({ limit: 100, ...which })).deleted;
 
     it('show the copy with its message', async () => {
       const sent = message({ tags: ['t'], recipients: [recipient({ state: 'sending' })] });
       const id = await capture({ ...sent });
-      expect(await suite.store().getCapture({ id })).toEqual({
+      expect(await store.getCapture({ id })).toEqual({
         seq: expect.any(Number),
         id,
         messageId: sent.id,
@@ -54,9 +51,9 @@ export function describeCaptures(suite: Suite): void {
         released: null,
         seenAt: null,
       });
-      expect(await suite.store().getCapture({ id, domains: ['example.com'] })).not.toBeNull();
-      expect(await suite.store().getCapture({ id, domains: ['example.org'] })).toBeNull();
-      expect(await suite.store().getCapture({ id: 'nothing' })).toBeNull();
+      expect(await store.getCapture({ id, domains: ['example.com'] })).not.toBeNull();
+      expect(await store.getCapture({ id, domains: ['example.org'] })).toBeNull();
+      expect(await store.getCapture({ id: 'nothing' })).toBeNull();
     });
 
     it('are marked as seen and as not, within the domains, and counted so', async () => {
@@ -64,16 +61,16 @@ export function describeCaptures(suite: Suite): void {
       const b = await capture({}, 'other');
       const c = await capture({ domain: 'example.org' });
       const mark = (which: object, seenAt: number | null = T0 + 1) =>
-        suite.store().markCaptures({ limit: 100, seenAt, ...which });
-      const unseen = async () => (await suite.store().listInboxes({ limit: 9 })).map((one) => one.unseen);
+        store.markCaptures({ limit: 100, seenAt, ...which });
+      const unseen = async () => (await store.listInboxes({ limit: 9 })).map((one) => one.unseen);
       expect(await unseen()).toEqual([1, 1, 1]);
       expect(await mark({ ids: [a, c, 'nothing'], domains: ['example.com'] })).toEqual({
         changed: 1,
         next: null,
       });
       expect(await mark({ ids: [a] }, T0 + 9)).toEqual({ changed: 0, next: null });
-      expect((await suite.store().getCapture({ id: a }))?.seenAt).toBe(T0 + 1);
-      expect((await suite.store().getCapture({ id: c }))?.seenAt).toBeNull();
+      expect((await store.getCapture({ id: a }))?.seenAt).toBe(T0 + 1);
+      expect((await store.getCapture({ id: c }))?.seenAt).toBeNull();
       expect(await list({ seen: true })).toEqual([a]);
       expect(await list({ seen: false })).toEqual([c, b]);
       expect(await unseen()).toEqual([0, 1, 1]);
@@ -89,20 +86,20 @@ export function describeCaptures(suite: Suite): void {
 
     it('know what a release of their message needs, until it is gone', async () => {
       const id = await capture({ eightBit: true, keepContent: false, dateOffset: 7 });
-      const { messageSeq = 0 } = (await suite.store().getCapture({ id })) ?? {};
-      expect(await suite.store().releaseFacts({ messageSeq })).toEqual({
+      const { messageSeq = 0 } = (await store.getCapture({ id })) ?? {};
+      expect(await store.releaseFacts({ messageSeq })).toEqual({
         keepContent: false,
         bodyOffset: 18,
         needsSmtpUtf8: false,
         eightBit: true,
         dateOffset: 7,
       });
-      expect(await suite.store().releaseFacts({ messageSeq: messageSeq + 1 })).toBeNull();
+      expect(await store.releaseFacts({ messageSeq: messageSeq + 1 })).toBeNull();
     });
 
     it('can be followed from one look to the next', async () => {
       const since = (afterSeq: number, more: object = {}) =>
-        suite.store().capturesSince({ afterSeq, limit: 10, look: 100, ...more });
+        store.capturesSince({ afterSeq, limit: 10, look: 100, ...more });
       const ids = (result: Awaited<ReturnType<typeof since>>) => result.captures.map((one) => one.id);
       expect(await since(0)).toEqual({ captures: [], lastSeq: 0, more: false });
       const a = await capture();
@@ -125,7 +122,7 @@ export function describeCaptures(suite: Suite): void {
       for (let n = 0; n < 3; n += 1) await capture();
       const wanted = await capture({ subject: 'Wanted' });
       const ask = (afterSeq: number) =>
-        suite.store().capturesSince({ afterSeq, subject: 'wanted', limit: 10, look: 2 });
+        store.capturesSince({ afterSeq, subject: 'wanted', limit: 10, look: 2 });
       const first = await ask(0);
       expect([first.captures.length, first.more]).toEqual([0, true]);
       const second = await ask(first.lastSeq);
@@ -137,7 +134,7 @@ export function describeCaptures(suite: Suite): void {
       const b = await capture({ domain: 'example.org' }, 'other');
       expect(await list({})).toEqual([b, a]);
       expect(await list({ limit: 1 })).toEqual([b]);
-      const page = await suite.store().findCaptures({ limit: 1, look: 100 });
+      const page = await store.findCaptures({ limit: 1, look: 100 });
       expect(await list({ beforeSeq: page.nextSeq ?? 0 })).toEqual([a]);
       expect(await list({ domains: ['example.org'] })).toEqual([b]);
       expect(await list({ domains: [] })).toEqual([]);
@@ -155,12 +152,12 @@ export function describeCaptures(suite: Suite): void {
     it('are paged by a place that stays while mail comes and goes', async () => {
       const ids: string[] = [];
       for (let n = 0; n < 5; n += 1) ids.push(await capture());
-      const first = await suite.store().findCaptures({ limit: 2, look: 100 });
+      const first = await store.findCaptures({ limit: 2, look: 100 });
       expect(first.captures.map(({ id }) => id)).toEqual([ids[4], ids[3]]);
       await erase({ ids: [ids[3] ?? '', ids[2] ?? ''] });
       await capture();
       const beforeSeq = first.nextSeq ?? 0;
-      const second = await suite.store().findCaptures({ beforeSeq, limit: 2, look: 100 });
+      const second = await store.findCaptures({ beforeSeq, limit: 2, look: 100 });
       expect(second.captures.map(({ id }) => id)).toEqual([ids[1], ids[0]]);
     });
 
@@ -168,11 +165,11 @@ export function describeCaptures(suite: Suite): void {
       await capture({ subject: 'Old' });
       for (let n = 0; n < 3; n += 1) await capture();
       const wanted = { inbox: 'main', subject: 'old', limit: 10, look: 2 };
-      const first = await suite.store().findCaptures(wanted);
+      const first = await store.findCaptures(wanted);
       expect([first.captures.length, first.nextSeq === null]).toEqual([0, false]);
-      const second = await suite.store().findCaptures({ ...wanted, beforeSeq: first.nextSeq ?? 0 });
+      const second = await store.findCaptures({ ...wanted, beforeSeq: first.nextSeq ?? 0 });
       expect(second.captures.map(({ subject }) => subject)).toEqual(['Old']);
-      const third = await suite.store().findCaptures({ ...wanted, beforeSeq: second.nextSeq ?? 0 });
+      const third = await store.findCaptures({ ...wanted, beforeSeq: second.nextSeq ?? 0 });
       expect(third).toEqual({ captures: [], unread: [], nextSeq: null });
     });
 
@@ -180,22 +177,22 @@ export function describeCaptures(suite: Suite): void {
       const a = await capture({ subject: 'First word' });
       const b = await capture();
       const find = async (more: object) => {
-        const { captures, unread } = await suite.store().findCaptures({ limit: 10, look: 100, ...more });
+        const { captures, unread } = await store.findCaptures({ limit: 10, look: 100, ...more });
         return { ids: captures.map(({ id }) => id), unread: unread.length };
       };
       expect(await find({ text: 'hidden' })).toEqual({ ids: [b, a], unread: 2 });
-      const unread = await suite.store().unreadCaptures({ limit: 10 });
+      const unread = await store.unreadCaptures({ limit: 10 });
       expect(unread).toHaveLength(2);
       const [newer = 0, older = 0] = unread;
-      await suite.store().putCaptureTexts({
+      await store.putCaptureTexts({
         texts: [
           { messageSeq: older, hasFiles: true, text: 'what is hidden' },
           { messageSeq: 999_999, hasFiles: true, text: 'of no capture' },
         ],
       });
-      expect(await suite.store().unreadCaptures({ limit: 10 })).toEqual([newer]);
+      expect(await store.unreadCaptures({ limit: 10 })).toEqual([newer]);
       expect(await find({ text: 'hidden' })).toEqual({ ids: [b, a], unread: 1 });
-      await suite.store().putCaptureTexts({ texts: [{ messageSeq: newer, hasFiles: false, text: '' }] });
+      await store.putCaptureTexts({ texts: [{ messageSeq: newer, hasFiles: false, text: '' }] });
       expect(await find({ text: 'hidden' })).toEqual({ ids: [a], unread: 0 });
       expect(await find({ text: 'first w' })).toEqual({ ids: [a], unread: 0 });
       expect(await find({ hasFiles: false })).toEqual({ ids: [b], unread: 0 });
@@ -207,25 +204,25 @@ export function describeCaptures(suite: Suite): void {
     it('take what was read in them along, with the last copy of their message', async () => {
       const one = await capture();
       const two = await capture();
-      const [newer = 0, older = 0] = await suite.store().unreadCaptures({ limit: 10 });
-      await suite.store().putCaptureTexts({ texts: [{ messageSeq: older, hasFiles: false, text: 'gone' }] });
+      const [newer = 0, older = 0] = await store.unreadCaptures({ limit: 10 });
+      await store.putCaptureTexts({ texts: [{ messageSeq: older, hasFiles: false, text: 'gone' }] });
       await erase({ ids: [one] });
       await erase({ ids: [two] });
-      expect(await suite.store().unreadCaptures({ limit: 10 })).toEqual([]);
+      expect(await store.unreadCaptures({ limit: 10 })).toEqual([]);
       // Nothing is left to find it by, and a text that comes later is not stored.
-      await suite.store().putCaptureTexts({ texts: [{ messageSeq: newer, hasFiles: false, text: 'late' }] });
+      await store.putCaptureTexts({ texts: [{ messageSeq: newer, hasFiles: false, text: 'late' }] });
       expect(await list({ text: 'gone' })).toEqual([]);
       expect(await list({ text: 'late' })).toEqual([]);
     });
 
     it('are told when they are committed, before their settlement is, in order', async () => {
       const told: string[] = [];
-      const leave = suite.store().onCaptured((captures) => {
+      const leave = store.onCaptured((captures) => {
         for (const { id, seq, inbox, subject } of captures) told.push(`${id} ${seq > 0} ${inbox} ${subject}`);
       });
       const a = await capture({ subject: 'One' });
       expect(told).toEqual([`${a} true main One`]);
-      const seen = await suite.store().getCapture({ id: a });
+      const seen = await store.getCapture({ id: a });
       const b = await capture({ subject: 'Two' }, 'other');
       leave();
       await capture();
@@ -235,11 +232,9 @@ export function describeCaptures(suite: Suite): void {
 
     it('are told with their octets where those were given, which are not stored twice', async () => {
       const told: (Uint8Array | undefined)[] = [];
-      const leave = suite
-        .store()
-        .onCaptured((captures) => void told.push(...captures.map(({ content }) => content)));
+      const leave = store.onCaptured((captures) => void told.push(...captures.map(({ content }) => content)));
       const sending = recipient({ state: 'sending', sandbox: 'deliver' });
-      const { deliveries } = only(await commit(suite.store(), [message({ recipients: [sending] })]));
+      const { deliveries } = only(await commit(store, [message({ recipients: [sending] })]));
       const content = new TextEncoder().encode('in memory');
       const copy = {
         id: newId(),
@@ -250,30 +245,28 @@ export function describeCaptures(suite: Suite): void {
         content,
       };
       const settlement = delivered(only(deliveries).id, 1, { capture: copy });
-      await suite.store().settle({ now: T0, settlements: [settlement] });
+      await store.settle({ now: T0, settlements: [settlement] });
       leave();
       expect(told).toEqual([content]);
-      expect(await suite.store().getCapture({ id: copy.id })).not.toHaveProperty('content');
+      expect(await store.getCapture({ id: copy.id })).not.toHaveProperty('content');
     });
 
     it('stand in inboxes, named after their sender where they have no other name', async () => {
       const captured = async (tokenId: string, more: object = {}) => {
         const sending = recipient({ state: 'sending', sandbox: 'deliver' });
         const sent = message({ recipients: [sending], tokenId, ...more });
-        const { deliveries } = only(await commit(suite.store(), [sent]));
+        const { deliveries } = only(await commit(store, [sent]));
         const copy = { id: newId(), at: T0, envelopeFrom: '', inbox: null, prefix: new Uint8Array() };
-        await suite
-          .store()
-          .settle({ now: T0, settlements: [delivered(only(deliveries).id, 1, { capture: copy })] });
+        await store.settle({ now: T0, settlements: [delivered(only(deliveries).id, 1, { capture: copy })] });
         return copy.id;
       };
-      await suite.store().addToken({ token: token({ id: 'ci', name: 'Run-7 Ä' }) });
-      await suite.store().addSmtpCredential({ credential: credential({ id: 'smtp', name: 'App' }) });
+      await store.addToken({ token: token({ id: 'ci', name: 'Run-7 Ä' }) });
+      await store.addSmtpCredential({ credential: credential({ id: 'smtp', name: 'App' }) });
       await captured('ci');
       const a = await captured('ci', { subject: 'Newest' });
       const b = await captured('smtp', { domain: 'example.org' });
       const c = await captured('nobody knows');
-      const inboxes = (more: object = {}) => suite.store().listInboxes({ limit: 10, ...more });
+      const inboxes = (more: object = {}) => store.listInboxes({ limit: 10, ...more });
       const latest = (id: string, subject = 'Hello') => ({ id, at: T0, subject });
       const none = { domain: 'example.com', inbox: '', count: 1, unseen: 1, latest: latest(c) };
       const app = { domain: 'example.org', inbox: 'app', count: 1, unseen: 1, latest: latest(b) };
@@ -301,7 +294,7 @@ export function describeCaptures(suite: Suite): void {
       let late: string | null = null;
       const deleted: number[] = [];
       for (let next: number | null = Number.MAX_SAFE_INTEGER; next !== null; ) {
-        const done = await suite.store().deleteCaptures({
+        const done = await store.deleteCaptures({
           ...{ inbox: 'main', domains: ['example.com'], beforeSeq: next, limit: 2 },
         });
         deleted.push(done.deleted);
@@ -310,7 +303,7 @@ export function describeCaptures(suite: Suite): void {
       }
       expect(deleted).toEqual([2, 2, 1]);
       expect(await list({})).toEqual([late, elsewhere]);
-      const inboxes = await suite.store().listInboxes({ limit: 10 });
+      const inboxes = await store.listInboxes({ limit: 10 });
       expect(inboxes.map(({ domain, count }) => [domain, count])).toEqual([
         ['example.com', 1],
         ['example.org', 1],

@@ -13,10 +13,10 @@ const CAUSE: NewCause = {
 };
 
 /** Tests of `settle` with a cause, `listCauses`, `getCause`, `causeMembers`, `purgeCauses`. */
-export function describeCauses(suite: Suite): void {
+export function describeCauses({ store }: Suite): void {
   describe('cause groups', () => {
     async function failing(cause: NewCause, state: 'queued' | 'bounced' | 'failed', now = T0) {
-      const { id } = await commitOne(suite.store(), { recipients: [recipient({ state: 'sending' })] });
+      const { id } = await commitOne(store, { recipients: [recipient({ state: 'sending' })] });
       await settleWith(id, cause, state, now);
       return id;
     }
@@ -27,7 +27,7 @@ export function describeCauses(suite: Suite): void {
       state: 'queued' | 'bounced' | 'failed',
       now = T0,
     ) {
-      await suite.store().settle({
+      await store.settle({
         now,
         settlements: [
           { deliveryId, epoch: 1, state, dueAt: now + 60_000, countAttempt: true, events: [], cause },
@@ -35,7 +35,7 @@ export function describeCauses(suite: Suite): void {
       });
     }
 
-    const list = () => suite.store().listCauses({ limit: 10, countUpTo: 100 });
+    const list = () => store.listCauses({ limit: 10, countUpTo: 100 });
 
     it('groups what failed or waits for the same reason, whatever was said word for word', async () => {
       await failing(CAUSE, 'queued');
@@ -59,12 +59,12 @@ export function describeCauses(suite: Suite): void {
       await failing(CAUSE, 'queued');
       await failing({ ...CAUSE, site: 'other.example' }, 'bounced', T0 + 5);
       const [, first] = await list();
-      const found = await suite.store().listMessages({ cause: first?.id ?? 0, limit: 10, look: 100 });
+      const found = await store.listMessages({ cause: first?.id ?? 0, limit: 10, look: 100 });
       expect(found.messages.map(({ recipients }) => recipients.map(({ causeId }) => causeId))).toEqual([
         [first?.id],
       ]);
-      await commitOne(suite.store());
-      const all = await suite.store().listMessages({ limit: 10, look: 100 });
+      await commitOne(store);
+      const all = await store.listMessages({ limit: 10, look: 100 });
       expect(all.messages[0]?.recipients[0]?.causeId).toBeNull();
     });
 
@@ -74,7 +74,7 @@ export function describeCauses(suite: Suite): void {
       await failing({ ...CAUSE, site: 'd.example' }, 'bounced', T0 + 1);
       const seen: string[] = [];
       for (let before: { lastSeen: number; id: number } | undefined; ; ) {
-        const [cause] = await suite.store().listCauses({ ...(before && { before }), limit: 1, countUpTo: 1 });
+        const [cause] = await store.listCauses({ ...(before && { before }), limit: 1, countUpTo: 1 });
         if (cause === undefined) break;
         seen.push(cause.site);
         before = cause;
@@ -85,11 +85,11 @@ export function describeCauses(suite: Suite): void {
     it('counts up to a bound, and gives the members in order', async () => {
       const ids: number[] = [];
       for (let i = 0; i < 5; i++) ids.push(await failing(CAUSE, 'bounced'));
-      const [cause] = await suite.store().listCauses({ limit: 1, countUpTo: 3 });
+      const [cause] = await store.listCauses({ limit: 1, countUpTo: 3 });
       expect(cause?.failed).toBe(3);
       const id = cause?.id ?? 0;
-      const first = await suite.store().causeMembers({ id, afterId: 0, limit: 2 });
-      const rest = await suite.store().causeMembers({ id, afterId: ids[1] ?? 0, limit: 10 });
+      const first = await store.causeMembers({ id, afterId: 0, limit: 2 });
+      const rest = await store.causeMembers({ id, afterId: ids[1] ?? 0, limit: 10 });
       expect([...first, ...rest].map(({ deliveryId }) => deliveryId)).toEqual(ids);
       expect(first[0]).toMatchObject({
         domain: 'example.com',
@@ -101,11 +101,11 @@ export function describeCauses(suite: Suite): void {
     });
 
     it('is left by a delivery and by a new try; an outcome without a cause keeps the last one', async () => {
-      const one = await commitOne(suite.store(), { recipients: [recipient({ state: 'sending' })] });
+      const one = await commitOne(store, { recipients: [recipient({ state: 'sending' })] });
       await settleWith(one.id, CAUSE, 'queued');
       const two = await failing(CAUSE, 'bounced');
       const id = (await list())[0]?.id ?? 0;
-      const [again] = await suite.store().claimDue({
+      const [again] = await store.claimDue({
         queueId: one.queueId,
         epoch: 1,
         now: T0 + 60_000,
@@ -114,33 +114,33 @@ export function describeCauses(suite: Suite): void {
         eventId: newId(),
       });
       expect(again?.id).toBe(one.id);
-      await suite.store().settle({ now: T0, settlements: [delivered(one.id)] });
-      expect(await suite.store().getCause({ id, countUpTo: 10 })).toMatchObject({ waiting: 0, failed: 1 });
-      const members = await suite.store().causeMembers({ id, afterId: 0, limit: 10 });
-      await suite.store().requeue({
+      await store.settle({ now: T0, settlements: [delivered(one.id)] });
+      expect(await store.getCause({ id, countUpTo: 10 })).toMatchObject({ waiting: 0, failed: 1 });
+      const members = await store.causeMembers({ id, afterId: 0, limit: 10 });
+      await store.requeue({
         messageSeq: members[0]?.messageSeq ?? 0,
         now: T0,
         expiresAt: T0 + 1e6,
         recipients: [{ deliveryId: two, event: { id: newId(), kind: 'requeued', at: T0, detail: null } }],
       });
-      expect(await suite.store().getCause({ id, countUpTo: 10 })).toBeNull();
+      expect(await store.getCause({ id, countUpTo: 10 })).toBeNull();
       expect(await list()).toEqual([]);
     });
 
     it('is forgotten when nobody is left in it and it is old', async () => {
-      const { id } = await commitOne(suite.store(), { recipients: [recipient({ state: 'sending' })] });
+      const { id } = await commitOne(store, { recipients: [recipient({ state: 'sending' })] });
       await settleWith(id, CAUSE, 'bounced', T0);
-      expect(await suite.store().purgeCauses({ before: T0 + 1, limit: 10 })).toBe(0);
+      expect(await store.purgeCauses({ before: T0 + 1, limit: 10 })).toBe(0);
       const [cause] = await list();
-      const [member] = await suite.store().causeMembers({ id: cause?.id ?? 0, afterId: 0, limit: 1 });
-      await suite.store().requeue({
+      const [member] = await store.causeMembers({ id: cause?.id ?? 0, afterId: 0, limit: 1 });
+      await store.requeue({
         messageSeq: member?.messageSeq ?? 0,
         now: T0,
         expiresAt: T0 + 1e6,
         recipients: [{ deliveryId: id, event: { id: newId(), kind: 'requeued', at: T0, detail: null } }],
       });
-      expect(await suite.store().purgeCauses({ before: T0, limit: 10 })).toBe(0);
-      expect(await suite.store().purgeCauses({ before: T0 + 1, limit: 10 })).toBe(1);
+      expect(await store.purgeCauses({ before: T0, limit: 10 })).toBe(0);
+      expect(await store.purgeCauses({ before: T0 + 1, limit: 10 })).toBe(1);
     });
   });
 }

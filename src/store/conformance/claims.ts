@@ -16,19 +16,19 @@ import {
 } from './fixtures.ts';
 
 /** Tests of `dueQueues`, `dueAmong`, `nextDueAt`, `queueCounts`, `claimDue`, `claimExpired`, `hurry`, `release`. */
-export function describeClaims(suite: Suite): void {
+export function describeClaims({ store }: Suite): void {
   const due = (dueAt: number, more: Parameters<typeof recipient>[0] = {}) => [recipient({ dueAt, ...more })];
 
   describe('due queues', () => {
     it('names each queue once, earliest first, with what it holds', async () => {
-      const a = await commitOne(suite.store(), { recipients: due(T0 + 2) });
-      await commitOne(suite.store(), { recipients: due(T0 + 3) });
-      const b = await commitOne(suite.store(), {
+      const a = await commitOne(store, { recipients: due(T0 + 2) });
+      await commitOne(store, { recipients: due(T0 + 3) });
+      const b = await commitOne(store, {
         lane: 'bulk',
         recipients: due(T0 + 1, { domain: 'example.org' }),
       });
-      await commitOne(suite.store(), { lane: 'critical', recipients: due(T0 + 9) });
-      expect(await suite.store().dueQueues({ dueBefore: T0 + 3, limit: 10 })).toEqual([
+      await commitOne(store, { lane: 'critical', recipients: due(T0 + 9) });
+      expect(await store.dueQueues({ dueBefore: T0 + 3, limit: 10 })).toEqual([
         {
           queueId: b.queueId,
           lane: 'bulk',
@@ -46,30 +46,30 @@ export function describeClaims(suite: Suite): void {
           nextDueAt: T0 + 2,
         },
       ]);
-      const [first] = await suite.store().dueQueues({ dueBefore: T0 + 3, limit: 1 });
+      const [first] = await store.dueQueues({ dueBefore: T0 + 3, limit: 1 });
       expect(first?.queueId).toBe(b.queueId);
     });
 
     it('answers for given queues, each once, earliest first', async () => {
-      const a = await commitOne(suite.store(), { recipients: due(T0 + 2) });
-      const b = await commitOne(suite.store(), { lane: 'bulk', recipients: due(T0 + 1) });
-      const later = await commitOne(suite.store(), { lane: 'critical', recipients: due(T0 + 9) });
+      const a = await commitOne(store, { recipients: due(T0 + 2) });
+      const b = await commitOne(store, { lane: 'bulk', recipients: due(T0 + 1) });
+      const later = await commitOne(store, { lane: 'critical', recipients: due(T0 + 9) });
       const among = async (queueIds: number[]) =>
-        (await suite.store().dueAmong({ queueIds, dueBefore: T0 + 3 })).map((hint) => hint.queueId);
+        (await store.dueAmong({ queueIds, dueBefore: T0 + 3 })).map((hint) => hint.queueId);
       expect(await among([a.queueId, later.queueId, b.queueId, a.queueId, 4_711])).toEqual([
         b.queueId,
         a.queueId,
       ]);
-      expect(await suite.store().dueAmong({ queueIds: [b.queueId], dueBefore: T0 + 3 })).toEqual(
-        await suite.store().dueQueues({ dueBefore: T0 + 3, limit: 1 }),
+      expect(await store.dueAmong({ queueIds: [b.queueId], dueBefore: T0 + 3 })).toEqual(
+        await store.dueQueues({ dueBefore: T0 + 3, limit: 1 }),
       );
       expect(await among([])).toEqual([]);
     });
 
     it('keeps what the sandbox plays apart, because it waits for no site', async () => {
-      const real = await commitOne(suite.store(), { recipients: due(T0) });
-      const played = await commitOne(suite.store(), { recipients: due(T0 + 1, { sandbox: 'deliver' }) });
-      const hints = await suite.store().dueQueues({ dueBefore: T0 + 3, limit: 10 });
+      const real = await commitOne(store, { recipients: due(T0) });
+      const played = await commitOne(store, { recipients: due(T0 + 1, { sandbox: 'deliver' }) });
+      const hints = await store.dueQueues({ dueBefore: T0 + 3, limit: 10 });
       expect(hints.map(({ queueId, lane, sandbox }) => ({ queueId, lane, sandbox }))).toEqual([
         { queueId: real.queueId, lane: 'normal', sandbox: false },
         { queueId: played.queueId, lane: 'normal', sandbox: true },
@@ -77,30 +77,30 @@ export function describeClaims(suite: Suite): void {
     });
 
     it('names none where nothing is queued or nothing is due', async () => {
-      expect(await suite.store().dueQueues({ dueBefore: T0, limit: 10 })).toEqual([]);
-      expect(await suite.store().nextDueAt()).toBeNull();
-      await commitOne(suite.store(), { recipients: due(T0 + 1) });
-      await commitOne(suite.store(), { recipients: [recipient({ state: 'sending' })] });
-      expect(await suite.store().dueQueues({ dueBefore: T0, limit: 10 })).toEqual([]);
-      expect(await suite.store().nextDueAt()).toBe(T0 + 1);
+      expect(await store.dueQueues({ dueBefore: T0, limit: 10 })).toEqual([]);
+      expect(await store.nextDueAt()).toBeNull();
+      await commitOne(store, { recipients: due(T0 + 1) });
+      await commitOne(store, { recipients: [recipient({ state: 'sending' })] });
+      expect(await store.dueQueues({ dueBefore: T0, limit: 10 })).toEqual([]);
+      expect(await store.nextDueAt()).toBe(T0 + 1);
     });
 
     it('counts what waits, what is being sent and how old the oldest due row is', async () => {
-      expect(await suite.store().queueCounts({ now: T0 })).toEqual({
+      expect(await store.queueCounts({ now: T0 })).toEqual({
         queued: 0,
         sending: 0,
         oldestDueAt: null,
         pendingCalls: 0,
       });
-      const { queueId } = await commitOne(suite.store(), { recipients: due(T0) });
-      await commitOne(suite.store(), { recipients: due(T0 + 5) });
-      expect(await suite.store().queueCounts({ now: T0 + 1 })).toMatchObject({
+      const { queueId } = await commitOne(store, { recipients: due(T0) });
+      await commitOne(store, { recipients: due(T0 + 5) });
+      expect(await store.queueCounts({ now: T0 + 1 })).toMatchObject({
         queued: 2,
         sending: 0,
         oldestDueAt: T0,
       });
-      await claim(suite.store(), queueId);
-      expect(await suite.store().queueCounts({ now: T0 + 1 })).toMatchObject({
+      await claim(store, queueId);
+      expect(await store.queueCounts({ now: T0 + 1 })).toMatchObject({
         queued: 2,
         sending: 1,
         oldestDueAt: null,
@@ -116,9 +116,9 @@ export function describeClaims(suite: Suite): void {
         eightBit: true,
         recipients: [recipient({ kind: 'BCC', sandbox: 'softbounce' })],
       });
-      const { seq, deliveries } = only(await commit(suite.store(), [sent]));
+      const { seq, deliveries } = only(await commit(store, [sent]));
       const { id, queueId } = only(deliveries);
-      expect(only(await claim(suite.store(), queueId))).toEqual({
+      expect(only(await claim(store, queueId))).toEqual({
         id,
         epoch: 1,
         queueId,
@@ -147,21 +147,21 @@ export function describeClaims(suite: Suite): void {
     });
 
     it('takes the earliest due rows first, up to the limit, and nothing before its time', async () => {
-      for (const at of [3, 1, 2, 9]) await commitOne(suite.store(), { recipients: due(T0 + at) });
-      const { queueId } = await commitOne(suite.store(), { recipients: due(T0) });
-      const first = await claim(suite.store(), queueId, { now: T0 + 3, limit: 3 });
-      const rest = await claim(suite.store(), queueId, { now: T0 + 3 });
+      for (const at of [3, 1, 2, 9]) await commitOne(store, { recipients: due(T0 + at) });
+      const { queueId } = await commitOne(store, { recipients: due(T0) });
+      const first = await claim(store, queueId, { now: T0 + 3, limit: 3 });
+      const rest = await claim(store, queueId, { now: T0 + 3 });
       expect(first).toHaveLength(3);
       expect(rest).toHaveLength(1);
-      expect(await suite.store().nextDueAt()).toBe(T0 + 9);
+      expect(await store.nextDueAt()).toBe(T0 + 9);
     });
 
     it('stays within the bytes, but never gives nothing because one is large', async () => {
       const content = new Uint8Array(1000);
       let queueId = 0;
-      for (let i = 0; i < 5; i++) queueId = (await commitOne(suite.store(), { content })).queueId;
+      for (let i = 0; i < 5; i++) queueId = (await commitOne(store, { content })).queueId;
       const within = (maxBytes: number) =>
-        suite.store().claimDue({ eventId: newId(), queueId, epoch: 1, now: T0, limit: 100, maxBytes });
+        store.claimDue({ eventId: newId(), queueId, epoch: 1, now: T0, limit: 100, maxBytes });
       expect(await within(2500)).toHaveLength(2);
       expect(await within(10)).toHaveLength(1);
       expect(await within(10_000)).toHaveLength(2);
@@ -169,33 +169,31 @@ export function describeClaims(suite: Suite): void {
 
     it('gives each row to one of several claimers at once', async () => {
       let queueId = 0;
-      for (let i = 0; i < 30; i++) queueId = (await commitOne(suite.store())).queueId;
-      const claims = await Promise.all(
-        Array.from({ length: 8 }, () => claim(suite.store(), queueId, { limit: 5 })),
-      );
+      for (let i = 0; i < 30; i++) queueId = (await commitOne(store)).queueId;
+      const claims = await Promise.all(Array.from({ length: 8 }, () => claim(store, queueId, { limit: 5 })));
       const ids = claims.flat().map((row) => row.id);
       expect(ids).toHaveLength(30);
       expect(new Set(ids).size).toBe(30);
     });
 
     it('takes only rows of the queue it was asked for', async () => {
-      const a = await commitOne(suite.store());
-      await commitOne(suite.store(), { lane: 'bulk' });
-      expect(only(await claim(suite.store(), a.queueId)).id).toBe(a.id);
-      expect(await claim(suite.store(), 999_999)).toEqual([]);
+      const a = await commitOne(store);
+      await commitOne(store, { lane: 'bulk' });
+      expect(only(await claim(store, a.queueId)).id).toBe(a.id);
+      expect(await claim(store, 999_999)).toEqual([]);
     });
 
     it('leaves expired rows to claimExpired, which takes them due or not', async () => {
-      const { queueId, id } = await commitOne(suite.store(), {
+      const { queueId, id } = await commitOne(store, {
         recipients: due(T0 + 5 * HOUR),
         expiresAt: T0 + HOUR,
       });
-      const early = await commitOne(suite.store(), { recipients: due(T0), expiresAt: T0 + HOUR / 2 });
-      await commitOne(suite.store(), { recipients: due(T0), expiresAt: T0 + 2 * HOUR });
+      const early = await commitOne(store, { recipients: due(T0), expiresAt: T0 + HOUR / 2 });
+      await commitOne(store, { recipients: due(T0), expiresAt: T0 + 2 * HOUR });
       const expired = (now: number, limit = 10) =>
-        suite.store().claimExpired({ eventId: newId(), epoch: 1, now, limit });
+        store.claimExpired({ eventId: newId(), epoch: 1, now, limit });
       expect(await expired(T0 + HOUR / 2 - 1)).toEqual([]);
-      expect(await claim(suite.store(), queueId, { now: T0 + HOUR })).toHaveLength(1);
+      expect(await claim(store, queueId, { now: T0 + HOUR })).toHaveLength(1);
       expect((await expired(T0 + HOUR, 1)).map((row) => row.id)).toEqual([early.id]);
       expect((await expired(T0 + HOUR)).map((row) => row.id)).toEqual([id]);
       expect(await expired(T0 + HOUR)).toEqual([]);
@@ -205,43 +203,43 @@ export function describeClaims(suite: Suite): void {
   describe('hurrying', () => {
     it('makes due what waits for its path, in the queues that are named, and nothing else', async () => {
       const path = { waitReason: 'path: 421 later' };
-      const { queueId } = await commitOne(suite.store(), { recipients: due(T0 + HOUR, path) });
-      await commitOne(suite.store(), { recipients: due(T0 + HOUR, { waitReason: 'deferred' }) });
+      const { queueId } = await commitOne(store, { recipients: due(T0 + HOUR, path) });
+      await commitOne(store, { recipients: due(T0 + HOUR, { waitReason: 'deferred' }) });
       const elsewhere = due(T0 + HOUR, { ...path, domain: 'other.example' });
-      await commitOne(suite.store(), { recipients: elsewhere });
-      expect(await suite.store().hurry({ queueIds: [queueId], now: T0 })).toBe(1);
-      expect(await suite.store().hurry({ queueIds: [queueId], now: T0 })).toBe(0);
-      expect(await claim(suite.store(), queueId)).toHaveLength(1);
-      expect(await suite.store().dueQueues({ dueBefore: T0, limit: 10 })).toEqual([]);
+      await commitOne(store, { recipients: elsewhere });
+      expect(await store.hurry({ queueIds: [queueId], now: T0 })).toBe(1);
+      expect(await store.hurry({ queueIds: [queueId], now: T0 })).toBe(0);
+      expect(await claim(store, queueId)).toHaveLength(1);
+      expect(await store.dueQueues({ dueBefore: T0, limit: 10 })).toEqual([]);
     });
   });
 
   describe('giving leases back', () => {
     it('makes rows wait again with their reason and no attempt counted', async () => {
-      const { queueId, id } = await commitOne(suite.store());
-      await claim(suite.store(), queueId);
-      await suite.store().release({ deliveryIds: [id], epoch: 1, dueAt: T0 + 9, waitReason: 'path blocked' });
-      const view = only(await messagesOf(suite.store(), { limit: 1 }));
+      const { queueId, id } = await commitOne(store);
+      await claim(store, queueId);
+      await store.release({ deliveryIds: [id], epoch: 1, dueAt: T0 + 9, waitReason: 'path blocked' });
+      const view = only(await messagesOf(store, { limit: 1 }));
       expect(only(view.recipients)).toMatchObject({
         state: 'queued',
         attempts: 0,
         dueAt: T0 + 9,
         waitReason: 'path blocked',
       });
-      expect(only(await claim(suite.store(), queueId, { now: T0 + 9 }))).toMatchObject({
+      expect(only(await claim(store, queueId, { now: T0 + 9 }))).toMatchObject({
         id,
         mayBeDuplicate: false,
       });
     });
 
     it('touches neither rows of another epoch nor rows that are settled', async () => {
-      const a = await commitOne(suite.store());
-      const b = await commitOne(suite.store());
-      await claim(suite.store(), a.queueId);
-      await suite.store().settle({ now: T0, settlements: [delivered(b.id)] });
-      await suite.store().release({ deliveryIds: [a.id, 999_999], epoch: 2, dueAt: T0, waitReason: null });
-      await suite.store().release({ deliveryIds: [b.id], epoch: 1, dueAt: T0, waitReason: null });
-      expect(await suite.store().nextDueAt()).toBeNull();
+      const a = await commitOne(store);
+      const b = await commitOne(store);
+      await claim(store, a.queueId);
+      await store.settle({ now: T0, settlements: [delivered(b.id)] });
+      await store.release({ deliveryIds: [a.id, 999_999], epoch: 2, dueAt: T0, waitReason: null });
+      await store.release({ deliveryIds: [b.id], epoch: 1, dueAt: T0, waitReason: null });
+      expect(await store.nextDueAt()).toBeNull();
     });
   });
 }

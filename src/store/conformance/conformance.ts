@@ -120,7 +120,7 @@ export function describeStoreConformance(
     };
     const asked = new Set<PropertyKey>();
     const suite: Suite = {
-      store: () => noting(current().store, asked),
+      store: noting(() => current().store, asked),
       async reopen() {
         const now = current();
         now.store = await now.reopen();
@@ -146,12 +146,12 @@ export function describeStoreConformance(
   });
 }
 
-/** The store, with the names of the operations that are called noted in `asked`. */
-function noting(store: Store, asked: Set<PropertyKey>): Store {
-  return new Proxy(store, {
-    get(target, name, receiver) {
+/** The current store, with the names of the operations that are called noted in `asked`. */
+function noting(current: () => Store, asked: Set<PropertyKey>): Store {
+  return new Proxy({} as Store, {
+    get(_, name) {
       asked.add(name);
-      return Reflect.get(target, name, receiver);
+      return Reflect.get(current(), name);
     },
   });
 }

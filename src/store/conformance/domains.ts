@@ -35,10 +35,10 @@ const KEYS: DkimKey[] = [
 ];
 
 /** Tests of `addDomain`, `getDomain`, `listDomains`, `setDomainStatus`, `removeDomain`. */
-export function describeDomains(suite: Suite): void {
+export function describeDomains({ store }: Suite): void {
   describe('domains', () => {
     it('are stored with their keys', async () => {
-      const domain = await add(suite.store(), 'example.com');
+      const domain = await add(store, 'example.com');
       expect(domain).toEqual({
         id: domain.id,
         name: 'example.com',
@@ -55,13 +55,13 @@ export function describeDomains(suite: Suite): void {
         changes: null,
         keys: KEYS,
       });
-      expect(await suite.store().getDomain({ name: 'example.com' })).toEqual(domain);
-      expect(await suite.store().getDomain({ name: 'example.org' })).toBeNull();
+      expect(await store.getDomain({ name: 'example.com' })).toEqual(domain);
+      expect(await store.getDomain({ name: 'example.org' })).toBeNull();
     });
 
     it('change their settings', async () => {
-      await add(suite.store(), 'example.com');
-      const changed = await suite.store().updateDomain({
+      await add(store, 'example.com');
+      const changed = await store.updateDomain({
         name: 'example.com',
         settings: { atMostOnce: true, retention: { eventDays: 30 } },
         now: T0 + 4,
@@ -71,20 +71,20 @@ export function describeDomains(suite: Suite): void {
         updatedAt: T0 + 4,
         keys: KEYS,
       });
-      expect(await suite.store().getDomain({ name: 'example.com' })).toEqual(changed);
+      expect(await store.getDomain({ name: 'example.com' })).toEqual(changed);
       expect(
-        await suite.store().updateDomain({ name: 'nobody.example', settings: { subdomains: true }, now: T0 }),
+        await store.updateDomain({ name: 'nobody.example', settings: { subdomains: true }, now: T0 }),
       ).toBeNull();
     });
 
     it('let their standby key sign, once, and keep the old one', async () => {
-      await add(suite.store(), 'example.com');
-      await add(suite.store(), 'example.org');
-      const rotate = () => suite.store().rotateDomainKey({ name: 'example.com', selector: 'b', now: T0 + 5 });
+      await add(store, 'example.com');
+      await add(store, 'example.org');
+      const rotate = () => store.rotateDomainKey({ name: 'example.com', selector: 'b', now: T0 + 5 });
       const rotated = await Promise.all([rotate(), rotate()]);
       expect(rotated.filter((result) => result === null)).toHaveLength(1);
       const roles = async (name: string) =>
-        (await suite.store().getDomain({ name }))?.keys.map(({ selector, role, retiredAt }) => [
+        (await store.getDomain({ name }))?.keys.map(({ selector, role, retiredAt }) => [
           selector,
           role,
           retiredAt,
@@ -93,13 +93,13 @@ export function describeDomains(suite: Suite): void {
         ['a', 'retired', T0 + 5],
         ['b', 'active', null],
       ]);
-      expect((await suite.store().getDomain({ name: 'example.com' }))?.updatedAt).toBe(T0 + 5);
+      expect((await store.getDomain({ name: 'example.com' }))?.updatedAt).toBe(T0 + 5);
       expect((await roles('example.org'))?.map(([, role]) => role)).toEqual(['active', 'standby']);
-      expect(await suite.store().rotateDomainKey({ name: 'example.org', selector: 'a', now: T0 })).toBeNull();
+      expect(await store.rotateDomainKey({ name: 'example.org', selector: 'a', now: T0 })).toBeNull();
     });
 
     it('replace a retired key when its time is over, and only where there is no standby', async () => {
-      await add(suite.store(), 'example.com');
+      await add(store, 'example.com');
       const key: DkimKey = {
         selector: 'c',
         role: 'standby',
@@ -109,9 +109,9 @@ export function describeDomains(suite: Suite): void {
         retiredAt: null,
       };
       const replace = (retiredBefore: number) =>
-        suite.store().replaceRetiredKey({ name: 'example.com', retiredBefore, key, now: T0 + 9 });
+        store.replaceRetiredKey({ name: 'example.com', retiredBefore, key, now: T0 + 9 });
       expect(await replace(T0 + 9)).toBeNull();
-      await suite.store().rotateDomainKey({ name: 'example.com', selector: 'b', now: T0 + 5 });
+      await store.rotateDomainKey({ name: 'example.com', selector: 'b', now: T0 + 5 });
       expect(await replace(T0 + 4)).toBeNull();
       const replaced = await replace(T0 + 5);
       expect(replaced?.keys.map(({ selector, role }) => [selector, role])).toEqual([
@@ -124,14 +124,14 @@ export function describeDomains(suite: Suite): void {
     });
 
     it('are found by their failing, with what they have to send', async () => {
-      const failing = (more: object = {}) => suite.store().failingDomains({ limit: 10, ...more });
-      for (const name of ['example.com', 'example.org', 'fine.example']) await add(suite.store(), name);
+      const failing = (more: object = {}) => store.failingDomains({ limit: 10, ...more });
+      for (const name of ['example.com', 'example.org', 'fine.example']) await add(store, name);
       expect(await failing()).toEqual([]);
-      await commitOne(suite.store());
+      await commitOne(store);
       const fails = { status: 'Failing', failingSince: T0 + 1, checks: '[]', now: T0 + 2 } as const;
-      await set(suite.store(), fails);
-      await set(suite.store(), { name: 'example.org', status: 'Suspended' });
-      await set(suite.store(), { name: 'fine.example', status: 'Verified' });
+      await set(store, fails);
+      await set(store, { name: 'example.org', status: 'Suspended' });
+      await set(store, { name: 'fine.example', status: 'Verified' });
       expect(await failing()).toEqual([
         {
           ...{ name: 'example.com', status: 'Failing', failingSince: T0 + 1, updatedAt: T0 + 2 },
@@ -146,19 +146,19 @@ export function describeDomains(suite: Suite): void {
       expect(await failing({ domains: ['example.org', 'fine.example'] })).toMatchObject([
         { name: 'example.org' },
       ]);
-      await set(suite.store(), { status: 'Verified' });
+      await set(store, { status: 'Verified' });
       expect(await failing()).toHaveLength(1);
     });
 
     it('exist once, also when two are added at the same time', async () => {
       const results = await Promise.all(
-        ['1', '2', '3'].map((one) => addResult(suite.store(), 'example.com', one.repeat(32))),
+        ['1', '2', '3'].map((one) => addResult(store, 'example.com', one.repeat(32))),
       );
       expect(results.map((result) => result.kind).sort()).toEqual(['added', 'exists', 'exists']);
     });
 
     it('are verified from the start where the operator vouches', async () => {
-      const result = await suite.store().addDomain({
+      const result = await store.addDomain({
         name: 'example.com',
         status: 'Verified',
         verifiedBy: 'operator',
@@ -173,29 +173,29 @@ export function describeDomains(suite: Suite): void {
     });
 
     it('take no status that was found for another domain of the name', async () => {
-      const before = await add(suite.store(), 'example.com');
+      const before = await add(store, 'example.com');
       const events = [event('domain.verified', T0 + 5)];
       const found = { status: 'Verified', verifyToken: 'x'.repeat(32), events } as const;
-      expect(await set(suite.store(), found)).toBeNull();
-      expect(await suite.store().getDomain({ name: 'example.com' })).toEqual(before);
-      expect((await suite.store().findEvents(everyEvent())).events.length).toBe(0);
+      expect(await set(store, found)).toBeNull();
+      expect(await store.getDomain({ name: 'example.com' })).toEqual(before);
+      expect((await store.findEvents(everyEvent())).events.length).toBe(0);
     });
 
     it('are listed by name, all or the given ones', async () => {
-      for (const name of ['b.example', 'a.example', 'c.example']) await add(suite.store(), name);
+      for (const name of ['b.example', 'a.example', 'c.example']) await add(store, name);
       const names = async (domains?: string[]) =>
-        (await suite.store().listDomains({ limit: 10, ...(domains && { domains }) })).map((one) => one.name);
+        (await store.listDomains({ limit: 10, ...(domains && { domains }) })).map((one) => one.name);
       expect(await names()).toEqual(['a.example', 'b.example', 'c.example']);
       expect(await names(['c.example', 'x.example'])).toEqual(['c.example']);
       expect(await names([])).toEqual([]);
-      const page = await suite.store().listDomains({ after: 'a.example', limit: 1 });
+      const page = await store.listDomains({ after: 'a.example', limit: 1 });
       expect(page.map((one) => one.name)).toEqual(['b.example']);
     });
 
     it('are found by a part of their name, read as it is written', async () => {
-      for (const name of ['shop.example', 'news.shop.example', 'a-b.example']) await add(suite.store(), name);
+      for (const name of ['shop.example', 'news.shop.example', 'a-b.example']) await add(store, name);
       const page = (wish: Partial<Parameters<Store['searchDomains']>[0]>) =>
-        suite.store().searchDomains({ search: 'shop', limit: 10, look: 100, ...wish });
+        store.searchDomains({ search: 'shop', limit: 10, look: 100, ...wish });
       const found = async (search: string, domains?: string[]) =>
         (await page({ search, ...(domains && { domains }) })).domains.map((one) => one.name);
       expect(await found('shop')).toEqual(['news.shop.example', 'shop.example']);
@@ -208,10 +208,10 @@ export function describeDomains(suite: Suite): void {
     });
 
     it('are known by their return-path host, while it is theirs', async () => {
-      await add(suite.store(), 'example.com');
-      const knows = (host: string) => suite.store().isReturnHost({ host });
+      await add(store, 'example.com');
+      const knows = (host: string) => store.isReturnHost({ host });
       const change = (returnPathHost: string | null) =>
-        suite.store().updateDomain({ name: 'example.com', settings: { returnPathHost }, now: T0 });
+        store.updateDomain({ name: 'example.com', settings: { returnPathHost }, now: T0 });
       expect(await knows('bounce.example.com')).toBe(false);
       await change('bounce.example.com');
       expect(await knows('bounce.example.com')).toBe(true);
@@ -221,9 +221,9 @@ export function describeDomains(suite: Suite): void {
     });
 
     it('change status with an event that webhooks hear of', async () => {
-      await add(suite.store(), 'example.com');
-      await createWebhook(suite.store(), { events: ['domain'] });
-      const verified = await set(suite.store(), {
+      await add(store, 'example.com');
+      await createWebhook(store, { events: ['domain'] });
+      const verified = await set(store, {
         status: 'Verified',
         verifiedBy: 'dns',
         checks: '[1]',
@@ -240,19 +240,19 @@ export function describeDomains(suite: Suite): void {
         lastCheckedAt: T0 + 5,
         updatedAt: T0 + 5,
       });
-      expect(only(await claimCalls(suite.store())).event).toMatchObject({
+      expect(only(await claimCalls(store)).event).toMatchObject({
         kind: 'domain.verified',
         message: null,
       });
     });
 
     it('keep the first verification, the last checks and the time of the last change', async () => {
-      await add(suite.store(), 'example.com');
-      await set(suite.store(), { status: 'Verified', verifiedBy: 'dns', checks: '[1]', now: T0 + 1 });
-      await set(suite.store(), { status: 'Verified', verifiedBy: 'dns', checks: null, now: T0 + 2 });
+      await add(store, 'example.com');
+      await set(store, { status: 'Verified', verifiedBy: 'dns', checks: '[1]', now: T0 + 1 });
+      await set(store, { status: 'Verified', verifiedBy: 'dns', checks: null, now: T0 + 2 });
       const failing = { status: 'Failing', verifiedBy: 'dns', failingSince: T0 + 3, checks: '[2]' } as const;
-      await set(suite.store(), { ...failing, now: T0 + 3 });
-      const domain = await set(suite.store(), {
+      await set(store, { ...failing, now: T0 + 3 });
+      const domain = await set(store, {
         status: 'Verified',
         verifiedBy: 'dns',
         checks: '[3]',
@@ -267,7 +267,7 @@ export function describeDomains(suite: Suite): void {
         lastCheckedAt: T0 + 4,
         updatedAt: T0 + 4,
       });
-      const unchanged = await set(suite.store(), {
+      const unchanged = await set(store, {
         status: 'Verified',
         verifiedBy: 'dns',
         checks: '[4]',
@@ -277,32 +277,30 @@ export function describeDomains(suite: Suite): void {
     });
 
     it('change nothing and tell nobody once they are gone', async () => {
-      const gone = await set(suite.store(), { status: 'Verified', events: [event('domain.verified')] });
+      const gone = await set(store, { status: 'Verified', events: [event('domain.verified')] });
       expect(gone).toBeNull();
-      expect(await kindsOf(suite.store())).toEqual([]);
+      expect(await kindsOf(store)).toEqual([]);
     });
 
     it('are removed once, with their keys and webhooks but not their mail and history', async () => {
-      await add(suite.store(), 'example.com');
-      await createWebhook(suite.store());
-      await commitOne(suite.store());
+      await add(store, 'example.com');
+      await createWebhook(store);
+      await commitOne(store);
       const texts = { subject: 'Hi', html: null, text: null };
       const template = { texts, maxPerDomain: 9, now: T0 };
       for (const name of ['example.com', 'example.org']) {
-        await suite.store().addTemplate({ ...template, id: `t-${name}`, domain: name, name: 'Hi' });
+        await store.addTemplate({ ...template, id: `t-${name}`, domain: name, name: 'Hi' });
       }
-      expect(await suite.store().removeDomain({ name: 'example.com' })).toBe(true);
-      expect(await suite.store().removeDomain({ name: 'example.com' })).toBe(false);
-      expect((await suite.store().listTemplates({ limit: 9 })).map(({ id }) => id)).toEqual([
-        't-example.org',
-      ]);
-      expect(await suite.store().templateVersion({ id: 't-example.com', version: 1 })).toBeNull();
-      expect(await suite.store().getDomain({ name: 'example.com' })).toBeNull();
-      expect(await suite.store().listWebhooks({ limit: 100 })).toEqual([]);
-      expect(await claimCalls(suite.store())).toEqual([]);
-      expect((await suite.store().findEvents(everyEvent())).events.length).toBe(1);
-      expect(await suite.store().nextDueAt()).toBe(T0);
-      const again = await suite.store().addDomain({
+      expect(await store.removeDomain({ name: 'example.com' })).toBe(true);
+      expect(await store.removeDomain({ name: 'example.com' })).toBe(false);
+      expect((await store.listTemplates({ limit: 9 })).map(({ id }) => id)).toEqual(['t-example.org']);
+      expect(await store.templateVersion({ id: 't-example.com', version: 1 })).toBeNull();
+      expect(await store.getDomain({ name: 'example.com' })).toBeNull();
+      expect(await store.listWebhooks({ limit: 100 })).toEqual([]);
+      expect(await claimCalls(store)).toEqual([]);
+      expect((await store.findEvents(everyEvent())).events.length).toBe(1);
+      expect(await store.nextDueAt()).toBe(T0);
+      const again = await store.addDomain({
         name: 'example.com',
         status: 'Pending',
         verifiedBy: null,

@@ -26,7 +26,7 @@ import {
 const PERSON = 'Ann.Reader@example.net';
 
 /** Tests of `findMentions`, `eraseMessages`, `eraseElsewhere`, `eraseLooseEvents`, `scrub`. */
-export function describeErasing(suite: Suite): void {
+export function describeErasing({ store }: Suite): void {
   describe('erasing', () => {
     const to = (...addresses: string[]) => ({
       lists: {
@@ -39,16 +39,16 @@ export function describeErasing(suite: Suite): void {
       recipients: addresses.map((address) => recipient({ address, state: 'sending' })),
     });
     async function send(...addresses: string[]) {
-      const { seq, deliveries } = only(await commit(suite.store(), [message(to(...addresses))]));
+      const { seq, deliveries } = only(await commit(store, [message(to(...addresses))]));
       return { seq, ids: deliveries.map((row) => row.id) };
     }
-    const find = () => suite.store().findMentions({ address: PERSON.toLowerCase(), afterSeq: 0, limit: 100 });
-    const erase = (seqs: readonly number[]) => suite.store().eraseMessages({ address: PERSON, seqs });
+    const find = () => store.findMentions({ address: PERSON.toLowerCase(), afterSeq: 0, limit: 100 });
+    const erase = (seqs: readonly number[]) => store.eraseMessages({ address: PERSON, seqs });
     const everything = async () =>
       JSON.stringify([
-        await messagesOf(suite.store(), { limit: 100 }),
-        (await suite.store().findEvents(everyEvent())).events,
-        await suppressionsOf(suite.store(), { now: T0, limit: 100 }),
+        await messagesOf(store, { limit: 100 }),
+        (await store.findEvents(everyEvent())).events,
+        await suppressionsOf(store, { now: T0, limit: 100 }),
       ]).toLowerCase();
 
     it('masks the person in messages, recipients and events, and nobody whose address only ends alike', async () => {
@@ -58,13 +58,13 @@ export function describeErasing(suite: Suite): void {
         lastReply: `250 <${PERSON.toUpperCase()}> ok`,
         events: [event('delivered', T0, { detail: { reason: `"${PERSON}" took it` } })],
       });
-      await suite.store().settle({ now: T0, settlements: [said, delivered(own.ids[1] ?? 0)] });
-      await suite.store().settle({ now: T0, settlements: [delivered(alike.ids[0] ?? 0)] });
+      await store.settle({ now: T0, settlements: [said, delivered(own.ids[1] ?? 0)] });
+      await store.settle({ now: T0, settlements: [delivered(alike.ids[0] ?? 0)] });
       const found = await find();
       expect(found).toEqual({ seqs: [own.seq, alike.seq], waiting: [], nextSeq: null, lastSeq: alike.seq });
       expect(await erase(found.seqs)).toMatchObject({ messages: 1, events: 1, pending: 0, done: 2 });
-      expect(await suite.store().readContent({ messageSeq: own.seq })).toBeNull();
-      expect(await suite.store().readContent({ messageSeq: alike.seq })).not.toBeNull();
+      expect(await store.readContent({ messageSeq: own.seq })).toBeNull();
+      expect(await store.readContent({ messageSeq: alike.seq })).not.toBeNull();
       const left = await everything();
       expect(left.replaceAll(`jo${PERSON}`.toLowerCase(), '')).not.toContain(PERSON.toLowerCase());
       expect(left).toContain('other@example.net');
@@ -72,7 +72,7 @@ export function describeErasing(suite: Suite): void {
     });
 
     it.each(KEPT_TEXTS)('masks the person in $member of a message to others', async ({ member }) => {
-      const { seq } = await commitOne(suite.store(), {
+      const { seq } = await commitOne(store, {
         ...to('other@example.net'),
         [member]: keptSamples(`Dear ${PERSON}`)[member],
       });
@@ -85,20 +85,20 @@ export function describeErasing(suite: Suite): void {
     it('goes through very many events in portions, wherever the person stands in them', async () => {
       const own = await send('other@example.net');
       const [deliveryId = 0] = own.ids;
-      await suite.store().settle({ now: T0, settlements: [delivered(deliveryId)] });
+      await store.settle({ now: T0, settlements: [delivered(deliveryId)] });
       for (let n = 0; n < 12; n += 1) {
         const facts = Array.from({ length: 100 }, (_, i) => {
           const reason = i === 99 ? `read by ${PERSON}` : 'read';
           return { ...event('opened', T0, { detail: { reason } }), deliveryId };
         });
-        await suite.store().appendReaderFacts({ facts, quickMs: 0 });
+        await store.appendReaderFacts({ facts, quickMs: 0 });
       }
       const found = await find();
       expect(found.seqs).toEqual([own.seq]);
       let masked = 0;
       let portions = 0;
       for (let done = 0, afterEvent: number | null = null; done === 0; portions += 1) {
-        const step = await suite.store().eraseMessages({
+        const step = await store.eraseMessages({
           address: PERSON,
           seqs: [own.seq],
           ...(afterEvent === null ? {} : { afterEvent }),
@@ -108,7 +108,7 @@ export function describeErasing(suite: Suite): void {
       }
       expect(masked).toBe(12);
       expect(portions).toBeGreaterThan(2);
-      const { events } = await suite.store().findEvents(everyEvent({ limit: 2000 }));
+      const { events } = await store.findEvents(everyEvent({ limit: 2000 }));
       expect(events).toHaveLength(1202);
       expect(JSON.stringify(events).toLowerCase()).not.toContain(PERSON.toLowerCase());
     });
@@ -116,21 +116,18 @@ export function describeErasing(suite: Suite): void {
     it('names what may wait, and leaves what is under way until it is final', async () => {
       const own = await send(PERSON, 'other@example.net');
       const queued = only(
-        await commit(suite.store(), [
-          message({ ...to(PERSON), recipients: [recipient({ address: PERSON })] }),
-        ]),
+        await commit(store, [message({ ...to(PERSON), recipients: [recipient({ address: PERSON })] })]),
       );
       // A leased row may be waiting too: the node that has it knows.
       expect((await find()).waiting.map(({ messageSeq }) => messageSeq)).toEqual([own.seq, queued.seq]);
       expect(await erase([own.seq])).toMatchObject({ pending: 1 });
-      expect(await suite.store().readContent({ messageSeq: own.seq })).not.toBeNull();
-      await suite.store().settle({ now: T0, settlements: own.ids.map((id) => delivered(id)) });
-      expect(await suite.store().readContent({ messageSeq: own.seq })).toBeNull();
+      expect(await store.readContent({ messageSeq: own.seq })).not.toBeNull();
+      await store.settle({ now: T0, settlements: own.ids.map((id) => delivered(id)) });
+      expect(await store.readContent({ messageSeq: own.seq })).toBeNull();
       expect(await erase([own.seq])).toMatchObject({ messages: 1, pending: 0 });
     });
 
     it('keeps stopping mail to the person, without saying whom, until that is lifted', async () => {
-      const store = suite.store();
       await store.addSuppressions({
         domain: 'example.com',
         now: T0,
@@ -157,7 +154,6 @@ export function describeErasing(suite: Suite): void {
     });
 
     it('masks what is kept beside messages: what far ends said of a cause, and answers kept for a key', async () => {
-      const store = suite.store();
       const own = await send(PERSON);
       const reply = `550 5.7.1 <${PERSON}>: Relay access denied`;
       const cause = {
@@ -185,7 +181,6 @@ export function describeErasing(suite: Suite): void {
     });
 
     it('masks what receivers of webhook calls answered', async () => {
-      const store = suite.store();
       const webhookId = await createWebhook(store);
       await commitOne(store);
       const call = only(await claimCalls(store));
@@ -209,7 +204,6 @@ export function describeErasing(suite: Suite): void {
     });
 
     it('masks events of no message a portion at a time, each once, and those of messages not with them', async () => {
-      const store = suite.store();
       const own = await send(PERSON);
       const reason = `"${PERSON}" asked`;
       const loose = (at: number, said: string) => ({
@@ -241,10 +235,10 @@ export function describeErasing(suite: Suite): void {
     it('overwrites what is free to an end, and nothing that is kept', async () => {
       const [own, other] = [await send(PERSON), await send('other@example.net')];
       const ids = [...own.ids, ...other.ids];
-      await suite.store().settle({ now: T0, settlements: ids.map((id) => delivered(id)) });
+      await store.settle({ now: T0, settlements: ids.map((id) => delivered(id)) });
       await erase([own.seq]);
-      while (await suite.store().scrub({ bytes: 524_288 }));
-      expect(await suite.store().readContent({ messageSeq: other.seq })).not.toBeNull();
+      while (await store.scrub({ bytes: 524_288 }));
+      expect(await store.readContent({ messageSeq: other.seq })).not.toBeNull();
     });
   });
 }

@@ -27,10 +27,33 @@ export interface OpenedStore {
   close(): Promise<void>;
 }
 
+/** An engine under test over the data that `open` opens; `remove`: removes them at the end. */
+export async function openedBy(open: () => Promise<Store>, remove = () => {}): Promise<OpenedStore> {
+  let store = await open();
+  const others: Store[] = [];
+  return {
+    store,
+    async reopen() {
+      await store.close();
+      store = await open();
+      return store;
+    },
+    async openAnother() {
+      const other = await open();
+      others.push(other);
+      return other;
+    },
+    async close() {
+      await Promise.all([store, ...others].map((one) => one.close()));
+      remove();
+    },
+  };
+}
+
 /** What each test gets. */
 export interface Suite {
-  /** The store of the running test; another one after `reopen`. */
-  store(): Store;
+  /** The store of the running test; after `reopen` the one that was opened then. */
+  store: Store;
   reopen(): Promise<void>;
   /** A second store over the data of the running test. */
   openAnother(): Promise<Store>;

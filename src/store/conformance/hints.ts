@@ -7,13 +7,13 @@ import type { Hint } from '../topics/hints.ts';
 import { claim, commitOne, newId, type Suite, T0 } from './fixtures.ts';
 
 /** Tests of `onHint` and `hearsHints`. */
-export function describeHints(suite: Suite): void {
+export function describeHints({ store, openAnother }: Suite): void {
   const queuesOf = (hints: readonly Hint[]) =>
     hints.flatMap(({ queues }) => (queues === 'all' ? [] : [...queues]));
 
   describe('two stores over the same data', () => {
     it('tell each other soon of queues, calls and settings that they have changed', async () => {
-      const [one, two] = [suite.store(), await suite.openAnother()];
+      const [one, two] = [store, await openAnother()];
       const told: Hint[] = [];
       const own: Hint[] = [];
       two.onHint((hint) => told.push(hint));

@@ -3,19 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { claimCalls, commitOne, createWebhook, newId, type Suite, T0 } from './fixtures.ts';
 
 /** Tests of `purgeLeftovers` after `deleteWebhook`, `removeTemplate` and `removeDomain`. */
-export function describeLeftovers(suite: Suite): void {
+export function describeLeftovers({ store, reopen }: Suite): void {
   describe('leftovers', () => {
     it('of a webhook: its calls are made no more at once, and removed some at a time', async () => {
-      const id = await createWebhook(suite.store());
-      for (let n = 0; n < 5; n += 1) await commitOne(suite.store());
-      expect(await suite.store().purgeLeftovers({ limit: 2 })).toBe(false);
-      await suite.store().deleteWebhook({ id });
-      expect(await claimCalls(suite.store())).toEqual([]);
-      expect(await suite.store().nextCallDueAt()).toBeNull();
-      const left = async () => (await suite.store().queueCounts({ now: T0 })).pendingCalls;
-      expect([await suite.store().purgeLeftovers({ limit: 2 }), await left()]).toEqual([true, 3]);
-      await suite.reopen();
-      while (await suite.store().purgeLeftovers({ limit: 2 }));
+      const id = await createWebhook(store);
+      for (let n = 0; n < 5; n += 1) await commitOne(store);
+      expect(await store.purgeLeftovers({ limit: 2 })).toBe(false);
+      await store.deleteWebhook({ id });
+      expect(await claimCalls(store)).toEqual([]);
+      expect(await store.nextCallDueAt()).toBeNull();
+      const left = async () => (await store.queueCounts({ now: T0 })).pendingCalls;
+      expect([await store.purgeLeftovers({ limit: 2 }), await left()]).toEqual([true, 3]);
+      await reopen();
+      while (await store.purgeLeftovers({ limit: 2 }));
       expect(await left()).toBe(0);
     });
 
@@ -23,10 +23,10 @@ export function describeLeftovers(suite: Suite): void {
       const texts = { subject: 'Hello', html: null, text: 'Hello' };
       for (const name of ['one', 'two']) {
         const wanted = { id: newId(), domain: 'example.com', name, texts, now: T0, maxPerDomain: 10 };
-        await suite.store().addTemplate(wanted);
+        await store.addTemplate(wanted);
       }
-      await createWebhook(suite.store());
-      await suite.store().addDomain({
+      await createWebhook(store);
+      await store.addDomain({
         name: 'example.com',
         status: 'Verified',
         verifiedBy: 'operator',
@@ -35,13 +35,13 @@ export function describeLeftovers(suite: Suite): void {
         keys: [],
         now: T0,
       });
-      await commitOne(suite.store());
-      expect(await suite.store().removeDomain({ name: 'example.com' })).toBe(true);
-      expect(await suite.store().listTemplates({ limit: 10 })).toEqual([]);
+      await commitOne(store);
+      expect(await store.removeDomain({ name: 'example.com' })).toBe(true);
+      expect(await store.listTemplates({ limit: 10 })).toEqual([]);
       let steps = 1;
-      while (await suite.store().purgeLeftovers({ limit: 1 })) steps += 1;
+      while (await store.purgeLeftovers({ limit: 1 })) steps += 1;
       expect(steps).toBeGreaterThanOrEqual(3);
-      expect(await suite.store().purgeLeftovers({ limit: 1 })).toBe(false);
+      expect(await store.purgeLeftovers({ limit: 1 })).toBe(false);
     });
   });
 }

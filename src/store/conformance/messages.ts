@@ -18,7 +18,7 @@ import {
 } from './fixtures.ts';
 
 /** Tests of `getMessage` and `listMessages`. */
-export function describeMessages(suite: Suite): void {
+export function describeMessages({ store }: Suite): void {
   describe('messages', () => {
     it('come back as they were accepted, with their recipients in order', async () => {
       const sent = message({
@@ -30,8 +30,8 @@ export function describeMessages(suite: Suite): void {
           recipient({ address: 'b@example.net', kind: 'BCC', state: 'suppressed' }),
         ],
       });
-      const { seq, deliveries } = only(await commit(suite.store(), [sent]));
-      const view = await suite.store().getMessage({ id: sent.id });
+      const { seq, deliveries } = only(await commit(store, [sent]));
+      const view = await store.getMessage({ id: sent.id });
       expect(view).toEqual({
         seq,
         id: sent.id,
@@ -74,28 +74,28 @@ export function describeMessages(suite: Suite): void {
     it('come back with every field that is kept as it was given', async () => {
       const kept = keptSamples('Grüße "x", \\ and {}');
       const sent = message(kept);
-      await commit(suite.store(), [sent]);
-      expect(await suite.store().getMessage({ id: sent.id })).toMatchObject(kept);
+      await commit(store, [sent]);
+      expect(await store.getMessage({ id: sent.id })).toMatchObject(kept);
     });
 
     it('are not found under unknown ids or in other domains', async () => {
       const sent = message();
-      await commit(suite.store(), [sent]);
-      const get = (id: string, domains: string[]) => suite.store().getMessage({ id, domains });
+      await commit(store, [sent]);
+      const get = (id: string, domains: string[]) => store.getMessage({ id, domains });
       expect(await get(sent.id, ['example.com'])).not.toBeNull();
       expect(await get(sent.id, ['example.org'])).toBeNull();
       expect(await get(sent.id, [])).toBeNull();
-      expect(await suite.store().getMessage({ id: '01990000-0000-7000-8000-999999999999' })).toBeNull();
-      expect(await suite.store().getMessage({ id: 'not an id' })).toBeNull();
+      expect(await store.getMessage({ id: '01990000-0000-7000-8000-999999999999' })).toBeNull();
+      expect(await store.getMessage({ id: 'not an id' })).toBeNull();
     });
 
     it('are listed newest first and paged by seq', async () => {
       const seqs: number[] = [];
       for (const domain of ['example.com', 'example.org', 'example.com', 'example.org']) {
-        seqs.push((await commitOne(suite.store(), { domain })).seq);
+        seqs.push((await commitOne(store, { domain })).seq);
       }
       const list = async (more: { domains?: string[]; beforeSeq?: number; limit?: number }) =>
-        (await messagesOf(suite.store(), { limit: 10, ...more })).map((one) => one.seq);
+        (await messagesOf(store, { limit: 10, ...more })).map((one) => one.seq);
       const newest = [...seqs].reverse();
       expect(await list({})).toEqual(newest);
       expect(await list({ domains: ['example.org', 'example.com'] })).toEqual(newest);
@@ -106,18 +106,18 @@ export function describeMessages(suite: Suite): void {
     });
 
     it('are found by sender, recipient, subject, tag, state and time', async () => {
-      const a = await commitOne(suite.store(), {
+      const a = await commitOne(store, {
         subject: 'Überraschung 50 % _off',
         tags: ['sale'],
         createdAt: T0 + 10,
         recipients: [recipient({ address: 'a@example.net' })],
       });
       const lists = { ...message().lists, from: { name: '', address: 'other@example.com' } };
-      const b = await commitOne(suite.store(), { lists, lane: 'critical' });
-      await claim(suite.store(), b.queueId);
-      await suite.store().settle({ now: T0, settlements: [delivered(b.id)] });
+      const b = await commitOne(store, { lists, lane: 'critical' });
+      await claim(store, b.queueId);
+      await store.settle({ now: T0, settlements: [delivered(b.id)] });
       const list = async (more: object) =>
-        (await messagesOf(suite.store(), { limit: 10, ...more })).map((one) => one.seq);
+        (await messagesOf(store, { limit: 10, ...more })).map((one) => one.seq);
       expect(await list({ from: 'other@example.com' })).toEqual([b.seq]);
       expect(await list({ to: 'a@example.net' })).toEqual([a.seq]);
       expect(await list({ subject: 'üBERRASCHUNG' })).toEqual([a.seq]);
@@ -134,15 +134,16 @@ export function describeMessages(suite: Suite): void {
     });
 
     it('are looked at so many at a time, whether they match or not', async () => {
-      const wanted = await commitOne(suite.store(), { subject: 'Wanted', createdAt: T0 });
-      for (let n = 0; n < 5; n += 1) await commitOne(suite.store(), { createdAt: T0 + n });
+      const wanted = await commitOne(store, { subject: 'Wanted', createdAt: T0 });
+      for (let n = 0; n < 5; n += 1) await commitOne(store, { createdAt: T0 + n });
       const found: number[] = [];
       let looks = 0;
       for (let next: number | null = Number.MAX_SAFE_INTEGER; next !== null; looks += 1) {
         const filter = { subject: 'wanted', domains: ['example.com', 'example.org'], limit: 10, look: 2 };
-        const page: Awaited<ReturnType<Store['listMessages']>> = await suite
-          .store()
-          .listMessages({ ...filter, beforeSeq: next });
+        const page: Awaited<ReturnType<Store['listMessages']>> = await store.listMessages({
+          ...filter,
+          beforeSeq: next,
+        });
         found.push(...page.messages.map((one) => one.seq));
         next = page.nextSeq;
       }
@@ -152,35 +153,34 @@ export function describeMessages(suite: Suite): void {
     it('outside of the time that is asked for are not looked at', async () => {
       const day = 24 * HOUR;
       const seqs: number[] = [];
-      for (let n = 0; n < 9; n += 1)
-        seqs.push((await commitOne(suite.store(), { createdAt: T0 + n * day })).seq);
+      for (let n = 0; n < 9; n += 1) seqs.push((await commitOne(store, { createdAt: T0 + n * day })).seq);
       const filter = { since: T0 + 3 * day, until: T0 + 5 * day, limit: 10, look: 3 };
-      const page = await suite.store().listMessages(filter);
+      const page = await store.listMessages(filter);
       expect(page.messages.map((one) => one.seq)).toEqual([seqs[4], seqs[3]]);
     });
 
     it('are found by what waits among their recipients, and by recipients in several states', async () => {
       const scheduled = recipient({ waitReason: 'scheduled', dueAt: T0 + 9 });
-      const a = await commitOne(suite.store(), { recipients: [scheduled] });
-      await commitOne(suite.store());
+      const a = await commitOne(store, { recipients: [scheduled] });
+      await commitOne(store);
       const suppressed = recipient({ state: 'suppressed' });
-      const [both] = await commit(suite.store(), [message({ recipients: [recipient(), suppressed] })]);
+      const [both] = await commit(store, [message({ recipients: [recipient(), suppressed] })]);
       const list = async (more: Partial<MessageFilter>) =>
-        (await messagesOf(suite.store(), { states: ['queued'], ...more })).map((one) => one.seq);
+        (await messagesOf(store, { states: ['queued'], ...more })).map((one) => one.seq);
       expect(await list({ waiting: 'scheduled' })).toEqual([a.seq]);
       expect(await list({ waiting: 'tried' })).toEqual([]);
       expect(await list({ mixed: true })).toEqual([both?.seq]);
     });
 
     it('are found by the way their recipients were reached', async () => {
-      const [left, kept] = [await commitOne(suite.store()), await commitOne(suite.store())];
-      await claim(suite.store(), left.queueId);
-      await suite.store().settle({
+      const [left, kept] = [await commitOne(store), await commitOne(store)];
+      await claim(store, left.queueId);
+      await store.settle({
         now: T0,
         settlements: [delivered(left.id), { ...delivered(kept.id), route: 'sandbox' }],
       });
       const list = async (route: 'mx' | 'sandbox') =>
-        (await messagesOf(suite.store(), { states: ['delivered'], route })).map((one) => one.seq);
+        (await messagesOf(store, { states: ['delivered'], route })).map((one) => one.seq);
       expect(await list('mx')).toEqual([left.seq]);
       expect(await list('sandbox')).toEqual([kept.seq]);
     });

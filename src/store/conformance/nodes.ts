@@ -24,18 +24,18 @@ import {
 } from './fixtures.ts';
 
 /** Tests of `beginEpoch`, `heartbeat`, `endEpoch`, `reclaim`, `strays`, `takeLeases`, `passLease`, `giveLeases`, `listNodes`. */
-export function describeNodes(suite: Suite): void {
-  const begin = (nodeId: string, alone = false) => suite.store().beginEpoch({ nodeId, now: T0, alone });
-  const beat = (epoch: number) => suite.store().heartbeat({ epoch, now: T0 });
+export function describeNodes({ store, reopen }: Suite): void {
+  const begin = (nodeId: string, alone = false) => store.beginEpoch({ nodeId, now: T0, alone });
+  const beat = (epoch: number) => store.heartbeat({ epoch, now: T0 });
   const alive = async (epoch: number) => {
     const answer = await beat(epoch);
     if (answer.kind !== 'alive') throw new Error('It is alive');
     return answer;
   };
   const end = (epoch: number, seen?: number) =>
-    suite.store().endEpoch({ epoch, now: T0, ...(seen === undefined ? {} : { beat: seen }) });
+    store.endEpoch({ epoch, now: T0, ...(seen === undefined ? {} : { beat: seen }) });
   const take = (epoch: number, names: readonly string[], quiet: readonly NodeBeat[] = []) =>
-    suite.store().takeLeases({ epoch, names, quiet, now: T0 });
+    store.takeLeases({ epoch, names, quiet, now: T0 });
   const sending = (more: Partial<NewMessage> = {}) =>
     message({ recipients: [recipient({ state: 'sending' })], ...more });
 
@@ -43,7 +43,7 @@ export function describeNodes(suite: Suite): void {
     it('gives every start a greater epoch, also after a restart', async () => {
       const first = await begin('a');
       const second = await begin('a');
-      await suite.reopen();
+      await reopen();
       const third = await begin('b', true);
       expect(first).toBeGreaterThan(0);
       expect(second).toBeGreaterThan(first);
@@ -51,7 +51,7 @@ export function describeNodes(suite: Suite): void {
     });
 
     it('makes a number that no start gets again of time and chance, where that is greater', async () => {
-      const start = (now: number, chance: number) => suite.store().beginEpoch({ nodeId: 'a', now, chance });
+      const start = (now: number, chance: number) => store.beginEpoch({ nodeId: 'a', now, chance });
       const first = await start(T0, 0);
       // The data have lost the first: one that begins a second later is greater all the same.
       expect(first).toBeGreaterThan(1e9);
@@ -93,7 +93,7 @@ export function describeNodes(suite: Suite): void {
         sources: ['s1'],
         settings: {},
       };
-      const other = await suite.store().beginEpoch({ nodeId: 'b', now: T0, about });
+      const other = await store.beginEpoch({ nodeId: 'b', now: T0, about });
       const told = { epoch: other, nodeId: 'b', version: '1.2.3', sources: ['s1'] };
       expect(await beat(mine)).toMatchObject({ kind: 'alive', leases: [], others: [{ ...told, beat: 0 }] });
       await beat(other);
@@ -119,11 +119,11 @@ export function describeNodes(suite: Suite): void {
       };
       const ended = await begin('a');
       await end(ended);
-      const living = await suite.store().beginEpoch({ nodeId: 'b', now: T0, about });
-      await suite.store().heartbeat({ epoch: living, now: T0 + 5 });
+      const living = await store.beginEpoch({ nodeId: 'b', now: T0, about });
+      await store.heartbeat({ epoch: living, now: T0 + 5 });
       await take(living, ['y', 'x']);
-      await commit(suite.store(), [sending()], living);
-      const rows = await suite.store().listNodes({ limit: 10 });
+      await commit(store, [sending()], living);
+      const rows = await store.listNodes({ limit: 10 });
       expect(rows.map(({ epoch }) => epoch)).toEqual([living, ended]);
       expect(rows[0]).toEqual({
         ...about,
@@ -132,54 +132,52 @@ export function describeNodes(suite: Suite): void {
         ...{ sending: 1, leases: ['x', 'y'] },
       });
       expect(rows[1]).toMatchObject({ endedAt: T0, sending: 0, leases: [] });
-      expect(await suite.store().listNodes({ limit: 1 })).toHaveLength(1);
+      expect(await store.listNodes({ limit: 1 })).toHaveLength(1);
     });
   });
 
   describe('an epoch that has ended', () => {
     it('claims nothing more, neither recipients nor calls', async () => {
-      await createWebhook(suite.store());
-      const { queueId } = await commitOne(suite.store());
+      await createWebhook(store);
+      const { queueId } = await commitOne(store);
       const epoch = await begin('a');
       await end(epoch);
-      expect(await claim(suite.store(), queueId, { epoch })).toEqual([]);
-      expect(
-        await suite.store().claimExpired({ epoch, now: T0 + 1e9, limit: 9, eventId: message().id }),
-      ).toEqual([]);
-      expect(await claimCalls(suite.store(), { epoch })).toEqual([]);
+      expect(await claim(store, queueId, { epoch })).toEqual([]);
+      expect(await store.claimExpired({ epoch, now: T0 + 1e9, limit: 9, eventId: message().id })).toEqual([]);
+      expect(await claimCalls(store, { epoch })).toEqual([]);
       const other = await begin('b');
-      expect(await claim(suite.store(), queueId, { epoch: other })).toHaveLength(1);
+      expect(await claim(store, queueId, { epoch: other })).toHaveLength(1);
     });
 
     it('claims nothing either once it has been forgotten', async () => {
       const epoch = await begin('a');
-      const { queueId } = await commitOne(suite.store(), {}, epoch);
+      const { queueId } = await commitOne(store, {}, epoch);
       await end(epoch);
-      await suite.store().beginEpoch({ nodeId: 'b', now: T0 + 31 * 24 * HOUR });
+      await store.beginEpoch({ nodeId: 'b', now: T0 + 31 * 24 * HOUR });
       expect(await beat(epoch)).toEqual({ kind: 'ended' });
-      expect(await suite.store().listNodes({ limit: 9 })).toHaveLength(1);
-      await suite.reopen();
-      expect(await claim(suite.store(), queueId, { epoch })).toEqual([]);
+      expect(await store.listNodes({ limit: 9 })).toHaveLength(1);
+      await reopen();
+      expect(await claim(store, queueId, { epoch })).toEqual([]);
       expect(await take(epoch, ['x'])).toEqual([]);
     });
 
     it('accepts nothing that would be leased to it, and everything that would not', async () => {
       const epoch = await begin('a');
       await end(epoch);
-      const refused = await suite.store().commitAccepted({ messages: [sending()], epoch, idempotency: null });
+      const refused = await store.commitAccepted({ messages: [sending()], epoch, idempotency: null });
       expect(refused).toEqual({ kind: 'epoch-ended' });
-      expect((await suite.store().queueCounts({ now: T0 })).queued).toBe(0);
-      await commit(suite.store(), [message()], epoch);
-      expect((await suite.store().queueCounts({ now: T0 })).queued).toBe(1);
+      expect((await store.queueCounts({ now: T0 })).queued).toBe(0);
+      await commit(store, [message()], epoch);
+      expect((await store.queueCounts({ now: T0 })).queued).toBe(1);
     });
 
     it('may still tell what became of its mail, until somebody took it back', async () => {
       const epoch = await begin('a');
-      const [first, second] = await commit(suite.store(), [sending(), sending()], epoch);
+      const [first, second] = await commit(store, [sending(), sending()], epoch);
       await end(epoch);
-      const settle = (id: number) => suite.store().settle({ now: T0, settlements: [delivered(id, epoch)] });
+      const settle = (id: number) => store.settle({ now: T0, settlements: [delivered(id, epoch)] });
       expect(await settle(first?.deliveries[0]?.id ?? 0)).toEqual(['settled']);
-      expect(await suite.store().reclaim({ now: T0, limit: 10 })).toBe(1);
+      expect(await store.reclaim({ now: T0, limit: 10 })).toBe(1);
       expect(await settle(second?.deliveries[0]?.id ?? 0)).toEqual(['fenced']);
     });
   });
@@ -187,77 +185,75 @@ export function describeNodes(suite: Suite): void {
   describe('reclaiming what ended epochs held', () => {
     it('gives rows back, due now and marked as possible duplicates', async () => {
       const epoch = await begin('a');
-      const { id, queueId } = await commitOne(suite.store(), sending(), epoch);
+      const { id, queueId } = await commitOne(store, sending(), epoch);
       const other = await begin('a');
-      expect(await suite.store().reclaim({ now: T0 + 5, limit: 10 })).toBe(1);
-      expect(await suite.store().nextDueAt()).toBe(T0 + 5);
-      const again = only(await claim(suite.store(), queueId, { epoch: other, now: T0 + 5 }));
+      expect(await store.reclaim({ now: T0 + 5, limit: 10 })).toBe(1);
+      expect(await store.nextDueAt()).toBe(T0 + 5);
+      const again = only(await claim(store, queueId, { epoch: other, now: T0 + 5 }));
       expect(again).toMatchObject({ id, epoch: other, mayBeDuplicate: true, attempts: 0 });
     });
 
     it('leaves what living nodes hold alone', async () => {
       const first = await begin('a');
       const second = await begin('b');
-      await commit(suite.store(), [sending()], first);
-      await commit(suite.store(), [sending()], second);
-      expect(await suite.store().reclaim({ now: T0, limit: 10 })).toBe(0);
+      await commit(store, [sending()], first);
+      await commit(store, [sending()], second);
+      expect(await store.reclaim({ now: T0, limit: 10 })).toBe(0);
     });
 
     it('gives calls back too, and no more rows than the limit at a time', async () => {
-      await createWebhook(suite.store());
+      await createWebhook(store);
       const epoch = await begin('a');
-      await commit(suite.store(), [sending(), sending()], epoch);
-      expect(await claimCalls(suite.store(), { epoch })).toHaveLength(2);
+      await commit(store, [sending(), sending()], epoch);
+      expect(await claimCalls(store, { epoch })).toHaveLength(2);
       const other = await begin('a');
-      const step = () => suite.store().reclaim({ now: T0, limit: 3 });
+      const step = () => store.reclaim({ now: T0, limit: 3 });
       expect([await step(), await step(), await step()]).toEqual([3, 1, 0]);
-      expect(await claimCalls(suite.store(), { epoch: other, now: T0 })).toHaveLength(2);
+      expect(await claimCalls(store, { epoch: other, now: T0 })).toHaveLength(2);
     });
 
     it('fences an outcome of the epoch that lost the row', async () => {
       const epoch = await begin('a');
-      const { id } = await commitOne(suite.store(), sending(), epoch);
+      const { id } = await commitOne(store, sending(), epoch);
       await begin('a');
-      await suite.store().reclaim({ now: T0, limit: 10 });
-      expect(await suite.store().settle({ now: T0, settlements: [delivered(id, epoch)] })).toEqual([
-        'fenced',
-      ]);
-      expect(await kindsOf(suite.store())).toEqual(['accepted', 'late_outcome']);
+      await store.reclaim({ now: T0, limit: 10 });
+      expect(await store.settle({ now: T0, settlements: [delivered(id, epoch)] })).toEqual(['fenced']);
+      expect(await kindsOf(store)).toEqual(['accepted', 'late_outcome']);
     });
   });
 
   describe('what a living node does not have although it is leased to it', () => {
     const strays = (epoch: number, more: Partial<Parameters<Store['strays']>[0]> = {}) =>
-      suite.store().strays({
+      store.strays({
         ...{ epoch, held: { deliveries: [], calls: [] }, olderThan: T0 + 1, now: T0 + 9, limit: 10 },
         ...more,
       });
 
     it('goes back, due now and marked; what it has, or got later, stays', async () => {
       const epoch = await begin('a');
-      const lost = await commitOne(suite.store(), sending(), epoch);
-      const held = await commitOne(suite.store(), sending(), epoch);
-      const later = await commitOne(suite.store(), sending({ createdAt: T0 + 1 }), epoch);
+      const lost = await commitOne(store, sending(), epoch);
+      const held = await commitOne(store, sending(), epoch);
+      const later = await commitOne(store, sending({ createdAt: T0 + 1 }), epoch);
       const other = await begin('b');
-      await commitOne(suite.store(), sending(), other);
+      await commitOne(store, sending(), other);
       const has = { deliveries: [held.id], calls: [] };
       expect(await strays(epoch, { held: has })).toBe(1);
       expect(await strays(epoch, { held: has })).toBe(0);
-      const again = only(await claim(suite.store(), lost.queueId, { epoch: other, now: T0 + 9 }));
+      const again = only(await claim(store, lost.queueId, { epoch: other, now: T0 + 9 }));
       expect(again).toMatchObject({ id: lost.id, mayBeDuplicate: true, attempts: 0 });
       const settlements = [held, later].map(({ id }) => delivered(id, epoch));
-      expect(await suite.store().settle({ now: T0, settlements })).toEqual(['settled', 'settled']);
+      expect(await store.settle({ now: T0, settlements })).toEqual(['settled', 'settled']);
     });
 
     it('includes calls, and no more rows than the limit at a time', async () => {
-      await createWebhook(suite.store());
+      await createWebhook(store);
       const epoch = await begin('a');
-      await commit(suite.store(), [sending(), sending()], epoch);
-      const [call] = await claimCalls(suite.store(), { epoch, now: T0 });
+      await commit(store, [sending(), sending()], epoch);
+      const [call] = await claimCalls(store, { epoch, now: T0 });
       const held = { deliveries: [], calls: [call?.id ?? 0] };
       const step = () => strays(epoch, { held, limit: 2 });
       expect([await step(), await step(), await step()]).toEqual([2, 1, 0]);
-      expect(await claimCalls(suite.store(), { epoch, now: T0 + 9 })).toHaveLength(1);
+      expect(await claimCalls(store, { epoch, now: T0 + 9 })).toHaveLength(1);
     });
   });
 
@@ -276,11 +272,11 @@ export function describeNodes(suite: Suite): void {
       const one = await begin('a');
       const two = await begin('b');
       await take(one, ['x', 'y', 'z']);
-      await suite.store().giveLeases({ epoch: two });
+      await store.giveLeases({ epoch: two });
       expect(await take(two, ['x', 'y', 'z'])).toEqual([]);
-      await suite.store().giveLeases({ epoch: one, names: ['x'] });
+      await store.giveLeases({ epoch: one, names: ['x'] });
       expect(await take(two, ['x', 'y'])).toEqual(['x']);
-      await suite.store().giveLeases({ epoch: one });
+      await store.giveLeases({ epoch: one });
       expect(await take(two, ['y', 'z'])).toEqual(['y', 'z']);
     });
 
@@ -328,8 +324,7 @@ export function describeNodes(suite: Suite): void {
       const [one, two] = [await begin('a'), await begin('b')];
       await take(one, ['x', 'y']);
       await take(two, ['x']);
-      const pass = (epoch: number, name: string, to: number) =>
-        suite.store().passLease({ epoch, name, to, now: T0 });
+      const pass = (epoch: number, name: string, to: number) => store.passLease({ epoch, name, to, now: T0 });
       expect(await pass(two, 'x', two)).toBe(false);
       expect(await pass(one, 'x', two)).toBe(true);
       expect(await pass(one, 'x', two)).toBe(false);
@@ -343,7 +338,7 @@ export function describeNodes(suite: Suite): void {
     it('outlive a restart of the store', async () => {
       const one = await begin('a');
       await take(one, ['x']);
-      await suite.reopen();
+      await reopen();
       expect(await beat(one)).toMatchObject({ kind: 'alive', leases: ['x'] });
     });
   });

@@ -21,9 +21,9 @@ import {
 const SENDER = 'ann@example.com';
 
 /** Tests of `dueNotices`, `putOffNotices`, and of the member `tells` of `commitAccepted`. */
-export function describeNotices(suite: Suite): void {
+export function describeNotices({ store, reopen }: Suite): void {
   const due = (dueBefore = T0 + HOUR, more: { limit?: number; maxRecipients?: number } = {}) =>
-    suite.store().dueNotices({ dueBefore, now: dueBefore, limit: 10, maxRecipients: 100, ...more });
+    store.dueNotices({ dueBefore, now: dueBefore, limit: 10, maxRecipients: 100, ...more });
   const bounced = (deliveryId: number, more: Partial<Settlement> = {}): Settlement => ({
     deliveryId,
     epoch: 1,
@@ -32,13 +32,13 @@ export function describeNotices(suite: Suite): void {
     events: [event('bounced', T0 + 5, { detail: DETAIL })],
     ...more,
   });
-  const settle = (settlements: Settlement[], now = T0 + 5) => suite.store().settle({ settlements, now });
+  const settle = (settlements: Settlement[], now = T0 + 5) => store.settle({ settlements, now });
   const sending = (address = 'reader@example.net', more: Parameters<typeof recipient>[0] = {}) =>
     recipient({ address, state: 'sending', notify: ['failure'], ...more });
   const mail = (more: Partial<NewMessage> = {}) =>
     message({ notice: { sender: SENDER, ret: 'FULL', envid: 'QQ1' }, recipients: [sending()], ...more });
   const one = async (more: Partial<NewMessage> = {}) => {
-    const { seq, deliveries } = only(await commit(suite.store(), [mail(more)]));
+    const { seq, deliveries } = only(await commit(store, [mail(more)]));
     return { seq, ids: deliveries.map(({ id }) => id), id: deliveries[0]?.id ?? -1 };
   };
   const tellsOf = (notice: DueNotice, now = T0 + HOUR): ToldNotice => ({
@@ -48,7 +48,7 @@ export function describeNotices(suite: Suite): void {
     now,
   });
   const tell = (tells: ToldNotice, more: Partial<NewMessage> = {}) =>
-    suite.store().commitAccepted({ messages: [message(more)], epoch: 1, idempotency: null, tells });
+    store.commitAccepted({ messages: [message(more)], epoch: 1, idempotency: null, tells });
 
   describe('notices', () => {
     it('tell of a failure with its facts, once it is due', async () => {
@@ -100,7 +100,7 @@ export function describeNotices(suite: Suite): void {
     });
 
     it('are none for mail without a sender to tell', async () => {
-      const plain = only(await commit(suite.store(), [message({ recipients: [sending()] })]));
+      const plain = only(await commit(store, [message({ recipients: [sending()] })]));
       await settle([bounced(only(plain.deliveries).id)]);
       expect(await due()).toEqual([]);
     });
@@ -130,7 +130,7 @@ export function describeNotices(suite: Suite): void {
       const { id } = await one();
       await settle([delivered(id)]);
       expect(await due()).toEqual([]);
-      await suite.store().recordReturn({
+      await store.recordReturn({
         now: T0 + 9,
         fact: {
           kind: 'bounce',
@@ -151,11 +151,11 @@ export function describeNotices(suite: Suite): void {
 
     it('tell of a delay once, after half of the time it may wait, and not when it is over', async () => {
       const made = await one({ recipients: [sending('late@example.net', { notify: ['delay'] })] });
-      const { queueId } = only((await commit(suite.store(), [message()]))[0]?.deliveries ?? []);
+      const { queueId } = only((await commit(store, [message()]))[0]?.deliveries ?? []);
       const wait = async (at: number) => {
         const deferred = { dueAt: at + 1, events: [event('deferred', at, { detail: DETAIL })] };
         await settle([bounced(made.id, { state: 'queued', ...deferred })], at);
-        const rows = await claim(suite.store(), queueId, { now: at + 1 });
+        const rows = await claim(store, queueId, { now: at + 1 });
         expect(rows.map(({ id }) => id)).toContain(made.id);
       };
       await wait(T0 + HOUR / 2 - 10);
@@ -172,7 +172,7 @@ export function describeNotices(suite: Suite): void {
       const { id } = await one({ recipients: [sending('late@example.net', { notify: ['delay'] })] });
       await settle([bounced(id, { state: 'queued', dueAt: T0 + HOUR, events: [] })], T0 + HOUR / 2);
       expect(only(await due()).recipients).toMatchObject([{ kind: 'delay', detail: null }]);
-      await suite.store().cancelQueued({
+      await store.cancelQueued({
         messageSeq: 1,
         now: T0 + HOUR,
         recipients: [{ deliveryId: id, event: event('canceled') }],
@@ -202,10 +202,10 @@ export function describeNotices(suite: Suite): void {
       const sent = { nullSender: true, subject: 'Undelivered mail' };
       expect((await tell(tellsOf(notice), sent)).kind).toBe('committed');
       expect(await due()).toEqual([]);
-      const before = (await messagesOf(suite.store(), { limit: 100 })).length;
+      const before = (await messagesOf(store, { limit: 100 })).length;
       expect(await tell(tellsOf(notice), sent)).toEqual({ kind: 'told' });
-      expect((await messagesOf(suite.store(), { limit: 100 })).length).toBe(before);
-      await suite.reopen();
+      expect((await messagesOf(store, { limit: 100 })).length).toBe(before);
+      await reopen();
       expect(await due()).toEqual([]);
     });
 
@@ -228,7 +228,7 @@ export function describeNotices(suite: Suite): void {
       const { id } = await one();
       await settle([bounced(id)]);
       const at = async (now: number) =>
-        only(await suite.store().dueNotices({ dueBefore: T0 + HOUR, now, limit: 10, maxRecipients: 1 }));
+        only(await store.dueNotices({ dueBefore: T0 + HOUR, now, limit: 10, maxRecipients: 1 }));
       expect((await at(T0)).toldThisHour).toBe(2);
       expect((await at(T0 + HOUR)).toldThisHour).toBe(1);
       expect((await at(T0 + 5 * HOUR)).toldThisHour).toBe(0);
@@ -238,39 +238,37 @@ export function describeNotices(suite: Suite): void {
       const { id } = await one();
       await settle([bounced(id)]);
       const { messageSeq, upToId } = only(await due());
-      expect(await suite.store().putOffNotices({ messageSeq, upToId, dueFrom: T0 + 2 * HOUR })).toBe(1);
+      expect(await store.putOffNotices({ messageSeq, upToId, dueFrom: T0 + 2 * HOUR })).toBe(1);
       expect(await due(T0 + 2 * HOUR - 1)).toEqual([]);
       expect(await due(T0 + 2 * HOUR)).toHaveLength(1);
-      expect(await suite.store().putOffNotices({ messageSeq, upToId, dueFrom: null })).toBe(1);
+      expect(await store.putOffNotices({ messageSeq, upToId, dueFrom: null })).toBe(1);
       expect(await due(T0 + 9 * HOUR)).toEqual([]);
     });
 
     it('keep a content that is to go until they are told', async () => {
       const { seq, id } = await one({ keepContent: false });
       await settle([bounced(id)]);
-      expect(await suite.store().readContent({ messageSeq: seq })).not.toBeNull();
+      expect(await store.readContent({ messageSeq: seq })).not.toBeNull();
       await tell(tellsOf(only(await due())));
-      expect(await suite.store().readContent({ messageSeq: seq })).toBeNull();
+      expect(await store.readContent({ messageSeq: seq })).toBeNull();
     });
 
     it('go with their message, and with the person they are for', async () => {
       const first = await one();
       const second = await one({ notice: { sender: 'boss@example.com', ret: null, envid: null } });
       await settle([bounced(first.id), bounced(second.id)]);
-      const { seqs } = await suite
-        .store()
-        .findMentions({ address: 'Boss@example.com', afterSeq: 0, limit: 10 });
+      const { seqs } = await store.findMentions({ address: 'Boss@example.com', afterSeq: 0, limit: 10 });
       expect(seqs).toEqual([second.seq]);
-      await suite.store().eraseMessages({ address: 'boss@example.com', seqs });
+      await store.eraseMessages({ address: 'boss@example.com', seqs });
       expect(only(await due()).messageSeq).toBe(first.seq);
     });
 
     it('say with a claim that a message has the null sender', async () => {
-      const { deliveries } = only(await commit(suite.store(), [message({ nullSender: true })]));
-      const [row] = await claim(suite.store(), only(deliveries).queueId);
+      const { deliveries } = only(await commit(store, [message({ nullSender: true })]));
+      const [row] = await claim(store, only(deliveries).queueId);
       expect(row?.nullSender).toBe(true);
-      const other = only(await commit(suite.store(), [message()]));
-      const [plain] = await claim(suite.store(), only(other.deliveries).queueId);
+      const other = only(await commit(store, [message()]));
+      const [plain] = await claim(store, only(other.deliveries).queueId);
       expect(plain?.nullSender).toBeUndefined();
     });
   });

@@ -40,28 +40,26 @@ export function session(personId: string, more: Partial<PersonSession> = {}): Pe
 }
 
 /** Tests of the operations of people and their sessions. */
-export function describePeople(suite: Suite): void {
-  const add = (one: Person, maxPeople = 100) => suite.store().addPerson({ person: one, maxPeople });
+export function describePeople({ store }: Suite): void {
+  const add = (one: Person, maxPeople = 100) => store.addPerson({ person: one, maxPeople });
   const begin = (
     one: PersonSession,
     replaces: Uint8Array | null = null,
     maxPerPerson = 10,
     proof: SecondProof | null = null,
   ) =>
-    suite
-      .store()
-      .addSession({ session: one, by: { passwordHash: '$scrypt$first', proof }, replaces, maxPerPerson });
+    store.addSession({ session: one, by: { passwordHash: '$scrypt$first', proof }, replaces, maxPerPerson });
   const idsOf = async (personId: string) =>
-    (await suite.store().listSessions({ personId, limit: 100 })).map(({ id }) => id);
+    (await store.listSessions({ personId, limit: 100 })).map(({ id }) => id);
 
   describe('people', () => {
     it('come back by id and by address as they were stored, each address once', async () => {
       const one = person({ disabledAt: T0 + 5, preset: null, role: 'viewer', domains: ['*'] });
       expect(await add(one)).toBe('added');
       expect(await add(one)).toBe('added');
-      expect(await suite.store().getPerson({ id: one.id })).toEqual(one);
-      expect(await suite.store().getPerson({ email: one.email })).toEqual(one);
-      expect(await suite.store().getPerson({ email: 'nobody@example.com' })).toBeNull();
+      expect(await store.getPerson({ id: one.id })).toEqual(one);
+      expect(await store.getPerson({ email: one.email })).toEqual(one);
+      expect(await store.getPerson({ email: 'nobody@example.com' })).toBeNull();
       expect(await add(person({ email: one.email }))).toBe('exists');
       expect(await add(person(), 1)).toBe('limit');
     });
@@ -70,9 +68,9 @@ export function describePeople(suite: Suite): void {
       const all = [person(), person(), person()];
       for (const one of all) await add(one);
       const [first, second, third] = all;
-      const page = await suite.store().listPeople({ limit: 2 });
+      const page = await store.listPeople({ limit: 2 });
       expect(page).toEqual([third, second]);
-      expect(await suite.store().listPeople({ limit: 2, beforeId: second?.id ?? '' })).toEqual([first]);
+      expect(await store.listPeople({ limit: 2, beforeId: second?.id ?? '' })).toEqual([first]);
     });
 
     it('change what is told and lose their sessions but one', async () => {
@@ -82,15 +80,15 @@ export function describePeople(suite: Suite): void {
       const [kept, ended, foreign] = [session(one.id), session(one.id), session(other.id)];
       for (const each of [kept, ended, foreign]) expect(await begin(each)).toBe(true);
       const change = { role: 'viewer', preset: null, domains: ['a.example', 'b.example'] } as const;
-      const changed = await suite.store().updatePerson({ id: one.id, change, keepSession: kept.id });
+      const changed = await store.updatePerson({ id: one.id, change, keepSession: kept.id });
       expect(changed).toEqual({ ...one, ...change, lastSignInAt: T0 + 1 });
-      expect(await suite.store().getPerson({ id: one.id })).toEqual(changed);
+      expect(await store.getPerson({ id: one.id })).toEqual(changed);
       expect(await idsOf(one.id)).toEqual([kept.id]);
       expect(await idsOf(other.id)).toEqual([foreign.id]);
       const off = { change: { passwordHash: '$scrypt$second', disabledAt: T0 + 9 }, keepSession: null };
-      expect(await suite.store().updatePerson({ id: one.id, ...off })).toEqual({ ...changed, ...off.change });
+      expect(await store.updatePerson({ id: one.id, ...off })).toEqual({ ...changed, ...off.change });
       expect(await idsOf(one.id)).toEqual([]);
-      expect(await suite.store().updatePerson({ id: newId(), ...off })).toBeNull();
+      expect(await store.updatePerson({ id: newId(), ...off })).toBeNull();
     });
 
     it('change only with the password and the session that are told, where both are', async () => {
@@ -102,12 +100,12 @@ export function describePeople(suite: Suite): void {
       const change = { passwordHash: '$scrypt$second' };
       const update = async (passwordHash: string | null, keepSession: string, more: object = {}) => {
         const asked = { id: one.id, change: { ...change, ...more }, keepSession, only: { passwordHash } };
-        return (await suite.store().updatePerson(asked)) !== null;
+        return (await store.updatePerson(asked)) !== null;
       };
       expect(await update('$scrypt$other', kept.id)).toBe(false);
       expect(await update(one.passwordHash, newId())).toBe(false);
       expect(await update(one.passwordHash, foreign.id)).toBe(false);
-      expect((await suite.store().getPerson({ id: one.id }))?.passwordHash).toBe(one.passwordHash);
+      expect((await store.getPerson({ id: one.id }))?.passwordHash).toBe(one.passwordHash);
       expect(await idsOf(one.id)).toEqual([kept.id]);
       expect(await update(one.passwordHash, kept.id, { disabledAt: T0 })).toBe(true);
       expect(await update(change.passwordHash, kept.id)).toBe(false);
@@ -120,12 +118,12 @@ export function describePeople(suite: Suite): void {
       const open = session(operator.id);
       await begin(open);
       const change = { id: one.id, change: { role: 'operator' as const }, keepSession: null };
-      expect(await suite.store().updatePerson({ ...change, inSession })).toBeNull();
-      expect(await suite.store().addPerson({ person: person(), maxPeople: 100, inSession })).toBe('ended');
-      expect((await suite.store().getPerson(one))?.role).toBe('member');
+      expect(await store.updatePerson({ ...change, inSession })).toBeNull();
+      expect(await store.addPerson({ person: person(), maxPeople: 100, inSession })).toBe('ended');
+      expect((await store.getPerson(one))?.role).toBe('member');
       const still = { inSession: open.id };
-      expect(await suite.store().updatePerson({ ...change, ...still })).toMatchObject({ role: 'operator' });
-      expect(await suite.store().addPerson({ person: person(), maxPeople: 100, ...still })).toBe('added');
+      expect(await store.updatePerson({ ...change, ...still })).toMatchObject({ role: 'operator' });
+      expect(await store.addPerson({ person: person(), maxPeople: 100, ...still })).toBe('added');
     });
 
     it('are removed with their sessions', async () => {
@@ -133,9 +131,9 @@ export function describePeople(suite: Suite): void {
       await add(one);
       const open = session(one.id);
       await begin(open);
-      expect(await suite.store().removePerson({ id: one.id })).toBe(true);
-      expect(await suite.store().removePerson({ id: one.id })).toBe(false);
-      expect(await suite.store().getSession(open)).toBeNull();
+      expect(await store.removePerson({ id: one.id })).toBe(true);
+      expect(await store.removePerson({ id: one.id })).toBe(false);
+      expect(await store.getSession(open)).toBeNull();
       expect(await idsOf(one.id)).toEqual([]);
     });
   });
@@ -148,9 +146,9 @@ export function describePeople(suite: Suite): void {
       expect(await begin(begun)).toBe(true);
       expect(await begin(begun)).toBe(true);
       const found = { session: begun, person: { ...one, lastSignInAt: T0 + 1 } };
-      expect(await suite.store().getSession({ secretHash: begun.secretHash })).toEqual(found);
-      expect(await suite.store().getSession({ id: begun.id })).toEqual(found);
-      expect(await suite.store().getSession({ secretHash: new Uint8Array(3) })).toBeNull();
+      expect(await store.getSession({ secretHash: begun.secretHash })).toEqual(found);
+      expect(await store.getSession({ id: begun.id })).toEqual(found);
+      expect(await store.getSession({ secretHash: new Uint8Array(3) })).toBeNull();
     });
 
     it('begin only for people who may sign in with that very password', async () => {
@@ -174,9 +172,9 @@ export function describePeople(suite: Suite): void {
       expect(await withProof({ recoveryHash: 'a' })).toBe(true);
       expect(await withProof({ recoveryHash: 'a' })).toBe(false);
       const left = { secretSealed: 'sealed', lastStep: 8, recoveryHashes: ['b'] };
-      expect((await suite.store().getPerson(one))?.secondFactor).toEqual(left);
+      expect((await store.getPerson(one))?.secondFactor).toEqual(left);
       const off = { id: one.id, change: { secondFactor: null }, keepSession: null };
-      expect((await suite.store().updatePerson(off))?.secondFactor).toBeNull();
+      expect((await store.updatePerson(off))?.secondFactor).toBeNull();
       expect(await withProof(null)).toBe(true);
     });
 
@@ -185,7 +183,7 @@ export function describePeople(suite: Suite): void {
       const off = person({ disabledAt: T0 });
       for (const each of [one, off]) await add(each);
       const by = (issuer: string, subject: string, { id } = one) =>
-        suite.store().addSession({
+        store.addSession({
           session: session(id, { byProvider: true }),
           by: { identity: { issuer, subject } },
           replaces: null,
@@ -197,11 +195,11 @@ export function describePeople(suite: Suite): void {
       expect(await by('https://login.example', 'eve')).toBe(false);
       expect(await by('https://other.example', 'ada')).toBe(false);
       const known = { issuer: 'https://login.example', subject: 'ada' };
-      expect((await suite.store().getPerson(one))?.identity).toEqual(known);
-      const [begun] = await suite.store().listSessions({ personId: one.id, limit: 1 });
+      expect((await store.getPerson(one))?.identity).toEqual(known);
+      const [begun] = await store.listSessions({ personId: one.id, limit: 1 });
       expect(begun?.byProvider).toBe(true);
       const forget = { id: one.id, change: { identity: null }, keepSession: null };
-      expect((await suite.store().updatePerson(forget))?.identity).toBeNull();
+      expect((await store.updatePerson(forget))?.identity).toBeNull();
       expect(await by('https://other.example', 'ada')).toBe(true);
     });
 
@@ -213,19 +211,19 @@ export function describePeople(suite: Suite): void {
       await begin(begun, null, 10, { step: 8 });
       const prove = (step: number, passwordHash = '$scrypt$first', personId = one.id) => {
         const by = { passwordHash, proof: { step } };
-        return suite.store().proveSession({ id: begun.id, personId, by, provenAt: T0 + step });
+        return store.proveSession({ id: begun.id, personId, by, provenAt: T0 + step });
       };
       expect(await prove(8)).toBe(false);
       expect(await prove(9, '$scrypt$other')).toBe(false);
       expect(await prove(9, '$scrypt$first', newId())).toBe(false);
-      expect((await suite.store().getSession(begun))?.session.provenAt).toBe(T0 + 1);
+      expect((await store.getSession(begun))?.session.provenAt).toBe(T0 + 1);
       expect(await prove(9)).toBe(true);
       expect(await prove(9)).toBe(false);
-      const found = await suite.store().getSession(begun);
+      const found = await store.getSession(begun);
       expect([found?.session.provenAt, found?.person.secondFactor?.lastStep]).toEqual([T0 + 9, 9]);
-      await suite.store().endSession({ id: begun.id, personId: one.id });
+      await store.endSession({ id: begun.id, personId: one.id });
       expect(await prove(10)).toBe(false);
-      expect((await suite.store().getPerson(one))?.secondFactor?.lastStep).toBe(9);
+      expect((await store.getPerson(one))?.secondFactor?.lastStep).toBe(9);
     });
 
     it('take the place of the one before, and of the oldest where there are many', async () => {
@@ -247,9 +245,9 @@ export function describePeople(suite: Suite): void {
       await add(one);
       const begun = session(one.id);
       await begin(begun);
-      expect(await suite.store().endSession({ id: begun.id, personId: newId() })).toBe(false);
-      expect(await suite.store().endSession({ id: begun.id, personId: one.id })).toBe(true);
-      expect(await suite.store().getSession(begun)).toBeNull();
+      expect(await store.endSession({ id: begun.id, personId: newId() })).toBe(false);
+      expect(await store.endSession({ id: begun.id, personId: one.id })).toBe(true);
+      expect(await store.getSession(begun)).toBeNull();
     });
 
     it('are removed when nobody used them for long or their time is over', async () => {
@@ -261,13 +259,13 @@ export function describePeople(suite: Suite): void {
         session(one.id, { endsAt: T0 + 50, lastUsedAt: T0 + 40 }),
       ];
       for (const each of [used, unused, over]) await begin(each);
-      await suite.store().touchSession({ id: used.id, usedAt: T0 + 30, ip: '192.0.2.2' });
+      await store.touchSession({ id: used.id, usedAt: T0 + 30, ip: '192.0.2.2' });
       const step = { now: T0 + 50, unusedSince: T0 + 20 };
-      expect(await suite.store().purgeSessions({ ...step, limit: 1 })).toBe(1);
-      expect(await suite.store().purgeSessions({ ...step, limit: 9 })).toBe(1);
-      expect(await suite.store().purgeSessions({ ...step, limit: 9 })).toBe(0);
+      expect(await store.purgeSessions({ ...step, limit: 1 })).toBe(1);
+      expect(await store.purgeSessions({ ...step, limit: 9 })).toBe(1);
+      expect(await store.purgeSessions({ ...step, limit: 9 })).toBe(0);
       const left = { ...used, lastUsedAt: T0 + 30, ip: '192.0.2.2' };
-      expect(await suite.store().listSessions({ personId: one.id, limit: 9 })).toEqual([left]);
+      expect(await store.listSessions({ personId: one.id, limit: 9 })).toEqual([left]);
     });
   });
 }

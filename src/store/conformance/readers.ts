@@ -26,12 +26,12 @@ const PLACES: TokenSlots = {
 };
 
 /** Tests of opens, clicks and unsubscribes. */
-export function describeReaders(suite: Suite): void {
+export function describeReaders({ store, reopen }: Suite): void {
   const sent = async (more: Parameters<typeof recipient>[0] = {}) => {
-    const { id, seq, queueId } = await commitOne(suite.store(), {
+    const { id, seq, queueId } = await commitOne(store, {
       recipients: [recipient({ state: 'sending', ...more })],
     });
-    await suite.store().settle({ now: T0, settlements: [delivered(id, 1)] });
+    await store.settle({ now: T0, settlements: [delivered(id, 1)] });
     return { id, seq, queueId };
   };
   const click = (deliveryId: number, at: number, more: Partial<ReaderFact> = {}): ReaderFact => ({
@@ -41,38 +41,38 @@ export function describeReaders(suite: Suite): void {
   });
   const details = async (kind: 'opened' | 'clicked' | 'unsubscribed') =>
     (
-      await suite.store().findEvents({
+      await store.findEvents({
         kinds: [kind],
         look: 1000,
         limit: 10,
         newestFirst: false,
       })
     ).events.map(({ detail, recipient: to, domain }) => ({ ...detail, to, domain }));
-  const knows = (deliveryId: number) => suite.store().knowsOptOut({ deliveryId });
+  const knows = (deliveryId: number) => store.knowsOptOut({ deliveryId });
   const optOut = (deliveryId: number, now = T0) =>
-    suite.store().unsubscribe({ deliveryId, event: event('unsubscribed', now), rule: 'one-click', now });
+    store.unsubscribe({ deliveryId, event: event('unsubscribed', now), rule: 'one-click', now });
 
   describe('personal links', () => {
     it('are kept with the message, and say so when it is claimed', async () => {
-      const { seq, queueId } = await commitOne(suite.store(), { places: PLACES });
-      await suite.reopen();
-      expect(await suite.store().readTokenSlots({ messageSeq: seq })).toEqual(PLACES);
-      expect(only(await claim(suite.store(), queueId))).toMatchObject({
+      const { seq, queueId } = await commitOne(store, { places: PLACES });
+      await reopen();
+      expect(await store.readTokenSlots({ messageSeq: seq })).toEqual(PLACES);
+      expect(only(await claim(store, queueId))).toMatchObject({
         personal: true,
         listUnsubscribe: true,
       });
       const clicksOnly = { ...PLACES, places: PLACES.places.slice(1) };
-      const other = await commitOne(suite.store(), { places: clicksOnly });
-      expect(only(await claim(suite.store(), other.queueId))).toMatchObject({
+      const other = await commitOne(store, { places: clicksOnly });
+      expect(only(await claim(store, other.queueId))).toMatchObject({
         personal: true,
         listUnsubscribe: false,
       });
     });
 
     it('cost a message without them nothing', async () => {
-      const { seq, queueId } = await commitOne(suite.store());
-      expect(await suite.store().readTokenSlots({ messageSeq: seq })).toBeNull();
-      const claimed = only(await claim(suite.store(), queueId));
+      const { seq, queueId } = await commitOne(store);
+      expect(await store.readTokenSlots({ messageSeq: seq })).toBeNull();
+      const claimed = only(await claim(store, queueId));
       expect([claimed.personal, claimed.listUnsubscribe]).toEqual([undefined, undefined]);
     });
   });
@@ -85,8 +85,8 @@ export function describeReaders(suite: Suite): void {
         click(id, T0 + HOUR),
         click(999_999, T0 + HOUR),
       ];
-      expect(await suite.store().appendReaderFacts({ facts, quickMs: 1000 })).toBe(2);
-      await suite.reopen();
+      expect(await store.appendReaderFacts({ facts, quickMs: 1000 })).toBe(2);
+      await reopen();
       expect(await details('clicked')).toEqual([
         {
           url: 'https://x.example/',
@@ -101,7 +101,7 @@ export function describeReaders(suite: Suite): void {
 
     it('mark a click at the moment of the delivery, and no later one', async () => {
       const { id } = await sent();
-      await suite.store().appendReaderFacts({
+      await store.appendReaderFacts({
         facts: [click(id, T0 + 999), click(id, T0 + 1000), { ...event('opened', T0 + 1), deliveryId: id }],
         quickMs: 1000,
       });
@@ -115,17 +115,15 @@ export function describeReaders(suite: Suite): void {
       const { id } = await sent();
       expect(await optOut(id)).toEqual({ kind: 'unsubscribed', domain: 'example.com' });
       expect(await optOut(id, T0 + 1)).toEqual({ kind: 'repeated', domain: 'example.com' });
-      await suite.reopen();
-      const list = await suppressionsOf(suite.store(), { now: T0, limit: 10 });
+      await reopen();
+      const list = await suppressionsOf(store, { now: T0, limit: 10 });
       expect(list.map(({ address, reason }) => [address, reason])).toEqual([
         ['reader@example.net', 'Unsubscribe'],
       ]);
       expect(only(list).source?.rule).toBe('one-click');
       expect(await details('unsubscribed')).toHaveLength(1);
       const addresses = ['Reader@example.net'];
-      expect(await suite.store().suppressedAmong({ domain: 'example.com', addresses, now: T0 })).toHaveLength(
-        1,
-      );
+      expect(await store.suppressedAmong({ domain: 'example.com', addresses, now: T0 })).toHaveLength(1);
     });
 
     it('of a second message is told too, and counts again after it was lifted', async () => {
@@ -135,19 +133,19 @@ export function describeReaders(suite: Suite): void {
       expect((await optOut(second.id)).kind).toBe('unsubscribed');
       expect((await optOut(second.id)).kind).toBe('repeated');
       const address = 'reader@example.net';
-      await suite.store().removeSuppressions({ domain: 'example.com', address, now: T0 });
+      await store.removeSuppressions({ domain: 'example.com', address, now: T0 });
       expect((await optOut(first.id)).kind).toBe('unsubscribed');
-      expect(await suppressionsOf(suite.store(), { now: T0, limit: 10 })).toHaveLength(1);
+      expect(await suppressionsOf(store, { now: T0, limit: 10 })).toHaveLength(1);
     });
 
     describe('by the link of a message that is gone', () => {
       const gone = async (more: Parameters<typeof recipient>[0] = {}) => {
-        const { id, seq } = await commitOne(suite.store(), {
+        const { id, seq } = await commitOne(store, {
           places: PLACES,
           recipients: [recipient({ state: 'sending', ...more })],
         });
-        await suite.store().settle({ now: T0, settlements: [delivered(id, 1)] });
-        expect(await suite.store().purgeMessages({ seqs: [seq], maxRows: 100 })).toMatchObject({
+        await store.settle({ now: T0, settlements: [delivered(id, 1)] });
+        expect(await store.purgeMessages({ seqs: [seq], maxRows: 100 })).toMatchObject({
           messages: 1,
         });
         return id;
@@ -155,12 +153,12 @@ export function describeReaders(suite: Suite): void {
 
       it('suppresses all the same, once, and its event names the recipient', async () => {
         const id = await gone({ address: 'Reader@example.net' });
-        await suite.reopen();
+        await reopen();
         expect(await knows(id)).toBe(true);
         expect(await optOut(id)).toEqual({ kind: 'unsubscribed', domain: 'example.com' });
         expect(await optOut(id)).toEqual({ kind: 'repeated', domain: 'example.com' });
         const addresses = ['reader@example.net'];
-        const found = await suite.store().suppressedAmong({ domain: 'example.com', addresses, now: T0 });
+        const found = await store.suppressedAmong({ domain: 'example.com', addresses, now: T0 });
         expect(found.map(({ suppression }) => suppression.reason)).toEqual(['Unsubscribe']);
         expect(await details('unsubscribed')).toMatchObject([
           { to: 'Reader@example.net', domain: 'example.com' },
@@ -168,15 +166,15 @@ export function describeReaders(suite: Suite): void {
       });
 
       it('suppresses too where nobody knows whether the mail arrived: its process died while it was sent', async () => {
-        const { id, seq, queueId } = await commitOne(suite.store(), {
+        const { id, seq, queueId } = await commitOne(store, {
           places: PLACES,
           recipients: [recipient({ state: 'sending' })],
         });
-        await suite.store().reclaim({ now: T0, limit: 10 });
-        expect(await claim(suite.store(), queueId)).toHaveLength(1);
+        await store.reclaim({ now: T0, limit: 10 });
+        expect(await claim(store, queueId)).toHaveLength(1);
         const expired = delivered(id, 1, { state: 'failed', countAttempt: false, events: [] });
-        await suite.store().settle({ now: T0, settlements: [expired] });
-        await suite.store().purgeMessages({ seqs: [seq], maxRows: 100 });
+        await store.settle({ now: T0, settlements: [expired] });
+        await store.purgeMessages({ seqs: [seq], maxRows: 100 });
         expect((await optOut(id)).kind).toBe('unsubscribed');
       });
 
@@ -184,13 +182,13 @@ export function describeReaders(suite: Suite): void {
         const played = await gone({ sandbox: 'deliver' });
         expect([(await optOut(played)).kind, await knows(played)]).toEqual(['unknown', false]);
         const plain = await sent();
-        await suite.store().purgeMessages({ seqs: [plain.seq], maxRows: 100 });
+        await store.purgeMessages({ seqs: [plain.seq], maxRows: 100 });
         expect((await optOut(plain.id)).kind).toBe('unknown');
       });
 
       it('leads to nobody once the reader was erased, nor to the next of that address', async () => {
         const id = await gone();
-        await eraseElsewhere(suite.store(), {
+        await eraseElsewhere(store, {
           address: 'reader@example.net',
           proposedKey: new Uint8Array(32),
         });
@@ -201,7 +199,7 @@ export function describeReaders(suite: Suite): void {
 
       it('is forgotten in its time, the oldest first, the reader with the last link', async () => {
         const [first, second] = [await gone(), await gone({ address: 'other@example.net' })];
-        const purge = (before: number, limit = 10) => suite.store().purgeOptOuts({ before, limit });
+        const purge = (before: number, limit = 10) => store.purgeOptOuts({ before, limit });
         expect(await purge(T0)).toBe(0);
         expect(await purge(T0 + 1, 1)).toBe(1);
         expect((await optOut(first)).kind).toBe('unknown');
@@ -218,12 +216,12 @@ export function describeReaders(suite: Suite): void {
       expect((await optOut(id)).kind).toBe('repeated');
       expect((await optOut(12_345)).kind).toBe('unknown');
       expect([await knows(id), await knows(12_345)]).toEqual([true, false]);
-      expect(await suppressionsOf(suite.store(), { now: T0, limit: 10 })).toEqual([]);
+      expect(await suppressionsOf(store, { now: T0, limit: 10 })).toEqual([]);
     });
   });
 
   it('a capture keeps what stood in its places', async () => {
-    const { id, seq } = await commitOne(suite.store(), {
+    const { id, seq } = await commitOne(store, {
       places: PLACES,
       recipients: [recipient({ state: 'sending', sandbox: 'deliver' })],
     });
@@ -235,8 +233,8 @@ export function describeReaders(suite: Suite): void {
       prefix: new Uint8Array(2),
       fill: ['0123', 'abcd'],
     };
-    await suite.store().settle({ now: T0, settlements: [delivered(id, 1, { route: 'sandbox', capture })] });
-    const found = only((await suite.store().findCaptures({ limit: 10, look: 100 })).captures);
+    await store.settle({ now: T0, settlements: [delivered(id, 1, { route: 'sandbox', capture })] });
+    const found = only((await store.findCaptures({ limit: 10, look: 100 })).captures);
     expect([found.messageSeq, found.fill]).toEqual([seq, ['0123', 'abcd']]);
   });
 }

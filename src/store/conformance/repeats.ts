@@ -25,7 +25,7 @@ import { rule } from './sandbox-rules.ts';
 import { credential } from './smtp-credentials.ts';
 
 /** Tests of writes with ids. */
-export function describeRepeats(suite: Suite): void {
+export function describeRepeats({ store }: Suite): void {
   /** Both answers, which must be equal. */
   async function twice<Answer>(write: () => Promise<Answer>): Promise<Answer> {
     const first = await write();
@@ -34,14 +34,14 @@ export function describeRepeats(suite: Suite): void {
   }
 
   describe('a write that is told twice', () => {
-    const leased = () => commitOne(suite.store(), { recipients: [recipient({ state: 'sending' })] });
+    const leased = () => commitOne(store, { recipients: [recipient({ state: 'sending' })] });
 
     it('accepts messages once: the same rows, charged once, under one key', async () => {
       const now = T0;
       const limits = { minute: null, hour: 2, day: null };
       const messages = [message({ recipients: [recipient(), recipient()] }), message()];
       const result = await twice(() =>
-        suite.store().commitAccepted({
+        store.commitAccepted({
           messages,
           epoch: 1,
           quotas: [{ domain: 'example.com', count: 2, limits, now }],
@@ -49,53 +49,53 @@ export function describeRepeats(suite: Suite): void {
         }),
       );
       expect(result.kind).toBe('committed');
-      expect(await messagesOf(suite.store())).toHaveLength(2);
-      const uses = await suite.store().quotaUse({ domain: 'example.com', now });
+      expect(await messagesOf(store)).toHaveLength(2);
+      const uses = await store.quotaUse({ domain: 'example.com', now });
       expect(uses.find(({ period }) => period === 'hour')?.used).toBe(2);
-      expect(await kindsOf(suite.store())).toEqual(['accepted', 'accepted', 'accepted']);
+      expect(await kindsOf(store)).toEqual(['accepted', 'accepted', 'accepted']);
     });
 
     it('settles an outcome once, with one event and one call', async () => {
-      await createWebhook(suite.store());
+      await createWebhook(store);
       const { id } = await leased();
       const settlements = [delivered(id)];
-      expect(await twice(() => suite.store().settle({ now: T0, settlements }))).toEqual(['settled']);
-      expect(await kindsOf(suite.store())).toEqual(['accepted', 'delivered']);
-      expect(await claimCalls(suite.store())).toHaveLength(2);
+      expect(await twice(() => store.settle({ now: T0, settlements }))).toEqual(['settled']);
+      expect(await kindsOf(store)).toEqual(['accepted', 'delivered']);
+      expect(await claimCalls(store)).toHaveLength(2);
     });
 
     it('stores one late_outcome of an outcome that came too late', async () => {
       const { id } = await leased();
       const settlements = [delivered(id, 9)];
-      expect(await twice(() => suite.store().settle({ now: T0, settlements }))).toEqual(['fenced']);
-      expect(await kindsOf(suite.store())).toEqual(['accepted', 'late_outcome']);
+      expect(await twice(() => store.settle({ now: T0, settlements }))).toEqual(['fenced']);
+      expect(await kindsOf(store)).toEqual(['accepted', 'late_outcome']);
     });
 
     it('appends an event once, of a message or of a domain', async () => {
-      const { id } = await commitOne(suite.store());
+      const { id } = await commitOne(store);
       const events = [id, null].map((deliveryId) => ({
         ...event('complained'),
         domain: 'example.com',
         deliveryId,
       }));
-      await twice(() => suite.store().appendEvents({ events }));
+      await twice(() => store.appendEvents({ events }));
       const facts = [{ ...event('opened'), deliveryId: id }];
-      expect(await twice(() => suite.store().appendReaderFacts({ facts, quickMs: 0 }))).toBe(1);
-      expect(await kindsOf(suite.store())).toEqual(['accepted', 'complained', 'complained', 'opened']);
+      expect(await twice(() => store.appendReaderFacts({ facts, quickMs: 0 }))).toBe(1);
+      expect(await kindsOf(store)).toEqual(['accepted', 'complained', 'complained', 'opened']);
     });
 
     it('cancels and queues again once', async () => {
-      const { seq: messageSeq, id: deliveryId } = await commitOne(suite.store());
+      const { seq: messageSeq, id: deliveryId } = await commitOne(store);
       const change = (kind: 'canceled' | 'requeued') => ({
         ...{ messageSeq, now: T0, expiresAt: T0 + 9, recipients: [{ deliveryId, event: event(kind) }] },
       });
       const cancel = change('canceled');
-      expect(await twice(() => suite.store().cancelQueued(cancel))).toEqual({
+      expect(await twice(() => store.cancelQueued(cancel))).toEqual({
         changed: [deliveryId],
         tooLate: 0,
       });
       const failed = await leased();
-      await suite.store().settle({
+      await store.settle({
         now: T0,
         settlements: [{ ...delivered(failed.id), state: 'failed', events: [] }],
       });
@@ -104,12 +104,11 @@ export function describeRepeats(suite: Suite): void {
         messageSeq: failed.seq,
         recipients: [{ deliveryId: failed.id, event: event('requeued') }],
       };
-      expect(await twice(() => suite.store().requeue(again))).toEqual({ kind: 'requeued', count: 1 });
-      expect(await kindsOf(suite.store())).toEqual(['accepted', 'canceled', 'accepted', 'requeued']);
+      expect(await twice(() => store.requeue(again))).toEqual({ kind: 'requeued', count: 1 });
+      expect(await kindsOf(store)).toEqual(['accepted', 'canceled', 'accepted', 'requeued']);
     });
 
     it('makes a thing once, which stays as it was told first', async () => {
-      const store = suite.store();
       const made = token();
       await twice(() => store.addToken({ token: made }));
       expect(await store.addToken({ token: { ...made, scopes: ['admin'] } })).toBe(true);

@@ -19,7 +19,7 @@ import {
 } from './fixtures.ts';
 
 /** Tests of the return operations. */
-export function describeReturns(suite: Suite): void {
+export function describeReturns({ store, reopen }: Suite): void {
   const ADDRESS = 'reader@example.net';
   const bounce = (
     deliveryId: number,
@@ -47,18 +47,18 @@ export function describeReturns(suite: Suite): void {
     deliveryId,
     event: event('complaint_withdrawn'),
   });
-  const record = (fact: ReturnFact, now = T0 + HOUR) => suite.store().recordReturn({ fact, now });
+  const record = (fact: ReturnFact, now = T0 + HOUR) => store.recordReturn({ fact, now });
   const reasons = async () =>
-    (
-      await suite.store().suppressedAmong({ domain: 'example.com', addresses: [ADDRESS], now: T0 + HOUR })
-    ).map(({ suppression }) => suppression.reason);
+    (await store.suppressedAmong({ domain: 'example.com', addresses: [ADDRESS], now: T0 + HOUR })).map(
+      ({ suppression }) => suppression.reason,
+    );
   const deliver = async (more: Parameters<typeof delivered>[2] = {}) => {
-    const made = await commitOne(suite.store(), { recipients: [recipient({ state: 'sending' })] });
+    const made = await commitOne(store, { recipients: [recipient({ state: 'sending' })] });
     const settlements = [delivered(made.id, 1, more)];
-    expect(await suite.store().settle({ now: T0 + 1, settlements })).toEqual(['settled']);
+    expect(await store.settle({ now: T0 + 1, settlements })).toEqual(['settled']);
     return made;
   };
-  const subject = async (deliveryId: number) => only(await suite.store().returnSubjects({ deliveryId }));
+  const subject = async (deliveryId: number) => only(await store.returnSubjects({ deliveryId }));
 
   describe('what comes back', () => {
     it('finds its recipient by delivery, by message number and by message id', async () => {
@@ -73,26 +73,27 @@ export function describeReturns(suite: Suite): void {
         sandbox: false,
         sentAt: T0 + 1,
       });
-      expect(await suite.store().returnSubjects({ messageSeq: seq })).toEqual([found]);
-      expect(await suite.store().returnSubjects({ messageId: found.messageId })).toEqual([found]);
-      expect(await suite.store().returnSubjects({ deliveryId: id + 1000 })).toEqual([]);
-      expect(await suite.store().returnSubjects({ messageId: 'nonsense' })).toEqual([]);
+      expect(await store.returnSubjects({ messageSeq: seq })).toEqual([found]);
+      expect(await store.returnSubjects({ messageId: found.messageId })).toEqual([found]);
+      expect(await store.returnSubjects({ deliveryId: id + 1000 })).toEqual([]);
+      expect(await store.returnSubjects({ messageId: 'nonsense' })).toEqual([]);
     });
 
     it('turns delivered into bounced with event, call and suppression, once, also after a restart', async () => {
-      await createWebhook(suite.store());
+      await createWebhook(store);
       const { id } = await deliver();
-      await claimCalls(suite.store());
+      await claimCalls(store);
       expect(await record(bounce(id))).toBe('recorded');
       expect(await subject(id)).toMatchObject({ state: 'bounced' });
       expect(await reasons()).toEqual(['Bounce']);
-      const calls = await claimCalls(suite.store(), { now: T0 + 2 * HOUR });
+      const calls = await claimCalls(store, { now: T0 + 2 * HOUR });
       expect(calls.map(({ event: { kind } }) => kind)).toEqual(['bounced']);
-      await suite.reopen();
+      await reopen();
       expect(await record(bounce(id))).toBe('repeated');
-      expect(
-        await kindsOf(suite.store(), { kinds: ['bounced', 'suppression_added', 'return_noted'] }),
-      ).toEqual(['bounced', 'suppression_added']);
+      expect(await kindsOf(store, { kinds: ['bounced', 'suppression_added', 'return_noted'] })).toEqual([
+        'bounced',
+        'suppression_added',
+      ]);
     });
 
     it('of another class after that is a note and suppresses nobody', async () => {
@@ -100,14 +101,14 @@ export function describeReturns(suite: Suite): void {
       await record(bounce(id, { class: 'mailbox_full', suppress: null }));
       expect(await record(bounce(id))).toBe('noted');
       expect(await reasons()).toEqual([]);
-      expect(await kindsOf(suite.store(), { kinds: ['bounced', 'return_noted'] })).toEqual([
+      expect(await kindsOf(store, { kinds: ['bounced', 'return_noted'] })).toEqual([
         'bounced',
         'return_noted',
       ]);
     });
 
     it('waits for a delivery that is being made, unless it has waited long enough', async () => {
-      const { id } = await commitOne(suite.store(), { recipients: [recipient({ state: 'sending' })] });
+      const { id } = await commitOne(store, { recipients: [recipient({ state: 'sending' })] });
       expect(await record(bounce(id))).toBe('under-way');
       expect(await record(bounce(id, { mayWait: false }))).toBe('noted');
       expect(await subject(id)).toMatchObject({ state: 'sending' });
@@ -117,9 +118,9 @@ export function describeReturns(suite: Suite): void {
       const { id, seq, queueId } = await deliver();
       await record(bounce(id, { suppress: null }));
       const again = { deliveryId: id, event: event('requeued') };
-      await suite.store().requeue({ messageSeq: seq, now: T0, expiresAt: T0 + HOUR, recipients: [again] });
-      expect(await claim(suite.store(), queueId)).toHaveLength(1);
-      await suite.store().settle({ now: T0 + 2, settlements: [delivered(id)] });
+      await store.requeue({ messageSeq: seq, now: T0, expiresAt: T0 + HOUR, recipients: [again] });
+      expect(await claim(store, queueId)).toHaveLength(1);
+      await store.settle({ now: T0 + 2, settlements: [delivered(id)] });
       expect(await record(bounce(id, { suppress: null }))).toBe('recorded');
       expect(await subject(id)).toMatchObject({ state: 'bounced' });
     });
@@ -134,7 +135,7 @@ export function describeReturns(suite: Suite): void {
       expect(await record(notSpam(other.id))).toBe('nothing');
       expect(await reasons()).toEqual(['Complaint']);
       const told: unknown[] = [];
-      const stop = suite.store().onSuppressed((changes) => told.push(...changes));
+      const stop = store.onSuppressed((changes) => told.push(...changes));
       expect(await record(notSpam(id))).toBe('recorded');
       stop();
       expect(told).toEqual([
@@ -172,9 +173,7 @@ export function describeReturns(suite: Suite): void {
       ]);
       expect(await reasons()).toEqual(['Unsubscribe']);
       expect(await record(bounce(id + 1000))).toBe('nothing');
-      const { events } = await suite
-        .store()
-        .findEvents(everyEvent({ kinds: ['auto_reply', 'unsubscribed'] }));
+      const { events } = await store.findEvents(everyEvent({ kinds: ['auto_reply', 'unsubscribed'] }));
       expect(events.map(({ deliveryId }) => deliveryId)).toEqual([id, id, id]);
     });
   });
@@ -187,10 +186,10 @@ export function describeReturns(suite: Suite): void {
       await record({ ...complaint(ids[2] as number), suppress: null } as ReturnFact);
       await record({ ...complaint(ids[3] as number), suppress: null } as ReturnFact);
       await record(notSpam(ids[3] as number));
-      const { id } = await commitOne(suite.store(), {
+      const { id } = await commitOne(store, {
         recipients: [recipient({ state: 'sending', sandbox: 'bounce' })],
       });
-      await suite.store().settle({
+      await store.settle({
         now: T0,
         settlements: [
           delivered(id, 1, {
@@ -199,27 +198,27 @@ export function describeReturns(suite: Suite): void {
           }),
         ],
       });
-      const rates = (window: number) => suite.store().outcomeRates({ domain: 'example.com', window });
+      const rates = (window: number) => store.outcomeRates({ domain: 'example.com', window });
       expect(await rates(100)).toEqual({ outcomes: 4, bounced: 1, complained: 1 });
       expect((await rates(2)).outcomes).toBe(2);
-      expect(await suite.store().outcomeRates({ domain: 'none.example', window: 9 })).toEqual({
+      expect(await store.outcomeRates({ domain: 'none.example', window: 9 })).toEqual({
         outcomes: 0,
         bounced: 0,
         complained: 0,
       });
       const look = { afterSeq: 0, look: 100 };
-      expect(await suite.store().returnedDomains(look)).toEqual({ domains: ['example.com'], nextSeq: null });
+      expect(await store.returnedDomains(look)).toEqual({ domains: ['example.com'], nextSeq: null });
       const found: string[] = [];
       let looks = 0;
       for (let afterSeq: number | null = 0; afterSeq !== null; looks += 1) {
-        const part = await suite.store().returnedDomains({ afterSeq, look: 1 });
+        const part = await store.returnedDomains({ afterSeq, look: 1 });
         found.push(...part.domains);
         afterSeq = part.nextSeq;
       }
       expect(new Set(found)).toEqual(new Set(['example.com']));
       expect(looks).toBeGreaterThan(2);
-      const afterSeq = await suite.store().lastEventSeq();
-      expect((await suite.store().returnedDomains({ afterSeq, look: 100 })).domains).toEqual([]);
+      const afterSeq = await store.lastEventSeq();
+      expect((await store.returnedDomains({ afterSeq, look: 100 })).domains).toEqual([]);
     });
   });
 }

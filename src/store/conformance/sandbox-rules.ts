@@ -26,11 +26,11 @@ export function rule(more: Partial<SandboxRule> = {}): SandboxRule {
 }
 
 /** Tests of `addSandboxRule`, `listSandboxRules`, `removeSandboxRules`, `useSandboxRule`, `ruleSubject`. */
-export function describeSandboxRules(suite: Suite): void {
+export function describeSandboxRules({ store }: Suite): void {
   describe('sandbox rules', () => {
     const add = (one: SandboxRule, now = T0, maxPerDomain = 100) =>
-      suite.store().addSandboxRule({ rule: one, now, maxPerDomain });
-    const list = (more: object = {}) => suite.store().listSandboxRules({ now: T0, ...more });
+      store.addSandboxRule({ rule: one, now, maxPerDomain });
+    const list = (more: object = {}) => store.listSandboxRules({ now: T0, ...more });
 
     it('come back as they were stored, oldest first, until they end', async () => {
       const full = rule({
@@ -51,11 +51,9 @@ export function describeSandboxRules(suite: Suite): void {
       expect(await list()).toEqual([full, other]);
       expect(await list({ domains: ['example.org'] })).toEqual([other]);
       expect(await list({ now: T0 + 10 })).toEqual([other]);
-      expect(
-        await suite.store().removeSandboxRules({ limit: 10, inbox: 'run', domains: ['example.org'] }),
-      ).toBe(0);
-      expect(await suite.store().removeSandboxRules({ limit: 10, inbox: 'run' })).toBe(1);
-      expect(await suite.store().removeSandboxRules({ limit: 10, ids: [other.id] })).toBe(1);
+      expect(await store.removeSandboxRules({ limit: 10, inbox: 'run', domains: ['example.org'] })).toBe(0);
+      expect(await store.removeSandboxRules({ limit: 10, inbox: 'run' })).toBe(1);
+      expect(await store.removeSandboxRules({ limit: 10, ids: [other.id] })).toBe(1);
       expect(await list()).toEqual([]);
     });
 
@@ -74,24 +72,24 @@ export function describeSandboxRules(suite: Suite): void {
       for (const one of [ended, once, always]) await add(one);
       const ids = [ended.id, once.id, always.id];
       const use = async (deliveryId: number, given: readonly string[] = ids, now = T0 + 1) => {
-        const used = await suite.store().useSandboxRule({ deliveryId, ids: given, now });
+        const used = await store.useSandboxRule({ deliveryId, ids: given, now });
         return used === null ? null : [used.rule.id, used.since, used.rule.uses];
       };
       expect(await use(1)).toEqual([once.id, T0 + 1, 1]);
       expect(await use(2)).toEqual([always.id, T0 + 1, 1]);
       expect(await use(1, [], T0 + 5000)).toEqual([once.id, T0 + 1, 1]);
       expect(await use(3, [])).toBeNull();
-      await suite.store().removeSandboxRules({ limit: 10, ids: [once.id] });
+      await store.removeSandboxRules({ limit: 10, ids: [once.id] });
       expect(await use(1, [])).toBeNull();
     });
 
     it('ask for the subject, the tags and the sender of a message', async () => {
-      await suite.store().addToken({ token: token({ id: 'ci', name: 'Run' }) });
+      await store.addToken({ token: token({ id: 'ci', name: 'Run' }) });
       const sent = message({ tokenId: 'ci', tags: ['t'], recipients: [recipient()] });
-      const { seq } = only(await commit(suite.store(), [sent]));
-      const facts = await suite.store().ruleSubject({ messageSeq: seq });
+      const { seq } = only(await commit(store, [sent]));
+      const facts = await store.ruleSubject({ messageSeq: seq });
       expect(facts).toEqual({ subject: 'Hello', tags: ['t'], sender: 'Run' });
-      expect(await suite.store().ruleSubject({ messageSeq: 9_999 })).toBeNull();
+      expect(await store.ruleSubject({ messageSeq: 9_999 })).toBeNull();
     });
   });
 }

@@ -25,7 +25,7 @@ const CONTENT = new TextEncoder().encode('Date: Sat, 21 Nov 2026 11:44:00 +0000\
 const NEW_DATE = 'Sun, 22 Nov 2026 01:02:03 +0000';
 
 /** Tests of `reschedule`, of claims of scheduled rows, and of the metadata filter of `listMessages`. */
-export function describeScheduling(suite: Suite): void {
+export function describeScheduling({ store, reopen }: Suite): void {
   const later = (more: Parameters<typeof recipient>[0] = {}) =>
     recipient({
       dueAt: T0 + HOUR,
@@ -43,7 +43,7 @@ export function describeScheduling(suite: Suite): void {
       ...more,
     });
   const move = (messageSeq: number, ids: readonly number[], now = T0 + 5, sendAt = T0 + 2 * HOUR) =>
-    suite.store().reschedule({
+    store.reschedule({
       messageSeq,
       now,
       sendAt,
@@ -52,40 +52,38 @@ export function describeScheduling(suite: Suite): void {
       recipients: ids.map((deliveryId) => ({ deliveryId, event: event('scheduled', now) })),
     });
   const textOf = async (messageSeq: number) =>
-    new TextDecoder().decode((await suite.store().readContent({ messageSeq })) ?? new Uint8Array());
+    new TextDecoder().decode((await store.readContent({ messageSeq })) ?? new Uint8Array());
 
   describe('scheduled recipients', () => {
     it('are accepted with their first claim, under ids that count on, and never again', async () => {
-      await createWebhook(suite.store(), { events: ['accept'] });
+      await createWebhook(store, { events: ['accept'] });
       const two = [later(), later({ address: 'b@example.net' })];
-      const { deliveries } = only(await commit(suite.store(), [scheduled({ recipients: two })]));
+      const { deliveries } = only(await commit(store, [scheduled({ recipients: two })]));
       const queueId = deliveries[0]?.queueId ?? 0;
-      expect(await claim(suite.store(), queueId)).toEqual([]);
+      expect(await claim(store, queueId)).toEqual([]);
       const eventId = '0199aaaa-0000-7000-8000-ffffffffffff';
       const now = T0 + HOUR;
-      const claimed = await suite
-        .store()
-        .claimDue({ queueId, epoch: 1, now, limit: 10, maxBytes: 1e9, eventId });
+      const claimed = await store.claimDue({ queueId, epoch: 1, now, limit: 10, maxBytes: 1e9, eventId });
       expect(claimed.map((row) => row.wasScheduled)).toEqual([true, true]);
-      const { events } = await suite.store().findEvents(everyEvent({ kinds: ['accepted'] }));
+      const { events } = await store.findEvents(everyEvent({ kinds: ['accepted'] }));
       expect(events.map(({ id, at }) => [id, at])).toEqual([
         [eventId, now],
         ['0199aaaa-0000-7000-8000-000000000000', now],
       ]);
-      expect(await claimCalls(suite.store())).toHaveLength(2);
+      expect(await claimCalls(store)).toHaveLength(2);
       const ids = claimed.map((row) => row.id);
-      await suite.store().release({ deliveryIds: ids, epoch: 1, dueAt: now, waitReason: null });
-      const again = await claim(suite.store(), queueId, { now });
+      await store.release({ deliveryIds: ids, epoch: 1, dueAt: now, waitReason: null });
+      const again = await claim(store, queueId, { now });
       expect(again.map((row) => row.wasScheduled)).toEqual([undefined, undefined]);
-      expect((await kindsOf(suite.store())).filter((kind) => kind === 'accepted')).toHaveLength(2);
+      expect((await kindsOf(store)).filter((kind) => kind === 'accepted')).toHaveLength(2);
     });
 
     it('are accepted also where their time to go and their time to end came together', async () => {
-      await commitOne(suite.store(), scheduled({ expiresAt: T0 + HOUR + 1 }));
+      await commitOne(store, scheduled({ expiresAt: T0 + HOUR + 1 }));
       const now = T0 + 2 * HOUR;
-      const rows = await suite.store().claimExpired({ epoch: 1, now, limit: 10, eventId: newId() });
+      const rows = await store.claimExpired({ epoch: 1, now, limit: 10, eventId: newId() });
       expect(rows).toHaveLength(1);
-      expect(await kindsOf(suite.store())).toEqual(['scheduled', 'accepted']);
+      expect(await kindsOf(store)).toEqual(['scheduled', 'accepted']);
     });
   });
 
@@ -94,11 +92,11 @@ export function describeScheduling(suite: Suite): void {
       const sent = scheduled({
         recipients: [later(), later({ address: 'b@example.net' }), recipient({ state: 'suppressed' })],
       });
-      const { seq, deliveries } = only(await commit(suite.store(), [sent]));
+      const { seq, deliveries } = only(await commit(store, [sent]));
       const ids = deliveries.map((row) => row.id);
       expect(await move(seq, ids)).toEqual({ kind: 'rescheduled', changed: ids.slice(0, 2) });
-      await suite.reopen();
-      const view = await suite.store().getMessage({ id: sent.id });
+      await reopen();
+      const view = await store.getMessage({ id: sent.id });
       expect([view?.sendAt, view?.expiresAt]).toEqual([T0 + 2 * HOUR, T0 + 3 * HOUR]);
       expect(view?.recipients.map((row) => [row.state, row.dueAt, row.waitReason])).toEqual([
         ['queued', T0 + 2 * HOUR, 'scheduled'],
@@ -107,39 +105,39 @@ export function describeScheduling(suite: Suite): void {
       ]);
       expect(await textOf(seq)).toBe(`Date: ${NEW_DATE}\r\nSubject: x\r\n\r\nx\r\n`);
       const queueId = deliveries[0]?.queueId ?? 0;
-      expect(await claim(suite.store(), queueId, { now: T0 + HOUR })).toEqual([]);
-      expect(await claim(suite.store(), queueId, { now: T0 + 2 * HOUR })).toHaveLength(2);
+      expect(await claim(store, queueId, { now: T0 + HOUR })).toEqual([]);
+      expect(await claim(store, queueId, { now: T0 + 2 * HOUR })).toHaveLength(2);
     });
 
     it('leaves a date that is not ours alone', async () => {
-      const { seq, id } = await commitOne(suite.store(), scheduled({ dateOffset: null }));
+      const { seq, id } = await commitOne(store, scheduled({ dateOffset: null }));
       expect((await move(seq, [id])).kind).toBe('rescheduled');
       expect(await textOf(seq)).toBe(new TextDecoder().decode(CONTENT));
     });
 
     it('moves also what waits although its time has come, and what was claimed and given up for it', async () => {
-      const due = await commitOne(suite.store(), scheduled());
+      const due = await commitOne(store, scheduled());
       expect(await move(due.seq, [due.id], T0 + HOUR)).toMatchObject({ kind: 'rescheduled' });
-      const { seq, id, queueId } = await commitOne(suite.store(), scheduled());
-      await claim(suite.store(), queueId, { now: T0 + HOUR });
+      const { seq, id, queueId } = await commitOne(store, scheduled());
+      await claim(store, queueId, { now: T0 + HOUR });
       const now = T0 + HOUR + 1;
       const sendAt = T0 + 2 * HOUR;
       const given = { messageSeq: seq, now, sendAt, expiresAt: sendAt + HOUR, date: NEW_DATE };
       const recipients = [{ deliveryId: id, event: event('scheduled', now), epoch: 1 }];
-      expect(await suite.store().reschedule({ ...given, recipients })).toEqual({
+      expect(await store.reschedule({ ...given, recipients })).toEqual({
         ...{ kind: 'rescheduled', changed: [id] },
       });
-      expect(await claim(suite.store(), queueId, { now })).toEqual([]);
-      const claimed = await claim(suite.store(), queueId, { now: sendAt });
+      expect(await claim(store, queueId, { now })).toEqual([]);
+      const claimed = await claim(store, queueId, { now: sendAt });
       expect(claimed.map((row) => row.id)).toEqual([due.id, id]);
     });
 
     it('changes nothing where it was claimed, or tried', async () => {
-      const { seq, id, queueId } = await commitOne(suite.store(), scheduled());
+      const { seq, id, queueId } = await commitOne(store, scheduled());
       const now = T0 + HOUR + 1;
-      await claim(suite.store(), queueId, { now });
+      await claim(store, queueId, { now });
       expect(await move(seq, [id], now)).toEqual({ kind: 'not-scheduled' });
-      await suite.store().settle({
+      await store.settle({
         now,
         settlements: [
           delivered(id, 1, { state: 'queued', dueAt: now + HOUR, countAttempt: true, events: [] }),
@@ -147,14 +145,14 @@ export function describeScheduling(suite: Suite): void {
       });
       expect(await move(seq, [id], now)).toEqual({ kind: 'not-scheduled' });
       expect(await textOf(seq)).toBe(new TextDecoder().decode(CONTENT));
-      expect((await kindsOf(suite.store())).filter((kind) => kind === 'scheduled')).toHaveLength(1);
+      expect((await kindsOf(store)).filter((kind) => kind === 'scheduled')).toHaveLength(1);
     });
 
     it('changes nothing for mail that never was scheduled, or was canceled', async () => {
-      const at = await commitOne(suite.store());
+      const at = await commitOne(store);
       expect(await move(at.seq, [at.id])).toEqual({ kind: 'not-scheduled' });
-      const { seq, id } = await commitOne(suite.store(), scheduled());
-      await suite.store().cancelQueued({
+      const { seq, id } = await commitOne(store, scheduled());
+      await store.cancelQueued({
         messageSeq: seq,
         now: T0 + 1,
         recipients: [{ deliveryId: id, event: event('canceled') }],
@@ -168,16 +166,16 @@ export function describeScheduling(suite: Suite): void {
   describe('quotas', () => {
     const limits = { minute: null, hour: 3, day: 5 };
     const send = (count: number, now: number, domain = 'example.com', key?: string) =>
-      suite.store().commitAccepted({
+      store.commitAccepted({
         messages: [message({ domain })],
         epoch: 1,
         quotas: [{ domain, count, limits, now }],
         idempotency: key === undefined ? null : idempotency({ key, createdAt: now }),
       });
     const used = async (now: number, domain = 'example.com') =>
-      (await suite.store().quotaUse({ domain, now })).map((use) => [use.period, use.used]);
+      (await store.quotaUse({ domain, now })).map((use) => [use.period, use.used]);
     const usedByAll = async (domains: readonly string[], now: number) =>
-      (await suite.store().quotaUses({ domains, now })).map((uses) => uses.map((use) => use.used));
+      (await store.quotaUses({ domains, now })).map((uses) => uses.map((use) => use.used));
     const hour = Math.ceil(T0 / (24 * HOUR)) * 24 * HOUR;
 
     it('are charged with the messages or not at all, window by window, over a reopening', async () => {
@@ -190,13 +188,13 @@ export function describeScheduling(suite: Suite): void {
         left: 1,
         resetAt: hour + HOUR,
       });
-      expect(await messagesOf(suite.store(), { limit: 10 })).toHaveLength(1);
+      expect(await messagesOf(store, { limit: 10 })).toHaveLength(1);
       expect((await send(1, hour + 2, 'example.com', 'k')).kind).toBe('committed');
       expect(await usedByAll(['none.example', 'example.com'], hour + 2)).toEqual([
         [0, 0, 0],
         [0, 3, 3],
       ]);
-      await suite.reopen();
+      await reopen();
       expect((await send(1, hour + HOUR - 1)).kind).toBe('quota-exceeded');
       expect((await send(2, hour + HOUR)).kind).toBe('committed');
       expect(await send(1, hour + 2 * HOUR)).toMatchObject({
@@ -234,7 +232,7 @@ export function describeScheduling(suite: Suite): void {
         [0, 3, 3],
         [0, 0, 0],
       ]);
-      expect(await messagesOf(suite.store(), { limit: 20 })).toHaveLength(6);
+      expect(await messagesOf(store, { limit: 20 })).toHaveLength(6);
     });
 
     it('go on in the latest window where the clock was set back, and forget nothing for a replay', async () => {
@@ -249,7 +247,7 @@ export function describeScheduling(suite: Suite): void {
   describe('searching by metadata', () => {
     it('finds what holds every pair, exactly, newest first and page by page', async () => {
       const put = async (domain: string, metadata: Record<string, string>) =>
-        (await commitOne(suite.store(), { domain, metadata })).seq;
+        (await commitOne(store, { domain, metadata })).seq;
       const own = JSON.parse('{"__proto__":"x","k":"v"}') as Record<string, string>;
       const a = await put('example.com', { order: '7', kind: 'receipt' });
       const b = await put('example.com', { order: '7' });
@@ -258,7 +256,7 @@ export function describeScheduling(suite: Suite): void {
       await put('example.com', { order: '77', Kind: 'receipt' });
       await put('example.com', {});
       const find = async (pairs: [string, string][], more: object = {}) =>
-        (await messagesOf(suite.store(), { metadata: pairs, limit: 10, ...more })).map((row) => row.seq);
+        (await messagesOf(store, { metadata: pairs, limit: 10, ...more })).map((row) => row.seq);
       expect(await find([['order', '7']])).toEqual([c, b, a]);
       expect(await find([['order', '7']], { domains: ['example.com'] })).toEqual([b, a]);
       expect(await find([['order', '7']], { domains: ['example.com'], beforeSeq: b })).toEqual([a]);

@@ -20,15 +20,15 @@ import {
 } from './fixtures.ts';
 
 /** Tests of `settle`. */
-export function describeSettling(suite: Suite): void {
+export function describeSettling({ store }: Suite): void {
   describe('settling', () => {
-    const leased = () => commitOne(suite.store(), { recipients: [recipient({ state: 'sending' })] });
+    const leased = () => commitOne(store, { recipients: [recipient({ state: 'sending' })] });
 
     it('records a final outcome with its reply, route, attempt and event', async () => {
       const { id } = await leased();
       const outcome = delivered(id, 1, { category: 'ok' });
-      expect(await suite.store().settle({ now: T0 + 7, settlements: [outcome] })).toEqual(['settled']);
-      expect(await onlyRecipient(suite.store())).toMatchObject({
+      expect(await store.settle({ now: T0 + 7, settlements: [outcome] })).toEqual(['settled']);
+      expect(await onlyRecipient(store)).toMatchObject({
         state: 'delivered',
         attempts: 1,
         waitReason: null,
@@ -38,16 +38,16 @@ export function describeSettling(suite: Suite): void {
         route: 'mx',
         updatedAt: T0 + 7,
       });
-      expect(await kindsOf(suite.store())).toEqual(['accepted', 'delivered']);
-      expect(await suite.store().queueCounts({ now: T0 })).toMatchObject({ queued: 0, sending: 0 });
+      expect(await kindsOf(store)).toEqual(['accepted', 'delivered']);
+      expect(await store.queueCounts({ now: T0 })).toMatchObject({ queued: 0, sending: 0 });
     });
 
     it('takes every state that a leased row may end in', async () => {
       for (const state of ['delivered', 'bounced', 'failed', 'suppressed', 'canceled', 'rejected'] as const) {
         const { id } = await leased();
         const settlement = { ...delivered(id), state, countAttempt: false };
-        expect(await suite.store().settle({ now: T0, settlements: [settlement] })).toEqual(['settled']);
-        const newest = only(await messagesOf(suite.store(), { limit: 1 }));
+        expect(await store.settle({ now: T0, settlements: [settlement] })).toEqual(['settled']);
+        const newest = only(await messagesOf(store, { limit: 1 }));
         expect(only(newest.recipients)).toMatchObject({ state, attempts: 0 });
       }
     });
@@ -66,14 +66,14 @@ export function describeSettling(suite: Suite): void {
         lastCode: 451,
         events: [event('deferred', at, { notify })],
       });
-      await suite.store().settle({ now: T0, settlements: [defer(T0, true)] });
-      expect(await onlyRecipient(suite.store())).toMatchObject({
+      await store.settle({ now: T0, settlements: [defer(T0, true)] });
+      expect(await onlyRecipient(store)).toMatchObject({
         state: 'queued',
         dueAt: T0 + 60,
         waitReason: 'deferred',
       });
-      expect(await claim(suite.store(), queueId, { now: T0 + 59 })).toEqual([]);
-      expect(only(await claim(suite.store(), queueId, { now: T0 + 60 }))).toMatchObject({
+      expect(await claim(store, queueId, { now: T0 + 59 })).toEqual([]);
+      expect(only(await claim(store, queueId, { now: T0 + 60 }))).toMatchObject({
         attempts: 1,
         firstDeferredAt: T0,
         lastDeferredEventAt: T0,
@@ -81,8 +81,8 @@ export function describeSettling(suite: Suite): void {
         lastCategory: 'greylisted',
         mayBeDuplicate: false,
       });
-      await suite.store().settle({ now: T0 + 60, settlements: [defer(T0 + 60, false)] });
-      expect(only(await claim(suite.store(), queueId, { now: T0 + 120 }))).toMatchObject({
+      await store.settle({ now: T0 + 60, settlements: [defer(T0 + 60, false)] });
+      expect(only(await claim(store, queueId, { now: T0 + 120 }))).toMatchObject({
         attempts: 2,
         firstDeferredAt: T0,
         lastDeferredEventAt: T0,
@@ -92,63 +92,61 @@ export function describeSettling(suite: Suite): void {
     it('keeps what an outcome does not speak of', async () => {
       const { id, queueId } = await leased();
       const wait = { state: 'queued' as const, dueAt: T0, events: [] };
-      await suite
-        .store()
-        .settle({ now: T0, settlements: [delivered(id, 1, { ...wait, mayBeDuplicate: true })] });
-      await claim(suite.store(), queueId);
-      await suite.store().settle({
+      await store.settle({ now: T0, settlements: [delivered(id, 1, { ...wait, mayBeDuplicate: true })] });
+      await claim(store, queueId);
+      await store.settle({
         now: T0,
         settlements: [{ deliveryId: id, epoch: 1, countAttempt: false, ...wait }],
       });
-      const again = only(await claim(suite.store(), queueId));
+      const again = only(await claim(store, queueId));
       expect(again).toMatchObject({ mayBeDuplicate: true, attempts: 1, lastReply: '250 2.0.0 Ok' });
     });
 
     it('makes webhook calls for events, except those that are for the timeline only', async () => {
-      await createWebhook(suite.store(), { events: ['delay'] });
+      await createWebhook(store, { events: ['delay'] });
       const { id } = await leased();
       const events = [
         event('deferred', T0, { notify: false }),
         event('deferred', T0 + 1),
         event('auto_reply'),
       ];
-      await suite.store().settle({ now: T0, settlements: [delivered(id, 1, { events })] });
-      expect(only(await claimCalls(suite.store())).event.id).toBe(events[1]?.id);
+      await store.settle({ now: T0, settlements: [delivered(id, 1, { events })] });
+      expect(only(await claimCalls(store)).event.id).toBe(events[1]?.id);
     });
 
     it('fences an outcome whose lease is lost: one late_outcome, nothing else', async () => {
       const { id } = await leased();
       const late = delivered(id, 9, { events: [event('delivered', T0 + 3), event('released')] });
-      expect(await suite.store().settle({ now: T0, settlements: [late] })).toEqual(['fenced']);
-      expect(await onlyRecipient(suite.store())).toMatchObject({ state: 'sending', attempts: 0 });
-      const { events } = await suite.store().findEvents(everyEvent({ kinds: ['late_outcome'] }));
+      expect(await store.settle({ now: T0, settlements: [late] })).toEqual(['fenced']);
+      expect(await onlyRecipient(store)).toMatchObject({ state: 'sending', attempts: 0 });
+      const { events } = await store.findEvents(everyEvent({ kinds: ['late_outcome'] }));
       expect(only(events)).toMatchObject({ id: late.events[0]?.id, at: T0 + 3, deliveryId: id });
     });
 
     it('settles once: a second outcome for the same lease is fenced', async () => {
       const { id } = await leased();
       const twice = [delivered(id), delivered(id, 1, { state: 'bounced' })];
-      expect(await suite.store().settle({ now: T0, settlements: twice })).toEqual(['settled', 'fenced']);
-      expect(await onlyRecipient(suite.store())).toMatchObject({ state: 'delivered' });
+      expect(await store.settle({ now: T0, settlements: twice })).toEqual(['settled', 'fenced']);
+      expect(await onlyRecipient(store)).toMatchObject({ state: 'delivered' });
     });
 
     it('fences what never existed, and what was never leased, without harm to the rest', async () => {
-      const queued = await commitOne(suite.store());
+      const queued = await commitOne(store);
       const { id } = await leased();
       const settlements = [delivered(999_999), delivered(queued.id), delivered(id)];
-      expect(await suite.store().settle({ now: T0, settlements })).toEqual(['fenced', 'fenced', 'settled']);
-      expect(await suite.store().nextDueAt()).toBe(T0);
+      expect(await store.settle({ now: T0, settlements })).toEqual(['fenced', 'fenced', 'settled']);
+      expect(await store.nextDueAt()).toBe(T0);
     });
 
     it('settles many at once, each with its own result', async () => {
       const rows = await Promise.all(Array.from({ length: 200 }, leased));
       const results = await Promise.all(
         rows.map(({ id }, i) =>
-          suite.store().settle({ now: T0, settlements: [delivered(id, i % 10 === 0 ? 2 : 1)] }),
+          store.settle({ now: T0, settlements: [delivered(id, i % 10 === 0 ? 2 : 1)] }),
         ),
       );
       expect(results.flat().filter((result) => result === 'fenced')).toHaveLength(20);
-      expect(await suite.store().queueCounts({ now: T0 })).toMatchObject({ sending: 20 });
+      expect(await store.queueCounts({ now: T0 })).toMatchObject({ sending: 20 });
     });
 
     it('stores the capture of a sandbox copy with its outcome, and none when fenced', async () => {
@@ -165,8 +163,8 @@ export function describeSettling(suite: Suite): void {
         delivered(id, 1, { capture: capture(first) }),
         delivered(id, 1, { capture: capture(newId()) }),
       ];
-      await suite.store().settle({ now: T0, settlements });
-      expect(only((await suite.store().findCaptures({ limit: 10, look: 100 })).captures)).toMatchObject({
+      await store.settle({ now: T0, settlements });
+      expect(only((await store.findCaptures({ limit: 10, look: 100 })).captures)).toMatchObject({
         id: first,
         envelopeTo: 'reader@example.net',
         prefix: new Uint8Array([68, 75]),

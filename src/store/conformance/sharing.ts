@@ -19,8 +19,8 @@ import {
 } from './fixtures.ts';
 
 /** Tests of two stores at once. */
-export function describeSharing(suite: Suite): void {
-  const both = async (): Promise<[Store, Store]> => [suite.store(), await suite.openAnother()];
+export function describeSharing({ store, openAnother }: Suite): void {
+  const both = async (): Promise<[Store, Store]> => [store, await openAnother()];
 
   describe('two stores over the same data', () => {
     it('agree on who they are', async () => {

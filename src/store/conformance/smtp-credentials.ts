@@ -28,42 +28,38 @@ export function credential(more: Partial<SmtpCredential> = {}): SmtpCredential {
 }
 
 /** Tests of `addSmtpCredential`, `getSmtpCredential`, `listSmtpCredentials`, `removeSmtpCredential`. */
-export function describeSmtpCredentials(suite: Suite): void {
+export function describeSmtpCredentials({ store }: Suite): void {
   describe('SMTP credentials', () => {
     it('come back by their user name as they were stored', async () => {
       const one = credential({ sandbox: true, notices: false });
-      expect(await suite.store().addSmtpCredential({ credential: one })).toBe('added');
-      expect(await suite.store().getSmtpCredential({ username: one.username })).toEqual(one);
-      expect(await suite.store().getSmtpCredential({ username: 'nobody' })).toBeNull();
+      expect(await store.addSmtpCredential({ credential: one })).toBe('added');
+      expect(await store.getSmtpCredential({ username: one.username })).toEqual(one);
+      expect(await store.getSmtpCredential({ username: 'nobody' })).toBeNull();
     });
 
     it('have a user name each', async () => {
       const one = credential();
-      await suite.store().addSmtpCredential({ credential: one });
+      await store.addSmtpCredential({ credential: one });
       const second = credential({ username: one.username, domain: 'example.org' });
-      expect(await suite.store().addSmtpCredential({ credential: second })).toBe('taken');
-      expect(await suite.store().getSmtpCredential({ username: one.username })).toEqual(one);
+      expect(await store.addSmtpCredential({ credential: second })).toBe('taken');
+      expect(await store.getSmtpCredential({ username: one.username })).toEqual(one);
     });
 
     it('are listed and removed within the given domains, oldest first', async () => {
       const late = credential({ createdAt: T0 + 2 });
       const early = credential({ createdAt: T0 + 1 });
       const foreign = credential({ domain: 'example.org' });
-      for (const one of [late, early, foreign]) await suite.store().addSmtpCredential({ credential: one });
+      for (const one of [late, early, foreign]) await store.addSmtpCredential({ credential: one });
       const ids = async (domains?: string[]) =>
-        (
-          await suite
-            .store()
-            .listSmtpCredentials({ ...(domains === undefined ? {} : { domains }), limit: 100 })
-        ).map(({ id }) => id);
+        (await store.listSmtpCredentials({ ...(domains === undefined ? {} : { domains }), limit: 100 })).map(
+          ({ id }) => id,
+        );
       expect(await ids()).toEqual([foreign.id, early.id, late.id]);
       expect(await ids(['example.com'])).toEqual([early.id, late.id]);
       expect(await ids([])).toEqual([]);
-      expect(await suite.store().removeSmtpCredential({ id: foreign.id, domains: ['example.com'] })).toBe(
-        false,
-      );
-      expect(await suite.store().removeSmtpCredential({ id: late.id, domains: ['example.com'] })).toBe(true);
-      expect(await suite.store().removeSmtpCredential({ id: late.id })).toBe(false);
+      expect(await store.removeSmtpCredential({ id: foreign.id, domains: ['example.com'] })).toBe(false);
+      expect(await store.removeSmtpCredential({ id: late.id, domains: ['example.com'] })).toBe(true);
+      expect(await store.removeSmtpCredential({ id: late.id })).toBe(false);
       expect(await ids()).toEqual([foreign.id, early.id]);
     });
   });

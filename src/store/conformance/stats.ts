@@ -15,10 +15,10 @@ import {
 } from './fixtures.ts';
 
 /** Tests of `stats`. */
-export function describeStats(suite: Suite): void {
+export function describeStats({ store }: Suite): void {
   const hour = Math.floor(T0 / HOUR) * HOUR;
   const ask = (more: Partial<Parameters<Store['stats']>[0]> = {}) =>
-    suite.store().stats({
+    store.stats({
       kinds: ['accepted', 'delivered', 'bounced'],
       from: hour,
       to: hour + 24 * HOUR,
@@ -43,7 +43,7 @@ export function describeStats(suite: Suite): void {
   describe('counting events', () => {
     it('says how many of each kind there were in each interval', async () => {
       const { deliveries } = only(
-        await commit(suite.store(), [
+        await commit(store, [
           message({
             recipients: [
               accepted(hour, { state: 'sending' }),
@@ -54,7 +54,7 @@ export function describeStats(suite: Suite): void {
         ]),
       );
       const happened = delivered(deliveries[0]?.id ?? 0, 1, { events: [event('delivered', hour + HOUR)] });
-      await suite.store().settle({ now: T0, settlements: [happened] });
+      await store.settle({ now: T0, settlements: [happened] });
       expect(await ask()).toEqual({
         kind: 'counted',
         groups: [
@@ -72,27 +72,27 @@ export function describeStats(suite: Suite): void {
     });
 
     it('counts from the first instant up to the last, which is not part of it', async () => {
-      await commitOne(suite.store(), { recipients: [accepted(T0)] });
+      await commitOne(store, { recipients: [accepted(T0)] });
       expect(await groups({ from: T0, to: T0 + 1 })).toEqual({ '': 1 });
       expect(await groups({ from: T0 - 1, to: T0 })).toEqual({});
       expect(await groups({ from: T0 + 1, to: T0 + 2 })).toEqual({});
     });
 
     it('leaves the sandbox out unless it is asked for', async () => {
-      await commitOne(suite.store(), { recipients: [accepted(T0, { sandbox: 'deliver' })] });
-      await commitOne(suite.store(), { recipients: [accepted(T0)] });
+      await commitOne(store, { recipients: [accepted(T0, { sandbox: 'deliver' })] });
+      await commitOne(store, { recipients: [accepted(T0)] });
       expect(await groups({})).toEqual({ '': 1 });
       expect(await groups({ includeSandbox: true })).toEqual({ '': 2 });
     });
 
     it('groups by sender domain, recipient domain and tag', async () => {
-      await commitOne(suite.store(), { recipients: [accepted(T0)], tags: ['a', 'b'] });
-      await commitOne(suite.store(), {
+      await commitOne(store, { recipients: [accepted(T0)], tags: ['a', 'b'] });
+      await commitOne(store, {
         domain: 'example.org',
         recipients: [accepted(T0, { domain: 'other.example' })],
         tags: ['a'],
       });
-      await commitOne(suite.store(), { recipients: [accepted(T0)] });
+      await commitOne(store, { recipients: [accepted(T0)] });
       expect(await groups({ groupBy: 'domain' })).toEqual({ 'example.com': 2, 'example.org': 1 });
       expect(await groups({ groupBy: 'recipient-domain' })).toEqual({ 'example.net': 2, 'other.example': 1 });
       expect(await groups({ groupBy: 'tag' })).toEqual({ a: 2, b: 1, '': 1 });
@@ -103,7 +103,7 @@ export function describeStats(suite: Suite): void {
 
     it('groups by the provider of a recipient domain where it is known, else by the domain', async () => {
       const put = (kind: string, key: string, value: string) => ({ kind, key, value, until: T0 + 1 });
-      await suite.store().putEgressFacts({
+      await store.putEgressFacts({
         facts: [
           put('provider', 'one.example', '"google 20000"'),
           put('provider', 'two.example', '"google 20001"'),
@@ -113,7 +113,7 @@ export function describeStats(suite: Suite): void {
       });
       const domains = ['one.example', 'two.example', 'none.example', 'other.example', 'other.example'];
       const recipients = domains.map((domain) => accepted(T0, { domain }));
-      await commit(suite.store(), [message({ recipients })]);
+      await commit(store, [message({ recipients })]);
       expect(await groups({ groupBy: 'provider' })).toEqual({
         google: 2,
         'none.example': 1,
@@ -123,12 +123,12 @@ export function describeStats(suite: Suite): void {
 
     it('groups by the time since the mail was to be sent', async () => {
       const took = async (ms: number, more: { sendAt?: number } = {}) => {
-        const { id } = await commitOne(suite.store(), {
+        const { id } = await commitOne(store, {
           recipients: [recipient({ state: 'sending' })],
           ...more,
         });
         const events = [event('delivered', (more.sendAt ?? T0) + ms)];
-        await suite.store().settle({ now: T0, settlements: [delivered(id, 1, { events })] });
+        await store.settle({ now: T0, settlements: [delivered(id, 1, { events })] });
       };
       await took(100);
       await took(101);
@@ -141,7 +141,7 @@ export function describeStats(suite: Suite): void {
 
     it('keeps the largest groups and adds up the others', async () => {
       for (const tags of [['a'], ['a'], ['a'], ['b'], ['b'], ['c'], ['d']]) {
-        await commitOne(suite.store(), { recipients: [accepted(T0)], tags });
+        await commitOne(store, { recipients: [accepted(T0)], tags });
       }
       const result = await ask({ groupBy: 'tag', maxGroups: 2 });
       expect(result).toMatchObject({
@@ -151,14 +151,13 @@ export function describeStats(suite: Suite): void {
     });
 
     it('refuses a range with more events than it may read', async () => {
-      for (let i = 0; i < 3; i++) await commitOne(suite.store(), { recipients: [accepted(T0)] });
+      for (let i = 0; i < 3; i++) await commitOne(store, { recipients: [accepted(T0)] });
       expect((await ask({ maxEvents: 3 })).kind).toBe('counted');
       expect(await ask({ maxEvents: 2 })).toEqual({ kind: 'too-many', of: 'events' });
     });
 
     it('refuses a range with more groups than it may keep in memory', async () => {
-      for (const tag of ['a', 'b', 'c'])
-        await commitOne(suite.store(), { recipients: [accepted(T0)], tags: [tag] });
+      for (const tag of ['a', 'b', 'c']) await commitOne(store, { recipients: [accepted(T0)], tags: [tag] });
       expect((await ask({ groupBy: 'tag', maxCountedGroups: 3 })).kind).toBe('counted');
       expect(await ask({ groupBy: 'tag', maxCountedGroups: 2 })).toEqual({ kind: 'too-many', of: 'groups' });
     });

@@ -26,7 +26,7 @@ const DAY = 24 * HOUR;
 const MIDNIGHT = Math.ceil(T0 / DAY) * DAY;
 
 /** Tests of the suppression operations, and of claims and settlements as far as suppressions affect them. */
-export function describeSuppressions(suite: Suite): void {
+export function describeSuppressions({ store, reopen }: Suite): void {
   const entry = (address: string, more: Partial<NewSuppression> = {}): NewSuppression => ({
     address,
     reason: 'Manual',
@@ -36,21 +36,21 @@ export function describeSuppressions(suite: Suite): void {
     ...more,
   });
   const add = (entries: readonly NewSuppression[], domain = 'example.com', now = T0) =>
-    suite.store().addSuppressions({ domain, entries, now });
+    store.addSuppressions({ domain, entries, now });
   const among = async (addresses: readonly string[], domain = 'example.com', now = T0) =>
-    (await suite.store().suppressedAmong({ domain, addresses, now })).map(
+    (await store.suppressedAmong({ domain, addresses, now })).map(
       ({ address, suppression }) => `${address} ${suppression.reason}`,
     );
-  const list = (more: Partial<Parameters<ReturnType<Suite['store']>['listSuppressions']>[0]> = {}) =>
-    suppressionsOf(suite.store(), { now: T0, limit: 100, ...more });
+  const list = (more: Partial<Parameters<Store['listSuppressions']>[0]> = {}) =>
+    suppressionsOf(store, { now: T0, limit: 100, ...more });
   const SOFT = { reason: 'SoftBounces', needs: { days: 3, spanMs: 14 * DAY } } as const;
   /** One recipient's outcome at a given time. */
   const outcome = async (now: number, more: Partial<Settlement>, address = 'reader@example.net') => {
-    const { id } = await commitOne(suite.store(), {
+    const { id } = await commitOne(store, {
       recipients: [recipient({ address, state: 'sending', events: [] })],
     });
     const settlement = delivered(id, 1, { state: 'bounced', events: [event('bounced', now)], ...more });
-    expect(await suite.store().settle({ now, settlements: [settlement] })).toEqual(['settled']);
+    expect(await store.settle({ now, settlements: [settlement] })).toEqual(['settled']);
     return id;
   };
   const soft = (now: number, address?: string) =>
@@ -65,7 +65,7 @@ export function describeSuppressions(suite: Suite): void {
           entry('bob@example.net', { reason: 'Bounce', source }),
         ]),
       ).toEqual({ added: 2, existing: 0 });
-      await suite.reopen();
+      await reopen();
       const [bob, ann] = await list();
       expect(ann).toMatchObject({
         domain: 'example.com',
@@ -81,7 +81,7 @@ export function describeSuppressions(suite: Suite): void {
         'aNN@example.net Manual',
         'ANN@example.net Manual',
       ]);
-      expect(await suite.store().suppressedDomains()).toEqual(['example.com']);
+      expect(await store.suppressedDomains()).toEqual(['example.com']);
     });
 
     it('hold for their sender domain alone', async () => {
@@ -90,9 +90,8 @@ export function describeSuppressions(suite: Suite): void {
       expect(await among(['ann@example.net'], 'other.example')).toEqual(['ann@example.net Manual']);
       expect(await list({ domains: ['example.com'] })).toEqual([]);
       expect(await list({ domains: [] })).toEqual([]);
-      const { store } = suite;
       expect(
-        await store().removeSuppressions({ domain: 'example.com', address: 'ann@example.net', now: T0 }),
+        await store.removeSuppressions({ domain: 'example.com', address: 'ann@example.net', now: T0 }),
       ).toBe(0);
       expect(await list()).toHaveLength(1);
     });
@@ -103,11 +102,7 @@ export function describeSuppressions(suite: Suite): void {
         await add([entry('x@example.net')], domain);
         expect(await among(['x@example.net'], domain)).toEqual(['x@example.net Manual']);
       }
-      expect([...(await suite.store().suppressedDomains())].sort()).toEqual([
-        'a.example',
-        'b.example',
-        'c.example',
-      ]);
+      expect([...(await store.suppressedDomains())].sort()).toEqual(['a.example', 'b.example', 'c.example']);
     });
 
     it('stand side by side for different reasons, each once', async () => {
@@ -137,7 +132,7 @@ export function describeSuppressions(suite: Suite): void {
         added: 1,
         existing: 0,
       });
-      expect(await suite.store().removeSuppressions(later)).toBe(1);
+      expect(await store.removeSuppressions(later)).toBe(1);
     });
 
     it('are looked at so many at a time, whether they match or not', async () => {
@@ -147,9 +142,10 @@ export function describeSuppressions(suite: Suite): void {
       let looks = 0;
       for (let next: number | null = Number.MAX_SAFE_INTEGER; next !== null; looks += 1) {
         const asked = { reason: 'Complaint', domains: ['example.com'], now: T0, limit: 10, look: 2 } as const;
-        const page: Awaited<ReturnType<Store['listSuppressions']>> = await suite
-          .store()
-          .listSuppressions({ ...asked, beforeId: next });
+        const page: Awaited<ReturnType<Store['listSuppressions']>> = await store.listSuppressions({
+          ...asked,
+          beforeId: next,
+        });
         found.push(...page.suppressions.map(({ address }) => address));
         next = page.nextId;
       }
@@ -190,7 +186,7 @@ export function describeSuppressions(suite: Suite): void {
         entry('bob@example.net'),
       ]);
       const lift = (reason?: SuppressionReason) =>
-        suite.store().removeSuppressions({
+        store.removeSuppressions({
           domain: 'example.com',
           address: 'Ann@example.net',
           now: T0,
@@ -206,16 +202,15 @@ export function describeSuppressions(suite: Suite): void {
 
     it('past their end are removed in steps, and that is told for mail that waits in memory', async () => {
       const told: string[] = [];
-      const stop = suite
-        .store()
-        .onSuppressed((changes) => told.push(...changes.map(({ key, lifted }) => `${key} ${lifted}`)));
+      const stop = store.onSuppressed((changes) =>
+        told.push(...changes.map(({ key, lifted }) => `${key} ${lifted}`)),
+      );
       await add(
         Array.from({ length: 5 }, (_, i) =>
           entry(`x${i}@example.net`, { expiresAt: i === 4 ? null : T0 + i }),
         ),
       );
-      const purge = (now: number) =>
-        suite.store().purgeSuppressions({ now, evidenceBefore: T0 - DAY, limit: 3 });
+      const purge = (now: number) => store.purgeSuppressions({ now, evidenceBefore: T0 - DAY, limit: 3 });
       told.length = 0;
       expect(await purge(T0 - 1)).toBe(0);
       expect(told).toEqual([]);
@@ -230,24 +225,24 @@ export function describeSuppressions(suite: Suite): void {
 
   describe('a claim', () => {
     it('names the reasons in force for each recipient', async () => {
-      const { queueId } = await commitOne(suite.store());
-      expect(only(await claim(suite.store(), queueId)).suppressedFor ?? []).toEqual([]);
+      const { queueId } = await commitOne(store);
+      expect(only(await claim(store, queueId)).suppressedFor ?? []).toEqual([]);
       await add([
         entry('Reader@example.net', { reason: 'Unsubscribe' }),
         entry('reader@example.net', { reason: 'Complaint', expiresAt: T0 }),
         entry('reader@example.net', { reason: 'Bounce' }),
       ]);
-      await commitOne(suite.store());
-      expect(only(await claim(suite.store(), queueId)).suppressedFor).toEqual(['Bounce', 'Unsubscribe']);
-      const other = await commitOne(suite.store(), { domain: 'other.example' });
-      expect(only(await claim(suite.store(), other.queueId)).suppressedFor ?? []).toEqual([]);
+      await commitOne(store);
+      expect(only(await claim(store, queueId)).suppressedFor).toEqual(['Bounce', 'Unsubscribe']);
+      const other = await commitOne(store, { domain: 'other.example' });
+      expect(only(await claim(store, other.queueId)).suppressedFor ?? []).toEqual([]);
     });
   });
 
   describe('an outcome with a signal', () => {
     it('suppresses its recipient with its message and reply, in the same step', async () => {
       const message = newId();
-      const { id } = await commitOne(suite.store(), {
+      const { id } = await commitOne(store, {
         id: message as never,
         recipients: [recipient({ address: 'Reader@example.net', state: 'sending', events: [] })],
       });
@@ -256,14 +251,14 @@ export function describeSuppressions(suite: Suite): void {
         events: [event('bounced')],
         suppress: signal(),
       });
-      await suite.store().settle({ now: T0 + 7, settlements: [settlement] });
+      await store.settle({ now: T0 + 7, settlements: [settlement] });
       expect(await among(['reader@example.net'])).toEqual(['reader@example.net Bounce']);
       expect(only(await list())).toMatchObject({
         address: 'Reader@example.net',
         createdAt: T0 + 7,
         source: { messageId: message, reply: '550 5.1.1 No such user', rule: 'G09' },
       });
-      expect(await kindsOf(suite.store())).toEqual(['bounced', 'suppression_added']);
+      expect(await kindsOf(store)).toEqual(['bounced', 'suppression_added']);
     });
 
     it('is told to have been lifted with the message that brought it, and nowhere else', async () => {
@@ -271,27 +266,27 @@ export function describeSuppressions(suite: Suite): void {
       await add([entry('reader@example.net', { reason: 'Complaint' })]);
       const lifted = { domain: 'example.com', address: 'reader@example.net', now: T0 + 5 };
       const eventIds = [newId(), newId()];
-      expect(await suite.store().removeSuppressions({ ...lifted, eventIds })).toBe(2);
-      const { events } = await suite.store().findEvents(everyEvent({ kinds: ['suppression_removed'] }));
+      expect(await store.removeSuppressions({ ...lifted, eventIds })).toBe(2);
+      const { events } = await store.findEvents(everyEvent({ kinds: ['suppression_removed'] }));
       expect(events).toMatchObject([
         { at: T0 + 5, deliveryId: id, detail: { reason: 'Bounce: taken off the list' } },
       ]);
       // Nothing is left to remove, so nothing is reported.
-      expect(await suite.store().removeSuppressions({ ...lifted, eventIds: [newId()] })).toBe(0);
-      expect(await kindsOf(suite.store())).toEqual(['bounced', 'suppression_added', 'suppression_removed']);
+      expect(await store.removeSuppressions({ ...lifted, eventIds: [newId()] })).toBe(0);
+      expect(await kindsOf(store)).toEqual(['bounced', 'suppression_added', 'suppression_removed']);
     });
 
     it('adds nothing, and tells nothing, where the reason is in force', async () => {
       await outcome(T0, { suppress: signal() });
       await outcome(T0 + 1, { suppress: signal() });
       expect(await list()).toHaveLength(1);
-      expect(await kindsOf(suite.store())).toEqual(['bounced', 'suppression_added', 'bounced']);
+      expect(await kindsOf(store)).toEqual(['bounced', 'suppression_added', 'bounced']);
     });
 
     it('does nothing when its lease was lost', async () => {
-      const { id } = await commitOne(suite.store(), { recipients: [recipient({ state: 'sending' })] });
+      const { id } = await commitOne(store, { recipients: [recipient({ state: 'sending' })] });
       const settlement = delivered(id, 2, { state: 'bounced', suppress: signal() });
-      expect(await suite.store().settle({ now: T0, settlements: [settlement] })).toEqual(['fenced']);
+      expect(await store.settle({ now: T0, settlements: [settlement] })).toEqual(['fenced']);
       expect(await list()).toEqual([]);
     });
 
@@ -327,9 +322,7 @@ export function describeSuppressions(suite: Suite): void {
       await outcome(MIDNIGHT + 15 * DAY, { state: 'delivered', events: [] });
       await days(MIDNIGHT + 16 * DAY, 2);
       expect(await list()).toEqual([]);
-      await suite
-        .store()
-        .removeSuppressions({ domain: 'example.com', address: 'reader@example.net', now: T0 });
+      await store.removeSuppressions({ domain: 'example.com', address: 'reader@example.net', now: T0 });
       await days(MIDNIGHT + 32 * DAY, 2);
       expect(await list()).toEqual([]);
       await soft(MIDNIGHT + 48 * DAY);
@@ -351,7 +344,7 @@ export function describeSuppressions(suite: Suite): void {
       await soft(MIDNIGHT);
       await soft(MIDNIGHT + 14 * DAY);
       const purge = (evidenceBefore: number) =>
-        suite.store().purgeSuppressions({ now: T0, evidenceBefore, limit: 10 });
+        store.purgeSuppressions({ now: T0, evidenceBefore, limit: 10 });
       expect(await purge(MIDNIGHT + 14 * DAY)).toBe(0);
       expect(await purge(MIDNIGHT + 14 * DAY + 1)).toBe(1);
       await soft(MIDNIGHT + 15 * DAY);

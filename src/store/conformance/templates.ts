@@ -6,11 +6,11 @@ const TEXTS = { subject: 'Hi {{name}}', html: '<p>{{name}}</p>', text: null };
 const KEEP = { keepVersions: 1000 };
 
 /** Tests of the operations of `TemplateStore`. */
-export function describeTemplates(suite: Suite): void {
+export function describeTemplates({ store, reopen }: Suite): void {
   const add = async (more: { domain?: string; name?: string; maxPerDomain?: number } = {}) => {
     const id = newId();
     const template = { id, domain: 'example.com', name: `t-${id}`, texts: TEXTS, maxPerDomain: 100, now: T0 };
-    return { id, result: await suite.store().addTemplate({ ...template, ...more }) };
+    return { id, result: await store.addTemplate({ ...template, ...more }) };
   };
 
   describe('templates', () => {
@@ -18,20 +18,20 @@ export function describeTemplates(suite: Suite): void {
       const { id, result } = await add({ name: 'Welcome' });
       expect(result).toBe('added');
       const head = { id, domain: 'example.com', name: 'Welcome', version: 1, createdAt: T0, updatedAt: T0 };
-      expect(await suite.store().getTemplate({ id })).toEqual(head);
-      expect(await suite.store().templateVersion({ id, version: 1 })).toEqual({
+      expect(await store.getTemplate({ id })).toEqual(head);
+      expect(await store.templateVersion({ id, version: 1 })).toEqual({
         version: 1,
         createdAt: T0,
         ...TEXTS,
       });
-      expect(await suite.store().templateVersion({ id, version: 2 })).toBeNull();
-      expect(await suite.store().getTemplate({ id: newId() })).toBeNull();
+      expect(await store.templateVersion({ id, version: 2 })).toBeNull();
+      expect(await store.getTemplate({ id: newId() })).toBeNull();
     });
 
     it('keep every version through changes', async () => {
       const { id } = await add({ name: 'one' });
       const texts = { subject: null, html: null, text: 'Hello {{name}}' };
-      const changed = await suite.store().changeTemplate({ id, name: 'two', texts, now: T0 + 5, ...KEEP });
+      const changed = await store.changeTemplate({ id, name: 'two', texts, now: T0 + 5, ...KEEP });
       expect(changed).toEqual({
         id,
         domain: 'example.com',
@@ -40,47 +40,47 @@ export function describeTemplates(suite: Suite): void {
         createdAt: T0,
         updatedAt: T0 + 5,
       });
-      expect(await suite.store().getTemplate({ id })).toEqual(changed);
-      expect(await suite.store().templateVersion({ id, version: 1 })).toMatchObject(TEXTS);
-      expect(await suite.store().templateVersion({ id, version: 2 })).toMatchObject(texts);
-      expect(await suite.store().listTemplateVersions({ id, limit: 10 })).toEqual([
+      expect(await store.getTemplate({ id })).toEqual(changed);
+      expect(await store.templateVersion({ id, version: 1 })).toMatchObject(TEXTS);
+      expect(await store.templateVersion({ id, version: 2 })).toMatchObject(texts);
+      expect(await store.listTemplateVersions({ id, limit: 10 })).toEqual([
         { version: 2, createdAt: T0 + 5 },
         { version: 1, createdAt: T0 },
       ]);
-      expect(await suite.store().listTemplateVersions({ id, limit: 1 })).toHaveLength(1);
-      await suite.reopen();
-      expect(await suite.store().templateVersion({ id, version: 1 })).toMatchObject(TEXTS);
+      expect(await store.listTemplateVersions({ id, limit: 1 })).toHaveLength(1);
+      await reopen();
+      expect(await store.templateVersion({ id, version: 1 })).toMatchObject(TEXTS);
     });
 
     it('keep as many versions as they are told, and never give a number twice', async () => {
       const { id } = await add();
       for (let i = 0; i < 3; i++) {
-        await suite.store().changeTemplate({ id, texts: TEXTS, keepVersions: 2, now: T0 + i });
+        await store.changeTemplate({ id, texts: TEXTS, keepVersions: 2, now: T0 + i });
       }
-      const versions = await suite.store().listTemplateVersions({ id, limit: 10 });
+      const versions = await store.listTemplateVersions({ id, limit: 10 });
       expect(versions.map(({ version }) => version)).toEqual([4, 3]);
     });
 
     it('get a new name without a new version', async () => {
       const { id } = await add({ name: 'old' });
       const change = { id, name: 'new', texts: null, now: T0 + 5, ...KEEP };
-      const renamed = await suite.store().changeTemplate(change);
+      const renamed = await store.changeTemplate(change);
       expect(renamed).toMatchObject({ name: 'new', version: 1, createdAt: T0, updatedAt: T0 + 5 });
-      expect(await suite.store().getTemplate({ id })).toEqual(renamed);
-      expect(await suite.store().listTemplateVersions({ id, limit: 10 })).toHaveLength(1);
+      expect(await store.getTemplate({ id })).toEqual(renamed);
+      expect(await store.listTemplateVersions({ id, limit: 10 })).toHaveLength(1);
     });
 
     it('are changed from the version that is named, or not at all', async () => {
       const { id } = await add({ name: 'one' });
       const change = { id, texts: { ...TEXTS, text: 'mine' }, now: T0 + 1, ...KEEP };
-      expect(await suite.store().changeTemplate({ ...change, fromVersion: 1 })).toMatchObject({ version: 2 });
+      expect(await store.changeTemplate({ ...change, fromVersion: 1 })).toMatchObject({ version: 2 });
       const late = { ...change, name: 'two', texts: { ...TEXTS, text: 'theirs' }, fromVersion: 1 };
-      expect(await suite.store().changeTemplate(late)).toBe('changed');
-      expect(await suite.store().changeTemplate({ ...late, fromVersion: 3 })).toBe('changed');
-      await suite.reopen();
-      expect(await suite.store().getTemplate({ id })).toMatchObject({ name: 'one', version: 2 });
-      expect(await suite.store().templateVersion({ id, version: 2 })).toMatchObject({ text: 'mine' });
-      expect(await suite.store().templateVersion({ id, version: 3 })).toBeNull();
+      expect(await store.changeTemplate(late)).toBe('changed');
+      expect(await store.changeTemplate({ ...late, fromVersion: 3 })).toBe('changed');
+      await reopen();
+      expect(await store.getTemplate({ id })).toMatchObject({ name: 'one', version: 2 });
+      expect(await store.templateVersion({ id, version: 2 })).toMatchObject({ text: 'mine' });
+      expect(await store.templateVersion({ id, version: 3 })).toBeNull();
     });
 
     it('have a name each within a domain', async () => {
@@ -89,9 +89,9 @@ export function describeTemplates(suite: Suite): void {
       expect((await add({ name: 'same', domain: 'example.org' })).result).toBe('added');
       const other = await add({ name: 'other' });
       const change = { id: other.id, texts: TEXTS, now: T0, ...KEEP };
-      expect(await suite.store().changeTemplate({ ...change, name: 'same' })).toBe('taken');
-      expect(await suite.store().getTemplate({ id: other.id })).toMatchObject({ name: 'other', version: 1 });
-      expect(await suite.store().changeTemplate({ ...change, id, name: 'same' })).toMatchObject({
+      expect(await store.changeTemplate({ ...change, name: 'same' })).toBe('taken');
+      expect(await store.getTemplate({ id: other.id })).toMatchObject({ name: 'other', version: 1 });
+      expect(await store.changeTemplate({ ...change, id, name: 'same' })).toMatchObject({
         version: 2,
       });
     });
@@ -108,7 +108,7 @@ export function describeTemplates(suite: Suite): void {
         ids.push((await add({ domain })).id);
       const [first = '', foreign = '', last = ''] = ids;
       const list = async (more: object) =>
-        (await suite.store().listTemplates({ limit: 10, ...more })).map(({ id }) => id);
+        (await store.listTemplates({ limit: 10, ...more })).map(({ id }) => id);
       expect(await list({})).toEqual([last, foreign, first]);
       expect(await list({ domains: ['example.com'] })).toEqual([last, first]);
       expect(await list({ limit: 1 })).toEqual([last]);
@@ -121,13 +121,13 @@ export function describeTemplates(suite: Suite): void {
     it('are found, changed and removed within the given domains only', async () => {
       const { id } = await add();
       const domains = ['example.org'];
-      expect(await suite.store().getTemplate({ id, domains })).toBeNull();
-      expect(await suite.store().changeTemplate({ id, domains, texts: TEXTS, now: T0, ...KEEP })).toBeNull();
-      expect(await suite.store().removeTemplate({ id, domains })).toBe(false);
-      expect(await suite.store().removeTemplate({ id, domains: ['example.com'] })).toBe(true);
-      expect(await suite.store().getTemplate({ id })).toBeNull();
-      expect(await suite.store().templateVersion({ id, version: 1 })).toBeNull();
-      expect(await suite.store().removeTemplate({ id })).toBe(false);
+      expect(await store.getTemplate({ id, domains })).toBeNull();
+      expect(await store.changeTemplate({ id, domains, texts: TEXTS, now: T0, ...KEEP })).toBeNull();
+      expect(await store.removeTemplate({ id, domains })).toBe(false);
+      expect(await store.removeTemplate({ id, domains: ['example.com'] })).toBe(true);
+      expect(await store.getTemplate({ id })).toBeNull();
+      expect(await store.templateVersion({ id, version: 1 })).toBeNull();
+      expect(await store.removeTemplate({ id })).toBe(false);
     });
   });
 }

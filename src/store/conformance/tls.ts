@@ -27,65 +27,61 @@ const count = (over: Partial<TlsCount> = {}): TlsCount => ({
 });
 
 /** Tests of `putMtaSts`, `getMtaSts`, `staleMtaSts`, `addTlsCounts`, `tlsCounts`, `purgeTls`. */
-export function describeTls(suite: Suite): void {
+export function describeTls({ store, reopen }: Suite): void {
   describe('MTA-STS policies', () => {
     it('come back as they were put, also after a restart, and the last one counts', async () => {
-      expect(await suite.store().getMtaSts({ domain: 'example.net' })).toBeNull();
-      await suite.store().putMtaSts(policy({ mode: 'testing' }));
-      await suite.store().putMtaSts(policy());
-      await suite.store().putMtaSts(policy({ domain: 'none.example', mode: 'none', mx: [] }));
-      await suite.reopen();
-      expect(await suite.store().getMtaSts({ domain: 'example.net' })).toEqual(policy());
-      expect(await suite.store().getMtaSts({ domain: 'none.example' })).toMatchObject({
+      expect(await store.getMtaSts({ domain: 'example.net' })).toBeNull();
+      await store.putMtaSts(policy({ mode: 'testing' }));
+      await store.putMtaSts(policy());
+      await store.putMtaSts(policy({ domain: 'none.example', mode: 'none', mx: [] }));
+      await reopen();
+      expect(await store.getMtaSts({ domain: 'example.net' })).toEqual(policy());
+      expect(await store.getMtaSts({ domain: 'none.example' })).toMatchObject({
         mode: 'none',
         mx: [],
       });
     });
 
     it('are listed where they are in force and due, the first due first', async () => {
-      await suite.store().putMtaSts(policy({ domain: 'b.example', renewAt: T0 + 2 }));
-      await suite.store().putMtaSts(policy({ domain: 'a.example', renewAt: T0 + 9 }));
-      await suite.store().putMtaSts(policy({ domain: 'new.example', renewAt: T0 + 10 }));
-      await suite.store().putMtaSts(policy({ domain: 'none.example', renewAt: T0 + 1, mode: 'none' }));
-      await suite.store().putMtaSts(policy({ domain: 'over.example', renewAt: T0, expiresAt: T0 + 9 }));
-      const found = await suite.store().staleMtaSts({ now: T0 + 9, limit: 10 });
+      await store.putMtaSts(policy({ domain: 'b.example', renewAt: T0 + 2 }));
+      await store.putMtaSts(policy({ domain: 'a.example', renewAt: T0 + 9 }));
+      await store.putMtaSts(policy({ domain: 'new.example', renewAt: T0 + 10 }));
+      await store.putMtaSts(policy({ domain: 'none.example', renewAt: T0 + 1, mode: 'none' }));
+      await store.putMtaSts(policy({ domain: 'over.example', renewAt: T0, expiresAt: T0 + 9 }));
+      const found = await store.staleMtaSts({ now: T0 + 9, limit: 10 });
       expect(found.map(({ domain }) => domain)).toEqual(['b.example', 'a.example']);
-      expect(await suite.store().staleMtaSts({ now: T0 + 9, limit: 1 })).toHaveLength(1);
+      expect(await store.staleMtaSts({ now: T0 + 9, limit: 1 })).toHaveLength(1);
     });
   });
 
   describe('TLS counters', () => {
     it('add up by day, domain, policy, host and result', async () => {
-      await suite
-        .store()
-        .addTlsCounts({ counts: [count(), count({ result: 'certificate-expired', sessions: 2 })] });
-      await suite.store().addTlsCounts({ counts: [count({ sessions: 4 }), count({ day: '2026-06-01' })] });
-      await suite.store().addTlsCounts({ counts: [count({ domain: 'example.org' })] });
-      expect(
-        await suite.store().tlsCounts({ fromDay: '2026-05-31', domain: 'example.net', limit: 10 }),
-      ).toEqual([
+      await store.addTlsCounts({ counts: [count(), count({ result: 'certificate-expired', sessions: 2 })] });
+      await store.addTlsCounts({ counts: [count({ sessions: 4 }), count({ day: '2026-06-01' })] });
+      await store.addTlsCounts({ counts: [count({ domain: 'example.org' })] });
+      expect(await store.tlsCounts({ fromDay: '2026-05-31', domain: 'example.net', limit: 10 })).toEqual([
         count({ result: 'certificate-expired', sessions: 2 }),
         count({ sessions: 5 }),
         count({ day: '2026-06-01' }),
       ]);
-      expect(await suite.store().tlsCounts({ fromDay: '2026-06-01', limit: 10 })).toEqual([
+      expect(await store.tlsCounts({ fromDay: '2026-06-01', limit: 10 })).toEqual([
         count({ day: '2026-06-01' }),
       ]);
-      expect(await suite.store().tlsCounts({ fromDay: '2026-05-31', limit: 1 })).toHaveLength(1);
+      expect(await store.tlsCounts({ fromDay: '2026-05-31', limit: 1 })).toHaveLength(1);
     });
   });
 
   it('forgets policies that are over and counters of old days, a bounded number at a time', async () => {
-    await suite.store().putMtaSts(policy({ domain: 'a.example', expiresAt: T0 }));
-    await suite.store().putMtaSts(policy({ domain: 'b.example', expiresAt: T0 + 1 }));
-    await suite
-      .store()
-      .addTlsCounts({ counts: [count({ day: '2026-05-01' }), count({ day: '2026-05-02' }), count()] });
+    await store.putMtaSts(policy({ domain: 'a.example', expiresAt: T0 }));
+    await store.putMtaSts(policy({ domain: 'b.example', expiresAt: T0 + 1 }));
+    await store.addTlsCounts({
+      counts: [count({ day: '2026-05-01' }), count({ day: '2026-05-02' }), count()],
+    });
     const step = { now: T0, beforeDay: '2026-05-31', limit: 1 };
-    expect(await suite.store().purgeTls(step)).toBe(2);
-    expect(await suite.store().purgeTls(step)).toBe(1);
-    expect(await suite.store().purgeTls(step)).toBe(0);
-    expect(await suite.store().getMtaSts({ domain: 'b.example' })).not.toBeNull();
-    expect(await suite.store().tlsCounts({ fromDay: '2026-01-01', limit: 10 })).toEqual([count()]);
+    expect(await store.purgeTls(step)).toBe(2);
+    expect(await store.purgeTls(step)).toBe(1);
+    expect(await store.purgeTls(step)).toBe(0);
+    expect(await store.getMtaSts({ domain: 'b.example' })).not.toBeNull();
+    expect(await store.tlsCounts({ fromDay: '2026-01-01', limit: 10 })).toEqual([count()]);
   });
 }

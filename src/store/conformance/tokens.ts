@@ -6,9 +6,9 @@ import { person, session } from './people.ts';
 import { credential } from './smtp-credentials.ts';
 
 /** Tests of `addToken`, `getToken`, `listTokens`, `revokeToken`, `endMadeWith`, `touchToken`, `signingKeys`, `addSigningKey`. */
-export function describeTokens(suite: Suite): void {
+export function describeTokens({ store }: Suite): void {
   const listed = async (more: { domains?: string[] }) =>
-    (await suite.store().listTokens({ limit: 100, look: 100, ...more })).tokens;
+    (await store.listTokens({ limit: 100, look: 100, ...more })).tokens;
 
   describe('tokens', () => {
     it('come back as they were stored', async () => {
@@ -23,30 +23,30 @@ export function describeTokens(suite: Suite): void {
         createdBy: 'maker',
         expiresAt: null,
       });
-      for (const one of [plain, token({ id: 'maker' }), full]) await suite.store().addToken({ token: one });
-      expect(await suite.store().getToken({ id: plain.id })).toEqual(plain);
-      expect(await suite.store().getToken({ id: full.id })).toEqual(full);
-      expect(await suite.store().getToken({ id: 'nobody' })).toBeNull();
+      for (const one of [plain, token({ id: 'maker' }), full]) await store.addToken({ token: one });
+      expect(await store.getToken({ id: plain.id })).toEqual(plain);
+      expect(await store.getToken({ id: full.id })).toEqual(full);
+      expect(await store.getToken({ id: 'nobody' })).toBeNull();
     });
 
     it('are listed oldest first, for a caller whose domains cover theirs', async () => {
       const a = token({ createdAt: T0 + 2 });
       const both = token({ domains: ['example.com', 'example.org'], createdAt: T0 + 1 });
       const any = token({ domains: ['*'], createdAt: T0 });
-      for (const one of [a, both, any]) await suite.store().addToken({ token: one });
+      for (const one of [a, both, any]) await store.addToken({ token: one });
       const ids = async (domains?: string[]) =>
         (await listed(domains === undefined ? {} : { domains })).map((one) => one.id);
       expect(await ids()).toEqual([any.id, both.id, a.id]);
       const pages: string[][] = [];
       for (let beforeId: string | null = '~'; beforeId !== null; ) {
         const asked = { domains: ['example.com'], beforeId, limit: 10, look: 1 };
-        const page: Awaited<ReturnType<Store['listTokens']>> = await suite.store().listTokens(asked);
+        const page: Awaited<ReturnType<Store['listTokens']>> = await store.listTokens(asked);
         pages.push(page.tokens.map((one) => one.id));
         beforeId = page.nextId;
       }
       // One query each, and one that finds that nothing is left.
       expect(pages).toEqual([[], [], [a.id], []]);
-      expect((await suite.store().listTokens({ limit: 2, look: 10 })).nextId).toBe(both.id);
+      expect((await store.listTokens({ limit: 2, look: 10 })).nextId).toBe(both.id);
       expect(await ids(['example.com'])).toEqual([a.id]);
       expect(await ids(['example.org', 'example.com'])).toEqual([both.id, a.id]);
       expect(await ids(['example.net'])).toEqual([]);
@@ -55,15 +55,14 @@ export function describeTokens(suite: Suite): void {
 
     it('are revoked once and keep that time', async () => {
       const one = token();
-      await suite.store().addToken({ token: one });
-      expect(await suite.store().revokeToken({ id: one.id, now: T0 + 5 })).toBe(true);
-      expect(await suite.store().revokeToken({ id: one.id, now: T0 + 9 })).toBe(true);
-      expect((await suite.store().getToken({ id: one.id }))?.revokedAt).toBe(T0 + 5);
-      expect(await suite.store().revokeToken({ id: 'nobody', now: T0 })).toBe(false);
+      await store.addToken({ token: one });
+      expect(await store.revokeToken({ id: one.id, now: T0 + 5 })).toBe(true);
+      expect(await store.revokeToken({ id: one.id, now: T0 + 9 })).toBe(true);
+      expect((await store.getToken({ id: one.id }))?.revokedAt).toBe(T0 + 5);
+      expect(await store.revokeToken({ id: 'nobody', now: T0 })).toBe(false);
     });
 
     it('make nothing any more once they are revoked', async () => {
-      const store = suite.store();
       const maker = token({ revokedAt: T0 });
       const old = token();
       const { id: createdBy } = maker;
@@ -82,7 +81,6 @@ export function describeTokens(suite: Suite): void {
     });
 
     it('are not made by nobody, by whom is disabled or by whom is removed', async () => {
-      const store = suite.store();
       const [off, removed, active] = [person({ disabledAt: T0 }), person(), person()];
       for (const one of [off, removed, active]) await store.addPerson({ person: one, maxPeople: 100 });
       await store.removePerson({ id: removed.id });
@@ -96,7 +94,6 @@ export function describeTokens(suite: Suite): void {
     });
 
     it('are not made by a person whose session has ended, as it does when the rights change', async () => {
-      const store = suite.store();
       const maker = person();
       await store.addPerson({ person: maker, maxPeople: 100 });
       const begun = session(maker.id);
@@ -121,7 +118,6 @@ export function describeTokens(suite: Suite): void {
     });
 
     it('take along what was made with them, a portion at a time', async () => {
-      const store = suite.store();
       const maker = token();
       const children = [token(), token(), token({ revokedAt: T0 })].map((one) => ({
         ...one,
@@ -174,42 +170,42 @@ export function describeTokens(suite: Suite): void {
 
     it('remember their last use', async () => {
       const one = token();
-      await suite.store().addToken({ token: one });
-      await suite.store().touchToken({ id: one.id, usedAt: T0 + 3, ip: '192.0.2.7' });
-      await suite.store().touchToken({ id: 'nobody', usedAt: T0 + 3, ip: '192.0.2.7' });
-      const used = await suite.store().getToken({ id: one.id });
+      await store.addToken({ token: one });
+      await store.touchToken({ id: one.id, usedAt: T0 + 3, ip: '192.0.2.7' });
+      await store.touchToken({ id: 'nobody', usedAt: T0 + 3, ip: '192.0.2.7' });
+      const used = await store.getToken({ id: one.id });
       expect(used).toMatchObject({ lastUsedAt: T0 + 3, lastUsedIp: '192.0.2.7' });
     });
   });
 
   describe('rotating a token', () => {
     const rotate = (oldId: string, oldEndsAt: number, fresh = token()) =>
-      suite.store().rotateToken({ oldId, oldEndsAt, token: fresh, now: T0 + 1 });
+      store.rotateToken({ oldId, oldEndsAt, token: fresh, now: T0 + 1 });
 
     it('stores the new one and lets the old one end later', async () => {
       const [old, endless, fresh] = [token(), token({ expiresAt: null }), token()];
-      await suite.store().addToken({ token: old });
-      await suite.store().addToken({ token: endless });
+      await store.addToken({ token: old });
+      await store.addToken({ token: endless });
       expect(await rotate(old.id, T0 + 5, fresh)).toBe(true);
-      expect(await suite.store().getToken({ id: fresh.id })).toEqual(fresh);
-      expect(await suite.store().getToken({ id: old.id })).toEqual({ ...old, expiresAt: T0 + 5 });
+      expect(await store.getToken({ id: fresh.id })).toEqual(fresh);
+      expect(await store.getToken({ id: old.id })).toEqual({ ...old, expiresAt: T0 + 5 });
       expect(await rotate(endless.id, T0 + 6)).toBe(true);
-      expect((await suite.store().getToken({ id: endless.id }))?.expiresAt).toBe(T0 + 6);
+      expect((await store.getToken({ id: endless.id }))?.expiresAt).toBe(T0 + 6);
     });
 
     it('revokes the old one where there is no overlap, and never prolongs it', async () => {
       const [ends, soon] = [token(), token({ expiresAt: T0 + 2 })];
-      for (const one of [ends, soon]) await suite.store().addToken({ token: one });
+      for (const one of [ends, soon]) await store.addToken({ token: one });
       await rotate(ends.id, T0 + 1);
-      expect((await suite.store().getToken({ id: ends.id }))?.revokedAt).toBe(T0 + 1);
+      expect((await store.getToken({ id: ends.id }))?.revokedAt).toBe(T0 + 1);
       await rotate(soon.id, T0 + HOUR);
-      expect(await suite.store().getToken({ id: soon.id })).toEqual(soon);
+      expect(await store.getToken({ id: soon.id })).toEqual(soon);
     });
 
     it('does nothing for one that is gone, revoked or over', async () => {
       const over = token({ expiresAt: T0 + 1 });
       const revoked = token({ revokedAt: T0 });
-      for (const one of [over, revoked]) await suite.store().addToken({ token: one });
+      for (const one of [over, revoked]) await store.addToken({ token: one });
       for (const id of [over.id, revoked.id, token().id]) expect(await rotate(id, T0 + HOUR)).toBe(false);
       expect(await listed({})).toEqual([revoked, over]);
     });
@@ -217,16 +213,16 @@ export function describeTokens(suite: Suite): void {
 
   describe('signing keys', () => {
     it('are kept in the order they were made, each kid once', async () => {
-      expect(await suite.store().signingKeys()).toEqual([]);
+      expect(await store.signingKeys()).toEqual([]);
       const key = (kid: string, createdAt: number) => ({
         kid,
         privateSealed: new Uint8Array([1, 2]),
         publicJwk: '{}',
         createdAt,
       });
-      await suite.store().addSigningKey(key('two', T0 + 1));
-      await suite.store().addSigningKey(key('one', T0));
-      const keys = await suite.store().signingKeys();
+      await store.addSigningKey(key('two', T0 + 1));
+      await store.addSigningKey(key('one', T0));
+      const keys = await store.signingKeys();
       expect(keys).toEqual([key('one', T0), key('two', T0 + 1)]);
       expect(only(keys.slice(1)).kid).toBe('two');
     });

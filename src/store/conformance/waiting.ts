@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { claim, commitOne, delivered, HOUR, only, recipient, type Suite, T0 } from './fixtures.ts';
 
 /** Tests of `waitingQueues`. */
-export function describeWaiting(suite: Suite): void {
+export function describeWaiting({ store }: Suite): void {
   const ask = (more: object = {}) =>
-    suite.store().waitingQueues({
+    store.waitingQueues({
       now: T0 + HOUR,
       limit: 10,
       rowsPerQueue: 10,
@@ -17,13 +17,13 @@ export function describeWaiting(suite: Suite): void {
   describe('what waits', () => {
     it('is told queue by queue, the earliest due first, by age and reason', async () => {
       expect(await ask()).toEqual({ queues: [], more: false });
-      await commitOne(suite.store(), { recipients: due(T0 + 5) });
-      await commitOne(suite.store(), {
+      await commitOne(store, { recipients: due(T0 + 5) });
+      await commitOne(store, {
         createdAt: T0 + 1,
         recipients: due(T0 + 2 * HOUR, { waitReason: 'deferred' }),
       });
-      await commitOne(suite.store(), { createdAt: T0 - HOUR, recipients: due(T0 + 6) });
-      await commitOne(suite.store(), {
+      await commitOne(store, { createdAt: T0 - HOUR, recipients: due(T0 + 6) });
+      await commitOne(store, {
         lane: 'critical',
         domain: 'example.org',
         recipients: due(T0, { domain: 'other.example' }),
@@ -67,8 +67,8 @@ export function describeWaiting(suite: Suite): void {
     });
 
     it('is told for the given sender domains, and up to the given numbers', async () => {
-      for (let i = 0; i < 3; i++) await commitOne(suite.store());
-      await commitOne(suite.store(), { domain: 'example.org', recipients: due(T0 + 9) });
+      for (let i = 0; i < 3; i++) await commitOne(store);
+      await commitOne(store, { domain: 'example.org', recipients: due(T0 + 9) });
       const names = async (more: object) => (await ask(more)).queues.map((queue) => queue.senderDomain);
       expect(await names({ domains: ['example.org'] })).toEqual(['example.org']);
       expect(await names({ domains: [] })).toEqual([]);
@@ -88,21 +88,21 @@ export function describeWaiting(suite: Suite): void {
     });
 
     it('is told with what the receiver said to one of those that a reply deferred', async () => {
-      const { queueId } = await commitOne(suite.store());
-      const row = only(await claim(suite.store(), queueId));
+      const { queueId } = await commitOne(store);
+      const row = only(await claim(store, queueId));
       const later = { state: 'queued', dueAt: T0 + HOUR, waitReason: 'deferred' } as const;
       const settlement = { ...delivered(row.id), ...later, lastReply: '451 busy', events: [] };
-      await suite.store().settle({ now: T0, settlements: [settlement] });
+      await store.settle({ now: T0, settlements: [settlement] });
       expect((await ask()).queues).toMatchObject([
         { reasons: [{ reason: 'deferred', count: 1, reply: '451 busy' }] },
       ]);
     });
 
     it('is counted queue by queue, for the given sender domains, and up to the given number', async () => {
-      const count = (more: object = {}) => suite.store().waitingCounts({ limit: 10, ...more });
+      const count = (more: object = {}) => store.waitingCounts({ limit: 10, ...more });
       expect(await count()).toEqual({ queues: [], more: false });
-      for (let i = 0; i < 3; i++) await commitOne(suite.store());
-      await commitOne(suite.store(), { domain: 'example.org', recipients: due(T0 + 9) });
+      for (let i = 0; i < 3; i++) await commitOne(store);
+      await commitOne(store, { domain: 'example.org', recipients: due(T0 + 9) });
       const first = {
         ...{ lane: 'normal', senderDomain: 'example.com', recipientDomain: 'example.net' },
         ...{ sandbox: false, waiting: 3 },
@@ -117,10 +117,10 @@ export function describeWaiting(suite: Suite): void {
     });
 
     it('leaves out what is being sent or is over', async () => {
-      const { queueId } = await commitOne(suite.store());
-      const row = only(await claim(suite.store(), queueId));
+      const { queueId } = await commitOne(store);
+      const row = only(await claim(store, queueId));
       expect((await ask()).queues).toEqual([]);
-      await suite.store().settle({ now: T0, settlements: [delivered(row.id)] });
+      await store.settle({ now: T0, settlements: [delivered(row.id)] });
       expect((await ask()).queues).toEqual([]);
     });
   });

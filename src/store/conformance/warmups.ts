@@ -18,18 +18,18 @@ const STATE = {
 };
 
 /** Tests of `listWarmups`, `saveWarmup`. */
-export function describeWarmups(suite: Suite): void {
-  const save = (row: WarmupRow, epoch = 1) => suite.store().saveWarmup({ ...row, epoch });
+export function describeWarmups({ store, reopen }: Suite): void {
+  const save = (row: WarmupRow, epoch = 1) => store.saveWarmup({ ...row, epoch });
 
   describe('warm-ups', () => {
     it('keeps one state per source and provider, the last one written, over a restart', async () => {
-      expect(await suite.store().listWarmups()).toEqual([]);
+      expect(await store.listWarmups()).toEqual([]);
       await save({ source: 'a', provider: 'google', state: { ...STATE, level: 1 } });
       await save({ source: 'a', provider: 'google', state: STATE });
       await save({ source: 'a', provider: 'yahoo', state: { ...STATE, quarters: [] } });
       await save({ source: 'b', provider: 'google', state: { ...STATE, level: 0 } });
-      await suite.reopen();
-      const rows = [...(await suite.store().listWarmups())].sort((x, y) =>
+      await reopen();
+      const rows = [...(await store.listWarmups())].sort((x, y) =>
         `${x.source}${x.provider}` < `${y.source}${y.provider}` ? -1 : 1,
       );
       expect(rows).toEqual([
@@ -40,14 +40,14 @@ export function describeWarmups(suite: Suite): void {
     });
 
     it('are not overwritten by a node whose epoch others have ended', async () => {
-      const paused = await suite.store().beginEpoch({ nodeId: 'a', now: T0 });
-      const successor = await suite.store().beginEpoch({ nodeId: 'b', now: T0 });
+      const paused = await store.beginEpoch({ nodeId: 'a', now: T0 });
+      const successor = await store.beginEpoch({ nodeId: 'b', now: T0 });
       const row = (level: number) => ({ source: 'a', provider: 'google', state: { ...STATE, level } });
       expect(await save(row(1), paused)).toBe(true);
-      await suite.store().endEpoch({ epoch: paused, now: T0 });
+      await store.endEpoch({ epoch: paused, now: T0 });
       expect(await save(row(2), successor)).toBe(true);
       expect(await save(row(1), paused)).toBe(false);
-      expect(await suite.store().listWarmups()).toEqual([row(2)]);
+      expect(await store.listWarmups()).toEqual([row(2)]);
     });
   });
 }

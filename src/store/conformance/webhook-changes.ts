@@ -16,20 +16,19 @@ import {
 type Change = Partial<Parameters<Store['updateWebhook']>[0]>;
 
 /** Tests of `updateWebhook`, `countPendingCalls`. */
-export function describeWebhookChanges(suite: Suite): void {
+export function describeWebhookChanges({ store }: Suite): void {
   const update = (id: number, change: Change) =>
-    suite.store().updateWebhook({ id, now: T0 + 9, resumeSince: T0 - HOUR, ...change });
+    store.updateWebhook({ id, now: T0 + 9, resumeSince: T0 - HOUR, ...change });
   const row = async (id: number) =>
-    only((await suite.store().listWebhooks({ limit: 100 })).filter((one) => one.id === id));
-  const pending = (webhookId: number, countUpTo = 100) =>
-    suite.store().countPendingCalls({ webhookId, countUpTo });
+    only((await store.listWebhooks({ limit: 100 })).filter((one) => one.id === id));
+  const pending = (webhookId: number, countUpTo = 100) => store.countPendingCalls({ webhookId, countUpTo });
   const acceptedAt = (at: number) =>
-    commitOne(suite.store(), { recipients: [recipient({ events: [event('accepted', at)] })] });
+    commitOne(store, { recipients: [recipient({ events: [event('accepted', at)] })] });
 
   describe('changing a webhook', () => {
     it('sets what is given, keeps the rest, and moves UpdatedAt', async () => {
-      const id = await createWebhook(suite.store(), { events: ['bounce'] });
-      const other = await createWebhook(suite.store());
+      const id = await createWebhook(store, { events: ['bounce'] });
+      const other = await createWebhook(store);
       expect(await update(id, { url: 'https://new.example/' })).toBe(true);
       expect(await row(id)).toMatchObject({ url: 'https://new.example/', events: ['bounce'], createdAt: T0 });
       expect(await update(id, { events: ['delivery'], description: 'x', now: T0 + 10 })).toBe(true);
@@ -44,15 +43,15 @@ export function describeWebhookChanges(suite: Suite): void {
     });
 
     it('is heard from the next event on', async () => {
-      const id = await createWebhook(suite.store(), { events: ['bounce'] });
-      await commitOne(suite.store());
+      const id = await createWebhook(store, { events: ['bounce'] });
+      await commitOne(store);
       await update(id, { events: ['accept'] });
-      await commitOne(suite.store());
-      expect(await claimCalls(suite.store())).toHaveLength(1);
+      await commitOne(store);
+      expect(await claimCalls(store)).toHaveLength(1);
     });
 
     it('finds none in other domains', async () => {
-      const id = await createWebhook(suite.store());
+      const id = await createWebhook(store);
       expect(await update(id, { events: ['bounce'], domains: ['example.org'] })).toBe(false);
       expect(await update(id + 1, { events: ['bounce'] })).toBe(false);
       expect((await row(id)).events).toEqual(['all']);
@@ -61,9 +60,9 @@ export function describeWebhookChanges(suite: Suite): void {
 
   describe('rotating the secret of a webhook', () => {
     it('keeps the one before until its time, and only that one', async () => {
-      const id = await createWebhook(suite.store());
+      const id = await createWebhook(store);
       const rotate = (secret: number, at: number, domains?: string[]) =>
-        suite.store().rotateWebhookSecret({
+        store.rotateWebhookSecret({
           id,
           secretSealed: new Uint8Array([secret]),
           previousUntil: at + HOUR,
@@ -72,8 +71,8 @@ export function describeWebhookChanges(suite: Suite): void {
         });
       expect(await rotate(4, T0 + 1, ['example.org'])).toBe(false);
       expect(await rotate(4, T0 + 1, ['example.com'])).toBe(true);
-      await commitOne(suite.store());
-      expect(only(await claimCalls(suite.store())).webhook).toMatchObject({
+      await commitOne(store);
+      expect(only(await claimCalls(store)).webhook).toMatchObject({
         secretSealed: new Uint8Array([4]),
         previousSecretSealed: new Uint8Array([1, 2, 3]),
         previousSecretUntil: T0 + 1 + HOUR,
@@ -86,40 +85,38 @@ export function describeWebhookChanges(suite: Suite): void {
 
   describe('switching a webhook off and on', () => {
     it('queues no calls while it is off, and resumes those that waited', async () => {
-      const id = await createWebhook(suite.store());
+      const id = await createWebhook(store);
       await acceptedAt(T0);
       await update(id, { status: 'Disabled' });
       expect(await row(id)).toMatchObject({ status: 'Disabled', disabledReason: 'User', updatedAt: T0 + 9 });
       await acceptedAt(T0 + 1);
-      expect(await claimCalls(suite.store())).toEqual([]);
-      expect(await suite.store().nextCallDueAt()).toBeNull();
+      expect(await claimCalls(store)).toEqual([]);
+      expect(await store.nextCallDueAt()).toBeNull();
       expect(await pending(id)).toBe(1);
       await update(id, { status: 'Enabled' });
       expect(await row(id)).toMatchObject({ status: 'Enabled', disabledReason: null });
-      expect(only(await claimCalls(suite.store())).event.at).toBe(T0);
+      expect(only(await claimCalls(store)).event.at).toBe(T0);
       expect(await pending(id)).toBe(1);
       expect(await pending(id, 0)).toBe(0);
     });
 
     it('gives up calls that waited too long, so that they can be replayed', async () => {
-      const id = await createWebhook(suite.store());
+      const id = await createWebhook(store);
       await acceptedAt(T0);
       await acceptedAt(T0 + 100);
       await update(id, { status: 'Disabled' });
       await update(id, { status: 'Enabled', resumeSince: T0 + 100 });
-      expect(only(await claimCalls(suite.store())).event.at).toBe(T0 + 100);
-      const old = (await suite.store().listCalls({ webhookId: id, limit: 9 })).find(
-        (call) => call.createdAt === T0,
-      );
+      expect(only(await claimCalls(store)).event.at).toBe(T0 + 100);
+      const old = (await store.listCalls({ webhookId: id, limit: 9 })).find((call) => call.createdAt === T0);
       expect(old).toMatchObject({ state: 'failed', error: expect.stringContaining('switched off') });
       const range = { since: 0, until: T0 + HOUR, onlyFailed: true, now: T0 + HOUR, limit: 10 };
-      expect((await suite.store().replayCalls({ webhookId: id, ...range })).made).toBe(1);
+      expect((await store.replayCalls({ webhookId: id, ...range })).made).toBe(1);
     });
 
     it('starts the counters of failures anew, and brings calls forward', async () => {
-      const id = await createWebhook(suite.store());
+      const id = await createWebhook(store);
       await acceptedAt(T0);
-      const call = only(await claimCalls(suite.store()));
+      const call = only(await claimCalls(store));
       const failed = {
         callId: call.id,
         epoch: 1,
@@ -135,7 +132,7 @@ export function describeWebhookChanges(suite: Suite): void {
         blocked: true,
         disable: { reason: 'Gone' as const, event: event('webhook.disabled') },
       };
-      await suite.store().settleCalls({ settlements: [failed] });
+      await store.settleCalls({ settlements: [failed] });
       expect(await update(id, { status: 'Disabled' })).toBe(true);
       expect(await row(id)).toMatchObject({ disabledReason: 'Gone', failedTries: 1, blockedTries: 1 });
       await update(id, { status: 'Enabled' });
@@ -146,14 +143,14 @@ export function describeWebhookChanges(suite: Suite): void {
         blockedTries: 0,
         lastResponseCode: 410,
       });
-      expect(await suite.store().nextCallDueAt()).toBe(T0 + 9);
+      expect(await store.nextCallDueAt()).toBe(T0 + 9);
     });
 
     it('changes nothing for the calls of one that is on already', async () => {
-      const id = await createWebhook(suite.store());
+      const id = await createWebhook(store);
       await acceptedAt(T0 + HOUR);
       await update(id, { status: 'Enabled', resumeSince: T0 + 2 * HOUR });
-      expect(await suite.store().nextCallDueAt()).toBe(T0 + HOUR);
+      expect(await store.nextCallDueAt()).toBe(T0 + HOUR);
     });
   });
 }

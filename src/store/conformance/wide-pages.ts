@@ -20,7 +20,7 @@ const MESSAGES = 6;
 const WIDE = 400_000;
 
 /** Tests of `findEvents`, `findCaptures`, `capturesSince` and `listMessages`. */
-export function describeWidePages(suite: Suite): void {
+export function describeWidePages({ store }: Suite): void {
   describe('pages of messages to very many recipients', () => {
     const lists = {
       from: { name: '', address: 'sender@example.com' },
@@ -52,11 +52,10 @@ export function describeWidePages(suite: Suite): void {
     };
 
     it('of events, in both directions', async () => {
-      for (let n = 0; n < MESSAGES; n += 1)
-        await commit(suite.store(), [message({ lists, createdAt: T0 + n })]);
+      for (let n = 0; n < MESSAGES; n += 1) await commit(store, [message({ lists, createdAt: T0 + n })]);
       const all = async (newestFirst: boolean) =>
         pages({ at: newestFirst ? T0 * 2 : 0, seq: newestFirst ? 1e9 : 0 }, async (from) => {
-          const { events, next } = await suite.store().findEvents(everyEvent({ newestFirst, from }));
+          const { events, next } = await store.findEvents(everyEvent({ newestFirst, from }));
           return { found: events.map(({ seq }) => seq), next };
         });
       const seqs = (await all(false)).flat();
@@ -73,25 +72,25 @@ export function describeWidePages(suite: Suite): void {
 
     it('of events of one message, whose addresses are read once, in one', async () => {
       const recipients = Array.from({ length: 20 }, (_, i) => recipient({ address: `r${i}@example.net` }));
-      await commit(suite.store(), [message({ lists, recipients })]);
-      const { events, next } = await suite.store().findEvents(everyEvent());
+      await commit(store, [message({ lists, recipients })]);
+      const { events, next } = await store.findEvents(everyEvent());
       expect([events.length, next]).toEqual([20, null]);
     });
 
     it('of captures, also those that are followed', async () => {
       for (let n = 0; n < MESSAGES; n += 1) {
         const sending = recipient({ state: 'sending', sandbox: 'deliver' });
-        const stored = only(await commit(suite.store(), [message({ lists, recipients: [sending] })]));
+        const stored = only(await commit(store, [message({ lists, recipients: [sending] })]));
         const capture = { id: newId(), at: T0, envelopeFrom: '', inbox: 'main', prefix: new Uint8Array() };
         const settlements = [delivered(only(stored.deliveries).id, 1, { capture })];
-        await suite.store().settle({ now: T0, settlements });
+        await store.settle({ now: T0, settlements });
       }
       const listed = await pages(1e9, async (beforeSeq) => {
-        const page = await suite.store().findCaptures({ beforeSeq, limit: 100, look: 100 });
+        const page = await store.findCaptures({ beforeSeq, limit: 100, look: 100 });
         return { found: page.captures.map(({ seq }) => seq), next: page.nextSeq };
       });
       const followed = await pages(0, async (afterSeq) => {
-        const page = await suite.store().capturesSince({ afterSeq, limit: 100, look: 100 });
+        const page = await store.capturesSince({ afterSeq, limit: 100, look: 100 });
         return { found: page.captures.map(({ seq }) => seq), next: page.more ? page.lastSeq : null };
       });
       expect(listed.flat()).toHaveLength(MESSAGES);
@@ -111,9 +110,9 @@ export function describeWidePages(suite: Suite): void {
       );
       const seqs: number[] = [];
       for (let n = 0; n < MESSAGES; n += 1)
-        seqs.unshift(only(await commit(suite.store(), [message({ recipients })])).seq);
+        seqs.unshift(only(await commit(store, [message({ recipients })])).seq);
       const listed = await pages(1e9, async (beforeSeq) => {
-        const page = await suite.store().listMessages({ beforeSeq, limit: 100, look: 100 });
+        const page = await store.listMessages({ beforeSeq, limit: 100, look: 100 });
         return { found: page.messages.map(({ seq }) => seq), next: page.nextSeq };
       });
       expectPages(listed, seqs);

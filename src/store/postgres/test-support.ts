@@ -4,8 +4,8 @@
  */
 import { describe, inject } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
+import { openedBy } from '../conformance/fixtures.ts';
 import { readMigrations } from '../shared/migrations.ts';
-import type { Store } from '../store.ts';
 import { type Link, openLink } from './engine/connections.ts';
 import { createStatements, type Db } from './engine/db.ts';
 import { keepEras } from './engine/eras.ts';
@@ -66,23 +66,5 @@ END $$`;
 /** An empty store, for the conformance suite. */
 export async function openedStore(database: TestDatabase) {
   await database.empty();
-  const open = () => openPostgresStore({ url: database.url, clock: systemClock });
-  let store = await open();
-  const others: Store[] = [];
-  return {
-    store,
-    async reopen() {
-      await store.close();
-      store = await open();
-      return store;
-    },
-    async openAnother() {
-      const other = await open();
-      others.push(other);
-      return other;
-    },
-    async close() {
-      await Promise.all([store, ...others].map((one) => one.close()));
-    },
-  };
+  return openedBy(() => openPostgresStore({ url: database.url, clock: systemClock }));
 }

@@ -11,6 +11,7 @@ import { describeCaptures } from '../conformance/captures.ts';
 import { describeClaims } from '../conformance/claims.ts';
 import { describeStoreConformance, EVERY_SHARED_PART } from '../conformance/conformance.ts';
 import { describeEvents } from '../conformance/events.ts';
+import { openedBy } from '../conformance/fixtures.ts';
 import { describeInstance } from '../conformance/instance.ts';
 import { describeKeyed } from '../conformance/keyed.ts';
 import { describeNodes } from '../conformance/nodes.ts';
@@ -43,25 +44,7 @@ async function opened(options: { threads?: 0; shared?: boolean }) {
     const store = await openSqliteStore({ path, clock: systemClock, patienceMs: 1, ...options });
     return options.threads === 0 ? cloning(store) : store;
   };
-  let store = await open();
-  const others: Store[] = [];
-  return {
-    store,
-    async reopen() {
-      await store.close();
-      store = await open();
-      return store;
-    },
-    async openAnother() {
-      const other = await open();
-      others.push(other);
-      return other;
-    },
-    async close() {
-      await Promise.all([store, ...others].map((one) => one.close()));
-      folder.remove();
-    },
-  };
+  return openedBy(open, () => folder.remove());
 }
 
 /** The store with its parameters and results cloned on the way, as between threads. */
