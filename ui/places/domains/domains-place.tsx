@@ -54,9 +54,7 @@ export function DomainsPlace() {
       {items === undefined || (list.isOld && items.length === 0) ? (
         <NotYet error={list.error} onAgain={list.again} />
       ) : items.length > 0 ? (
-        <div aria-busy={list.isOld} className={list.isOld ? 'opacity-60' : ''}>
-          <DomainList domains={items} />
-        </div>
+        <DomainList domains={items} isOld={list.isOld} />
       ) : q !== '' ? (
         <Notice title="No domain is called like that" icon={<SearchX aria-hidden />}>
           <Button onClick={() => onWords('')}>Show all domains</Button>

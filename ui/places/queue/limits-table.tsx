@@ -1,5 +1,6 @@
 /** Limits in force, and where the value of each comes from. */
 import type { PathLimit } from '../../../src/client/api-types.ts';
+import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Until } from '../../components/time.tsx';
 import { countText } from './reason-words.ts';
 
@@ -11,39 +12,27 @@ const FROM = {
 } as const;
 
 export function LimitsTable({ limits }: { limits: readonly PathLimit[] }) {
-  return (
-    <div className="overflow-x-auto">
-      <table className="w-full min-w-100 border-collapse text-left tabular-nums">
-        <thead className="border-line border-b text-soft text-xs">
-          <tr>
-            <th className="py-1.5 pr-3 font-normal">Limit</th>
-            <th className="px-2 py-1.5 font-normal">Value</th>
-            <th className="px-2 py-1.5 font-normal">From</th>
-          </tr>
-        </thead>
-        <tbody>
-          {limits.map(({ Name, Value, From, Detail, Until: until }) => (
-            <tr key={Name} className="border-line border-b align-top">
-              <th scope="row" className="whitespace-nowrap py-1.5 pr-3 font-mono font-normal text-xs">
-                {Name}
-              </th>
-              <td className="whitespace-nowrap px-2 py-1.5">{valueText(Name, Value)}</td>
-              <td className="px-2 py-1.5 text-soft">
-                {FROM[From]}
-                {Detail !== '' && `: ${Detail}`}
-                {until !== null && (
-                  <>
-                    , ends <Until at={until} />
-                  </>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
+  return <DataTable label="Limits" columns={COLUMNS} rows={limits} keyOf={({ Name }) => Name} />;
 }
+
+const COLUMNS: readonly [Column<PathLimit>, ...Column<PathLimit>[]] = [
+  { name: 'Limit', width: 'w-4/12', cell: ({ Name }) => <span className="font-mono text-xs">{Name}</span> },
+  { name: 'Value', width: 'w-32', cell: ({ Name, Value }) => valueText(Name, Value) },
+  {
+    name: 'From',
+    cell: ({ From, Detail, Until: until }) => (
+      <span className="text-soft">
+        {FROM[From]}
+        {Detail !== '' && `: ${Detail}`}
+        {until !== null && (
+          <>
+            , ends <Until at={until} />
+          </>
+        )}
+      </span>
+    ),
+  },
+];
 
 /** Times are named by their unit. */
 function valueText(name: string, value: number | string | null): string {
