@@ -8,9 +8,7 @@ import { bounceFact } from './bounce-fact.ts';
 const SUBJECT: ReturnSubject = {
   deliveryId: 1,
   messageId: '' as MessageId,
-  domain: 'example.com',
   address: 'ann@shop.example.net',
-  state: 'delivered',
   route: 'mx',
   sandbox: false,
   sentAt: 0,

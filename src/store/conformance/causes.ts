@@ -96,7 +96,6 @@ export function describeCauses({ store }: Suite): void {
         lane: 'normal',
         sandbox: false,
         routeKey: '',
-        state: 'bounced',
       });
     });
 

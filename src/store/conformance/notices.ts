@@ -63,7 +63,6 @@ export function describeNotices({ store, reopen }: Suite): void {
         sender: SENDER,
         ret: 'FULL',
         envid: 'QQ1',
-        domain: 'example.com',
         subject: 'Offer',
         sandbox: false,
         oldestAt: T0 + 5,

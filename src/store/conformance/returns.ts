@@ -59,6 +59,11 @@ export function describeReturns({ store, reopen }: Suite): void {
     return made;
   };
   const subject = async (deliveryId: number) => only(await store.returnSubjects({ deliveryId }));
+  /** Of a delivery whose message has no other. */
+  const state = async (deliveryId: number) => {
+    const { messageId } = await subject(deliveryId);
+    return only((await store.getMessage({ id: messageId }))?.recipients ?? []).state;
+  };
 
   describe('what comes back', () => {
     it('finds its recipient by delivery, by message number and by message id', async () => {
@@ -66,9 +71,7 @@ export function describeReturns({ store, reopen }: Suite): void {
       const found = await subject(id);
       expect(found).toMatchObject({
         deliveryId: id,
-        domain: 'example.com',
         address: ADDRESS,
-        state: 'delivered',
         route: 'mx',
         sandbox: false,
         sentAt: T0 + 1,
@@ -84,7 +87,7 @@ export function describeReturns({ store, reopen }: Suite): void {
       const { id } = await deliver();
       await claimCalls(store);
       expect(await record(bounce(id))).toBe('recorded');
-      expect(await subject(id)).toMatchObject({ state: 'bounced' });
+      expect(await state(id)).toBe('bounced');
       expect(await reasons()).toEqual(['Bounce']);
       const calls = await claimCalls(store, { now: T0 + 2 * HOUR });
       expect(calls.map(({ event: { kind } }) => kind)).toEqual(['bounced']);
@@ -111,7 +114,7 @@ export function describeReturns({ store, reopen }: Suite): void {
       const { id } = await commitOne(store, { recipients: [recipient({ state: 'sending' })] });
       expect(await record(bounce(id))).toBe('under-way');
       expect(await record(bounce(id, { mayWait: false }))).toBe('noted');
-      expect(await subject(id)).toMatchObject({ state: 'sending' });
+      expect(await state(id)).toBe('sending');
     });
 
     it('acts again after the recipient was sent to again', async () => {
@@ -122,7 +125,7 @@ export function describeReturns({ store, reopen }: Suite): void {
       expect(await claim(store, queueId)).toHaveLength(1);
       await store.settle({ now: T0 + 2, settlements: [delivered(id)] });
       expect(await record(bounce(id, { suppress: null }))).toBe('recorded');
-      expect(await subject(id)).toMatchObject({ state: 'bounced' });
+      expect(await state(id)).toBe('bounced');
     });
 
     it('complains once; not-spam takes back what that made, and nothing else', async () => {
@@ -145,7 +148,7 @@ export function describeReturns({ store, reopen }: Suite): void {
       expect(await reasons()).toEqual([]);
       expect(await record(complaint(id))).toBe('repeated');
       expect(await reasons()).toEqual([]);
-      expect(await subject(id)).toMatchObject({ state: 'delivered' });
+      expect(await state(id)).toBe('delivered');
     });
 
     it('opts out once, notes once for each class, and knows no delivery that is not there', async () => {

@@ -74,7 +74,7 @@ export const getCause = read('getCause', async (db, { id, countUpTo }) => {
 
 /** Each state is one range of the index in the order of ids. */
 const MEMBERS = `SELECT d.id AS "deliveryId", d.message_seq AS "messageSeq", n.text AS domain, m.lane,
-    d.sandbox IS NOT NULL AS sandbox, d.address, d.state, q.route_key AS "routeKey"
+    d.sandbox IS NOT NULL AS sandbox, d.address, q.route_key AS "routeKey"
   FROM (SELECT f.* FROM unnest($2::int2[]) s (state) CROSS JOIN LATERAL (
       SELECT * FROM delivery d WHERE d.cause_id = $1 AND d.state = s.state AND d.id > $3 ORDER BY d.id LIMIT $4) f
     ORDER BY f.id LIMIT $4) d

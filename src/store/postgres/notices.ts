@@ -122,10 +122,10 @@ export const dueNotices = read('dueNotices', async (db, { dueBefore, limit, maxR
 
 async function noticeOf(db: Db, seq: number, maxRecipients: number, hour: number): Promise<DueNotice[]> {
   const row = await db.get<NoticeRow>(
-    `SELECT m.id AS message_id, m.subject, m.created_at, m.body_offset, m.size, m.sandbox, n.text AS domain, w.sender, w.ret,
-       w.envid, w.orcpts, f.up_to, f.oldest_at,
+    `SELECT m.id AS message_id, m.subject, m.created_at, m.body_offset, m.sandbox, w.sender, w.ret, w.envid,
+       w.orcpts, f.up_to, f.oldest_at,
        (SELECT count FROM notice_count WHERE sender = w.sender AND hour = $1) AS told
-     FROM message m JOIN message_notice w ON w.message_seq = m.seq JOIN name n ON n.id = m.domain_id
+     FROM message m JOIN message_notice w ON w.message_seq = m.seq
        JOIN LATERAL (SELECT max(id) AS up_to, min(at) AS oldest_at FROM notice_due WHERE message_seq = m.seq) f
          ON f.up_to IS NOT NULL
      WHERE m.seq = $2`,

@@ -38,7 +38,7 @@ export const returnSubjects = read('returnSubjects', async (db, params) => {
   if (value === null) return [];
   const rows = await db.all<SubjectRow>(
     `SELECT ${SUBJECT_COLUMNS}
-       FROM delivery d JOIN message m ON m.seq = d.message_seq JOIN name n ON n.id = m.domain_id
+       FROM delivery d JOIN message m ON m.seq = d.message_seq
        WHERE ${condition} ORDER BY d.id LIMIT $2`,
     value,
     MAX_SUBJECTS,

@@ -19,7 +19,7 @@ const FROM = 'FROM cause c LEFT JOIN name n ON n.id = c.sender_domain';
 
 /** Members in one state after an id. Tests check that its plan uses the index. */
 export const MEMBERS_SQL = `SELECT d.id AS deliveryId, d.message_seq AS messageSeq, n.text AS domain, m.lane,
-    d.sandbox IS NOT NULL AS sandbox, d.address, d.state, q.route_key AS routeKey
+    d.sandbox IS NOT NULL AS sandbox, d.address, q.route_key AS routeKey
   FROM delivery d INDEXED BY delivery_cause CROSS JOIN message m ON m.seq = d.message_seq
     CROSS JOIN name n ON n.id = m.domain_id CROSS JOIN dest_queue q ON q.id = d.queue_id
   WHERE d.cause_id = ? AND d.state = ? AND d.id > ? ORDER BY d.id LIMIT ?`;

@@ -110,11 +110,11 @@ export const dueNotices = read('dueNotices', 'as asked', (db, params) => {
 
 function noticeOf(db: Connection, seq: number, maxRecipients: number, hour: number): DueNotice[] {
   const row = db.get<NoticeRow>(
-    `SELECT m.id AS message_id, m.subject, m.created_at, m.body_offset, m.size, m.sandbox, n.text AS domain, w.sender, w.ret,
-       w.envid, w.orcpts, (SELECT max(id) FROM notice_due WHERE message_seq = m.seq) AS up_to,
+    `SELECT m.id AS message_id, m.subject, m.created_at, m.body_offset, m.sandbox, w.sender, w.ret, w.envid,
+       w.orcpts, (SELECT max(id) FROM notice_due WHERE message_seq = m.seq) AS up_to,
        (SELECT min(at) FROM notice_due WHERE message_seq = m.seq) AS oldest_at,
        (SELECT count FROM notice_count WHERE sender = w.sender AND hour = ?) AS told
-     FROM message m CROSS JOIN message_notice w ON w.message_seq = m.seq CROSS JOIN name n ON n.id = m.domain_id
+     FROM message m CROSS JOIN message_notice w ON w.message_seq = m.seq
      WHERE m.seq = ?`,
     hour,
     seq,

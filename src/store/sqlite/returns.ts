@@ -37,7 +37,7 @@ export const returnSubjects = read('returnSubjects', 'measured', (db, params) =>
   if (value === null) return [];
   const rows = db.all<SubjectRow>(
     `SELECT ${SUBJECT_COLUMNS}
-       FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq CROSS JOIN name n ON n.id = m.domain_id
+       FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq
        WHERE ${condition} ORDER BY d.id LIMIT ?`,
     value,
     MAX_SUBJECTS,

@@ -3,7 +3,6 @@
  * operations promise).
  */
 import type { BounceScope } from '../../model/bounce.ts';
-import type { DeliveryState } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 
 /** The cause of an outcome: two are the same cause if everything except `reply` is equal. */
@@ -43,7 +42,6 @@ export interface CauseMember {
   address: string;
   /** The route key of its queue (model/route-key.ts); '' = none. */
   routeKey: string;
-  state: DeliveryState;
 }
 
 export interface CauseStore {

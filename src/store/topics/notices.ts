@@ -27,12 +27,9 @@ export interface DueRecipient {
 export interface DueNotice extends NoticeWish {
   messageSeq: number;
   messageId: MessageId;
-  /** The sender domain it was accepted for. */
-  domain: string;
   subject: string;
   createdAt: number;
   bodyOffset: number;
-  size: number;
   /** It stayed in the sandbox. */
   sandbox: boolean;
   /** The facts up to here are reported. */

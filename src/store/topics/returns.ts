@@ -2,7 +2,7 @@
  * Returned mail: bounces, complaints, unsubscribes, notes. Part of the Store (`../store.ts` has the promises of all its
  * operations).
  */
-import type { DeliveryState, RouteKind } from '../../model/delivery.ts';
+import type { RouteKind } from '../../model/delivery.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { NewEvent } from './events.ts';
 import type { SuppressionSignal } from './suppressions.ts';
@@ -11,10 +11,7 @@ import type { SuppressionSignal } from './suppressions.ts';
 export interface ReturnSubject {
   deliveryId: number;
   messageId: MessageId;
-  /** The sender domain. */
-  domain: string;
   address: string;
-  state: DeliveryState;
   route: RouteKind | null;
   /** It stayed in the sandbox. */
   sandbox: boolean;

@@ -1,6 +1,6 @@
 /** Causes of failures: their members as rows, and how many are kept and counted. */
 import type { CauseMember } from '../../topics/causes.ts';
-import { laneCode, stateCode } from '../codes.ts';
+import { laneCode } from '../codes.ts';
 import { record } from '../record.ts';
 
 /** Maximum of causes; above it no new one is created, and its recipients stay without a group. */
@@ -20,5 +20,4 @@ export const MEMBER = record<CauseMember>({
   sandbox: 'flag',
   address: 'plain',
   routeKey: 'plain',
-  state: stateCode,
 });

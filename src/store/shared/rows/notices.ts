@@ -73,9 +73,7 @@ export interface NoticeRow {
   subject: string;
   created_at: number;
   body_offset: number;
-  size: number;
   sandbox: StoredFlag;
-  domain: string;
   sender: string;
   ret: StoredFlag | null;
   envid: string | null;
@@ -97,11 +95,9 @@ export function noticeView(
   return {
     messageSeq,
     messageId: idOf(row.message_id) as MessageId,
-    domain: row.domain,
     subject: row.subject,
     createdAt: row.created_at,
     bodyOffset: row.body_offset,
-    size: row.size,
     sandbox: isTrue(row.sandbox),
     sender: row.sender,
     ret: row.ret === null ? null : isTrue(row.ret) ? 'FULL' : 'HDRS',

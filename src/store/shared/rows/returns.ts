@@ -1,16 +1,16 @@
 /** Recipients that returned mail is about, and what was recorded of them, as rows. */
 import type { MessageId } from '../../../model/message.ts';
 import type { OutcomeRates, ReturnFact, ReturnSubject } from '../../topics/returns.ts';
-import { eventKindCode, returnKindCode, routeCode, stateCode } from '../codes.ts';
+import { eventKindCode, returnKindCode, routeCode } from '../codes.ts';
 import { idOf, isTrue, type StoredFlag, type StoredId } from '../stored.ts';
 
 export const MAX_SUBJECTS = 1000;
 /** Of a message, oldest first: opens and clicks, of which there may be many, come after its deliveries. */
 export const MAX_EVENTS_READ = 2_000;
 
-/** Of delivery `d`, its message `m` and the name `n` of its sender domain. */
+/** Of delivery `d` and its message `m`. */
 export const SUBJECT_COLUMNS = `d.id, d.address, d.state, d.route, d.sandbox IS NOT NULL AS sandbox, m.id AS message_id,
-  n.text AS domain, d.message_seq, d.updated_at`;
+  d.message_seq, d.updated_at`;
 
 export interface SubjectRow {
   id: number;
@@ -19,7 +19,6 @@ export interface SubjectRow {
   route: number | null;
   sandbox: StoredFlag;
   message_id: StoredId;
-  domain: string;
   message_seq: number;
   updated_at: number;
 }
@@ -29,9 +28,7 @@ export function returnSubject(row: SubjectRow, sentAt: number | undefined): Retu
   return {
     deliveryId: row.id,
     messageId: idOf(row.message_id) as MessageId,
-    domain: row.domain,
     address: row.address,
-    state: stateCode.word(row.state),
     route: row.route === null ? null : routeCode.word(row.route),
     sandbox: isTrue(row.sandbox),
     sentAt: sentAt ?? row.updated_at,
