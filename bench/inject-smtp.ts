@@ -131,6 +131,7 @@ function lane(plan: InjectPlan, door: Extract<Door, { kind: 'smtp' }>, tally: Ta
     socket.on('data', (chunk) => {
       pending += chunk.toString('latin1');
       for (let end = pending.indexOf('\r\n'); end >= 0; end = pending.indexOf('\r\n')) {
+        if (socket.destroyed) return; // the rest answers a message that was given up
         const line = pending.slice(0, end);
         pending = pending.slice(end + 2);
         if (stage === 'ehlo' && line.slice(4).toUpperCase() === 'PIPELINING') pipelining = door.pipelining;

@@ -151,7 +151,7 @@ export function readOptions(args: readonly string[]): Options {
     delayMs: amount('delay-ms', values['delay-ms'], 10_000),
     chunking: values.chunking,
     backlog: whole('backlog', values.backlog, 0, 10_000_000),
-    databases: listOf(values.database).map(database),
+    databases: listOf(values.database ?? (values.nodes === undefined ? undefined : 'sqlite')).map(database),
     nodes: listOf(values.nodes).map((text) => whole('nodes', text, 1, 9)),
     timeoutMs: whole('timeout', values.timeout, 1, 3_600) * 1000,
     baseDir: values.dir,

@@ -121,17 +121,17 @@ async function compareOn(options: Options, around: Surroundings): Promise<number
 
 async function peersOf(options: Options, { baseDir, databases }: Surroundings): Promise<Peer[]> {
   if (options.backlog > 0) return withBacklog(options, baseDir);
-  if (databases.length > 0 || options.nodes.length > 0) return variants(options.nodes, databases);
+  if (databases.length > 0) return variants(options.nodes, databases);
   return present(options);
 }
 
 /** Ours on each database with each number of processes. */
 function variants(nodes: readonly number[], databases: readonly BenchDatabase[]): Peer[] {
   const counts = nodes.length > 0 ? nodes : [undefined];
-  return (databases.length > 0 ? databases : [undefined]).flatMap((database) =>
+  return databases.flatMap((database) =>
     counts.map((count) => {
       const of = count === undefined ? '' : `, ${count} ${count === 1 ? 'node' : 'nodes'}`;
-      return postrider({ name: `postrider on ${database?.name ?? 'SQLite'}${of}`, database, nodes: count });
+      return postrider({ name: `postrider on ${database.name}${of}`, database, nodes: count });
     }),
   );
 }
