@@ -201,7 +201,7 @@ function filtersOf({ inbox, to, from, subject, text, tag }: Options): Options {
   return { Inbox: inbox, To: to, From: from, Subject: subject, Text: text, Tag: tag };
 }
 
-/** A request's body; what is no number is left to the server to refuse. */
+/** The body of a request. A text where a number belongs is sent as it is, and refused by the server. */
 function ruleOf(result: string, options: Options): Record<string, string | number> {
   const body: Record<string, string | number> = { Result: result };
   for (const [flag, name] of [

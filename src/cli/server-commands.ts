@@ -50,7 +50,7 @@ export async function runServer(
     maskAddresses: config['mask-addresses'],
   });
   let started: RunningServer | null = null;
-  // From here on: whoever sees that the server answers may already ask it to stop.
+  // Before the start, because a signal may come as soon as the server answers.
   const asked = untilSignal(() => void started?.reload());
   void asked.then(() => {
     if (started !== null) return;

@@ -59,7 +59,7 @@ export function stateWord({ State }: Pick<PathItem, 'State'>): string {
 
 function stateText({ State }: PathItem): string {
   if (State === 'closed') return 'mail goes';
-  return State === 'open' ? 'blocked' : 'blocked; one message finds out whether it goes again';
+  return State === 'open' ? 'blocked' : 'blocked; one message tests whether mail can be sent again';
 }
 
 function waitingText({ Waiting }: PathItem): string {

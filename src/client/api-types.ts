@@ -1311,7 +1311,7 @@ export type SessionList = {
 
 export type Site = {
   Site: string;
-  /** Where no path is in use: what that means; else empty */
+  /** If no path is in use: what that means; otherwise empty */
   Note: string;
   Paths: readonly Path[];
   /** Relays of the site that failed */

@@ -134,7 +134,7 @@ export function createPostrider(options: ClientOptions) {
         ),
     },
 
-    /** Captured mail: waiting for it, looking at it, faults on demand. */
+    /** Captured mail: waiting for it, reading it, and rules that simulate results. */
     sandbox: sandboxMethods(caller),
   };
 }

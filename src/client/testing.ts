@@ -102,7 +102,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const { Submission } = await client.me();
     const [at] = Submission;
     if (at === undefined) throw new Error('postrider started without SMTP submission');
-    // A test that forgets to stop it can end all the same.
+    // The process of the tests can end without `stop`.
     watcher.unref();
     for (const stream of [watcher.stdin, watcher.stdout, watcher.stderr])
       if (stream instanceof Socket) stream.unref();

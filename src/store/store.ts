@@ -9,11 +9,11 @@
  * - a state change and its events, and the webhook calls these cause, are one transaction (the outbox);
  * - settling a delivery or call does nothing unless the caller's lease (epoch) still holds it; an epoch that has ended
  *   claims nothing more;
- * - a write that carries ids of its own (messages, outcomes, events, tokens …) may be told again where its answer was lost: it is
- *   stored once, as it was told first, and answered alike.
+ * - a write that carries ids of its own (messages, outcomes, events, tokens …) may be repeated if its answer was lost: it
+ *   is stored once, with the values of the first call, and the answer is the same.
  * When the engine cannot write (disk full, gone) calls reject with `StoreUnavailable` and `writable()` turns false
  * until a later write or probe succeeds. All instants are milliseconds since the Unix epoch.
- * Its operations stand by topic in `topics/`.
+ * The operations are in `topics/`, by topic.
  */
 import type { AcceptanceStore, KeyHeld } from './topics/acceptance.ts';
 import type { AlertStore } from './topics/alerts.ts';

@@ -1,6 +1,6 @@
 /** The systemd unit that `setup` writes. Pure: facts in, text out. */
 
-/** Configuration keys that name them. */
+/** Keys whose values are files of certificates and their keys. */
 export const CREDENTIAL_KEYS = ['tls-cert', 'tls-key', 'http-certificate', 'http-certificate-key'] as const;
 type CredentialKey = (typeof CREDENTIAL_KEYS)[number];
 
@@ -16,7 +16,7 @@ export interface UnitFacts {
   credentials: readonly { key: CredentialKey; file: string }[];
 }
 
-/** systemd puts the variable's value in; `%d`, which would do in Environment=, came only with systemd 251. */
+/** systemd inserts the value of the variable. `%d` would do the same, but needs systemd 251. */
 const handed = (name: string) => `\${CREDENTIALS_DIRECTORY}/${name}`;
 
 /** The first line of units that `setup` wrote, which it may replace. */

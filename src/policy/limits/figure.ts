@@ -1,7 +1,6 @@
 /**
- * A count that many ask for all the time and that may take long: it is made again at most once a second, and whoever asks
- * meanwhile gets the last one, with what was added since, instead of waiting long. Only where there is none that is recent
- * enough, the count is waited for, and its failure is theirs.
+ * A count that is needed often and may take long. It is made at most once a second; callers in between get the last
+ * result, with what was added since. Only if that is too old do callers wait for the next one, and get its failure.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 
@@ -19,7 +18,7 @@ export interface Figure {
 const FRESH_MS = 1_000;
 /** A count that takes no longer is waited for. */
 const PATIENCE_MS = 200;
-/** An older one says nothing any more. */
+/** An older result is not used. */
 const TOO_OLD_MS = 300_000;
 
 export function createFigure(clock: Clock, count: () => Promise<Amount>): Figure {
@@ -52,7 +51,7 @@ export function createFigure(clock: Clock, count: () => Promise<Amount>): Figure
     const slow = new Promise<void>((resolve) => {
       timer = clock.setTimer(PATIENCE_MS, resolve);
     });
-    // The count may be from before or behind it.
+    // The count may or may not include what is added while it runs, so that is added again.
     const added = { bytes: 0, recipients: 0 };
     const done = count()
       .then(({ bytes, recipients }) => {

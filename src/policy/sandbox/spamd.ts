@@ -1,7 +1,6 @@
 /**
- * Asks a `spamd` of the operator about one mail (SPAMC protocol 1.5, command REPORT). Given where it listens; leaves the points
- * and the rules that the mail hits, or a sentence about why there are none: too large, busy, out of reach, too slow, not
- * understood. The size of the mail, the time and the size of the answer are limited, and so is how many run at once.
+ * Asks a `spamd` of the operator about one mail (SPAMC protocol 1.5, command REPORT). Takes its address;
+ * returns the score and the rules that matched, or a sentence that says why there are none. The size of the mail, the time and the size of the answer are limited, and so is how many run at once.
  */
 import { connect } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
@@ -36,7 +35,7 @@ export function createSpamd(
     try {
       return readReport(await ask(message));
     } catch (error) {
-      // The message of a socket names the address, which is not for tenants.
+      // The message of a socket error contains the address, which tenants may not see.
       const { code, message: why } = error as NodeJS.ErrnoException;
       return unchecked(`SpamAssassin did not answer: ${code ?? why}`);
     } finally {

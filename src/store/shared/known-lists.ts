@@ -1,6 +1,6 @@
 /**
- * The address lists of one page of rows: those of one message are read, and cross between the threads, once. Says when
- * they are so much that the page should end here and be followed by another.
+ * The address lists of one page of rows. Those of one message are read, and passed between the threads, only once.
+ * `isFull` says that the page should end here, because reading more would take too long.
  */
 import type { AddressLists } from '../../model/message.ts';
 

@@ -44,7 +44,7 @@ const tryAnswer = z
 const siteAnswer = z
   .object({
     Site: z.string(),
-    Note: z.string().describe('Where no path is in use: what that means; else empty'),
+    Note: z.string().describe('If no path is in use: what that means; otherwise empty'),
     Paths: z.array(pathItem),
     Relays: z.array(relayItem).describe('Relays of the site that failed'),
     Limits: z.array(limitItem).describe('Limits where there is no path yet'),
@@ -92,7 +92,7 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
       scope: 'admin',
       summary: 'List paths and their limits',
       description:
-        'Every path (source and site) that is in use or blocked, by site, a page: its limits and where each comes from, its state, why it waits and until when, its overrides. `Relays`, on every page, are those that failed. For tokens of all domains, as all that follows about traffic',
+        'Every path (source and site) that is in use or blocked, by site, a page: its limits and where each comes from, its state, why it waits and until when, its overrides. `Relays`, on every page, are those that failed. Needs a token of all domains, as do all operations about traffic',
       query: PAGES.query,
       answer: pathsAnswer,
       handle: ({ query }) => ({
@@ -121,7 +121,7 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
       scope: 'admin',
       summary: 'Try a path now',
       description:
-        'Opens the paths or the relay of that name (as in `GET /queue/paths/{site}`) now: the pause after failures, a suspension, the time for which a relay is passed over. One message finds out whether mail goes; if not, they close again. What a person holds back stays held: `{Tried, Paths, Relays}`. 404 where nothing goes by that name',
+        'Opens the paths or the relay of that name (as in `GET /queue/paths/{site}`) now: the pause after failures, a suspension, the time for which a relay is passed over. One message tests each; if it fails, they close again. Holds stay: `{Tried, Paths, Relays}`. 404 if no path or relay has this name',
       answer: tryAnswer,
       handle: async ({ params }) => {
         const site = siteName(params.site);

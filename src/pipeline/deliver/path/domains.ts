@@ -1,6 +1,5 @@
 /**
- * Whether mail of a domain belongs to this path, as the path asks: still here, moved to another path, or isolated for a
- * time.
+ * Whether mail of a domain still belongs to this path, has moved to another one, or is isolated for a time.
  */
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { SitePath, Sites } from '../routing/sites.ts';
