@@ -151,6 +151,7 @@ export function createSession(parts: SessionParts): Session {
     transactions() {
       return transactions;
     },
+    unsent: channel.unsent,
     hasRoom() {
       return hasRoom();
     },

@@ -253,6 +253,8 @@ export interface Session {
   delivered(): number;
   /** Transactions that ended, with any result. */
   transactions(): number;
+  /** Octets written that the system has not taken yet. */
+  unsent(): number;
   /** Whether another `transact()` may be called now (at most two at once). */
   hasRoom(): boolean;
   /** Sends one message. Never rejects because of a server; throws if two transactions are running already. */

@@ -291,7 +291,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   ): void {
     reservations.unreserve(reservation);
     const touched = new Set<string>();
-    const shared = { bytes: content, sharers: 0 };
+    const shared = { bytes: content, size: content.length, mayFree: deliveries.length === 1, sharers: 0 };
     for (const delivery of deliveries)
       touched.add(addRow(delivery, shared, ROW_OVERHEAD_BYTES, reservation.sinceMs));
     for (const site of touched) arrived(site);

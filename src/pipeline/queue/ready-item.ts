@@ -7,7 +7,24 @@ import type { ClaimedDelivery } from '../../model/delivery.ts';
  */
 export interface SharedContent {
   readonly bytes: Uint8Array;
+  /** Their number, also once they are freed. */
+  readonly size: number;
+  /** The message has no other recipient in memory, and no transaction has sent the bytes. */
+  mayFree: boolean;
   sharers: number;
+}
+
+/** Smaller ones are no burden. */
+const LEAST_FREED_BYTES = 8 * 1024;
+
+/**
+ * Frees bytes that nobody will read again: they have length 0 afterwards. They must not wait in a socket, which reads them by their address.
+ * A part of a larger buffer stays. V8 frees what has outlived two small collections only in the next full one, and begins a full one whenever
+ * 64 MiB of such memory have gathered: that took 20 % of the CPU of mail of 100 KB, and 4 % of that of 10 KB.
+ */
+export function freeBytes({ buffer, length }: Uint8Array): void {
+  if (length < LEAST_FREED_BYTES || length !== buffer.byteLength) return;
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 /** A leased delivery in memory. */

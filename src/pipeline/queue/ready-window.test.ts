@@ -93,7 +93,7 @@ describe('the window', () => {
 
   it('counts the content that several share once, until the last of them is done', () => {
     const window = createReadyWindow(LIMITS);
-    const content = { bytes: new Uint8Array(1_000), sharers: 0 };
+    const content = { bytes: new Uint8Array(1_000), size: 1_000, mayFree: false, sharers: 0 };
     const items = [1, 2, 3].map((id) => ({ ...item(id), content }));
     for (const each of items) window.add(each);
     expect(window.bytes()).toBe(1_030);
@@ -106,7 +106,7 @@ describe('the window', () => {
 
   it('holds no content for an item that only waits for its outcome to be stored', () => {
     const window = createReadyWindow(LIMITS);
-    const content = { bytes: new Uint8Array(1_000), sharers: 0 };
+    const content = { bytes: new Uint8Array(1_000), size: 1_000, mayFree: false, sharers: 0 };
     const [sent, waiting] = [1, 2].map((id) => ({ ...item(id), content }));
     if (sent === undefined || waiting === undefined) throw new Error('two items were made');
     for (const each of [sent, waiting]) window.add(each);

@@ -162,7 +162,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   const dropContent = (item: ReadyItem): void => {
     if (item.content === null) return;
     item.content.sharers -= 1;
-    if (item.content.sharers === 0) bytes -= item.content.bytes.length;
+    if (item.content.sharers === 0) bytes -= item.content.size;
     item.content = null;
   };
 
@@ -192,7 +192,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       rows += 1;
       bytes += item.heldBytes;
       if (item.content === null) return;
-      if (item.content.sharers === 0) bytes += item.content.bytes.length;
+      if (item.content.sharers === 0) bytes += item.content.size;
       item.content.sharers += 1;
     },
     take(name, lane = null, admits = () => true) {

@@ -10,7 +10,7 @@ import type { Failpoints } from '../../../lib/failpoints.ts';
 import { type Overrides, pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { Transaction, TransactionResult } from '../../../smtp/client-types.ts';
 import type { Queue } from '../../queue/queue.ts';
-import type { ReadyItem } from '../../queue/ready-item.ts';
+import { freeBytes, type ReadyItem } from '../../queue/ready-item.ts';
 import type { DeliverMetrics } from '../deliver-metrics.ts';
 import type { Classifier } from '../outcome/classifier/classify.ts';
 import type { Finish } from '../outcome/finish.ts';
@@ -103,6 +103,8 @@ export async function transact(
       return;
     }
   }
+  const mayFree = item.content?.mayFree === true && item.content.bytes === content;
+  if (item.content !== null) item.content.mayFree = false;
   const { host, address, route: by } = link.endpoint;
   const peer = { host, address, route: by, opening: link.opening, inClear: link.session.inClear };
   noteOnLink(result);
@@ -147,6 +149,7 @@ export async function transact(
       // Any final reply shows that the path works, whatever it says about the message.
       if (result.kind === 'done') answered(outcome.kind === 'delivered' ? outcome.reply : null);
       finish(one, outcome);
+      if (mayFree && outcome.kind === 'delivered' && link.session.unsent() === 0) freeBytes(content);
     }
   });
   if (notReached.length > 0) cameBack(notReached, !isUntried(result));
