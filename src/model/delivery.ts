@@ -12,24 +12,15 @@
 import type { Lane, MessageId, RecipientKind, SandboxResult } from './message.ts';
 import type { SuppressionReason } from './suppression.ts';
 
-export type DeliveryState =
-  | 'queued'
-  | 'sending'
-  | 'delivered'
-  | 'bounced'
-  | 'failed'
-  | 'suppressed'
-  | 'canceled'
-  | 'rejected';
-
-export const TERMINAL_STATES: readonly DeliveryState[] = [
+export const TERMINAL_STATES = [
   'delivered',
   'bounced',
   'failed',
   'suppressed',
   'canceled',
   'rejected',
-];
+] as const;
+export type DeliveryState = 'queued' | 'sending' | (typeof TERMINAL_STATES)[number];
 
 /**
  * Copies of a message above this size share a transaction. Below it, a separate return path for each copy is worth the

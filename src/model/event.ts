@@ -3,39 +3,6 @@
  * that a webhook subscribes with. Everything else derives from this table.
  */
 
-export type EventKind =
-  | 'accepted'
-  | 'scheduled'
-  | 'delivered'
-  | 'deferred'
-  | 'bounced'
-  | 'failed'
-  | 'suppressed'
-  | 'rejected'
-  | 'canceled'
-  | 'requeued'
-  | 'opened'
-  | 'clicked'
-  | 'complained'
-  | 'unsubscribed'
-  | 'domain.verified'
-  | 'domain.failing'
-  | 'webhook.disabled'
-  | 'operator.alert'
-  | 'auto_reply'
-  | 'held'
-  | 'released'
-  | 'late_outcome'
-  | 'suppression_added'
-  | 'complaint_withdrawn'
-  | 'return_noted'
-  | 'domain.warned'
-  | 'domain.held'
-  | 'domain.released'
-  | 'path_blocked'
-  | 'path_unblocked'
-  | 'suppression_removed';
-
 export type LogLevel = 'Info' | 'Warn' | 'Error';
 
 export interface EventKindFacts {
@@ -51,105 +18,86 @@ export interface EventKindFacts {
   meaning: string;
 }
 
-export const EVENT_KINDS: Readonly<Record<EventKind, EventKindFacts>> = {
-  accepted: row(
-    1,
-    'email.accepted',
-    'accept',
-    ['accepted'],
-    'Info',
-    'the recipient is stored and will be tried',
-  ),
-  scheduled: row(2, 'email.scheduled', 'schedule', ['scheduled'], 'Info', 'stored for a later time'),
-  delivered: row(
-    3,
-    'email.delivered',
-    'delivery',
-    ['delivered'],
-    'Info',
-    'the next server took responsibility',
-  ),
-  deferred: row(4, 'email.deferred', 'delay', ['deferred'], 'Warn', 'not now; it will be tried again'),
-  bounced: row(5, 'email.bounced', 'bounce', ['bounced'], 'Error', 'the remote refused it for good'),
-  failed: row(6, 'email.failed', 'failure', ['failed'], 'Error', 'we gave up: expired or impossible'),
-  suppressed: row(
-    7,
-    'email.suppressed',
-    'suppression',
-    ['suppressed'],
-    'Info',
-    'not sent: on the suppression list',
-  ),
-  rejected: row(8, 'email.rejected', 'rejection', ['rejected'], 'Error', 'refused by local policy'),
-  canceled: row(9, 'email.canceled', 'cancel', ['canceled'], 'Info', 'stopped before it was sent'),
-  requeued: row(10, 'email.requeued', 'requeue', ['requeued'], 'Info', 'queued again by request'),
-  opened: row(11, 'email.opened', 'open', ['opened'], 'Info', 'the tracking image was fetched'),
-  clicked: row(12, 'email.clicked', 'click', ['clicked'], 'Info', 'a tracked link was followed'),
-  complained: row(13, 'email.complained', 'complaint', ['complained', 'spam'], 'Error', 'reported as spam'),
-  unsubscribed: row(
-    14,
-    'email.unsubscribed',
-    'unsubscribe',
-    ['unsubscribed'],
-    'Info',
-    'the reader unsubscribed',
-  ),
-  'domain.verified': row(15, 'domain.verified', 'domain', [], 'Info', 'the domain passed its DNS check'),
-  'domain.failing': row(
-    16,
+export const EVENT_KINDS = {
+  accepted: ofMail('accepted', 1, 'accept', 'Info', 'the recipient is stored and will be tried'),
+  scheduled: ofMail('scheduled', 2, 'schedule', 'Info', 'stored for a later time'),
+  delivered: ofMail('delivered', 3, 'delivery', 'Info', 'the next server took responsibility'),
+  deferred: ofMail('deferred', 4, 'delay', 'Warn', 'not now; it will be tried again'),
+  bounced: ofMail('bounced', 5, 'bounce', 'Error', 'the remote refused it for good'),
+  failed: ofMail('failed', 6, 'failure', 'Error', 'we gave up: expired or impossible'),
+  suppressed: ofMail('suppressed', 7, 'suppression', 'Info', 'not sent: on the suppression list'),
+  rejected: ofMail('rejected', 8, 'rejection', 'Error', 'refused by local policy'),
+  canceled: ofMail('canceled', 9, 'cancel', 'Info', 'stopped before it was sent'),
+  requeued: ofMail('requeued', 10, 'requeue', 'Info', 'queued again by request'),
+  opened: ofMail('opened', 11, 'open', 'Info', 'the tracking image was fetched'),
+  clicked: ofMail('clicked', 12, 'click', 'Info', 'a tracked link was followed'),
+  complained: ofMail('complained', 13, 'complaint', 'Error', 'reported as spam', 'spam'),
+  unsubscribed: ofMail('unsubscribed', 14, 'unsubscribe', 'Info', 'the reader unsubscribed'),
+  'domain.verified': told('domain.verified', 15, 'domain', 'Info', 'the domain passed its DNS check'),
+  'domain.failing': told(
     'domain.failing',
+    16,
     'domain',
-    [],
     'Error',
     'the domain no longer passes its DNS check',
   ),
-  'webhook.disabled': row(17, 'webhook.disabled', 'system', [], 'Error', 'a webhook was disabled'),
-  'operator.alert': row(
-    48,
+  'webhook.disabled': told('webhook.disabled', 17, 'system', 'Error', 'a webhook was disabled'),
+  'operator.alert': told(
     'operator.alert',
+    48,
     'operator',
-    [],
     'Error',
     'something about the server needs the operator, or that is over',
   ),
-  auto_reply: row(18, null, null, [], 'Info', 'an automatic reply came back'),
-  held: row(19, null, null, [], 'Warn', 'waits for a reason on this server'),
-  released: row(20, null, null, [], 'Info', 'no longer waits for a reason on this server'),
-  late_outcome: row(21, null, null, [], 'Warn', 'an outcome arrived after the lease was lost'),
-  suppression_added: row(22, null, null, [], 'Info', 'put on the suppression list'),
-  complaint_withdrawn: row(40, null, null, [], 'Info', 'a complaint was taken back'),
-  return_noted: row(41, null, null, [], 'Info', 'returned mail without an effect'),
-  'domain.warned': row(
-    42,
+  auto_reply: inTimeline(18, 'Info', 'an automatic reply came back'),
+  held: inTimeline(19, 'Warn', 'waits for a reason on this server'),
+  released: inTimeline(20, 'Info', 'no longer waits for a reason on this server'),
+  late_outcome: inTimeline(21, 'Warn', 'an outcome arrived after the lease was lost'),
+  suppression_added: inTimeline(22, 'Info', 'put on the suppression list'),
+  complaint_withdrawn: inTimeline(40, 'Info', 'a complaint was taken back'),
+  return_noted: inTimeline(41, 'Info', 'returned mail without an effect'),
+  'domain.warned': told(
     'domain.warned',
+    42,
     'domain',
-    [],
     'Warn',
     'many of the domain’s last recipients bounced or complained',
   ),
-  'domain.held': row(
-    43,
+  'domain.held': told(
     'domain.held',
+    43,
     'domain',
-    [],
     'Error',
     'the domain’s bulk mail waits: too many bounced or complained',
   ),
-  'domain.released': row(44, 'domain.released', 'domain', [], 'Info', 'the domain’s bulk mail goes on'),
-  path_blocked: row(45, null, null, [], 'Warn', 'the path to the recipient’s server was closed for a time'),
-  path_unblocked: row(46, null, null, [], 'Info', 'the path to the recipient’s server is open again'),
-  suppression_removed: row(47, null, null, [], 'Info', 'removed from the suppression list'),
+  'domain.released': told('domain.released', 44, 'domain', 'Info', 'the domain’s bulk mail goes on'),
+  path_blocked: inTimeline(45, 'Warn', 'the path to the recipient’s server was closed for a time'),
+  path_unblocked: inTimeline(46, 'Info', 'the path to the recipient’s server is open again'),
+  suppression_removed: inTimeline(47, 'Info', 'removed from the suppression list'),
 };
 
-function row(
+export type EventKind = keyof typeof EVENT_KINDS;
+
+/** About a recipient of a message: the kind itself is one more spelling. */
+function ofMail(
+  kind: string,
   id: number,
-  payloadType: string | null,
-  token: string | null,
-  aliases: readonly string[],
+  token: string,
   logLevel: LogLevel,
   meaning: string,
+  ...others: readonly string[]
 ): EventKindFacts {
-  return { id, payloadType, token, aliases, logLevel, meaning };
+  return { id, payloadType: `email.${kind}`, token, aliases: [kind, ...others], logLevel, meaning };
+}
+
+/** About something else that webhooks are told of. */
+function told(kind: string, id: number, token: string, logLevel: LogLevel, meaning: string): EventKindFacts {
+  return { id, payloadType: kind, token, aliases: [], logLevel, meaning };
+}
+
+/** Seen in timelines only. */
+function inTimeline(id: number, logLevel: LogLevel, meaning: string): EventKindFacts {
+  return { id, payloadType: null, token: null, aliases: [], logLevel, meaning };
 }
 
 const entries = Object.entries(EVENT_KINDS) as [EventKind, EventKindFacts][];

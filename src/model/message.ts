@@ -27,19 +27,21 @@ export interface AddressLists {
   replyTo: Mailbox[];
 }
 
+/** The results of the sandbox that a request can name. */
+export const REQUESTED_RESULTS = [
+  'deliver',
+  'bounce',
+  'softbounce',
+  'defer',
+  'fail',
+  'suppress',
+  'complain',
+  'open',
+  'click',
+] as const;
+
 /**
  * The result that the sandbox simulates, requested by `Sandbox` in the request or by a recipient at the simulator
  * domain.
  */
-export type SandboxResult =
-  | 'deliver'
-  | 'bounce'
-  | 'softbounce'
-  | 'defer'
-  | 'fail'
-  | 'suppress'
-  | 'complain'
-  | 'open'
-  | 'click'
-  | 'unsubscribe'
-  | 'ooto';
+export type SandboxResult = (typeof REQUESTED_RESULTS)[number] | 'unsubscribe' | 'ooto';

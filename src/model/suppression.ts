@@ -4,22 +4,15 @@
  * compared.
  */
 
-export type SuppressionReason =
-  | 'Bounce'
-  | 'Inactive'
-  | 'SoftBounces'
-  | 'Complaint'
-  | 'Unsubscribe'
-  | 'Manual';
-
-export const SUPPRESSION_REASONS: readonly SuppressionReason[] = [
+export const SUPPRESSION_REASONS = [
   'Bounce',
   'Inactive',
   'SoftBounces',
   'Complaint',
   'Unsubscribe',
   'Manual',
-];
+] as const;
+export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 
 export interface Suppression {
   /** Increases with every new entry; the cursor of lists. */

@@ -51,29 +51,6 @@ export interface Trouble {
   most: number;
 }
 
-export const TROUBLES: readonly TroubleKind[] = [
-  'refuses',
-  'black-hole',
-  'greets-554',
-  'greets-421',
-  'mute',
-  'few-connections',
-  'tls-refused',
-  'tls-reset',
-  'few-messages',
-  'slow-down',
-  'blocklisted',
-  'greylists',
-  'unknown-users',
-  'full-mailboxes',
-  'lookup-failures',
-  'drops-in-data',
-  'drops-after-dot',
-  'mute-after-dot',
-  'dislikes-content',
-  'tarpits',
-];
-
 /** Of sites that do TLS. */
 export const TLS_TROUBLES: readonly TroubleKind[] = [
   'tls-refused',
@@ -82,31 +59,6 @@ export const TLS_TROUBLES: readonly TroubleKind[] = [
   'tls-broken',
   'tls-mute',
   'tls-dies',
-];
-
-/** Of sites that offer CHUNKING. */
-export const BDAT_TROUBLES: readonly TroubleKind[] = [
-  'bdat-refused',
-  'bdat-twice',
-  'bdat-unanswered',
-  'drops-after-dot',
-  'drops-after-dot',
-  'mute-after-dot',
-  'few-messages',
-];
-
-/** Of relays. */
-export const RELAY_TROUBLES: readonly TroubleKind[] = [
-  'login-refused',
-  'login-refused',
-  'refuses',
-  'black-hole',
-  'greets-554',
-  'greets-421',
-  'slow-down',
-  'mute-after-dot',
-  'drops-after-dot',
-  'tarpits',
 ];
 
 /** `path`: no message pays for it. */

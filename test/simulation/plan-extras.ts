@@ -7,13 +7,22 @@ import type { RouteRule } from '../../src/config-routing.ts';
 import type { Route } from '../../src/model/route.ts';
 import type { SitePlan } from '../../src/simulation/far-end.ts';
 import type { Dice } from '../../src/simulation/seeded.ts';
-import {
-  RELAY_TROUBLES,
-  TLS_TROUBLES,
-  type Trouble,
-  type TroubleKind,
-} from '../../src/simulation/troubles.ts';
+import { TLS_TROUBLES, type Trouble, type TroubleKind } from '../../src/simulation/troubles.ts';
 import type { Action, Timed } from './plan.ts';
+
+/** Of relays. */
+const RELAY_TROUBLES: readonly TroubleKind[] = [
+  'login-refused',
+  'login-refused',
+  'refuses',
+  'black-hole',
+  'greets-554',
+  'greets-421',
+  'slow-down',
+  'mute-after-dot',
+  'drops-after-dot',
+  'tarpits',
+];
 
 export interface Extras {
   /** Mail is signed by the keys of its sender domain; otherwise nothing is. */

@@ -8,8 +8,42 @@ import type { PathLimits } from '../../src/policy/limits/shaping/types.ts';
 import type { SitePlan } from '../../src/simulation/far-end.ts';
 import type { Source } from '../../src/simulation/process.ts';
 import { createDice, type Dice } from '../../src/simulation/seeded.ts';
-import { BDAT_TROUBLES, TROUBLES, type Trouble } from '../../src/simulation/troubles.ts';
+import type { Trouble, TroubleKind } from '../../src/simulation/troubles.ts';
 import { type Extras, extrasOf } from './plan-extras.ts';
+
+const TROUBLES: readonly TroubleKind[] = [
+  'refuses',
+  'black-hole',
+  'greets-554',
+  'greets-421',
+  'mute',
+  'few-connections',
+  'tls-refused',
+  'tls-reset',
+  'few-messages',
+  'slow-down',
+  'blocklisted',
+  'greylists',
+  'unknown-users',
+  'full-mailboxes',
+  'lookup-failures',
+  'drops-in-data',
+  'drops-after-dot',
+  'mute-after-dot',
+  'dislikes-content',
+  'tarpits',
+];
+
+/** Of sites that offer CHUNKING. */
+const BDAT_TROUBLES: readonly TroubleKind[] = [
+  'bdat-refused',
+  'bdat-twice',
+  'bdat-unanswered',
+  'drops-after-dot',
+  'drops-after-dot',
+  'mute-after-dot',
+  'few-messages',
+];
 
 export type Action =
   | {

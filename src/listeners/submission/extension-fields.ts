@@ -6,7 +6,7 @@
  */
 import { AppError, type Problem } from '../../lib/errors.ts';
 import { decodeWords } from '../../mail/decode-words.ts';
-import { LANES, type Lane, type SandboxResult } from '../../model/message.ts';
+import { LANES, type Lane, REQUESTED_RESULTS, type SandboxResult } from '../../model/message.ts';
 import { type Metadata, readMetadata } from '../../model/metadata.ts';
 import type { PersonalWish } from '../../model/personal.ts';
 import { readExpiryTime, readSendTime } from '../../model/schedule.ts';
@@ -25,17 +25,6 @@ export interface ExtensionFields {
 }
 
 const UNAVAILABLE = new Set(['template-id', 'variables']);
-const RESULTS: readonly SandboxResult[] = [
-  'deliver',
-  'bounce',
-  'softbounce',
-  'defer',
-  'fail',
-  'suppress',
-  'complain',
-  'open',
-  'click',
-];
 const YES: ReadonlySet<string> = new Set(['yes', 'true', '1']);
 const NO: ReadonlySet<string> = new Set(['no', 'false', '0']);
 const MAX_TAGS = 10;
@@ -95,7 +84,7 @@ export function readExtensionFields(
         add(
           'sandbox-result-unknown',
           'Sandbox',
-          `X-Postrider-Sandbox is true, false or one of ${RESULTS.join(', ')}`,
+          `X-Postrider-Sandbox is true, false or one of ${REQUESTED_RESULTS.join(', ')}`,
         );
       } else sandbox = found;
     } else if (name === 'keep-content') {
@@ -164,7 +153,7 @@ function readFlag(value: string): boolean | undefined {
 function readSandbox(value: string): SandboxResult | null | undefined {
   if (YES.has(value)) return 'deliver';
   if (NO.has(value)) return null;
-  return RESULTS.find((each) => each === value);
+  return REQUESTED_RESULTS.find((each) => each === value);
 }
 
 /** The pairs, or the problem. */
