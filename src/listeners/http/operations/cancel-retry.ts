@@ -11,7 +11,7 @@ import { recipientStatus } from '../../../model/status.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
 import { suppressedRecipients } from '../../../policy/suppressions/suppressions.ts';
 import type { NewEvent } from '../../../store/topics/events.ts';
-import type { RecipientView } from '../../../store/topics/messages.ts';
+import type { MessageView, RecipientView } from '../../../store/topics/messages.ts';
 import { type Answer, count, time } from '../answer-schemas.ts';
 import type { ApiParts, HttpOptions } from '../deps.ts';
 import { operation } from '../operation.ts';
@@ -89,42 +89,23 @@ export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): rea
       limitedTokens: true,
       summary: 'Try a message again',
       description:
-        'Queues failed, bounced and deferred recipients again, due now, with the give-up age of their lane from now on: `{Queued}`; those that this server held back for their domain are looked at again at once. Attempts go on counting. `Closed` names paths that take no mail at the moment: it goes when they open. An administrator of all domains opens them with it (`Opened`). Nothing to try, or kept back by a hold of the operator’s: 409',
+        'Queues failed, bounced and deferred recipients again, due now, with the maximum age of their lane from now on: `{Queued}`. Recipients that are held because of their sender domain are checked again at once. Earlier attempts still count. `Closed` names closed paths: the mail is sent when they open. If an administrator of all domains asks, they are opened (`Opened`). 409 if there is nothing to try, or a hold of the operator stops it',
       answer: retryAnswer,
       errors: ['not-retryable', 'content-expired'],
       handle: async ({ caller, params }) => {
         const message = await ownMessage(store, caller, params.id);
         const now = clock.now();
-        const failed = message.recipients.filter((row) => isRetryable(row, now));
-        const mailTo = ({ address, routeKey }: RecipientView): WaitingMail => ({
-          senderDomain: message.domain,
-          recipientDomain: address.slice(address.lastIndexOf('@') + 1),
-          lane: message.lane,
-          routeKey,
-        });
-        const holdOf = (row: RecipientView) => deps.traffic.heldBy(mailTo(row));
-        const waiting = message.sandbox
-          ? []
-          : message.recipients.filter((row) => isRetryable(row, now) || row.state === 'queued');
-        const closed = new Map<string, Answer<typeof closedPath>>();
-        for (const found of waiting.map((row) => deps.traffic.closedFor(mailTo(row))))
-          if (found !== null) closed.set(found.path, toClosed(found));
-        const candidates = failed.filter((row) => holdOf(row) === null);
-        const stopped = message.sandbox
-          ? null
-          : await suppressedRecipients(store, {
-              domain: message.domain,
-              addresses: candidates.map((row) => row.address),
-              lane: message.lane,
-              listUnsubscribe: message.listUnsubscribe,
-              now,
-            });
+        const candidates = message.recipients.filter(
+          (row) => isRetryable(row, now) && holdOf(message, row) === null,
+        );
+        const closed = closedPaths(message, now);
+        const suppressed = await suppressedAmong(message, candidates, now);
         const result = await store.requeue({
           messageSeq: message.seq,
           now,
           expiresAt: now + (options.maxAgeMs ?? LANE_MAX_AGE[message.lane]),
           recipients: withEvents(
-            candidates.filter((row) => stopped === null || !stopped.has(row.address)),
+            candidates.filter(({ address }) => !suppressed.has(address)),
             'requeued',
             now,
           ),
@@ -133,17 +114,8 @@ export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): rea
         const isAdmin = caller.scopes.has('admin') && caller.domains.includes('*');
         const opened = isAdmin ? await deps.traffic.tryNow.paths(closed.keys()) : 0;
         if (result.count === 0 && opened === 0) {
-          const [path] = closed.values();
-          if (path !== undefined)
-            throw refuse('not-retryable', `It goes when its path opens: ${path.Reason}`);
-          const held = message.recipients.find((row) => row.state === 'queued' && holdOf(row) !== null);
-          const hold = held === undefined ? null : holdOf(held);
-          if (hold !== null) {
-            throw refuse('not-retryable', `It goes when its hold is released: ${hold.reason}`);
-          }
-          throw stopped === null || stopped.size === 0
-            ? refuse('not-retryable')
-            : refuse('not-retryable', 'Nothing can be tried again: who failed is on the suppression list');
+          const why = whyNotRetried(message, [...closed.values()], suppressed);
+          throw why === null ? refuse('not-retryable') : refuse('not-retryable', why);
         }
         deps.eventsStored();
         deps.queue.wake();
@@ -155,6 +127,47 @@ export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): rea
       },
     }),
   ];
+
+  function mailTo({ domain, lane }: MessageView, { address, routeKey }: RecipientView): WaitingMail {
+    const recipientDomain = address.slice(address.lastIndexOf('@') + 1);
+    return { senderDomain: domain, recipientDomain, lane, routeKey };
+  }
+
+  function holdOf(message: MessageView, row: RecipientView) {
+    return deps.traffic.heldBy(mailTo(message, row));
+  }
+
+  /** The closed paths that recipients of the message wait for, by name. */
+  function closedPaths(message: MessageView, now: number): ReadonlyMap<string, Answer<typeof closedPath>> {
+    const waiting = message.sandbox
+      ? []
+      : message.recipients.filter((row) => isRetryable(row, now) || row.state === 'queued');
+    const closed = waiting.flatMap((row) => deps.traffic.closedFor(mailTo(message, row)) ?? []);
+    return new Map(closed.map((one) => [one.path, toClosed(one)]));
+  }
+
+  async function suppressedAmong(
+    { domain, lane, listUnsubscribe, sandbox }: MessageView,
+    rows: readonly RecipientView[],
+    now: number,
+  ): Promise<ReadonlyMap<string, unknown>> {
+    if (sandbox) return new Map();
+    const addresses = rows.map(({ address }) => address);
+    return suppressedRecipients(store, { domain, addresses, lane, listUnsubscribe, now });
+  }
+
+  /** null: there was nothing to try. */
+  function whyNotRetried(
+    message: MessageView,
+    [path]: readonly Answer<typeof closedPath>[],
+    suppressed: ReadonlyMap<string, unknown>,
+  ): string | null {
+    if (path !== undefined) return `It goes when its path opens: ${path.Reason}`;
+    const held = message.recipients.find((row) => row.state === 'queued' && holdOf(message, row) !== null);
+    const hold = held === undefined ? null : holdOf(message, held);
+    if (hold !== null) return `It goes when its hold is released: ${hold.reason}`;
+    return suppressed.size === 0 ? null : 'Nothing can be tried again: who failed is on the suppression list';
+  }
 
   function withEvents(
     rows: readonly RecipientView[],

@@ -71,7 +71,7 @@ export function causeOperations(deps: ApiParts, options: HttpOptions): readonly 
       scope: 'admin',
       summary: 'List why mail fails',
       description:
-        'Causes of failures and delays that several recipients share, the latest first, a page: `{CauseID, Category, Scope, Site, SenderDomain, Reply, Explanation, Waiting, Failed, FirstSeen, LastSeen, Example}`. A cause that is met again meanwhile moves to the front',
+        'Causes of failures and delays that several recipients share, the latest first, a page: `{CauseID, Category, Scope, Site, SenderDomain, Reply, Explanation, Waiting, Failed, FirstSeen, LastSeen, Example}`. A cause that occurs again moves to the front',
       query: PAGES.query,
       answer: pageOf('CausesAnswer', causeItem),
       handle: async ({ query: { Limit, After } }) => {
@@ -95,7 +95,7 @@ export function causeOperations(deps: ApiParts, options: HttpOptions): readonly 
       scope: 'admin',
       id: 'getCause',
       summary: 'Show one cause',
-      description: 'One of them',
+      description: 'One cause',
       answer: causeItem,
       handle: async ({ params }) => toItem(await known(params.id)),
     }),
@@ -106,7 +106,7 @@ export function causeOperations(deps: ApiParts, options: HttpOptions): readonly 
       scope: 'admin',
       summary: 'Try again what failed for one cause',
       description:
-        'Queues its recipients again, at most 2,000 a request, and ends the pause that the fault brought upon the sender domain, and the closing of their paths (`Opened`): `{Queued, Opened, LeftOut: {Suppressed, ContentGone, Moved}, More, NextCursor}`. While `NextCursor` is not null ask again with it as `After`: it goes on behind those that were left out',
+        'Queues its recipients again, at most 2,000 a request, ends the pause of the sender domain that the fault caused, and opens their closed paths (`Opened`): `{Queued, Opened, LeftOut: {Suppressed, ContentGone, Moved}, More, NextCursor}`. While `NextCursor` is not null, ask again with it as `After`: it continues after those that were left out',
       query: {
         After: cursor(MEMBER, z.int().min(1)).optional().describe('`NextCursor` of the page before'),
       },

@@ -52,7 +52,7 @@ export function doctorOperations({ domains, doctor, clock }: ApiParts): readonly
       scope: 'admin',
       summary: 'Check everything again',
       description:
-        'Runs all checks of this server and its sender domains (or of `Domain`): `{CheckedAt, Instance: [{Name, Status, Type, Host, Expected, Found, Message, Fix}], Domains: [{Domain, Status, CheckedAt, Checks, Changes, Zone}]}`; `Zone` is what a zone file takes. At most 50 domains are looked at in one call, and none that was within 10 seconds; the others are shown as they were found last. `Part=server` or `domains` leaves out the other. For tokens of all domains. [What the checks mean](../howto/dns-and-doctor.md)',
+        'Runs all checks of this server and its sender domains (or of `Domain`): `{CheckedAt, Instance: [{Name, Status, Type, Host, Expected, Found, Message, Fix}], Domains: [{Domain, Status, CheckedAt, Checks, Changes, Zone}]}`; `Zone` contains the lines for a zone file. One call checks at most 50 domains, and none that was checked within 10 seconds; of the others it shows the last result. `Part=server` or `domains` leaves out the other. For tokens of all domains. [What the checks mean](../howto/dns-and-doctor.md)',
       query: {
         Domain: text('Only this sender domain', 255),
         Part: word(PARTS, 'is server or domains')

@@ -154,7 +154,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       scope: 'domains:read',
       limitedTokens: true,
       summary: 'List sender domains',
-      description: 'Sender domains by name, a page. `Search`: whose name contains it',
+      description: 'Sender domains by name, a page. `Search`: a part of the name',
       query: { Search: text('A part of the name', 255), ...PAGES.query },
       answer: pageOf('DomainList', domainAnswer),
       handle: async ({ caller, query: { Limit, After, Search }, visible, request }) => {
@@ -241,7 +241,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       limitedTokens: true,
       summary: 'Change settings of a sender domain',
       description:
-        'Changes [settings](#settings-of-a-domain): the domain after it. What is not named stays. The documented settings that this version does not have are refused with `field-unavailable`',
+        'Changes [settings](#settings-of-a-domain) and answers with the domain. Settings that are not named stay. The documented settings that this version does not have are refused with `field-unavailable`',
       body: { schema: SETTINGS, example: { ListUnsubscribe: true } },
       answer: domainAnswer,
       errors: ['field-unavailable'],
@@ -263,7 +263,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       limitedTokens: true,
       summary: 'Sign with the standby key',
       description:
-        'Signs with the standby key from now on: the domain after it. 409 with a sentence unless the DNS shows that key. The old key has to stay published for 7 days; then a new standby key takes its place in `DnsRecords`',
+        'Signs with the standby key from now on, and answers with the domain. 409 unless that key is found in the DNS. The old key has to stay published for 7 days; then a new standby key takes its place in `DnsRecords`',
       answer: domainAnswer,
       errors: ['key-not-published'],
       handle: async ({ caller, params }) => {
@@ -281,7 +281,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       limitedTokens: true,
       summary: 'Remove a sender domain',
       description:
-        'Removes the domain and its keys: `{}`. What waits from it is held. One with a `Quota` is removed by admin tokens of all domains',
+        'Removes the domain and its keys: `{}`. Its waiting mail is held. A domain with a `Quota` can be removed only with an admin token of all domains',
       answer: nothing,
       handle: async ({ caller, params }) => {
         const domain = await ownDomain(caller, params.name);

@@ -59,7 +59,7 @@ export function eraseOperation(deps: ApiParts): ApiRoute {
     scope: 'admin',
     summary: 'Erase a person',
     description:
-      '`{Email}`, from a token of all domains: the person’s address masked everywhere, what was written to them removed, mail that waits for them canceled, a suppression kept as a hash that still stops mail: `{Messages, Events, Pending, Share, NextCursor}`. With `Pending` above 0 something was under way: ask again later. `Limit` bounds the messages that one request looks at: ask again with `NextCursor` as `After` until it is null; the sums are those of each request, `Share` says how far it is',
+      '`{Email}`, from a token of all domains: masks the person’s address everywhere, removes what was written to them, cancels mail that waits for them, and keeps a suppression as a hash that still stops mail: `{Messages, Events, Pending, Share, NextCursor}`. If `Pending` is above 0, something was being sent: ask again later. `Limit` bounds the messages that one request reads: ask again with `NextCursor` as `After` until it is null. Counts are those of each request; `Share` is the part that is done',
     body: { schema: ERASE, example: { Email: 'former@example.net' } },
     answer: eraseAnswer,
     handle: ({ body: { Email, Limit, After = { message: 0 } } }) => {

@@ -102,7 +102,7 @@ export function eventListOperation({ store }: ApiParts): ApiRoute {
     limitedTokens: true,
     summary: 'List events',
     description:
-      'Events newest first: `{TotalRecords, Events}`. `StartDate`, `EndDate` (Unix seconds), `Event`, `MessageID`, `StartFrom`, `RetrieveCount` (1–100, 5); also `Recipient`, `Tag`, `Domain`; `After` with the header `X-Next-After`, oldest first, and `Before` with `X-Next-Before`, newest first. `Event=failed` finds bounces too. `TotalRecords` counts to 10 000. A request looks at some 200 000 events at the most: a search by `Recipient` or `Tag` through more may answer fewer than there are, and `X-Next-Before` (`X-Next-After`) goes on',
+      'Events newest first: `{TotalRecords, Events}`. `StartDate`, `EndDate` (Unix seconds), `Event`, `MessageID`, `StartFrom`, `RetrieveCount` (1–100, 5); also `Recipient`, `Tag`, `Domain`; `After` with the header `X-Next-After`, oldest first, and `Before` with `X-Next-Before`, newest first. `Event=failed` finds bounces too. `TotalRecords` counts to 10 000. A request reads at most about 200 000 events, so a search by `Recipient` or `Tag` may return fewer than match: continue with `X-Next-Before` (`X-Next-After`)',
     query: {
       StartDate: integer(0, LATEST_SECONDS).optional().describe('Unix seconds'),
       EndDate: integer(0, LATEST_SECONDS).optional().describe('Unix seconds'),

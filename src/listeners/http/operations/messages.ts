@@ -173,7 +173,7 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
       limitedTokens: true,
       summary: 'List messages',
       description:
-        'Messages newest first, a page. `From`, `To`, `Subject` (holds), `Tag`, `Status`, `Cause`, `Since`, `Until`, `Domain`, and `Metadata.<key>=<value>`, several of which must all hold. A search through very many messages may answer a page with fewer than there are: go on with its cursor',
+        'Messages newest first, a page. `From`, `To`, `Subject` (contains), `Tag`, `Status`, `Cause`, `Since`, `Until`, `Domain`, and `Metadata.<key>=<value>`, all of which must match. A search through very many messages may return a page with fewer matches: continue with its cursor',
       query: {
         ...MAIL_FILTERS,
         Status: word(STATUS_WORDS, `is not known; use one of ${STATUS_WORDS.join(', ')}`)
@@ -255,7 +255,7 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
       limitedTokens: true,
       summary: 'Download a message',
       description:
-        'The composed bytes, `message/rfc822`, before signing, without Bcc. Personal links hold zeros, unless `Recipient` names one of its recipients: then it is that one’s copy',
+        'The composed bytes, `message/rfc822`, before signing, without Bcc. Personal links contain zeros, unless `Recipient` names a recipient: then the answer is the copy of that recipient',
       query: { Recipient: address('Address of a recipient whose own links are wanted') },
       answer: z.string(),
       media: 'message/rfc822',

@@ -158,7 +158,7 @@ export function operatorOperations(deps: {
       method: 'GET',
       path: '/warmup',
       scope: 'admin',
-      summary: 'Show how new sources come along',
+      summary: 'Show the warm-up of new sources',
       description:
         'The warm-up step of each new source at each provider, a page: `{Source, Provider, Budget, Used, DeferredToday, BlockedToday, LastUsedAt}`; a null budget means that the warm-up is finished',
       query: WARMUP_PAGES.query,

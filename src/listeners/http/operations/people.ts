@@ -159,7 +159,7 @@ export function peopleOperations({
       proven: true,
       summary: 'Change a person',
       description:
-        '`{Role?, Domains?, Preset?, Disabled?}`: the person as changed, whose sessions all end. What the person made keeps its rights, but with `Disabled: true` or `Children=true` it ends',
+        '`{Role?, Domains?, Preset?, Disabled?}`: answers with the person and ends all sessions. What the person created keeps its rights, but ends with `Disabled: true` or `Children=true`',
       query: CHILDREN,
       body: { schema: CHANGES, example: { Role: 'viewer', Domains: ['example.com'] } },
       answer: personAnswer,
@@ -185,7 +185,7 @@ export function peopleOperations({
       proven: true,
       summary: 'Set the password of a person',
       description:
-        '`{Password}`: the person, whose sessions all end. One’s own password is changed with `PUT /session/password`',
+        '`{Password}`: answers with the person and ends all sessions. Your own password is changed with `PUT /session/password`',
       query: CHILDREN,
       body: { schema: z.object({ Password: PASSWORD }), example: { Password: 'a longer and better one' } },
       answer: personAnswer,
@@ -206,7 +206,7 @@ export function peopleOperations({
       proven: true,
       summary: 'Reset the second factor of a person',
       description:
-        'The person, whose sessions all end and who signs in with the password alone, for whoever lost the app and the recovery codes. One’s own is switched off with `POST /session/totp/off`',
+        'Switches off the second factor of a person who lost the app and the recovery codes; answers with the person and ends all sessions. Your own is switched off with `POST /session/totp/off`',
       answer: personAnswer,
       handle: async ({ caller, params }) => {
         requireNoLimits(caller);
@@ -222,7 +222,7 @@ export function peopleOperations({
       proven: true,
       summary: 'Forget the account of a person at the identity provider',
       description:
-        'The person, whose sessions all end. The next account of the provider that signs in with the address is kept',
+        'Removes the link to an account of the identity provider; answers with the person and ends all sessions. The next account that signs in with the address is linked',
       answer: personAnswer,
       handle: async ({ caller, params }) => {
         requireNoLimits(caller);

@@ -36,7 +36,7 @@ export function rescheduleOperation(
     limitedTokens: true,
     summary: 'Move a scheduled message',
     description:
-      '`{SendAt}`: another time for a scheduled message of which nothing was sent or tried; the message after it. Its `Date` moves along, and its expiry unless `ExpiresAt` was given. On its way or done: 409',
+      '`{SendAt}`: changes the time of a scheduled message of which nothing was tried yet, and answers with the message. Its `Date` changes too, and its expiry unless `ExpiresAt` was given. 409 if it is being sent or was sent',
     body: { schema: CHANGES, example: { SendAt: '2026-12-01T08:00:00Z' } },
     answer: messageDetail,
     errors: ['send-at-invalid', 'not-scheduled'],

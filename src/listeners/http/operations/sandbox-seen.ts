@@ -41,7 +41,7 @@ export function sandboxSeenOperation({ store, clock }: ApiParts): ApiRoute {
     limitedTokens: true,
     summary: 'Mark captured mail as seen',
     description:
-      '`{Seen, IDs?}`: marks the copies of `IDs` (at most 100), or without them all of the token’s domains, of one `Inbox` or of one `Domain`: `{Changed}`. Ids that are not there are passed over. Without `IDs` it needs `email:send`, and one at a time is answered. Reading a copy by the API marks nothing',
+      '`{Seen, IDs?}`: marks the copies of `IDs` (at most 100), or without them all of the token’s domains, of one `Inbox` or of one `Domain`: `{Changed}`. Unknown ids are ignored. Without `IDs` it needs `email:send`, and one such request runs at a time. Reading a copy by the API marks nothing',
     query: { Inbox: text('Only this inbox', 320), ...DOMAIN },
     body: { schema: MARK, example: { Seen: true } },
     answer: ANSWER,

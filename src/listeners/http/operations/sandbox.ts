@@ -67,7 +67,7 @@ export function sandboxOperations({
       limitedTokens: true,
       summary: 'List captured mail',
       description:
-        'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Text` (in the subject or in what can be read, links included; any case, blanks count as one; the first 65,536 characters of a mail), `Tag`, `HasAttachment`, `Seen`, `Since`, `Until`, `Domain`. A search through very many copies may answer a page with fewer than there are: go on with its cursor. A cursor stays good while mail comes and goes',
+        'Captured copies, one per recipient, newest first, a page. `Inbox`, `From`, `To`, `Subject`, `Text` (in the subject, the visible text or the links; case and repeated blanks are ignored; the first 65,536 characters of a mail), `Tag`, `HasAttachment`, `Seen`, `Since`, `Until`, `Domain`. A search through very many copies may return a page with fewer matches: continue with its cursor. A cursor stays valid when mail arrives or is removed',
       query: { ...CAPTURE_FILTERS, ...PAGES.query },
       answer: pageOf('CaptureList', captureSummary),
       handle: async ({ caller, query, visible, request }) => {
@@ -121,7 +121,7 @@ export function sandboxOperations({
       limitedTokens: true,
       summary: 'List inboxes',
       description:
-        'Inboxes that contain mail, by name: `Inbox, Domain, Count, Unseen, LatestID, LatestAt, LatestSubject`; `Domain` filters. A copy lies in the inbox of the `+label` in its recipient’s address (`ada+run-17@example.net`: `run-17`), and without one in that of the token or SMTP credential that sent it, by its name; always in lower case',
+        'Inboxes that contain mail, by name: `Inbox, Domain, Count, Unseen, LatestID, LatestAt, LatestSubject`; `Domain` filters. A copy is in the inbox of the `+label` in its recipient’s address (`ada+run-17@example.net`: `run-17`), or without a label in the inbox with the name of the token or SMTP credential that sent it. Names are in lower case',
       query: { ...DOMAIN, ...INBOX_PAGES.query },
       answer: pageOf('InboxList', inboxItem),
       handle: async ({ query, visible }) => {
@@ -201,7 +201,7 @@ export function sandboxOperations({
       limitedTokens: true,
       summary: 'Show a captured message as a page',
       description:
-        'One copy as a page for a browser: its HTML with the pictures it brought, or its text. Its content security policy forbids scripts and loading; external resources stay empty, and links that could run something are none. Only a page of the same origin may show it in a frame. To show it from a string, use `<iframe sandbox srcdoc>`: the page carries its policy along. With `RemoteImages=true` pictures are loaded from where the mail says, which tells its sender that it was opened',
+        'One copy as a page for a browser: its HTML with the pictures it brought, or its text. Its content security policy forbids scripts and loading; external resources stay empty, and links that could run code are removed. Only a page of the same origin may show it in a frame. To show it from a string, use `<iframe sandbox srcdoc>`: the page contains its policy. With `RemoteImages=true` pictures are loaded from the addresses in the mail, so its sender learns that it was opened',
       query: PAGE_QUERY,
       answer: z.string(),
       media: 'text/html',
@@ -219,7 +219,7 @@ export function sandboxOperations({
       limitedTokens: true,
       summary: 'Ask SpamAssassin about a captured message',
       description:
-        'What the SpamAssassin of the operator (`spamassassin`) says of one copy, within 20 seconds: the points and the rules it hits, the most points first. Where it was not asked or did not answer, `Why` is a sentence',
+        'What the SpamAssassin of the operator (`spamassassin`) says of one copy, within 20 seconds: the score and the rules that matched, the highest first. If it was not asked or did not answer, `Why` says why',
       answer: spamAnswer,
       errors: ['content-expired'],
       handle: async ({ caller, params }) => {

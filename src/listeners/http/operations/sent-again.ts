@@ -98,7 +98,7 @@ export function sandboxReleaseOperation(deps: ApiParts, options: HttpOptions): A
     path: '/sandbox/messages/:id/release',
     summary: 'Send captured mail for real',
     description:
-      '`{To?}`: sends a captured copy to its recipient or another address, as a new message with its own events and links: `{MessageID}`. The copy says `ReleasedAt`, `ReleasedAs`. Suppressions, quotas and verification hold as for any message. 409 where it would only be captured again: the route of the server is `sandbox`, the token is a sandbox token, the recipient is a magic one. Takes `Idempotency-Key`. Needs `email:read` besides, because whoever sends it to themselves reads it',
+      '`{To?}`: sends a captured copy to its recipient or another address, as a new message with its own events and links: `{MessageID}`. The copy says `ReleasedAt`, `ReleasedAs`. Suppressions, quotas and verification apply as for any message. 409 if it would only be captured again: the route of the server is `sandbox`, the token is a sandbox token, or the recipient is at `simulator-domain`. Takes `Idempotency-Key`. Also needs `email:read`, because callers can send it to themselves and read it',
     body: { schema: RELEASE, example: { To: 'me@example.net' }, mayBeEmpty: true },
     handle: ({ params, request }) => {
       const id = params.id.toLowerCase();
@@ -149,7 +149,7 @@ export function resendOperation(deps: ApiParts, options: HttpOptions): ApiRoute 
     path: '/email/:id/resend',
     summary: 'Send a copy of a message',
     description:
-      '`{To?}`: sends what was composed once more, to its recipient or another address, as a new message with its own events and links: `{MessageID}`. Its `Date` is as it was. Suppressions, quotas and verification hold as for any message. 409 for mail of the sandbox, whose captured copy can be released. Takes `Idempotency-Key`. Needs `email:read` besides, because whoever sends it to themselves reads it',
+      '`{To?}`: sends the composed message again, to its recipient or another address, as a new message with its own events and links: `{MessageID}`. Its `Date` is as it was. Suppressions, quotas and verification apply as for any message. 409 for mail of the sandbox, whose captured copy can be released. Takes `Idempotency-Key`. Also needs `email:read`, because callers can send it to themselves and read it',
     body: { schema: RESEND, example: { To: 'me@example.net' }, mayBeEmpty: true },
     handle: ({ params, request }) => {
       const id = params.id.toLowerCase();

@@ -41,7 +41,7 @@ export function providerOperations({
       limitedTokens: true,
       open: true,
       summary: 'Show the identity provider',
-      description: 'By which people sign in beside their passwords; only for the dashboard of this server',
+      description: 'The identity provider by which people can sign in; only for the dashboard of this server',
       answer: z
         .object({
           Name: z.string().nullable().describe('null: there is none'),
@@ -59,7 +59,7 @@ export function providerOperations({
       open: true,
       summary: 'Go to the identity provider',
       description:
-        '`{URL}`: where the browser signs in, within ten minutes. A cookie binds what it brings back to this browser. 404 where there is no provider',
+        '`{URL}`: where the browser signs in, within ten minutes. A cookie ties the result to this browser. 404 if no provider is configured',
       body: { schema: GOING, example: { Again: true }, mayBeEmpty: true },
       answer: z.object({ URL: z.string() }).meta({ id: 'IdentityProviderAddress' }),
       headers: { 'Set-Cookie': 'The sign-in that has begun' },

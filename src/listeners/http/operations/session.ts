@@ -147,7 +147,7 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       limitedTokens: true,
       summary: 'Prove again who one is',
       description:
-        '`{Password, Code?}`: `{ProvenUntil}`. Making tokens, SMTP credentials and webhooks, changing where webhooks are called or for what, and changing people, needs a proof, or a sign-in, of the last ten minutes (`proof-required`); tokens are not asked. Who has no password goes to the identity provider (`POST /session/provider` with `Again`)',
+        '`{Password, Code?}`: `{ProvenUntil}`. Making tokens, SMTP credentials and webhooks, changing where webhooks are called or for what, and changing people, needs a proof, or a sign-in, of the last ten minutes (`proof-required`); tokens are not asked. A person without a password goes to the identity provider (`POST /session/provider` with `Again`)',
       body: { schema: PROOF, example: { Password: 'correct horse battery' } },
       answer: z.object({ ProvenUntil: time }).meta({ id: 'SessionProof' }),
       errors: ['session-required', 'password-wrong', 'code-wrong'],
@@ -295,7 +295,7 @@ export function sessionOperations({ store, sessions, people, secondFactors }: Ap
       scope: null,
       limitedTokens: true,
       summary: 'End one of one’s sessions',
-      description: 'Whoever uses it has to sign in again: `{}`',
+      description: 'Ends one session: `{}`. Whoever uses it has to sign in again',
       answer: nothing,
       errors: ['session-required'],
       handle: async ({ caller, params }) => {

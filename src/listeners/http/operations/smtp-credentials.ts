@@ -84,7 +84,7 @@ export function smtpCredentialOperations({
       proven: true,
       summary: 'Make an SMTP credential',
       description:
-        '`{Domain?, Name?, Sandbox?, Notices?}`: 201 `{CredentialID, Username, Password, …}`; the password is shown this once. Needs `email:send` too. It has the limits of the token that makes it: it ends with it at the latest, and has its `IPAllowList` and its rate. `Notices: false`: no mail to senders about failures',
+        '`{Domain?, Name?, Sandbox?, Notices?}`: 201 `{CredentialID, Username, Password, …}`; the password is shown only here. Needs `email:send` too. It has the `IPAllowList` and the rate of the token that creates it, and ends with that token at the latest. `Notices: false`: senders get no mail about failures',
       body: { schema: NEW_CREDENTIAL, example: { Name: 'printer', Domain: 'example.com' } },
       status: 201,
       answer: newSmtpCredentialAnswer,
@@ -119,7 +119,7 @@ export function smtpCredentialOperations({
       scope: 'smtp:write',
       limitedTokens: true,
       summary: 'End an SMTP credential',
-      description: 'Removes it: `{}`. In this process at once',
+      description: 'Removes it: `{}`. Takes effect in this process at once',
       answer: nothing,
       handle: async ({ caller, params }) => {
         if (!(await smtpCredentials.remove({ id: params.id, ...ownDomains(caller) })))

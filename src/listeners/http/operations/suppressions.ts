@@ -152,7 +152,7 @@ export function suppressionOperations({ store, clock, random, createOnce }: ApiP
       limitedTokens: true,
       summary: 'Stop sending to addresses',
       description:
-        '`{Items: [{Email, Reason?, Note?, ExpiresAt?}]}`, at most 1000, and `Domain` if the token has several: `{Added, Existing}`. `Reason` is Bounce, Inactive, SoftBounces, Complaint, Unsubscribe or Manual (the default); without `ExpiresAt` Inactive holds 90 days, SoftBounces 30, the others until they are removed. Takes `Idempotency-Key`',
+        '`{Items: [{Email, Reason?, Note?, ExpiresAt?}]}`, at most 1000, and `Domain` if the token has several: `{Added, Existing}`. `Reason` is Bounce, Inactive, SoftBounces, Complaint, Unsubscribe or Manual (the default); without `ExpiresAt` Inactive lasts 90 days, SoftBounces 30, the others until they are removed. Takes `Idempotency-Key`',
       once: createOnce,
       body: {
         schema: NEW_SUPPRESSIONS,

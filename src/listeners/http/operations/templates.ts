@@ -196,7 +196,7 @@ export function templateOperations({
       takesLargeBody: true,
       summary: 'Store a new version of a template',
       description:
-        '`{Name?, Subject?, HTMLContent?, PlainContent?, Version?}`: a new version with only these parts; answers the template. `Name` alone makes no version. With `Version`, the newest one that you have read, it is refused where somebody stored a newer one since. The newest 1000 versions are kept and can be read, rendered and sent',
+        '`{Name?, Subject?, HTMLContent?, PlainContent?, Version?}`: stores a new version with only these parts, and answers with the template. `Name` alone only renames it. Give in `Version` the newest version that you have read: the request is refused if somebody stored a newer one. The newest 1000 versions are kept and can be read, rendered and sent',
       body: {
         schema: CHANGED_TEMPLATE,
         example: { Subject: 'Welcome back, {{name}}', PlainContent: 'Hello again {{name}}.', Version: 1 },

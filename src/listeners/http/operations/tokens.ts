@@ -146,7 +146,7 @@ export function tokenOperations({
       proven: true,
       summary: 'Make a token',
       description:
-        '`{Name, Domains?, Scopes or Preset, ExpiresIn?, Sandbox?, IPAllowList?, RateLimit?}`: 201 `{TokenID, Token}`, shown this once. Never more than the caller’s own scopes, domains and limits: what is left out of `IPAllowList`, `RateLimit` and `ExpiresIn` is as the caller’s own (and no longer than 365 days), and what it sends counts for the rates of all that made it',
+        '`{Name, Domains?, Scopes or Preset, ExpiresIn?, Sandbox?, IPAllowList?, RateLimit?}`: 201 `{TokenID, Token}`, shown only here. It never has more scopes and domains or wider limits than the caller. If `IPAllowList`, `RateLimit` or `ExpiresIn` is left out, the caller’s value is used (at most 365 days). Its mail also counts towards the rates of the tokens that it was created with',
       body: { schema: NEW_TOKEN, example: { Name: 'shop', Domains: ['example.com'], Preset: 'Send' } },
       status: 201,
       answer: newTokenAnswer,
@@ -199,7 +199,7 @@ export function tokenOperations({
       limitedTokens: true,
       summary: 'Revoke a token',
       description:
-        'Revokes it: `{}`. In this process at once. `Children=true`: also the tokens, SMTP credentials and webhooks that were made with it, and with those; then `{Tokens, Credentials, Webhooks}` says how many',
+        'Revokes it: `{}`. Takes effect in this process at once. `Children=true`: also the tokens, SMTP credentials and webhooks that were created with it, directly or not; then `{Tokens, Credentials, Webhooks}` says how many',
       query: { Children: flag().optional().describe('Also what was made with it') },
       answer: revokedTokenAnswer,
       handle: async ({ caller, params, query }) => {
@@ -224,7 +224,7 @@ export function tokenOperations({
       proven: true,
       summary: 'Replace a token',
       description:
-        '`{Overlap?}` in seconds, 0 to 604 800 (86 400): a new token that may the same for as long, but not longer than the caller’s, 201 `{TokenID, Token, PreviousValidUntil}`. The old one ends after the overlap',
+        '`{Overlap?}` in seconds, 0 to 604 800 (86 400): a new token with the same rights and lifetime, but not longer than the caller’s, 201 `{TokenID, Token, PreviousValidUntil}`. The old one ends after the overlap',
       body: { schema: ROTATION, example: { Overlap: 3600 }, mayBeEmpty: true },
       status: 201,
       answer: rotatedTokenAnswer,

@@ -237,7 +237,7 @@ export function webhookOperations({
       proven: true,
       summary: 'Add a webhook',
       description:
-        '`{Event, WebhookURL}`, or `Events` for a list in place of `Event`, also `Description`, and `Domain` if the token has several: `{NewWebhookID, Secret}`. The secret is shown this once. Needs `events:read` too. At most 100 a domain. `Domain` `*`, for tokens of all domains, with `Event` `operator`: called when something about the server needs the operator, and when that is over',
+        '`{Event, WebhookURL}`, or `Events` for a list in place of `Event`, also `Description`, and `Domain` if the token has several: `{NewWebhookID, Secret}`. The secret is shown only here. Needs `events:read` too. At most 100 a domain. `Domain` `*`, for tokens of all domains, with `Event` `operator`: called when something about the server needs the operator, and when that is over',
       body: {
         schema: NEW_WEBHOOK,
         example: { Event: 'bounce', WebhookURL: 'https://hooks.example.com/mail' },
@@ -302,7 +302,7 @@ export function webhookOperations({
       limitedTokens: true,
       summary: 'Change a webhook',
       description:
-        '`{Event? or Events?, WebhookURL?, Status?, Description?}`: the detail after it. `Status` is Enabled or Disabled; when it is enabled again, the calls of the last 72 hours are made and older ones are dropped (replay can make them). Events and address need `events:read` too',
+        '`{Event? or Events?, WebhookURL?, Status?, Description?}`: answers with the webhook. `Status` is Enabled or Disabled; when it is enabled again, the calls of the last 72 hours are made and older ones are dropped (replay can make them). Events and address need `events:read` too',
       body: { schema: CHANGES, example: { Status: 'Enabled', Description: 'Bounces to the CRM' } },
       answer: webhookDetail,
       errors: ['webhook-event-unknown', 'webhook-url-invalid', 'proof-required'],
@@ -341,7 +341,7 @@ export function webhookOperations({
       proven: true,
       summary: 'Rotate the secret of a webhook',
       description:
-        'A new secret: `{Secret, PreviousValidUntil}`, shown this once. For 24 hours every call carries two signatures, of the new secret and of the old one',
+        'A new secret: `{Secret, PreviousValidUntil}`, shown only here. For 24 hours every call carries two signatures, of the new secret and of the old one',
       answer: webhookSecretAnswer,
       once: createOnce,
       handle: async ({ caller, params, key }) => {
@@ -360,7 +360,7 @@ export function webhookOperations({
       scope: 'webhooks:write',
       limitedTokens: true,
       summary: 'Call a webhook with a sample',
-      description: `Sends a signed sample now: \`{StatusCode, LatencyMs, Body, Error}\`. Changes nothing. ${TESTS.perToken} at once a token`,
+      description: `Sends a signed sample now: \`{StatusCode, LatencyMs, Body, Error}\`. Changes nothing. At most ${TESTS.perToken} at once for each token`,
       answer: webhookTest,
       handle: async ({ caller, params }) => {
         const leave = testSlots(caller);

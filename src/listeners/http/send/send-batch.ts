@@ -54,7 +54,7 @@ export function batchEmailOperation({
     limitedTokens: true,
     summary: 'Send up to 100 messages',
     description:
-      '`{Messages}`, 1 to 100: `{Results, Accepted, Rejected}`, one result per message in the same order, `{MessageID}` or `{Errors}`. 200 also if some are refused; the accepted ones are one commit. Each message counts for `rate-limit`. Takes `Idempotency-Key`, for the whole batch',
+      '`{Messages}`, 1 to 100: `{Results, Accepted, Rejected}`, one result per message in the same order, `{MessageID}` or `{Errors}`. 200 even if some are refused; the accepted ones are stored in one commit. Each message counts for `rate-limit`. Takes `Idempotency-Key`, for the whole batch',
     body: {
       schema: z.object({ Messages: z.array(email).min(1).max(MAX_BATCH) }).meta({ id: 'EmailBatch' }),
       example: { Messages: [EMAIL_EXAMPLE] },

@@ -42,7 +42,7 @@ export function validateEmailOperation(deps: ApiParts): ApiRoute {
     limitedTokens: true,
     summary: 'Check a message without sending it',
     description:
-      'The same body and the same refusals, from the fields to the quota, and nothing stored: `{Valid, Size, Recipients, Warnings}`. A warning, `{Name, Message, Field?}`, says what would be accepted but is probably a mistake',
+      'Checks a request as `POST /email` does, up to the quota, and stores nothing: `{Valid, Size, Recipients, Warnings}`. A warning, `{Name, Message, Field?}`, says what would be accepted but is probably a mistake',
     body: { schema: deps.email, example: EMAIL_EXAMPLE },
     answer: validateAnswer,
     errors: EMAIL_ERRORS,
