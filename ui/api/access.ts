@@ -13,10 +13,9 @@ import type {
   TokenList,
   UpdatePersonRequest,
 } from '../../src/client/api-types.ts';
-import { call, open, type Query } from './call.ts';
+import { call, open, part, type Query } from './call.ts';
 import { make } from './make.ts';
 
-const part = encodeURIComponent;
 const PAGE = 100;
 
 /** A page of a hundred, the newest first. */

@@ -49,6 +49,9 @@ export class Unreachable extends Error {
   }
 }
 
+/** What stands in a path as one part of it. */
+export const part = encodeURIComponent;
+
 export const BASE = '/api/v1';
 const HEADER = 'x-postrider-dashboard';
 

@@ -9,13 +9,12 @@ import type {
   SpamReport,
 } from '../../src/client/api-types.ts';
 import type { LiveSource } from '../components/live-list.ts';
-import { call, everyItem, open, type Query, text, urlOf } from './call.ts';
+import { call, everyItem, open, part, type Query, text, urlOf } from './call.ts';
 import { followStream } from './stream.ts';
 
 /** What narrows the list: query parameters of `GET /sandbox/messages`. */
 export type Filters = Query;
 
-const part = encodeURIComponent;
 const PAGE = 100;
 const FIND_TRIES = 20;
 const FIND_EVERY_MS = 250;

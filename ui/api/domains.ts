@@ -1,9 +1,8 @@
 /** Sender domains as their place asks for them: one function an operation. */
 import type { CreateDomainRequest, Domain, DomainList, HoldsAnswer, Me } from '../../src/client/api-types.ts';
-import { ApiError, call, open } from './call.ts';
+import { ApiError, call, open, part } from './call.ts';
 import { make } from './make.ts';
 
-const part = encodeURIComponent;
 const PAGE = 50;
 
 /** What can be changed of one; what is left out stays. */

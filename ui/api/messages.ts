@@ -10,10 +10,9 @@ import type {
   TimelineEntry,
 } from '../../src/client/api-types.ts';
 import type { LiveSource } from '../components/live-list.ts';
-import { ApiError, call, everyItem, type Query, text, urlOf } from './call.ts';
+import { ApiError, call, everyItem, part, type Query, text, urlOf } from './call.ts';
 import { followStream } from './stream.ts';
 
-const part = encodeURIComponent;
 const PAGE = 100;
 /** Pages of a timeline that are read at the most. */
 const MAX_TIMELINE_PAGES = 10;

@@ -11,9 +11,7 @@ import type {
   Site,
   TryAnswer,
 } from '../../src/client/api-types.ts';
-import { call, open } from './call.ts';
-
-const part = encodeURIComponent;
+import { call, open, part } from './call.ts';
 
 export function getQueue(signal?: AbortSignal): Promise<QueueAnswer> {
   return call('GET', '/queue', { signal });

@@ -1,8 +1,7 @@
 /** The suppression lists of the sender domains: one function an operation. */
 import type { Suppression, SuppressionList, SuppressionsAdded } from '../../src/client/api-types.ts';
-import { call, open, type Query } from './call.ts';
+import { call, open, part, type Query } from './call.ts';
 
-const part = encodeURIComponent;
 const PAGE = 100;
 
 /** Under what the answers are kept. */

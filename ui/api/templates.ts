@@ -7,13 +7,11 @@ import type {
   TextsRendering,
   UpdateTemplateRequest,
 } from '../../src/client/api-types.ts';
-import { call, open } from './call.ts';
+import { call, open, part } from './call.ts';
 
 /** Under what the answers are kept, for whoever changes a template. */
 export const TEMPLATES = ['templates'] as const;
 export const templateKey = (id: string) => [...TEMPLATES, 'one', id] as const;
-
-const part = encodeURIComponent;
 
 /** A page of a hundred, the newest first; `words`: what stands in the name, the domain or the id. */
 export function listTemplates(

@@ -1,17 +1,21 @@
 /** What a place of one column stands in: its title, what belongs beside it, and below it whatever scrolls. */
-import type { ReactNode } from 'react';
+import type { ComponentProps, ReactNode } from 'react';
 import { ApiError, Unreachable } from '../api/call.ts';
+import { BackLink } from './back-link.tsx';
 import { Button } from './button.tsx';
 import { Notice } from './notice.tsx';
 import { OfflineBanner } from './offline-banner.tsx';
 
 export function Page({
   title,
+  back,
   tools,
   error = null,
   children,
 }: {
   title: ReactNode;
+  /** The list that it belongs to. */
+  back?: ComponentProps<typeof BackLink>;
   tools?: ReactNode;
   /** Why the last request failed, while something older is shown. */
   error?: Error | null;
@@ -23,7 +27,10 @@ export function Page({
       <div className="min-h-0 flex-1 overflow-y-auto">
         <div className="mx-auto grid max-w-6xl grid-cols-1 gap-5 p-4 min-[44rem]:px-6">
           <header className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-2">
-            <h1 className="min-w-0 font-semibold text-lg">{title}</h1>
+            <h1 className="flex min-w-0 items-start gap-2 font-semibold text-lg">
+              {back !== undefined && <BackLink {...back} />}
+              <span className="min-w-0 py-0.5">{title}</span>
+            </h1>
             {tools}
           </header>
           {children}

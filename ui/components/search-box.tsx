@@ -1,6 +1,9 @@
 /** What a list is searched by: told once nobody types for a moment, and as it changes elsewhere. */
+
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
-import { type ComponentProps, type Ref, useEffect, useState } from 'react';
+import { type ComponentProps, type Ref, useCallback, useEffect, useRef, useState } from 'react';
+import { useKeys } from './use-keys.ts';
 
 const TYPING_MS = 250;
 
@@ -37,6 +40,19 @@ export function SearchBox({
       aria-invalid={isWrong}
     />
   );
+}
+
+/** What the list of a place is searched by, as its address says it, for `SearchBox`; `/` goes there. */
+export function useSearchBox(from: '/domains' | '/suppressions' | '/templates') {
+  const { q: words = '' } = useSearch({ from });
+  const navigate = useNavigate({ from });
+  const ref = useRef<HTMLInputElement>(null);
+  useKeys({ '/': () => ref.current?.focus() });
+  const onWords = useCallback(
+    (next: string) => void navigate({ search: next.trim() === '' ? {} : { q: next }, replace: true }),
+    [navigate],
+  );
+  return { ref, words, onWords };
 }
 
 /** The box alone, for what is searched in the page itself. Esc leaves it; `/` is the place's own key for it. */

@@ -7,7 +7,6 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { RefreshCw } from 'lucide-react';
 import type { Domain } from '../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../api/me.ts';
-import { BackLink } from '../../components/back-link.tsx';
 import { Button } from '../../components/button.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
 import { Segments } from '../../components/segments.tsx';
@@ -33,12 +32,8 @@ export function DomainPage() {
   return (
     <Page
       error={error}
-      title={
-        <span className="flex items-center gap-2">
-          <BackLink to="/domains" label="Back to the domains" keys="u" />
-          <bdi>{name}</bdi>
-        </span>
-      }
+      back={{ to: '/domains', label: 'Back to the domains', keys: 'u' }}
+      title={<bdi>{name}</bdi>}
       tools={
         domain !== undefined &&
         mayChange && (

@@ -1,8 +1,7 @@
 /** The sender domains: how each stands, and what is wrong first. What is looked for stands in the address. */
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Globe, Plus, SearchX } from 'lucide-react';
-import { useCallback, useRef, useState } from 'react';
+import { useState } from 'react';
 import { DOMAINS, listDomains } from '../../api/domains.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { Button } from '../../components/button.tsx';
@@ -10,29 +9,22 @@ import { MoreButton } from '../../components/more-button.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
-import { SearchBox } from '../../components/search-box.tsx';
-import { useKeys } from '../../components/use-keys.ts';
+import { SearchBox, useSearchBox } from '../../components/search-box.tsx';
 import { AddDialog } from './add-dialog.tsx';
 import { DomainList } from './domain-list.tsx';
 
 const EVERY_MS = 60_000;
 
 export function DomainsPlace() {
-  const { q = '' } = useSearch({ from: '/domains' });
-  const navigate = useNavigate({ from: '/domains' });
+  const search = useSearchBox('/domains');
+  const { words: q, onWords } = search;
   const { data: me } = useQuery(ME);
   const [isAdding, setAdding] = useState(false);
-  const box = useRef<HTMLInputElement>(null);
   const list = usePages([...DOMAINS, 'list', q], (after, signal) => listDomains(q, after, signal), {
     everyMs: EVERY_MS,
     isSearch: true,
   });
   const { items } = list;
-  const onWords = useCallback(
-    (words: string) => void navigate({ search: words.trim() === '' ? {} : { q: words }, replace: true }),
-    [navigate],
-  );
-  useKeys({ '/': () => box.current?.focus() });
   const add = mayDo(me, 'domains:write') && (
     <Button look="main" onClick={() => setAdding(true)}>
       <Plus size={14} aria-hidden /> Add a domain
@@ -42,13 +34,7 @@ export function DomainsPlace() {
     <Page title="Domains" error={list.error} tools={<div className="ml-auto">{add}</div>}>
       {((items !== undefined && items.length > 0) || q !== '' || list.isOld) && (
         <div className="flex max-w-md">
-          <SearchBox
-            ref={box}
-            words={q}
-            label="Find a domain"
-            placeholder="Part of a name"
-            onWords={onWords}
-          />
+          <SearchBox {...search} label="Find a domain" placeholder="Part of a name" />
         </div>
       )}
       {items === undefined || (list.isOld && items.length === 0) ? (

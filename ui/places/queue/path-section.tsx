@@ -1,12 +1,11 @@
 /** One path towards a site: whether mail goes, its connections, what was said last, its limits and what was learned. */
-import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import type { ReactNode } from 'react';
 import type { Override, Path, PathWord } from '../../../src/client/api-types.ts';
 import { liftOverride } from '../../api/queue.ts';
 import { Button } from '../../components/button.tsx';
 import { Section } from '../../components/page.tsx';
 import { Ago, Until } from '../../components/time.tsx';
-import { undoable } from '../../components/undoable.ts';
+import { useLeaving, useRemoval } from '../../components/use-removal.ts';
 import { LimitsTable } from './limits-table.tsx';
 import { countText, reasonText } from './reason-words.ts';
 
@@ -57,7 +56,7 @@ export function PathSection({ path, isOnly }: { path: Path; isOnly: boolean }) {
   );
 }
 
-function Fact({ name, children }: { name: string; children: React.ReactNode }) {
+function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div>
       <dt className="text-soft text-xs">{name}</dt>
@@ -81,19 +80,12 @@ function Word({ name, word }: { name: string; word: PathWord | null }) {
 }
 
 function Overrides({ overrides }: { overrides: readonly Override[] }) {
-  const queries = useQueryClient();
-  const [leaving, setLeaving] = useState<ReadonlySet<string>>(new Set());
+  const leaving = useLeaving<string>(['queue']);
+  const remove = useRemoval<string>(['queue']);
   const shown = overrides.filter(({ OverrideID }) => !leaving.has(OverrideID));
   if (shown.length === 0) return null;
-  const lift = (override: Override): void => {
-    setLeaving((before) => new Set(before).add(override.OverrideID));
-    undoable({
-      text: `${override.Param} is lifted`,
-      run: (isLeaving) => liftOverride(override.OverrideID, isLeaving),
-      onBack: () => setLeaving((before) => new Set([...before].filter((id) => id !== override.OverrideID))),
-      onDone: () => void queries.invalidateQueries({ queryKey: ['queue'] }),
-    });
-  };
+  const lift = ({ OverrideID, Param }: Override): void =>
+    remove(OverrideID, `${Param} is lifted`, (isLeaving) => liftOverride(OverrideID, isLeaving));
   return (
     <ul aria-label="What was learned" className="grid border-line border-t">
       {shown.map((override) => (

@@ -7,7 +7,6 @@ import { Pause, Zap } from 'lucide-react';
 import { useState } from 'react';
 import type { QueueAnswer, Site } from '../../../src/client/api-types.ts';
 import { getQueue, getSite } from '../../api/queue.ts';
-import { BackLink } from '../../components/back-link.tsx';
 import { Button } from '../../components/button.tsx';
 import { NotYet, Page, Section } from '../../components/page.tsx';
 import { useKeys } from '../../components/use-keys.ts';
@@ -37,12 +36,8 @@ export function SitePage() {
   return (
     <Page
       error={error}
-      title={
-        <span className="flex items-center gap-2">
-          <BackLink to="/queue" label="Back to the queue" keys="u" />
-          <bdi>{site}</bdi>
-        </span>
-      }
+      back={{ to: '/queue', label: 'Back to the queue', keys: 'u' }}
+      title={<bdi>{site}</bdi>}
       tools={
         <div className="ml-auto flex gap-2">
           <Button onClick={() => setHolding(true)}>

@@ -5,6 +5,7 @@ import { changePassword } from '../../api/session.ts';
 import { Dialog, DialogForm } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { toast } from '../../components/toasts.tsx';
+import { CurrentPassword } from './proof-fields.tsx';
 
 export default function PasswordDialog({ onClose }: { onClose(): void }) {
   const [current, setCurrent] = useState('');
@@ -19,14 +20,7 @@ export default function PasswordDialog({ onClose }: { onClose(): void }) {
   return (
     <Dialog title="Change password" onClose={onClose}>
       <DialogForm running={changing} action="Change password" onSubmit={() => changing.mutate()}>
-        <Field
-          label="Current password"
-          type="password"
-          autoComplete="current-password"
-          required
-          value={current}
-          onChange={(event) => setCurrent(event.target.value)}
-        />
+        <CurrentPassword value={current} onValue={setCurrent} />
         <Field
           label="New password"
           type="password"

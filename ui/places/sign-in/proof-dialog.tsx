@@ -6,8 +6,8 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { proveSession, SESSION } from '../../api/session.ts';
 import { Dialog, DialogForm } from '../../components/dialog.tsx';
-import { Field } from '../../components/field.tsx';
 import { ByProvider } from './by-provider.tsx';
+import { CodeField, CurrentPassword } from './proof-fields.tsx';
 
 export default function ProofDialog({ onDone }: { onDone(isProven: boolean): void }) {
   const person = useQuery(SESSION).data?.Person;
@@ -41,26 +41,13 @@ function Password({ withCode, onProven }: { withCode: boolean; onProven(): void 
       <p>
         This makes something that stays after your session ends, and you signed in more than ten minutes ago.
       </p>
-      <Field
-        label="Current password"
-        type="password"
-        autoComplete="current-password"
-        required
+      <CurrentPassword
         // The browser's own attribute: a dialog gives the focus to it when it is shown.
         ref={(input) => input?.setAttribute('autofocus', '')}
         value={password}
-        onChange={(event) => setPassword(event.target.value)}
+        onValue={setPassword}
       />
-      {withCode && (
-        <Field
-          label="Code"
-          autoComplete="one-time-code"
-          hint="Of your authenticator app, or a recovery code"
-          required
-          value={code}
-          onChange={(event) => setCode(event.target.value)}
-        />
-      )}
+      {withCode && <CodeField value={code} onValue={setCode} />}
     </DialogForm>
   );
 }

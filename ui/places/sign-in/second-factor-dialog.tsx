@@ -5,9 +5,10 @@ import { makeTotpSecret, SESSION, signOut, switchOffTotp, switchOnTotp } from '.
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/copy.tsx';
 import { Dialog, DialogForm } from '../../components/dialog.tsx';
-import { Field, FormError } from '../../components/field.tsx';
+import { FormError } from '../../components/field.tsx';
 import { QrCode } from '../../components/qr-code.tsx';
 import { toast } from '../../components/toasts.tsx';
+import { CodeField, CurrentPassword } from './proof-fields.tsx';
 
 export default function SecondFactorDialog({ onClose }: { onClose(): void }) {
   const queries = useQueryClient();
@@ -116,7 +117,8 @@ function SwitchOn({ onDone }: { onDone(recoveryCodes: readonly string[]): void }
       </p>
       <QrCode text={URI} label="QR code of the secret" />
       <CodeBlock text={Secret.replaceAll(/(.{4})(?=.)/g, '$1 ')} label="Copy the secret" />
-      <PasswordAndCode {...{ password, setPassword, code, setCode }} hint="What the app shows now" />
+      <CurrentPassword value={password} onValue={setPassword} />
+      <CodeField value={code} onValue={setCode} hint="What the app shows now" />
     </DialogForm>
   );
 }
@@ -132,39 +134,8 @@ function SwitchOff({ onDone }: { onDone(): void }) {
   return (
     <DialogForm running={switching} action="Switch off" look="plain" onSubmit={() => switching.mutate()}>
       <p>The second factor is on: signing in asks for a code. For another app, switch it off and on again.</p>
-      <PasswordAndCode
-        {...{ password, setPassword, code, setCode }}
-        hint="Of your authenticator app, or a recovery code"
-      />
+      <CurrentPassword value={password} onValue={setPassword} />
+      <CodeField value={code} onValue={setCode} />
     </DialogForm>
-  );
-}
-
-function PasswordAndCode(props: {
-  password: string;
-  setPassword(text: string): void;
-  code: string;
-  setCode(text: string): void;
-  hint: string;
-}) {
-  return (
-    <>
-      <Field
-        label="Current password"
-        type="password"
-        autoComplete="current-password"
-        required
-        value={props.password}
-        onChange={(event) => props.setPassword(event.target.value)}
-      />
-      <Field
-        label="Code"
-        autoComplete="one-time-code"
-        hint={props.hint}
-        required
-        value={props.code}
-        onChange={(event) => props.setCode(event.target.value)}
-      />
-    </>
   );
 }

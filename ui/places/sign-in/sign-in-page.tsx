@@ -7,6 +7,7 @@ import { Button } from '../../components/button.tsx';
 import { Field, FormError } from '../../components/field.tsx';
 import { Mark } from '../../shell/mark.tsx';
 import { ByProvider } from './by-provider.tsx';
+import { CodeField } from './proof-fields.tsx';
 
 /** `onSession`: called when somebody has signed in. */
 export default function SignInPage({ onSession }: { onSession(): void }) {
@@ -62,18 +63,7 @@ export default function SignInPage({ onSession }: { onSession(): void }) {
           value={password}
           onChange={(event) => setPassword(event.target.value)}
         />
-        {code !== null && (
-          <Field
-            label="Code"
-            name="code"
-            autoComplete="one-time-code"
-            hint="Of your authenticator app, or a recovery code"
-            required
-            autoFocus
-            value={code}
-            onChange={(event) => setCode(event.target.value)}
-          />
-        )}
+        {code !== null && <CodeField name="code" autoFocus value={code} onValue={setCode} />}
         <Button type="submit" look="main" disabled={signing.isPending} className="justify-center">
           {signing.isPending ? 'Signing in…' : 'Sign in'}
         </Button>

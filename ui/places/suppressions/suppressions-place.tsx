@@ -3,9 +3,9 @@
  * added by hand, imported, exported. What is looked for stands in the address.
  */
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { Ban, Plus, SearchX, Upload } from 'lucide-react';
-import { useCallback, useMemo, useRef, useState } from 'react';
+import { useMemo, useState } from 'react';
 import { ME, mayDo } from '../../api/me.ts';
 import { listSuppressions, SUPPRESSIONS } from '../../api/suppressions.ts';
 import { Button } from '../../components/button.tsx';
@@ -13,8 +13,7 @@ import { MoreButton } from '../../components/more-button.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
-import { SearchBox } from '../../components/search-box.tsx';
-import { useKeys } from '../../components/use-keys.ts';
+import { SearchBox, useSearchBox } from '../../components/search-box.tsx';
 import { AddDialog } from './add-dialog.tsx';
 import { ExportButton } from './export-button.tsx';
 import { ReasonMenu } from './reason-menu.tsx';
@@ -22,12 +21,11 @@ import { readSearch, SEARCH_EXAMPLES } from './search-words.ts';
 import { SuppressionRows } from './suppression-rows.tsx';
 
 export function SuppressionsPlace() {
-  const { q = '' } = useSearch({ from: '/suppressions' });
-  const navigate = useNavigate({ from: '/suppressions' });
+  const search = useSearchBox('/suppressions');
+  const { words: q, onWords } = search;
   const { data: me } = useQuery(ME);
   const mayChange = mayDo(me, 'suppressions:write');
   const [isAdding, setAdding] = useState(false);
-  const box = useRef<HTMLInputElement>(null);
   const { filters, problem } = useMemo(() => readSearch(q, Date.now()), [q]);
   const list = usePages(
     [...SUPPRESSIONS, 'list', q],
@@ -35,11 +33,6 @@ export function SuppressionsPlace() {
     { isSearch: true },
   );
   const { items } = list;
-  const onWords = useCallback(
-    (words: string) => void navigate({ search: words.trim() === '' ? {} : { q: words }, replace: true }),
-    [navigate],
-  );
-  useKeys({ '/': () => box.current?.focus() });
   const tools = (
     <div className="ml-auto flex flex-wrap justify-end gap-2">
       <ExportButton filters={filters} />
@@ -63,12 +56,10 @@ export function SuppressionsPlace() {
       <div className="grid gap-2">
         <div className="flex max-w-2xl flex-wrap items-center gap-2">
           <SearchBox
-            ref={box}
-            words={q}
+            {...search}
             label="Find suppressions"
             placeholder={SEARCH_EXAMPLES}
             isWrong={problem !== null}
-            onWords={onWords}
           />
           <ReasonMenu text={q} onText={onWords} />
         </div>

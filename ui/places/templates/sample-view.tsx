@@ -1,35 +1,25 @@
 /** The sample variables as JSON, with what is wrong in them, and the names that the texts ask for in vain. */
-import { lazy, Suspense, useRef } from 'react';
 import { Button } from '../../components/button.tsx';
-import type { CodeEditorHandle } from '../../components/code/code-editor.tsx';
-import { Problems } from './problems.tsx';
+import { CodePart } from './code-part.tsx';
 import type { Sample } from './use-sample.ts';
 
-const CodeEditor = lazy(() =>
-  import('../../components/code/code-editor.tsx').then((one) => ({ default: one.CodeEditor })),
-);
 const NONE = [] as const;
 
 export function SampleView({ sample }: { sample: Sample }) {
-  const editor = useRef<CodeEditorHandle>(null);
   const { text, read, rendering, setText } = sample;
   const asked = rendering.data?.Variables ?? NONE;
   const refused = rendering.problems.find(({ Field }) => Field === '/Variables')?.Message;
   const problems = read.ok ? NONE : [read];
   return (
     <>
-      <Suspense fallback={<p className="flex-1 p-4 text-soft">Loading the editor…</p>}>
-        <CodeEditor
-          ref={editor}
-          label="Sample data"
-          language="json"
-          value={text}
-          isReadOnly={false}
-          problems={problems}
-          onValue={setText}
-        />
-      </Suspense>
-      <Problems list={problems} onGo={(place) => editor.current?.goTo(place)} />
+      <CodePart
+        label="Sample data"
+        language="json"
+        value={text}
+        isReadOnly={false}
+        problems={problems}
+        onValue={setText}
+      />
       {refused !== undefined && (
         <p role="alert" className="shrink-0 border-line border-t bg-bad-fill px-4 py-1.5 text-bad text-xs">
           {refused}

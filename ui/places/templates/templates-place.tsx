@@ -1,8 +1,8 @@
 /** The templates, newest first: their names, whose mail they are for, and when they were changed. */
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { FileText, Plus, SearchX } from 'lucide-react';
-import { useCallback, useRef, useState } from 'react';
+import { useState } from 'react';
 import type { TemplateSummary } from '../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { listTemplates, TEMPLATES } from '../../api/templates.ts';
@@ -12,27 +12,20 @@ import { MoreButton } from '../../components/more-button.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
-import { SearchBox } from '../../components/search-box.tsx';
+import { SearchBox, useSearchBox } from '../../components/search-box.tsx';
 import { Ago } from '../../components/time.tsx';
-import { useKeys } from '../../components/use-keys.ts';
 import { useLeaving } from '../../components/use-removal.ts';
 import { NewTemplateDialog } from './new-template-dialog.tsx';
 
 export function TemplatesPlace() {
-  const { q = '' } = useSearch({ from: '/templates' });
-  const navigate = useNavigate({ from: '/templates' });
+  const search = useSearchBox('/templates');
+  const { words: q, onWords } = search;
   const { data: me } = useQuery(ME);
   const [isMaking, setMaking] = useState(false);
-  const box = useRef<HTMLInputElement>(null);
   const leaving = useLeaving<string>(TEMPLATES);
   const list = usePages([...TEMPLATES, 'list', q], (after, signal) => listTemplates(q, after, signal), {
     isSearch: true,
   });
-  const onWords = useCallback(
-    (words: string) => void navigate({ search: words.trim() === '' ? {} : { q: words }, replace: true }),
-    [navigate],
-  );
-  useKeys({ '/': () => box.current?.focus() });
   const found = list.items?.filter(({ TemplateID }) => !leaving.has(TemplateID));
   const add = mayDo(me, 'templates:write') && (
     <Button look="main" onClick={() => setMaking(true)}>
@@ -53,13 +46,7 @@ export function TemplatesPlace() {
       ) : (
         <>
           <div className="flex max-w-2xl">
-            <SearchBox
-              ref={box}
-              words={q}
-              label="Find templates"
-              placeholder="Name, domain or id"
-              onWords={onWords}
-            />
+            <SearchBox {...search} label="Find templates" placeholder="Name, domain or id" />
           </div>
           {found === undefined ? (
             <NotYet error={list.error} onAgain={list.again} />

@@ -1,13 +1,7 @@
 /** One text of a template in its editor, and below it what is wrong, each with the way to its place. */
-import { lazy, Suspense, useRef } from 'react';
-import type { CodeEditorHandle } from '../../components/code/code-editor.tsx';
-import { Problems } from './problems.tsx';
+import { CodePart } from './code-part.tsx';
 import type { Draft } from './use-draft.ts';
 import type { Rendering } from './use-rendering.ts';
-
-const CodeEditor = lazy(() =>
-  import('../../components/code/code-editor.tsx').then((one) => ({ default: one.CodeEditor })),
-);
 
 const PARTS = {
   HTMLContent: { label: 'HTML', language: 'html', empty: 'No HTML: a request can give it.' },
@@ -29,7 +23,6 @@ export function TextView({
   rendering: Rendering;
   isReadOnly: boolean;
 }) {
-  const editor = useRef<CodeEditorHandle>(null);
   const { label, language, empty } = PARTS[part];
   const value = draft.texts[part];
   const problems = rendering.problems.filter(({ Field }) => Field === `/${part}`);
@@ -40,20 +33,15 @@ export function TextView({
     message: Message.replace(/^\w{1,20} of the template, line \d{1,9}, column \d{1,9}: /, ''),
   }));
   return (
-    <>
-      <Suspense fallback={<p className="flex-1 p-4 text-soft">Loading the editor…</p>}>
-        <CodeEditor
-          ref={editor}
-          label={label}
-          language={language}
-          value={value}
-          isReadOnly={isReadOnly}
-          problems={places}
-          onValue={(text) => draft.change({ [part]: text })}
-        />
-      </Suspense>
+    <CodePart
+      label={label}
+      language={language}
+      value={value}
+      isReadOnly={isReadOnly}
+      problems={places}
+      onValue={(text) => draft.change({ [part]: text })}
+    >
       {value === '' && <p className="shrink-0 border-line border-t px-4 py-1.5 text-soft text-xs">{empty}</p>}
-      <Problems list={places} onGo={(place) => editor.current?.goTo(place)} />
-    </>
+    </CodePart>
   );
 }

@@ -9,7 +9,6 @@ import type { WebhookDetail, WebhookTest } from '../../../src/client/api-types.t
 import { ME, mayDo } from '../../api/me.ts';
 import { getWebhook, testWebhook, WEBHOOKS } from '../../api/webhooks.ts';
 import { HeadRow } from '../../components/addresses.tsx';
-import { BackLink } from '../../components/back-link.tsx';
 import { FormError } from '../../components/field.tsx';
 import { NotYet, Page, Section } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
@@ -46,13 +45,11 @@ export function WebhookPage() {
   return (
     <Page
       error={error}
+      back={{ to: '/webhooks', label: 'Back to the webhooks', keys: 'u' }}
       title={
-        <span className="flex items-start gap-2">
-          <BackLink to="/webhooks" label="Back to the webhooks" keys="u" />
-          <bdi className="line-clamp-3 py-0.5" title={data?.WebhookURL}>
-            {data?.WebhookURL ?? `Webhook ${text}`}
-          </bdi>
-        </span>
+        <bdi className="line-clamp-3" title={data?.WebhookURL}>
+          {data?.WebhookURL ?? `Webhook ${text}`}
+        </bdi>
       }
       tools={
         data !== undefined &&

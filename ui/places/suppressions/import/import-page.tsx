@@ -4,7 +4,6 @@
  */
 import { useEffect, useState } from 'react';
 import type { ImportWishes } from '../../../../src/policy/suppressions/import-file.ts';
-import { BackLink } from '../../../components/back-link.tsx';
 import { Page, Section } from '../../../components/page.tsx';
 import { SenderDomain, useFirstDomain } from '../../../components/sender-domain.tsx';
 import { toastError } from '../../../components/toasts.tsx';
@@ -45,14 +44,7 @@ export function ImportPage() {
   const plan = file !== null && planned?.file === file ? planned.plan : null;
   const isOld = planned?.wishes !== wishes;
   return (
-    <Page
-      title={
-        <span className="flex items-center gap-2">
-          <BackLink to="/suppressions" label="Back to the suppressions" />
-          Import suppressions
-        </span>
-      }
-    >
+    <Page back={{ to: '/suppressions', label: 'Back to the suppressions' }} title="Import suppressions">
       <Section title="1. The file">
         <div className="grid max-w-3xl items-start gap-4 min-[44rem]:grid-cols-2">
           <FileChoice
