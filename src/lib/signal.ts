@@ -1,20 +1,20 @@
 /**
- * Announces "something changed" between parts that must not import each other; it carries no data. `notify` calls each
- * listener in order. Listeners also look by themselves from time to time, so a signal only makes things faster. A
- * listener must neither throw nor block.
+ * Announces "something changed" between parts that must not import each other, mostly without data. `notify` calls each
+ * listener in order. Those that get no data also look by themselves from time to time, so a signal only makes things
+ * faster. A listener must neither throw nor block.
  */
-export interface Signal {
-  notify(): void;
+export interface Signal<News = void> {
+  notify(news: News): void;
   /** Calls `listener` at every `notify` until the returned function is called. */
-  subscribe(listener: () => void): () => void;
+  subscribe(listener: (news: News) => void): () => void;
 }
 
 /** A signal without listeners. */
-export function createSignal(): Signal {
-  const listeners = new Set<{ call: () => void }>();
+export function createSignal<News = void>(): Signal<News> {
+  const listeners = new Set<{ call: (news: News) => void }>();
   return {
-    notify() {
-      for (const { call } of [...listeners]) call();
+    notify(news) {
+      for (const { call } of [...listeners]) call(news);
     },
     subscribe(listener) {
       const entry = { call: listener };

@@ -92,3 +92,10 @@ export interface Store
   writable(): { ok: true } | { ok: false; reason: string };
   close(): Promise<void>;
 }
+
+/** Gets the log lines of a store. */
+export type StoreLog = (
+  level: 'info' | 'warn' | 'error',
+  message: string,
+  fields: Readonly<Record<string, string | number | boolean>>,
+) => void;

@@ -7,11 +7,12 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { createSystemRandom, type Random } from '../../lib/random.ts';
+import { createSignal } from '../../lib/signal.ts';
 import { createCaptureTeller } from '../shared/capture-teller.ts';
 import { createGroupCommit } from '../shared/group-commit.ts';
 import { type Migration, readMigrations } from '../shared/migrations.ts';
 import { StoreRefused } from '../shared/refusal.ts';
-import { type Store, StoreUnavailable } from '../store.ts';
+import { type Store, type StoreLog, StoreUnavailable } from '../store.ts';
 import type { SuppressionChange } from '../topics/suppressions.ts';
 import {
   commitAccepted,
@@ -43,13 +44,6 @@ const MAX_GROUP_OPERATIONS = 128;
 const MAX_GROUP_BYTES = 4 * 1024 * 1024;
 const MAX_GROUP_ROWS = 1000;
 
-/** Gets the store's log lines. */
-export type StoreLog = (
-  level: 'info' | 'warn' | 'error',
-  message: string,
-  fields: Readonly<Record<string, string | number | boolean>>,
-) => void;
-
 export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database` */
   url: string;
@@ -79,14 +73,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const shared = createShared(connections, migrations.at(-1)?.version ?? 0);
   const transactions = createTransactions({ connections, shared, clock, random });
   const health = createHealth(clock, { probe, gaveUp }, log);
+  const suppressions = createSignal<readonly SuppressionChange[]>();
   const hints = createHints({
     open: () => openLink(url, statements, 'hints'),
     clock,
     self: uuidv7(clock, random),
-    suppressed: tellSuppressed,
+    suppressed: suppressions.notify,
   });
   const captured = createCaptureTeller();
-  const suppressionListeners = new Set<{ tell(added: readonly SuppressionChange[]): void }>();
   const running = new Set<Promise<unknown>>();
   let closing: Promise<void> | null = null;
   let eraTimer: Timer | null = null;
@@ -156,11 +150,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   function tell({ session }: Done<unknown>): void {
     if (session.captured.length > 0) captured.tell(session.captured);
     const { suppressed } = session;
-    if (suppressed.length > 0) tellSuppressed(suppressed);
-  }
-
-  function tellSuppressed(changes: readonly SuppressionChange[]): void {
-    for (const { tell: told } of [...suppressionListeners]) told(changes);
+    if (suppressed.length > 0) suppressions.notify(suppressed);
   }
 
   function write<Name extends OperationName>(
@@ -363,11 +353,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     onCaptured: captured.subscribe,
     onHint: hints.onHint,
     hearsHints: hints.hears,
-    onSuppressed(told) {
-      const listener = { tell: told };
-      suppressionListeners.add(listener);
-      return () => void suppressionListeners.delete(listener);
-    },
+    onSuppressed: suppressions.subscribe,
     commitAccepted: accept,
     settle: (params) =>
       captured.settling(params, (given) => asked(() => settles(given, 0, given.settlements.length))),

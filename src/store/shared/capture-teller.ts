@@ -3,12 +3,11 @@
  * the commits; calls everybody who listens at that moment. Contents of captures stay on this thread: they are kept
  * while the operation runs, and added to the report.
  */
+import { createSignal, type Signal } from '../../lib/signal.ts';
 import type { Store } from '../store.ts';
 import type { CaptureView } from '../topics/captures.ts';
 
 type Settling = Parameters<Store['settle']>[0];
-
-type Listener = (captures: readonly CaptureView[]) => void;
 
 /** Between settling and requests that wait for captured mail. */
 export interface CaptureTeller {
@@ -16,12 +15,12 @@ export interface CaptureTeller {
   settling<Result>(params: Settling, run: (params: Settling) => Promise<Result>): Promise<Result>;
   tell(captures: readonly CaptureView[]): void;
   /** Calls the listener until the returned function is called. */
-  subscribe(listener: Listener): () => void;
+  subscribe: Signal<readonly CaptureView[]>['subscribe'];
 }
 
 /** Without listeners. */
 export function createCaptureTeller(): CaptureTeller {
-  const listeners = new Set<{ call: Listener }>();
+  const told = createSignal<readonly CaptureView[]>();
   /** By the id of their capture. */
   const contents = new Map<string, Uint8Array>();
 
@@ -41,16 +40,12 @@ export function createCaptureTeller(): CaptureTeller {
       });
     },
     tell(captures) {
-      const told = captures.map((capture) => {
+      const whole = captures.map((capture) => {
         const content = contents.get(capture.id);
         return content === undefined ? capture : { ...capture, content };
       });
-      for (const { call } of [...listeners]) call(told);
+      told.notify(whole);
     },
-    subscribe(call) {
-      const entry = { call };
-      listeners.add(entry);
-      return () => void listeners.delete(entry);
-    },
+    subscribe: told.subscribe,
   };
 }

@@ -7,13 +7,14 @@
 import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock, Timer } from '../../lib/clock.ts';
+import { createSignal } from '../../lib/signal.ts';
 import { whyNot } from '../../lib/why-not.ts';
 import { createCaptureTeller } from '../shared/capture-teller.ts';
 import { createGroupCommit, type Operation } from '../shared/group-commit.ts';
 import { StoreRefused } from '../shared/refusal.ts';
 import { createSuppressionFilter } from '../shared/suppression-filter.ts';
 import { refuseTransferred } from '../shared/transfer-mark.ts';
-import { KeyTaken, type Store, StoreUnavailable } from '../store.ts';
+import { KeyTaken, type Store, type StoreLog, StoreUnavailable } from '../store.ts';
 import type { SuppressionChange } from '../topics/suppressions.ts';
 import { copyBeforeMigration } from './before-migration.ts';
 import { transferMarkOf } from './copy.ts';
@@ -47,13 +48,6 @@ const PATIENT_ROWS = 64;
 /** About 30 ms of the writer. */
 const MAX_BATCH_ROWS = 1000;
 const PROBE_EVERY_MS = 1000;
-
-/** Gets the store's log lines. */
-export type StoreLog = (
-  level: 'info' | 'warn' | 'error',
-  message: string,
-  fields: Readonly<Record<string, string | number | boolean>>,
-) => void;
 
 export interface SqliteStoreOptions {
   /** Database file; its folder must exist. */
@@ -168,7 +162,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 
   const captured = createCaptureTeller();
-  const suppressionListeners = new Set<{ tell(added: readonly SuppressionChange[]): void }>();
+  const suppressions = createSignal<readonly SuppressionChange[]>();
   let trouble: string | null = null;
   let probeTimer: Timer | null = null;
   let closing: Promise<void> | null = null;
@@ -231,7 +225,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       if (answer.kind !== 'value') continue;
       if (answer.captured !== undefined) captured.tell(answer.captured);
       const { suppressed } = answer;
-      if (suppressed !== undefined) for (const { tell } of [...suppressionListeners]) tell(suppressed);
+      if (suppressed !== undefined) suppressions.notify(suppressed);
     }
     return answers;
   }
@@ -333,11 +327,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     // Processes on one file notice each other's changes by searching.
     onHint: () => () => {},
     hearsHints: () => false,
-    onSuppressed(tell) {
-      const listener = { tell };
-      suppressionListeners.add(listener);
-      return () => void suppressionListeners.delete(listener);
-    },
+    onSuppressed: suppressions.subscribe,
     ...operations,
     settle: (params) =>
       params.settlements.some((settlement) => settlement.suppress !== undefined)

@@ -4,6 +4,7 @@
  * store knows that it receives hints while its own messages come back; this also detects poolers that drop LISTEN.
  */
 import type { Clock, Timer } from '../../../lib/clock.ts';
+import { createSignal } from '../../../lib/signal.ts';
 import type { Hint } from '../../topics/hints.ts';
 import type { SuppressionChange } from '../../topics/suppressions.ts';
 import type { Link } from './connections.ts';
@@ -85,7 +86,7 @@ export function createHints(deps: {
   suppressed(changes: readonly SuppressionChange[]): void;
 }): Hints {
   const { clock, self } = deps;
-  const listeners = new Set<{ tell(hint: Hint): void }>();
+  const told = createSignal<Hint>();
   const noted = { queues: new Set<number>(), all: false, calls: false, settings: false, suppressions: false };
   let suppressed: readonly SuppressionChange[] = [];
   let link: Link | null = null;
@@ -109,11 +110,7 @@ export function createHints(deps: {
       noteSuppressed([...suppressed, ...(changed.suppressed ?? [])]);
       if (!isEmpty()) sendSoon();
     },
-    onHint(listener) {
-      const one = { tell: listener };
-      listeners.add(one);
-      return () => void listeners.delete(one);
-    },
+    onHint: told.subscribe,
     hears,
     async close() {
       closed = true;
@@ -217,7 +214,7 @@ export function createHints(deps: {
   }
 
   function tell({ queues, calls, settings, suppressions }: Hint): void {
-    for (const one of [...listeners]) one.tell({ queues, calls, settings, suppressions });
+    told.notify({ queues, calls, settings, suppressions });
   }
 }
 
