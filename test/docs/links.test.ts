@@ -48,6 +48,24 @@ describe.each(PAGES)('%s', (page) => {
   });
 });
 
+describe('docs/flow.md', () => {
+  const text = readFileSync(join(ROOT, 'docs/flow.md'), 'utf8');
+
+  it('names functions that are in the files named with them', () => {
+    const pairs = functionsWithFile(text);
+    expect(pairs.length).toBeGreaterThan(40);
+    const missing = pairs.filter(([name, file]) => !wordsOf(join(ROOT, file)).has(name));
+    expect(missing).toEqual([]);
+  });
+
+  it('names functions that the source has', () => {
+    const words = new Set(sourceFiles().flatMap((file) => [...wordsOf(file)]));
+    const names = [...text.matchAll(/`(?:\w+\.)?([a-z]+[A-Z]\w*)`/g)].map(([, name = '']) => name);
+    expect(names.length).toBeGreaterThan(60);
+    expect(names.filter((name) => !words.has(name))).toEqual([]);
+  });
+});
+
 describe('lists of pages', () => {
   const markdownIn = (folder: string) =>
     readdirSync(join(ROOT, folder)).filter((name) => name.endsWith('.md') && name !== 'README.md');
@@ -195,4 +213,21 @@ function nameOf(command: typeof TREE): string {
   for (let at: typeof TREE | null = command; at !== null && at !== TREE; at = at.parent)
     names.unshift(at.name());
   return names.length === 0 ? '' : `${names.join(' ')} `;
+}
+
+/** `name` (`src/file.ts`), or `name`, `src/file.ts`. */
+function functionsWithFile(text: string): readonly (readonly [name: string, file: string])[] {
+  return [...text.matchAll(/`(?:\w+\.)?(\w+)`,?\s+\(?`(src\/[^`]+\.ts)`/g)].map(
+    ([, name = '', file = '']) => [name, file] as const,
+  );
+}
+
+function wordsOf(file: string): ReadonlySet<string> {
+  return new Set(readFileSync(file, 'utf8').match(/\w+/g));
+}
+
+function sourceFiles(): readonly string[] {
+  return readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(ROOT, 'src', name));
 }
