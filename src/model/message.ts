@@ -39,9 +39,10 @@ export const REQUESTED_RESULTS = [
   'open',
   'click',
 ] as const;
+export type RequestedResult = (typeof REQUESTED_RESULTS)[number];
 
 /**
  * The result that the sandbox simulates, requested by `Sandbox` in the request or by a recipient at the simulator
  * domain.
  */
-export type SandboxResult = (typeof REQUESTED_RESULTS)[number] | 'unsubscribe' | 'ooto';
+export type SandboxResult = RequestedResult | 'unsubscribe' | 'ooto';

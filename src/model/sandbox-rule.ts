@@ -1,16 +1,8 @@
 /** A sandbox rule: the simulated result for recipients that match it, instead of a delivery. */
 
-export const RULE_RESULTS = [
-  'deliver',
-  'bounce',
-  'softbounce',
-  'defer',
-  'fail',
-  'complain',
-  'open',
-  'click',
-] as const;
-export type RuleResult = (typeof RULE_RESULTS)[number];
+import type { RequestedResult } from './message.ts';
+
+export type RuleResult = Exclude<RequestedResult, 'suppress'>;
 
 export interface SandboxRule {
   /** UUIDv7. */

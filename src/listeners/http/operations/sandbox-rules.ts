@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import { isUuid } from '../../../lib/ids.ts';
-import { RULE_RESULTS, type RuleResult, type SandboxRule } from '../../../model/sandbox-rule.ts';
+import type { RuleResult, SandboxRule } from '../../../model/sandbox-rule.ts';
 import { pickDomain } from '../../../policy/access/rights.ts';
 import { MAX_RULES_PER_DOMAIN } from '../../../policy/sandbox/sandbox-rules.ts';
 import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
@@ -27,6 +27,7 @@ const WORDS = {
   open: 'Open',
   click: 'Click',
 } as const satisfies Readonly<Record<RuleResult, string>>;
+const RESULTS = Object.keys(WORDS) as (keyof typeof WORDS)[];
 const RESULT_WORDS = Object.values(WORDS);
 
 const ruleItem = z
@@ -126,9 +127,9 @@ export function sandboxRuleOperations({
       errors: ['domain-ambiguous', 'not-found', 'sandbox-result-unknown', 'sandbox-rule-limit'],
       handle: async ({ caller, body, key }) => {
         const domain = pickDomain(caller, body.Domain);
-        const result = RULE_RESULTS.find((known) => known === body.Result.toLowerCase());
+        const result = RESULTS.find((known) => known === body.Result.toLowerCase());
         if (result === undefined) {
-          throw refuse('sandbox-result-unknown', `Result must be one of ${Object.values(WORDS).join(', ')}`);
+          throw refuse('sandbox-result-unknown', `Result must be one of ${RESULT_WORDS.join(', ')}`);
         }
         if (body.Defers !== undefined && result !== 'defer') {
           throw invalidParameter('Defers belongs to the Result Defer', 'Defers');
