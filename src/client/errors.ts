@@ -47,7 +47,7 @@ export class PostriderConnectionError extends Error {
   }
 }
 
-/** Why a webhook call is not to be believed. */
+/** Why a webhook call cannot be trusted. */
 export class WebhookVerificationError extends Error {
   constructor(message: string) {
     super(message);

@@ -2,8 +2,8 @@
  * Simulating a sample: one message stands for `weight` messages. Its transactions take as long as theirs together (the
  * far ends see to that), connections and their setup stay as they are, and what is counted in messages is divided:
  * rates, messages of a connection, the threshold of small sites. So connections, rates and retries meet the same
- * bounds at the same times. What lasts for some messages only is seen late: a path finds the connections that it may use
- * after several, and those of the sample take longer.
+ * bounds at the same times. What depends on the first messages comes late: a path learns after several messages how
+ * many connections it may use, and those of the sample take longer.
  *
  * Given the plan; leaves how many messages one stands for, and the shaping data of the engine. Without a sample the
  * limits are those of the plan, but for TLS, which no simulated far end does.
@@ -13,7 +13,7 @@ import type { ShapingRow } from '../policy/limits/shaping/shaping-file.ts';
 import type { PathLimits } from '../policy/limits/shaping/types.ts';
 import type { FarEndHabits, SimulationPlan } from './plan/plan.ts';
 
-/** The client takes a slower answer for a failure. */
+/** The client treats a slower answer as a failure. */
 const MOST_ANSWER_MS = 30_000;
 /** Slower far ends get one message at a time, and the sample must not change which ones do (`isQuick`). */
 const MOST_IN_FLIGHT_MS = 800;

@@ -13,7 +13,7 @@ import type { Setup } from './setup.ts';
 
 const POLL_MS = 250;
 const LONGEST_MS = 60_000;
-/** Nothing was said about it yet. */
+/** There is no result yet. */
 const OPEN: readonly string[] = ['Queued', 'Sending', 'Scheduled'];
 /** It may still be delivered. */
 const WAITING: readonly string[] = [...OPEN, 'Deferred', 'Held'];

@@ -27,7 +27,7 @@ export interface NodeTimes {
   fenceMs: number;
   /** The rows of a node are reclaimed if its heartbeat has not changed for this time. */
   deadMs: number;
-  /** What is leased to a node for longer, without its having it, is given back. */
+  /** A row leased to a node for longer than this, although the node does not have it, is released. */
   strayMs: number;
 }
 
@@ -114,7 +114,7 @@ interface Deps {
   clock: Clock;
   random: Random;
   log: Logger;
-  /** Lets `clock` follow that of the store, by which all nodes go. */
+  /** Adjusts `clock` to that of the store, which all nodes follow. */
   follow?(differenceMs: number, atOnce?: boolean): void;
 }
 
@@ -223,7 +223,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     },
   };
 
-  // ── when ────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── timers ──────────────────────────────────────────────────────────────────────────────────────────────
 
   function lookSoon(): void {
     if (!running) return;
@@ -257,8 +257,8 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
   }
 
   /**
-   * Apart from the beats, because it waits for whatever else the store has to do: a node that lives must not be silent for so
-   * long.
+   * Separate from the heartbeat, because it waits behind other work of the store: a living node must not be silent for
+   * that long.
    */
   function tend(): void {
     tendAgain = tending !== null;
@@ -279,7 +279,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
       });
   }
 
-  // ── what ────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── heartbeat ───────────────────────────────────────────────────────────────────────────────────────────
 
   async function beat(): Promise<void> {
     const heldThen = new Set(held());
@@ -311,7 +311,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     return store.beginEpoch({ nodeId, now: clock.now(), chance: deps.random.float(), about });
   }
 
-  /** What the answer took is not a difference. */
+  /** The time that the answer took is not counted. */
   function keepTime(asked: number, there: number): void {
     const was = skewMs;
     skewMs = there < asked ? there - asked : Math.max(0, there - clock.now());

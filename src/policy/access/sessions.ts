@@ -182,7 +182,7 @@ export function createSessions(
     async signInByProvider({ identify, ...browser }) {
       const { email, identity, provenAt, isSaid } = await identify();
       const person = await store.getPerson({ email });
-      // Who has a password proves it with that, if the provider may only have recognised the browser.
+      // The provider may only have recognised the browser, so a person with a password proves it by that.
       const proof = isSaid || person?.passwordHash === null ? (provenAt ?? 0) : 0;
       const signedIn = person?.disabledAt === null ? await begin(person, browser, { identity }, proof) : null;
       if (signedIn !== null) return signedIn;
@@ -326,7 +326,7 @@ export function createSessions(
   ): Promise<void> {
     const { email, ip, device } = asker;
     const fits = password.length <= MAX_PASSWORD_CHARS;
-    // A person may have many sessions and browsers, and with a turn for each could leave none to others.
+    // All known browsers of a person share one turn: with one each, a person could take all turns.
     const isRight = await passwords.isRight(
       fits ? password : '',
       fits ? stored : null,
