@@ -41,6 +41,11 @@ export function fieldError(error: Error | null, pointer: string): string | undef
   return error instanceof ApiError ? error.fields.get(pointer) : undefined;
 }
 
+/** What is to be removed is gone already: somebody else was quicker, or its time was over. Throws every other error. */
+export function unlessGone(error: unknown): void {
+  if (!(error instanceof ApiError && error.status === 404)) throw error;
+}
+
 /** No answer: the server is stopped, starting or out of reach. */
 export class Unreachable extends Error {
   constructor(cause: unknown) {

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { Button } from './button.tsx';
 import type { ListSnapshot } from './live-list.ts';
 import { Notice } from './notice.tsx';
+import { messageOf } from './toasts.tsx';
 
 export function ListState<Item>(props: {
   list: ListSnapshot<Item> & { reload(): void };
@@ -17,7 +18,7 @@ export function ListState<Item>(props: {
   if (state === 'failed')
     return (
       <Notice title="The list cannot be read" icon={<TriangleAlert aria-hidden />}>
-        <p className="mb-3">{error instanceof Error ? error.message : String(error)}</p>
+        <p className="mb-3">{messageOf(error)}</p>
         <Button onClick={reload}>Try again</Button>
       </Notice>
     );

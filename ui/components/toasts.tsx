@@ -26,7 +26,11 @@ export function toast(given: Toast): () => void {
 
 /** Says what went wrong. */
 export function toastError(error: unknown): void {
-  toast({ text: error instanceof Error ? error.message : String(error), standsMs: 8_000 });
+  toast({ text: messageOf(error), standsMs: 8_000 });
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function change(next: typeof shown): void {

@@ -2,7 +2,7 @@
  * Something that cannot be taken back once the server has done it: done in ten seconds, or as the page is closed, unless it
  * is undone until then. Given the words of the message and what is to be done; tells what came of it.
  */
-import { toast } from './toasts.tsx';
+import { messageOf, toast } from './toasts.tsx';
 
 const UNDO_MS = 10_000;
 
@@ -43,8 +43,4 @@ export function undoable({ text, run, onBack, onDone }: Undoable): void {
     clearTimeout(timer);
     removeEventListener('pagehide', onLeave);
   }
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,11 +1,13 @@
 /** The list and what is done with it, for the inbox: reading, marking, selecting, deleting with a way back. */
+
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useRef } from 'react';
 import type { CaptureSummary } from '../../../src/client/api-types.ts';
+import { unlessGone } from '../../api/call.ts';
 import { captureSource, deleteCapture, type Filters, markSeen } from '../../api/captures.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import type { ListSnapshot } from '../../components/live-list.ts';
-import { toast } from '../../components/toasts.tsx';
+import { messageOf, toast } from '../../components/toasts.tsx';
 import { useLiveList } from '../../components/use-live-list.ts';
 
 export const INBOXES = ['inboxes'] as const;
@@ -104,13 +106,4 @@ export function useCaptures(filters: Filters, key: string): Captures {
   const reload = useCallback(() => list?.reload(), [list]);
   const loadMore = useCallback(() => list?.loadMore(), [list]);
   return { ...snapshot, reload, loadMore, mark, remove, mayRemove: mayDo(me, 'email:send') };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** It was already deleted elsewhere. */
-function unlessGone(error: unknown): void {
-  if (!(error instanceof Error && 'status' in error && error.status === 404)) throw error;
 }

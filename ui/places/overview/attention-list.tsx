@@ -9,8 +9,8 @@ import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { withLocalTimes } from '../../components/local-times.ts';
 import { Ago, Lasting, Until } from '../../components/time.tsx';
-import { toast } from '../../components/toasts.tsx';
-import { messageOf, undoable } from '../../components/undoable.ts';
+import { messageOf, toast } from '../../components/toasts.tsx';
+import { undoable } from '../../components/undoable.ts';
 import { mayAct } from './may-act.ts';
 
 const OUTCOME_MS = 2_000;

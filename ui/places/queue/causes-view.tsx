@@ -13,8 +13,7 @@ import { NotYet } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
 import { Sentence } from '../../components/sentence.tsx';
 import { Ago } from '../../components/time.tsx';
-import { toast } from '../../components/toasts.tsx';
-import { messageOf } from '../../components/undoable.ts';
+import { messageOf, toast } from '../../components/toasts.tsx';
 import { countOf } from './reason-words.ts';
 
 export function CausesView() {

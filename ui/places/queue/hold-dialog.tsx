@@ -4,8 +4,7 @@ import type { HoldQueueRequest } from '../../../src/client/api-types.ts';
 import { holdMail, releaseHold } from '../../api/queue.ts';
 import { Dialog, DialogForm } from '../../components/dialog.tsx';
 import { Field, Options, SelectField } from '../../components/field.tsx';
-import { toast } from '../../components/toasts.tsx';
-import { messageOf } from '../../components/undoable.ts';
+import { messageOf, toast } from '../../components/toasts.tsx';
 
 const HOUR = 3_600_000;
 const ENDS = [

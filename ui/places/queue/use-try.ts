@@ -2,8 +2,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { ApiError } from '../../api/call.ts';
 import { trySite } from '../../api/queue.ts';
-import { toast } from '../../components/toasts.tsx';
-import { messageOf } from '../../components/undoable.ts';
+import { messageOf, toast } from '../../components/toasts.tsx';
 
 const OUTCOME_MS = 2_000;
 

@@ -1,7 +1,7 @@
 /** Suppressed addresses as a table, on a phone as a list: why, by what message, until when, and taking them off. */
 import { Link } from '@tanstack/react-router';
 import type { Suppression } from '../../../src/client/api-types.ts';
-import { ApiError } from '../../api/call.ts';
+import { unlessGone } from '../../api/call.ts';
 import { SUPPRESSIONS, unsuppress } from '../../api/suppressions.ts';
 import { Address } from '../../components/addresses.tsx';
 import { Button } from '../../components/button.tsx';
@@ -99,8 +99,3 @@ function Why({ item: { Reason, Note, Reply, MessageID } }: { item: Suppression }
 /** Who is put on the list again is another entry. */
 const keyOf = ({ Domain, Email, Reason, CreatedAt }: Suppression) =>
   `${Domain} ${Email} ${Reason} ${CreatedAt}`;
-
-/** Somebody else was quicker, or it has expired. */
-function unlessGone(error: unknown): void {
-  if (!(error instanceof ApiError && error.status === 404)) throw error;
-}

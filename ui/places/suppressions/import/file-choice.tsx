@@ -1,6 +1,8 @@
 /** Reads a file that somebody chooses: CSV with any common separator, JSON, or one JSON object a line. */
+
 import { useEffect, useId, useRef, useState } from 'react';
 import { bytesText } from '../../../components/bytes.ts';
+import { messageOf } from '../../../components/toasts.tsx';
 import { type OpenFile, openFile } from './open-file.ts';
 
 /** Read as a whole, in memory of the browser. */
@@ -36,7 +38,7 @@ export function FileChoice({ onFile }: { onFile(file: OpenFile | null): void }) 
       if (mine === last.current) onFile(opened);
       else opened.close();
     } catch (error) {
-      if (mine === last.current) setProblem(error instanceof Error ? error.message : String(error));
+      if (mine === last.current) setProblem(messageOf(error));
     }
     if (mine === last.current) setReading(false);
   };
