@@ -1,7 +1,7 @@
 /**
  * Group commit without a timer. While one batch is being committed, everything that arrives forms the next one, so a
  * single caller waits for one commit and a hundred callers share one. Takes operations with their size; calls `commit`
- * with one batch at a time and answers each operation separately. Patient operations (outcomes, events) do not start a
+ * with one batch at a time, or a second one if the engine takes it ahead, and answers each operation separately. Patient operations (outcomes, events) do not start a
  * batch themselves: they are added to the next impatient one, or are committed after `patienceMs` or when
  * `patienceRows` rows of them wait. Order of arrival is kept. Portions of longer work (deleting, retention, imports)
  * wait separately: each batch takes one of them after everything else, so nobody waits for more than one, however many
@@ -51,7 +51,7 @@ export interface GroupCommit<Call, Result> {
 const LEAST_AHEAD = 8;
 const SHARE_AHEAD = 0.75;
 
-/** `commit` must resolve with one result per operation, in order, and never reject. */
+/** `commit` must resolve with one result per operation, batches in their order, and never reject. */
 export function createGroupCommit<Call, Result>(
   deps: {
     clock: Clock;

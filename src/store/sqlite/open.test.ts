@@ -13,7 +13,9 @@ import {
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../lib/clock.ts';
 import { commit, commitOne, message } from '../conformance/fixtures.ts';
+import { openSqliteStore } from './open.ts';
 import { storeFolder } from './test-support.ts';
 
 let folder: ReturnType<typeof storeFolder>;
@@ -158,5 +160,27 @@ describe('opening the SQLite store', () => {
     await expect(open(path)).rejects.toMatchObject({ reason: 'corrupt' });
     rmSync(path);
     await commitOne(await open(path));
+  });
+});
+
+describe('many operations at once', () => {
+  it('keeps each content with its message, and counts no time of their commits twice', async () => {
+    const took: number[] = [];
+    const store = await openSqliteStore({
+      path: folder.file('store.db'),
+      clock: systemClock,
+      onCommit: (ms) => took.push(ms),
+    });
+    const texts = Array.from({ length: 1_500 }, (_, n) => `${n} `.repeat(500));
+    const began = systemClock.monotonicMs();
+    const stored = await Promise.all(
+      texts.map((text) => commitOne(store, message({ content: Buffer.from(text) }))),
+    );
+    const elapsed = systemClock.monotonicMs() - began;
+    const read = await Promise.all(stored.map(({ seq }) => store.readContent({ messageSeq: seq })));
+    await store.close();
+    expect(read.map((bytes) => Buffer.from(bytes ?? []).toString())).toEqual(texts);
+    expect(took.length).toBeGreaterThan(5);
+    expect(took.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(elapsed);
   });
 });

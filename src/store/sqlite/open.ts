@@ -166,6 +166,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   let trouble: string | null = null;
   let probeTimer: Timer | null = null;
   let closing: Promise<void> | null = null;
+  let answeredMs = 0;
 
   function writerDied(why: string): void {
     if (lost !== null) return;
@@ -217,7 +218,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     const synced = batch.some((operation) => operation.synced);
     const began = clock.monotonicMs();
     const answers = await askWriter({ kind: 'batch', calls, synced }, transfer);
-    options.onCommit?.(clock.monotonicMs() - began);
+    // It waited in the port until the batch ahead of it was answered.
+    const waitedUntil = Math.max(began, answeredMs);
+    answeredMs = clock.monotonicMs();
+    options.onCommit?.(answeredMs - waitedUntil);
     const failed = answers.find((answer) => answer.kind === 'unavailable');
     if (failed !== undefined) noteTrouble(failed.reason);
     else if (answers.some((answer) => answer.kind === 'value')) noteSuccess();

@@ -1,7 +1,7 @@
 /**
  * Packs operations for the writer thread: contents are copied once into shared memory, everything else is cloned by the
- * port. Used for one batch at a time; contents that do not fit are transferred as copies (the caller still needs its
- * own bytes for the first delivery).
+ * port. Contents that do not fit are transferred as copies (the caller still needs its own bytes for the first
+ * delivery).
  */
 import type { WireCall, WireMessage, WriteCall } from './protocol.ts';
 

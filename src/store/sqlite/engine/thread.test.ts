@@ -33,6 +33,19 @@ describe('a thread', () => {
     await thread.close('close');
   });
 
+  it('answers in order also what cannot be posted', async () => {
+    const thread = threadOf("{ kind: 'ready' }");
+    const answered: string[] = [];
+    const ask = (request: string, name: string) =>
+      thread.ask(request).then(
+        () => answered.push(name),
+        () => answered.push(`not ${name}`),
+      );
+    await Promise.all([ask('a', 'a'), ask((() => {}) as never, 'b'), ask('c', 'c')]);
+    expect(answered).toEqual(['a', 'not b', 'c']);
+    await thread.close('close');
+  });
+
   it.each(['die', 'throw'])(
     'rejects what it left unanswered when it ends (%s), and starts again',
     async (word) => {

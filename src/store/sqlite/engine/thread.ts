@@ -35,6 +35,7 @@ export function createThread<Request, Reply>(
     ended: Promise<void>;
   } | null = null;
   let closed = false;
+  let newest: Promise<unknown> = Promise.resolve();
 
   function spawn() {
     // Objects in these threads live only for one batch: a small young generation is enough.
@@ -86,12 +87,16 @@ export function createThread<Request, Reply>(
       running ??= spawn();
       const { worker, waiting } = running;
       const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+      const ahead = newest;
+      newest = promise;
       waiting.push({ resolve, reject });
       try {
         worker.postMessage(request, transfer as ArrayBuffer[] | undefined);
       } catch (error) {
         waiting.pop();
-        reject(error instanceof Error ? error : new Error(String(error)));
+        // In order, too: who gets an answer may use the memory again that the requests before it are read from.
+        const fail = () => reject(error instanceof Error ? error : new Error(String(error)));
+        ahead.then(fail, fail);
       }
       return promise;
     },
