@@ -97,7 +97,7 @@ async function start(options: Partial<QueueOptions> = {}): Promise<Started> {
       log: quietLog,
       node,
       siteOf: ({ recipientDomain }) => recipientDomain,
-      expire: (delivery, now) => rules.expire(delivery, now),
+      expire: rules.expire,
       suppressed: (delivery, now) => rules.suppressed(delivery, now),
       gate: {
         site: (name) => closed.get(name) ?? null,
@@ -192,6 +192,17 @@ describe('the window over the store', () => {
     expect(clock.now()).toBeLessThanOrEqual(T0 + MINUTE + 10_000);
     expect(await eventKinds()).toEqual(['failed', 'failed', 'failed']);
     expect(queue.held().rows).toBe(0);
+  });
+
+  it('says of what was never tried why its site was closed', async () => {
+    await queued(1, 'example.net', { expiresAt: T0 + MINUTE });
+    closed.set('example.net', { reason: 'path: refused', until: null });
+    await start();
+    await clock.advance(MINUTE);
+    await eventually(async () => (await eventKinds()).length === 1, 1_000);
+    const { events } = await store.findEvents({ look: 10, limit: 10, newestFirst: true });
+    expect(events[0]?.kind).toBe('failed');
+    expect(events[0]?.detail?.reason).toMatch(/after 0 attempts.*Last answer: path: refused/);
   });
 
   it('never holds more than its limits, and refills until everything is done', async () => {

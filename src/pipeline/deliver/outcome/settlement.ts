@@ -33,8 +33,11 @@ export interface SettlementRules {
     outcome: Exclude<Outcome, { kind: 'again' }>,
     blockedUntil?: number,
   ): Settlement;
-  /** Settles a delivery that has expired, due or not. */
-  expire(delivery: ClaimedDelivery, now: number): Settlement;
+  /**
+   * Settles a delivery that has expired, due or not. `waitedFor`: why its site waited, reported if there never was an
+   * answer.
+   */
+  expire(delivery: ClaimedDelivery, now: number, waitedFor?: string | null): Settlement;
   /** Settles a claimed delivery whose recipient was suppressed meanwhile, without an attempt; null = it may be sent. */
   suppressed(delivery: ClaimedDelivery, now: number): Settlement | null;
 }
@@ -251,8 +254,8 @@ export function createSettlementRules({
     return now - since >= giveUp.afterMs;
   }
 
-  function expire(delivery: ClaimedDelivery, now: number): Settlement {
-    const last = delivery.lastReply ?? 'it was never tried';
+  function expire(delivery: ClaimedDelivery, now: number, waitedFor: string | null = null): Settlement {
+    const last = delivery.lastReply ?? waitedFor ?? 'it was never tried';
     const tries = `${delivery.attempts} ${delivery.attempts === 1 ? 'attempt' : 'attempts'}`;
     return {
       ...base(delivery, 'failed', false),

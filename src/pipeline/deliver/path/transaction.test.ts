@@ -57,7 +57,7 @@ async function sent(
   const outcomes: string[] = [];
   const nothing = () => {};
   const parts = {
-    place: { source: '', site: 'mx.test', provider: null },
+    sitePath: { source: '', site: 'mx.test', provider: null },
     queue: { mayGoOn: () => true, putBack: nothing, giveBack: nothing },
     state: { closed: () => null },
     clock: systemClock,
