@@ -18,8 +18,9 @@ const queries = new QueryClient({
       staleTime: 30_000,
       retry: (tries, error) => tries < 3 && mayHelpAgain(error),
     },
-    // Answers with new tokens and passwords are not kept.
-    mutations: { gcTime: 0 },
+    // Answers with new tokens and passwords are not kept. Without a network a change fails at once: one that waited for it
+    // would be made later, also where its dialog was cancelled meanwhile.
+    mutations: { gcTime: 0, networkMode: 'always' },
   },
 });
 // Asked while the page is being built; where nobody is signed in, the page asks for it.

@@ -117,6 +117,21 @@ describe.skipIf(!hasBrowser)('the queue', () => {
     await until('the hold is released', async () => (await holds()).length === 0);
   });
 
+  it('says at once that there is no network, and keeps what was filled in', async () => {
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    await page.getByRole('button', { name: 'Hold mail…' }).click();
+    await page.getByLabel('From domain').fill('example.com');
+    await page.getByLabel('Reason').fill('wrong price');
+    await page.context().setOffline(true);
+    await page.getByRole('button', { name: 'Hold', exact: true }).click();
+    await page.getByRole('alert').getByText('The server does not answer').waitFor();
+    expect(await page.getByLabel('Reason').inputValue()).toBe('wrong price');
+    await page.context().setOffline(false);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    expect(await holds()).toEqual([]);
+  });
+
   it('sends again what failed for one cause, after it asked', async () => {
     for (const name of ['a', 'b']) await world.server.settled(await send(`${name}@strict.example`));
     const { page } = await openPage(browser);
