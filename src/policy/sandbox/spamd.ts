@@ -1,6 +1,7 @@
 /**
- * Asks a `spamd` of the operator about one mail (SPAMC protocol 1.5, command REPORT). Takes its address;
- * returns the score and the rules that matched, or a sentence that says why there are none. The size of the mail, the time and the size of the answer are limited, and so is how many run at once.
+ * Asks a `spamd` of the operator about one mail (SPAMC protocol 1.5, command REPORT). Takes its address; returns the score and
+ * the rules that matched, or a sentence that says why there are none. The size of the mail, the time and the size of the answer
+ * are limited, and so is how many run at once.
  */
 import { connect } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';

@@ -159,7 +159,7 @@ export function peopleOperations({
       proven: true,
       summary: 'Change a person',
       description:
-        '`{Role?, Domains?, Preset?, Disabled?}`: answers with the person and ends all sessions. What the person created keeps its rights, but ends with `Disabled: true` or `Children=true`',
+        '`{Role?, Domains?, Preset?, Disabled?}`: answers with the person and ends all sessions of the person. What the person created keeps its rights, but ends with `Disabled: true` or `Children=true`',
       query: CHILDREN,
       body: { schema: CHANGES, example: { Role: 'viewer', Domains: ['example.com'] } },
       answer: personAnswer,
@@ -185,7 +185,7 @@ export function peopleOperations({
       proven: true,
       summary: 'Set the password of a person',
       description:
-        '`{Password}`: answers with the person and ends all sessions. Your own password is changed with `PUT /session/password`',
+        '`{Password}`: answers with the person and ends all sessions of the person. Your own password is changed with `PUT /session/password`',
       query: CHILDREN,
       body: { schema: z.object({ Password: PASSWORD }), example: { Password: 'a longer and better one' } },
       answer: personAnswer,
@@ -206,7 +206,7 @@ export function peopleOperations({
       proven: true,
       summary: 'Reset the second factor of a person',
       description:
-        'Switches off the second factor of a person who lost the app and the recovery codes; answers with the person and ends all sessions. Your own is switched off with `POST /session/totp/off`',
+        'Switches off the second factor of a person who lost the app and the recovery codes; answers with the person and ends all sessions of the person. Your own is switched off with `POST /session/totp/off`',
       answer: personAnswer,
       handle: async ({ caller, params }) => {
         requireNoLimits(caller);
@@ -222,7 +222,7 @@ export function peopleOperations({
       proven: true,
       summary: 'Forget the account of a person at the identity provider',
       description:
-        'Removes the link to an account of the identity provider; answers with the person and ends all sessions. The next account that signs in with the address is linked',
+        'Removes the link to an account of the identity provider; answers with the person and ends all sessions of the person. The next account that signs in with the address is linked',
       answer: personAnswer,
       handle: async ({ caller, params }) => {
         requireNoLimits(caller);

@@ -100,7 +100,7 @@ export function statsOperations({ store, clock }: ApiParts): readonly ApiRoute[]
       limitedTokens: true,
       summary: 'Count events',
       description:
-        'Events per `Interval` (`day`, or `hour`), `From`, `To`, `GroupBy` (`Tag`, `Domain`, `RecipientDomain`; `Provider`: of recipient domains, where it is known, else the domain; `DeliveryTime`: of the delivered ones, the seconds within which), `Domain`: `{Items: [{Group, Counts, Rates, Intervals}], Rest}`. At most 92 days by day, 8 by hour, a million events, and 100,000 different groups; At most 5 requests a second for each token, after a pause 20 at once. Mail of the sandbox only with `IncludeSandbox=true`',
+        'Events per `Interval` (`day`, or `hour`), `From`, `To`, `GroupBy` (`Tag`, `Domain`, `RecipientDomain`; `Provider`: of recipient domains, where it is known, else the domain; `DeliveryTime`: of the delivered ones, the seconds within which), `Domain`: `{Items: [{Group, Counts, Rates, Intervals}], Rest}`. At most 92 days by day, 8 by hour, a million events, and 100,000 different groups; at most 5 requests a second for each token, after a pause 20 at once. Mail of the sandbox only with `IncludeSandbox=true`',
       query: {
         From: moment('Beginning'),
         To: moment('End'),
