@@ -117,8 +117,9 @@ export function createChanging(
     return [item];
   }
 
-  /** A copy, because another part may still hold the old item. */
+  /** A copy, because another part may still hold the old item, and read its content. */
   function restore(item: ReadyItem): void {
+    if (item.content !== null) item.content.mayFree = false;
     window.replace({ ...item, withdrawn: false, checked: -1 });
     on.wake(item.site);
   }

@@ -544,6 +544,18 @@ describe('mail in memory that waits', () => {
     expect(await states()).toEqual({ delivered: 3 });
   });
 
+  it('keeps the content of what goes on: whoever had taken it may still read it', async () => {
+    const { queue, items } = await threeHeld();
+    const [known] = items;
+    if (known === undefined) throw new Error('three were there');
+    const id = known.delivery.id + 1_000;
+    queue.admit([{ ...known.delivery, id }], new Uint8Array(9_000), reserve(queue, 'normal'));
+    expect(queue.itemOf(id)?.content?.mayFree).toBe(true);
+    const failing = queue.changing([id], () => Promise.reject(new StoreUnavailable('no disk')));
+    await expect(failing).rejects.toThrow('no disk');
+    expect(queue.itemOf(id)?.content).toMatchObject({ size: 9_000, mayFree: false });
+  });
+
   it('can be changed whole while some of it is on its way into memory, or out of it', async () => {
     const domains = ['example.net', 'other.example'];
     const recipients = domains.map((domain) => recipient({ address: `r@${domain}`, domain }));

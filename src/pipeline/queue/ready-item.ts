@@ -9,7 +9,7 @@ export interface SharedContent {
   readonly bytes: Uint8Array;
   /** Their number, also once they are freed. */
   readonly size: number;
-  /** The message has no other recipient in memory, and no transaction has sent the bytes. */
+  /** The message has no other recipient in memory, no transaction has sent the bytes, and nobody else holds the item. */
   mayFree: boolean;
   sharers: number;
 }

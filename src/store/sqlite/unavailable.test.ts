@@ -114,6 +114,28 @@ describe('a store that cannot write', () => {
     ).toHaveLength(1);
   });
 
+  it('answers each call once where a batch fails while the next is on its way', async () => {
+    await open({ failStoreWrites: { from: 1, count: 1 } });
+    const results = await Promise.allSettled(Array.from({ length: 600 }, () => commitOne(store)));
+    const stored = results.filter(({ status }) => status === 'fulfilled').length;
+    expect(stored).toBeGreaterThan(0);
+    expect(stored).toBeLessThan(600);
+    expect(await messagesOf(store, { limit: 1_000 })).toHaveLength(stored);
+    expect(store.writable()).toEqual({ ok: true });
+    expect(logged.slice(1)).toEqual(['error: the store cannot write', 'info: the store can write again']);
+  });
+
+  it('rejects both batches that were on their way when the thread died, and goes on with the others', async () => {
+    const lost: string[] = [];
+    await open({ failStoreWrites: { from: 1, count: 1, as: 'death' }, onLost: (why) => lost.push(why) });
+    const results = await Promise.allSettled(Array.from({ length: 600 }, () => commitOne(store)));
+    const answered = results.findIndex(({ status }) => status === 'fulfilled');
+    expect(answered).toBeGreaterThan(128);
+    expect(results.slice(answered).every(({ status }) => status === 'fulfilled')).toBe(true);
+    expect(lost).toHaveLength(1);
+    await store.close();
+  });
+
   it('stays so once an answer was lost with its thread, says it once, and still takes what is given back', async () => {
     const lost: string[] = [];
     await open({ failStoreWrites: { from: 2, count: 1, as: 'death' }, onLost: (why) => lost.push(why) });
