@@ -100,6 +100,21 @@ describe('group commit', () => {
     expect(settled).toEqual(batches.flat().map((call) => `${call} done`));
   });
 
+  it('sends nothing ahead behind many rows, or while a portion waits', async () => {
+    const limits = { ...LIMITS, maxOperations: 20, maxRows: 1_000, ahead: true };
+    for (const first of [{ rows: 500 }, { rows: 1, portion: true }]) {
+      const { add, batches, endCommit, turn } = setUp(limits);
+      add('a', first);
+      await turn();
+      if (first.portion) add('p', first);
+      for (let i = 0; i < 12; i += 1) add(`b${i}`);
+      await turn();
+      expect(batches).toHaveLength(1);
+      await endCommit();
+      expect(batches[1]?.filter((call) => call.startsWith('b'))).toHaveLength(12);
+    }
+  });
+
   it('lets few operations wait for the end of the running batch also there', async () => {
     const { add, batches, endCommit, turn } = setUp({ ...LIMITS, maxOperations: 20, ahead: true });
     add('a');

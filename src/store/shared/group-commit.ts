@@ -50,6 +50,8 @@ export interface GroupCommit<Call, Result> {
 /** A batch that is formed while another is being committed has at least so many operations, and this share of the other's. */
 const LEAST_AHEAD = 8;
 const SHARE_AHEAD = 0.75;
+/** With more rows in the running batch, which take milliseconds, urgent operations wait for that one only. */
+const MOST_ROWS_BEFORE = 100;
 
 /** `commit` must resolve with one result per operation, batches in their order, and never reject. */
 export function createGroupCommit<Call, Result>(
@@ -65,8 +67,8 @@ export function createGroupCommit<Call, Result>(
   let patientRows = 0;
   let overdue = false;
   let timer: Timer | null = null;
-  /** Operations of the batches that are with the engine, oldest first. */
-  const running: number[] = [];
+  /** The batches that are with the engine, oldest first. */
+  const running: { operations: number; rows: number }[] = [];
   let scheduled = false;
   const idle: (() => void)[] = [];
 
@@ -83,8 +85,9 @@ export function createGroupCommit<Call, Result>(
     if (!isDue()) return false;
     const [first] = running;
     if (first === undefined) return true;
-    const enough = Math.max(LEAST_AHEAD, first * SHARE_AHEAD);
-    return limits.ahead === true && running.length === 1 && queue.length >= enough;
+    if (limits.ahead !== true || running.length > 1) return false;
+    if (portions.length > 0 || first.rows > MOST_ROWS_BEFORE) return false;
+    return queue.length >= Math.max(LEAST_AHEAD, first.operations * SHARE_AHEAD);
   }
 
   /** Checks again after the callers of the current turn have added theirs. */
@@ -127,7 +130,7 @@ export function createGroupCommit<Call, Result>(
 
   async function commitNext(): Promise<void> {
     const batch = take();
-    running.push(batch.length);
+    running.push({ operations: batch.length, rows: batch.reduce((sum, { rows }) => sum + rows, 0) });
     const committed = deps.commit(batch);
     schedule();
     const results = await committed;
