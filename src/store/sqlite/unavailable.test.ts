@@ -38,6 +38,18 @@ async function open(options: Partial<SqliteStoreOptions>): Promise<void> {
   });
 }
 
+/** Accepts so many messages in turns of 30: behind such a batch the next is sent ahead. */
+async function inSmallBatches(count: number) {
+  const committing: ReturnType<typeof commitOne>[] = [];
+  for (let n = 1; n <= count; n += 1) {
+    const one = commitOne(store);
+    one.catch(() => {});
+    committing.push(one);
+    if (n % 30 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  return committing;
+}
+
 describe('a store that cannot write', () => {
   it('rejects with StoreUnavailable on a full disk and works again once there is room', async () => {
     await open({ maxPages: 200 });
@@ -116,7 +128,7 @@ describe('a store that cannot write', () => {
 
   it('answers each call once where a batch fails while the next is on its way', async () => {
     await open({ failStoreWrites: { from: 1, count: 1 } });
-    const results = await Promise.allSettled(Array.from({ length: 600 }, () => commitOne(store)));
+    const results = await Promise.allSettled(await inSmallBatches(600));
     const stored = results.filter(({ status }) => status === 'fulfilled').length;
     expect(stored).toBeGreaterThan(0);
     expect(stored).toBeLessThan(600);
@@ -128,9 +140,9 @@ describe('a store that cannot write', () => {
   it('rejects what was on its way when the thread died, and goes on with the others', async () => {
     const lost: string[] = [];
     await open({ failStoreWrites: { from: 1, count: 1, as: 'death' }, onLost: (why) => lost.push(why) });
-    const results = await Promise.allSettled(Array.from({ length: 600 }, () => commitOne(store)));
+    const results = await Promise.allSettled(await inSmallBatches(600));
     const answered = results.findIndex(({ status }) => status === 'fulfilled');
-    expect(answered).toBeGreaterThanOrEqual(128);
+    expect(answered).toBeGreaterThanOrEqual(30);
     expect(results.slice(answered).every(({ status }) => status === 'fulfilled')).toBe(true);
     expect(lost).toHaveLength(1);
     await store.close();
