@@ -1,4 +1,4 @@
-// `node bench/profile.ts [--dkim] [--size 10240] [--batch 20] [--sites 1000] [--messages N]`: what a message of ours costs, as a table of stages: µs of
+// `node bench/profile.ts [--dkim] [--size 10240] [--door smtp] [--recipients 50] [--tls] [--batch 20] [--sites 1000] [--messages N]`: what a message of ours costs, as a table of stages: µs of
 // CPU and KB of JavaScript memory, by thread. Warms a server up as the benchmark does, then joins it as a debugger: one
 // load while the CPU profiler samples each thread, another while allocations are sampled. What V8's own threads and the
 // pool use is not in a profile and comes from /proc. Exit code 0, 1 where it failed.
@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { joinThreads, type ProfiledThread } from './inspector.ts';
 import { type Load, measure, PLAIN_LOAD } from './measure.ts';
 import { postrider } from './peers/postrider.ts';
-import { freePort } from './peers/settings.ts';
+import { freePort, makeCertificate } from './peers/settings.ts';
 import { stagesOf } from './stages.ts';
 
 const SAMPLE_US = 500;
@@ -15,6 +15,10 @@ const SAMPLE_US = 500;
 const { values } = parseArgs({
   options: {
     dkim: { type: 'boolean', default: false },
+    door: { type: 'string', default: 'http' },
+    recipients: { type: 'string', default: '1' },
+    tls: { type: 'boolean', default: false },
+    connections: { type: 'string', default: '50' },
     batch: { type: 'string', default: '1' },
     size: { type: 'string', default: '10240' },
     sites: { type: 'string', default: '0' },
@@ -39,6 +43,10 @@ async function profile(): Promise<string> {
     ...PLAIN_LOAD,
     messages,
     warmup: Number(values.warmup),
+    connections: Number(values.connections),
+    door: values.door === 'smtp' ? 'smtp' : 'http',
+    recipients: Number(values.recipients),
+    certificate: values.tls ? makeCertificate(baseDir) : undefined,
     batch: Number(values.batch),
     bodyBytes: Number(values.size),
     sites: Number(values.sites),
@@ -60,5 +68,5 @@ async function profile(): Promise<string> {
       for (const thread of threads) await thread.stop();
     },
   });
-  return stagesOf(threads, figures, messages, values.frames);
+  return stagesOf(threads, figures, messages * load.recipients, values.frames);
 }

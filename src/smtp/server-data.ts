@@ -110,18 +110,32 @@ export function createDataReader(
     length = needed;
   }
 
+  /** The offset of the next CR, LF or NUL; most octets are read here. */
+  function endOfText(chunk: Uint8Array, from: number): number {
+    let seen = 0;
+    let i = from;
+    for (; i < chunk.length; i += 1) {
+      const octet = chunk[i] as number;
+      if (octet <= 13 && (octet === 13 || octet === 10 || octet === 0)) break;
+      seen |= octet;
+    }
+    if (seen > 127) eightBit = true;
+    return i;
+  }
+
   return {
     read(chunk, at) {
       // `from`: first octet that is to be kept and is not yet.
       let from = at;
       let i = at;
       for (; i < chunk.length && state !== END; i += 1) {
-        const octet = chunk[i] as number;
-        if (state === TEXT && octet !== 13 && octet !== 10 && octet !== 0) {
-          lineBytes += 1;
-          if (octet > 127) eightBit = true;
-          continue;
+        if (state === TEXT) {
+          const end = endOfText(chunk, i);
+          lineBytes += end - i;
+          i = end;
+          if (i === chunk.length) break;
         }
+        const octet = chunk[i] as number;
         switch (state) {
           case LINE_START:
             lineBytes = 0;

@@ -49,6 +49,18 @@ describe('a transaction', () => {
     expect(driver.messages.map(({ text }) => text)).toEqual(['one\r\n', 'two\r\n']);
   });
 
+  it('has the replies to commands that came together in one write', async () => {
+    const driver = await greeted();
+    const before = driver.writes;
+    const together = `${ENVELOPE}DATA\r\n`;
+    // The last command is cut: what is complete is answered, because its end may never come.
+    expect(codes(await driver.say(together.slice(0, -3)))).toEqual(['250 2.1.0', '250 2.1.5']);
+    expect(codes(await driver.say(together.slice(-3)))).toEqual(['354']);
+    await driver.say('one\r\n.\r\n');
+    await driver.say(together);
+    expect(driver.writes - before).toBe(4);
+  });
+
   it('is forgotten by RSET and by EHLO', async () => {
     const driver = await greeted();
     for (const command of ['RSET', 'EHLO again.test', 'HELO again.test']) {

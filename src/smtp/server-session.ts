@@ -183,15 +183,24 @@ export function createServerSession(
       else readLine(chunk);
     }
     pumping = false;
-    flush();
+    // Commands that came together are answered together (RFC 2920 §3.2): a write less for each, which is most of what
+    // an envelope costs.
+    const more = hasInput();
+    if (!waiting || !more) flush();
     if (state === 'closed') return;
     if (ended && !waiting) {
       finish(null);
       return;
     }
     if (state !== 'handshake') waitForCommand();
-    connection.pause(waiting && pending.length > 0);
+    // While the handler works, `push` pauses; nothing more may come before it has answered.
+    if (!waiting || !more) connection.pause(false);
     arm();
+  }
+
+  /** Something was received and not read. */
+  function hasInput(): boolean {
+    return pending.length > 1 || at < (pending[0]?.length ?? 0);
   }
 
   function readLine(chunk: Uint8Array): void {

@@ -108,6 +108,10 @@ export function createDriver(options: DriverOptions = {}) {
     attempts,
     failures,
     settle,
+    /** How often something was written. */
+    get writes() {
+      return written.length;
+    },
     get output() {
       return written.join('');
     },
