@@ -16,6 +16,7 @@ import type { Store } from '../../../store/store.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
 import type { Outcome } from '../outcome/outcome.ts';
 import { NO_FACTS } from '../outcome/outcome.ts';
+import { createContents } from './contents.ts';
 import { mayShare, shareKey } from './grouping.ts';
 import { createPersonalTexts } from './personal-texts.ts';
 import type { Signing, SigningResult } from './signing.ts';
@@ -93,6 +94,7 @@ export function createPreparer(
   options: { bounceDomain: string },
 ): Preparer {
   const turn = createSharedTurns(clock);
+  const contents = createContents(store);
   const textsFor = createPersonalTexts(personalTokens, tokens);
   const kept = new BoundedMap<number, Promise<TokenSlots | null>>(KEPT);
   /** By `shareKey`. */
@@ -111,7 +113,7 @@ export function createPreparer(
           outcome: { kind: 'failed', category: 'outcome_unknown', detail, facts: NO_FACTS },
         };
       }
-      const shared = item.content?.bytes ?? (await store.readContent({ messageSeq: delivery.messageSeq }));
+      const shared = item.content?.bytes ?? (await contents.of(delivery.messageSeq));
       const places = delivery.personal === true ? await placesOf(delivery.messageSeq) : null;
       if (shared === null || (places === null && delivery.personal === true)) {
         const detail = 'the content of this message is no longer kept';
