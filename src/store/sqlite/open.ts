@@ -28,6 +28,7 @@ import type {
   FailStoreWrites,
   ReadCall,
   ReaderData,
+  ReaderReplies,
   ReaderReply,
   ReaderRequest,
   WriteCall,
@@ -35,6 +36,7 @@ import type {
   WriterReply,
   WriterRequest,
 } from './engine/protocol.ts';
+import { createReadGroups } from './engine/read-groups.ts';
 import { openReader } from './engine/reader-work.ts';
 import { createThread } from './engine/thread.ts';
 import { openWriter } from './engine/writer-work.ts';
@@ -138,8 +140,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       );
   const makeReader = () =>
     alone
-      ? createInProcess<ReaderRequest, ReaderReply>(() => openReader(readerData, connection))
-      : createThread<ReaderRequest, ReaderReply>(
+      ? createInProcess<ReaderRequest, ReaderReplies>(() => openReader(readerData, connection))
+      : createThread<ReaderRequest, ReaderReplies>(
           'store-reader',
           new URL('./engine/reader-thread.ts', import.meta.url),
           readerData,
@@ -148,6 +150,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   // thread needs about 15 MiB, and a server with little to do never needs the second one.
   const searcher = makeReader();
   const reader = makeReader();
+  const searches = createReadGroups(searcher);
+  const quick = createReadGroups(reader);
   let searching = 0;
   let apart = false;
   // It starts at the same time as the writer; if it fails, the first read reports it.
@@ -276,12 +280,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       };
       promise.then(ended, ended);
     } else apart ||= searching > 0;
-    const thread = apart && !search ? reader : searcher;
+    const by = apart && !search ? quick : searches;
     const answered = (reply: ReaderReply): void => {
-      if (reply.kind === 'more') thread.ask({ kind: 'go-on', read: reply.read }).then(answered, reject);
+      if (reply.kind === 'more') by.goOn(reply.read).then(answered, reject);
       else settleWith(reply, resolve, reject);
     };
-    thread.ask({ kind: 'read', call }).then(answered, reject);
+    by.read(call, search).then(answered, reject);
     return promise;
   }
 

@@ -86,9 +86,12 @@ export function createPathIntake(deps: Deps, on: { prepared(): void }): PathInta
 
   function takeWork(probes: number | null): void {
     for (const lane of LANES) {
-      const most = probes ?? Math.min(2 * (links.size() + 2), capacity.demand());
+      const ahead = links.size() + 2;
+      const most = probes ?? Math.min(2 * ahead, capacity.demand());
       const busy = () =>
         probes === null ? preparing[lane] + ready.count(lane) : preparingNow() + ready.size();
+      // Once half of them are gone, the others are taken together: their contents are then read together.
+      if (busy() > ahead) continue;
       while (busy() < most) {
         const item = queue.take(
           name,

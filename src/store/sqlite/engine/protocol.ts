@@ -60,10 +60,13 @@ export type WriterReply = readonly Answer[];
 
 /** `go-on`: the next step of a read that was answered with `more`. */
 export type ReaderRequest =
-  | { kind: 'read'; call: ReadCall }
+  | { kind: 'reads'; calls: readonly ReadCall[] }
   | { kind: 'go-on'; read: number }
   | { kind: 'close' };
 export type ReaderReply = Answer | { kind: 'more'; read: number };
+
+/** One for each call, in order, at least one; fewer if these are large: the others are to be asked for again. */
+export type ReaderReplies = readonly ReaderReply[];
 
 /** The first message of a thread: it works, or why it never will. */
 export type ThreadStart = { kind: 'ready' } | { kind: 'refused'; reason: RefusalReason; message: string };

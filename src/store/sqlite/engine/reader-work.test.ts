@@ -24,13 +24,13 @@ it('answers others between the steps of a long read', () => {
     maxGroups: 10,
     maxCountedGroups: 100_000,
   };
-  let reply = reader.answer({ kind: 'read', call: { name: 'stats', params: stats } });
+  let [reply] = reader.answer({ kind: 'reads', calls: [{ name: 'stats', params: stats }] });
   let others = 0;
-  while (reply.kind === 'more') {
-    const other = reader.answer({ kind: 'read', call: { name: 'lastEventSeq', params: undefined } });
-    expect(other).toEqual({ kind: 'value', value: 6000 });
+  while (reply?.kind === 'more') {
+    const other = reader.answer({ kind: 'reads', calls: [{ name: 'lastEventSeq', params: undefined }] });
+    expect(other).toEqual([{ kind: 'value', value: 6000 }]);
     others += 1;
-    reply = reader.answer({ kind: 'go-on', read: reply.read });
+    [reply] = reader.answer({ kind: 'go-on', read: reply.read });
   }
   expect(others).toBeGreaterThan(0);
   const counts = [{ at: T0, kind: 'accepted', n: 6000 }];
@@ -38,6 +38,6 @@ it('answers others between the steps of a long read', () => {
     kind: 'value',
     value: { kind: 'counted', groups: [{ name: '', counts }], rest: null },
   });
-  expect(reader.answer({ kind: 'go-on', read: 1 }).kind).toBe('unavailable');
+  expect(reader.answer({ kind: 'go-on', read: 1 })).toMatchObject([{ kind: 'unavailable' }]);
   reader.close();
 });

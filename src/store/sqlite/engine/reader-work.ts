@@ -7,18 +7,21 @@
 import { READS, type ReadName } from '../operations.ts';
 import { type Connection, openConnection } from './connection.ts';
 import type { ParamsOf, ResultOf, Steps } from './operation.ts';
-import type { ReaderData, ReaderReply, ReaderRequest } from './protocol.ts';
+import type { ReaderData, ReaderReplies, ReaderReply, ReaderRequest } from './protocol.ts';
 import { unavailableReason } from './sqlite-errors.ts';
 import type { Work } from './writer-work.ts';
 
 export type ReaderAsk = Exclude<ReaderRequest, { kind: 'close' }>;
 type Result = ResultOf<ReadName>;
 
+/** Contents that are answered together: the caller's thread copies them at once. */
+const MOST_BYTES_TOGETHER = 1024 * 1024;
+
 /**
  * Opens nothing yet: there may be no database before the writer works. A given connection is used as it is and stays
  * open.
  */
-export function openReader(data: ReaderData, given?: Connection): Work<ReaderAsk, ReaderReply> {
+export function openReader(data: ReaderData, given?: Connection): Work<ReaderAsk, ReaderReplies> {
   let opened: Connection | null = given ?? null;
 
   function connection(): Connection {
@@ -32,15 +35,25 @@ export function openReader(data: ReaderData, given?: Connection): Work<ReaderAsk
   const underWay = new Map<number, Steps<Result>>();
   let reads = 0;
 
-  function answer(request: ReaderAsk): ReaderReply {
+  function answer(request: ReaderAsk): ReaderReplies {
+    if (request.kind === 'go-on') return [one(() => step(request.read, underWay.get(request.read)))];
+    const replies: ReaderReply[] = [];
+    let bytes = 0;
+    for (const { name, params } of request.calls) {
+      if (bytes >= MOST_BYTES_TOGETHER) break;
+      const reply = one((db) => begin(apply(db, name, params)));
+      replies.push(reply);
+      if (reply.kind === 'value' && reply.value instanceof Uint8Array) bytes += reply.value.length;
+    }
+    return replies;
+  }
+
+  /** One transaction per read: operations of several statements see one snapshot. */
+  function one(work: (db: Connection) => ReaderReply): ReaderReply {
     try {
       const db = connection();
-      // One transaction per read: operations of several statements see one snapshot.
       db.exec('BEGIN');
-      const found =
-        request.kind === 'go-on'
-          ? step(request.read, underWay.get(request.read))
-          : begin(apply(db, request.call.name, request.call.params));
+      const found = work(db);
       db.exec('COMMIT');
       return found;
     } catch (error) {
