@@ -24,6 +24,8 @@ export type Options = {
   readonly only: readonly string[] | undefined;
   /** Folders of other versions of ours. */
   readonly against: readonly string[];
+  /** They are measured at the same time, and nothing else. */
+  readonly together: boolean;
   readonly oneAtATime: boolean;
   readonly slowFsyncMs: number;
   /** Receiving sites, found by MX; 0 = everything through one relay. */
@@ -66,6 +68,8 @@ HTTP or SMTP, are made durable, and are delivered to a local SMTP sink. Prints o
   --runs K           runs of each product, interleaved; the median is printed default 3
   --only A,B         only these: postrider, postfix, haraka
   --against FOLDER   another clone or package of ours, measured in turn with this one
+  --together         with --against: all versions of ours at the same time, each with a load of its own,
+                     and what their CPU is of the first one's; the load of the machine is the same for all
   --one-at-a-time    latency: the next message only when the last one is at the sink
   --slow-fsync MS    every fsync takes at least this long (a preloaded library, needs gcc)
   --sites N          to N sites in turn instead of through one relay; without Haraka
@@ -84,6 +88,8 @@ HTTP or SMTP, are made durable, and are delivered to a local SMTP sink. Prints o
 
 Example: three interleaved runs of all three, signed, as on a disk whose fsync takes 2 ms
   npm run bench -- --dkim --slow-fsync 2 --messages 5000
+Example: does a change cost less? 1 % is seen, because both run in the same seconds
+  npm run bench -- --against ../before --together --connections 25 --messages 8000 --runs 4
 Example: 50 recipients a message, over TLS, all by SMTP
   npm run bench -- --recipients 50 --tls --door smtp --messages 500
 `;
@@ -107,6 +113,7 @@ export function readOptions(args: readonly string[]): Options {
       runs: { type: 'string', default: '3' },
       only: { type: 'string' },
       against: { type: 'string', multiple: true, default: [] },
+      together: { type: 'boolean', default: false },
       'one-at-a-time': { type: 'boolean', default: false },
       'slow-fsync': { type: 'string', default: '0' },
       sites: { type: 'string', default: '0' },
@@ -128,6 +135,8 @@ export function readOptions(args: readonly string[]): Options {
   const fewer = oneAtATime || recipients > 1;
   if (oneAtATime && recipients > 1) throw wrong('recipients', values.recipients, '1 with --one-at-a-time');
   if (values.door !== 'http' && values.door !== 'smtp') throw wrong('door', values.door, 'http or smtp');
+  if (values.together && values.against.length === 0)
+    throw new Error('--together compares versions of ours: name the others by --against FOLDER');
   if (values.door === 'smtp' && batch > 1) throw wrong('batch', values.batch, '1 with --door smtp');
   return {
     dkim: values.dkim,
@@ -145,6 +154,7 @@ export function readOptions(args: readonly string[]): Options {
       .split(',')
       .map((name) => name.trim()),
     against: values.against,
+    together: values.together,
     oneAtATime,
     slowFsyncMs: amount('slow-fsync', values['slow-fsync'], 1_000),
     sites: whole('sites', values.sites, 0, 100_000),

@@ -83,44 +83,48 @@ async function compareOn(options: Options, around: Surroundings): Promise<number
   };
   const results = new Map<Peer, Figures[]>(peers.map((peer) => [peer, []]));
   let trouble = false;
+  const turns = options.together ? [peers] : peers.map((peer) => [peer]);
   for (let run = 1; run <= options.runs && !interrupted.aborted; run += 1) {
-    for (const peer of peers) {
+    for (const turn of turns) {
       if (interrupted.aborted) break;
-      try {
-        const figures = await measure(peer, load);
-        results.get(peer)?.push(figures);
-        say(`run ${run}/${options.runs} ${peer.name}: ${summary(figures)}`);
-        trouble ||= figures.lost > 0 || figures.failed > 0;
-        const deliveries = options.messages * options.recipients;
-        if (figures.signed !== (options.dkim ? deliveries : 0)) {
-          say(
-            `  warning: ${figures.signed} of ${deliveries} are signed, with${options.dkim ? '' : 'out'} --dkim`,
-          );
-        }
-        if (figures.overTls !== (options.tls ? deliveries : 0)) {
-          trouble = true;
-          say(`  ${figures.overTls} of ${deliveries} came over TLS, with${options.tls ? '' : 'out'} --tls`);
-        }
-      } catch (error) {
-        trouble = true;
-        say(
-          `run ${run}/${options.runs} ${peer.name}: FAILED: ${error instanceof Error ? error.message : String(error)}`,
-        );
-      }
+      await Promise.all(turn.map((peer) => once(peer, `run ${run}/${options.runs} ${peer.name}`)));
     }
   }
   const rows: Row[] = [];
   for (const [peer, runs] of results)
     rows.push({ name: peer.name.replace(/^\w+/, `$& ${await peer.version()}`), runs });
-  const compared = options.backlog > 0 ? shares(results) : ratio(results);
+  const compared = options.backlog > 0 ? shares(results) : options.together ? costs(results) : ratio(results);
   process.stdout.write(
     `${headline(options)}\n\n${markdownTable(rows, options)}${threadTable(rows)}${compared}`,
   );
   return trouble ? 1 : 0;
+
+  async function once(peer: Peer, run: string): Promise<void> {
+    try {
+      const figures = await measure(peer, load);
+      results.get(peer)?.push(figures);
+      say(`${run}: ${summary(figures)}`);
+      trouble ||= figures.lost > 0 || figures.failed > 0;
+      const deliveries = options.messages * options.recipients;
+      if (figures.signed !== (options.dkim ? deliveries : 0)) {
+        say(
+          `  warning: ${figures.signed} of ${deliveries} are signed, with${options.dkim ? '' : 'out'} --dkim`,
+        );
+      }
+      if (figures.overTls !== (options.tls ? deliveries : 0)) {
+        trouble = true;
+        say(`  ${figures.overTls} of ${deliveries} came over TLS, with${options.tls ? '' : 'out'} --tls`);
+      }
+    } catch (error) {
+      trouble = true;
+      say(`${run}: FAILED: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
 }
 
 async function peersOf(options: Options, { baseDir, databases }: Surroundings): Promise<Peer[]> {
   if (options.backlog > 0) return withBacklog(options, baseDir);
+  if (options.together) return [postrider(), ...others(options)];
   if (databases.length > 0) return variants(options.nodes, databases);
   return present(options);
 }
@@ -148,9 +152,9 @@ async function withBacklog({ backlog }: Options, baseDir: string): Promise<Peer[
 /** The products that can run, in the order they take turns; the others are named on stderr with the reason. */
 async function present(options: Options): Promise<Peer[]> {
   // Haraka always sends to port 25 of a site.
-  const others = [postfix, ...(options.sites > 0 ? [] : [haraka])];
+  const products = [postfix, ...(options.sites > 0 ? [] : [haraka])];
   const groupings = options.recipients > 1 ? (['alone', 'together'] as const) : [undefined];
-  const all = [postrider(), ...others.flatMap((other) => groupings.map((grouping) => other(grouping)))];
+  const all = [postrider(), ...products.flatMap((other) => groupings.map((grouping) => other(grouping)))];
   const product = ({ name }: Peer): string => name.split(',', 1).join().toLowerCase();
   const unknown = options.only?.filter((name) => !all.some((peer) => product(peer) === name)) ?? [];
   if (unknown.length > 0) say(`--only: unknown: ${unknown.join(', ')}`);
@@ -161,9 +165,14 @@ async function present(options: Options): Promise<Peer[]> {
     if (reason === undefined) found.push(peer);
     else say(`SKIPPED ${peer.name}: ${reason}`);
   }
-  for (const folder of options.against)
-    found.push(postrider({ name: `postrider in ${basename(folder)}`, root: resolve(folder) }));
-  return found;
+  return [...found, ...others(options)];
+}
+
+/** Other versions of ours. */
+function others({ against }: Options): Peer[] {
+  return against.map((folder) =>
+    postrider({ name: `postrider in ${basename(folder)}`, root: resolve(folder) }),
+  );
 }
 
 function headline(options: Options): string {
@@ -177,6 +186,7 @@ function headline(options: Options): string {
     ...(options.sites > 0 ? [`${options.sites} sites`] : []),
     ...(options.delayMs > 0 ? [`far end ${options.delayMs} ms away`] : []),
     ...(options.chunking ? ['with CHUNKING'] : []),
+    ...(options.together ? ['all at the same time'] : []),
     ...(options.logs ? ['mail logs on'] : []),
   ];
   const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim() ?? 'unknown CPU'}, Linux ${release()}, Node ${process.versions.node}`;
@@ -208,6 +218,21 @@ function shares(results: ReadonlyMap<Peer, readonly Figures[]>): string {
   const share = (of: (figures: Figures) => number): string =>
     (medianOf(full.map(of)) / medianOf(empty.map(of))).toFixed(2);
   return `\nShare of the empty queue's: accepted/s ${share((f) => f.acceptedPerS)}, delivered/s ${share((f) => f.deliveredPerS)}\n`;
+}
+
+/** What each costs of the first, which was measured at the same time: the geometric mean of the runs. */
+function costs(results: ReadonlyMap<Peer, readonly Figures[]>): string {
+  const [first, ...rest] = [...results];
+  if (first === undefined) return '';
+  const lines = rest.map(([{ name }, runs]) => {
+    const of = (cost: (figures: Figures) => number): string => {
+      const ratios = runs.map((figures, i) => Math.log(cost(figures) / cost(first[1][i] ?? figures)));
+      return Math.exp(ratios.reduce((sum, one) => sum + one, 0) / ratios.length).toFixed(3);
+    };
+    const thread = (of: string) => (figures: Figures) => figures.cost.threads.get(of) ?? Number.NaN;
+    return `CPU of ${name}, of that of ${first[0].name} at the same time: ${of(({ cost }) => cost.per1000)} (main ${of(thread('main'))}, store writer ${of(thread('store writer'))})\n`;
+  });
+  return `\n${lines.join('')}`;
 }
 
 function say(text: string): void {
