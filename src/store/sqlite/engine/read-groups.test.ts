@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { message } from '../../conformance/fixtures.ts';
 import { StoreUnavailable } from '../../store.ts';
 import { filledDatabase, temporaryFolder } from '../test-support.ts';
@@ -8,7 +8,10 @@ import { createReadGroups } from './read-groups.ts';
 import { openReader } from './reader-work.ts';
 import type { Thread } from './thread.ts';
 
-const folder = temporaryFolder();
+let folder: ReturnType<typeof temporaryFolder>;
+beforeEach(() => {
+  folder = temporaryFolder();
+});
 afterEach(() => folder.remove());
 
 /** Groups over a reader of messages with contents of these sizes; `asked`: how many reads went together. */
@@ -55,7 +58,7 @@ describe('reads that are asked for in one turn', () => {
 
   it('do not wait for one that may take long, and fail alone', async () => {
     const { groups, asked } = groupsOver([10]);
-    const wrong = { name: 'getMessage', params: { id: {} as never } } as ReadCall;
+    const wrong = { name: 'nothing', params: undefined } as unknown as ReadCall;
     const [alone, failed, found] = await Promise.all([
       groups.read(content(1), true),
       groups.read(wrong, false),
