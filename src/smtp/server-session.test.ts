@@ -61,6 +61,17 @@ describe('a transaction', () => {
     expect(driver.writes - before).toBe(4);
   });
 
+  it('is answered at once, although the next sender is still looked up', async () => {
+    const gate = Promise.withResolvers<null>();
+    const senders: Promise<null>[] = [Promise.resolve(null), gate.promise];
+    const driver = await greeted({ handler: { onMail: () => senders.shift() ?? gate.promise } });
+    await driver.say(`${ENVELOPE}DATA\r\n`);
+    expect(codes(await driver.say(`one\r\n.\r\n${ENVELOPE}DATA\r\n`))).toEqual(['250 2.6.0']);
+    gate.resolve(null);
+    await driver.settle();
+    expect(codes(driver.output).slice(-3)).toEqual(['250 2.1.0', '250 2.1.5', '354']);
+  });
+
   it('is forgotten by RSET and by EHLO', async () => {
     const driver = await greeted();
     for (const command of ['RSET', 'EHLO again.test', 'HELO again.test']) {

@@ -61,6 +61,7 @@ const TLS_HANDSHAKE = 22;
 /** A longer unfinished line is refused. */
 const MAX_ENDLESS_BYTES = 64 * 1024;
 const HELD_BYTES = MAX_AUTH_BYTES + 2;
+const MAX_HELD_REPLIES = 16 * 1024;
 const DATA_FAULTS: Readonly<Record<DataFault, ServerReply>> = {
   'bare-line-end': REPLIES.bareInData,
   nul: REPLIES.nulInData,
@@ -97,6 +98,11 @@ export function createServerSession(
   let idleCommands = 0;
   let authFailures = 0;
   let out = '';
+  /**
+   * Replies to MAIL and RCPT wait for those to the commands that came with them (RFC 2920 §3.2): a write less for each,
+   * which is most of what an envelope costs. Others do not wait, above all not the one that a message was taken.
+   */
+  let urgent = false;
   /** The command that the next reply answers, so that a refusal is reported with its sender. */
   let about: { command: 'AUTH' | 'MAIL' | 'RCPT' | 'DATA'; from: MailFrom | null } | null = null;
 
@@ -183,10 +189,8 @@ export function createServerSession(
       else readLine(chunk);
     }
     pumping = false;
-    // Commands that came together are answered together (RFC 2920 §3.2): a write less for each, which is most of what
-    // an envelope costs.
     const more = hasInput();
-    if (!waiting || !more) flush();
+    if (!waiting || !more || urgent || out.length > MAX_HELD_REPLIES) flush();
     if (state === 'closed') return;
     if (ended && !waiting) {
       finish(null);
@@ -473,6 +477,7 @@ export function createServerSession(
   /** Sends a reply; null: it was sent already, or follows later. */
   function say(answer: ServerReply | null): void {
     if (answer === null || state === 'closed') return;
+    urgent ||= about?.command !== 'MAIL' && about?.command !== 'RCPT';
     if (answer.code >= 500) errors += 1;
     if (answer.code >= 400 && about !== null) handler.onRefused?.(about.command, answer, about.from);
     if (answer.close === true) finish(answer);
@@ -489,6 +494,7 @@ export function createServerSession(
     if (out === '') return;
     const text = out;
     out = '';
+    urgent = false;
     connection.write(text);
   }
 

@@ -9,11 +9,11 @@ import type { Prepared, PrepareResult } from '../prepare/prepared.ts';
 import { createPathIntake } from './intake.ts';
 import { createPicker } from './picker.ts';
 
-it('is made ready anew when it has waited for its turn: the domain may have been removed meanwhile', async () => {
+/** An intake over one connection that takes these items; `removed`: their sender domain is gone. */
+function intakeOf(items: ReadyItem[], options: { demand: number; removed?: boolean }) {
   const clock = createVirtualClock();
   const ready = createPicker();
   const finished: string[] = [];
-  const items = [testItem({ id: 1 }), testItem({ id: 2 })];
   const rest = {
     shared: null,
     note: null,
@@ -23,7 +23,6 @@ it('is made ready anew when it has waited for its turn: the domain may have been
     eightBit: false,
   };
   const body = { mailFrom: '', prefix: new Uint8Array(0), content: new Uint8Array(1), dsn: {} };
-  let removed = false;
   const parts = {
     name: 'site',
     queue: {
@@ -36,7 +35,7 @@ it('is made ready anew when it has waited for its turn: the domain may have been
           category: 'domain_not_verified',
           detail: 'no longer registered',
         } as const;
-        if (removed) return { kind: 'outcome', outcome: held };
+        if (options.removed) return { kind: 'outcome', outcome: held };
         return { kind: 'ready', prepared: { item, preparedAtMs: clock.monotonicMs(), ...body, ...rest } };
       },
       sharedBy() {},
@@ -51,12 +50,44 @@ it('is made ready anew when it has waited for its turn: the domain may have been
     finish: (item: ReadyItem, outcome: Exclude<Outcome, { kind: 'again' }>) => {
       finished.push(`${item.delivery.id} ${outcome.kind}`);
     },
-    capacity: { demand: () => 2 } as never,
+    capacity: { demand: () => options.demand } as never,
     links: { size: () => 1 },
     alarm: { after() {} },
   };
   const intake = createPathIntake(parts, { prepared() {} });
   const settled = () => expect.poll(() => intake.preparing()).toBe(0);
+  return { intake, ready, clock, finished, settled, left: () => items.length };
+}
+
+it('is taken in groups, but one by one where a connection has nothing to do', async () => {
+  const { intake, ready, settled, left } = intakeOf(
+    Array.from({ length: 20 }, (_, i) => testItem({ id: i })),
+    { demand: 64 },
+  );
+  const sent = (count: number) => {
+    for (let n = 0; n < count; n += 1) ready.took(ready.heads()[0] as Prepared);
+  };
+  intake.take(null);
+  await settled();
+  // Twice one connection and two more.
+  expect([ready.size(), left()]).toEqual([6, 14]);
+  sent(2);
+  intake.take(null);
+  expect(left()).toBe(14);
+  intake.take(null, true);
+  expect(left()).toBe(12);
+  await settled();
+  sent(3);
+  intake.take(null);
+  expect(left()).toBe(9);
+  await settled();
+  expect(ready.size()).toBe(6);
+});
+
+it('is made ready anew when it has waited for its turn: the domain may have been removed meanwhile', async () => {
+  const options = { demand: 2, removed: false };
+  const items = [testItem({ id: 1 }), testItem({ id: 2 })];
+  const { intake, ready, clock, finished, settled } = intakeOf(items, options);
   const ids = () =>
     ready
       .heads()
@@ -75,7 +106,7 @@ it('is made ready anew when it has waited for its turn: the domain may have been
   // It keeps its turn.
   expect([ready.size(), ...ids()]).toEqual([2, 1]);
   await clock.advance(5_001);
-  removed = true;
+  options.removed = true;
   const [again] = ready.heads();
   expect(again === undefined || intake.renewed(again)).toBe(true);
   await settled();

@@ -22,8 +22,11 @@ import type { PathWarmup } from './warmup.ts';
 
 /** The messages that one path has taken and prepares. */
 export interface PathIntake {
-  /** Takes messages that can be used; `probes`: at most this many in total, while the path tests whether it works. */
-  take(probes: number | null): void;
+  /**
+   * Takes messages that can be used; `probes`: at most this many in total, while the path tests whether it works;
+   * `isIdle`: a connection has nothing to do, and nothing that is prepared may go on it.
+   */
+  take(probes: number | null, isIdle?: boolean): void;
   /**
    * Returns true if it has been prepared for so long that its sender domain's keys and settings may have changed; it is
    * then prepared again and comes first in its lane.
@@ -84,14 +87,14 @@ export function createPathIntake(deps: Deps, on: { prepared(): void }): PathInta
     return preparing.critical + preparing.normal + preparing.bulk;
   }
 
-  function takeWork(probes: number | null): void {
+  function takeWork(probes: number | null, isIdle = false): void {
     for (const lane of LANES) {
       const ahead = links.size() + 2;
       const most = probes ?? Math.min(2 * ahead, capacity.demand());
       const busy = () =>
         probes === null ? preparing[lane] + ready.count(lane) : preparingNow() + ready.size();
       // Once half of them are gone, the others are taken together: their contents are then read together.
-      if (busy() > ahead) continue;
+      if (busy() > ahead && !isIdle) continue;
       while (busy() < most) {
         const item = queue.take(
           name,

@@ -226,11 +226,18 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
 
   function pump(): void {
     const goes = !life.stopping && egress.may() && state.closed() === null;
-    if (goes) intake.take(state.breaker().kind === 'half-open' ? 1 - moving() : null);
+    if (goes) take();
     // Checked again: taking messages may have closed the path.
-    if (goes && egress.may() && state.closed() === null) dispatch();
-    else giveBackReady();
+    if (goes && egress.may() && state.closed() === null) {
+      dispatch();
+      if (ready.size() > 0 && links.busyCount() < links.size()) take(true);
+    } else giveBackReady();
     if (drained !== null && life.inFlight === 0 && isQuiet()) drained();
+  }
+
+  /** `isIdle`: a connection has nothing to do, and nothing that is prepared may go on it. */
+  function take(isIdle = false): void {
+    intake.take(state.breaker().kind === 'half-open' ? 1 - moving() : null, isIdle);
   }
 
   /** Messages that were being prepared when the path closed wait with the others. */

@@ -10,8 +10,11 @@ const MOST_MESSAGES = 16;
 const MOST_BYTES = 4 * 1024 * 1024;
 
 export interface Contents {
-  /** The content of a message; null if it is no longer kept. Rejects if the store cannot be read. */
-  of(messageSeq: number): Promise<Uint8Array | null>;
+  /**
+   * The content of a message; null if it is no longer kept. `anew`: it may have changed since it was last read, because
+   * a message that is rescheduled gets another Date. Rejects if the store cannot be read.
+   */
+  of(messageSeq: number, anew: boolean): Promise<Uint8Array | null>;
 }
 
 interface Kept {
@@ -25,9 +28,11 @@ export function createContents(store: Pick<Store, 'readContent'>): Contents {
   let bytes = 0;
 
   return {
-    of(messageSeq) {
+    of(messageSeq, anew) {
       const known = kept.get(messageSeq);
-      if (known !== undefined) return known.content;
+      if (known !== undefined && !anew) return known.content;
+      // Whoever comes next must not get the old one either.
+      bytes -= known?.size ?? 0;
       const content = store.readContent({ messageSeq });
       const one: Kept = { content, size: 0 };
       kept.set(messageSeq, one);

@@ -14,14 +14,22 @@ function prepare(
   more: Partial<ClaimedDelivery> = {},
   takesMs = 0,
 ) {
-  const preparer = createPreparer(
+  const preparer = preparerOf(chosen, async () => {
+    await clock.advance(takesMs);
+    return Buffer.from('hi');
+  });
+  return preparer.prepare(testItem({ size: 2, ...more }, { heldBytes: 2 }));
+}
+
+function preparerOf(
+  chosen: Partial<Awaited<ReturnType<SenderSettings['settingsOf']>>>,
+  readContent: () => Promise<Uint8Array>,
+) {
+  return createPreparer(
     {
       clock,
       store: {
-        async readContent() {
-          await clock.advance(takesMs);
-          return Buffer.from('hi');
-        },
+        readContent,
         readTokenSlots: async () => null,
       },
       signing: {
@@ -42,7 +50,6 @@ function prepare(
     },
     { bounceDomain: 'bounce.example.org' },
   );
-  return preparer.prepare(testItem({ size: 2, ...more }, { heldBytes: 2 }));
 }
 
 describe('a prepared delivery', () => {
@@ -58,6 +65,19 @@ describe('a prepared delivery', () => {
   it('counts its age from when it was ready, however long that took', async () => {
     const prepared = await prepare({}, {}, 60_000);
     expect(prepared).toMatchObject({ prepared: { preparedAtMs: clock.monotonicMs() } });
+  });
+
+  it('has the Date that it was rescheduled to, also if its content was read before', async () => {
+    let stored = 'Date: Monday';
+    const preparer = preparerOf({}, async () => Buffer.from(stored));
+    const sent = async (more: Partial<ClaimedDelivery>) => {
+      const result = await preparer.prepare(testItem({ size: 2, ...more }, { heldBytes: 2 }));
+      return result.kind === 'ready' ? Buffer.from(result.prepared.content).toString() : result;
+    };
+    expect(await sent({})).toBe('Date: Monday');
+    stored = 'Date: Tuesday';
+    expect(await sent({ wasScheduled: true })).toBe('Date: Tuesday');
+    expect(await sent({})).toBe('Date: Tuesday');
   });
 
   it('says whether it needs verified TLS', async () => {

@@ -113,7 +113,8 @@ export function createPreparer(
           outcome: { kind: 'failed', category: 'outcome_unknown', detail, facts: NO_FACTS },
         };
       }
-      const shared = item.content?.bytes ?? (await contents.of(delivery.messageSeq));
+      const shared =
+        item.content?.bytes ?? (await contents.of(delivery.messageSeq, delivery.wasScheduled === true));
       const places = delivery.personal === true ? await placesOf(delivery.messageSeq) : null;
       if (shared === null || (places === null && delivery.personal === true)) {
         const detail = 'the content of this message is no longer kept';

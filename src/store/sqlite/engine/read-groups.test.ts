@@ -6,7 +6,7 @@ import { createInProcess } from './in-process.ts';
 import type { ReadCall, ReaderReplies, ReaderRequest } from './protocol.ts';
 import { createReadGroups } from './read-groups.ts';
 import { openReader } from './reader-work.ts';
-import type { Thread } from './thread.ts';
+import { createThread, type Thread } from './thread.ts';
 
 let folder: ReturnType<typeof temporaryFolder>;
 beforeEach(() => {
@@ -56,16 +56,36 @@ describe('reads that are asked for in one turn', () => {
     expect(asked).toEqual([3, 1]);
   });
 
-  it('do not wait for one that may take long, and fail alone', async () => {
+  it('do not wait for one that may take long and was asked for after them', async () => {
     const { groups, asked } = groupsOver([10]);
+    const answered: string[] = [];
+    const read = (name: string, alone: boolean) =>
+      groups.read(content(1), alone).then(() => answered.push(name));
+    await Promise.all([read('a', false), read('b', false), read('long', true), read('c', false)]);
+    expect(answered).toEqual(['a', 'b', 'long', 'c']);
+    expect(asked).toEqual([2, 1, 1]);
+  });
+
+  it('fail alone', async () => {
+    const { groups } = groupsOver([10]);
     const wrong = { name: 'nothing', params: undefined } as unknown as ReadCall;
-    const [alone, failed, found] = await Promise.all([
-      groups.read(content(1), true),
+    const [failed, found] = await Promise.all([groups.read(wrong, false), groups.read(content(1), false)]);
+    expect([failed.kind, found.kind]).toEqual(['thrown', 'value']);
+  });
+
+  it('fail alone where one cannot even be posted', async () => {
+    const path = folder.file('store.db');
+    filledDatabase(path, [message()]).db.close();
+    const file = new URL('./reader-thread.ts', import.meta.url);
+    const thread = createThread<ReaderRequest, ReaderReplies>('store-reader', file, { path });
+    const groups = createReadGroups(thread);
+    const wrong = { name: 'readContent', params: { messageSeq: () => 1 } } as unknown as ReadCall;
+    const [failed, found] = await Promise.allSettled([
       groups.read(wrong, false),
       groups.read(content(1), false),
     ]);
-    expect(asked).toEqual([1, 2]);
-    expect([alone.kind, failed.kind, found.kind]).toEqual(['value', 'thrown', 'value']);
+    expect([failed.status, found.status]).toEqual(['rejected', 'fulfilled']);
+    await thread.close({ kind: 'close' });
   });
 
   it('all fail where the thread is gone', async () => {

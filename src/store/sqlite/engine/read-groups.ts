@@ -3,6 +3,7 @@
  * read by key. With recipients claimed from a long queue, whose contents are read just before they are sent, this took a
  * tenth of all CPU. Answers come in order; one that fails does not concern the others.
  */
+import { StoreUnavailable } from '../../store.ts';
 import type { ReadCall, ReaderReplies, ReaderReply, ReaderRequest } from './protocol.ts';
 import type { Thread } from './thread.ts';
 
@@ -29,8 +30,11 @@ export function createReadGroups(thread: Thread<ReaderRequest, ReaderReplies>): 
     read(call, alone) {
       const { promise, resolve, reject } = Promise.withResolvers<ReaderReply>();
       const one: Asked = { call, answered: resolve, failed: reject };
-      if (alone) void send([one]);
-      else {
+      if (alone) {
+        // What was asked for before it does not wait for it.
+        sendAsked();
+        void send([one]);
+      } else {
         asked.push(one);
         if (asked.length === 1) queueMicrotask(sendAsked);
         else if (asked.length === MOST_TOGETHER) sendAsked();
@@ -61,7 +65,9 @@ export function createReadGroups(thread: Thread<ReaderRequest, ReaderReplies>): 
         left = left.slice(replies.length);
       }
     } catch (error) {
-      for (const { failed } of left) failed(error);
+      // One that cannot be posted must not fail the others.
+      if (left.length > 1 && !(error instanceof StoreUnavailable)) for (const one of left) void send([one]);
+      else for (const { failed } of left) failed(error);
     }
   }
 }
