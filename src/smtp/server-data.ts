@@ -6,8 +6,8 @@
  *   text ─CR─► cr ─LF─► line start                        CR without LF, LF without CR: a fault, never a line end
  *
  * Only CRLF.CRLF ends the data. Takes bytes divided anywhere; returns the message without stuffing, or why it is
- * refused; a refused message is read to its end, but not kept. Memory: one growing buffer of at most twice the message,
- * never more than the limit, taken from the memory that all connections share.
+ * refused; a refused message is read to its end, but not kept. Memory: at most twice the message, never more than the
+ * limit, taken from the memory that all connections share.
  */
 
 export type DataFault = 'bare-line-end' | 'nul' | 'long-line' | 'too-large' | 'no-room';
@@ -84,15 +84,21 @@ export function createDataReader(
     taken = 0;
   }
 
-  /** Makes room for `needed` octets; false if the shared memory is used up. */
+  /**
+   * Makes room for `needed` octets; false if the shared memory is used up. A message over `MAX_FIRST_BUFFER` gets one
+   * buffer for the largest message: the system provides memory only as far as it is written, and moving 16 MiB to a
+   * larger buffer would hold up everybody else for up to 80 ms.
+   */
   function grow(needed: number): boolean {
     const first = Math.min(Math.max(MIN_BUFFER, sizeHint), MAX_FIRST_BUFFER);
-    const size = Math.min(maxBytes, Math.max(needed, buffer.length === 0 ? first : buffer.length * 2));
-    if (!memory.take(size - taken)) return false;
-    taken = size;
-    const larger = Buffer.allocUnsafeSlow(size);
-    buffer.copy(larger, 0, 0, length);
-    buffer = larger;
+    const room = Math.min(maxBytes, Math.max(needed, taken === 0 ? first : taken * 2));
+    if (!memory.take(room - taken)) return false;
+    taken = room;
+    if (room > buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(room > MAX_FIRST_BUFFER ? maxBytes : room);
+      buffer.copy(larger, 0, 0, length);
+      buffer = larger;
+    }
     return true;
   }
 
@@ -102,7 +108,7 @@ export function createDataReader(
     if (total > maxBytes) refuse('too-large');
     if (faults.size > 0) return;
     const needed = length + to - from;
-    if (needed > buffer.length && !grow(needed)) {
+    if (needed > taken && !grow(needed)) {
       refuse('no-room');
       return;
     }

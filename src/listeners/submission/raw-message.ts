@@ -2,7 +2,7 @@
  * Turns a submitted message into the message that is sent. It stays the same octet for octet except: our Received field
  * is added, Date and Message-ID if they are missing, Bcc and fields that only a receiver may write are removed, and the
  * `X-Postrider-` fields are read and removed. Only the envelope decides who gets it; To and Cc only decide who may be
- * shown. Returns a submission for acceptance and the bytes, or the reply that refuses it.
+ * shown. Returns a submission for acceptance and the stretches that make up the message, or the reply that refuses it.
  */
 
 import { type Author, parseAuthor } from '../../mail/author-field.ts';
@@ -55,7 +55,8 @@ export interface RawResult {
   submission: RawSubmission;
   /** `dateOffset`: the offset of our Date; null = the message had its own. */
   composed: {
-    bytes: Uint8Array;
+    /** The message in stretches, most of them of the original. */
+    parts: readonly Uint8Array[];
     bodyOffset: number;
     needsSmtpUtf8: boolean;
     eightBit: boolean;
@@ -235,9 +236,8 @@ function rewrite(context: RawContext, header: Header, fromDomain: string, dateMs
   // A header without anything after it gets its empty line: signatures need to know where it ends.
   const separator =
     header.bodyOffset === header.headerEnd ? [CRLF] : [bytes.subarray(header.headerEnd, header.bodyOffset)];
-  const whole = Buffer.concat([...parts, ...separator, bytes.subarray(header.bodyOffset)]);
   return {
-    bytes: whole,
+    parts: [...parts, ...separator, bytes.subarray(header.bodyOffset)],
     dateOffset,
     bodyOffset: headerBytes + 2,
     // Requested and needed: a header in raw UTF-8 (RFC 6532). Addresses are checked separately.

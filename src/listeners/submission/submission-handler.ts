@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, isErrorName } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
+import { joinInTurns } from '../../lib/join-in-turns.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import { createTurns } from '../../lib/turns.ts';
@@ -68,9 +69,9 @@ export interface HandlerOptions {
   minLabels: number;
 }
 
-/** Name of the operation for idempotency keys, beside those of the API. */
 /** Octets of a message that are hashed before other work gets a turn. */
 const HASHED_AT_ONCE = 4 * 1024 * 1024;
+/** Name of the operation for idempotency keys, beside those of the API. */
 const OPERATION = 'SMTP submission';
 /** A JWT: three parts of base64url. Our passwords never contain two dots. */
 const LOOKS_LIKE_TOKEN = /^[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}$/;
@@ -206,14 +207,14 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
     from: Caller,
     envelope: ServerEnvelope,
     message: ReceivedMessage,
-    facts: SessionFacts,
+    session: SessionFacts,
   ): Promise<ServerReply> {
     const messageId = uuidv7(clock, random) as MessageId;
     const nowMs = clock.now();
     const raw = readRawMessage({
       envelope,
       message,
-      facts,
+      facts: session,
       ip,
       hostname: options.hostname,
       minLabels: options.minLabels,
@@ -223,10 +224,12 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
     });
     if (raw.kind === 'refused') return raw.reply;
     fromDomain = raw.submission.fromDomain;
+    const { parts, ...facts } = raw.composed;
+    const composed = { ...facts, bytes: await joinInTurns(parts, createTurns(clock)) };
     const result = await acceptance.acceptRaw({
       caller: from,
       submission: raw.submission,
-      prepared: { messageId, dateMs: nowMs, composed: raw.composed },
+      prepared: { messageId, dateMs: nowMs, composed },
       idempotency: await idempotencyOf(raw, envelope, message),
     });
     fromDomain = null;

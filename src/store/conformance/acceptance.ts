@@ -80,6 +80,20 @@ export function describeAcceptance({ store }: Suite): void {
       }
     });
 
+    it('keeps contents apart of one operation that are large together', async () => {
+      const given = [1_500_000, 10, 2_000_000, 0, 1_500_000].map((size, i) =>
+        new Uint8Array(size).fill(i + 1),
+      );
+      const accepted = await commit(
+        store,
+        given.map((content) => message({ content })),
+      );
+      for (const [i, { seq }] of accepted.entries()) {
+        const kept = await store.readContent({ messageSeq: seq });
+        expect(Buffer.compare(kept ?? new Uint8Array([9]), given[i] as Uint8Array)).toBe(0);
+      }
+    });
+
     it('keeps recipients born sending away from every claim', async () => {
       const { queueId } = await commitOne(store, { recipients: [recipient({ state: 'sending' })] });
       expect(await claim(store, queueId)).toEqual([]);

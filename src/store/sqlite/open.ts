@@ -8,6 +8,7 @@ import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { createSignal } from '../../lib/signal.ts';
+import { createTurns } from '../../lib/turns.ts';
 import { whyNot } from '../../lib/why-not.ts';
 import { createCaptureTeller } from '../shared/capture-teller.ts';
 import { createGroupCommit, type Operation } from '../shared/group-commit.ts';
@@ -337,6 +338,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     hearsHints: () => false,
     onSuppressed: suppressions.subscribe,
     ...operations,
+    async commitAccepted(params) {
+      // On one thread nothing is transferred.
+      return write('commitAccepted', alone ? params : await arena.prepare(params, createTurns(clock)));
+    },
     settle: (params) =>
       params.settlements.some((settlement) => settlement.suppress !== undefined)
         ? suppress(() => settle(params))

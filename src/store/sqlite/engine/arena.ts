@@ -1,13 +1,20 @@
 /**
  * Packs operations for the writer thread: contents are copied once into shared memory, everything else is cloned by the
- * port. Contents that do not fit are transferred as copies (the caller still needs its own bytes for the first
- * delivery).
+ * port. An operation whose contents do not fit brings copies, which are transferred (the caller still needs its own bytes
+ * for the first delivery).
  */
+import { joinInTurns } from '../../../lib/join-in-turns.ts';
+import type { Turn } from '../../../lib/turns.ts';
+import type { ParamsOf } from './operation.ts';
 import type { WireCall, WireMessage, WriteCall } from './protocol.ts';
+
+type Accepted = ParamsOf<'commitAccepted'>;
 
 export interface Arena {
   /** The memory that the writer thread reads. */
   shared: SharedArrayBuffer;
+  /** The parameters as `pack` takes them: with contents that may be transferred if they do not fit. */
+  prepare(params: Accepted, turn: Turn): Accepted | Promise<Accepted>;
   /** The calls in the form that is sent, and the buffers to transfer with them. */
   pack(calls: readonly WriteCall[]): { calls: WireCall[]; transfer: ArrayBuffer[] };
 }
@@ -22,24 +29,24 @@ export function createArena(maxBytes: number, batches: number): Arena {
   let packed = 0;
   return {
     shared,
+    prepare: (params, turn) => (sizeOf(params) > maxBytes ? withCopies(params, turn) : params),
     pack(calls) {
       const start = (packed % batches) * maxBytes;
       packed += 1;
       let used = 0;
       const transfer: ArrayBuffer[] = [];
       const place = (content: Uint8Array): WireMessage['content'] => {
-        if (used + content.length <= maxBytes) {
-          const offset = start + used;
-          view.set(content, offset);
-          used += content.length;
-          return { offset, length: content.length };
-        }
-        const copy = new Uint8Array(content);
-        transfer.push(copy.buffer);
-        return copy;
+        const offset = start + used;
+        view.set(content, offset);
+        used += content.length;
+        return { offset, length: content.length };
       };
       const wire = calls.map((call): WireCall => {
         if (call.name !== 'commitAccepted') return call;
+        if (sizeOf(call.params) > maxBytes) {
+          transfer.push(...buffersOf(call.params));
+          return call;
+        }
         const messages = call.params.messages.map((message) => ({
           ...message,
           content: place(message.content),
@@ -54,5 +61,28 @@ export function createArena(maxBytes: number, batches: number): Arena {
 /** Content bytes of an operation. */
 export function contentBytes(call: WriteCall): number {
   if (call.name !== 'commitAccepted') return 0;
-  return call.params.messages.reduce((sum, message) => sum + message.content.length, 0);
+  return sizeOf(call.params);
+}
+
+function sizeOf({ messages }: Accepted): number {
+  return messages.reduce((sum, message) => sum + message.content.length, 0);
+}
+
+/** All contents in one array, so that one buffer is transferred. */
+async function withCopies(params: Accepted, turn: Turn): Promise<Accepted> {
+  const all = await joinInTurns(
+    params.messages.map(({ content }) => content),
+    turn,
+  );
+  let at = 0;
+  const messages = params.messages.map((message) => {
+    const from = at;
+    at += message.content.length;
+    return { ...message, content: all.subarray(from, at) };
+  });
+  return { ...params, messages };
+}
+
+function buffersOf({ messages }: Accepted): Set<ArrayBuffer> {
+  return new Set(messages.map(({ content }) => content.buffer as ArrayBuffer));
 }
