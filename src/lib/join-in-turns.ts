@@ -2,7 +2,7 @@
  * Copies stretches of octets into one new array. Up to 1 MiB in one go; above, other work runs in between: in new memory a
  * copy of 25 MiB takes up to 100 ms.
  */
-import type { Turn } from './turns.ts';
+import { inTurns, type Turn } from './turns.ts';
 
 const AT_ONCE = 1024 * 1024;
 
@@ -11,18 +11,19 @@ export function joinInTurns(
   turn: Turn,
 ): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
-  return length <= AT_ONCE ? Buffer.concat(parts, length) : joinLarge(parts, length, turn);
+  return length <= AT_ONCE ? Buffer.concat(parts, length) : inTurns(joinInSteps(parts), turn);
 }
 
-async function joinLarge(parts: readonly Uint8Array[], length: number, turn: Turn) {
-  const whole = Buffer.allocUnsafeSlow(length);
+/** The same in steps of at most 1 MiB. */
+export function* joinInSteps(parts: readonly Uint8Array[]): Generator<void, Buffer<ArrayBuffer>, void> {
+  const whole = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {
     for (let from = 0; from < part.length; from += AT_ONCE) {
       const piece = part.subarray(from, from + AT_ONCE);
       whole.set(piece, at);
       at += piece.length;
-      await turn();
+      yield;
     }
   }
   return whole;

@@ -6,6 +6,7 @@
  * a limited number of times, as depth and number of parts are limited.
  */
 import { isAscii } from 'node:buffer';
+import { joinInSteps } from '../lib/join-in-turns.ts';
 import { type MimePart, readMime } from './mime-tree.ts';
 import { readHeaderLines } from './raw-header.ts';
 import {
@@ -47,7 +48,7 @@ export function* toSevenBitInSteps(message: Uint8Array): Generator<void, SevenBi
   const why = yield* convert(readMime(message), true, chunks);
   if (why !== null) return { kind: 'impossible', why };
   yield;
-  const bytes = Buffer.concat(chunks);
+  const bytes = yield* joinInSteps(chunks);
   return { kind: 'converted', bytes, bodyOffset: readHeaderLines(bytes, 0).bodyOffset };
 }
 

@@ -12,8 +12,10 @@ import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import type { Failpoints } from '../../lib/failpoints.ts';
 import { uuidv7 } from '../../lib/ids.ts';
+import { joinInTurns } from '../../lib/join-in-turns.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
+import { createTurns, type Turn } from '../../lib/turns.ts';
 import { shownDomains } from '../../mail/author-field.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
@@ -168,7 +170,7 @@ export function createAcceptance(
     }
     await requireClaims(caller, submission.fromDomain, submission.claimedDomains ?? []);
     const personal = personalRules.optionsFor(submission, settings ?? null);
-    const composed = withPersonalLinks(request.prepared.composed, personal);
+    const composed = await withPersonalLinks(request.prepared.composed, personal, createTurns(clock));
     checkSize(composed);
     const message = newMessage(rows, request, name, messageId, dateMs, composed);
     message.keepContent = await keepsContent(submission, name);
@@ -373,14 +375,22 @@ function about<Result>(fromDomain: string, work: Promise<Result>): Promise<Resul
 }
 
 /** The offset of a Date that we added moves with what is put before it. */
-function withPersonalLinks(
+async function withPersonalLinks(
   composed: RawRequest['prepared']['composed'],
   personal: PersonalOptions | null,
-): RawRequest['prepared']['composed'] {
-  if (personal === null) return composed;
-  const { added, ...changed } = personalRaw(composed, personal);
+  turn: Turn,
+): Promise<RawRequest['prepared']['composed']> {
+  const changed = personal === null ? null : personalRaw(composed, personal);
+  if (changed === null) return composed;
+  const { parts, bodyOffset, places, added } = changed;
   const { dateOffset } = composed;
-  return { ...composed, ...changed, dateOffset: dateOffset === null ? null : dateOffset + added };
+  return {
+    ...composed,
+    bytes: await joinInTurns(parts, turn),
+    bodyOffset,
+    places,
+    dateOffset: dateOffset === null ? null : dateOffset + added,
+  };
 }
 
 /** The body of the answer to an accepted message: exactly one member, as specified. */

@@ -3,6 +3,7 @@
  * it its own tokens. Takes what is stored of it; returns a message for one recipient that is not accepted yet. It gets its own
  * Message-ID if the captured one was ours; its Date is unchanged.
  */
+import { asBuffer } from '../../lib/as-buffer.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
@@ -20,6 +21,7 @@ export interface Captured {
   captureId: string | null;
   message: Pick<MessageView, 'id' | 'domain' | 'lists'> & Omit<KeptFields, 'sendAt'>;
   facts: ReleaseFacts;
+  /** Read for this release alone: the new message takes it over, and changes its id. */
   content: Uint8Array;
   places: TokenSlots | null;
 }
@@ -81,10 +83,10 @@ export function releasedMessage(
   };
 }
 
-/** All ids have the same length, so all offsets stay valid. */
+/** All ids have the same length, so all offsets stay valid, and it is written over the other. */
 function withOwnId(content: Uint8Array, bodyOffset: number, old: MessageId, own: MessageId): Uint8Array {
-  const bytes = Buffer.from(content);
-  const at = bytes.subarray(0, bodyOffset).indexOf(`<${old}@`);
-  if (at >= 0) bytes.write(own, at + 1, 'latin1');
-  return bytes;
+  const header = asBuffer(content, 0, bodyOffset);
+  const at = header.indexOf(`<${old}@`);
+  if (at >= 0) header.write(own, at + 1, 'latin1');
+  return content;
 }

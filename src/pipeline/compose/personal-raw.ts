@@ -4,7 +4,7 @@
  * other parts, boundaries, the text between them, and everything in multipart/signed, multipart/encrypted and message/*
  * (the author's signature would break). A changed part is sent as quoted-printable.
  *
- * Takes a message with CRLF and the offset of its body; returns new bytes and their token slots. A structure that
+ * Takes a message with CRLF and the offset of its body; returns the new one and its token slots. A structure that
  * cannot be read is left unchanged, and so are links and pixel if the HTML is very long, because this runs on the event
  * loop.
  */
@@ -16,9 +16,18 @@ import { leafText } from './leaf-text.ts';
 import { personalHtml } from './personal-html.ts';
 import { unsubscribeHeader } from './unsubscribe-header.ts';
 
-export interface RawParts {
+export interface Raw {
   bytes: Uint8Array;
   bodyOffset: number;
+}
+
+export interface PersonalRaw {
+  /** The message in stretches, most of them of the original. */
+  parts: readonly Uint8Array[];
+  bodyOffset: number;
+  places: TokenSlots;
+  /** Octets inserted before its original beginning. */
+  added: number;
 }
 
 /** Octets of all HTML parts: about twenty milliseconds. */
@@ -26,17 +35,10 @@ const MAX_HTML_BYTES = 512 * 1024;
 const UNTOUCHED = new Set(['multipart/signed', 'multipart/encrypted']);
 const OWN_HEADERS = new Set(['list-unsubscribe', 'list-unsubscribe-post']);
 
-/**
- * The message with the links; without `places` if none could be added. `added`: octets inserted before its original
- * beginning.
- */
-export function personalRaw(
-  message: RawParts,
-  options: PersonalOptions,
-): RawParts & { places?: TokenSlots; added: number } {
+/** The message with the links; null if none could be added. */
+export function personalRaw(message: Raw, options: PersonalOptions): PersonalRaw | null {
   const header = readRawHeader(message.bytes);
-  const unchanged = { bytes: message.bytes, bodyOffset: message.bodyOffset, added: 0 };
-  if (header.kind === 'malformed') return unchanged;
+  if (header.kind === 'malformed') return null;
   const hasOwn = header.fields.some(({ name }) => OWN_HEADERS.has(name));
   const top = hasOwn ? null : unsubscribeHeader(options, 0);
   const pieces: Uint8Array[] = [];
@@ -67,10 +69,10 @@ export function personalRaw(
       copied = end;
     }
   }
-  if (places.length === 0) return unchanged;
+  if (places.length === 0) return null;
   push(message.bytes.subarray(copied));
   return {
-    bytes: Buffer.concat(pieces, length),
+    parts: pieces,
     bodyOffset: message.bodyOffset + bodyShift,
     places: { host: options.host, places },
     added: top?.lines.length ?? 0,

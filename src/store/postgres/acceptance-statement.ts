@@ -4,6 +4,7 @@
  * before.
  */
 
+import { asBuffer } from '../../lib/as-buffer.ts';
 import { recipientKindCode, sandboxCode, stateCode, uuidBytes } from '../shared/codes.ts';
 import { MESSAGE_COLUMNS } from '../shared/rows/messages.ts';
 import { notifyBits } from '../shared/rows/notices.ts';
@@ -174,8 +175,14 @@ function messageColumns(
     ),
     int4s(starts),
     texts(messages.map(({ places }) => (places === undefined ? null : JSON.stringify(places)))),
-    Buffer.concat(messages.map(({ content }) => content)),
+    joined(messages.map(({ content }) => content)),
   ];
+}
+
+/** A large message comes alone: it is not copied. */
+function joined(contents: readonly Uint8Array[]): Buffer {
+  const [first] = contents;
+  return first !== undefined && contents.length === 1 ? asBuffer(first) : Buffer.concat(contents);
 }
 
 /** The values have this type: the table states both in one row. */

@@ -7,6 +7,8 @@ import type { IncomingMessage } from 'node:http';
 import { createGunzip } from 'node:zlib';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
+import { joinInTurns } from '../../../lib/join-in-turns.ts';
+import { createTurns } from '../../../lib/turns.ts';
 import type { ByteShare } from '../byte-budget.ts';
 
 const EMPTY = new Uint8Array(0);
@@ -39,7 +41,7 @@ export async function readBody(stream: IncomingMessage, options: BodyLimits): Pr
 }
 
 /** What it takes is counted as it grows: a small body can become a thousand times as large, and many are inflated at once. */
-function inflated(raw: Uint8Array, { maxBytes, share }: BodyLimits): Promise<Uint8Array> {
+function inflated(raw: Uint8Array, { maxBytes, clock, share }: BodyLimits): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -50,7 +52,7 @@ function inflated(raw: Uint8Array, { maxBytes, share }: BodyLimits): Promise<Uin
       else if (!share.take(chunk.length)) fail(noRoom());
       else chunks.push(chunk);
     });
-    gunzip.once('end', () => resolve(joined(chunks, length)));
+    gunzip.once('end', () => resolve(joined(chunks, clock)));
     gunzip.once('error', (cause) => fail(new AppError('content-encoding', { cause })));
     gunzip.end(raw);
 
@@ -62,10 +64,10 @@ function inflated(raw: Uint8Array, { maxBytes, share }: BodyLimits): Promise<Uin
   });
 }
 
-function joined(chunks: readonly Buffer[], length: number): Uint8Array {
+function joined(chunks: readonly Buffer[], clock: Clock): Uint8Array | Promise<Uint8Array> {
   const [first] = chunks;
   if (first === undefined) return EMPTY;
-  return chunks.length === 1 ? first : Buffer.concat(chunks, length);
+  return chunks.length === 1 ? first : joinInTurns(chunks, createTurns(clock));
 }
 
 function noRoom(): AppError {
@@ -112,7 +114,7 @@ function collect(
     }
     function onEnd(): void {
       release();
-      resolve(joined(chunks, received));
+      resolve(joined(chunks, clock));
     }
     function onGone(): void {
       fail(new AppError('http-malformed', { message: 'The request ended before its body was complete' }));
