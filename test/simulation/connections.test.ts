@@ -240,13 +240,24 @@ describe('the connections to a relay', () => {
 
   it.each([
     ['is near', { latencyMs: 1 }],
-    ['takes several messages in flight', { latencyMs: 100, chunking: 'works' as const }],
+    ['takes several messages in flight', { latencyMs: 60, chunking: 'works' as const }],
   ])('are a quarter of these where it %s', async (_, habits) => {
     const world = await start({ route: 'relay', habits });
     const good = many(300, 'good');
     await world.send(good);
     expect(await world.until(taken(world, good), MINUTE)).toBe(true);
     expect(world.mostOpen()).toBeLessThanOrEqual(20);
+  });
+
+  it('are more where it takes several messages in flight and is so far away that these are not enough', async () => {
+    const world = await start({ route: 'relay', habits: { latencyMs: 200, chunking: 'works' } });
+    const good = many(4_000, 'good');
+    await world.send(good);
+    expect(await world.until(taken(world, good), MINUTE)).toBe(true);
+    expect(world.mostOpen()).toBeGreaterThan(25);
+    // 4,000 messages a second, 16 of them in flight on a connection, 200 ms each.
+    expect(world.mostOpen()).toBeLessThanOrEqual(50);
+    for (const local of good) expect(world.takenAt(local)).toHaveLength(1);
   });
 
   it('are as many as the operator says, however far away it is', async () => {

@@ -13,7 +13,7 @@ import {
 import type { Capabilities } from '../../../smtp/ehlo.ts';
 import type { FarEnd } from './far-ends.ts';
 import { createPathHealth, type PathHealth } from './health.ts';
-import { createPathGates, type PathGates, type ProviderGate } from './limits.ts';
+import { createPathGates, MOST_PER_SECOND, type PathGates, type ProviderGate } from './limits.ts';
 import type { Links } from './links.ts';
 import type { PathState } from './states.ts';
 import { createThroughput, type Throughput } from './throughput.ts';
@@ -43,12 +43,9 @@ export interface Capacity {
 
 const ROWS_PER_CONNECTION = 32;
 const RATE_AHEAD_SECONDS = 5;
-/**
- * The share of its connections that a relay gets at least. It is enough for a near one, and for one to which several messages are
- * sent without waiting: more were not faster there.
- */
+/** The share of its connections that a relay gets at least. It is enough for a near one. */
 const LEAST_SHARE = 1 / 4;
-/** From this round trip on, other relays get all their connections; nearer ones the same part of them as of this time. */
+/** From this round trip on, a relay that takes one message at a time gets all its connections; nearer ones the same part of them. */
 const FAR_MS = 20;
 
 export function createCapacity(
@@ -68,8 +65,8 @@ export function createCapacity(
   const volume = createPathVolume(clock, recalled);
   // Always the same object, for which shaping finds the answer without allocating.
   let asked: PathQuery = { ...path };
-  /** Of the far end last connected to, if a connection to it carries one message at a time. */
-  let roundTripMs = 0;
+  /** Of the far end last connected to; `atOnce`: the messages that may be in flight on a connection to it. */
+  let distance = { roundTripMs: 0, atOnce: 1 };
   const gates = createPathGates(clock, () => limitsOf(), deps.providerGate);
   // A relay belongs to the operator: it begins with all allowed connections.
   const health = createPathHealth({
@@ -84,8 +81,9 @@ export function createCapacity(
   return {
     ...{ gates, health, throughput, limitsOf, cap, usable },
     connected(farEnd, { chunking, pipelining }) {
-      const several = gates.effective().limits.transactionsInFlight > 1;
-      roundTripMs = several && chunking && pipelining && farEnd.takesWhole ? 0 : farEnd.roundTripMs();
+      const { transactionsInFlight } = gates.effective().limits;
+      const atOnce = chunking && pipelining && farEnd.takesWhole ? transactionsInFlight : 1;
+      distance = { roundTripMs: farEnd.roundTripMs(), atOnce };
     },
     counted: (links) => links.size() - health.excuses(links.hanging()),
     demand() {
@@ -124,8 +122,14 @@ export function createCapacity(
     const most = Math.min(limits.connections, options.maxConnections);
     // A limit that the operator set, or a reply, is taken as it is.
     const byDistance = path.route === 'relay' && origins.connections.kind === 'data';
-    const share = byDistance ? Math.min(1, Math.max(LEAST_SHARE, roundTripMs / FAR_MS)) : 1;
-    return Math.max(1, Math.floor(most * share));
+    return Math.max(1, byDistance ? Math.min(most, Math.floor(neededOf(most))) : most);
+  }
+
+  function neededOf(most: number): number {
+    const { roundTripMs, atOnce } = distance;
+    const needed =
+      atOnce > 1 ? (MOST_PER_SECOND * roundTripMs) / 1000 / atOnce : (most * roundTripMs) / FAR_MS;
+    return Math.max(most * LEAST_SHARE, needed);
   }
 
   function usable(): number {

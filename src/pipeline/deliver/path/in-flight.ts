@@ -7,6 +7,7 @@
 import type { Prepared } from '../prepare/prepared.ts';
 import type { Capacity } from './capacity.ts';
 import type { Life } from './life.ts';
+import { MOST_PER_SECOND } from './limits.ts';
 import type { Link } from './links.ts';
 
 export interface InFlight {
@@ -18,8 +19,6 @@ export interface InFlight {
 
 /** In a shorter round trip, one message after the other is as fast. */
 const NEAR_MS = 5;
-/** Messages per second that one process sends at best, where the path has no limit. */
-const MOST_PER_SECOND = 4_000;
 /** Larger messages fill the way by themselves, and their octets should not be sent for a recipient that is refused. */
 const MOST_OCTETS = 64 * 1024;
 /** Of one path, over all connections: the most that a failure of the far end leaves unknown. */

@@ -15,6 +15,9 @@ export interface ProviderGate {
   waiting: Set<() => void>;
 }
 
+/** Messages per second that one process sends at best, where a path has no limit. */
+export const MOST_PER_SECOND = 4_000;
+
 export interface PathGates {
   /** In force now. */
   effective(): EffectiveLimits;
