@@ -1,22 +1,29 @@
 /**
  * Copies stretches of octets into one new array. Up to 1 MiB in one go; above, other work runs in between: in new memory a
- * copy of 25 MiB takes up to 100 ms.
+ * copy of 25 MiB takes up to 100 ms. Large ones follow each other, so that only one is in memory twice, and each turn of
+ * the event loop works for one only.
  */
 import { inTurns, type Turn } from './turns.ts';
 
 const AT_ONCE = 1024 * 1024;
+let last: Promise<unknown> = Promise.resolve();
 
 export function joinInTurns(
   parts: readonly Uint8Array[],
   turn: Turn,
 ): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  return length <= AT_ONCE ? Buffer.concat(parts, length) : inTurns(joinInSteps(parts), turn);
+  const length = lengthOf(parts);
+  if (length <= AT_ONCE) return Buffer.concat(parts, length);
+  const joined = last.then(() => inTurns(joinInSteps(parts), turn));
+  last = joined.catch(() => {});
+  return joined;
 }
 
 /** The same in steps of at most 1 MiB. */
 export function* joinInSteps(parts: readonly Uint8Array[]): Generator<void, Buffer<ArrayBuffer>, void> {
-  const whole = Buffer.allocUnsafeSlow(parts.reduce((sum, part) => sum + part.length, 0));
+  const length = lengthOf(parts);
+  if (length <= AT_ONCE) return Buffer.concat(parts, length);
+  const whole = Buffer.allocUnsafeSlow(length);
   let at = 0;
   for (const part of parts) {
     for (let from = 0; from < part.length; from += AT_ONCE) {
@@ -27,4 +34,8 @@ export function* joinInSteps(parts: readonly Uint8Array[]): Generator<void, Buff
     }
   }
   return whole;
+}
+
+function lengthOf(parts: readonly Uint8Array[]): number {
+  return parts.reduce((sum, part) => sum + part.length, 0);
 }

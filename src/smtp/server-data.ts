@@ -52,6 +52,8 @@ const END = 5;
 const MIN_BUFFER = 16 * 1024;
 /** The announced size is used for the first buffer only up to this. */
 const MAX_FIRST_BUFFER = 1024 * 1024;
+/** Larger ones grow where they are: moving 16 MiB to a larger buffer would hold up everybody else for up to 80 ms. */
+const MAX_MOVED = 4 * 1024 * 1024;
 const EMPTY = Buffer.alloc(0);
 
 /** A reader for one message. `sizeHint`: the SIZE that was announced, 0 = none. */
@@ -84,22 +86,33 @@ export function createDataReader(
     taken = 0;
   }
 
-  /**
-   * Makes room for `needed` octets; false if the shared memory is used up. A message over `MAX_FIRST_BUFFER` gets one
-   * buffer for the largest message: the system provides memory only as far as it is written, and moving 16 MiB to a
-   * larger buffer would hold up everybody else for up to 80 ms.
-   */
+  /** Makes room for `needed` octets; false if the shared memory is used up, or the system has no more. */
   function grow(needed: number): boolean {
     const first = Math.min(Math.max(MIN_BUFFER, sizeHint), MAX_FIRST_BUFFER);
-    const room = Math.min(maxBytes, Math.max(needed, taken === 0 ? first : taken * 2));
-    if (!memory.take(room - taken)) return false;
-    taken = room;
-    if (room > buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(room > MAX_FIRST_BUFFER ? maxBytes : room);
-      buffer.copy(larger, 0, 0, length);
-      buffer = larger;
+    const size = Math.min(maxBytes, Math.max(needed, taken === 0 ? first : taken * 2));
+    if (!memory.take(size - taken)) return false;
+    taken = size;
+    try {
+      buffer = withRoomFor(size);
+    } catch (error) {
+      if (error instanceof RangeError) return false;
+      throw error;
     }
     return true;
+  }
+
+  function withRoomFor(size: number): Buffer {
+    const { buffer: memory } = buffer;
+    if (memory instanceof ArrayBuffer && memory.resizable) {
+      memory.resize(size);
+      return Buffer.from(memory, 0, size);
+    }
+    const larger =
+      size > MAX_MOVED
+        ? Buffer.from(new ArrayBuffer(size, { maxByteLength: maxBytes }), 0, size)
+        : Buffer.allocUnsafeSlow(size);
+    buffer.copy(larger, 0, 0, length);
+    return larger;
   }
 
   function keep(chunk: Uint8Array, from: number, to: number): void {

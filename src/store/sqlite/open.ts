@@ -19,7 +19,7 @@ import { KeyTaken, type Store, type StoreLog, StoreUnavailable } from '../store.
 import type { SuppressionChange } from '../topics/suppressions.ts';
 import { copyBeforeMigration } from './before-migration.ts';
 import { transferMarkOf } from './copy.ts';
-import { contentBytes, createArena } from './engine/arena.ts';
+import { contentBytes, createArena, type Packed } from './engine/arena.ts';
 import type { Connection } from './engine/connection.ts';
 import { createInProcess } from './engine/in-process.ts';
 import { joinLock, type StoreLock, takeLock } from './engine/lock.ts';
@@ -120,7 +120,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const { connection, shared = false } = options;
   const lock = connection === undefined ? await lockPrivately(path, clock, shared) : NO_LOCK;
   if (connection === undefined) await prepareFile(path, lock, log);
-  const arena = createArena(connection === undefined ? MAX_BATCH_BYTES : 0, BATCHES_AT_ONCE);
+  const alone = options.threads === 0;
+  const arena = createArena(alone ? 0 : MAX_BATCH_BYTES, BATCHES_AT_ONCE);
   const writerData: WriterData = {
     path,
     arena: arena.shared,
@@ -129,7 +130,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     sharing: !shared ? 'none' : lock.alone ? 'first' : 'joined',
   };
   const readerData: ReaderData = { path };
-  const alone = options.threads === 0;
   let lost: string | null = null;
   const writer = alone
     ? createInProcess<WriterRequest, WriterReply>(() => openWriter(writerData, connection))
@@ -172,6 +172,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   let probeTimer: Timer | null = null;
   let closing: Promise<void> | null = null;
   let answeredMs = 0;
+  let packing: Promise<unknown> = Promise.resolve();
 
   function writerDied(why: string): void {
     if (lost !== null) return;
@@ -199,17 +200,16 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 
   async function probe(): Promise<void> {
-    const [answer] = await askWriter({ kind: 'probe' }, []);
+    const [answer] = await askWriter(1, () => writer.ask({ kind: 'probe' }));
     if (answer?.kind === 'value') noteSuccess();
     else noteTrouble(answer?.kind === 'unavailable' ? answer.reason : 'the probe failed');
   }
 
   /** One answer per call even if the thread dies. */
-  async function askWriter(request: WriterRequest, transfer: readonly ArrayBuffer[]): Promise<WriterReply> {
+  async function askWriter(count: number, ask: () => Promise<WriterReply>): Promise<WriterReply> {
     try {
-      return await writer.ask(request, transfer);
+      return await ask();
     } catch (error) {
-      const count = request.kind === 'batch' ? request.calls.length : 1;
       const answer: Answer =
         error instanceof StoreUnavailable
           ? { kind: 'unavailable', reason: error.message }
@@ -218,11 +218,23 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     }
   }
 
+  /** Batches go to the writer in their order, also behind one whose contents take long to copy. */
+  function packed(calls: readonly WriteCall[]): Promise<Packed> {
+    // On the caller's own thread nothing is handed over.
+    const next = packing.then(() =>
+      alone ? { calls, transfer: [] } : arena.pack(calls, createTurns(clock)),
+    );
+    packing = next.catch(() => {});
+    return next;
+  }
+
   async function commit(batch: readonly Operation<WriteCall, Answer>[]): Promise<WriterReply> {
-    const { calls, transfer } = arena.pack(batch.map((operation) => operation.call));
     const synced = batch.some((operation) => operation.synced);
     const began = clock.monotonicMs();
-    const answers = await askWriter({ kind: 'batch', calls, synced }, transfer);
+    const answers = await askWriter(batch.length, async () => {
+      const { calls, transfer } = await packed(batch.map(({ call }) => call));
+      return writer.ask({ kind: 'batch', calls, synced }, transfer);
+    });
     // It waited in the port until the batch ahead of it was answered.
     const waitedUntil = Math.max(began, answeredMs);
     answeredMs = clock.monotonicMs();
@@ -338,10 +350,6 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     hearsHints: () => false,
     onSuppressed: suppressions.subscribe,
     ...operations,
-    async commitAccepted(params) {
-      // On one thread nothing is transferred.
-      return write('commitAccepted', alone ? params : await arena.prepare(params, createTurns(clock)));
-    },
     settle: (params) =>
       params.settlements.some((settlement) => settlement.suppress !== undefined)
         ? suppress(() => settle(params))
