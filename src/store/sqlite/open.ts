@@ -19,7 +19,7 @@ import { KeyTaken, type Store, type StoreLog, StoreUnavailable } from '../store.
 import type { SuppressionChange } from '../topics/suppressions.ts';
 import { copyBeforeMigration } from './before-migration.ts';
 import { transferMarkOf } from './copy.ts';
-import { contentBytes, createArena, type Packed } from './engine/arena.ts';
+import { contentBytes, createArena } from './engine/arena.ts';
 import type { Connection } from './engine/connection.ts';
 import { createInProcess } from './engine/in-process.ts';
 import { joinLock, type StoreLock, takeLock } from './engine/lock.ts';
@@ -120,8 +120,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const { connection, shared = false } = options;
   const lock = connection === undefined ? await lockPrivately(path, clock, shared) : NO_LOCK;
   if (connection === undefined) await prepareFile(path, lock, log);
-  const alone = options.threads === 0;
-  const arena = createArena(alone ? 0 : MAX_BATCH_BYTES, BATCHES_AT_ONCE);
+  const arena = createArena(connection === undefined ? MAX_BATCH_BYTES : 0, BATCHES_AT_ONCE);
   const writerData: WriterData = {
     path,
     arena: arena.shared,
@@ -130,6 +129,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     sharing: !shared ? 'none' : lock.alone ? 'first' : 'joined',
   };
   const readerData: ReaderData = { path };
+  const alone = options.threads === 0;
   let lost: string | null = null;
   const writer = alone
     ? createInProcess<WriterRequest, WriterReply>(() => openWriter(writerData, connection))
@@ -172,7 +172,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   let probeTimer: Timer | null = null;
   let closing: Promise<void> | null = null;
   let answeredMs = 0;
-  let packing: Promise<unknown> = Promise.resolve();
+  let large: Promise<unknown> = Promise.resolve();
 
   function writerDied(why: string): void {
     if (lost !== null) return;
@@ -200,16 +200,17 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 
   async function probe(): Promise<void> {
-    const [answer] = await askWriter(1, () => writer.ask({ kind: 'probe' }));
+    const [answer] = await askWriter({ kind: 'probe' }, []);
     if (answer?.kind === 'value') noteSuccess();
     else noteTrouble(answer?.kind === 'unavailable' ? answer.reason : 'the probe failed');
   }
 
   /** One answer per call even if the thread dies. */
-  async function askWriter(count: number, ask: () => Promise<WriterReply>): Promise<WriterReply> {
+  async function askWriter(request: WriterRequest, transfer: readonly ArrayBuffer[]): Promise<WriterReply> {
     try {
-      return await ask();
+      return await writer.ask(request, transfer);
     } catch (error) {
+      const count = request.kind === 'batch' ? request.calls.length : 1;
       const answer: Answer =
         error instanceof StoreUnavailable
           ? { kind: 'unavailable', reason: error.message }
@@ -218,23 +219,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     }
   }
 
-  /** Batches go to the writer in their order, also behind one whose contents take long to copy. */
-  function packed(calls: readonly WriteCall[]): Promise<Packed> {
-    // On the caller's own thread nothing is handed over.
-    const next = packing.then(() =>
-      alone ? { calls, transfer: [] } : arena.pack(calls, createTurns(clock)),
-    );
-    packing = next.catch(() => {});
-    return next;
-  }
-
   async function commit(batch: readonly Operation<WriteCall, Answer>[]): Promise<WriterReply> {
+    const { calls, transfer } = arena.pack(batch.map((operation) => operation.call));
     const synced = batch.some((operation) => operation.synced);
     const began = clock.monotonicMs();
-    const answers = await askWriter(batch.length, async () => {
-      const { calls, transfer } = await packed(batch.map(({ call }) => call));
-      return writer.ask({ kind: 'batch', calls, synced }, transfer);
-    });
+    const answers = await askWriter({ kind: 'batch', calls, synced }, transfer);
     // It waited in the port until the batch ahead of it was answered.
     const waitedUntil = Math.max(began, answeredMs);
     answeredMs = clock.monotonicMs();
@@ -265,6 +254,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
   function write<Name extends WriteName>(name: Name, params: ParamsOf<Name>): Promise<ResultOf<Name>> {
     if (closing !== null) return Promise.reject(new StoreUnavailable('The store is closed'));
+    return enqueue(name, params);
+  }
+
+  function enqueue<Name extends WriteName>(name: Name, params: ParamsOf<Name>): Promise<ResultOf<Name>> {
     const { promise, resolve, reject } = Promise.withResolvers<ResultOf<Name>>();
     const call = { name, params } as WriteCall;
     const { synced = false, portion = false, rows, patient } = WRITES[name].options;
@@ -302,6 +295,20 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     return promise;
   }
 
+  /**
+   * Large contents are copied and committed one operation after the other: those that wait, also for a slow disk, hold no copy,
+   * and others commit meanwhile.
+   */
+  function commitAccepted(params: ParamsOf<'commitAccepted'>): Promise<ResultOf<'commitAccepted'>> {
+    // On the caller's own thread nothing is handed over.
+    if (alone || closing !== null || arena.fits(params)) return write('commitAccepted', params);
+    const committed = large.then(async () =>
+      enqueue('commitAccepted', await arena.copied(params, createTurns(clock))),
+    );
+    large = committed.catch(() => {});
+    return committed;
+  }
+
   const settle = (params: ParamsOf<'settle'>) => captured.settling(params, (given) => write('settle', given));
 
   const suppressing = createSuppressionFilter(() => read('suppressedDomains', undefined));
@@ -320,6 +327,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 
   async function close(): Promise<void> {
     probeTimer?.cancel();
+    await large;
     await group.drain();
     // Readers first: the last connection to close copies the journal into the database.
     await Promise.all([reader.close({ kind: 'close' }), searcher.close({ kind: 'close' })]);
@@ -350,6 +358,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     hearsHints: () => false,
     onSuppressed: suppressions.subscribe,
     ...operations,
+    commitAccepted,
     settle: (params) =>
       params.settlements.some((settlement) => settlement.suppress !== undefined)
         ? suppress(() => settle(params))
