@@ -10,6 +10,12 @@ describe('stretches', () => {
     expect(joined).toEqual(Buffer.from('abc'));
   });
 
+  it('are not copied if there is one only', () => {
+    const one = filled(2 * MIB);
+    expect(joinInTurns([one], () => undefined)).toBe(one);
+    expect(joinInTurns([], () => undefined)).toHaveLength(0);
+  });
+
   it('let other work run between if they are large', async () => {
     const parts = [filled(10), filled(2 * MIB), filled(3 * MIB + 5)];
     let turns = 0;

@@ -89,7 +89,7 @@ export function createDataReader(
   /** Makes room for `needed` octets; false if the shared memory is used up, or the system has no more. */
   function grow(needed: number): boolean {
     const first = Math.min(Math.max(MIN_BUFFER, sizeHint), MAX_FIRST_BUFFER);
-    const size = Math.min(maxBytes, Math.max(needed, taken === 0 ? first : taken * 2));
+    const size = Math.min(maxBytes, Math.max(needed, buffer.length === 0 ? first : buffer.length * 2));
     if (!memory.take(size - taken)) return false;
     taken = size;
     try {
@@ -102,10 +102,10 @@ export function createDataReader(
   }
 
   function withRoomFor(size: number): Buffer {
-    const { buffer: memory } = buffer;
-    if (memory instanceof ArrayBuffer && memory.resizable) {
-      memory.resize(size);
-      return Buffer.from(memory, 0, size);
+    const { buffer: octets } = buffer;
+    if (octets instanceof ArrayBuffer && octets.resizable) {
+      octets.resize(size);
+      return Buffer.from(octets, 0, size);
     }
     const larger =
       size > MAX_MOVED
@@ -121,7 +121,7 @@ export function createDataReader(
     if (total > maxBytes) refuse('too-large');
     if (faults.size > 0) return;
     const needed = length + to - from;
-    if (needed > taken && !grow(needed)) {
+    if (needed > buffer.length && !grow(needed)) {
       refuse('no-room');
       return;
     }

@@ -239,10 +239,14 @@ describe('the connections to a relay', () => {
   });
 
   it.each([
-    ['is near', { latencyMs: 1 }],
-    ['takes several messages in flight', { latencyMs: 60, chunking: 'works' as const }],
-  ])('are a quarter of these where it %s', async (_, habits) => {
-    const world = await start({ route: 'relay', habits });
+    ['is near', { habits: { latencyMs: 1 } }],
+    ['takes several messages in flight', { habits: { latencyMs: 60, chunking: 'works' } }],
+    [
+      'is far away and takes several in flight, at a rate that needs no more',
+      { habits: { latencyMs: 200, chunking: 'works' }, limits: { messagesPerSecond: 100 } },
+    ],
+  ] as const)('are a quarter of these where it %s', async (_, more) => {
+    const world = await start({ route: 'relay', ...more });
     const good = many(300, 'good');
     await world.send(good);
     expect(await world.until(taken(world, good), MINUTE)).toBe(true);

@@ -52,7 +52,7 @@ function inflated(raw: Uint8Array, { maxBytes, clock, share }: BodyLimits): Prom
       else if (!share.take(chunk.length)) fail(noRoom());
       else chunks.push(chunk);
     });
-    gunzip.once('end', () => resolve(joined(chunks, clock)));
+    gunzip.once('end', () => resolve(joinInTurns(chunks, createTurns(clock))));
     gunzip.once('error', (cause) => fail(new AppError('content-encoding', { cause })));
     gunzip.end(raw);
 
@@ -62,12 +62,6 @@ function inflated(raw: Uint8Array, { maxBytes, clock, share }: BodyLimits): Prom
       reject(error);
     }
   });
-}
-
-function joined(chunks: readonly Buffer[], clock: Clock): Uint8Array | Promise<Uint8Array> {
-  const [first] = chunks;
-  if (first === undefined) return EMPTY;
-  return chunks.length === 1 ? first : joinInTurns(chunks, createTurns(clock));
 }
 
 function noRoom(): AppError {
@@ -114,7 +108,7 @@ function collect(
     }
     function onEnd(): void {
       release();
-      resolve(joined(chunks, clock));
+      resolve(joinInTurns(chunks, createTurns(clock)));
     }
     function onGone(): void {
       fail(new AppError('http-malformed', { message: 'The request ended before its body was complete' }));

@@ -13,7 +13,7 @@ import {
 import type { Capabilities } from '../../../smtp/ehlo.ts';
 import type { FarEnd } from './far-ends.ts';
 import { createPathHealth, type PathHealth } from './health.ts';
-import { createPathGates, MOST_PER_SECOND, type PathGates, type ProviderGate } from './limits.ts';
+import { createPathGates, type PathGates, type ProviderGate } from './limits.ts';
 import type { Links } from './links.ts';
 import type { PathState } from './states.ts';
 import { createThroughput, type Throughput } from './throughput.ts';
@@ -128,7 +128,7 @@ export function createCapacity(
   function neededOf(most: number): number {
     const { roundTripMs, atOnce } = distance;
     const needed =
-      atOnce > 1 ? (MOST_PER_SECOND * roundTripMs) / 1000 / atOnce : (most * roundTripMs) / FAR_MS;
+      atOnce > 1 ? (gates.perSecond() * roundTripMs) / 1000 / atOnce : (most * roundTripMs) / FAR_MS;
     return Math.max(most * LEAST_SHARE, needed);
   }
 

@@ -26,8 +26,9 @@ function most(one: Case): { most: number; follows: boolean } {
     capacity: {
       gates: {
         effective: () => ({
-          limits: { messagesPerSecond: one.perSecond ?? null, transactionsInFlight: one.limit ?? 16 },
+          limits: { transactionsInFlight: one.limit ?? 16 },
         }),
+        perSecond: () => one.perSecond ?? 4_000,
       },
       cap: () => one.connections ?? 20,
     } as never,

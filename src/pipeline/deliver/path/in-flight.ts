@@ -7,7 +7,6 @@
 import type { Prepared } from '../prepare/prepared.ts';
 import type { Capacity } from './capacity.ts';
 import type { Life } from './life.ts';
-import { MOST_PER_SECOND } from './limits.ts';
 import type { Link } from './links.ts';
 
 export interface InFlight {
@@ -44,9 +43,8 @@ export function createInFlight(deps: {
     // Whether a connection works at all is seen by its first message, of which nothing is sent before it is asked for.
     if (session.transactions() === 0 || item.delivery.lane === 'critical' || atMostOnce) return 0;
     if (prefix.length + content.length > MOST_OCTETS) return 0;
-    const { messagesPerSecond, transactionsInFlight } = capacity.gates.effective().limits;
-    const perSecond = Math.min(MOST_PER_SECOND, messagesPerSecond ?? MOST_PER_SECOND);
-    const useful = Math.ceil((perSecond * farEnd.roundTripMs()) / 1000 / capacity.cap());
+    const { transactionsInFlight } = capacity.gates.effective().limits;
+    const useful = Math.ceil((capacity.gates.perSecond() * farEnd.roundTripMs()) / 1000 / capacity.cap());
     const allowed = Math.min(transactionsInFlight, useful);
     return allowed <= 1 ? 0 : Math.min(allowed, farEnd.trusted());
   }

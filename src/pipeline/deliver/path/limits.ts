@@ -16,11 +16,13 @@ export interface ProviderGate {
 }
 
 /** Messages per second that one process sends at best, where a path has no limit. */
-export const MOST_PER_SECOND = 4_000;
+const MOST_PER_SECOND = 4_000;
 
 export interface PathGates {
   /** In force now. */
   effective(): EffectiveLimits;
+  /** Messages per second that can be sent at best. */
+  perSecond(): number;
   /** 0 = a message may be sent now, otherwise milliseconds to wait. */
   messageWaitMs(): number;
   messageSent(): void;
@@ -63,6 +65,7 @@ export function createPathGates(
 
   return {
     effective,
+    perSecond: () => Math.min(MOST_PER_SECOND, effective().limits.messagesPerSecond ?? MOST_PER_SECOND),
     messageWaitMs() {
       effective();
       return messages.waitMs(clock.monotonicMs());

@@ -71,7 +71,7 @@ function sizeOf({ messages }: Accepted): number {
   return messages.reduce((sum, message) => sum + message.content.length, 0);
 }
 
-/** All contents in one array, so that one buffer is transferred. */
+/** All contents in one array, so that one buffer is transferred. Commits do not wait for copies that others make. */
 async function copied(params: Accepted, turn: Turn): Promise<Accepted> {
   const all = await inTurns(joinInSteps(params.messages.map(({ content }) => content)), turn);
   let at = 0;
