@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 // Six projects: `unit` beside the code, `docs` (documentation and architecture held against the code),
-// `store` and `postgres` (what any store engine must do, and the engines) and `system` (real listeners, far ends, crashes).
+// `store` and `postgres` (what any store engine must do, and the engines) and `system` (real listeners and far ends).
 // `parts` are tests beside the code that run over a real store and real sockets: right, but not quick.
 const parts = [
   'src/pipeline/events/**/*.test.ts',
@@ -17,6 +17,13 @@ const parts = [
   'src/policy/limits/shaping/overrides.test.ts',
   'src/listeners/http/{hostile,operations,secure-port}.test.ts',
   'src/listeners/http/operations/**/*.test.ts',
+];
+/** Minutes of processor time each: `npm run test:long`. */
+export const long = [
+  'test/chaos/**/*.test.ts',
+  'test/growth/expressions.test.ts',
+  'test/scenarios/{debian,installed}-package.test.ts',
+  'test/simulation/{capacity,real-server,worlds-*}.test.ts',
 ];
 export const common = {
   environment: 'node',
@@ -92,8 +99,8 @@ export default defineConfig({
           // A process for each file: whole servers and what a test leaves of them in memory go with it.
           isolate: true,
           name: 'system',
-          include: ['test/{scenarios,dialogues,chaos,fuzz,growth,interop,simulation}/**/*.test.ts'],
-          exclude: ['test/growth/reader-list.test.ts'],
+          include: ['test/{scenarios,dialogues,fuzz,growth,interop,simulation}/**/*.test.ts'],
+          exclude: ['test/growth/reader-list.test.ts', ...long],
           testTimeout: 180_000,
           hookTimeout: 120_000,
         },
