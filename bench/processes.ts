@@ -69,10 +69,12 @@ export function cpuSecondsOf(roots: readonly number[]): number {
 const THREADS: Readonly<Record<string, string>> = {
   MainThread: 'main',
   node: 'main',
+  'node-MainThread': 'main', // so since Node 26
   'store-writer': 'store writer',
   'store-reader': 'store readers',
   'libuv-worker': 'pool',
   V8Worker: 'V8 helpers',
+  'node-V8Worker': 'V8 helpers',
   DelayedTaskSche: 'V8 helpers',
 };
 
