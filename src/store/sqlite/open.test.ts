@@ -187,4 +187,21 @@ describe('many operations at once', () => {
     expect(took.length).toBeGreaterThan(5);
     expect(took.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(elapsed);
   });
+
+  it('commits small contents while large ones are copied, and keeps each large one as it was', async () => {
+    const store = await open();
+    const large = [1, 2].map((n) => Buffer.alloc(20 * 1024 * 1024, `${n} large `));
+    const finished: string[] = [];
+    const committing = [...large, Buffer.from('small')].map(async (content, n) => {
+      const { seq } = await commitOne(store, { content });
+      finished.push(n < large.length ? 'large' : 'small');
+      return seq;
+    });
+    const [first = 0, second = 0] = await Promise.all(committing);
+    expect(finished).toEqual(['small', 'large', 'large']);
+    for (const [n, messageSeq] of [first, second].entries()) {
+      const read = await store.readContent({ messageSeq });
+      expect(Buffer.compare(read ?? Buffer.alloc(0), large[n] ?? Buffer.alloc(0))).toBe(0);
+    }
+  });
 });
