@@ -64,7 +64,7 @@ export interface ClaimedDelivery {
   sandbox: SandboxResult | null;
   /** An earlier attempt may have succeeded without being recorded, so a success now may be a duplicate. */
   mayBeDuplicate: boolean;
-  /** When the first `deferred` event was emitted; null = never. */
+  /** When the first of the `deferred` events that have lastCategory in succession was emitted; null = never. */
   firstDeferredAt: number | null;
   /** When a `deferred` event last went to webhooks; null = never. At most one per hour does. */
   lastDeferredEventAt: number | null;

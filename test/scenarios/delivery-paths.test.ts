@@ -156,6 +156,20 @@ describe('a path that refuses', () => {
     }
     expect(await stateOf()).toBe('open');
   });
+
+  it('is not closed by a 421 that says what is wrong with the message, which is deferred for that', async () => {
+    const why = '421 4.7.1 Greylisted, please come back in five minutes';
+    const mx = await farEnd({ rcpt: { do: 'last', reply: why } });
+    dns.set('grey.test', { MX: ['mx.grey.test'] });
+    dns.set('mx.grey.test', { A: [mx.address] });
+    const { server, token } = await start({ retry: '300s' });
+    for (let n = 1; n <= 6; n++) {
+      const id = await server.send({ To: [{ email: `r${n}@grey.test` }] }, { token });
+      await until('it is deferred', async () => (await server.statusOf(id)) === 'Deferred');
+      expect((await server.call('GET', `/email/${id}`)).json.Recipients[0].Attempts).toBe(1);
+    }
+    expect((await pathsOf(server))[0].State).toBe('closed');
+  });
 });
 
 describe('what a reply teaches', () => {

@@ -52,7 +52,7 @@ export function describeSettling({ store }: Suite): void {
       }
     });
 
-    it('puts a deferred row back to wait and remembers its deferrals', async () => {
+    it('puts a deferred row back to wait and remembers its deferrals, and since when for the same reason', async () => {
       const { id, queueId } = await leased();
       const defer = (at: number, notify: boolean) => ({
         deliveryId: id,
@@ -85,6 +85,13 @@ export function describeSettling({ store }: Suite): void {
       expect(only(await claim(store, queueId, { now: T0 + 120 }))).toMatchObject({
         attempts: 2,
         firstDeferredAt: T0,
+        lastDeferredEventAt: T0,
+      });
+      const full = { ...defer(T0 + 120, false), category: 'mailbox_full' };
+      await store.settle({ now: T0 + 120, settlements: [full] });
+      expect(only(await claim(store, queueId, { now: T0 + 180 }))).toMatchObject({
+        attempts: 3,
+        firstDeferredAt: T0 + 120,
         lastDeferredEventAt: T0,
       });
     });

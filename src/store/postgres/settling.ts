@@ -96,7 +96,8 @@ const SETTLE_TOGETHER = `WITH ${TAKE_XID},
       attempts = d.attempts + s.attempts, updated_at = s.now, last_category = coalesce(s.category, d.last_category),
       last_reply = coalesce(s.reply, d.last_reply), last_code = coalesce(s.code, d.last_code),
       route = coalesce(s.route, d.route), may_be_duplicate = coalesce(s.duplicate, d.may_be_duplicate),
-      first_deferred_at = coalesce(d.first_deferred_at, s.deferred_at),
+      first_deferred_at = CASE WHEN d.last_category IS NOT DISTINCT FROM s.category
+        THEN coalesce(d.first_deferred_at, s.deferred_at) ELSE coalesce(s.deferred_at, d.first_deferred_at) END,
       last_deferred_event_at = coalesce(s.told_at, d.last_deferred_event_at),
       cause_id = CASE WHEN s.state <> ${DELIVERED} THEN coalesce(s.cause_id, d.cause_id) END
     FROM s CROSS JOIN tx, message m
@@ -192,7 +193,8 @@ function forgets({ state, route }: Settlement): boolean {
 const SETTLE = `UPDATE delivery d SET state = $1::int2, epoch = 0, due_at = coalesce($2, d.due_at), wait_reason = $3,
     attempts = d.attempts + $4, updated_at = $5, last_category = coalesce($6, d.last_category),
     last_reply = coalesce($7, d.last_reply), last_code = coalesce($8, d.last_code), route = coalesce($9, d.route),
-    may_be_duplicate = coalesce($10, d.may_be_duplicate), first_deferred_at = coalesce(d.first_deferred_at, $11),
+    may_be_duplicate = coalesce($10, d.may_be_duplicate), first_deferred_at = CASE WHEN d.last_category IS NOT DISTINCT FROM $6
+      THEN coalesce(d.first_deferred_at, $11) ELSE coalesce($11, d.first_deferred_at) END,
     last_deferred_event_at = coalesce($12, d.last_deferred_event_at),
     cause_id = CASE WHEN $1::int2 <> ${DELIVERED} THEN coalesce($13, d.cause_id) END
   FROM message m WHERE m.seq = d.message_seq AND d.id = $14 AND d.state = 1 AND d.epoch = $15

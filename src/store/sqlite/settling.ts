@@ -44,7 +44,8 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
     `UPDATE delivery SET state = ?, epoch = 0, due_at = coalesce(?, due_at), wait_reason = ?, attempts = attempts + ?,
        updated_at = ?, last_category = coalesce(?, last_category), last_reply = coalesce(?, last_reply),
        last_code = coalesce(?, last_code), route = coalesce(?, route),
-       may_be_duplicate = coalesce(?, may_be_duplicate), first_deferred_at = coalesce(first_deferred_at, ?),
+       may_be_duplicate = coalesce(?, may_be_duplicate),
+       first_deferred_at = CASE WHEN last_category IS ? THEN coalesce(first_deferred_at, ?) ELSE coalesce(?, first_deferred_at) END,
        last_deferred_event_at = coalesce(?, last_deferred_event_at),
        cause_id = CASE WHEN ? THEN NULL ELSE coalesce(?, cause_id) END
      WHERE id = ? AND state = 1 AND epoch = ?
@@ -60,6 +61,8 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
     outcome.lastCode ?? null,
     outcome.route === undefined ? null : routeCode.of(outcome.route),
     outcome.mayBeDuplicate === undefined ? null : outcome.mayBeDuplicate ? 1 : 0,
+    outcome.category ?? null,
+    deferred?.at ?? null,
     deferred?.at ?? null,
     deferred === undefined || deferred.notify === false ? null : deferred.at,
     outcome.state === 'delivered' ? 1 : 0,

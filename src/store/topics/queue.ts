@@ -136,7 +136,7 @@ export interface QueueStore {
   /**
    * Records outcomes, each whole with its events; those of one call may become visible one after the other. Does not
    * start a sync itself and may wait some milliseconds for other operations, so do not hold anything scarce while
-   * awaiting it. Absent members keep their value; a `deferred` event sets firstDeferredAt once, and
+   * awaiting it. Absent members keep their value; a `deferred` event sets firstDeferredAt once for each category, and
    * lastDeferredEventAt unless `notify` is false. Per item: 'settled', or 'fenced' if the lease was lost: then one
    * `late_outcome` is stored with the id, time and detail of its first event (none without events), and nothing else
    * changes.

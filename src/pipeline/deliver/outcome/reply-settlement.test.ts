@@ -100,16 +100,16 @@ describe('other replies', () => {
     });
   });
 
-  it('give a temporarily unknown user up after three tries and two hours, not before', () => {
+  it('give a temporarily unknown user up after three tries and a day, not before', () => {
     const again = (attempts: number, hours: number) => ({
       attempts,
       lastCategory: 'recipient_invalid',
       firstDeferredAt: clock.now() - hours * HOUR,
     });
     const reply = '450 4.1.1 User unknown';
-    expect(settle(reply, again(4, 1)).settlement.state).toBe('queued');
-    expect(settle(reply, again(1, 3)).settlement.state).toBe('queued');
-    const { settlement } = settle(reply, again(2, 2));
+    expect(settle(reply, again(9, 23)).settlement.state).toBe('queued');
+    expect(settle(reply, again(1, 25)).settlement.state).toBe('queued');
+    const { settlement } = settle(reply, again(2, 24));
     expect(settlement.state).toBe('bounced');
     expect(settlement.events[0]?.detail?.bounce?.Type).toBe('Transient');
   });

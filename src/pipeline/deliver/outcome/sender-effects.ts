@@ -76,7 +76,9 @@ export function createSenderEffects({ clock, log, overrides, authFailing, holdBu
         );
         authFailing(senderDomain, provider ?? site);
       } else if (sender === 'bulk-held') {
-        if (listings.happened(senderDomain, nowMs)) holdBulk(senderDomain, why);
+        // One receiver may be wrong about a list, or wish to do harm: it counts once. A relay is the operator's own.
+        const from = outcome.facts.route === 'relay' ? undefined : (provider ?? site);
+        if (listings.happened(senderDomain, nowMs, from)) holdBulk(senderDomain, why);
       } else if (sender === 'slowed' && verdict.scope === 'sender_domain') {
         if (!complaints.happened(key, nowMs)) return;
         const slowed = { param: 'messagesPerSecond', value: SLOWED_RATE } as const;

@@ -249,7 +249,6 @@ export function createSettlementRules({
   function isOver(delivery: ClaimedDelivery, verdict: Verdict, now: number, attempts: number): boolean {
     const { giveUp, category } = verdict;
     if (giveUp === null || attempts < giveUp.tries) return false;
-    // Counted from the first deferral, and only while the reason stays the same.
     const since = delivery.lastCategory === category ? (delivery.firstDeferredAt ?? now) : now;
     return now - since >= giveUp.afterMs;
   }

@@ -3,12 +3,15 @@ import { describe, expect, it } from 'vitest';
 import type { TransactionResult } from '../../../smtp/client-types.ts';
 import { Conversation } from '../../../smtp/conversation.ts';
 import { createClassifier } from './classifier/classify.ts';
-import { transactionOutcome } from './transaction-outcome.ts';
+import { endedWithReason, transactionOutcome } from './transaction-outcome.ts';
 
 const classifier = createClassifier();
 const peer = { host: 'mx.example.net', address: '192.0.2.1', route: 'mx', opening: '' } as const;
 
-function ended(text: string, more: { untried?: boolean; afterDot?: boolean } = {}): TransactionResult {
+function ended(
+  text: string,
+  more: Partial<Extract<TransactionResult, { kind: 'lost' }>> = {},
+): TransactionResult {
   return {
     kind: 'lost',
     stage: 'mail',
@@ -36,6 +39,18 @@ describe('a session that ends with 421', () => {
     ['Excessive volume of mail from your IP', 'rate_limited'],
   ])('teaches the path what it says of us: %s', (text, category) => {
     expect(outcomeOf(ended(text))).toMatchObject({ kind: 'path', category, reply: { code: 421 } });
+  });
+
+  it.each([
+    ['4.7.30 Your email has been rate limited because DKIM authentication did not pass', 'auth_failed'],
+    ['4.7.28 Gmail has detected an unusual rate of unsolicited mail from your DKIM domain', 'spam_content'],
+    ['4.7.1 Greylisted, please come back in five minutes', 'greylisted'],
+    ['4.2.2 The mailbox is over quota', 'mailbox_full'],
+  ])('is an answer about the message where it says so: %s', (text, category) => {
+    const google = { ...peer, host: 'gmail-smtp-in.l.google.com' };
+    const outcome = transactionOutcome(ended(text, { stage: 'dot' }), google, 0, classifier);
+    expect(outcome).toMatchObject({ kind: 'deferred', verdict: { category }, reply: { code: 421 } });
+    expect(endedWithReason(ended(text), outcome, 0)).toBe(true);
   });
 
   it('hands the message on where it only closes, and where the message stood behind another', () => {

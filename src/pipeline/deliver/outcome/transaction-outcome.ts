@@ -92,7 +92,7 @@ export function transactionOutcome(
   if (result.afterDot) return { kind: 'unknown', detail, facts };
   if (result.reason === '421' && reply !== null && !result.untried) {
     const verdict = classifier.classify({ stage: result.stage, ...reply, mx: peer.host, origin: 'remote' });
-    if (ABOUT_US.has(verdict.category)) return replyOutcome(verdict, result.stage, reply, detail, facts);
+    if (namesReason(verdict)) return replyOutcome(verdict, result.stage, reply, detail, facts);
   }
   if (result.untried || result.reason === 'local')
     return { kind: 'again', detail, fresh: redispatched >= MOST_BEHIND };
@@ -100,6 +100,21 @@ export function transactionOutcome(
   if (result.reused && (result.stage === 'mail' || result.reason === '421'))
     return { kind: 'again', detail, fresh: true };
   return { kind: 'deferred', verdict: lostVerdict(result.reason), stage: result.stage, reply, detail, facts };
+}
+
+/**
+ * Whether a 421 says more than that the session ends (RFC 5321 §4.2.1): something about us, or by a rule that knows its
+ * wording about the sender, the recipient or the message.
+ */
+function namesReason({ category, scope, confidence, ruleId }: Verdict): boolean {
+  if (ABOUT_US.has(category)) return true;
+  return scope !== 'path' && confidence === 'high' && !/^(?:learned$|code:|stage:)/.test(ruleId);
+}
+
+/** Whether the reply that ended the connection says why about this recipient: then the connection was not lost to a fault. */
+export function endedWithReason(result: TransactionResult, outcome: Outcome, index: number): boolean {
+  if (result.kind !== 'lost' || (result.recipients[index] ?? null) !== null) return false;
+  return outcome.kind === 'deferred' && outcome.verdict.ruleId !== 'local';
 }
 
 /** Outcome of a final reply with the given verdict. */

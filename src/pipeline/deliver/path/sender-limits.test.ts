@@ -75,7 +75,10 @@ describe('the limits of one sender domain', () => {
 });
 
 describe('what replies teach about a sender domain', () => {
-  const reply = (category: 'auth_failed' | 'spam_content', origin = 550): Outcome => ({
+  const reply = (
+    category: 'auth_failed' | 'spam_content' | 'url_or_domain_blocklisted',
+    origin = 550,
+  ): Outcome => ({
     kind: 'bounced',
     verdict: verdictOf({
       ...{ category, permanent: true, stage: 'dot', ruleId: 'x', scope: 'sender_domain' },
@@ -89,16 +92,19 @@ describe('what replies teach about a sender domain', () => {
   function observed() {
     const { clock, overrides } = setting();
     const checked: string[] = [];
+    const held: string[] = [];
     const made = createSenderEffects({
       ...{ clock, overrides, log: quietLog },
       authFailing: (name: string) => void checked.push(name),
-      holdBulk() {},
+      holdBulk: (name: string) => void held.push(name),
     });
     return {
       clock,
       overrides,
       checked,
-      onOutcome: (outcome: Outcome) => made.onOutcome(place, 'a.example', outcome),
+      held,
+      onOutcome: (outcome: Outcome, at: Parameters<typeof made.onOutcome>[0] = place) =>
+        made.onOutcome(at, 'a.example', outcome),
     };
   }
 
@@ -119,6 +125,17 @@ describe('what replies teach about a sender domain', () => {
     await clock.advance(61 * MINUTE);
     expect(pauses.of('a.example', place)).toBeNull();
     expect(pauses.any()).toBe(false);
+  });
+
+  it('holds its bulk mail where three receivers say that its links are listed, not where one says it often', () => {
+    const { held, onOutcome } = observed();
+    const at = (site: string) => ({ source: '', site, provider: null });
+    const listed = reply('url_or_domain_blocklisted');
+    for (let n = 0; n < 9; n++) onOutcome(listed, at('one.example'));
+    onOutcome(listed, at('two.example'));
+    expect(held).toEqual([]);
+    onOutcome(listed, at('three.example'));
+    expect(held).toEqual(['a.example']);
   });
 
   it('slows it where the provider complains of the domain, and never by words of our own', () => {

@@ -16,7 +16,7 @@ import type { Classifier } from '../outcome/classifier/classify.ts';
 import type { Finish } from '../outcome/finish.ts';
 import type { Outcome, ReplyFacts } from '../outcome/outcome.ts';
 import type { SenderEffects } from '../outcome/sender-effects.ts';
-import { transactionOutcome } from '../outcome/transaction-outcome.ts';
+import { endedWithReason, transactionOutcome } from '../outcome/transaction-outcome.ts';
 import { isAscii, oneTooMany } from '../prepare/grouping.ts';
 import type { Prepared, Preparer } from '../prepare/prepared.ts';
 import type { Connector } from '../routing/connector.ts';
@@ -114,6 +114,7 @@ export async function transact(
   const requeued: ReadyItem[] = [];
   let pathFailed = false;
   let sentAgain = false;
+  let hasReason = false;
   items.forEach((one, index) => {
     if (tooMany.refused.has(index)) {
       notReached.push(one);
@@ -148,13 +149,15 @@ export async function transact(
     } else {
       // Any final reply shows that the path works, whatever it says about the message.
       if (result.kind === 'done') answered(outcome.kind === 'delivered' ? outcome.reply : null);
+      hasReason ||= endedWithReason(result, outcome, index);
       finish(one, outcome);
       if (mayFree && outcome.kind === 'delivered' && link.session.unsent() === 0) freeBytes(content);
     }
   });
   if (notReached.length > 0) cameBack(notReached, !isUntried(result));
   requeue(requeued);
-  if (result.kind === 'lost' && !result.untried && requeued.length === 0 && !pathFailed && !sentAgain) {
+  const explained = requeued.length > 0 || pathFailed || sentAgain || hasReason;
+  if (result.kind === 'lost' && !result.untried && !explained) {
     const detail = `connections to ${host} end early: ${result.detail}`;
     failures.lostUnder(item.delivery.messageId, link, detail);
   }

@@ -14,9 +14,8 @@ export const TABLE = {
   // ── about the recipient ───────────────────────────────────────────────────────────────────────────────────
   recipient_invalid: {
     scope: 'recipient',
-    // While a directory is down, a server answers 450 for every recipient: three attempts are not enough, some time
-    // must pass too.
-    temporary: retry(null, 3, 2 * HOUR),
+    // While a directory or the server behind a gateway is down, every recipient is answered with 450 (RFC 5321 §4.5.4.1).
+    temporary: retry(null, 3, 24 * HOUR),
     permanent: BOUNCE,
     suppress: 'hard',
     fault: 'recipient',
@@ -292,7 +291,7 @@ export const TABLE = {
   },
   protocol_error: {
     scope: 'message',
-    temporary: retry(null, 3, 0),
+    temporary: retry(null, 3, 24 * HOUR),
     permanent: BOUNCE,
     fault: 'receiver',
     means: 'The two mail servers did not understand each other.',

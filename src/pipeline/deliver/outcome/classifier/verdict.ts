@@ -102,7 +102,8 @@ export function verdictOf(parts: VerdictParts): Verdict {
     confidence,
     ruleId: parts.ruleId,
     hintMs: parts.hintMs ?? null,
-    giveUp: onPath ? null : handling.giveUp,
+    // The end of a category holds for what the category is about: a reply about all mail of a domain ends no message early.
+    giveUp: onPath || (parts.scope ?? facts.scope) !== facts.scope ? null : handling.giveUp,
   };
 }
 
