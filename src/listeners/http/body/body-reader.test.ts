@@ -52,3 +52,11 @@ it('gives the whole of one that fits, and says of the others what is wrong', asy
   for (const [bytes, maxBytes, name] of refusals)
     await expect(read(bytes, share(), maxBytes), name).rejects.toMatchObject({ problems: [{ name }] });
 });
+
+it('takes all of a body that came with its headers, also where one read gives a part of it', async () => {
+  const parts = [Buffer.from('{"a":'), Buffer.from('1}'), null];
+  const stream = { complete: true, headers: {}, read: () => parts.shift() } as unknown as IncomingMessage;
+  const share = createByteBudget(MB).open('me');
+  const body = await readBody(stream, { maxBytes: 7, withinMs: 1, clock: systemClock, share });
+  expect(Buffer.from(body).toString()).toBe('{"a":1}');
+});

@@ -75,10 +75,13 @@ function contentEncoding(header: string | undefined): 'identity' | 'gzip' {
   throw new AppError('content-encoding', { message: 'Content-Encoding may be gzip or absent' });
 }
 
-/** A small body arrives with its headers: one read takes all of it, without timers and events. */
+/** A small body arrives with its headers: it is taken at once, without timers and events. */
 function takeWhole(stream: IncomingMessage, { maxBytes, share }: BodyLimits): Uint8Array {
-  const bytes: unknown = stream.read();
-  if (!(bytes instanceof Uint8Array)) return EMPTY;
+  const parts: Uint8Array[] = [];
+  // One read gives all that is there up to Node 25, and one part of it since Node 26.
+  for (let part: unknown = stream.read(); part instanceof Uint8Array; part = stream.read()) parts.push(part);
+  const [first = EMPTY] = parts;
+  const bytes = parts.length > 1 ? Buffer.concat(parts) : first;
   if (bytes.length > maxBytes) throw new AppError('body-too-large');
   if (!share.take(bytes.length)) throw noRoom();
   return bytes;
