@@ -34,6 +34,8 @@ let expired: number[];
 let allowance: number;
 /** Claims that fail before the store is asked. */
 let failures: number;
+/** How often the site of a queue was asked for. */
+let siteQuestions: number;
 /** Claims wait for this. */
 let storeAnswers: Promise<void>;
 
@@ -45,6 +47,7 @@ beforeEach(async () => {
   clock = createVirtualClock(T0);
   [taken, urgent, expired, allowance, failures] = [[], [], [], 64, 0];
   storeAnswers = Promise.resolve();
+  siteQuestions = 0;
   closed.clear();
   held.clear();
   const node = soleLease(await store.beginEpoch({ nodeId: 'test', now: T0 }));
@@ -69,7 +72,7 @@ beforeEach(async () => {
       node,
       window,
       reserved: () => ({ rows: 0, bytes: 0, at: createTally() }),
-      due: createDueQueues(({ recipientDomain }) => recipientDomain),
+      due: createDueQueues(siteOf),
       closed: (site) => site !== null && closed.has(site),
       held: ({ senderDomain }) => held.has(senderDomain),
       allowance: () => allowance,
@@ -95,6 +98,12 @@ afterEach(async () => {
   await store.close();
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** All domains below `relayed` have the relay as their site. */
+function siteOf({ recipientDomain }: { recipientDomain: string }): string {
+  siteQuestions += 1;
+  return recipientDomain.endsWith('.relayed') ? 'relay' : recipientDomain;
+}
 
 /** Stores messages of one queued recipient each. */
 async function queued(
@@ -164,6 +173,15 @@ describe('claims', () => {
     await expect.poll(() => taken.length).toBeGreaterThan(0);
     await claims.underWay();
     expect(count('large.example')).toBe(count('small.example'));
+  });
+
+  it('look only at those queues of a site that they claim from', async () => {
+    for (let n = 0; n < 200; n++) await queued(1, { to: `d${n}.relayed` });
+    claims.start();
+    await expect.poll(() => taken.length).toBeGreaterThan(40);
+    await claims.underWay();
+    // Each once to find its site, and those that were claimed once more.
+    expect(siteQuestions).toBeLessThanOrEqual(200 + taken.length + 8);
   });
 
   it('take nothing for a site that holds half of what it may', async () => {

@@ -86,6 +86,8 @@ interface Deps {
 const CLAIM_ROWS = 64;
 /** Queues of one site that are claimed from concurrently: their claims share a commit. */
 const QUEUES_AT_ONCE = 8;
+/** Queues that are moved to other sites in one round. */
+const MOST_MOVED = 256;
 /** Sites that are claimed for concurrently. */
 const SITES_AT_ONCE = 8;
 /** The first row of a claim may have any size: further queues are claimed from only if another such row fits. */
@@ -339,7 +341,6 @@ export function createClaims(
 
   /** One round over some of the site's queues; returns true if the next round may find more. */
   async function claimFor(site: string): Promise<boolean> {
-    for (const elsewhere of due.regroup(site)) refill(elsewhere);
     // Critical mail is read beside what waits in memory.
     const isUrgent = due.hasLane(site, 'critical') && window.waiting(site).critical === 0;
     if (!running || deps.closed(site) || !(isLow(site) || isUrgent)) return false;
@@ -364,6 +365,7 @@ export function createClaims(
       siteRows: allowed,
     });
     const chosen = new Set<DueQueue>();
+    let moved = 0;
     const claims: Promise<boolean>[] = [];
     while (
       chosen.size < QUEUES_AT_ONCE &&
@@ -375,6 +377,14 @@ export function createClaims(
         (other) => !chosen.has(other) && window.room(placeOf(other)).rows > 0 && !deps.held(other),
       );
       if (queue === null) break;
+      // Only of those that are next: to ask for all of a site's queues in every round took 50 ms for 100,000.
+      const belongs = due.move(queue);
+      if (belongs !== site) {
+        refill(belongs);
+        moved += 1;
+        if (moved === MOST_MOVED) break;
+        continue;
+      }
       chosen.add(queue);
       const share = Math.ceil(rowsLeft / Math.min(QUEUES_AT_ONCE, due.count(site) - chosen.size + 1));
       const limit = Math.min(CLAIM_ROWS, share, window.room(placeOf(queue)).rows);
@@ -384,7 +394,7 @@ export function createClaims(
       claims.push(claimFrom(queue, limit, maxBytes));
     }
     const found = await Promise.all(claims);
-    return found.some(Boolean);
+    return moved > 0 || found.some(Boolean);
   }
 
   /** Returns true if the queue had due rows. */

@@ -88,6 +88,10 @@ describe('queues that are due', () => {
     site = 'provider';
     expect([...due.regroup('unknown')]).toEqual(['provider']);
     expect([due.count('unknown'), due.count('provider')]).toEqual([0, 1]);
+    const moved = due.next('provider', any);
+    site = 'relay';
+    expect(moved === null ? null : due.move(moved)).toBe('relay');
+    expect([due.count('provider'), due.count('relay')]).toEqual([0, 1]);
   });
 
   it('cost a bounded memory: of more queues and instants than that only the earliest are kept', () => {

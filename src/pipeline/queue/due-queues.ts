@@ -41,6 +41,8 @@ export interface DueQueues {
   hasLane(site: string, lane: Lane): boolean;
   /** Moves the site's queues to their current sites; returns these. */
   regroup(site: string): Set<string>;
+  /** Moves one queue to its current site; returns that. */
+  move(queue: DueQueue): string;
   sites(): Iterable<string>;
   /** When the next queue becomes due, or null. */
   nextAt(): number | null;
@@ -79,7 +81,8 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
 
   const unpark = (queue: Known): void => {
     const there = ring.get(queue.site);
-    const index = there?.indexOf(queue) ?? -1;
+    // Mostly the one that `next` has moved to the end.
+    const index = there?.lastIndexOf(queue) ?? -1;
     if (there === undefined || index < 0) return;
     there.splice(index, 1);
     if (there.length === 0) ring.delete(queue.site);
@@ -155,14 +158,28 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
     hasLane: (site, lane) => ring.get(site)?.some((queue) => queue.lane === lane) ?? false,
     regroup(site) {
       const reached = new Set<string>();
-      for (const queue of [...(ring.get(site) ?? [])]) {
+      const staying: Known[] = [];
+      for (const queue of ring.get(site) ?? []) {
         const belongs = siteOf(queue);
-        if (belongs === site) continue;
-        unpark(queue);
+        if (belongs === site) {
+          staying.push(queue);
+          continue;
+        }
         park(queue, belongs);
         reached.add(belongs);
       }
+      if (staying.length > 0) ring.set(site, staying);
+      else ring.delete(site);
       return reached;
+    },
+    move(queue) {
+      const belongs = siteOf(queue);
+      const known = byId.get(queue.queueId);
+      if (known?.due === true && known.site !== belongs) {
+        unpark(known);
+        park(known, belongs);
+      }
+      return belongs;
     },
     sites: () => ring.keys(),
     nextAt() {
