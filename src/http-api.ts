@@ -231,7 +231,6 @@ export function createHttpApi(
       trustedProxies: config['trusted-proxies'],
       blockedExtensions: config['blocked-extensions'],
       email: { ...DEFAULT_EMAIL_LIMITS, maxRecipients: config['max-recipients'] },
-      sendsPerSecond: config['rate-limit'],
       streamsPerTenant: config['streams-per-tenant'],
       maxAgeMs: config['max-age'],
       simulatorDomain: config['simulator-domain'],

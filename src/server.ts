@@ -369,7 +369,6 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     // Listeners are started last.
     await start(roles.has('deliver') ? engine : engine.queue.counting);
     if (roles.has('webhooks')) await start(sender);
-    webhooks.sends();
     if (roles.has('upkeep')) for (const job of jobs) await start(job);
     const { strayMs } = params.nodeTimes ?? NODE_TIMES;
     const strays = createStrays(

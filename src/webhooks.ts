@@ -21,8 +21,6 @@ export interface WebhookParts {
   sender: WebhookSender;
   /** Calls may be due: the sender looks soon. */
   wake(): void;
-  /** From now on `wake` wakes the sender. */
-  sends(): void;
 }
 
 /** Calls start at the latest this long after their event; the sender is woken once for all events of this time. */
@@ -53,16 +51,10 @@ export function createWebhooks(
       ...(config['webhook-retry'] === null ? {} : { retryDelaysMs: config['webhook-retry'] }),
     },
   );
-  let sends = false;
   return {
     service: createWebhookService(deps, { allowHttp }),
     sender,
-    wake: coalesced(deps.clock, WAKE_MS, () => {
-      if (sends) sender.wake();
-    }),
-    sends() {
-      sends = true;
-    },
+    wake: coalesced(deps.clock, WAKE_MS, sender.wake),
   };
 }
 

@@ -3,12 +3,6 @@
 import { bad, good, isLoopback, nonEmpty, parseSwitch, splitList } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
-/** A claim of an ID token with the value that it must have. */
-export interface RequiredClaim {
-  claim: string;
-  value: string;
-}
-
 export const SIGN_IN_KEYS = {
   'oidc-issuer': key(
     'URL',

@@ -185,8 +185,6 @@ export const DEFAULT_HTTP_OPTIONS = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 120_000,
   keepAliveTimeoutMs: 72_000,
-  /** Sends per second of a token without its own limit; null = no limit. */
-  sendsPerSecond: null as number | null,
   /** Open streams of one kind per tenant. */
   streamsPerTenant: 25,
   /** Maximum age of mail that is queued again; null = that of its lane. */

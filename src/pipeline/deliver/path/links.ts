@@ -63,7 +63,7 @@ export interface Links {
   /** The connection on which an item waits behind another message, or null. */
   behind(item: ReadyItem): Link | null;
   take(link: Link, delivery: ClaimedDelivery): void;
-  done(link: Link, delivery: ClaimedDelivery, idleMs: number): void;
+  done(link: Link, idleMs: number): void;
   leave(link: Link): void;
   /** The one that has been idle longest leaves, if any is idle. */
   leaveOneIdle(): void;
@@ -192,7 +192,7 @@ export function createLinks(deps: {
       // To the end of the order: the next message uses the one that has been idle longest.
       if (links.delete(link)) links.add(link);
     },
-    done(link, _delivery, idleMs) {
+    done(link, idleMs) {
       link.inFlight -= 1;
       if (link.inFlight > 0) return;
       link.hangs = false;
