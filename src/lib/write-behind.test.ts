@@ -42,6 +42,32 @@ describe('writing behind', () => {
     expect(clock.pendingTimers()).toBe(0);
   });
 
+  it.each([0, 1, 2, 3, 4, 5, 6])(
+    'misses nothing that comes %i microtasks after the last write',
+    async (depth) => {
+      const written: string[] = [];
+      let end = () => {};
+      const gate = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      const behind = createWriteBehind<string>(
+        createVirtualClock(),
+        async (values) => {
+          written.push(...values);
+          await gate;
+        },
+        () => {},
+      );
+      behind.put('a', 'a1');
+      await Promise.resolve();
+      end();
+      for (let n = 0; n < depth; n++) await Promise.resolve();
+      behind.put('b', 'b1');
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(written).toEqual(['a1', 'b1']);
+    },
+  );
+
   it('forgets what is dropped before it goes', async () => {
     const { clock, written, behind } = setup();
     behind.put('a', 'a1');

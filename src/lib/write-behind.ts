@@ -45,13 +45,11 @@ export function createWriteBehind<Value>(
   };
 
   function start(): Promise<boolean> {
-    writing ??= run().then((done) => {
-      writing = null;
-      return done;
-    });
+    writing ??= run();
     return writing;
   }
 
+  /** Clears `writing` itself, at the moment at which it finds nothing left: a `put` a microtask later starts it anew. */
   async function run(): Promise<boolean> {
     // Values changed in the same turn are written together.
     await Promise.resolve();
@@ -72,9 +70,11 @@ export function createWriteBehind<Value>(
             void start();
           });
         }
+        writing = null;
         return false;
       }
     }
+    writing = null;
     return true;
   }
 }

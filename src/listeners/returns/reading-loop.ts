@@ -67,29 +67,42 @@ export function createReadingLoop({ reader, operatorMail, spool, clock, log, met
   function wake(): void {
     if (stopped) return;
     again = true;
-    running ??= run().finally(() => {
-      running = null;
-    });
+    running ??= run();
   }
 
+  /** Clears `running` itself, in the turn in which it looks for the last time: who wakes it then starts it anew. */
   async function run(): Promise<void> {
-    let isStoreAway = false;
-    while (again && !stopped) {
-      again = false;
-      isStoreAway = false;
-      for (const id of spool.waiting()) {
-        if (stopped) break;
-        if (!isDue(id)) continue;
-        isStoreAway = (await readOne(id)) === 'store-away';
-        if (isStoreAway) break;
+    await Promise.resolve();
+    try {
+      let isStoreAway = false;
+      while (again && !stopped) {
+        again = false;
+        isStoreAway = await readWaiting();
       }
-      metrics.waiting(spool.waiting().length);
+      // Where the store is away, the timer is set already.
+      if (!isStoreAway) armForPauses();
+    } finally {
+      running = null;
     }
-    // Its timer is set already.
-    if (isStoreAway) return;
+  }
+
+  /** Reads what waits and is due, in order; true if the store went away. */
+  async function readWaiting(): Promise<boolean> {
+    let isStoreAway = false;
+    for (const id of spool.waiting()) {
+      if (stopped) break;
+      if (!isDue(id)) continue;
+      isStoreAway = (await readOne(id)) === 'store-away';
+      if (isStoreAway) break;
+    }
+    metrics.waiting(spool.waiting().length);
+    return isStoreAway;
+  }
+
+  /** A pause may have ended while another message was read, after it was looked at. */
+  function armForPauses(): void {
     let next = Number.POSITIVE_INFINITY;
     for (const [id, { untilMs }] of pauses) if (!spool.isBehind(id)) next = Math.min(next, untilMs);
-    // A pause may have ended while another message was read, after it was looked at.
     if (next < Number.POSITIVE_INFINITY) later.arm(Math.max(LEAST_PAUSE_MS, next - clock.monotonicMs()));
   }
 

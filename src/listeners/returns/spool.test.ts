@@ -117,6 +117,22 @@ describe('the spool', () => {
     expect(readdirSync(folder).filter((name) => name.endsWith('.eml'))).toEqual([]);
   });
 
+  it('counts what was taken out of one folder while another is being counted', async () => {
+    const spool = await openSpool(folder, clock, { ...LIMITS, maxFiles: 9 });
+    const folders = ['reports', 'operator'] as const;
+    for (let n = 1; n <= 4; n++) {
+      await spool.put(ID(n), mail({ targets: [FOR[folders[n % 2] ?? 'reports']] }));
+      await spool.keep(ID(n), folders[n % 2] ?? 'reports', 'a test');
+    }
+    await spool.put(ID(5), mail({ targets: [FOR.reports] }));
+    for (const name of folders) rmSync(join(folder, name), { recursive: true });
+    for (const name of folders) mkdirSync(join(folder, name));
+    await clock.advance(120_000);
+    refusal(spool, 'operator');
+    await spool.keep(ID(5), 'reports', 'a test');
+    expect(readdirSync(join(folder, 'reports'))).not.toEqual([]);
+  });
+
   it('refuses the sender alone that has its share, of what waits and of what is kept', async () => {
     const limits = {
       ...LIMITS,

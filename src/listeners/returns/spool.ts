@@ -111,7 +111,7 @@ export async function openSpool(
   /** Delivery or message → the message that is postponed because of it. */
   const waitedFor = new Map<string, string>();
   const kept = {} as Record<KeptFolder, KeptLoad>;
-  let counting: Promise<void> | null = null;
+  const counting = new Map<KeptFolder, Promise<void>>();
   for (const name of (await readdir(path)).sort()) {
     if (name.startsWith('.')) await rm(join(path, name), { force: true });
     else if (NAME.test(name)) {
@@ -228,12 +228,13 @@ export async function openSpool(
   async function countAgain(folder: KeptFolder): Promise<void> {
     if (clock.monotonicMs() - kept[folder].countedAtMs < RECOUNT_MS) return;
     // A folder that cannot be read counts as full.
-    counting ??= count(folder)
-      .catch(() => undefined)
-      .finally(() => {
-        counting = null;
-      });
-    await counting;
+    const running =
+      counting.get(folder) ??
+      count(folder)
+        .catch(() => undefined)
+        .finally(() => counting.delete(folder));
+    counting.set(folder, running);
+    await running;
   }
 
   async function count(folder: KeptFolder): Promise<void> {

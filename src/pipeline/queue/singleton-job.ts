@@ -20,6 +20,7 @@ export function createSingletonJob(
 ): Service {
   let lease: Lease | null = null;
   let wanted = false;
+  let stopping = false;
   let retry: Timer | null = null;
   const running = new Set<Service>();
   let working: Promise<void> = Promise.resolve();
@@ -51,14 +52,16 @@ export function createSingletonJob(
 
   return {
     async start() {
+      stopping = false;
       lease = deps.membership.want(name, {
         changed(state) {
-          wanted = state === 'held';
+          wanted = state === 'held' && !stopping;
           void settle(HAND_OVER_MS);
         },
       });
     },
     async stop(deadlineMs) {
+      stopping = true;
       wanted = false;
       await settle(deadlineMs);
       retry?.cancel();

@@ -15,7 +15,7 @@ import {
   T0,
 } from '../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
-import type { Store } from '../../store/store.ts';
+import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { createGuardRails, type GuardRails } from './guard-rails.ts';
 
 import { createHolds, type Holds } from './holds.ts';
@@ -192,6 +192,33 @@ describe('guard-rails', () => {
     await fare('delivered', 1000);
     await guard.look();
     expect(holds.list()).toEqual([]);
+  });
+
+  it('tell of a hold later where its event could not be stored, once', async () => {
+    let isFull = true;
+    const { appendEvents } = store;
+    store.appendEvents = (params) =>
+      isFull ? Promise.reject(new StoreUnavailable('full')) : appendEvents(params);
+    await fare('delivered', 800);
+    await fare('bounced', 200);
+    await expect(guard.look()).rejects.toThrow('full');
+    expect(holds.list()).toHaveLength(1);
+    isFull = false;
+    for (let n = 0; n < 3; n++) await guard.look();
+    const { events } = await store.findEvents(everyEvent({ kinds: ['domain.held'] }));
+    expect(events).toHaveLength(1);
+  });
+
+  it('show a hold once that is read from the store before its own answer has come', async () => {
+    const { addHold } = store;
+    store.addHold = async (params) => {
+      const isStored = await addHold(params);
+      await holds.load();
+      return isStored;
+    };
+    const match = { senderDomain: 'example.com', recipientDomain: null, site: null, lane: null };
+    await holds.add({ ...match, reason: 'a test', until: null, createdBy: 'ann' });
+    expect(holds.list()).toHaveLength(1);
   });
 
   it('look once a minute while they run', async () => {

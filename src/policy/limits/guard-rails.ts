@@ -77,6 +77,7 @@ export function createGuardRails(deps: Deps): GuardRails {
   /** Domains that we hold, as far as we know: if such a hold is gone, a person released it. */
   const held = new Set<string>();
   const believedUntil = new Map<string, number>();
+  const untold: Parameters<Deps['store']['appendEvents']>[0]['events'][number][] = [];
   let afterSeq: number | null = null;
   const rounds = createRounds({
     clock,
@@ -104,6 +105,7 @@ export function createGuardRails(deps: Deps): GuardRails {
   };
 
   async function look(): Promise<void> {
+    await tellAll();
     const last = await store.lastEventSeq();
     const first = afterSeq === null;
     if (first) for (const hold of ours()) held.add(hold.senderDomain ?? '');
@@ -184,7 +186,16 @@ export function createGuardRails(deps: Deps): GuardRails {
 
   async function tell(domain: string, kind: EventKind, reason: string): Promise<void> {
     const event = { id: uuidv7(clock, random), kind, at: clock.now(), detail: { reason } };
-    await store.appendEvents({ events: [{ ...event, domain, deliveryId: null }] });
+    untold.push({ ...event, domain, deliveryId: null });
+    await tellAll();
+  }
+
+  /** What could not be stored is tried again with the next look, under the same ids. */
+  async function tellAll(): Promise<void> {
+    if (untold.length === 0) return;
+    const events = [...untold];
+    await store.appendEvents({ events });
+    untold.splice(0, events.length);
     deps.eventsStored();
   }
 

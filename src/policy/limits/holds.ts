@@ -99,7 +99,7 @@ export function createHolds(deps: {
         ...(keyFor === undefined ? {} : { idempotency: keyFor(hold) }),
       });
       if (!isStored) throw new StoreUnavailable('Another node looks after holds now');
-      holds = [...holds, hold];
+      holds = [...holds.filter(({ id }) => id !== hold.id), hold];
       watchEnds();
       changed();
       return hold;

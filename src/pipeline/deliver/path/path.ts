@@ -207,6 +207,8 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
     reconnect: links.leaveAll,
     stop,
     forget() {
+      life.stopping = true;
+      alarm.stop();
       capacity.keep();
       warm.release();
       egress.end();
@@ -286,7 +288,7 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
       })
       .then(() => {
         life.inFlight -= 1;
-        links.done(link, item.delivery, gates.effective().limits.idleMs);
+        links.done(link, gates.effective().limits.idleMs);
         pump();
       });
     const { messagesPerConnection, connectionAgeMs } = gates.effective().limits;
