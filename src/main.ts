@@ -1,6 +1,6 @@
 /**
- * The entry: arguments and environment in, exit code out. The only file that reads `process.env`; everything else gets
- * what it needs as arguments.
+ * The entry: arguments and environment in, exit code out. The only file of the server that reads `process.env`; everything
+ * else gets what it needs as arguments.
  */
 import { fileURLToPath } from 'node:url';
 import { calledAs } from './cli/called-as.ts';

@@ -5,7 +5,9 @@
 import { statfs } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import type { Clock } from './lib/clock.ts';
+import type { Logger } from './lib/log.ts';
 import type { Service } from './lib/loop.ts';
+import { createRounds } from './lib/rounds.ts';
 import type { Store } from './store/store.ts';
 
 const DISK_CHECK_MS = 5_000;
@@ -34,35 +36,35 @@ export async function readiness(store: Store, refusing: () => string | null, sus
 
 /** Nothing is accepted while the disk is nearly full, because accepted mail still needs space to finish. */
 export function createDiskWatch(
-  clock: Clock,
+  { clock, log }: { clock: Clock; log: Pick<Logger, 'warn'> },
   folder: string,
 ): Service & { refusing(): string | null; freeBytes(): number | null } {
   let reason: string | null = null;
   let free: number | null = null;
-  let running = false;
-  const check = async (): Promise<void> => {
-    try {
-      const disk = await statfs(folder);
-      free = Math.max(0, disk.bavail - disk.blocks * LEAST_FREE_SHARE) * disk.bsize;
-      const share = disk.blocks === 0 ? 1 : disk.bavail / disk.blocks;
-      reason =
-        share < LEAST_FREE_SHARE ? `the disk is nearly full (${(share * 100).toFixed(1)} % free)` : null;
-    } catch {
-      reason = null;
-      free = null;
-    }
-    if (running) clock.setTimer(DISK_CHECK_MS, () => void check());
-  };
+  let isFailing = false;
+  const rounds = createRounds({ clock, everyMs: DISK_CHECK_MS, work: check, failed });
   return {
     async start() {
-      running = true;
-      await check();
+      await check().catch(failed);
+      rounds.begin();
     },
-    async stop() {
-      running = false;
-    },
+    stop: rounds.end,
     refusing: () => reason,
     /** Bytes that can be accepted before everything is refused; null = unknown. */
     freeBytes: () => free,
   };
+
+  async function check(): Promise<void> {
+    const disk = await statfs(folder);
+    free = Math.max(0, disk.bavail - disk.blocks * LEAST_FREE_SHARE) * disk.bsize;
+    const share = disk.blocks === 0 ? 1 : disk.bavail / disk.blocks;
+    reason = share < LEAST_FREE_SHARE ? `the disk is nearly full (${(share * 100).toFixed(1)} % free)` : null;
+    isFailing = false;
+  }
+
+  function failed(err: unknown): void {
+    [reason, free] = [null, null];
+    if (!isFailing) log.warn({ err, folder }, 'the free space of the disk could not be read');
+    isFailing = true;
+  }
 }

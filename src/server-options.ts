@@ -30,7 +30,7 @@ export function engineOptions(
       ...QUEUE_DEFAULTS,
       highWaterMark: config['queue-limit'],
       // Rows that other nodes accept or release are found by searching.
-      ...(isShared(config) ? { deafSweepMs: SHARED_SWEEP_MS } : {}),
+      ...(isShared(config) ? { lookAheadWithoutHintsMs: SHARED_SWEEP_MS } : {}),
     },
     accept: {
       // An unsubscribe address is useful only if its mail is read.

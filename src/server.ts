@@ -1,10 +1,10 @@
 /**
  * The composition root: configuration in, a running server out.
  *
- *   data folder and secrets → store → node epoch → parts → roles started in order → stopped in reverse
+ *   data folder and secrets → store → node epoch → parts → roles started in order
  *
- * Only this file knows which clock and resolver are used. `stop` accepts no new work, lets running
- * transactions finish, releases leases, and closes the store last. The larger parts are built in the files beside this
+ * Only this file knows which clock is used. `stop` has an order of its own: it ends sending, then listening, lets running
+ * transactions finish, stores what is left, releases leases, and closes the store last. The larger parts are built in the files beside this
  * one.
  */
 import { hostname } from 'node:os';
@@ -256,7 +256,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     for (const source of missingSources(own)) {
       logs.service.warn({ source: source.id, address: source.address }, 'this machine has no such address');
     }
-    const disk = createDiskWatch(clock, database.folder);
+    const disk = createDiskWatch({ clock, log: logs.service }, database.folder);
     const storage = createStorage(
       { store, clock, freeBytes: disk.freeBytes },
       {

@@ -51,7 +51,7 @@ const STEP_MS = 60 * SECOND;
 /** Size of the bodies that are really sent; the memory for contents of the planned size is calculated. */
 const BODY_BYTES = 400;
 /** For plans of several days: frequent searches for due and expired rows would be most of the work. */
-const SELDOM = { sweepMs: 60 * SECOND, checkMs: 60 * SECOND };
+const SELDOM = { lookAheadMs: 60 * SECOND, checkMs: 60 * SECOND };
 const SEED = 1;
 const CALLER = sendingCaller('simulate');
 const STOP_MS = SECOND;

@@ -183,14 +183,14 @@ export function checkWaiting(
   db: Connection,
   wire: Wire,
   now: { wallMs: number; monotonicMs: number; epoch: number },
-  sweepMs: number,
+  lookAheadMs: number,
   reasonFor: (recipientDomain: string) => boolean,
   mayHang: (deliveryId: number) => boolean,
 ): { wrong: string[]; unexplained: number[] } {
   const wrong: string[] = [];
   const late = db.all<{ id: number; state: number; expires_at: number; wait_reason: string | null }>(
     'SELECT id, state, expires_at, wait_reason FROM delivery WHERE state IN (0, 1) AND expires_at < ?',
-    now.wallMs - EXPIRED_MS - sweepMs,
+    now.wallMs - EXPIRED_MS - lookAheadMs,
   );
   for (const { id, state, expires_at, wait_reason } of late) {
     const over = Math.round((now.wallMs - expires_at) / 1000);

@@ -26,7 +26,7 @@ const QUIET: Plan = {
   shaping: [],
   sources: [{ id: 'out1', address: '20.0.0.1' }],
   windowRows: 4096,
-  sweepMs: 60_000,
+  lookAheadMs: 60_000,
   ttlSeconds: 300,
   timeline: [],
   loadUntilMs: 15 * MINUTE,

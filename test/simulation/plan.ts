@@ -99,7 +99,7 @@ export interface Plan {
   sources: readonly Source[];
   windowRows: number;
   /** How often the store is asked for what no hint told of, and for what has no time left. */
-  sweepMs: number;
+  lookAheadMs: number;
   /** Of what DNS says. */
   ttlSeconds: number;
   /** In order of time. */
@@ -199,7 +199,7 @@ export function planOf(seed: number, size: Size = sizeOf(seed)): Plan {
         ]
       : [{ id: 'out1', address: '20.0.0.1' }],
     windowRows: dice.chance(0.3) ? dice.whole(16, 128) : 4096,
-    sweepMs: dice.pick([10, 60, 60, 60, 120, 120, 120, 120]) * SECOND,
+    lookAheadMs: dice.pick([10, 60, 60, 60, 120, 120, 120, 120]) * SECOND,
     ttlSeconds: dice.pick([5, 60, 300, 300]),
     timeline,
     loadUntilMs,

@@ -275,8 +275,8 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         queue: {
           ...QUEUE_DEFAULTS,
           maxRows: plan.windowRows,
-          sweepMs: plan.sweepMs,
-          checkMs: plan.sweepMs / 2,
+          lookAheadMs: plan.lookAheadMs,
+          checkMs: plan.lookAheadMs / 2,
         },
         ipv6: false,
         diesAfter,
@@ -344,7 +344,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
 
   function look(): void {
     const nowMs = clock.monotonicMs();
-    const settledMs = 30 * SECOND + plan.sweepMs;
+    const settledMs = 30 * SECOND + plan.lookAheadMs;
     if (process === null || outage.count > 0 || nowMs - steadySinceMs < settledMs) return;
     const { epoch } = process;
     const { queue, deliver } = process.engine;
@@ -359,7 +359,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
       paths.some((path) => explains(path) && geography.isWayTo(path.site, domain)) ||
       isUnresolved(domain);
     for (const what of inMemory.look(process.engine, nowMs)) note(what);
-    const found = checkWaiting(room.db, wire, now, plan.sweepMs, hasReason, geography.mayHang);
+    const found = checkWaiting(room.db, wire, now, plan.lookAheadMs, hasReason, geography.mayHang);
     for (const what of found.wrong) note(what);
     // At one instant a path may stand between two reasons; not at two looks in a row.
     if (nowMs - lastLookMs >= 10 * SECOND) {

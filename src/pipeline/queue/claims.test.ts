@@ -89,7 +89,7 @@ beforeEach(async () => {
       expireHeld() {},
       eventsStored() {},
     },
-    { sweepMs: 10_000, checkMs: 5_000, maxRows: limits.maxRows },
+    { lookAheadMs: 10_000, checkMs: 5_000, maxRows: limits.maxRows },
   );
 });
 

@@ -1,7 +1,7 @@
 /**
  * Fills the window from the store. Knows what is due per site (due-queues.ts) and claims for sites that hold less than
  * half of what they may, some queues at a time in rotation; a site that is closed or full costs nothing until that
- * ends. A sweep every ten seconds asks the store what becomes due until the next one, and finds rows that were not
+ * ends. A sweep every five seconds asks the store what becomes due within the next ten, and finds rows that were not
  * announced. Expired rows are settled here, whether their site is open or not.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
@@ -99,7 +99,7 @@ const FAILED_SWEEP_MS = 1_000;
 
 export function createClaims(
   deps: Deps,
-  options: Pick<QueueOptions, 'sweepMs' | 'deafSweepMs' | 'checkMs' | 'maxRows'>,
+  options: Pick<QueueOptions, 'lookAheadMs' | 'lookAheadWithoutHintsMs' | 'checkMs' | 'maxRows'>,
 ): Claims {
   const { store, clock, random, log, node, window, due } = deps;
   let running = false;
@@ -167,9 +167,11 @@ export function createClaims(
     if (sweeping === null) tick();
   }
 
-  /** Until the next sweep. */
-  function sweepMs(): number {
-    return options.deafSweepMs === undefined || store.hearsHints() ? options.sweepMs : options.deafSweepMs;
+  /** How far a sweep looks ahead. */
+  function lookAheadMs(): number {
+    return options.lookAheadWithoutHintsMs === undefined || store.hearsHints()
+      ? options.lookAheadMs
+      : options.lookAheadWithoutHintsMs;
   }
 
   function look(): void {
@@ -212,7 +214,7 @@ export function createClaims(
     if (!running) return;
     look();
     if (sweeping !== null || clock.monotonicMs() < nextSweepMs) return;
-    nextSweepMs = clock.monotonicMs() + Math.min(sweepMs(), options.checkMs);
+    nextSweepMs = clock.monotonicMs() + Math.min(lookAheadMs(), options.checkMs);
     sweeping = sweep()
       .catch((cause: unknown) => {
         log.warn({ err: cause }, 'queue sweep failed; it will be tried again');
@@ -237,7 +239,7 @@ export function createClaims(
       nextCountMs = nowMs + options.checkMs;
       void count();
     }
-    const dueBefore = clock.now() + sweepMs();
+    const dueBefore = clock.now() + lookAheadMs();
     for await (const hints of dueQueuePages(store, { dueBefore, most: QUEUES_PER_SWEEP })) {
       const now = clock.now();
       for (const hint of hints) due.note(hint, hint.nextDueAt, now);
@@ -252,7 +254,7 @@ export function createClaims(
   async function lookAt(queueIds: readonly number[]): Promise<void> {
     if (!running) return;
     try {
-      const dueBefore = clock.now() + sweepMs();
+      const dueBefore = clock.now() + lookAheadMs();
       for (const hint of await store.dueAmong({ queueIds, dueBefore })) {
         due.note(hint, hint.nextDueAt, clock.now());
       }

@@ -328,7 +328,7 @@ describe('the window over the store', () => {
 
   it('hands nothing out after its time, however long it waited in memory', async () => {
     await queued(2, 'example.net', { expiresAt: T0 + MINUTE });
-    const { queue } = await start({ sweepMs: HOUR });
+    const { queue } = await start({ lookAheadMs: HOUR });
     await eventually(() => queue.held().rows === 2);
     expect(queue.take('example.net')).not.toBeNull();
     clock.jumpWallTo(T0 + 2 * MINUTE);
@@ -970,7 +970,7 @@ describe('recipients who were suppressed after acceptance', () => {
       faults.onSuppressed = () => () => {};
       await queued(3);
       await suppress('r2@example.net', 'Bounce');
-      const { queue } = await start(how === 'hears nothing' ? { deafSweepMs: 1_000 } : {});
+      const { queue } = await start(how === 'hears nothing' ? { lookAheadWithoutHintsMs: 1_000 } : {});
       await eventually(() => inMemory(queue, 'example.net') === 3);
       await suppress('R1@example.net', 'Bounce');
       await store.removeSuppressions({ domain: 'example.com', address: 'r2@example.net', now: clock.now() });

@@ -147,7 +147,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       note: suppressions.note,
       changed: suppressedAt,
     },
-    options.deafSweepMs !== undefined,
+    options.lookAheadWithoutHintsMs !== undefined,
   );
 
   return {
@@ -156,7 +156,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     admit,
     wake(at) {
       // A later time is found by a sweep before it comes.
-      if (at === undefined || at <= clock.now() + options.sweepMs) claims.sweepSoon();
+      if (at === undefined || at <= clock.now() + options.lookAheadMs) claims.sweepSoon();
     },
     hinted: claims.hinted,
     suppressionsChanged: untold.read,

@@ -15,11 +15,11 @@ import type { WindowLimits } from './ready-window.ts';
 import type { Holding } from './strays.ts';
 
 export interface QueueOptions extends WindowLimits {
-  /** How often the store is searched for due rows that were not announced. */
-  sweepMs: number;
+  /** The store is searched for rows that become due within this time. */
+  lookAheadMs: number;
   /** The same while the store receives no hints of other nodes; absent: there are no other nodes. */
-  deafSweepMs?: number;
-  /** How often expired rows are searched for, and waiting rows counted. */
+  lookAheadWithoutHintsMs?: number;
+  /** How often that is searched for, at least once in the time above; and expired rows, and waiting rows counted. */
   checkMs: number;
   /** With more waiting recipients than this, `backlogged` gives a reason. */
   highWaterMark: number;
@@ -29,7 +29,7 @@ export const QUEUE_DEFAULTS: QueueOptions = {
   maxRows: 4096,
   maxBytes: 64 * 1024 * 1024,
   maxRowsPerSite: 256,
-  sweepMs: 10_000,
+  lookAheadMs: 10_000,
   checkMs: 5_000,
   highWaterMark: 5_000_000,
 };
