@@ -33,11 +33,30 @@ export function readFeedbackReport(mail: MimePart): FeedbackReport | null {
   const [fields = []] = fieldGroups(bodyOf(report, MAX_BYTES));
   const type = (fieldValue(fields, 'feedback-type') ?? '').toLowerCase().slice(0, 40);
   if (!/^[a-z0-9-]{1,40}$/.test(type)) return null;
-  const message = returnedFields(mail);
-  const messageId = fieldValue(message, 'message-id');
   return {
     type,
     userAgent: (fieldValue(fields, 'user-agent') ?? '').slice(0, 100),
+    ...placesIn(mail, fields),
+  };
+}
+
+/**
+ * A complaint that is the reported message as an attachment and nothing else, as Microsoft's Junk Mail Reporting Program
+ * sends them; null if there is none. Only for addresses that complaints alone are sent to.
+ */
+export function readAttachedComplaint(mail: MimePart): FeedbackReport | null {
+  if (![...ownParts(mail)].some(({ type }) => type === 'message/rfc822')) return null;
+  return { type: 'abuse', userAgent: '', ...placesIn(mail, []) };
+}
+
+/** Where tokens of ours may be: in the fields of the report and of the reported message. */
+function placesIn(
+  mail: MimePart,
+  fields: readonly ReportField[],
+): Omit<FeedbackReport, 'type' | 'userAgent'> {
+  const message = returnedFields(mail);
+  const messageId = fieldValue(message, 'message-id');
+  return {
     references: values(message, 'x-postrider-ref'),
     returnPaths: [...values(fields, 'original-mail-from'), ...values(message, 'return-path')].map(
       withoutBrackets,

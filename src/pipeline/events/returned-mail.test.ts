@@ -286,6 +286,40 @@ describe('a complaint with a Message-ID alone', () => {
   });
 });
 
+describe('a complaint in another form or at another address', () => {
+  const attached = (fields: string[]) =>
+    [
+      ...['From: staff@hotmail.com', 'Subject: complaint about message from 192.0.2.1', 'MIME-Version: 1.0'],
+      ...['Content-Type: multipart/mixed; boundary=b', '', '--b', 'Content-Type: message/rfc822', ''],
+      ...[...fields, 'Subject: News', '', 'Hello', '--b--', ''],
+    ].join('\r\n');
+
+  it('counts where the reported message is attached without a report', async () => {
+    const { id } = await deliver();
+    const target = { kind: 'feedback', provider: 'microsoft' } as const;
+    expect(await take(target, attached([]))).toMatchObject({ kind: 'keep', folder: 'unattributed' });
+    const bounce = dsn([{ recipient: 'ann@reader.example' }]).replace(
+      /(message\/rfc822|text\/rfc822-headers)\r\n\r\n/,
+      `message/rfc822\r\n\r\nX-Postrider-Ref: ${tokens.ref(id)}\r\n`,
+    );
+    expect(await take(target, bounce)).toMatchObject({ kind: 'keep' });
+    expect(await suppressed()).toEqual([]);
+    expect(await take(target, attached([`X-Postrider-Ref: ${tokens.ref(id)}`]))).toEqual({ kind: 'done' });
+    expect(await suppressed()).toEqual(['ann@reader.example Complaint']);
+  });
+
+  it('counts at abuse@ where it has a token, and is left to the operator otherwise', async () => {
+    const { id } = await deliver();
+    const target = { kind: 'operator', name: 'abuse' } as const;
+    const reference = `X-Postrider-Ref: ${tokens.ref(id)}`;
+    for (const text of [arf(['Subject: News']), attached([reference])])
+      expect(await take(target, text)).toMatchObject({ kind: 'keep', folder: 'operator' });
+    expect(await suppressed()).toEqual([]);
+    expect(await take(target, arf([reference]))).toEqual({ kind: 'done' });
+    expect(await suppressed()).toEqual(['ann@reader.example Complaint']);
+  });
+});
+
 describe('opting out by mail', () => {
   it('needs a person: reports and automatic replies to that address are nobody’s wish', async () => {
     const { id } = await deliver();

@@ -12,7 +12,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
-import { type FeedbackReport, readFeedbackReport } from '../../mail/arf.ts';
+import { type FeedbackReport, readAttachedComplaint, readFeedbackReport } from '../../mail/arf.ts';
 import { autoReplySign, subjectOf } from '../../mail/auto-reply.ts';
 import { readTextBounce } from '../../mail/bounce-text.ts';
 import { type KeyLookup, verifyDkim } from '../../mail/dkim-verify.ts';
@@ -104,7 +104,8 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
       case 'message':
         return fromReturnPath(target, mail, read);
       case 'feedback': {
-        const report = readFeedbackReport(read);
+        const report =
+          readFeedbackReport(read) ?? (readDsn(read) === null ? readAttachedComplaint(read) : null);
         if (report !== null) return complaint(report, null, mail);
         return unattributed('a message to the complaint address that is no feedback report', read);
       }
@@ -113,9 +114,14 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
       case 'reports':
         metrics.took('report');
         return { kind: 'keep', folder: 'reports', why: `an aggregate report for ${target.name}` };
-      case 'operator':
+      case 'operator': {
+        // Some loops send to abuse@ whatever they were told; what has no token of ours is for a person.
+        const report = readFeedbackReport(read);
+        if (report !== null && (await attribute(report, null, false)) !== null)
+          return complaint(report, null, mail);
         metrics.took('operator');
         return { kind: 'keep', folder: 'operator', why: `mail for ${target.name}` };
+      }
     }
   }
 
