@@ -186,6 +186,7 @@ describe('a bounce that comes back', () => {
     await give(sent.back, dsn([{ recipient: 'elsewhere@mailbox.example', original: sent.email }]));
     const event = await untilEvent(sent.id, 'bounced');
     expect(event.Reason).toContain('forwarded to elsewhere@mailbox.example');
+    expect(event.Bounce).toMatchObject({ Type: 'Permanent', Scope: 'message' });
     expect(await suppressed(sent.email)).toEqual([]);
   });
 
