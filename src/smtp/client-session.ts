@@ -227,6 +227,9 @@ async function runSteps(opening: Opening, socket: Duplex): Promise<Step> {
   return OK;
 }
 
+/** Failures after a reply that was read: the server expects the next command. */
+const SERVER_WAITS: ReadonlySet<OpenFailureReason> = new Set(['reply', 'auth', 'tls']);
+
 /** Connects and greets. Never throws; after a failure no connection is open. */
 export async function openSession(target: Target, options: OpenOptions): Promise<OpenResult> {
   const { clock, signal } = options;
@@ -267,6 +270,9 @@ export async function openSession(target: Target, options: OpenOptions): Promise
   const result = await runSteps(opening, socket);
   signal?.removeEventListener('abort', onAbort);
   if (result.kind === 'failed') {
+    // RFC 5321 §4.1.1.10: not without QUIT where the server waits for a command.
+    if (SERVER_WAITS.has(result.reason) && result.stage !== 'tls' && opening.channel.closed() === null)
+      opening.channel.write('QUIT\r\n');
     opening.channel.close('local', 'opening failed');
     socket.destroy();
     return signal?.aborted === true ? { ...result, reason: 'aborted' } : result;

@@ -161,6 +161,16 @@ describe('opening a session', () => {
   });
 
   it.each([
+    ['a refused greeting', { banner: '554 5.7.1 not from you' }],
+    ['a refused EHLO and HELO', { ehlo: '550 no', helo: '550 no' }],
+    ['a missing STARTTLS', {}],
+  ])('takes leave after %s', async (_what, script) => {
+    const mx = await serve(script);
+    expect(await tryOpen(mx, { tls: 'required' })).toMatchObject({ kind: 'failed' });
+    await expect.poll(() => mx.connections[0]?.commands.at(-1)).toBe('QUIT');
+  });
+
+  it.each([
     ['HTTP/1.1 400 Bad Request', 'protocol'],
     ['354 what', 'protocol'],
     ['999 what', 'protocol'],
@@ -424,7 +434,7 @@ describe('AUTH', () => {
   tlsIt('never sends a password in clear or to an unverified certificate', async () => {
     const clear = await failOpen({ capabilities: ['AUTH PLAIN'] }, { auth });
     expect(clear).toMatchObject({ stage: 'auth', reason: 'auth' });
-    expect(clear.mx.connections[0]?.commands).toEqual(['EHLO client.test']);
+    expect(clear.mx.connections[0]?.commands).toEqual(['EHLO client.test', 'QUIT']);
     const script: Script = {
       capabilities: ['STARTTLS', 'AUTH PLAIN'],
       starttls: { do: 'tls', pair: pairs.selfSigned! },
