@@ -175,13 +175,14 @@ export async function checkNodes(
 }
 
 /** What no program can look up; null if mail leaves only by relays. */
-export function feedbackLoops({ direct, operatorAddress }: InstanceFacts): DomainCheck | null {
+export function feedbackLoops({ direct, bounceDomain, returns }: InstanceFacts): DomainCheck | null {
   if (!direct) return null;
   const record = { type: 'HOST', name: 'feedback loops', expected: '', found: [] } as const;
+  const counted = returns === 'off' ? 'once the key returns is set, complaints' : 'complaints';
   return checkOf(
     'feedback',
     record,
     [],
-    `Enrol once, by hand: Yahoo's Complaint Feedback Loop (by DKIM domain), Microsoft's SNDS and JMRP (by address), Google Postmaster Tools (by domain). Reports go to ${operatorAddress ?? 'the address in the key operator-address'} or to abuse@ of the bounce domain.`,
+    `Enrol once, by hand: Yahoo's Complaint Feedback Loop (by DKIM domain) and Microsoft's JMRP (by address), with fbl@${bounceDomain} as the address for reports: ${counted} are counted there. Microsoft's SNDS (by address) and Google Postmaster Tools (by domain) show figures of your mail.`,
   );
 }

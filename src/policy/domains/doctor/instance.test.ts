@@ -259,6 +259,16 @@ describe('the doctor says what is wrong with the server', () => {
     expect(sentences.join('\n')).not.toContain('secret-key.zen');
   });
 
+  it('names the address where complaints are counted', async () => {
+    const told = async (returns: InstanceFacts['returns']) =>
+      (await examine(good(), { returns })).find((sentence) => sentence.includes('feedback:'));
+    const { returns } = FACTS;
+    expect(await told(returns)).toContain('fbl@post.test as the address for reports: complaints are counted');
+    expect(await told('off')).toContain(
+      'fbl@post.test as the address for reports: once the key returns is set',
+    );
+  });
+
   it('says nothing of addresses, port 25 and feedback loops where a relay sends', async () => {
     const sentences = await examine(good(), { direct: false, addresses: [] });
     expect(
