@@ -1,12 +1,12 @@
 /**
  * The doctor's checks of the addresses that mail leaves from: forward and reverse DNS names, SPF of this server's own
- * names, block lists.
+ * return paths, block lists.
  */
 import type { Resolver } from '../../../net/dns-types.ts';
 import { reverseName } from '../../../net/ip-address.ts';
 import { checkOf, type DomainCheck, type Finding, showable, unanswered } from './check.ts';
 import type { InstanceFacts, SendingAddress } from './instance-facts.ts';
-import { evaluateSpf, walkSpf } from './spf.ts';
+import { ipTerms, judgeSpf, walkSpf } from './spf.ts';
 
 /** Words in names that providers give to addresses by default. */
 const GENERIC_WORDS =
@@ -78,43 +78,17 @@ function same(a: string, b: string): boolean {
   return a.toLowerCase().replace(/\.$/, '') === b.toLowerCase().replace(/\.$/, '');
 }
 
-/** SPF of the server's own return-path host and of its EHLO names (RFC 7208 §2.3). */
+/** SPF of the host of this server's return paths, judged as for a sender domain. */
 export async function checkServerSpf(
   resolver: Resolver,
   { bounceDomain, addresses }: InstanceFacts,
 ): Promise<DomainCheck> {
-  const { root, failure } = await walkSpf(resolver, resolver, bounceDomain);
-  const record = { type: 'TXT', name: bounceDomain, expected: '', found: root.texts } as const;
-  if (failure !== null && root.state === 'unanswered') {
-    return checkOf('spf', record, [unanswered(bounceDomain, failure.reason)], '');
-  }
-  const missing = addresses.filter(({ address }) => {
-    const result = evaluateSpf(root, address);
-    return result !== '+' && result !== 'unknown';
+  const own = addresses.map(({ address }) => address);
+  return judgeSpf(await walkSpf(resolver, resolver, bounceDomain), {
+    id: 'spf',
+    expected: `v=spf1 ${ipTerms(own)} ~all`,
+    addresses: own,
   });
-  const terms = missing.map(({ address }) => `${address.includes(':') ? 'ip6' : 'ip4'}:${address}`).join(' ');
-  const findings: Finding[] =
-    missing.length === 0
-      ? []
-      : [
-          {
-            severity: 'fail',
-            message:
-              root.state === 'none'
-                ? `${bounceDomain}, where return paths are, has no SPF record.`
-                : `The SPF record of ${bounceDomain}, where return paths are, does not cover ${missing.map(({ address }) => address).join(', ')}.`,
-            fix:
-              root.state === 'none'
-                ? `Publish a TXT record at ${bounceDomain}: v=spf1 ${terms} ~all`
-                : `Add ${terms} before its end.`,
-          },
-        ];
-  return checkOf(
-    'spf',
-    record,
-    findings,
-    `The SPF record of ${bounceDomain} covers every address mail leaves from.`,
-  );
 }
 
 /** `127.255.255.x` means that the list does not answer us, not that the address is listed. */

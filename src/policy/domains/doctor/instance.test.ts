@@ -96,6 +96,9 @@ const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Part
   ],
   ['SPF without the address', 'fail spf', { 'post.test': { TXT: ['v=spf1 ip4:192.0.2.64/28 -all'] } }],
   ['no SPF', 'fail spf', { 'post.test': {} }],
+  ['SPF by macro', 'warn spf', { 'post.test': { TXT: ['v=spf1 exists:%{i}.spf.post.test -all'] } }],
+  ['SPF for everybody', 'fail spf', { 'post.test': { TXT: ['v=spf1 ip4:192.0.2.10 +all'] } }],
+  ['two SPF records', 'fail spf', { 'post.test': { TXT: ['v=spf1 ip4:192.0.2.10 -all', 'v=spf1 -all'] } }],
   ['a listed address', 'fail dnsbl', { [LISTED]: { A: ['127.0.0.2'] } }],
   ['a list that refuses', 'warn dnsbl', { [LISTED]: { A: ['127.255.255.254'] } }],
   ['a resolver that does not validate', 'warn resolver', { org: { NS: ['a0.org.test'] } }],
@@ -257,6 +260,14 @@ describe('the doctor says what is wrong with the server', () => {
     expect(found[0]).toMatchSnapshot();
     // The key in the name of a block list is nobody else's to see.
     expect(sentences.join('\n')).not.toContain('secret-key.zen');
+  });
+
+  it('names every address that SPF does not cover', async () => {
+    const addresses = [1, 2, 3, 4, 5, 6].map((n) => ({ address: `198.51.100.${n}`, ehlo: 'mail.post.test' }));
+    const sentences = await examine(good(), { addresses });
+    expect(sentences.find((sentence) => sentence.startsWith('fail spf'))).toContain(
+      `Add ${addresses.map(({ address }) => `ip4:${address}`).join(' ')} before its end.`,
+    );
   });
 
   it('names the address where complaints are counted', async () => {

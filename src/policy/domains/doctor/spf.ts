@@ -221,7 +221,7 @@ function nodeOf(host: string): SpfNode {
 }
 
 /** The result for an address: the qualifier of the matching term, `none`, or `unknown` if it depends on the message. */
-export function evaluateSpf(node: SpfNode, address: string): SpfTerm['qualifier'] | 'none' | 'unknown' {
+function evaluateSpf(node: SpfNode, address: string): SpfTerm['qualifier'] | 'none' | 'unknown' {
   const ip = parseIp(address);
   if (ip === undefined || node.state === 'unanswered') return 'unknown';
   if (node.state !== 'record') return 'none';
@@ -393,21 +393,24 @@ function judgeTerms(
   if (all === undefined && !root.terms.some(({ term }) => term.name === 'redirect')) {
     add('warn', `The SPF record at ${host} has no end, so it refuses nobody.`, 'End it with ~all.');
   }
-  for (const address of addresses) {
-    const result = evaluateSpf(root, address);
-    if (result === '+') continue;
-    if (result === 'unknown') {
-      add(
-        'warn',
-        `Whether ${address} may send by the SPF record at ${host} cannot be told: it depends on macros, or on names that did not answer.`,
-        `To be sure, add ${ipTerm(address)} to it.`,
-      );
-      continue;
-    }
+  const results = addresses.map((address) => ({ address, result: evaluateSpf(root, address) }));
+  const open = results.filter(({ result }) => result === 'unknown').map(({ address }) => address);
+  const missing = results
+    .filter(({ result }) => result !== '+' && result !== 'unknown')
+    .map(({ address }) => address);
+  if (open.length > 0) {
+    add(
+      'warn',
+      `Whether ${open.join(', ')} may send by the SPF record at ${host} cannot be told: it depends on macros, or on names that did not answer.`,
+      `To be sure, add ${ipTerms(open)} to it.`,
+    );
+  }
+  if (missing.length > 0) {
+    const terms = ipTerms(missing);
     add(
       'fail',
-      `The SPF record at ${host} does not cover ${address}, from which mail leaves.`,
-      `Add ${ipTerm(address)} before its end${expected === '' ? '' : `, or what "${expected}" names`}.`,
+      `The SPF record at ${host} does not cover ${missing.join(', ')}, from which mail leaves.`,
+      `Add ${terms} before its end${expected === '' || expected.includes(terms) ? '' : `, or what "${expected}" names`}.`,
     );
   }
 }
@@ -418,6 +421,7 @@ function publish(host: string, expected: string): string {
     : `Publish a TXT record at ${host}: ${expected}`;
 }
 
-function ipTerm(address: string): string {
-  return `${address.includes(':') ? 'ip6' : 'ip4'}:${address}`;
+/** The terms that cover these addresses. */
+export function ipTerms(addresses: readonly string[]): string {
+  return addresses.map((address) => `${address.includes(':') ? 'ip6' : 'ip4'}:${address}`).join(' ');
 }
