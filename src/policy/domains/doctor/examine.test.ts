@@ -213,6 +213,41 @@ const FAULTS: readonly [string, FakeZones, string, 'warn' | 'fail', Setting?][] 
     'fail',
   ],
   ['SPF that includes nothing', spf(`v=spf1 include:gone.example ip4:${SOURCE} ~all`), 'spf', 'fail'],
+  [
+    'SPF that includes a record that cannot be read',
+    spf(`v=spf1 include:odd.example ip4:${SOURCE} ~all`, { 'odd.example': { TXT: ['v=spf1 ipv4:1 ~all'] } }),
+    'spf',
+    'fail',
+  ],
+  [
+    'SPF that includes nothing further down',
+    spf(`v=spf1 include:s0.example ip4:${SOURCE} ~all`, {
+      's0.example': { TXT: ['v=spf1 include:gone.example ~all'] },
+    }),
+    'spf',
+    'fail',
+  ],
+  [
+    'SPF that includes two records further down',
+    spf(`v=spf1 include:s0.example ip4:${SOURCE} ~all`, {
+      's0.example': { TXT: ['v=spf1 redirect=two.example'] },
+      'two.example': { TXT: ['v=spf1 -all', 'v=spf1 ~all'] },
+    }),
+    'spf',
+    'fail',
+  ],
+  [
+    'SPF of an mx with 11 hosts',
+    spf(`v=spf1 mx:many.example ip4:${SOURCE} ~all`, {
+      'many.example': { MX: Array.from({ length: 11 }, (_, i) => `mx${i}.many.example`) },
+    }),
+    'spf',
+    'fail',
+  ],
+  ['SPF with two redirects', spf('v=spf1 redirect=s0.example redirect=s0.example', chain(1)), 'spf', 'fail'],
+  ['SPF with two explanations', spf(`v=spf1 ip4:${SOURCE} ~all exp=a.example exp=b.example`), 'spf', 'fail'],
+  ['SPF with an empty redirect', spf(`v=spf1 ip4:${SOURCE} redirect=`), 'spf', 'fail'],
+  ['SPF with an address as a name', spf(`v=spf1 a:192.0.2.7 ip4:${SOURCE} ~all`), 'spf', 'fail'],
   ['SPF by ptr', spf(`v=spf1 ptr ip4:${SOURCE} ~all`), 'spf', 'warn'],
   ['SPF without an end', spf(`v=spf1 ip4:${SOURCE}`), 'spf', 'warn'],
   ['SPF of other addresses', spf('v=spf1 ip4:192.0.2.64/26 ip6:2001:db8::/32 -all'), 'spf', 'fail'],
@@ -322,6 +357,23 @@ describe('the doctor says what is wrong and what to do', () => {
     const ours = of((await examine(zones, wild([`postrider-verify=${TOKEN}`]))).result, 'wildcard');
     expect([some, ours].map(sentence).join('\n')).toMatchSnapshot();
     expect([some.severity, ours.severity]).toEqual(['warn', 'fail']);
+  });
+});
+
+describe('SPF that receivers accept', () => {
+  it.each([
+    ['a redirect beside all, which is ignored', `v=spf1 redirect=gone.example ip4:${SOURCE} ~all`],
+    ['a redirect after all', `v=spf1 ip4:${SOURCE} ~all redirect=gone.example`],
+    ['modifiers that nobody knows, twice', `v=spf1 ip4:${SOURCE} x=1 x=2 ~all`],
+    [
+      'names with a final dot, hyphens and macros',
+      `v=spf1 a:${SERVER}. ip4:${SOURCE} a:%{d} a:a.xn--p1ai ~all`,
+    ],
+    ['an mx with 10 hosts', `v=spf1 mx:many.example ip4:${SOURCE} ~all`],
+  ])('%s', async (_what, text) => {
+    const hosts = Array.from({ length: 10 }, (_, i) => `mx${i}.many.example`);
+    const { result } = await examine(spf(text, { 'many.example': { MX: hosts } }));
+    expect(of(result, 'spf')).toMatchObject({ severity: 'ok', fix: '' });
   });
 });
 

@@ -20,17 +20,24 @@ export interface SpfTerm {
 
 export type SpfParsed =
   | { kind: 'record'; terms: readonly SpfTerm[] }
-  /** `term`: the first invalid term, which makes the whole record invalid (RFC 7208 §4.6). */
-  | { kind: 'unreadable'; term: string };
+  /** `why`: a clause about the first term that makes the whole record invalid (RFC 7208 §4.6). */
+  | { kind: 'unreadable'; why: string };
 
 /** A record with the records that its terms refer to. */
 export interface SpfNode {
   host: string;
   texts: readonly string[];
   state: 'record' | 'none' | 'several' | 'unreadable' | 'unanswered';
-  /** For `unreadable`: the term. */
+  /** For `unreadable`: a clause about the term. */
   detail: string;
-  terms: readonly { term: SpfTerm; networks: readonly string[]; child: SpfNode | null; unknown: boolean }[];
+  terms: readonly {
+    term: SpfTerm;
+    networks: readonly string[];
+    child: SpfNode | null;
+    unknown: boolean;
+    /** A clause about what makes this term, and with it the whole record, an error (`permerror`); null = nothing. */
+    fault: string | null;
+  }[];
 }
 
 export interface SpfReport {
@@ -58,6 +65,8 @@ export interface SpfResolver {
 
 const MAX_LOOKUPS = 10;
 const MAX_VOIDS = 2;
+/** RFC 7208 §4.6.4: an `mx` with more is an error. */
+const MAX_MX = 10;
 const MAX_NODES = 12;
 const MAX_WALKED = 30;
 const MAX_TERMS = 100;
@@ -66,6 +75,8 @@ const VERSION = /^v=spf1(?: |$)/i;
 const TERM =
   /^([-+~?]?)(all|include|a|mx|ptr|ip4|ip6|exists)(?::([^/\s]{1,255}))?((?:\/\d{1,3})?(?:\/\/\d{1,3})?)$/i;
 const MODIFIER = /^([a-z][a-z0-9_.-]*)=(\S*)$/i;
+/** The last label of a name, which must not be a number. */
+const NAME_END = /\.(?!-|\d+\.?$)[a-z0-9-]+\.?$/;
 
 /** Whether a text is an SPF record. */
 export function isSpf(text: string): boolean {
@@ -75,20 +86,31 @@ export function isSpf(text: string): boolean {
 /** The terms of a record for which `isSpf` is true. */
 export function parseSpf(text: string): SpfParsed {
   const terms: SpfTerm[] = [];
+  const modifiers = new Set<string>();
+  const wrong = (why: string): SpfParsed => ({ kind: 'unreadable', why });
   for (const word of text.slice(0, MAX_TEXT).split(' ').slice(1, MAX_TERMS)) {
     if (word === '') continue;
     const modifier = MODIFIER.exec(word);
-    if (modifier !== null) {
-      if (modifier[1]?.toLowerCase() === 'redirect') {
-        terms.push({ qualifier: '+', name: 'redirect', value: lower(modifier[2]), prefixes: [32, 128] });
-      }
-      continue;
-    }
-    const term = readTerm(word);
-    if (term === null) return { kind: 'unreadable', term: word };
-    terms.push(term);
+    const name = lower(modifier?.[1]);
+    // Others are ignored, however often they occur (RFC 7208 §6).
+    if (modifier !== null && name !== 'redirect' && name !== 'exp') continue;
+    if (modifiers.has(name)) return wrong(`it has ${name}= twice`);
+    const term = modifier === null ? readTerm(word) : readModifier(lower(modifier[2]));
+    if (term === null) return wrong(`"${showable(word)}" is not a term of SPF`);
+    if (modifier !== null) modifiers.add(name);
+    // `exp=` only explains a refusal.
+    if (name !== 'exp') terms.push(term);
   }
   return { kind: 'record', terms };
+}
+
+function readModifier(value: string): SpfTerm | null {
+  return isDomainSpec(value) ? { qualifier: '+', name: 'redirect', value, prefixes: [32, 128] } : null;
+}
+
+/** Whether a name of at least two labels ends as RFC 7208 §7.1 requires; one with macros is not looked into. */
+function isDomainSpec(value: string): boolean {
+  return value.includes('%') || NAME_END.test(value);
 }
 
 function readTerm(word: string): SpfTerm | null {
@@ -105,7 +127,8 @@ function readTerm(word: string): SpfTerm | null {
   const [, qualifier, kind, value, slashes = ''] = found;
   const name = lower(kind) as Exclude<SpfTerm['name'], 'redirect'>;
   if (name === 'ip4' || name === 'ip6') return null;
-  if ((name === 'include' || name === 'exists') && (value ?? '') === '') return null;
+  if (value === undefined ? name === 'include' || name === 'exists' : !isDomainSpec(lower(value)))
+    return null;
   if (name === 'all' && (value !== undefined || slashes !== '')) return null;
   const [, v4, v6] = /^(?:\/(\d+))?(?:\/\/(\d+))?$/.exec(slashes) ?? [];
   const prefixes = [Number(v4 ?? 32), Number(v6 ?? 128)] as const;
@@ -159,9 +182,12 @@ export async function walkSpf(own: SpfResolver, others: SpfResolver, host: strin
     }
     if (texts.length > 1) return { ...node, texts, state: 'several' };
     const parsed = parseSpf(text);
-    if (parsed.kind === 'unreadable') return { ...node, texts, state: 'unreadable', detail: parsed.term };
+    if (parsed.kind === 'unreadable') return { ...node, texts, state: 'unreadable', detail: parsed.why };
+    const hasAll = parsed.terms.some(({ name }) => name === 'all');
     const terms: SpfNode['terms'][number][] = [];
     for (const term of parsed.terms) {
+      // Ignored beside `all`, wherever that is (RFC 7208 §6.1).
+      if (term.name === 'redirect' && hasAll) continue;
       terms.push(await fill(term, at, resolver));
       // Terms after `all` are never reached (RFC 7208 §5.1).
       if (term.name === 'all') break;
@@ -170,7 +196,7 @@ export async function walkSpf(own: SpfResolver, others: SpfResolver, host: strin
   }
 
   async function fill(term: SpfTerm, at: string, resolver: SpfResolver): Promise<SpfNode['terms'][number]> {
-    const plain = { term, networks: [], child: null, unknown: false };
+    const plain = { term, networks: [], child: null, unknown: false, fault: null };
     if (term.name === 'all') return plain;
     if (term.name === 'ip4' || term.name === 'ip6') return { ...plain, networks: [loose(term.value)] };
     report.lookups += 1;
@@ -179,22 +205,23 @@ export async function walkSpf(own: SpfResolver, others: SpfResolver, host: strin
     const asks = target === at ? resolver : others;
     switch (term.name) {
       case 'include':
-      case 'redirect':
-        return { ...plain, child: await walk(target, others) };
+      case 'redirect': {
+        const child = await walk(target, others);
+        return { ...plain, child, fault: faultOf(child) };
+      }
       case 'a':
         return { ...plain, ...(await addresses([target], term, asks)) };
       case 'mx': {
         const answer = await asks.mx(target);
         if (answer.kind === 'failure') return { ...plain, unknown: true };
         if (answer.kind !== 'found') report.voids += 1;
-        const hosts = answer.kind === 'found' ? answer.records.slice(0, 10) : [];
-        const found = await addresses(
-          hosts.map(({ exchange }) => exchange).filter((name) => name !== ''),
-          term,
-          others,
-          false,
-        );
-        return { ...plain, ...found };
+        const hosts = (answer.kind === 'found' ? answer.records : [])
+          .map(({ exchange }) => exchange)
+          .filter((name) => name !== '');
+        const found = await addresses(hosts.slice(0, MAX_MX), term, others, false);
+        const crowded = hosts.length > MAX_MX;
+        const fault = crowded ? `${showable(target)} has more than ${MAX_MX} MX records` : null;
+        return { ...plain, ...found, fault };
       }
       case 'ptr':
       case 'exists':
@@ -218,6 +245,23 @@ export async function walkSpf(own: SpfResolver, others: SpfResolver, host: strin
 
 function nodeOf(host: string): SpfNode {
   return { host, texts: [], state: 'none', detail: '', terms: [] };
+}
+
+/** What makes a record that another refers to an error of that one, too (RFC 7208 §5.2, §6.1); null = nothing. */
+function faultOf({ state, host, detail, terms }: SpfNode): string | null {
+  const at = showable(host);
+  switch (state) {
+    case 'none':
+      return `${at} has no SPF record`;
+    case 'several':
+      return `${at} has several SPF records`;
+    case 'unreadable':
+      return `the SPF record at ${at} cannot be read (${detail})`;
+    case 'record':
+      return terms.find(({ fault }) => fault !== null)?.fault ?? null;
+    case 'unanswered':
+      return null;
+  }
 }
 
 /** The result for an address: the qualifier of the matching term, `none`, or `unknown` if it depends on the message. */
@@ -300,7 +344,7 @@ export function judgeSpf(
     case 'unreadable':
       add(
         'fail',
-        `The SPF record at ${host} cannot be read: "${showable(root.detail)}" is not a term of SPF, so the whole record counts for nothing.`,
+        `The SPF record at ${host} cannot be read: ${root.detail}, so the whole record counts for nothing.`,
         'Correct or remove that term.',
       );
       return check('');
@@ -375,12 +419,16 @@ function judgeTerms(
       'Remove the terms whose names are gone.',
     );
   }
-  for (const { term, child } of root.terms) {
-    if (child === null || (child.state !== 'none' && child.state !== 'several')) continue;
+  for (const { term, fault } of root.terms) {
+    if (fault === null) continue;
+    const { name, value } = term;
+    const written = value === '' ? name : `${name}${name === 'redirect' ? '=' : ':'}${showable(value)}`;
     add(
       'fail',
-      `The SPF record at ${host} refers to ${showable(child.host)}, which has ${child.state === 'none' ? 'no SPF record' : 'several SPF records'}: receivers take that as an error.`,
-      `Remove ${term.name}${term.name === 'redirect' ? '=' : ':'}${showable(child.host)}.`,
+      `The SPF record at ${host} uses ${written}, but ${fault}: receivers take that as an error.`,
+      name === 'mx'
+        ? `Replace ${written} by ip4: terms with the addresses of its hosts that send.`
+        : `Remove ${written}, or let the owner of that record correct it.`,
     );
   }
   if (root.terms.some(({ term }) => term.name === 'ptr')) {
