@@ -4,6 +4,7 @@ import { alignmentWords } from './alignment.ts';
 const words = (
   dkim: Partial<{ Strict: boolean; Aligns: boolean; Published: boolean }>,
   returnPath: Partial<{ Host: string; Strict: boolean; Aligns: boolean }>,
+  spf: 'Ok' | 'Failed' = 'Ok',
 ) =>
   alignmentWords({
     Domain: 'example.com',
@@ -11,11 +12,24 @@ const words = (
       Dkim: { Domain: 'example.com', Strict: false, Aligns: true, Published: true, ...dkim },
       ReturnPath: { Host: 'mail.example.net', Strict: false, Aligns: false, ...returnPath },
     },
+    Checks: [
+      {
+        Name: 'spf',
+        Status: spf,
+        Type: 'TXT',
+        Host: '',
+        Expected: '',
+        Found: [],
+        Message: '',
+        Fix: '',
+        BlocksSending: false,
+      },
+    ],
   });
 
 describe('alignment', () => {
   it('is not known before the first check', () => {
-    expect(alignmentWords({ Domain: 'example.com', Alignment: null })).toBeNull();
+    expect(alignmentWords({ Domain: 'example.com', Alignment: null, Checks: [] })).toBeNull();
   });
 
   it('is enough by one of both', () => {
@@ -29,6 +43,14 @@ describe('alignment', () => {
       result: expect.stringContaining('return path alone'),
     });
     expect(words({}, { Aligns: true })?.result).toContain('both');
+  });
+
+  it('is worth nothing where SPF fails', () => {
+    expect(words({}, { Aligns: true }, 'Failed')).toMatchObject({
+      result: expect.stringContaining('signature alone'),
+      names: [{ aligns: true }, { aligns: false, why: expect.stringContaining('SPF record') }],
+    });
+    expect(words({ Published: false }, { Aligns: true }, 'Failed')?.passes).toBe(false);
   });
 
   it('says why nothing belongs together', () => {

@@ -19,14 +19,17 @@ export interface AlignmentWords {
   passes: boolean;
 }
 
-/** null before a check has looked at it. */
+/** null before a check has looked at it. `Checks`: that of SPF, if it fails. */
 export function alignmentWords({
   Domain: from,
   Alignment,
-}: Pick<Domain, 'Domain' | 'Alignment'>): AlignmentWords | null {
+  Checks,
+}: Pick<Domain, 'Domain' | 'Alignment' | 'Checks'>): AlignmentWords | null {
   if (Alignment === null) return null;
   const { Dkim, ReturnPath } = Alignment;
   const signs = Dkim.Aligns && Dkim.Published;
+  const refused = Checks.some(({ Name, Status }) => Name === 'spf' && Status === 'Failed');
+  const covered = ReturnPath.Aligns && !refused;
   const dkim: AlignedName = {
     what: 'DKIM signature',
     domain: `d=${Dkim.Domain}`,
@@ -40,22 +43,24 @@ export function alignmentWords({
   const returnPath: AlignedName = {
     what: 'Return path',
     domain: ReturnPath.Host,
-    aligns: ReturnPath.Aligns,
-    why: ReturnPath.Aligns
+    aligns: covered,
+    why: covered
       ? `Belongs to the From domain${ReturnPath.Strict ? ', which has to be the same (aspf=s)' : ''}.`
-      : ReturnPath.Strict
-        ? 'Not the same as the From domain, as aspf=s asks.'
-        : 'Another domain. A host of your own under Settings makes it belong.',
+      : ReturnPath.Aligns
+        ? 'Its SPF record does not allow this mail, so the return path proves nothing.'
+        : ReturnPath.Strict
+          ? 'Not the same as the From domain, as aspf=s asks.'
+          : 'Another domain. A host of your own under Settings makes it belong.',
   };
-  const passes = signs || ReturnPath.Aligns;
+  const passes = signs || covered;
   return {
     from,
     names: [dkim, returnPath],
     passes,
     result: passes
-      ? signs && ReturnPath.Aligns
+      ? signs && covered
         ? 'DMARC passes by both: one is enough, two are safer.'
         : `DMARC passes by the ${signs ? 'signature' : 'return path'} alone. One is enough.`
-      : 'DMARC fails: neither belongs to the From domain.',
+      : 'DMARC fails: neither speaks for the From domain.',
   };
 }

@@ -204,8 +204,8 @@ export function judgeDmarc(
 }
 
 /**
- * Whether the From address belongs to the same organisation as DKIM's d= and the return path, as DMARC requires.
- * `returnOrganisation`: the organisational domain of the return path's host. `subdomains`: mail is also sent from
+ * Whether the From address belongs to the same organisation as DKIM's d= and the return path, as DMARC requires of one
+ * that passes. `returnOrganisation`: the organisational domain of the return path's host. `subdomains`: mail is also sent from
  * sub-domains.
  */
 export function judgeAlignment(params: {
@@ -214,44 +214,54 @@ export function judgeAlignment(params: {
   subdomains: boolean;
   returnHost: string;
   returnOrganisation: string;
-  /** The DKIM check was ok. */
+  /** The DKIM check of the active key did not fail. */
   signed: boolean;
+  /** The SPF check of the return path did not fail. */
+  covered: boolean;
 }): DomainCheck {
-  const { domain, climb, subdomains, returnHost, returnOrganisation, signed } = params;
+  const { domain, climb, subdomains, returnHost, returnOrganisation, signed, covered } = params;
   const tags = policyOf(climb)?.record?.tags ?? new Map<string, string>();
   const strict = (tag: string) => tags.get(tag)?.toLowerCase() === 's';
   const spf = strict('aspf') ? returnHost === domain : returnOrganisation === climb.organisation;
   const dkim = !(strict('adkim') && subdomains);
+  const bySpf = spf && covered;
+  const byDkim = dkim && signed;
   const findings: Finding[] = [];
   if (!dkim) {
     findings.push({
-      severity: spf ? 'warn' : 'fail',
+      severity: bySpf ? 'warn' : 'fail',
       message: `adkim=s requires DKIM's d= to be exactly the From domain: mail from sub-domains of ${domain} is signed as d=${domain}, so strict alignment will fail for it.`,
       fix: 'Remove adkim=s, or add each sub-domain as a sender domain of its own.',
     });
   }
   if (strict('aspf') && !spf && (returnHost === domain || isUnder(returnHost, climb.organisation))) {
     findings.push({
-      severity: dkim ? 'warn' : 'fail',
+      severity: byDkim ? 'warn' : 'fail',
       message: `aspf=s requires the return path to be exactly at ${domain}: strict alignment will fail for ${returnHost}.`,
-      fix: dkim ? 'Remove aspf=s; until then DMARC rests on DKIM alone.' : 'Remove aspf=s.',
+      fix: byDkim ? 'Remove aspf=s; until then DMARC rests on DKIM alone.' : 'Remove aspf=s.',
     });
   }
-  if (!signed && !spf) {
+  if (!signed && !bySpf) {
     findings.push({
       severity: 'fail',
       message: 'Neither DKIM nor SPF speaks for the From domain, so mail fails DMARC.',
       fix: 'Correct the DKIM record of the active key first.',
     });
   }
-  const bySpf = spf
-    ? `SPF aligns via ${returnHost}`
-    : `SPF does not align, since return paths are at ${returnHost}; DKIM alone is enough`;
+  const mode = strict('adkim') ? 'strict' : 'relaxed';
+  const dkimSays = signed
+    ? `DKIM's d=${domain} aligns (${mode})`
+    : `DKIM's d=${domain} would align (${mode}), but its record is wrong`;
+  const spfSays = bySpf
+    ? `SPF aligns via ${returnHost}${signed ? '' : ' and is enough alone'}`
+    : spf
+      ? `SPF would align via ${returnHost}, but its check fails; DKIM alone is enough`
+      : `SPF does not align, since return paths are at ${returnHost}; DKIM alone is enough`;
   const check = checkOf(
     'align',
     { type: 'HOST', name: domain, expected: '', found: [`d=${domain}`, `return path ${returnHost}`] },
     findings,
-    `With From addresses at ${domain}, DKIM's d=${domain} aligns (${strict('adkim') ? 'strict' : 'relaxed'}); ${bySpf}.`,
+    `With From addresses at ${domain}, ${dkimSays}; ${spfSays}.`,
   );
   return {
     ...check,

@@ -282,6 +282,23 @@ const FAULTS: readonly [string, FakeZones, string, 'warn' | 'fail', Setting?][] 
     'fail',
     { examined: { subdomains: true } },
   ],
+  ['neither DKIM nor SPF', withRecords({ [DKIM1]: {}, [BOUNCES]: { MX: [SERVER] } }), 'align', 'fail'],
+  [
+    'DKIM for the domain alone, and SPF that fails',
+    withRecords({
+      [`_dmarc.${D}`]: { TXT: ['v=DMARC1; p=none; adkim=s'] },
+      [BOUNCES]: { MX: [SERVER] },
+    }),
+    'align',
+    'fail',
+    { examined: { subdomains: true } },
+  ],
+  [
+    'strict SPF, and DKIM without its record',
+    withRecords({ [`_dmarc.${D}`]: { TXT: ['v=DMARC1; p=none; aspf=s'] }, [DKIM1]: {} }),
+    'align',
+    'fail',
+  ],
   [
     'a null MX',
     withRecords({ [D]: { NS: ['ns1.example.net'], MX: [[0, '']], TXT: ['v=spf1 ~all'] } }),
@@ -357,6 +374,15 @@ describe('the doctor says what is wrong and what to do', () => {
     const ours = of((await examine(zones, wild([`postrider-verify=${TOKEN}`]))).result, 'wildcard');
     expect([some, ours].map(sentence).join('\n')).toMatchSnapshot();
     expect([some.severity, ours.severity]).toEqual(['warn', 'fail']);
+  });
+});
+
+describe('alignment', () => {
+  it('rests on what passes: one of DKIM and SPF is enough, and it says which', async () => {
+    const align = async (more: FakeZones) => of((await examine(withRecords(more))).result, 'align');
+    const found = [await align({ [BOUNCES]: { MX: [SERVER] } }), await align({ [DKIM1]: {} })];
+    expect(found.map(sentence).join('\n')).toMatchSnapshot();
+    expect(found.map(({ severity }) => severity)).toEqual(['ok', 'ok']);
   });
 });
 

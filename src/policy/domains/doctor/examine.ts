@@ -83,6 +83,7 @@ export async function examineDomain(
     returnHost,
     returnOrganisation: dmarc.returnOrganisation,
     signed,
+    covered: !spf.some(({ id, severity }) => id === 'spf' && severity === 'fail'),
   });
   const checks = [
     ...verification.checks,
