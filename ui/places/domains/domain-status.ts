@@ -65,6 +65,7 @@ const CHECK_NAMES: Readonly<Record<string, string>> = {
   'cname-loop': 'CNAME loop',
   wildcard: 'Wildcard record',
   // Of the server itself.
+  'bounce-domain': 'Bounce domain',
   port25: 'Port 25',
   https: 'HTTPS',
   ptr: 'Reverse DNS',

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { createFakeDns, type FakeZones } from '../../../../test/fakes/fake-dns.ts';
+import { createFakeDns, type FakeDns, type FakeZones } from '../../../../test/fakes/fake-dns.ts';
 import { systemClock } from '../../../lib/clock.ts';
 import { createSystemRandom } from '../../../lib/random.ts';
 import { createResolver } from '../../../net/resolver.ts';
@@ -34,11 +34,12 @@ const PROBES: InstanceProbes = {
   otherNodes: async () => null,
   identityProvider: async () => null,
 };
+const SPF = 'v=spf1 ip4:192.0.2.10 -all';
 const LISTED = '10.2.0.192.secret-key.zen.list.test';
 const good = (): FakeZones => ({
   '10.2.0.192.in-addr.arpa': { PTR: ['mail.post.test'] },
   'mail.post.test': { A: ['192.0.2.10'] },
-  'post.test': { TXT: ['v=spf1 ip4:192.0.2.0/28 -all'] },
+  'post.test': { MX: ['mail.post.test'], TXT: ['v=spf1 ip4:192.0.2.0/28 -all'] },
   org: { NS: ['a0.org.test'], secure: true },
 });
 
@@ -51,8 +52,10 @@ async function examine(
   zones: FakeZones,
   facts: Partial<InstanceFacts> = {},
   probes: Partial<InstanceProbes> = {},
+  prepare: (dns: FakeDns) => void = () => {},
 ) {
   const dns = await createFakeDns(zones);
+  prepare(dns);
   const resolver = createResolver({
     clock: systemClock,
     random: createSystemRandom(),
@@ -99,6 +102,30 @@ const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Part
   ['SPF by macro', 'warn spf', { 'post.test': { TXT: ['v=spf1 exists:%{i}.spf.post.test -all'] } }],
   ['SPF for everybody', 'fail spf', { 'post.test': { TXT: ['v=spf1 ip4:192.0.2.10 +all'] } }],
   ['two SPF records', 'fail spf', { 'post.test': { TXT: ['v=spf1 ip4:192.0.2.10 -all', 'v=spf1 -all'] } }],
+  ['a bounce domain with SPF alone', 'fail bounce-domain', { 'post.test': { TXT: [SPF] } }],
+  ['a bounce domain with a null MX', 'fail bounce-domain', { 'post.test': { MX: [[0, '']], TXT: [SPF] } }],
+  [
+    'a bounce domain whose MX has no address',
+    'fail bounce-domain',
+    { 'post.test': { MX: ['gone.post.test'], TXT: [SPF] } },
+  ],
+  [
+    'a bounce domain that is the server itself, without an address',
+    'fail bounce-domain',
+    { 'mail.post.test': { TXT: [SPF] } },
+    { bounceDomain: 'mail.post.test' },
+  ],
+  [
+    'a bounce domain behind a relay',
+    'warn bounce-domain',
+    { 'post.test': { TXT: [SPF] } },
+    { direct: false, addresses: [], relays: [RELAY] },
+  ],
+  [
+    'a bounce domain whose mail goes elsewhere',
+    'warn bounce-domain',
+    { 'post.test': { MX: ['mx.other.test'], TXT: [SPF] }, 'mx.other.test': { A: ['198.51.100.7'] } },
+  ],
   ['a listed address', 'fail dnsbl', { [LISTED]: { A: ['127.0.0.2'] } }],
   ['a list that refuses', 'warn dnsbl', { [LISTED]: { A: ['127.255.255.254'] } }],
   ['a resolver that does not validate', 'warn resolver', { org: { NS: ['a0.org.test'] } }],
@@ -260,6 +287,34 @@ describe('the doctor says what is wrong with the server', () => {
     expect(found[0]).toMatchSnapshot();
     // The key in the name of a block list is nobody else's to see.
     expect(sentences.join('\n')).not.toContain('secret-key.zen');
+  });
+
+  it.each<[string, FakeZones, Partial<InstanceFacts>?]>([
+    ['by its own address', { 'post.test': { A: ['192.0.2.10'], TXT: [SPF] } }],
+    [
+      'by another name of this server',
+      { 'post.test': { MX: ['mx.post.test'], TXT: [SPF] }, 'mx.post.test': { A: ['192.0.2.10'] } },
+    ],
+    [
+      'by the name of this server, though it sends from another address',
+      { 'mail.post.test': { A: ['192.0.2.10', '192.0.2.77'] } },
+    ],
+    [
+      'elsewhere, where the listener for bounces is in another process',
+      { 'post.test': { MX: ['mx.other.test'], TXT: [SPF] }, 'mx.other.test': { A: ['198.51.100.7'] } },
+      { returns: 'elsewhere' },
+    ],
+  ])('accepts bounces %s', async (_where, zones, facts) => {
+    const sentences = await examine({ ...good(), ...zones }, facts);
+    expect(sentences.filter((sentence) => sentence.startsWith('ok   bounce-domain'))).toHaveLength(1);
+  });
+
+  it('concludes nothing about the bounce domain from silence', async () => {
+    for (const target of ['MX post.test', 'mail.post.test']) {
+      const sentences = await examine(good(), {}, {}, (dns) => dns.fault(target, { kind: 'servfail' }));
+      const found = sentences.find((sentence) => sentence.includes('bounce-domain:'));
+      expect(found).toMatch(/^warn bounce-domain: The look-up of .* failed for now/);
+    }
   });
 
   it('names every address that SPF does not cover', async () => {

@@ -1,7 +1,7 @@
 /**
  * The doctor's checks of this server itself, in order: addresses that mail leaves from and their names
- * (instance-addresses.ts), port 25 in both directions, the resolver, block lists, the machine (instance-host.ts) and
- * what a person must do.
+ * (instance-addresses.ts), the bounce domain (instance-bounce-domain.ts), port 25 in both directions, the resolver,
+ * block lists, the machine (instance-host.ts) and what a person must do.
  *
  * Takes the configuration, a resolver, and the checks that are not DNS; returns checks in the form of those of domains.
  * Other machines are contacted only by DNS and as far as the operator configured them.
@@ -10,6 +10,7 @@ import type { DnsAnswer, Resolver } from '../../../net/dns-types.ts';
 import { checkOf, type DomainCheck, type Finding, showable } from './check.ts';
 import { day } from './hosts.ts';
 import { checkAddress, checkBlockLists, checkServerSpf } from './instance-addresses.ts';
+import { checkBounceDomain } from './instance-bounce-domain.ts';
 import type { InstanceFacts, InstanceProbes } from './instance-facts.ts';
 import {
   checkClock,
@@ -39,6 +40,7 @@ export async function examineInstance(
     checkName(facts),
     ...facts.addresses.map((address) => checkAddress(resolver, address)),
     ...(facts.addresses.length === 0 ? [] : [checkServerSpf(resolver, facts)]),
+    checkBounceDomain(resolver, facts),
     ...(facts.direct ? [checkPort25(probes)] : []),
     ...facts.relays.map((relay) => checkRelay(probes, relay)),
     checkReturns(probes, facts, now),
