@@ -171,7 +171,25 @@ const FAULTS: readonly [string, FakeZones, string, 'warn' | 'fail', Setting?][] 
     'rp',
     'warn',
   ],
-  ['a return path nowhere', withRecords({ [BOUNCES]: { TXT: [`v=spf1 ip4:${SOURCE} -all`] } }), 'rp', 'warn'],
+  ['a return path nowhere', withRecords({ [BOUNCES]: { TXT: [`v=spf1 ip4:${SOURCE} -all`] } }), 'rp', 'fail'],
+  [
+    'a return path that takes no mail',
+    withRecords({ [BOUNCES]: { MX: [[0, '']], A: [SOURCE], TXT: [`v=spf1 ip4:${SOURCE} -all`] } }),
+    'rp',
+    'fail',
+  ],
+  [
+    'a return path with only an address',
+    withRecords({ [BOUNCES]: { A: [SOURCE], TXT: [`v=spf1 ip4:${SOURCE} -all`] } }),
+    'rp',
+    'warn',
+  ],
+  [
+    'a return path at an alias of nothing',
+    withRecords({ [SERVER]: {}, [BOUNCES]: { CNAME: SERVER } }),
+    'rp',
+    'fail',
+  ],
   [
     'a return path at an address',
     withRecords({ [BOUNCES]: { MX: ['192.0.2.7', SERVER], TXT: [`v=spf1 ip4:${SOURCE} -all`] } }),
@@ -192,6 +210,18 @@ const FAULTS: readonly [string, FakeZones, string, 'warn' | 'fail', Setting?][] 
     withRecords({
       [BOUNCES]: { CNAME: SERVER, MX: [SERVER], TXT: [`v=spf1 ip4:${SOURCE} -all`], besideAlias: true },
     }),
+    'rp',
+    'warn',
+  ],
+  [
+    'a return path at a bounce domain without an address',
+    withRecords({ [SERVER]: { MX: ['in.post.test'] }, 'in.post.test': { A: [SOURCE] } }),
+    'rp',
+    'warn',
+  ],
+  [
+    'a return path at a bounce domain without any record',
+    withRecords({ [SERVER]: {}, [BOUNCES]: { MX: [SERVER], TXT: [`v=spf1 ip4:${SOURCE} -all`] } }),
     'rp',
     'warn',
   ],
@@ -374,6 +404,21 @@ describe('the doctor says what is wrong and what to do', () => {
     const ours = of((await examine(zones, wild([`postrider-verify=${TOKEN}`]))).result, 'wildcard');
     expect([some, ours].map(sentence).join('\n')).toMatchSnapshot();
     expect([some.severity, ours.severity]).toEqual(['warn', 'fail']);
+  });
+});
+
+describe('a return path', () => {
+  it.each<[string, FakeZones[string]]>([
+    ['by the MX host of the bounce domain', { MX: ['in.post.test'] }],
+    ['by an alias of the bounce domain', { CNAME: SERVER }],
+  ])('leads here %s', async (_how, records) => {
+    const zones = {
+      [SERVER]: { MX: ['in.post.test'], TXT: [`v=spf1 ip4:${SOURCE} -all`] },
+      'in.post.test': { A: [SOURCE] },
+      [BOUNCES]: records,
+    };
+    const { result } = await examine(withRecords(zones));
+    expect(of(result, 'rp')).toMatchObject({ severity: 'ok', record: { expected: '10 in.post.test' } });
   });
 });
 

@@ -190,7 +190,12 @@ async function examineReturnPath(
   bounceDomain: string,
   aliases: Aliases = NO_ALIASES,
 ): Promise<DomainCheck> {
-  const [mx, besideAlias] = await Promise.all([lookups.mx(host), lookups.besideAlias(host, 'MX')]);
+  const [mx, hasAddress, besideAlias, servers] = await Promise.all([
+    lookups.mx(host),
+    mayHaveAddress(lookups, host),
+    lookups.besideAlias(host, 'MX'),
+    serversOf(lookups.others, bounceDomain),
+  ]);
   const exchanges = mx.kind === 'found' && aliases.chain.length === 0 ? mx.records.slice(0, 3) : [];
   const aliased = await Promise.all(
     exchanges
@@ -199,7 +204,29 @@ async function examineReturnPath(
         (await lookups.others.cname(exchange)).kind === 'found' ? [exchange] : [],
       ),
   );
-  return judgeReturnPath({ host, bounceDomain, mx, aliases, besideAlias, aliasedExchanges: aliased.flat() });
+  return judgeReturnPath({
+    host,
+    bounceDomain,
+    servers,
+    mx,
+    hasAddress,
+    aliases,
+    besideAlias,
+    aliasedExchanges: aliased.flat(),
+  });
+}
+
+/** The hosts that take the mail of a domain, itself first if it may have an address. */
+async function serversOf(others: Lookups['others'], domain: string): Promise<string[]> {
+  const [mx, itself] = await Promise.all([others.mx(domain), mayHaveAddress(others, domain)]);
+  const exchanges = mx.kind === 'found' ? mx.records.map(({ exchange }) => exchange) : [];
+  return [...(itself ? [domain] : []), ...exchanges.filter((name) => name !== '')];
+}
+
+/** Whether a name has an address, or one that could not be looked up. */
+async function mayHaveAddress(lookups: Pick<Lookups, 'a' | 'aaaa'>, name: string): Promise<boolean> {
+  const answers = await Promise.all([lookups.a(name), lookups.aaaa(name)]);
+  return answers.some(({ kind }) => kind === 'found' || kind === 'failure');
 }
 
 async function examineTracking(

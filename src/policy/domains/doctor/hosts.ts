@@ -17,28 +17,40 @@ export interface Aliases {
 const DAY_MS = 86_400_000;
 const SOON_MS = 14 * DAY_MS;
 
-/** Where bounces of the domain's mail arrive. A problem here does not fail the domain, because its mail can be sent. */
+/**
+ * Where bounces of the domain's mail arrive. It fails only if they arrive nowhere, because many receivers then refuse
+ * the mail itself.
+ */
 export function judgeReturnPath(params: {
   host: string;
-  /** Name of the server that receives bounces. */
+  /** The host of the server's own return paths. */
   bounceDomain: string;
+  /** Hosts that take its mail: itself if it has an address, and those of its MX. */
+  servers: readonly string[];
   mx: DnsAnswer<MxRecord>;
+  /** `host` has an address, or may have one. */
+  hasAddress: boolean;
   aliases: Aliases;
   /** The name has a CNAME together with other records. */
   besideAlias: boolean;
   /** Whether an MX host is itself an alias, for each host. */
   aliasedExchanges: readonly string[];
 }): DomainCheck {
-  const { host, bounceDomain, mx, aliases, besideAlias, aliasedExchanges } = params;
+  const { host, bounceDomain, servers, mx, hasAddress, aliases, besideAlias, aliasedExchanges } = params;
+  const [server = bounceDomain] = servers;
   const records = mx.kind === 'found' ? mx.records : [];
   const found = [
     ...aliases.chain.map((target) => `CNAME ${target}`),
     ...records.map(({ preference, exchange }) => `${preference} ${exchange}`),
   ];
   const findings: Finding[] = [];
-  const fix = `Publish an MX record at ${host} with the value 10 ${bounceDomain}.`;
-  const byAlias = aliases.chain.includes(bounceDomain);
-  const byMx = records.some(({ exchange }) => exchange === bounceDomain);
+  const fix =
+    servers.length === 0
+      ? `Publish an A record at ${bounceDomain} with the address of this server, and an MX record at ${host} with the value 10 ${bounceDomain}.`
+      : `Publish an MX record at ${host} with the value 10 ${server}.`;
+  const byAlias = servers.length > 0 && aliases.chain.includes(bounceDomain);
+  const byMx = records.some(({ exchange }) => servers.includes(exchange));
+  const toNowhere = records.some(({ exchange }) => exchange === bounceDomain);
   if (besideAlias) {
     findings.push({
       severity: 'warn',
@@ -62,21 +74,30 @@ export function judgeReturnPath(params: {
     });
   }
   if (!byAlias && !byMx) {
+    const takesMail = records.length === 0 ? hasAddress : records.some(({ exchange }) => exchange !== '');
     if (mx.kind === 'failure') findings.push(unanswered(host, mx.reason));
-    else {
+    else if (!takesMail) {
+      findings.push({
+        severity: 'fail',
+        message: `${host} has ${records.length === 0 ? 'neither an MX record nor an address' : 'a null MX'}, so bounces of this domain's mail are lost, and many receivers refuse it.`,
+        fix,
+      });
+    } else {
       findings.push({
         severity: 'warn',
         message:
           records.length === 0
-            ? `${host} has no MX record, so bounces of this domain's mail are lost.`
-            : `The MX records of ${host} do not name ${bounceDomain}, so bounces go elsewhere.`,
+            ? `${host} has no MX record, so bounces go to its own address, which may be another server.`
+            : toNowhere
+              ? `The MX record of ${host} names ${bounceDomain}, which has no address, so bounces of this domain's mail are lost.`
+              : `The MX records of ${host} do not name ${server}, so bounces go elsewhere.`,
         fix,
       });
     }
   }
   return checkOf(
     'rp',
-    { type: 'MX', name: host, expected: `10 ${bounceDomain}`, found },
+    { type: 'MX', name: host, expected: `10 ${server}`, found },
     findings,
     `Bounces to ${host} come to this server.`,
   );
