@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSystemRandom } from '../../lib/random.ts';
 import { createSealer } from '../../lib/seal.ts';
-import { createVirtualClock } from '../../lib/virtual-clock.ts';
+import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { DnsAnswer } from '../../net/dns-types.ts';
+import { commitOne } from '../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
 import { createDomainService, type DomainService } from './domains.ts';
@@ -16,6 +17,7 @@ const NAME = 'example.com';
 let folder: string;
 let store: Store;
 let domains: DomainService;
+let clock: VirtualClock;
 const txt = new Map<string, string>();
 /** Questions to DNS and reads of the store wait for these. */
 let dnsGate: Promise<void>;
@@ -23,7 +25,7 @@ let readGate: Promise<void>;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'postrider-domains-'));
-  const clock = createVirtualClock();
+  clock = createVirtualClock();
   store = await openSqliteStore({ path: join(folder, 'test.db'), clock, patienceMs: 0, threads: 0 });
   txt.clear();
   dnsGate = Promise.resolve();
@@ -73,6 +75,28 @@ describe('a check of DNS', () => {
     expect(await checking).toBe(`The domain ${NAME} is not registered`);
     expect((await own).domain.status).toBe('Pending');
     expect((await domains.get(NAME))?.status).toBe('Pending');
+  });
+});
+
+describe('a domain without DMARC', () => {
+  const dmarc = async () => (await domains.verify(NAME)).checks.find(({ id }) => id === 'dmarc')?.severity;
+
+  it('fails once it has sent bulk mail lately', async () => {
+    await add(true);
+    const now = clock.now();
+    await commitOne(store, { lane: 'bulk', createdAt: now - 31 * 86_400_000 });
+    await commitOne(store, { lane: 'bulk', createdAt: now, sandbox: true });
+    await commitOne(store, { lane: 'bulk', createdAt: now, domain: 'other.example' });
+    await commitOne(store, { createdAt: now });
+    expect(await dmarc()).toBe('warn');
+    await commitOne(store, { lane: 'bulk', createdAt: now });
+    expect(await dmarc()).toBe('fail');
+  });
+
+  it('fails where its settings add the unsubscribe header', async () => {
+    await add(true);
+    await domains.update(NAME, { listUnsubscribe: true });
+    expect(await dmarc()).toBe('fail');
   });
 });
 

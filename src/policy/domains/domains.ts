@@ -115,6 +115,8 @@ interface Deps {
 
 /** Domains read in one query, with their keys. */
 const AT_ONCE = 100;
+const BULK_LATELY_MS = 30 * 86_400_000;
+
 export function createDomainService(deps: Deps, options: DomainOptions): DomainService {
   const { store, sealer, clock, random } = deps;
   const doctor = deps.doctor ?? createDomainDoctor(deps);
@@ -230,7 +232,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     if (domain === null) throw unknownDomain(name);
     const result = await doctor.examine({
       ...zoneOf(domain),
-      bulk: domain.settings.listUnsubscribe,
+      bulk: await sendsBulk(domain),
       subdomains: domain.settings.subdomains,
     });
     const now = clock.now();
@@ -255,6 +257,19 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     forget(name);
     if (stored === null) throw unknownDomain(name);
     return { domain: stored, checks: result.checks };
+  }
+
+  /** Its settings say so, or there is bulk mail among its latest messages. */
+  async function sendsBulk({ name, settings }: Domain): Promise<boolean> {
+    if (settings.listUnsubscribe) return true;
+    const { messages } = await store.listMessages({
+      domains: [name],
+      lane: 'bulk',
+      since: clock.now() - BULK_LATELY_MS,
+      limit: 100,
+      look: 2_000,
+    });
+    return messages.some(({ sandbox }) => !sandbox);
   }
 
   async function update(name: string, settings: DomainSettingsPatch): Promise<Domain> {

@@ -105,7 +105,7 @@ export function describeMessages({ store }: Suite): void {
       expect(await list({ beforeSeq: seqs[2] ?? 0 })).toEqual([seqs[1], seqs[0]]);
     });
 
-    it('are found by sender, recipient, subject, tag, state and time', async () => {
+    it('are found by sender, recipient, subject, tag, lane, state and time', async () => {
       const a = await commitOne(store, {
         subject: 'Überraschung 50 % _off',
         tags: ['sale'],
@@ -125,6 +125,8 @@ export function describeMessages({ store }: Suite): void {
       expect(await list({ subject: '%' })).toEqual([a.seq]);
       expect(await list({ subject: 'nothing like it' })).toEqual([]);
       expect(await list({ tag: 'sale' })).toEqual([a.seq]);
+      expect(await list({ lane: 'critical' })).toEqual([b.seq]);
+      expect(await list({ lane: 'bulk' })).toEqual([]);
       expect(await list({ states: ['delivered'] })).toEqual([b.seq]);
       expect(await list({ states: ['queued', 'delivered'] })).toEqual([b.seq, a.seq]);
       expect(await list({ states: [] })).toEqual([]);

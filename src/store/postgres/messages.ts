@@ -2,7 +2,7 @@
  * Reading messages: contents for delivery, one message with its recipients, and lists. Lists are sorted newest first by
  * seq and paged by it; several domains are read one by one through the domain index and merged.
  */
-import { routeCode, stateCode } from '../shared/codes.ts';
+import { laneCode, routeCode, stateCode } from '../shared/codes.ts';
 import {
   MESSAGE_VIEW,
   type MessageRow,
@@ -141,6 +141,7 @@ function conditionsOf(params: MessageFilter): Filter {
   filter.when(RECIPIENT_WITH('d.cause_id = ?'), params.cause);
   filter.when('position(? IN lower(m.subject COLLATE "und-x-icu")) > 0', params.subject?.toLowerCase());
   filter.when('? = ANY (m.tags)', params.tag);
+  filter.when('m.lane = ?', params.lane === undefined ? undefined : laneCode.of(params.lane));
   filter.when('m.created_at >= ?', params.since);
   filter.when('m.created_at < ?', params.until);
   const { states, waiting, route } = params;

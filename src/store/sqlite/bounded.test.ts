@@ -78,6 +78,7 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
     { subject: 'none', look: LOOK, limit: 100, domains: ['example.com'] },
     { to: 'none@example.net', look: LOOK, limit: 100 },
     { tag: 'none', look: LOOK, limit: 100 },
+    { lane: 'bulk', since: T0, look: LOOK, limit: 100, domains: ['example.com'] },
     { cause: 999, look: LOOK, limit: 100 },
     { cause: 1, look: LOOK, limit: 100, domains: ['quiet.example'] },
     { states: ['bounced'], look: LOOK, limit: 100, domains: ['example.com'] },

@@ -3,7 +3,7 @@
  * seq and paged by it; several domains are read one by one through the domain index and merged.
  */
 import type { SQLInputValue } from 'node:sqlite';
-import { routeCode, stateCode } from '../shared/codes.ts';
+import { laneCode, routeCode, stateCode } from '../shared/codes.ts';
 import {
   MESSAGE_VIEW,
   type MessageRow,
@@ -149,6 +149,7 @@ function conditionsOf(params: MessageFilter): Filter {
   filter.when(HAS_CAUSE, params.cause);
   filter.when('instr(fold(m.subject), ?) > 0', params.subject?.toLowerCase());
   filter.when('EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = ?)', params.tag);
+  filter.when('m.lane = ?', params.lane === undefined ? undefined : laneCode.of(params.lane));
   filter.when('m.created_at >= ?', params.since);
   filter.when('m.created_at < ?', params.until);
   const { states, waiting, route } = params;

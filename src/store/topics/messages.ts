@@ -1,6 +1,6 @@
 /** Messages, as shown to their senders. Part of the Store (`../store.ts` has the promises of all its operations). */
 import type { DeliveryState, RouteKind } from '../../model/delivery.ts';
-import type { AddressLists, MessageId, RecipientKind } from '../../model/message.ts';
+import type { AddressLists, Lane, MessageId, RecipientKind } from '../../model/message.ts';
 import type { KeptFields } from '../../model/submission.ts';
 
 export interface RecipientView {
@@ -49,6 +49,7 @@ export interface MessageFilter {
   /** Substring, case-insensitive. */
   subject?: string;
   tag?: string;
+  lane?: Lane;
   /** Pairs that its metadata must contain. */
   metadata?: readonly (readonly [name: string, value: string])[];
   /** Messages with at least one recipient in one of these states. */

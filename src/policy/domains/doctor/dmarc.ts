@@ -127,7 +127,7 @@ export function policyOf(climb: DmarcClimb): DmarcStep | null {
   return climb.steps.find(({ domain, record }) => domain === climb.organisation && record !== null) ?? null;
 }
 
-/** Checks the policy that applies to the domain. `bulk`: it sends newsletters. */
+/** Checks the policy that applies to the domain. `bulk`: it sends bulk mail, such as newsletters. */
 export function judgeDmarc(
   climb: DmarcClimb,
   params: {

@@ -34,7 +34,7 @@ export interface ExaminedDomain {
   returnPathHost: string | null;
   /** The domain's host for personal links, and the name that it must point to; null = none. */
   tracking: { host: string; target: string } | null;
-  /** It sends newsletters. */
+  /** It sends bulk mail, such as newsletters. */
   bulk: boolean;
   /** Mail is also sent from sub-domains. */
   subdomains: boolean;
