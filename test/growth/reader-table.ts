@@ -39,7 +39,7 @@ import {
 import { readExtensionFields } from '../../src/listeners/submission/extension-fields.ts';
 import { aLabels, parseAddress, toALabelDomain } from '../../src/mail/address.ts';
 import { addressProblem } from '../../src/mail/address-text.ts';
-import { readFeedbackReport } from '../../src/mail/arf.ts';
+import { readAttachedComplaint, readFeedbackReport } from '../../src/mail/arf.ts';
 import { parseAuthor, shownDomains } from '../../src/mail/author-field.ts';
 import { answersBySubject, autoReplySign, subjectOf as mailSubject } from '../../src/mail/auto-reply.ts';
 import { readTextBounce } from '../../src/mail/bounce-text.ts';
@@ -342,6 +342,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
   ],
   'mail/address.ts aLabels': aLabels,
   'mail/address.ts toALabelDomain': toALabelDomain,
+  'mail/arf.ts readAttachedComplaint': eachMail((message) => readAttachedComplaint(readMime(message))),
   'mail/arf.ts readFeedbackReport': eachMail((message) => readFeedbackReport(readMime(message))),
   'mail/author-field.ts parseAuthor': (text) => [
     parseAuthor(text),
