@@ -10,11 +10,12 @@ import { join } from 'node:path';
 import type { ListenAddress } from './config/forms.ts';
 import { publicUrl } from './config/public-url.ts';
 import type { Config } from './config/table.ts';
-import type { Routing } from './config-routing.ts';
+import { allTargets, type Routing } from './config-routing.ts';
 import type { Clock } from './lib/clock.ts';
 import { isLoopbackAddress } from './lib/loopback.ts';
 import type { Random } from './lib/random.ts';
 import { differingSettings } from './model/node.ts';
+import { reachOf } from './model/personal.ts';
 import type { Route } from './model/route.ts';
 import { type AddressCheck, createAddressFilter } from './net/address-filter.ts';
 import { type CertificateFacts, probeCertificate } from './net/certificate-probe.ts';
@@ -93,7 +94,8 @@ const MAX_PROBED = 3;
 /** Contacts nobody until it is called. */
 export function createCheckup(parts: Parts): Checkup {
   const { config, resolver, filter, clock, random, zonePort, ca } = parts;
-  const direct = isDirect(parts);
+  const targets = allTargets(config, parts.routing);
+  const direct = targets.some(({ kind }) => kind === 'mx');
   let underWay: Promise<DomainCheck[]> | null = null;
   let last: ReturnType<Checkup['last']> = null;
   const domains = createDomainDoctor({
@@ -144,6 +146,7 @@ export function createCheckup(parts: Parts): Checkup {
         })),
         returns: seen.returns,
         https: seen.https === null ? null : { host: new URL(publicUrl(config, seen.https)).hostname },
+        links: targets.every(({ kind }) => kind === 'sandbox') ? null : linksOf(seen.https ?? config.http),
         operatorAddress: config['operator-address'],
         blockLists: config['doctor-dnsbl'],
         dataFolder: parts.dataFolder,
@@ -177,9 +180,13 @@ export function createCheckup(parts: Parts): Checkup {
     return behindNat.slice(0, MAX_ADDRESSES).map((address) => ({ address, ehlo }));
   }
 
+  function linksOf(listening: ListenAddress): InstanceFacts['links'] {
+    const url = publicUrl(config, listening);
+    return { url, reach: reachOf(url) };
+  }
+
   /** Every relay that some route names, once. */
   function relays(): Relay[] {
-    const targets = [...config.route, ...parts.routing.routes.flatMap((rule) => rule.targets)];
     const found = targets.filter((target): target is Relay => target.kind === 'relay');
     return [...new Map(found.map((relay) => [`${relay.host}:${relay.port}`, relay])).values()];
   }
@@ -352,11 +359,6 @@ function failedProbe({ stage, reason, detail }: OpenFailure): RelayProbe {
   if (stage === 'auth') return { kind: 'login', detail };
   if (stage === 'tls' || stage === 'starttls' || reason === 'tls') return { kind: 'tls', detail };
   return { kind: reason === 'reply' ? 'refused' : 'unreachable', detail };
-}
-
-function isDirect({ config, routing }: Parts): boolean {
-  const targets = [...config.route, ...routing.routes.flatMap((rule) => rule.targets)];
-  return targets.some(({ kind }) => kind === 'mx');
 }
 
 /** The folder if others can enter it, otherwise the files in it that others can read. */

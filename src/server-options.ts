@@ -1,5 +1,7 @@
 /** What some parts of the server take from the configuration: the engine, and signing in by an identity provider. */
+import type { Mode } from './config/key-facts.ts';
 import type { LoadedConfig } from './config.ts';
+import { allTargets } from './config-routing.ts';
 import { isShared } from './database.ts';
 import type { EngineOptions } from './engine.ts';
 import { QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
@@ -12,6 +14,7 @@ const SHARED_SWEEP_MS = 1_000;
 /** The parts of the configuration that the engine uses. */
 export function engineOptions(
   { config, routing }: LoadedConfig,
+  mode: Mode,
   folder: string,
   mtaStsPort: number | undefined,
 ): EngineOptions {
@@ -35,6 +38,7 @@ export function engineOptions(
     accept: {
       // An unsubscribe address is useful only if its mail is read.
       mailtoDomain: config.returns === null ? null : bounceDomain,
+      testLinks: mode === 'dev' || allTargets(config, routing).every(({ kind }) => kind === 'sandbox'),
       maxMessageBytes: config['max-message-bytes'],
       simulatorDomain: config['simulator-domain'],
       maxAgeMs: config['max-age'],

@@ -16,6 +16,7 @@ import type { Role } from './config/keys/server.ts';
 import { settingDigests } from './config/node-settings.ts';
 import { publicUrl } from './config/public-url.ts';
 import type { LoadedConfig } from './config.ts';
+import { allTargets } from './config-routing.ts';
 import { openDataFolder } from './data-folder.ts';
 import { isShared, openDatabase } from './database.ts';
 import { createEngine } from './engine.ts';
@@ -176,8 +177,8 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     const network = openNetwork({ clock, random }, config, params.trust?.ca);
     const { resolver, filter } = network;
     const bounceDomain = config['bounce-domain'] ?? config.hostname;
-    const allTargets = [...config.route, ...routing.routes.flatMap(({ targets }) => targets)];
-    const anyDomain = params.mode === 'dev' && allTargets.every((route) => route.kind === 'sandbox');
+    const targets = allTargets(config, routing);
+    const anyDomain = params.mode === 'dev' && targets.every((route) => route.kind === 'sandbox');
     const checkup = createCheckup({
       config,
       routing,
@@ -292,7 +293,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         publicUrl: ownUrl,
       },
       {
-        ...engineOptions(params.loaded, folder.path, params.trust?.mtaStsPort),
+        ...engineOptions(params.loaded, params.mode, folder.path, params.trust?.mtaStsPort),
         foreignSources: new Set(foreign.map(({ id }) => id)),
       },
     );

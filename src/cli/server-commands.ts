@@ -12,6 +12,7 @@ import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { freeStart } from '../lib/free-start.ts';
 import { createLoggers } from '../lib/log.ts';
+import { reachOf } from '../model/personal.ts';
 import type { RunningServer } from '../server.ts';
 import { commandLine } from './called-as.ts';
 import { explainStart } from './start-errors.ts';
@@ -168,6 +169,14 @@ function startLines(server: RunningServer, config: Config): readonly StartLine[]
     lines.push(told(`Bounces and complaints come back to ${server.returns.host}:${server.returns.port}`));
   }
   const leaves = config.route.some((route) => route.kind !== 'sandbox');
+  if (leaves && reachOf(server.publicUrl) !== 'one-click') {
+    lines.push({
+      level: 'warn',
+      text:
+        `Warning: links in mail would begin with ${server.publicUrl}. Large receivers require one-click unsubscribing of bulk ` +
+        'mail, which needs https. Set --public-url to an address that readers can reach, e.g. https://mail.example.com.',
+    });
+  }
   if (leaves && !config.hostname.includes('.')) {
     lines.push({
       level: 'warn',

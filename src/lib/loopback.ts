@@ -1,4 +1,4 @@
-/** IP addresses as sockets show them. */
+/** IP addresses as sockets show them, and the names of this machine in URLs. */
 
 /** A socket of both families shows IPv4 addresses in their IPv6 form. */
 export function plainIp(ip: string): string {
@@ -9,4 +9,9 @@ export function plainIp(ip: string): string {
 export function isLoopbackAddress(address: string): boolean {
   const plain = plainIp(address);
   return plain === '::1' || plain.startsWith('127.');
+}
+
+/** The same for the host of a URL (`URL.hostname`): an address, or a name that leads to one (RFC 6761 §6.3). */
+export function isLoopbackHost(host: string): boolean {
+  return /(?:^|\.)localhost\.?$/i.test(host) || isLoopbackAddress(host.replace(/^\[(.*)\]$/, '$1'));
 }

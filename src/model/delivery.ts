@@ -74,7 +74,7 @@ export interface ClaimedDelivery {
   wasScheduled?: true;
   /** Its copy contains personal tokens; absent = all copies of the message are the same. */
   personal?: boolean;
-  /** One of its personal links unsubscribes. */
+  /** An opt-out stops it in any lane. */
   listUnsubscribe?: boolean;
   /** Reasons for which its sender domain had suppressed it at the time of the claim; absent = none. */
   suppressedFor?: readonly SuppressionReason[];

@@ -3,6 +3,7 @@
  * addresses), and the slots of fixed length in the composed bytes into which delivery writes each recipient's own
  * token. The message is composed once; only these octets differ between its copies.
  */
+import { isLoopbackHost } from '../lib/loopback.ts';
 import type { DomainSettings } from './domain.ts';
 
 /** What a sender requested; null = the domain's setting. */
@@ -15,10 +16,24 @@ export interface PersonalWish {
 /** The settings of a sender domain for messages that say nothing. */
 export type PersonalSettings = Pick<DomainSettings, 'tracking' | 'listUnsubscribe' | 'trackingHost'>;
 
+/**
+ * What links of a base are good for: `one-click` https, which a mail program may call (RFC 8058 §3.1); `page` plain
+ * http, which a person may open; `none` an address that only this machine has.
+ */
+export type Reach = 'one-click' | 'page' | 'none';
+
+/** Of a base that readers elsewhere get. */
+export function reachOf(base: string): Reach {
+  const url = URL.parse(base);
+  if (url === null || isLoopbackHost(url.hostname)) return 'none';
+  return url.protocol === 'https:' ? 'one-click' : 'page';
+}
+
 /** What compose adds to one message. */
 export interface PersonalOptions {
   /** Prefix of every link, without a slash at its end: `https://track.example.com`. */
   base: string;
+  reach: Reach;
   /** The host that the tokens are bound to: the tracking host in lower case, '' for the public URL. */
   host: string;
   opens: boolean;
@@ -46,11 +61,18 @@ export interface TokenSlots {
   host: string;
   /** Stored under this name. */
   places: readonly TokenSlot[];
+  /** Unsubscribing was to be offered, but no link of ours leads here. */
+  unreachable?: true;
 }
 
 /** Whether a reader can unsubscribe by one of our links. */
 export function offersUnsubscribe(slots: TokenSlots | undefined): boolean {
-  return slots?.places.some(({ kind }) => kind === 'unsubscribe') ?? false;
+  return slots?.places.some(({ kind }) => kind === 'unsubscribe' || kind === 'mailto') ?? false;
+}
+
+/** Whether an opt-out stops such mail in any lane: unsubscribing is offered, or should have been. */
+export function respectsOptOuts(slots: TokenSlots | undefined): boolean {
+  return slots?.unreachable === true || offersUnsubscribe(slots);
 }
 
 /** Octets of a token in a URL, and of the local part of an unsubscribe address. */

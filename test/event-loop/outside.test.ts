@@ -162,7 +162,11 @@ describe('no visit of a personal link holds the event loop', () => {
     const sink = await startSmtpSink();
     scope.defer(() => sink.close());
     const server = await startInstance(scope, {
-      settings: { route: `smtp://127.0.0.1:${sink.port}`, 'log-level': 'warn' },
+      settings: {
+        route: `smtp://127.0.0.1:${sink.port}`,
+        'public-url': 'https://mail.example.com',
+        'log-level': 'warn',
+      },
     });
     const token = await addDomain(server, 'example.com');
     await server.settled(await server.send({ ListUnsubscribe: true, Tags: ['a'] }, { token }));

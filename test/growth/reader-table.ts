@@ -81,6 +81,7 @@ import {
 } from '../../src/mail/transfer-encoding.ts';
 import { createReturnPathTokens } from '../../src/mail/verp.ts';
 import { inboxLabel } from '../../src/model/inbox.ts';
+import type { PersonalOptions } from '../../src/model/personal.ts';
 import { foldText } from '../../src/model/search-text.ts';
 import { suppressionKey } from '../../src/model/suppression.ts';
 import { checkUrl } from '../../src/net/checked-url.ts';
@@ -151,8 +152,9 @@ const NOTHING = {};
 const tokens = createReturnPathTokens([{ id: 1, secret: new Uint8Array(32) }]);
 const personalTokens = createPersonalTokens([{ id: 1, secret: new Uint8Array(32) }]);
 const classifier = createClassifier();
-const PERSONAL = {
+const PERSONAL: PersonalOptions = {
   base: 'https://t.example',
+  reach: 'one-click',
   host: '',
   opens: true,
   clicks: true,

@@ -129,6 +129,19 @@ describe('postrider config beside a running server', () => {
 });
 
 describe('postrider serve', () => {
+  it('warns at the start where readers could not use the links in its mail', async () => {
+    const data = ['--data', await temporaryFolder(scope), '--hostname', 'mail.example.com'];
+    const route = ['--route', 'smtp://127.0.0.1:9'];
+    const warned = async (...more: string[]) => {
+      const serve = startCommand(scope, ['serve', '--http', '127.0.0.1:0', ...route, ...more, ...data]);
+      await until('it says where mail goes', () => /Route: .*\n/.test(serve.stderr()));
+      serve.child.kill('SIGTERM');
+      const { stderr } = await serve.ended;
+      return /Warning: links in mail would begin with http:\/\/.* Set --public-url/.test(stderr);
+    };
+    expect([await warned(), await warned('--public-url', 'https://mail.example.com')]).toEqual([true, false]);
+  });
+
   it('logs JSON lines to standard output, sends, and drains on SIGTERM with exit code 0', async () => {
     const folder = await temporaryFolder(scope);
     const data = ['--data', folder];

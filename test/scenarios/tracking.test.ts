@@ -21,6 +21,7 @@ beforeAll(async () => {
   server = await startInstance(scope, {
     settings: {
       route: `smtp://127.0.0.1:${sink.port}`,
+      'public-url': 'https://mail.postrider.test',
       'allow-networks': '127.0.0.0/8',
       submission: '127.0.0.1:0',
     },
@@ -123,7 +124,7 @@ describe('a message with tracking', () => {
       const [a = '', b = '', mail, untracked] = hrefs(html.replaceAll("'", '"'));
       expect([mail, untracked]).toEqual(['mailto:me@example.com', 'https://shop.example/c']);
       for (const link of [a, b, pixelOf(html)]) {
-        expect(link.startsWith(`${server.server.localUrl}/`)).toBe(true);
+        expect(link.startsWith('https://mail.postrider.test/')).toBe(true);
         seen.add(link);
       }
       for (const line of data.toString('latin1').split('\r\n')) expect(line.length).toBeLessThanOrEqual(998);
@@ -275,7 +276,7 @@ describe('unsubscribing', () => {
     expect(await header({})).toEqual([]);
     expect(await header({ Priority: 'bulk', ListUnsubscribe: false })).toHaveLength(1);
     expect((await header({ ListUnsubscribe: true }))[0]).toMatch(
-      /^<http:\/\/127\.0\.0\.1:\d+\/u\/[0-9a-z]{32}>$/,
+      /^<https:\/\/mail\.postrider\.test\/u\/[0-9a-z]{32}>$/,
     );
     const own = '<https://own.example/leave>';
     expect(await header({ Priority: 'bulk', Headers: { 'List-Unsubscribe': own } })).toEqual([own]);
@@ -357,5 +358,58 @@ describe('a large message', () => {
     const [link = ''] = hrefs(await htmlOf(data));
     expect((await visit(link)).headers.location).toBe('https://end.example/');
     expect(await dkimVerdict(server, 'example.com', data)).toBe('pass');
+  });
+});
+
+describe('a server without a public address', () => {
+  const withSettings = async (settings: Record<string, string>) => {
+    const own = await startInstance(scope, {
+      settings: { route: `smtp://127.0.0.1:${sink.port}`, 'allow-networks': '127.0.0.0/8', ...settings },
+    });
+    await own.call('POST', '/domains', { body: { Domain: 'example.com', Verified: true } });
+    const wish = { Priority: 'bulk', HTMLContent: HTML, Tracking: { Opens: true, Clicks: true } };
+    const id = await own.send(wish);
+    await own.settled(id);
+    const sent = sink.messages.find(({ data }) => data.toString('latin1').includes(`<${id}@`));
+    const data = Buffer.from(sent?.data ?? '');
+    const field = (name: string) => readMail(data).header(name);
+    const links = [...field('list-unsubscribe'), ...field('list-unsubscribe-post')];
+    return { own, data, links, text: data.toString('latin1') };
+  };
+
+  it('sends no link that only this machine can open, and says so in status and doctor', async () => {
+    const { own, data, links, text } = await withSettings({});
+    expect(links).toEqual([]);
+    expect(text).not.toContain('127.0.0.1:');
+    expect(hrefs(await htmlOf(data))).toContain('https://shop.example/a?x=1&amp;y=%20z#f');
+    const { Instance: checks } = (await own.call('GET', '/doctor')).json;
+    const check = checks.find(({ Name }: { Name: string }) => Name === 'links');
+    expect([check.Status, check.Message]).toEqual(['Warning', expect.stringContaining('http://127.0.0.1')]);
+    const { Items } = (await own.call('GET', '/attention')).json;
+    expect(Items).toContainEqual(expect.objectContaining({ Subject: 'links', Severity: 'Warning' }));
+    const checked = await own.call('POST', '/email/validate', { body: email({ ListUnsubscribe: true }) });
+    expect(checked.json.Warnings).toMatchObject([{ Name: 'unsubscribe-missing' }]);
+  });
+
+  it('does not write to those who have opted out, where the header was asked for', async () => {
+    const { own } = await withSettings({});
+    const Items = [{ Email: 'left@example.net', Reason: 'Unsubscribe' }];
+    await own.call('POST', '/suppressions', { body: { Items, Domain: 'example.com' } });
+    const To = [{ email: 'left@example.net' }];
+    const answer = await own.call('POST', '/email', { body: email({ To, ListUnsubscribe: true }) });
+    expect(answer).toMatchObject({ status: 422, json: { Errors: [{ Code: 14 }] } });
+    expect((await own.call('POST', '/email', { body: email({ To }) })).status).toBe(200);
+  });
+
+  it('has an address instead, where returned mail is read', async () => {
+    const { links } = await withSettings({ returns: '127.0.0.1:0', 'bounce-domain': 'b.example.com' });
+    expect(links).toEqual([
+      expect.stringMatching(/^<mailto:u-[0-9a-z]+-?[0-9a-z]*@b\.example\.com\?subject=unsubscribe>$/),
+    ]);
+  });
+
+  it('promises no one-click without https', async () => {
+    const { links } = await withSettings({ 'public-url': 'http://links.example.com' });
+    expect(links).toEqual([expect.stringMatching(/^<http:\/\/links\.example\.com\/u\/[0-9a-z]{32}>$/)]);
   });
 });

@@ -19,7 +19,12 @@ import { createTurns, type Turn } from '../../lib/turns.ts';
 import { shownDomains } from '../../mail/author-field.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
-import { offersUnsubscribe, type PersonalOptions, type PersonalSettings } from '../../model/personal.ts';
+import {
+  offersUnsubscribe,
+  type PersonalOptions,
+  type PersonalSettings,
+  respectsOptOuts,
+} from '../../model/personal.ts';
 import type { QuotaLimits } from '../../model/quota.ts';
 import { type Caller, type RawSubmission, type Submission, sendingCaller } from '../../model/submission.ts';
 import type { Suppression } from '../../model/suppression.ts';
@@ -74,6 +79,8 @@ export interface AcceptOptions {
   idempotencyWindowMs: number;
   /** Domain of unsubscribe addresses; null or absent = no mail is received there. */
   mailtoDomain?: string | null;
+  /** Personal links may lead to this machine, or be plain http, because mail is only tested; absent = they must not. */
+  testLinks?: boolean;
 }
 
 interface Deps {
@@ -121,6 +128,7 @@ export function createAcceptance(
   const personalRules = createPersonalRules({
     publicUrl: deps.publicUrl ?? null,
     mailtoDomain: options.mailtoDomain ?? null,
+    testLinks: options.testLinks ?? false,
   });
 
   return {
@@ -308,7 +316,7 @@ export function createAcceptance(
     addresses: readonly string[],
   ): Promise<ReadonlyMap<string, Suppression>> {
     try {
-      const mail = { lane, listUnsubscribe: offersUnsubscribe(places) };
+      const mail = { lane, listUnsubscribe: respectsOptOuts(places) };
       return await suppressedRecipients(store, { ...mail, domain, addresses, now: createdAt });
     } catch (cause) {
       if (!(cause instanceof StoreUnavailable)) throw cause;

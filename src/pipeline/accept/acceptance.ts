@@ -52,7 +52,7 @@ export interface Checked {
   suppressed: readonly { address: string; reason: string }[];
   /** Recipients whose result the sandbox would simulate. */
   simulated: number;
-  /** It would have our one-click unsubscribe header. */
+  /** It would have an unsubscribe header of ours. */
   unsubscribe: boolean;
 }
 

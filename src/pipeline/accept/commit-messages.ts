@@ -10,7 +10,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
-import { offersUnsubscribe } from '../../model/personal.ts';
+import { respectsOptOuts } from '../../model/personal.ts';
 import type { QuotaLimits } from '../../model/quota.ts';
 import type { Caller } from '../../model/submission.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
@@ -280,7 +280,7 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
         lastCategory: null,
         ...(message.places === undefined
           ? {}
-          : { personal: true, listUnsubscribe: offersUnsubscribe(message.places) }),
+          : { personal: true, listUnsubscribe: respectsOptOuts(message.places) }),
       });
     });
     if (fresh.length > 0) queue.admit(fresh, message.content, room);

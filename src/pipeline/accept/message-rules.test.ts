@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createSystemRandom } from '../../lib/random.ts';
 import { createVirtualClock } from '../../lib/virtual-clock.ts';
 import type { MessageId, SandboxResult } from '../../model/message.ts';
-import type { PersonalSettings } from '../../model/personal.ts';
+import { type PersonalSettings, reachOf } from '../../model/personal.ts';
 import {
   type Caller,
   type RawSubmission,
@@ -190,12 +190,14 @@ describe('personal links', () => {
   const rules = createPersonalRules({
     publicUrl: () => 'https://mail.example',
     mailtoDomain: 'bounce.example',
+    testLinks: false,
   });
   const mail = { fromDomain: 'example.com', lane: 'normal' as const };
 
   it('lead to the tracking host of the domain, else to the public URL', () => {
     expect(rules.optionsFor(mail, settings)).toMatchObject({
       base: 'https://track.example.com',
+      reach: 'one-click',
       host: 'track.example.com',
       opens: true,
       mailtoDomain: 'bounce.example',
@@ -208,8 +210,34 @@ describe('personal links', () => {
     expect(rules.optionsFor(mail, null)).toBeNull();
     const wish = { opens: false, clicks: null, listUnsubscribe: null };
     expect(rules.optionsFor({ ...mail, personal: wish }, settings)).toBeNull();
-    const nowhere = createPersonalRules({ publicUrl: null, mailtoDomain: null });
+    const nowhere = createPersonalRules({ publicUrl: null, mailtoDomain: null, testLinks: false });
     expect(nowhere.optionsFor({ ...mail, lane: 'bulk' }, settings)).toBeNull();
+  });
+
+  it.each([
+    ['http://127.0.0.1:8025', false, { reach: 'none', opens: false, clicks: false, unsubscribe: true }],
+    ['http://mail.example', false, { reach: 'page', opens: true, clicks: true, unsubscribe: true }],
+    ['http://127.0.0.1:8025', true, { reach: 'one-click', opens: true, clicks: true, unsubscribe: true }],
+  ])('of %s lead where readers get, or, in tests (%s), to this machine', (base, testLinks, expected) => {
+    const made = createPersonalRules({ publicUrl: () => base, mailtoDomain: null, testLinks });
+    const wish = { opens: true, clicks: true, listUnsubscribe: true };
+    expect(made.optionsFor({ ...mail, personal: wish }, null)).toMatchObject(expected);
+    const only = made.optionsFor({ ...mail, personal: { ...wish, listUnsubscribe: false } }, null);
+    expect(only === null).toBe(expected.reach === 'none');
+  });
+
+  it.each([
+    ['https://mail.example', 'one-click'],
+    ['https://mail.example:8443/post', 'one-click'],
+    ['http://mail.example', 'page'],
+    ['https://localhost', 'none'],
+    ['https://mail.localhost.', 'none'],
+    ['http://[::1]:8025', 'none'],
+    ['https://127.1.2.3', 'none'],
+    ['https://localhost.example', 'one-click'],
+    ['nonsense', 'none'],
+  ])('of %s are good for: %s', (base, reach) => {
+    expect(reachOf(base)).toBe(reach);
   });
 
   it('do not stand beside an unsubscribe header of the sender', () => {

@@ -8,6 +8,7 @@ import {
   type PersonalSettings,
   type PersonalWish,
   personalChoice,
+  reachOf,
 } from '../../model/personal.ts';
 
 /** What the decision depends on, for both kinds of submission. */
@@ -29,6 +30,8 @@ const OWN_HEADER = /^list-unsubscribe(?:-post)?$/i;
 export function createPersonalRules(options: {
   publicUrl: (() => string) | null;
   mailtoDomain: string | null;
+  /** Mail is only tested: its links may lead to this machine, or be plain http. */
+  testLinks: boolean;
 }): PersonalRules {
   return {
     optionsFor(facts, settings) {
@@ -40,9 +43,14 @@ export function createPersonalRules(options: {
       });
       if (choice === null) return null;
       const host = settings?.trackingHost ?? null;
+      const base = host === null ? publicUrl() : `https://${host}`;
+      const reach = options.testLinks ? 'one-click' : reachOf(base);
+      // A link in the HTML that leads nowhere would be worse than none.
+      const possible = reach === 'none' ? { ...choice, opens: false, clicks: false } : choice;
+      if (!(possible.opens || possible.clicks || possible.unsubscribe)) return null;
       return {
-        ...choice,
-        base: host === null ? publicUrl() : `https://${host}`,
+        ...possible,
+        ...{ base, reach },
         host: host ?? '',
         mailtoDomain: options.mailtoDomain,
       };

@@ -13,7 +13,7 @@ import { type FilePart, type MimePart, type TextPart, writeMessage } from '../..
 import { type PersonalOptions, slotOctets, type TokenSlot, type TokenSlots } from '../../model/personal.ts';
 import type { SubmittedAttachment } from '../../model/submission.ts';
 import { type PersonalText, personalHtml } from './personal-html.ts';
-import { type UnsubscribeHeader, unsubscribeHeader } from './unsubscribe-header.ts';
+import { tokenSlots, type UnsubscribeHeader, unsubscribeHeader } from './unsubscribe-header.ts';
 
 export type { Mailbox } from '../../mail/header-fold.ts';
 
@@ -86,8 +86,8 @@ export function compose(input: ComposeInput): Composed {
   const { bytes, bodyOffset } = written;
   if (personal === null) return { bytes, bodyOffset, needsSmtpUtf8 };
   const places = placesOf(unsubscribe, html, written.placeOffsets);
-  if (places.length === 0) return { bytes, bodyOffset, needsSmtpUtf8 };
-  return { bytes, bodyOffset, needsSmtpUtf8, places: { host: personal.host, places } };
+  const slots = tokenSlots(personal.host, places, unsubscribe);
+  return { bytes, bodyOffset, needsSmtpUtf8, ...(slots === null ? {} : { places: slots }) };
 }
 
 /** The slots of the header and then of the HTML, at their offsets in the message. */

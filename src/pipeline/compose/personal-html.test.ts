@@ -172,6 +172,7 @@ describe('any HTML', () => {
 const TOKENS = createPersonalTokens([{ id: 3, secret: new Uint8Array(32).fill(9) }]);
 const OPTIONS: PersonalOptions = {
   base: BASE,
+  reach: 'one-click',
   host: 'track.example.com',
   opens: true,
   clicks: true,

@@ -7,6 +7,7 @@ import { personalRaw } from './personal-raw.ts';
 
 const OPTIONS: PersonalOptions = {
   base: 'https://track.example.com',
+  reach: 'one-click',
   host: 'track.example.com',
   opens: true,
   clicks: true,

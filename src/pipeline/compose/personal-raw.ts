@@ -14,7 +14,7 @@ import { decodeTransfer, encodeWithStretches, quotedPrintableBound } from '../..
 import { type PersonalOptions, slotOctets, type TokenSlot, type TokenSlots } from '../../model/personal.ts';
 import { leafText } from './leaf-text.ts';
 import { personalHtml } from './personal-html.ts';
-import { unsubscribeHeader } from './unsubscribe-header.ts';
+import { tokenSlots, unsubscribeHeader } from './unsubscribe-header.ts';
 
 export interface Raw {
   bytes: Uint8Array;
@@ -69,12 +69,13 @@ export function personalRaw(message: Raw, options: PersonalOptions): PersonalRaw
       copied = end;
     }
   }
-  if (places.length === 0) return null;
+  const slots = tokenSlots(options.host, places, top);
+  if (slots === null) return null;
   push(message.bytes.subarray(copied));
   return {
     parts: pieces,
     bodyOffset: message.bodyOffset + bodyShift,
-    places: { host: options.host, places },
+    places: slots,
     added: top?.lines.length ?? 0,
   };
 }

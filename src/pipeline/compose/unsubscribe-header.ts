@@ -1,11 +1,12 @@
 /**
  * The two header fields for unsubscribing with one click (RFC 2369 §3.2, RFC 8058 §3.1): a URL that accepts a POST, an
- * address if mail is received there, and the field that announces the POST.
+ * address if mail is received there, and the field that announces the POST. A URL that readers cannot reach is left
+ * out, and the announcement if the URL is not https.
  */
-import { type PersonalOptions, placeholder, type TokenSlot } from '../../model/personal.ts';
+import { type PersonalOptions, placeholder, type TokenSlot, type TokenSlots } from '../../model/personal.ts';
 
 export interface UnsubscribeHeader {
-  /** ASCII, each line with CRLF. */
+  /** ASCII, each line with CRLF; '' if nothing leads here. */
   readonly lines: string;
   /** At their offsets in the message. */
   readonly places: readonly TokenSlot[];
@@ -13,7 +14,7 @@ export interface UnsubscribeHeader {
 
 /** null if no unsubscribe link is wanted. `at`: octets of the message before the lines. */
 export function unsubscribeHeader(
-  options: Pick<PersonalOptions, 'base' | 'unsubscribe' | 'mailtoDomain'>,
+  options: Pick<PersonalOptions, 'base' | 'reach' | 'unsubscribe' | 'mailtoDomain'>,
   at: number,
 ): UnsubscribeHeader | null {
   if (!options.unsubscribe) return null;
@@ -23,15 +24,29 @@ export function unsubscribeHeader(
     places.push({ kind, offset: at + lines.length, link: 0, digest: '' });
     lines += placeholder(kind);
   };
-  // The https URL first: programs that support one-click find it anywhere, others use the first one they support.
-  lines += `<${options.base}/u/`;
-  put('unsubscribe');
-  lines += '>';
+  // The URL first: programs that support one-click find it anywhere, others use the first one they support.
+  if (options.reach !== 'none') {
+    lines += `<${options.base}/u/`;
+    put('unsubscribe');
+    lines += '>';
+  }
   if (options.mailtoDomain !== null) {
-    lines += ',\r\n <mailto:';
+    lines += places.length === 0 ? '<mailto:' : ',\r\n <mailto:';
     put('mailto');
     lines += `@${options.mailtoDomain}?subject=unsubscribe>`;
   }
-  lines += '\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n';
+  if (places.length === 0) return { lines: '', places };
+  lines += '\r\n';
+  if (options.reach === 'one-click') lines += 'List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n';
   return { lines, places };
+}
+
+/** The slots of a message; null = it needs none. `header`: null = none is wanted. */
+export function tokenSlots(
+  host: string,
+  places: readonly TokenSlot[],
+  header: UnsubscribeHeader | null,
+): TokenSlots | null {
+  if (header?.lines === '') return { host, places, unreachable: true };
+  return places.length === 0 ? null : { host, places };
 }

@@ -37,7 +37,7 @@ const MAX_REPLY = 512;
 /** What decides whether a reason stops a message. */
 export interface MailKind {
   lane: Lane;
-  /** Sent with our one-click unsubscribe link, in any lane. */
+  /** Sent with an unsubscribe link of ours, in any lane, or meant to be. */
   listUnsubscribe: boolean;
 }
 

@@ -140,7 +140,7 @@ const EXAMINE = {
 } as const;
 
 /** Checks whose warning means a future failure; other warnings may stay. */
-const WARNED_OF = new Set(['clock', 'disk', 'returns', 'https', 'port25']);
+const WARNED_OF = new Set(['clock', 'disk', 'returns', 'https', 'links', 'port25']);
 const SERVER_FIXES: Readonly<Record<string, string>> = {
   store:
     'Look at the disk of the data folder and at the log. Mail is refused until the database can be written.',

@@ -108,9 +108,14 @@ function unsubscribeWarnings({ lane, headers, personal }: Submission, offered: b
       'List-Unsubscribe of your own without List-Unsubscribe-Post is not one-click: the large receivers ask for that';
     return [{ Name: 'unsubscribe-not-one-click', Message, Field: '/Headers' }];
   }
-  if (wish === true && !offered) {
+  if (wish === true && lane === 'critical') {
     const Message = 'Critical mail never has the unsubscribe header: ListUnsubscribe changes nothing';
     return [{ Name: 'unsubscribe-missing', Message, Field: '/ListUnsubscribe' }];
+  }
+  if ((wish === true || lane === 'bulk') && !offered) {
+    const Message =
+      'This server has no address that readers can reach, so it leaves out the unsubscribe header: its operator must set public-url, or the domain a TrackingHost';
+    return [{ Name: 'unsubscribe-missing', Message }];
   }
   if (wish === false && offered) {
     const Message = 'Bulk mail always has the unsubscribe header: ListUnsubscribe changes nothing';

@@ -1,4 +1,5 @@
 /** What the doctor knows of this server: its configuration, and the checks that are not DNS. */
+import type { Reach } from '../../../model/personal.ts';
 import type { CertificateFacts } from '../../../net/certificate-probe.ts';
 
 /** An address that mail leaves from, and its EHLO name. */
@@ -51,6 +52,8 @@ export interface InstanceFacts {
   returns: { host: string; port: number } | 'off' | 'elsewhere';
   /** What clients call the listener of the API, where it has TLS; null = plain HTTP. */
   https: { host: string } | null;
+  /** How the links begin that readers get, without a tracking host; null = no mail leaves. */
+  links: { url: string; reach: Reach } | null;
   operatorAddress: string | null;
   /** Zones of block lists that the operator configured, including keys. */
   blockLists: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * The doctor's checks of the machine and its operator: name, clock, disk, data folder, the operator's address, and what
- * a person must do by hand.
+ * The doctor's checks of the machine and its operator: name, links, clock, disk, data folder, the operator's address,
+ * and what a person must do by hand.
  */
 import { checkOf, type DomainCheck, type Finding, showable } from './check.ts';
 import type { InstanceFacts, InstanceProbes } from './instance-facts.ts';
@@ -34,6 +34,27 @@ export function checkName({ hostname, direct, addresses }: InstanceFacts): Domai
     found: addresses.map(({ address }) => address),
   } as const;
   return checkOf('name', record, findings, `This server is called ${hostname}.`);
+}
+
+/** Whether readers can use the links in mail, and their programs the one for unsubscribing (RFC 8058 §3.1). */
+export function checkLinks({ links }: InstanceFacts): DomainCheck | null {
+  if (links === null) return null;
+  const url = showable(links.url);
+  const record = { type: 'HOST', name: 'links', expected: '', found: [url] } as const;
+  const finding: Finding = {
+    severity: 'warn',
+    message:
+      links.reach === 'none'
+        ? `Links in mail would begin with ${url}, which only this machine can open. So mail leaves without links to unsubscribe and without tracking, except from domains with a TrackingHost.`
+        : `Links in mail begin with ${url}, not with https://. So mail programs get no one-click unsubscribe, which large receivers require of bulk mail, except from domains with a TrackingHost.`,
+    fix: 'Set the key public-url to an https:// address of this server that readers can reach, for example https://mail.example.com.',
+  };
+  return checkOf(
+    'links',
+    record,
+    links.reach === 'one-click' ? [] : [finding],
+    `Links in mail begin with ${url}.`,
+  );
 }
 
 /** Compared with the clock that the operator configured, if any. */

@@ -4,6 +4,7 @@
  */
 
 import type { MessageId } from '../../../model/message.ts';
+import { respectsOptOuts } from '../../../model/personal.ts';
 import { KEPT_FIELDS, type KeptFields } from '../../../model/submission.ts';
 import type { NewMessage } from '../../topics/acceptance.ts';
 import type { MessageView, RecipientView } from '../../topics/messages.ts';
@@ -151,10 +152,10 @@ export const RECIPIENT = record<Omit<RecipientView, 'deliveryId' | 'lastCode' | 
   'd.',
 );
 
-/** Column `personal`: whether copies differ, and whether a link of ours can unsubscribe from them. */
+/** Column `personal`: whether copies differ, and whether opt-outs stop them in any lane. */
 function personalBits(places: NewMessage['places']): number {
   if (places === undefined) return 0;
-  return places.places.some(({ kind }) => kind === 'unsubscribe') ? 3 : 1;
+  return respectsOptOuts(places) ? 3 : 1;
 }
 
 /** Faster than counting its names. */
