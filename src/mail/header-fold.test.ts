@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { foldAddressList, foldUnstructured } from './header-fold.ts';
+import { foldAddressList, foldBracketed, foldUnstructured } from './header-fold.ts';
 
 const unfold = (header: string): string => header.replace(/\r\n(?=[ \t])/g, '').replace(/\r\n$/, '');
 
@@ -12,6 +12,46 @@ function expectSafe(header: string): void {
     expect(line).not.toMatch(/[^\x20-\x7e]| $/);
   }
 }
+
+describe('foldBracketed', () => {
+  it.each([
+    ['Ünï <x.example.com>', '=?utf-8?B?w5xuw68=?= <x.example.com>'],
+    ['"Ünï, Club" <x.example.com>', '=?utf-8?B?w5xuw68sIENsdWI=?= <x.example.com>'],
+    ['Plain "quoted"  <x.example.com>', 'Plain "quoted"  <x.example.com>'],
+    [
+      '<https://x.example/> (Grüße), <mailto:a@x.example>',
+      '<https://x.example/> ( =?utf-8?B?R3LDvMOfZQ==?= ) , <mailto:a@x.example>',
+    ],
+    ['é', '=?utf-8?B?w6k=?='],
+    ['<é@x.example>', '=?utf-8?B?PMOpQHguZXhhbXBsZT4=?='],
+    ['<a@x.example> ü <b@x.example>', '<a@x.example> =?utf-8?B?w7w=?= <b@x.example>'],
+  ])('keeps what is in angle brackets, and encodes the text beside it: %s', (value, expected) => {
+    expect(unfold(foldBracketed('List-Id', value))).toBe(`List-Id: ${expected}`);
+  });
+
+  it('leaves safe lines whatever the text', () => {
+    const part = fc.constantFrom(
+      '<',
+      '>',
+      '(',
+      ')',
+      '"',
+      '\\',
+      ',',
+      ' ',
+      'é',
+      'x'.repeat(300),
+      '\r\n',
+      '\0',
+      '\ud800',
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 30 }), (parts) =>
+        expectSafe(foldBracketed('List-Id', parts.join(''))),
+      ),
+    );
+  });
+});
 
 describe('foldUnstructured', () => {
   it('keeps short ASCII as it is', () => {

@@ -58,6 +58,24 @@ export function foldUnstructured(name: string, value: string, encodeLookalikes =
   return `${out.done}${out.line}\r\n`;
 }
 
+/**
+ * One header with identifiers, URLs or addresses in angle brackets (List-Id, References; RFC 2919 §3, RFC 2369 §2):
+ * only the phrases and comments beside them are encoded (RFC 2047 §5). If one itself is not ASCII, everything is.
+ */
+export function foldBracketed(name: string, value: string): string {
+  const text = cleanHeaderText(value);
+  const pieces = text.split(/(<[^<>]*>)/);
+  const isAscii = !NOT_PRINTABLE_ASCII.test(text);
+  if (isAscii || pieces.some((piece, i) => i % 2 === 1 && NOT_PRINTABLE_ASCII.test(piece)))
+    return foldUnstructured(name, value);
+  const out = startLine(name);
+  for (const [i, piece] of pieces.entries()) {
+    if (i % 2 === 1) pushToken(out, piece);
+    else pushPhrases(out, piece);
+  }
+  return `${out.done}${out.line}\r\n`;
+}
+
 /** One header with an address list (From, To, Cc, Reply-To; RFC 5322 §3.4). An empty list gives ''. */
 export function foldAddressList(name: string, mailboxes: readonly Mailbox[]): string {
   const last = mailboxes.length - 1;
@@ -104,6 +122,15 @@ function pushPhrase(out: OpenLines, display: string): void {
   const phrase = plainPhrase(display);
   if (phrase === null) pushWords(out, display);
   else pushToken(out, phrase);
+}
+
+/** Phrases, between the commas and parentheses of a structured header. */
+function pushPhrases(out: OpenLines, text: string): void {
+  for (const piece of text.split(/("[^"]*"|[(),])/)) {
+    const word = trimSpaces(piece);
+    if (/^[(),]$/.test(word)) pushToken(out, word);
+    else if (word !== '') pushPhrase(out, /^".*"$/.test(word) && word.length > 2 ? word.slice(1, -1) : word);
+  }
 }
 
 /** A short ASCII name as atoms or as a quoted string (RFC 5322 §3.2); null if it needs encoded words. */

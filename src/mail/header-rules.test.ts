@@ -55,6 +55,15 @@ describe('checkHeader', () => {
     }
   });
 
+  it('refuses text beyond ASCII within the angle brackets of a List- field only', () => {
+    expect(checkHeader('List-Id', 'Ünï <x.example.com>')).toBe(null);
+    expect(checkHeader('list-help', '<https://x.example/> (Grüße)')).toBe(null);
+    expect(checkHeader('List-Id', 'Uni <ünï.example.com>')).toBe('brackets');
+    expect(checkHeader('List-Unsubscribe', '<https://x.example/>, <https://ünï.example/>')).toBe('brackets');
+    expect(checkHeader('References', '<ünï@x.example>')).toBe(null);
+    expect(checkHeader('X-List-Id', '<ünï>')).toBe(null);
+  });
+
   it('refuses controls, lone surrogates and values over 995 octets as sent', () => {
     for (const value of [
       'a\rb',

@@ -5,8 +5,11 @@
  */
 import { encodeWords } from './encoded-word.ts';
 
-/** `name`: not a header name. `reserved`: a caller must not set it. `value`: unsafe or too long. */
-export type HeaderProblem = 'name' | 'reserved' | 'value';
+/**
+ * `name`: not a header name. `reserved`: a caller must not set it. `value`: unsafe or too long. `brackets`: not ASCII
+ * where an identifier or a URL stands.
+ */
+export type HeaderProblem = 'name' | 'reserved' | 'value' | 'brackets';
 
 /** Longest header name and longest value (after non-ASCII text was encoded), in octets. */
 export const MAX_HEADER_NAME_OCTETS = 126;
@@ -38,6 +41,17 @@ const NAMES_A_SENDER = new Set(['sender', 'resent-from', 'resent-sender']);
 const HIDDEN_RECIPIENTS = new Set(['bcc', 'resent-bcc']);
 const OWN_PREFIX = 'x-postrider-';
 
+/** Other fields than List- whose identifiers or addresses stand in angle brackets. */
+const BRACKETED = new Set([
+  'in-reply-to',
+  'references',
+  'disposition-notification-to',
+  'return-receipt-to',
+  'errors-to',
+]);
+const IN_BRACKETS = /<[^<>]*>/g;
+const NOT_ASCII = /[^\0-\x7f]/;
+
 /** 1–126 characters from `!` to `~` without `:` (RFC 5322 §3.6.8, shorter so that a fold always fits). */
 export function isHeaderName(name: string): boolean {
   return NAME.test(name);
@@ -47,6 +61,12 @@ export function isHeaderName(name: string): boolean {
 export function isComposedHeader(name: string): boolean {
   const lower = name.toLowerCase();
   return WRITTEN_HERE.has(lower) || lower.startsWith('content-') || lower.startsWith('resent-');
+}
+
+/** Whether what stands in angle brackets in this header must not be encoded (RFC 2047 §5, RFC 2919 §3), in any case. */
+export function isBracketedHeader(name: string): boolean {
+  const lower = name.toLowerCase();
+  return lower.startsWith('list-') || BRACKETED.has(lower);
 }
 
 /** Whether a caller must not set this header, in any case. */
@@ -79,7 +99,11 @@ export function submittedField(lower: string): 'kept' | 'sender' | 'removed' {
 export function checkHeader(name: string, value: string): HeaderProblem | null {
   if (!isHeaderName(name)) return 'name';
   if (isReservedHeader(name)) return 'reserved';
-  return isHeaderValue(value) ? null : 'value';
+  if (!isHeaderValue(value)) return 'value';
+  // A message id beyond ASCII exists in answers to others' mail: losing it is better than refusing the answer.
+  return /^list-/i.test(name) && value.match(IN_BRACKETS)?.some((part) => NOT_ASCII.test(part)) === true
+    ? 'brackets'
+    : null;
 }
 
 function isHeaderValue(value: string): boolean {

@@ -50,9 +50,10 @@ import { verifyDkim } from '../../src/mail/dkim-verify.ts';
 import { readDsn, returnedFields } from '../../src/mail/dsn.ts';
 import { isSevenBitMessage } from '../../src/mail/dsn-writer.ts';
 import { encodeWords } from '../../src/mail/encoded-word.ts';
-import { cleanHeaderText, foldUnstructured } from '../../src/mail/header-fold.ts';
+import { cleanHeaderText, foldBracketed, foldUnstructured } from '../../src/mail/header-fold.ts';
 import {
   checkHeader,
+  isBracketedHeader,
   isComposedHeader,
   isHeaderName,
   isReservedHeader,
@@ -389,7 +390,13 @@ export const READERS: Readonly<Record<string, Reader>> = {
     foldUnstructured('Subject', text),
     foldUnstructured('Subject', text, true),
   ],
-  'mail/header-rules.ts checkHeader': (text) => [checkHeader('X-A', text), checkHeader(text, 'x')],
+  'mail/header-fold.ts foldBracketed': (text) => foldBracketed('List-Id', `é${text}`),
+  'mail/header-rules.ts checkHeader': (text) => [
+    checkHeader('X-A', text),
+    checkHeader('List-Id', text),
+    checkHeader(text, 'x'),
+  ],
+  'mail/header-rules.ts isBracketedHeader': isBracketedHeader,
   'mail/header-rules.ts isComposedHeader': isComposedHeader,
   'mail/header-rules.ts isHeaderName': isHeaderName,
   'mail/header-rules.ts isReservedHeader': isReservedHeader,

@@ -39,6 +39,12 @@ describe('compose', () => {
     expect(needsSmtpUtf8).toBe(false);
   });
 
+  it('keeps the identifier of a list beside a name that is encoded', () => {
+    const headers = [['List-Id', 'Ünï <x.example.com>']] as const;
+    const text = Buffer.from(compose({ ...base, headers }).bytes).toString('latin1');
+    expect(text).toContain('\r\nList-Id: =?utf-8?B?w5xuw68=?= <x.example.com>\r\n');
+  });
+
   it('nests text, HTML, inline files and files so that a foreign parser finds each', async () => {
     const { bytes } = compose({
       ...base,

@@ -7,8 +7,8 @@
  */
 
 import { OCTET_STREAM, parseMediaType, textParameter, typeFromFilename } from '../../mail/content-type.ts';
-import { foldAddressList, foldUnstructured, type Mailbox } from '../../mail/header-fold.ts';
-import { isComposedHeader, isHeaderName } from '../../mail/header-rules.ts';
+import { foldAddressList, foldBracketed, foldUnstructured, type Mailbox } from '../../mail/header-fold.ts';
+import { isBracketedHeader, isComposedHeader, isHeaderName } from '../../mail/header-rules.ts';
 import { type FilePart, type MimePart, type TextPart, writeMessage } from '../../mail/mime-writer.ts';
 import { type PersonalOptions, slotOctets, type TokenSlot, type TokenSlots } from '../../model/personal.ts';
 import type { SubmittedAttachment } from '../../model/submission.ts';
@@ -78,7 +78,8 @@ export function compose(input: ComposeInput): Composed {
   headers += foldUnstructured('Subject', input.subject, true);
   headers += `Message-ID: <${messageId}@${fromDomain}>\r\nMIME-Version: 1.0\r\n`;
   for (const [name, value] of input.headers) {
-    if (isHeaderName(name) && !isComposedHeader(name)) headers += foldUnstructured(name, value);
+    if (!isHeaderName(name) || isComposedHeader(name)) continue;
+    headers += isBracketedHeader(name) ? foldBracketed(name, value) : foldUnstructured(name, value);
   }
   const html =
     personal === null || input.body.kind === 'text' ? null : personalHtml(input.body.html, personal);

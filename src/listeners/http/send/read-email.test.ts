@@ -251,6 +251,7 @@ describe('tags and headers', () => {
     ['a header that is an object', { Headers: { X: {} } }, ['1404 /Headers/X']],
     ['a header name with a blank', { Headers: { 'X Y': 'a' } }, ['1402 /Headers/X Y']],
     ['a header name with a colon', { Headers: { 'X:': 'a' } }, ['1402 /Headers/X:']],
+    ['a list id beyond ASCII', { Headers: { 'List-Id': 'x <ünï.example>' } }, ['1404 /Headers/List-Id']],
     ['Bcc', { Headers: { bCc: 'a@b.example' } }, ['1403 /Headers/bCc']],
     ['Content-Type', { Headers: { 'content-type': 'x' } }, ['1403 /Headers/content-type']],
     ['our own headers', { Headers: { 'X-Postrider-Tag': 'x' } }, ['1403 /Headers/X-Postrider-Tag']],

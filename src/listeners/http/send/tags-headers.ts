@@ -72,6 +72,12 @@ export function readHeaders(value: unknown, { limits, problems }: Reading): (rea
       problems.add('header-not-allowed', field(), `${name} is set by the service and cannot be given`);
     } else if (text === null) {
       problems.add('header-value-invalid', field(), 'A header value must be a string');
+    } else if (problem === 'brackets') {
+      problems.add(
+        'header-value-invalid',
+        field(),
+        `What stands in < > in ${name} must be ASCII: write a host name in its xn-- form, and percent-encode the rest of a URL`,
+      );
     } else if (problem === 'value') {
       problems.add('header-value-invalid', field());
     } else {
