@@ -41,6 +41,14 @@ const NAMES_A_SENDER = new Set(['sender', 'resent-from', 'resent-sender']);
 const HIDDEN_RECIPIENTS = new Set(['bcc', 'resent-bcc']);
 const OWN_PREFIX = 'x-postrider-';
 
+/** Fields that may occur once in a message (RFC 5322 §3.6), by their name in lower case. */
+const ONCE = new Map(
+  [
+    ...['Date', 'From', 'Sender', 'Reply-To', 'To', 'Cc'],
+    ...['Message-ID', 'In-Reply-To', 'References', 'Subject'],
+  ].map((name) => [name.toLowerCase(), name]),
+);
+
 /** Other fields than List- whose identifiers or addresses stand in angle brackets. */
 const BRACKETED = new Set([
   'in-reply-to',
@@ -79,6 +87,17 @@ export function isReservedHeader(name: string): boolean {
     lower.startsWith('arc-') ||
     lower.startsWith(OWN_PREFIX)
   );
+}
+
+/** The first field that occurs more often than it may, as it is usually written; null = none. `names` in lower case. */
+export function repeatedField(names: readonly string[]): string | null {
+  const seen = new Set<string>();
+  for (const name of names) {
+    const usual = ONCE.get(name);
+    if (usual !== undefined && seen.has(name)) return usual;
+    seen.add(name);
+  }
+  return null;
 }
 
 /**

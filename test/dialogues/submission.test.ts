@@ -417,6 +417,36 @@ describe('a message', () => {
     queuedId(await send(client, MESSAGE));
   });
 
+  it.each([
+    'Date: Sat, 21 Nov 2026 11:44:00 +0000',
+    'From: shop@example.com',
+    'Sender: shop@example.com',
+    'Reply-To: shop@example.com',
+    'To: b@example.net',
+    'Cc: b@example.net',
+    'Message-ID: <a@example.com>',
+    'IN-REPLY-TO: <a@example.net>',
+    'References: <a@example.net>',
+    'Subject: Hi',
+  ])('with a second field is refused, and told which: %s', async (field) => {
+    const client = await loggedIn();
+    const name = field.slice(0, field.indexOf(':'));
+    const rest = MESSAGE.replace(new RegExp(`^${name}:.*\\r\\n`, 'im'), '');
+    const refused = await send(client, `${field}\r\nComments: x\r\n${name.toLowerCase()}:\r\n${rest}`);
+    expect(refused).toMatch(/^550 5\.6\.0 The message has more than one /);
+    expect(refused.toLowerCase()).toContain(`more than one ${name.toLowerCase()} field`);
+    if (name !== 'From') queuedId(await send(client, `${field}\r\nComments: x\r\nComments: y\r\n${rest}`));
+    client.close();
+  });
+
+  it('gets a Date and a Message-ID in place of empty ones', async () => {
+    const id = queuedId(await send(await loggedIn(), `Date:\r\n  \r\nMESSAGE-ID: \r\n${MESSAGE}`));
+    const [header = ''] = (await captured(id)).split('\r\n\r\n');
+    expect(header.match(/^date:.*$/gim)).toEqual([expect.stringMatching(/^Date: \w{3}, \d\d? /)]);
+    expect(header.match(/^message-id:.*$/gim)).toEqual([`Message-ID: <${id}@example.com>`]);
+    expect(header).toContain(MESSAGE.slice(0, MESSAGE.indexOf('\r\n\r\n')));
+  });
+
   it('that announces too many octets is refused before it is sent', async () => {
     const client = await loggedIn();
     expect(await client.ask('MAIL FROM:<shop@example.com> SIZE=1048577')).toMatch(/^552 5\.3\.4 /);

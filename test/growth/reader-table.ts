@@ -57,6 +57,7 @@ import {
   isComposedHeader,
   isHeaderName,
   isReservedHeader,
+  repeatedField,
   submittedField,
 } from '../../src/mail/header-rules.ts';
 import { parseMailboxList } from '../../src/mail/mailbox-list.ts';
@@ -400,6 +401,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'mail/header-rules.ts isComposedHeader': isComposedHeader,
   'mail/header-rules.ts isHeaderName': isHeaderName,
   'mail/header-rules.ts isReservedHeader': isReservedHeader,
+  'mail/header-rules.ts repeatedField': (text) => repeatedField(text.split(',')),
   'mail/header-rules.ts submittedField': submittedField,
   'mail/mailbox-list.ts parseMailboxList': (text) => [
     parseMailboxList(text),

@@ -1,13 +1,14 @@
 /**
  * Turns a submitted message into the message that is sent. It stays the same octet for octet except: our Received field
- * is added, Date and Message-ID if they are missing, Bcc and fields that only a receiver may write are removed, and the
- * `X-Postrider-` fields are read and removed. Only the envelope decides who gets it; To and Cc only decide who may be
- * shown. Returns a submission for acceptance and the stretches that make up the message, or the reply that refuses it.
+ * is added, Date and Message-ID if they are missing or empty, Bcc and fields that only a receiver may write are removed,
+ * and the `X-Postrider-` fields are read and removed. Only the envelope decides who gets it; To and Cc only decide who
+ * may be shown. Returns a submission for acceptance and the stretches that make up the message, or the reply that
+ * refuses it.
  */
 
 import { type Author, parseAuthor } from '../../mail/author-field.ts';
 import { decodeWords } from '../../mail/decode-words.ts';
-import { submittedField } from '../../mail/header-rules.ts';
+import { repeatedField, submittedField } from '../../mail/header-rules.ts';
 import { type ListedMailbox, parseMailboxList } from '../../mail/mailbox-list.ts';
 import {
   type RawField,
@@ -69,6 +70,8 @@ export interface RawResult {
 const MAX_RECEIVED = 100;
 const MAX_SUBJECT_CHARS = 998;
 const OWN_PREFIX = 'x-postrider-';
+/** An empty one identifies nothing (RFC 5322 §3.6). */
+const OURS_IF_EMPTY = new Set(['date', 'message-id']);
 const MAX_SHOWN_NAME_CHARS = 256;
 const CRLF = Buffer.from('\r\n');
 
@@ -85,6 +88,10 @@ export function readRawMessage(context: RawContext): RawResult | RawRefusal {
       kind: 'refused',
       reply: reply(554, '5.4.6', 'Too many Received fields: the message goes in circles'),
     };
+  }
+  const repeated = repeatedField(header.fields.map(({ name }) => name));
+  if (repeated !== null) {
+    return refused(`The message has more than one ${repeated} field; send only one`);
   }
   const author = readAuthor(context, header);
   if (typeof author === 'string') return refused(author);
@@ -127,27 +134,17 @@ export function readRawMessage(context: RawContext): RawResult | RawRefusal {
   };
 }
 
-/**
- * The single author. With two From fields, or two addresses in one, a program could show another author than the
- * checked one.
- */
+/** The single author. With two addresses, a program could show another author than the checked one. */
 function readAuthor(context: RawContext, header: Header): Author | string {
-  const fields = header.fields.filter(({ name }) => name === 'from');
-  const [field] = fields;
-  if (field === undefined || fields.length > 1) {
-    return `The message has ${fields.length === 0 ? 'no From field' : 'more than one From field'}`;
-  }
-  return authorIn(context, field, 'From');
+  const field = header.fields.find(({ name }) => name === 'from');
+  return field === undefined ? 'The message has no From field' : authorIn(context, field, 'From');
 }
 
 /** The domains that Sender and similar fields claim, and those shown in names. */
 function readSenders(context: RawContext, header: Header): readonly string[] | string {
   const domains: string[] = [];
-  let ofMessage = 0;
   for (const field of header.fields) {
     if (submittedField(field.name) !== 'sender') continue;
-    if (field.name === 'sender') ofMessage += 1;
-    if (ofMessage > 1) return 'The message has more than one Sender field';
     const found = authorIn(context, field, field.name);
     if (typeof found === 'string') return found;
     domains.push(found.address.domain, ...found.shown);
@@ -226,12 +223,15 @@ function firstValue(bytes: Uint8Array, header: Header, name: string): string | n
 function rewrite(context: RawContext, header: Header, fromDomain: string, dateMs: number) {
   const { message, messageId } = context;
   const { bytes } = message;
-  const has = (name: string) => header.fields.some((field) => field.name === name);
+  const empty = header.fields.filter(
+    (field) => OURS_IF_EMPTY.has(field.name) && rawFieldValue(bytes, field) === '',
+  );
+  const has = (name: string) => header.fields.some((field) => field.name === name && !empty.includes(field));
   let added = receivedField(context);
   const dateOffset = has('date') ? null : Buffer.byteLength(added, 'latin1') + DATE_OFFSET;
   if (dateOffset !== null) added += `Date: ${dateText(dateMs)}\r\n`;
   if (!has('message-id')) added += `Message-ID: <${messageId}@${fromDomain}>\r\n`;
-  const parts: Uint8Array[] = [Buffer.from(added, 'latin1'), ...keptParts(bytes, header)];
+  const parts: Uint8Array[] = [Buffer.from(added, 'latin1'), ...keptParts(bytes, header, empty)];
   const headerBytes = parts.reduce((sum, part) => sum + part.length, 0);
   // A header without anything after it gets its empty line: signatures need to know where it ends.
   const separator =
@@ -246,12 +246,12 @@ function rewrite(context: RawContext, header: Header, fromDomain: string, dateMs
   };
 }
 
-/** The header without the removed fields, as stretches of the original. */
-function keptParts(bytes: Uint8Array, header: Header): Uint8Array[] {
+/** The header without the removed and the replaced fields, as stretches of the original. */
+function keptParts(bytes: Uint8Array, header: Header, replaced: readonly RawField[]): Uint8Array[] {
   const parts: Uint8Array[] = [];
   let from = 0;
   for (const field of header.fields) {
-    if (submittedField(field.name) !== 'removed') continue;
+    if (submittedField(field.name) !== 'removed' && !replaced.includes(field)) continue;
     if (field.start > from) parts.push(bytes.subarray(from, field.start));
     from = field.end;
   }
