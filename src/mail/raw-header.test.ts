@@ -1,7 +1,7 @@
 /** The header of a message: the offsets of its fields, and what is not a header. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rawFieldValue, readRawHeader } from './raw-header.ts';
+import { rawFieldValue, readHeaderToSend, readRawHeader } from './raw-header.ts';
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 
@@ -61,6 +61,15 @@ describe('a header', () => {
     'a b: c\r\n',
   ])('is none: %j', (text) => {
     expect(read(text)).toMatch(/line 1 is no header field/);
+  });
+
+  it('that is to be sent has no blank before a colon', () => {
+    expect(readHeaderToSend(latin1('From: a\r\nX:\r\n\r\nb : c\r\n'))).toMatchObject({ kind: 'header' });
+    for (const blank of [' ', '\t', '  '])
+      expect(readHeaderToSend(latin1(`From: a\r\n b\r\nDate${blank}: c\r\n\r\n`))).toEqual({
+        kind: 'malformed',
+        detail: 'line 3 has a blank before its colon',
+      });
   });
 
   it('has an end', () => {

@@ -53,6 +53,14 @@ export function readRawHeader(message: Uint8Array): RawHeader {
   return { kind: 'malformed', detail };
 }
 
+/** The same for a message that is to be sent: blanks before a colon are malformed too (RFC 5322 §4.5). */
+export function readHeaderToSend(message: Uint8Array): RawHeader {
+  const header = readRawHeader(message);
+  const old = header.kind === 'header' ? header.fields.find((field) => !isPlainlyNamed(field)) : undefined;
+  if (old === undefined) return header;
+  return { kind: 'malformed', detail: `line ${lineNumber(message, old.start)} has a blank before its colon` };
+}
+
 /**
  * Reads the header at `from` tolerantly: lines that are not fields are skipped, and a bare LF ends a line too; both are
  * a `fault`. `endsAt`: asked for lines that begin with `--`, whether the part ends before them.
@@ -110,11 +118,14 @@ export function rawFieldValue(message: Uint8Array, field: RawField): string {
  * not UTF-8.
  */
 export function strictFieldValue(message: Uint8Array, field: RawField): string | null {
-  const { start, end, name, valueStart } = field;
-  if (valueStart !== start + name.length + 1) return null;
-  const text = asBuffer(message, valueStart, end).toString('utf8');
+  if (!isPlainlyNamed(field)) return null;
+  const text = asBuffer(message, field.valueStart, field.end).toString('utf8');
   if (text.includes('\ufffd') || /\r\n[ \t]+\r\n/.test(text)) return null;
   return text.replaceAll('\r\n', '').trim();
+}
+
+function isPlainlyNamed({ start, name, valueStart }: RawField): boolean {
+  return valueStart === start + name.length + 1;
 }
 
 /**

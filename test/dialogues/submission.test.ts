@@ -408,6 +408,12 @@ describe('a message', () => {
     ['a line of 999 octets', `${MESSAGE}${'x'.repeat(999)}\r\n`, /^554 5\.6\.0 /],
     ['a NUL', `${MESSAGE}\0\r\n`, /^554 5\.6\.0 /],
     ['a header line without a colon', `nonsense\r\n${MESSAGE}`, /^550 5\.6\.0 /],
+    [
+      'a blank before a colon',
+      `Date : Sat, 21 Nov 2026 11:44:00 +0000\r\n${MESSAGE}`,
+      /^550 5\.6\.0 .*line 1 /,
+    ],
+    ['a tab before a colon', MESSAGE.replace('Subject:', 'X-Any\t: x\r\nSubject:'), /^550 5\.6\.0 .*line 3 /],
     ['a header that begins with a blank', ` folded: x\r\n${MESSAGE}`, /^550 5\.6\.0 /],
     ['nothing in it', '', /^550 5\.6\.0 /],
     ['more octets than allowed', MESSAGE + 'x'.repeat(70).concat('\r\n').repeat(15_000), /^552 5\.3\.4 /],

@@ -66,6 +66,7 @@ import { createPersonalTokens, targetDigest } from '../../src/mail/personal-toke
 import {
   rawFieldValue,
   readHeaderLines,
+  readHeaderToSend,
   readRawHeader,
   strictFieldValue,
 } from '../../src/mail/raw-header.ts';
@@ -420,6 +421,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
     readHeaderLines(bytes(text), 0),
     readHeaderLines(bytes(text), 0, () => false),
   ],
+  'mail/raw-header.ts readHeaderToSend': eachMail(readHeaderToSend),
   'mail/raw-header.ts readRawHeader': eachMail(readRawHeader),
   'mail/raw-header.ts strictFieldValue': inField(strictFieldValue),
   'mail/readable-text.ts readableText': readableText,

@@ -280,7 +280,7 @@ const CORPUS: Readonly<Record<string, Buffer>> = {
     `${HEAD}X-Long: ${'h'.repeat(990)}\r\n\r\n${'b'.repeat(998)}\r\n.${'c'.repeat(997)}\r\n`,
   ),
   'odd folding, tabs and empty values': latin1(
-    `${HEAD}Subject:\r\n\tfolded\r\n  twice\t \r\nX-Empty:\r\nX-Blank:   \r\nx-CASE : old form\r\nComments: a\r\nComments: b\r\n\r\nbody\r\n`,
+    `${HEAD}Subject:\r\n\tfolded\r\n  twice\t \r\nX-Empty:\r\nX-Blank:   \r\nx-CASE: any case\r\nComments: a\r\nComments: b\r\n\r\nbody\r\n`,
   ),
   'blank lines at both ends': latin1(`${HEAD}\r\n\r\n\r\nbody\r\n\r\n\r\n\r\n`),
   'no body after the empty line': latin1(`${HEAD}\r\n`),

@@ -14,7 +14,7 @@ import {
   type RawField,
   type RawHeader,
   rawFieldValue,
-  readRawHeader,
+  readHeaderToSend,
   strictFieldValue,
 } from '../../mail/raw-header.ts';
 import type { MessageId, RecipientKind } from '../../model/message.ts';
@@ -81,7 +81,7 @@ type Header = Extract<RawHeader, { kind: 'header' }>;
 export function readRawMessage(context: RawContext): RawResult | RawRefusal {
   const { message, envelope } = context;
   const { bytes } = message;
-  const header = readRawHeader(bytes);
+  const header = readHeaderToSend(bytes);
   if (header.kind === 'malformed') return refused(`The message is malformed: ${header.detail}`);
   if (header.fields.filter(({ name }) => name === 'received').length > MAX_RECEIVED) {
     return {
