@@ -60,14 +60,18 @@ describe('mail that fails authentication again and again', () => {
 });
 
 describe('links on a blocklist', () => {
-  it('hold the bulk mail of their sender domain from the third refusal on', async () => {
+  it('hold the bulk mail of their sender domain when three receivers say so', async () => {
     const refusal = '554 5.7.1 Blocked: domain example.com is listed at dbl.spamhaus.org';
-    const mx = await kit.farEnd({ dot: [refusal, refusal, refusal, '250 ok'] });
-    dns.set('lists.test', { MX: ['mx.lists.test'] });
-    dns.set('mx.lists.test', { A: [mx.address] });
+    const sites = ['one.test', 'two.test', 'three.test'];
+    for (const site of sites) {
+      const mx = await kit.farEnd({ dot: site === 'one.test' ? [refusal, refusal, '250 ok'] : refusal });
+      dns.set(site, { MX: [`mx.${site}`] });
+      dns.set(`mx.${site}`, { A: [mx.address] });
+    }
     const { server, token } = await kit.start();
-    for (let n = 0; n < 3; n++) {
-      const id = await send(server, token, `r${n}@lists.test`, { Priority: 'bulk' });
+    for (const [n, site] of ['one.test', ...sites].entries()) {
+      expect((await server.call('GET', '/queue/holds')).json.Items).toEqual([]);
+      const id = await send(server, token, `r${n}@${site}`, { Priority: 'bulk' });
       expect((await server.settled(id)).Recipients[0]).toMatchObject({ Status: 'Bounced' });
     }
     const [hold] = await until('there is a hold', async () => {
@@ -76,8 +80,8 @@ describe('links on a blocklist', () => {
     });
     expect(hold).toMatchObject({ SenderDomain: 'example.com', Priority: 'bulk' });
     expect(hold.Reason).toContain('dbl.spamhaus.org');
-    const bulk = await send(server, token, 'r3@lists.test', { Priority: 'bulk' });
-    const normal = await send(server, token, 'r4@lists.test');
+    const bulk = await send(server, token, 'r4@one.test', { Priority: 'bulk' });
+    const normal = await send(server, token, 'r5@one.test');
     expect((await server.settled(normal)).Status).toBe('Delivered');
     expect(await recipientOf(server, bulk)).toMatchObject({ Status: 'Held' });
   });
