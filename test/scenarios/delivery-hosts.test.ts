@@ -142,3 +142,38 @@ describe('the timeline of a message whose way closed', () => {
     expect(paged.sort()).toEqual(items.map(({ Event }) => Event).sort());
   });
 });
+
+describe('the DNS of a stranger', () => {
+  it('leads to its own hosts nobody else’s mail, however it names them', async () => {
+    const [own, theirs] = [await farEnd({}), await farEnd({})];
+    const evil = (domain: string, first: string) => {
+      const more = Array.from({ length: 10 }, (_, n) => `h${n}.${domain}`);
+      dns.set(domain, { MX: [first, ...more].map((host, i) => [i, host] as [number, string]) });
+      for (const host of more) dns.set(host, { A: [theirs.address] });
+    };
+    // A domain without MX, one of a provider, and one with several hosts.
+    dns.set('plain.test', { A: [own.address] });
+    dns.set('work.test', { MX: ['aspmx.l.google.com'] });
+    dns.set('aspmx.l.google.com', { A: [own.address] });
+    hosts('two.test', [own.address, own.address]);
+    evil('evil1.test', 'nothing.plain.test');
+    evil('evil2.test', 'google');
+    evil('evil3.test', 'mx0.two.test');
+    const { server, token } = await start({
+      shaping: [{ id: 'google', limits: { tls: 'opportunistic' } }],
+    });
+    const sendTo = async (domains: readonly string[]) => {
+      const ids = domains.flatMap((domain) =>
+        [1, 2].map((n) => server.send({ To: [{ email: `r${n}@${domain}` }] }, { token })),
+      );
+      for (const id of ids) expect((await server.settled(await id)).Status).toBe('Delivered');
+    };
+    await sendTo(['evil1.test', 'evil2.test', 'evil3.test']);
+    await sendTo(['plain.test', 'work.test', 'two.test']);
+    const recipients = theirs.connections.flatMap(({ commands }) =>
+      commands.filter((line) => line.startsWith('RCPT')),
+    );
+    expect(recipients.length).toBeGreaterThan(0);
+    expect(recipients.filter((line) => !/@evil\d\.test>/.test(line))).toEqual([]);
+  });
+});

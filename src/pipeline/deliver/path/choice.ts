@@ -10,6 +10,7 @@ import { mayCarry } from '../tls/plan.ts';
 import type { Alarm } from './alarm.ts';
 import type { Capacity } from './capacity.ts';
 import type { Connecting } from './connecting.ts';
+import type { PathDomains } from './domains.ts';
 import type { InFlight } from './in-flight.ts';
 import type { Link, Links } from './links.ts';
 import type { PathNotes } from './notes.ts';
@@ -35,6 +36,7 @@ interface Deps {
   senderLimits: SenderLimits;
   warm: PathWarmup;
   connector: Pick<Connector, 'halfOpen'>;
+  domains: Pick<PathDomains, 'takes'>;
   notes: PathNotes;
   alarm: Alarm;
 }
@@ -52,7 +54,7 @@ const QUICK_MS = 1_000;
 export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
   const { name, queue, ready, links, capacity, connecting, senderLimits, warm, connector, notes, alarm } =
     deps;
-  const { inFlight } = deps;
+  const { inFlight, domains } = deps;
   return { next, isWarm };
 
   function next(): { link: Link; prepared: Prepared } | null {
@@ -155,9 +157,13 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
 
   function carries(link: Link, { item, requireTls, asksForTls }: Prepared): boolean {
     const { recipientDomain } = item.delivery;
+    const { endpoint } = link;
     if (item.fresh && link.taken > 0) return false;
-    if (link.inFlight > 0 && connector.halfOpen(link.endpoint)) return false;
-    return mayCarry(link.endpoint, { recipientDomain, requireTls, asksForTls });
+    if (link.inFlight > 0 && connector.halfOpen(endpoint)) return false;
+    if (!mayCarry(endpoint, { recipientDomain, requireTls, asksForTls })) return false;
+    // A host that DNS does not name for this domain must not see its mail, whatever the site is called.
+    if (endpoint.route === 'relay' || endpoint.recipientDomain === recipientDomain) return true;
+    return domains.takes(recipientDomain, endpoint.host) === true;
   }
 
   function allows(senderDomain: string): boolean {

@@ -8,13 +8,15 @@ export interface PathDomains {
   /** Resolves when it is known where the domain's mail goes according to current DNS; never rejects. */
   known(recipientDomain: string): Promise<void>;
   isHere(delivery: ClaimedDelivery): boolean;
+  /** Whether a host takes mail of the domain; null: not known (`Sites.takes`). */
+  takes(recipientDomain: string, host: string): boolean | null;
   /** DNS answers for the domain and for its site contradict each other: for a time the domain has its own path. */
   isolate(recipientDomain: string): void;
 }
 
 /** `name`: of this path. */
 export function createPathDomains(
-  sites: Pick<Sites, 'lookUp' | 'nameOf' | 'isolate'>,
+  sites: Pick<Sites, 'lookUp' | 'nameOf' | 'takes' | 'isolate'>,
   name: string,
   { egress }: SitePath,
 ): PathDomains {
@@ -22,6 +24,7 @@ export function createPathDomains(
     // The names of relays are looked up when connecting.
     known: (domain) => (egress.direct ? sites.lookUp(domain) : Promise.resolve()),
     isHere: (delivery) => sites.nameOf(delivery) === name,
+    takes: sites.takes,
     isolate: sites.isolate,
   };
 }

@@ -16,6 +16,7 @@ import type { EndpointAnswer } from '../routing/endpoints.ts';
 import { type TriedHosts, untriedFirst } from '../routing/tried-hosts.ts';
 import type { Endpoint } from '../tls/endpoint.ts';
 import { isByTls, type OpenWish } from '../tls/opener.ts';
+import type { PathDomains } from './domains.ts';
 
 export type PathOutcome = Extract<Outcome, { kind: 'path' }>;
 
@@ -41,6 +42,7 @@ export interface OpeningDeps {
   connector: Pick<Connector, 'endpoints' | 'open' | 'notOpened'>;
   /** Hosts that earlier attempts tried without success. */
   tried: TriedHosts;
+  domains: Pick<PathDomains, 'takes'>;
 }
 
 /** Sessions that reached a connection, for one attempt. */
@@ -63,11 +65,15 @@ export async function openForHead(
     return { kind: 'unresolved', outcome };
   }
   let failure: { endpoint: Endpoint; result: OpenFailure } | null = null;
-  tried.offered(answer.endpoints);
+  // Where the DNS named other hosts when it was asked for the site, these would count for a site that is not theirs.
+  const endpoints = answer.endpoints.filter(
+    ({ route, host }) => route === 'relay' || deps.domains.takes(recipientDomain, host) !== false,
+  );
+  tried.offered(endpoints);
   // All were tried without success: start again with the best.
-  if (answer.endpoints.every((endpoint) => tried.has(endpoint))) tried.clear();
+  if (endpoints.every((endpoint) => tried.has(endpoint))) tried.clear();
   const sessions = new Map<string, number>();
-  for (const endpoint of untriedFirst(answer.endpoints, tried)) {
+  for (const endpoint of untriedFirst(endpoints, tried)) {
     if (signal.aborted) break;
     // After two hosts have answered and refused, the others are not asked; relays were chosen by the operator and are
     // all asked.

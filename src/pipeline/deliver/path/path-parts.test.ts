@@ -1,7 +1,7 @@
 /** The small parts of a path: the concurrency window, and the names of sites. */
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../lib/virtual-clock.ts';
-import { registrableName, siteNameOf } from '../routing/site-key.ts';
+import { siteNameOf } from '../routing/site-key.ts';
 import { createConcurrencyWindow } from './concurrency.ts';
 import { createThroughput } from './throughput.ts';
 
@@ -88,15 +88,19 @@ describe('the name of a site', () => {
   it('is the host, or the set of hosts in whatever order and case they come', () => {
     expect(siteNameOf('a.test', ['MX.host.test'], none).site).toBe('mx.host.test');
     const one = siteNameOf('a.test', ['mx2.host.test', 'MX1.host.test'], none).site;
-    expect(one).toMatch(/^mx1\.host\.test\+1~[0-9a-f]{8}$/);
+    expect(one).toMatch(/^mx1\.host\.test\+1~[0-9a-f]{24}$/);
     expect(siteNameOf('b.test', ['mx1.host.test', 'mx2.host.test'], none).site).toBe(one);
     expect(siteNameOf('c.test', ['mx1.host.test', 'mx3.host.test'], none).site).not.toBe(one);
   });
 
-  it('is the cluster’s domain where there are many hosts, and the domain itself where there is none', () => {
-    const many = Array.from({ length: 11 }, (_, n) => `mx${n}.cluster.host.co.uk`);
-    expect(siteNameOf('a.test', many, none).site).toBe('host.co.uk');
-    expect(registrableName('mx.in.example.com')).toBe('example.com');
+  it('is that of all hosts however many there are, and the domain itself where there is none', () => {
+    const many = Array.from({ length: 11 }, (_, n) => `mx${n}.host.test`);
+    expect(siteNameOf('a.test', many, none).site).toMatch(/^mx0\.host\.test\+10~/);
     expect(siteNameOf('a.test', [], none).site).toBe('a.test');
+  });
+
+  it('is never that of a provider because a host is called so', () => {
+    expect(siteNameOf('a.test', ['Google'], none).site).toBe('google.');
+    expect(siteNameOf('google', [], none).site).toBe('google.');
   });
 });

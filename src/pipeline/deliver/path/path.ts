@@ -166,6 +166,7 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
       senderLimits,
       warm,
       connector,
+      domains,
       notes,
       alarm,
     },

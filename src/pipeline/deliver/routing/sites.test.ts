@@ -43,7 +43,7 @@ function world(
     },
     shaping: {
       groupingOf: (_, hosts) => ({
-        provider: hosts.every((host) => host.endsWith('.big.test')) ? 'big' : null,
+        provider: hosts.length > 0 && hosts.every((host) => host.endsWith('.big.test')) ? 'big' : null,
         oneSite: true,
       }),
     },
@@ -102,6 +102,39 @@ describe('the site of a recipient', () => {
     for (const domain of dns.keys()) await sites.lookUp(domain);
     expect(sites.nameOf(to('a.example'))).toBe(sites.nameOf(to('b.example')));
     expect([siteOf(sites, to('c.example')), siteOf(sites, to('d.example'))]).toEqual(['big', 'big']);
+  });
+
+  it('is not taken from exchanges that are no host names, which may look like the name of another site', async () => {
+    const { dns, sites } = world();
+    dns.set('two.test', found('mx1.two.test', 'mx2.two.test'));
+    await sites.lookUp('two.test');
+    const name = siteOf(sites, to('two.test')) ?? '';
+    dns.set('evil.test', found(name, 'mx.evil.test'));
+    dns.set('alone.test', found(name));
+    for (const domain of ['evil.test', 'alone.test']) await sites.lookUp(domain);
+    expect(siteOf(sites, to('evil.test'))).toBe('mx.evil.test');
+    expect(siteOf(sites, to('alone.test'))).toBe('alone.test');
+  });
+
+  it('does not say which hosts take the mail of its domain: the domain’s own records and its provider do', async () => {
+    const { dns, sites } = world();
+    const takes = async (domain: string, host: string) => {
+      await sites.lookUp(domain);
+      return sites.takes(domain, host);
+    };
+    dns.set('one.test', found('mx.one.test'));
+    expect(sites.takes('one.test', 'mx.one.test')).toBeNull();
+    expect(await takes('one.test', 'mx.one.test')).toBe(true);
+    expect(await takes('one.test', 'mx.evil.test')).toBe(false);
+    dns.set('client.test', found('a.big.test'));
+    expect(await takes('client.test', 'b.big.test')).toBe(true);
+    expect(await takes('client.test', 'big.test.evil.test')).toBe(false);
+    dns.set('bare.test', { kind: 'no-data', ttlSeconds: 600, secure: false });
+    expect(await takes('bare.test', 'bare.test')).toBe(true);
+    expect(await takes('bare.test', 'mx.one.test')).toBe(false);
+    dns.set('crowd.test', found(...Array.from({ length: 31 }, (_, n) => `mx${n}.crowd.test`)));
+    expect(await takes('crowd.test', 'mx0.crowd.test')).toBeNull();
+    expect(await takes('silent.test', 'silent.test')).toBeNull();
   });
 
   it('is asked for once by all who want to know it', async () => {

@@ -6,6 +6,7 @@
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
+import { isHostName } from '../../../net/dns-name.ts';
 import type { Resolver } from '../../../net/dns-types.ts';
 import { type EgressMemory, readText } from '../../../policy/limits/shaping/egress-memory.ts';
 import { pathKey, type Shaping } from '../../../policy/limits/shaping/types.ts';
@@ -42,6 +43,11 @@ export interface Sites {
   siteNamed(name: string): Site | null;
   /** Looks up where a domain belongs. Never rejects; afterwards `nameOf` knows. */
   lookUp(domain: string): Promise<void>;
+  /**
+   * Whether a host takes mail of the domain by its latest MX records, or as one of its provider's; null: not known. DNS may
+   * answer otherwise each time, so neither a site's name nor an earlier answer is evidence.
+   */
+  takes(domain: string, host: string): boolean | null;
   /** For a time the domain is a separate site, because DNS answers for it and for its site contradict each other. */
   isolate(domain: string): void;
   /** Calls the listener with the old site name of a domain's mail. */
@@ -53,6 +59,8 @@ export interface Sites {
 }
 
 interface Known extends SiteName {
+  /** Its MX hosts, itself without MX; null: not known, or more than `MOST_HOSTS`. */
+  hosts: readonly string[] | null;
   /** Monotonic. After the first the DNS is asked again, after the second mail waits for the answer. */
   freshUntilMs: number;
   usableUntilMs: number;
@@ -61,11 +69,14 @@ interface Known extends SiteName {
 }
 
 const MAX_DOMAINS = 50_000;
+/** No more are tried, either. */
+const MOST_HOSTS = 30;
 const MAX_TTL_MS = 3_600_000;
 const MIN_TTL_MS = 60_000;
 /** A domain whose MX could not be looked up is a separate site for this time. */
 const ISOLATED_MS = 30_000;
 const GRACE_MS = 300_000;
+const UNGROUPED = { provider: null, oneSite: false };
 const DAY_MS = 86_400_000;
 /** A stored provider is used for this long after it was last confirmed. */
 const PROVIDER_KEPT_MS = 7 * DAY_MS;
@@ -98,9 +109,22 @@ export function createSites(deps: {
     },
     siteNamed: (name) => (name === SANDBOX_SITE ? { kind: 'sandbox' } : (names.get(name) ?? null)),
     lookUp,
+    takes(domain, host) {
+      const known = domains.get(domain);
+      if (known === undefined || known.hosts === null) return null;
+      if (known.hosts.includes(host)) return true;
+      const { site, provider } = known;
+      return provider !== null && site === provider && shaping.groupingOf('', [host]).provider === provider;
+    },
     isolate(domain) {
       // If its provider is known, its connections still count there.
-      keep(domain, { site: domain, provider: lastProvider(domain) }, ISOLATED_MS, true);
+      keep(
+        domain,
+        { ...siteNameOf(domain, [], UNGROUPED), provider: lastProvider(domain) },
+        null,
+        ISOLATED_MS,
+        true,
+      );
     },
     onMoved(listener) {
       moved = listener;
@@ -189,15 +213,18 @@ export function createSites(deps: {
         return;
       // A name that is missing for a moment gets its provider back, maybe before the next look-up.
       const provider = answer.kind === 'no-data' ? null : lastProvider(domain);
-      keep(domain, { site: domain, provider }, answer.kind === 'no-data' ? ttlMs : ISOLATED_MS);
+      const isItself = answer.kind === 'no-data';
+      const name = { ...siteNameOf(domain, [], UNGROUPED), provider };
+      keep(domain, name, isItself ? [domain] : null, isItself ? ttlMs : ISOLATED_MS);
       return;
     }
     const hosts = [...answer.records]
       .sort((a, b) => a.preference - b.preference)
-      .flatMap(({ exchange }) => (exchange === '' ? [] : exchange.toLowerCase()));
+      .flatMap(({ exchange }) => (isHostName(exchange) ? exchange.toLowerCase() : []));
     const name = siteNameOf(domain, hosts, shaping.groupingOf(domain, hosts));
     remember(domain, name.provider);
-    keep(domain, name, Math.min(MAX_TTL_MS, Math.max(MIN_TTL_MS, answer.ttlSeconds * 1000)));
+    const kept = hosts.length > MOST_HOSTS ? null : hosts;
+    keep(domain, name, kept, Math.min(MAX_TTL_MS, Math.max(MIN_TTL_MS, answer.ttlSeconds * 1000)));
   }
 
   function lastProvider(domain: string): string | null {
@@ -215,10 +242,16 @@ export function createSites(deps: {
     else providers.set(domain, text, clock.now() + PROVIDER_KEPT_MS);
   }
 
-  function keep(domain: string, name: SiteName, ttlMs: number, isolated = false): void {
+  function keep(
+    domain: string,
+    name: SiteName,
+    hosts: readonly string[] | null,
+    ttlMs: number,
+    isolated = false,
+  ): void {
     const before = domains.get(domain);
     const freshUntilMs = clock.monotonicMs() + ttlMs;
-    domains.set(domain, { ...name, freshUntilMs, usableUntilMs: freshUntilMs + GRACE_MS, isolated });
+    domains.set(domain, { ...name, hosts, freshUntilMs, usableUntilMs: freshUntilMs + GRACE_MS, isolated });
     moved(unresolvedName(domain));
     if (before === undefined || before.site === name.site) return;
     for (const [key, site] of names) {
