@@ -11,12 +11,22 @@ export function parseCsv(text: string): { line: number; cells: string[] }[] {
   const rows: { line: number; cells: string[] }[] = [];
   let cells: string[] = [];
   let cell = '';
+  /** The cell has nothing but blanks yet. */
+  let isBlank = true;
+  const begin = (): void => {
+    cell = '';
+    isBlank = true;
+  };
+  const append = (char: string): void => {
+    cell += char;
+    isBlank &&= char.trim() === '';
+  };
   let line = 1;
   let begun = 1;
   let quoted = false;
   const endRow = (): void => {
     cells.push(cell);
-    cell = '';
+    begin();
     if (cells.some((one) => one.trim() !== '')) rows.push({ line: begun, cells });
     cells = [];
   };
@@ -24,21 +34,21 @@ export function parseCsv(text: string): { line: number; cells: string[] }[] {
     const char = text.charAt(i);
     if (char === '\n') line += 1;
     if (quoted) {
-      if (char !== '"') cell += char;
+      if (char !== '"') append(char);
       else if (text.charAt(i + 1) === '"') {
-        cell += '"';
+        append('"');
         i += 1;
       } else quoted = false;
-    } else if (char === '"' && cell.trim() === '') {
+    } else if (char === '"' && isBlank) {
       quoted = true;
-      cell = '';
+      begin();
     } else if (char === separator) {
       cells.push(cell);
-      cell = '';
+      begin();
     } else if (char === '\n') {
       endRow();
       begun = line;
-    } else if (char !== '\r') cell += char;
+    } else if (char !== '\r') append(char);
   }
   endRow();
   return rows;

@@ -41,6 +41,8 @@ export function parseMailboxList(value: string, minLabels = 2): MailboxList {
 
   const finish = (): string | null => {
     const bare = phrase.trim();
+    // Cleared in any case: blanks before many commas would be trimmed again at each.
+    phrase = '';
     if (angle === null && bare === '') {
       comment = '';
       return null;
@@ -49,7 +51,6 @@ export function parseMailboxList(value: string, minLabels = 2): MailboxList {
     if (!parsed.ok) return `holds an address that ${parsed.problem}`;
     const name = cleanName(angle === null ? comment : bare);
     mailboxes.push({ name, address: parsed.address.text, domain: parsed.address.domain });
-    phrase = '';
     angle = null;
     comment = '';
     return mailboxes.length > MAX_MAILBOXES ? 'has too many addresses' : null;

@@ -408,6 +408,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
     parseMailboxList(text),
     parseMailboxList(`"${text}`),
     parseMailboxList(`a: ${text};`),
+    parseMailboxList(`${'\t'.repeat(text.length)}${','.repeat(text.length)}`),
   ],
   'mail/mime-tree.ts readMime': (text) =>
     [...mails(text), nested(text), nested(`\n--${text}`)].map((message) =>
