@@ -31,4 +31,16 @@ describe('a budget of octets', () => {
     for (const share of shares) share.end();
     expect(budget.open('a').take(50)).toBe(true);
   });
+
+  it('keeps room for small ones, and for those who are known, whatever strangers do', () => {
+    const MB = 1024 * 1024;
+    const budget = createByteBudget(32 * MB);
+    for (let n = 0; n < 40; n++) budget.open(`address ${n}`, true).take(MB);
+    // One address has a thirty-second part, all together a quarter.
+    expect(budget.open('address 0', true).take(1)).toBe(false);
+    expect(budget.open('address 99', true).take(1)).toBe(false);
+    expect(budget.open('a').take(16 * MB)).toBe(true);
+    expect(budget.open('b').take(MB)).toBe(false);
+    expect(budget.open('b').take(64 * 1024)).toBe(true);
+  });
 });

@@ -1,7 +1,8 @@
 /**
  * Limits how many octets of bodies, or of answers, are in memory at once: each has its own limit, but their number has none.
  * Each request opens a share for its owner, takes what it holds, and returns everything when its answer is sent. The caller
- * refuses what does not fit: an owner gets at most half. A single one always fits.
+ * refuses what does not fit: an owner gets at most half, strangers all together a quarter, and a quarter is left to
+ * small ones. A single one always fits.
  */
 import { createTally } from '../../lib/tally.ts';
 
@@ -13,32 +14,47 @@ export interface ByteShare {
 }
 
 export interface ByteBudget {
-  open(owner: string): ByteShare;
+  /** `stranger`: nobody knows yet who it is. */
+  open(owner: string, stranger?: boolean): ByteShare;
 }
+
+/** So much fits while others fill what large ones may. */
+const SMALL_BYTES = 64 * 1024;
+const OF_LARGE = 3 / 4;
+const OF_OWNER = 1 / 2;
+const OF_STRANGER = 1 / 32;
+const OF_STRANGERS = 1 / 4;
 
 /** A budget of `maxBytes`. */
 export function createByteBudget(maxBytes: number): ByteBudget {
   const held = createTally();
   let total = 0;
+  let ofStrangers = 0;
   return {
-    open(owner) {
+    open(owner, stranger = false) {
+      const ownPart = maxBytes * (stranger ? OF_STRANGER : OF_OWNER);
       let taken = 0;
       let ended = false;
+      const add = (bytes: number): void => {
+        total += bytes;
+        taken += bytes;
+        held.add(owner, bytes);
+        if (stranger) ofStrangers += bytes;
+      };
       return {
         take(bytes) {
-          const isFull = total > taken && total + bytes > maxBytes;
-          const hasItsPart = held.of(owner) > taken && held.of(owner) + bytes > maxBytes / 2;
-          if (ended || isFull || hasItsPart) return false;
-          total += bytes;
-          taken += bytes;
-          held.add(owner, bytes);
+          const most = taken + bytes > SMALL_BYTES ? maxBytes * OF_LARGE : maxBytes;
+          const isFull = total > taken && total + bytes > most;
+          const hasItsPart = held.of(owner) > taken && held.of(owner) + bytes > ownPart;
+          const haveTheirPart =
+            stranger && ofStrangers > taken && ofStrangers + bytes > maxBytes * OF_STRANGERS;
+          if (ended || isFull || hasItsPart || haveTheirPart) return false;
+          add(bytes);
           return true;
         },
         end() {
           ended = true;
-          total -= taken;
-          held.add(owner, -taken);
-          taken = 0;
+          add(-taken);
         },
       };
     },

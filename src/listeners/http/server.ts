@@ -13,6 +13,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Problems } from '../../pipeline/alerts/alerts.ts';
+import { addressKey } from '../../policy/access/failed-logins.ts';
 import { lineOf } from '../../policy/access/rights.ts';
 import { createSendRate } from '../../policy/limits/send-rate.ts';
 import { closeAfter, endIfStalled, heldBytes, sendAnswer } from './answers.ts';
@@ -192,7 +193,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     instance.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
       // While the token was checked: nobody would give back what is taken now.
       if (request.hasEnded) throw new AppError('http-malformed', { message: 'The client has gone' });
-      const share = bodies.open(ownerOf(request.caller));
+      const share = bodies.open(ownerOf(request), request.caller === null);
       request.bodyShare = share;
       return readBody(payload, {
         maxBytes: request.routeOptions.config?.maxBodyBytes ?? options.maxBodyBytes,
@@ -286,7 +287,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   function hold(request: FastifyRequest, reply: FastifyReply, answer: ApiAnswer, mayRefuse: boolean): void {
     const bytes = heldBytes(answer);
     if (bytes <= SMALL_ANSWER_BYTES) return;
-    const share = answers.open(ownerOf(request.caller));
+    const share = answers.open(ownerOf(request));
     request.answerShare = share;
     // A change that was made is told, however much waits.
     if (!request.hasEnded && !share.take(bytes) && mayRefuse) {
@@ -392,9 +393,9 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   }
 }
 
-/** Whoever shares a line of tokens shares this. */
-function ownerOf(caller: Caller | null): string {
-  return caller === null ? '' : lineOf(caller);
+/** Whoever shares a line of tokens shares this; without a token, whoever has the same address. */
+function ownerOf({ caller, from }: FastifyRequest): string {
+  return caller === null ? `from ${addressKey(from?.ip ?? '')}` : lineOf(caller);
 }
 
 /** Octets of a body that a route reads at the most. */

@@ -4,6 +4,7 @@ import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../lib/clock.ts';
+import { AppError } from '../../../lib/errors.ts';
 import { type ByteShare, createByteBudget } from '../byte-budget.ts';
 import { readBody } from './body-reader.ts';
 
@@ -59,4 +60,12 @@ it('takes all of a body that came with its headers, also where one read gives a 
   const share = createByteBudget(MB).open('me');
   const body = await readBody(stream, { maxBytes: 7, withinMs: 1, clock: systemClock, share });
   expect(Buffer.from(body).toString()).toBe('{"a":1}');
+});
+
+it('gives back what a body took that was refused, whether its request ends or not', async () => {
+  const budget = createByteBudget(MB);
+  const share = budget.open('me');
+  share.take(MB);
+  await expect(read(Buffer.from('no gzip'), share)).rejects.toThrow(AppError);
+  expect(budget.open('other').take(MB)).toBe(true);
 });

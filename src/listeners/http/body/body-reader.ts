@@ -27,7 +27,8 @@ interface BodyLimits {
 
 /**
  * Throws AppError body-too-large, content-encoding, request-timeout, http-malformed (the client disconnected) or
- * unavailable (too much is in memory for other requests). `share` ends with the request, not here.
+ * unavailable (too much is in memory for other requests). `share` ends with the request, and here if nothing was read: a
+ * client of HTTP/2 can leave a request open that was refused long ago.
  */
 export async function readBody(stream: IncomingMessage, options: BodyLimits): Promise<Uint8Array> {
   const encoding = contentEncoding(stream.headers['content-encoding']);
@@ -35,9 +36,13 @@ export async function readBody(stream: IncomingMessage, options: BodyLimits): Pr
   if (announced > options.maxBytes) throw new AppError('body-too-large');
   // Node reports the end one turn after the last octet; all announced octets have arrived before.
   const whole = stream.complete || (announced > 0 && stream.readableLength >= announced);
-  const raw = whole ? takeWhole(stream, options) : await collect(stream, options);
-  if (encoding === 'identity' || raw.length === 0) return raw;
-  return inflated(raw, options);
+  try {
+    const raw = whole ? takeWhole(stream, options) : await collect(stream, options);
+    return encoding === 'identity' || raw.length === 0 ? raw : await inflated(raw, options);
+  } catch (cause) {
+    options.share.end();
+    throw cause;
+  }
 }
 
 /** What it takes is counted as it grows: a small body can become a thousand times as large, and many are inflated at once. */
