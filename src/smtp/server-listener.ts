@@ -69,6 +69,8 @@ export interface SmtpPortsOptions {
 
 interface Connection {
   session: ServerSession;
+  /** It must log in and has not, so that another one may have its place. */
+  isStranger(): boolean;
   destroy(): void;
 }
 
@@ -170,12 +172,30 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
   }
 
   function refusalFor(fromThere: number) {
-    if (sockets > options.maxConnections)
+    if (sockets > options.maxConnections && !makeRoom())
       return lastReply(421, '4.7.0', 'Too many connections; try again soon');
     if (fromThere > options.maxConnectionsPerAddress) {
       return lastReply(421, '4.7.0', 'Too many connections from your address');
     }
     return null;
+  }
+
+  /**
+   * Ends the oldest connection without a login, or the oldest handshake: nothing tells a silent stranger from a slow one but
+   * time.
+   */
+  function makeRoom(): boolean {
+    for (const connection of connections) {
+      if (!connection.isStranger()) continue;
+      connections.delete(connection);
+      connection.destroy();
+      return true;
+    }
+    // The last one is the one that wants its place.
+    const [oldest] = arriving;
+    if (oldest === undefined || arriving.size === 1) return false;
+    oldest.destroy();
+    return true;
   }
 
   /** The session of one connection, and its socket, which STARTTLS replaces. */
@@ -242,6 +262,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
     listenTo(socket);
     return {
       session,
+      isStranger: () => auth?.required === true && !session.facts().authenticated && !session.isBusy(),
       destroy() {
         session.end();
         socket.destroy();
