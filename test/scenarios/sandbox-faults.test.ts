@@ -28,7 +28,8 @@ beforeAll(async () => {
   server = await startInstance(scope, { settings });
   token = await addDomain(server, 'example.com');
   await server.call('POST', '/webhooks', { token, body: { Event: 'all', WebhookURL: hook.url } });
-  real = await startInstance(scope, { settings: { ...settings, route: `smtp://127.0.0.1:${sink.port}` } });
+  const leaves = { route: `smtp://127.0.0.1:${sink.port}`, 'public-url': 'https://mail.postrider.test' };
+  real = await startInstance(scope, { settings: { ...settings, ...leaves } });
   realToken = await addDomain(real, 'example.com');
 });
 
