@@ -12,7 +12,7 @@ import { type ConfigOrigin, shownValue } from './config/shown.ts';
 import { CONFIG_KEYS, CONFIG_NAMES, type Config, type ConfigKey, environmentName } from './config/table.ts';
 import { isKnownVariable } from './config/variables.ts';
 import { type Routing, readRouting } from './config-routing.ts';
-import { closest, didYouMean, probablyMeant } from './lib/closest.ts';
+import { didYouMean, probablyMeant } from './lib/closest.ts';
 import { syntaxErrorLine } from './lib/json-lines.ts';
 import { isPostgresUrl, withPassword } from './lib/postgres-url.ts';
 
@@ -59,7 +59,7 @@ export function loadConfig(
   for (const name of Object.keys(environment)) {
     if (isKnownVariable(name)) continue;
     const known = CONFIG_NAMES.map(environmentName).flatMap((own) => [own, `${own}_FILE`]);
-    problems.push(`${name}: no such key; did you mean ${closest(name, known)}?`);
+    problems.push(`${name}: no such key${didYouMean(probablyMeant(name, known))}`);
   }
   for (const name of Object.keys(flags)) {
     if (!(name in CONFIG_KEYS)) problems.push(`--${name}: unknown configuration key`);

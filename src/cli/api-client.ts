@@ -290,7 +290,9 @@ const THINGS: Readonly<Record<string, readonly [string, string]>> = {
 function missing(body: unknown, path: string, { command }: Wording): string | null {
   if ((body as ProblemBody)?.Errors?.[0]?.Message !== ERRORS['not-found'].text) return null;
   const [, kind = '', id] =
-    /^\/(sandbox\/messages|[a-z-]+)\/([^/?]+)/.exec(path) ?? /^\/(doctor)\?Domain=([^&]+)/.exec(path) ?? [];
+    /^\/(sandbox\/messages|[a-z-]+)\/([^/?]+)(?:\?|$)/.exec(path) ??
+    /^\/(doctor)\?Domain=([^&]+)/.exec(path) ??
+    [];
   const thing = THINGS[kind];
   if (thing === undefined || id === undefined) return null;
   return `there is no ${thing[0]} "${printable(decodeURIComponent(id))}"; see: ${command(thing[1])}`;

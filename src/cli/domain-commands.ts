@@ -86,7 +86,7 @@ export const domainCommands: CommandGroup = (program) => {
       if (blocking.length > 0 && found.Status !== 'Verified') {
         lines.push(
           '',
-          `Mail from ${found.Domain} is held until these checks are ok: ${blocking.join(', ')}. The other checks do not hold it.`,
+          `Mail from ${found.Domain} is refused until these checks are ok: ${blocking.join(', ')}. The other checks do not stop it.`,
         );
       }
       if (failed) lines.push('', `The records to publish: ${ctx.command(`domain show ${found.Domain}`)}`);

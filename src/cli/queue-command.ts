@@ -39,7 +39,7 @@ export function queueText(answer: QueueAnswer): string {
 
 /** In the words of `messages`. A reply to one message is shown with that message only. */
 function reasonText(reason: string): string {
-  if (reason === 'deferred') return 'Deferred by a reply, shown by `message`';
+  if (reason === 'deferred') return 'Deferred; `message` shows why';
   if (reason === 'scheduled') return 'Scheduled';
   return printable(reason.replace(/^held\b/, 'Held'));
 }

@@ -134,7 +134,7 @@ export const sandboxCommands: CommandGroup = (program) => {
         (item) => [
           item.RuleID,
           item.Domain,
-          printable(item.Recipient ?? item.Inbox ?? item.Subject ?? item.Tag ?? '(all)'),
+          printable(conditionsOf(item)),
           item.Result,
           `${item.Uses}${item.Times === null ? '' : `/${item.Times}`}`,
           item.ExpiresAt,
@@ -257,4 +257,14 @@ function detailText(mail: CaptureDetail): string {
     .map(printable)
     .join('\n');
   return `${head}\n\n${mail.ParseError ?? text}`;
+}
+
+/** Every condition of a rule, all of which must hold. */
+function conditionsOf({ Recipient, Inbox, Subject, Tag }: SandboxRuleItem): string {
+  const named = Object.entries({ inbox: Inbox, subject: Subject, tag: Tag }).flatMap(([name, value]) =>
+    value === null || value === undefined ? [] : [`${name} ${value}`],
+  );
+  return (
+    [...(Recipient === null || Recipient === undefined ? [] : [Recipient]), ...named].join(', ') || '(all)'
+  );
 }

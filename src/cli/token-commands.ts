@@ -142,7 +142,8 @@ function limitsText({ Limits, Storage, Quotas }: MeAnswer): string {
   ]);
   const rows = Storage.map(({ Domain, Bytes, Limit }) => {
     const left = Quotas.filter((quota) => quota.Domain === Domain).map(
-      (quota) => `${quota.Remaining} of ${quota.Limit} a ${quota.Period}`,
+      (quota) =>
+        `${quota.Remaining} of ${quota.Limit} ${quota.Period === 'hour' ? 'an' : 'a'} ${quota.Period}`,
     );
     return [Domain, String(Bytes), limit(Limit), left.join(', ') || 'no limit'];
   });

@@ -8,7 +8,7 @@ import type { DeliveryState, RouteKind } from './delivery.ts';
 /** `Status` of a recipient → what it means. */
 export const RECIPIENT_STATUSES = {
   Scheduled: 'waits for its scheduled time',
-  Queued: 'waits for its turn, or for its path to open; not tried yet',
+  Queued: 'waits for its turn, or for its path to open; the receiver has answered nothing about it yet',
   Held: 'waits for a reason on this server: a hold, a domain that is not verified or paused, a quota. `WaitReason` says which',
   Sending: 'claimed for delivery, or being sent now',
   Deferred: 'could not be delivered yet and is tried again by itself',

@@ -188,7 +188,7 @@ export function createSession(parts: SessionParts): Session {
       if (isIdle()) sendQuit();
     },
     destroy() {
-      channel.close('local', 'destroyed');
+      channel.close('local', 'this server ended the connection');
     },
     onClosed(fn) {
       const close = channel.closed();

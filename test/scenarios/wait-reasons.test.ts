@@ -228,7 +228,7 @@ const WAITS: Record<Exclude<WaitKind, 'none' | 'store' | 'lease'> | Other, () =>
     return {
       ...(await sending(hour, { to: 'a@later.test', until: tried })),
       reason: 'deferred',
-      shownAs: 'Deferred by a reply',
+      shownAs: 'Deferred; `message` shows why',
     };
   },
   async scheduled() {

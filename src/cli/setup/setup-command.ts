@@ -179,7 +179,7 @@ async function runSteps(setup: Setup, given: string | undefined, fail: () => voi
   report.Next.push(...nextSteps(setup, { plan, name, verified, running }));
 }
 
-const NOT_VERIFIED = 'mail of the domain waits until its records are published';
+const NOT_VERIFIED = 'mail of the domain is refused until its records are published';
 const OLD_SETTINGS = 'the server that runs has its old configuration until it is started again';
 
 function createSetup(params: {

@@ -11,7 +11,7 @@ export type QuotaRefusal = Omit<Extract<CommitResult, { kind: 'quota-exceeded' }
 export function quotaExceeded({ domain, period, max, left, resetAt }: QuotaRefusal, now: number): AppError {
   const seconds = Math.max(1, (resetAt - now) / 1000);
   return new AppError('quota-exceeded', {
-    message: `${domain} may send to ${max} recipients a ${period}; ${left} are left until ${new Date(resetAt).toISOString()}`,
+    message: `${domain} may send to ${max} recipients ${period === 'hour' ? 'an' : 'a'} ${period}; ${left} are left until ${new Date(resetAt).toISOString()}`,
     retryAfterSeconds: seconds,
     limit: {
       name: period,

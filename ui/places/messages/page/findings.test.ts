@@ -57,7 +57,7 @@ describe('findings', () => {
     const found = findingsOf({ Recipients }, [ENTRY, { ...ENTRY, Recipient: 'bob@example.net' }]);
     expect(found.map(({ status, recipients, sentence }) => [status, recipients, sentence])).toEqual([
       ['Bounced', ['ada@example.net', 'bob@example.net'], 'The mailbox does not exist.'],
-      ['Queued', ['late@example.net'], 'Mx.example.net is closed'],
+      ['Queued', ['late@example.net'], 'mx.example.net is closed'],
     ]);
     expect(found[0]).toMatchObject({ reply: '550 5.1.1 unknown', host: 'mx.example.net' });
   });

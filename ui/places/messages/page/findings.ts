@@ -80,6 +80,8 @@ function findingOf(recipient: MessageRecipient, timeline: readonly TimelineEntry
 export function waitText(reason: string): string {
   if (reason === 'deferred' || reason === 'scheduled') return '';
   const text = reason.replace(/^(?:path|held): ?/, '');
+  // A host's name stays as it is written.
+  if (/^[^ ]*\./.test(text)) return text;
   return text === '' ? '' : text.charAt(0).toUpperCase() + text.slice(1);
 }
 
