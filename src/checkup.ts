@@ -10,13 +10,13 @@ import { join } from 'node:path';
 import type { ListenAddress } from './config/forms.ts';
 import { publicUrl } from './config/public-url.ts';
 import type { Config } from './config/table.ts';
-import { allTargets, type Routing } from './config-routing.ts';
+import type { Routing } from './config-routing.ts';
 import type { Clock } from './lib/clock.ts';
 import { isLoopbackAddress } from './lib/loopback.ts';
 import type { Random } from './lib/random.ts';
 import { differingSettings } from './model/node.ts';
 import { reachOf } from './model/personal.ts';
-import type { Route } from './model/route.ts';
+import { allTargets, type Route } from './model/route.ts';
 import { type AddressCheck, createAddressFilter } from './net/address-filter.ts';
 import { type CertificateFacts, probeCertificate } from './net/certificate-probe.ts';
 import type { GuardedHttp } from './net/guarded-http.ts';
@@ -94,7 +94,7 @@ const MAX_PROBED = 3;
 /** Contacts nobody until it is called. */
 export function createCheckup(parts: Parts): Checkup {
   const { config, resolver, filter, clock, random, zonePort, ca } = parts;
-  const targets = allTargets(config, parts.routing);
+  const targets = allTargets(config.route, parts.routing.routes);
   const direct = targets.some(({ kind }) => kind === 'mx');
   let underWay: Promise<DomainCheck[]> | null = null;
   let last: ReturnType<Checkup['last']> = null;

@@ -43,11 +43,6 @@ export interface Routing {
   routes: readonly RouteRule[];
 }
 
-/** Everything that mail may be sent by. */
-export function allTargets(config: { route: readonly Route[] }, { routes }: Routing): Route[] {
-  return [...config.route, ...routes.flatMap(({ targets }) => targets)];
-}
-
 export const DEFAULT_POOL = 'default';
 const PRIORITIES = ['critical', 'normal', 'bulk'];
 const MAX_ROUTES = 1000;

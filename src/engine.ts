@@ -12,7 +12,7 @@ import type { RouteRule, SourceConfig } from './config-routing.ts';
 import type { Loggers } from './lib/log.ts';
 import type { Service } from './lib/loop.ts';
 import type { NodeLease } from './model/node.ts';
-import type { Route } from './model/route.ts';
+import { allTargets, type Route } from './model/route.ts';
 import type { GuardedHttp } from './net/guarded-http.ts';
 import { type AcceptOptions, createAcceptance } from './pipeline/accept/accept.ts';
 import { createAcceptMetrics } from './pipeline/accept/accept-metrics.ts';
@@ -165,7 +165,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   );
   const { holds, shaping, overrides, egressMemory } = traffic;
   const retry = createRetrySchedule(random, options.retry);
-  const targets = [...options.targets, ...options.rules.flatMap((rule) => rule.targets)];
+  const targets = allTargets(options.targets, options.rules);
   const rules = createSettlementRules({
     clock,
     random,

@@ -1,9 +1,10 @@
 /** What some parts of the server take from the configuration: the engine, and signing in by an identity provider. */
+
 import type { Mode } from './config/key-facts.ts';
 import type { LoadedConfig } from './config.ts';
-import { allTargets } from './config-routing.ts';
 import { isShared } from './database.ts';
 import type { EngineOptions } from './engine.ts';
+import { allTargets } from './model/route.ts';
 import { QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
 import type { IdentitySettings } from './policy/access/identity-provider.ts';
 
@@ -38,7 +39,8 @@ export function engineOptions(
     accept: {
       // An unsubscribe address is useful only if its mail is read.
       mailtoDomain: config.returns === null ? null : bounceDomain,
-      testLinks: mode === 'dev' || allTargets(config, routing).every(({ kind }) => kind === 'sandbox'),
+      testLinks:
+        mode === 'dev' || allTargets(config.route, routing.routes).every(({ kind }) => kind === 'sandbox'),
       maxMessageBytes: config['max-message-bytes'],
       simulatorDomain: config['simulator-domain'],
       maxAgeMs: config['max-age'],

@@ -4,9 +4,10 @@
  *   data folder and secrets → store → node epoch → parts → roles started in order
  *
  * Only this file knows which clock is used. `stop` has an order of its own: it ends sending, then listening, lets running
- * transactions finish, stores what is left, releases leases, and closes the store last. The larger parts are built in the files beside this
- * one.
+ * transactions finish, stores what is left, releases leases, and closes the store last. The larger parts are built in the
+ * files beside this one.
  */
+
 import { hostname } from 'node:os';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { openAccounts } from './accounts.ts';
@@ -16,7 +17,6 @@ import type { Role } from './config/keys/server.ts';
 import { settingDigests } from './config/node-settings.ts';
 import { publicUrl } from './config/public-url.ts';
 import type { LoadedConfig } from './config.ts';
-import { allTargets } from './config-routing.ts';
 import { openDataFolder } from './data-folder.ts';
 import { isShared, openDatabase } from './database.ts';
 import { createEngine } from './engine.ts';
@@ -35,6 +35,7 @@ import { createSlewedClock } from './lib/slewed-clock.ts';
 import { createPersonalTokens } from './mail/personal-token.ts';
 import { createReturnPathTokens } from './mail/verp.ts';
 import { soleLease } from './model/node.ts';
+import { allTargets } from './model/route.ts';
 import { openNetwork } from './network.ts';
 import { createRefusalMetrics } from './pipeline/accept/refusal-metrics.ts';
 import { createAlertMailer } from './pipeline/alerts/alert-mail.ts';
@@ -177,7 +178,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     const network = openNetwork({ clock, random }, config, params.trust?.ca);
     const { resolver, filter } = network;
     const bounceDomain = config['bounce-domain'] ?? config.hostname;
-    const targets = allTargets(config, routing);
+    const targets = allTargets(config.route, routing.routes);
     const anyDomain = params.mode === 'dev' && targets.every((route) => route.kind === 'sandbox');
     const checkup = createCheckup({
       config,

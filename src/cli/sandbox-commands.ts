@@ -261,10 +261,8 @@ function detailText(mail: CaptureDetail): string {
 
 /** Every condition of a rule, all of which must hold. */
 function conditionsOf({ Recipient, Inbox, Subject, Tag }: SandboxRuleItem): string {
-  const named = Object.entries({ inbox: Inbox, subject: Subject, tag: Tag }).flatMap(([name, value]) =>
-    value === null || value === undefined ? [] : [`${name} ${value}`],
-  );
-  return (
-    [...(Recipient === null || Recipient === undefined ? [] : [Recipient]), ...named].join(', ') || '(all)'
-  );
+  const named = Object.entries({ inbox: Inbox, subject: Subject, tag: Tag });
+  const conditions = named.flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]));
+  if (Recipient !== null) conditions.unshift(Recipient);
+  return conditions.join(', ') || '(all)';
 }

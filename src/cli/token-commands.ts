@@ -1,4 +1,5 @@
 /** `token …`: API tokens. `create` prints the JWT alone on standard output, so that it can be captured. */
+
 import type { MeAnswer } from '../listeners/http/operations/me.ts';
 import type {
   NewTokenAnswer,
@@ -6,6 +7,7 @@ import type {
   RotatedTokenAnswer,
   TokenAnswer,
 } from '../listeners/http/operations/tokens.ts';
+import { perPeriod } from '../model/quota.ts';
 import { PRESETS, SCOPES } from '../model/token.ts';
 import type { Api } from './api-client.ts';
 import { numberFrom, oneOf, someOf } from './arguments.ts';
@@ -142,8 +144,7 @@ function limitsText({ Limits, Storage, Quotas }: MeAnswer): string {
   ]);
   const rows = Storage.map(({ Domain, Bytes, Limit }) => {
     const left = Quotas.filter((quota) => quota.Domain === Domain).map(
-      (quota) =>
-        `${quota.Remaining} of ${quota.Limit} ${quota.Period === 'hour' ? 'an' : 'a'} ${quota.Period}`,
+      (quota) => `${quota.Remaining} of ${quota.Limit} ${perPeriod(quota.Period)}`,
     );
     return [Domain, String(Bytes), limit(Limit), left.join(', ') || 'no limit'];
   });

@@ -137,7 +137,7 @@ async function tell(
       Seconds: seconds,
       Tables: tables.map(({ table: Table, rows: Rows }) => ({ Table, Rows })),
     },
-    `${table([['TABLE', 'ROWS'], ...tables.map((one) => [one.table, String(one.rows)])])}\n\n${source.name} has ${rows} rows in ${Math.ceil(bytes / 1_048_576)} MiB. A transfer takes some ${seconds === 1 ? 'seconds' : seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`}; nothing was changed.`,
+    `${table([['TABLE', 'ROWS'], ...tables.map((one) => [one.table, String(one.rows)])])}\n\n${source.name} has ${rows} rows in ${Math.ceil(bytes / 1_048_576)} MiB. A transfer takes about ${seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} minutes`}; nothing was changed.`,
   );
 }
 

@@ -21,6 +21,11 @@ export const QUOTA_PERIODS: readonly { period: QuotaPeriod; code: number; ms: nu
   { period: 'day', code: 3, ms: 86_400_000 },
 ];
 
+/** `an hour`, as in "200 recipients an hour". */
+export function perPeriod(period: QuotaPeriod): string {
+  return `${period === 'hour' ? 'an' : 'a'} ${period}`;
+}
+
 /** How much of a window is used. */
 export interface QuotaUse {
   period: QuotaPeriod;

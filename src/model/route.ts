@@ -12,3 +12,11 @@ export type Route =
       implicitTls: boolean;
       auth: { user: string; password: string } | null;
     };
+
+/** Everything that mail may be sent by: the usual targets and those of the rules. */
+export function allTargets(
+  usual: readonly Route[],
+  rules: readonly { targets: readonly Route[] }[],
+): readonly Route[] {
+  return [...usual, ...rules.flatMap(({ targets }) => targets)];
+}

@@ -17,8 +17,8 @@ const handler: ServerHandler = {
   },
 };
 
-it('ends the oldest connection without a login for a new one where there is no place, and none that has logged in', async () => {
-  const ports = createSmtpPorts(
+function listener(maxConnections: number, maxConnectionsPerAddress: number) {
+  return createSmtpPorts(
     {
       clock: systemClock,
       log: silentLogger,
@@ -34,11 +34,15 @@ it('ends the oldest connection without a login for a new one where there is no p
     {
       ports: [{ host: '127.0.0.1', port: 0, implicitTls: false }],
       hostname: 'test',
-      maxConnections: 3,
-      maxConnectionsPerAddress: 100,
+      maxConnections,
+      maxConnectionsPerAddress,
       maxMemoryBytes: 1_000_000,
     },
   );
+}
+
+it('ends the oldest connection without a login for a new one where there is no place, and none that has logged in', async () => {
+  const ports = listener(3, 100);
   await ports.start();
   const [{ port } = { port: 0 }] = ports.addresses();
   const open = () => openLineClient(port);
@@ -53,5 +57,18 @@ it('ends the oldest connection without a login for a new one where there is no p
   expect(await user.ask('NOOP')).toMatch(/^250 /);
   expect(await strangers[3]?.ask('NOOP')).toMatch(/^250 /);
   for (const one of [user, ...strangers]) one.close();
+  await ports.stop(0);
+});
+
+it('lets nobody take the place of others who has as many as one address may have', async () => {
+  const ports = listener(2, 2);
+  await ports.start();
+  const [{ port } = { port: 0 }] = ports.addresses();
+  const strangers = [await openLineClient(port), await openLineClient(port)];
+  for (const one of strangers) expect(await one.reply()).toMatch(/^220 /);
+  const more = await openLineClient(port);
+  expect(await more.reply()).toMatch(/^421 4\.7\.0 Too many connections from your address/);
+  for (const one of strangers) expect(await one.ask('NOOP')).toMatch(/^250 /);
+  for (const one of [...strangers, more]) one.close();
   await ports.stop(0);
 });

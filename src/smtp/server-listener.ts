@@ -172,11 +172,12 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
   }
 
   function refusalFor(fromThere: number) {
-    if (sockets > options.maxConnections && !makeRoom())
-      return lastReply(421, '4.7.0', 'Too many connections; try again soon');
+    // First, so that who is refused for it takes nobody's place.
     if (fromThere > options.maxConnectionsPerAddress) {
       return lastReply(421, '4.7.0', 'Too many connections from your address');
     }
+    if (sockets > options.maxConnections && !makeRoom())
+      return lastReply(421, '4.7.0', 'Too many connections; try again soon');
     return null;
   }
 

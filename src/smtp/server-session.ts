@@ -11,7 +11,8 @@
  * one message within its limit, and what arrives in spite of `pause(true)`. Only CRLF ends a line, in commands and in
  * messages; invalid input is never repaired into a command. It is one piece because every step changes the state above.
  */
-import type { Clock, Timer } from '../lib/clock.ts';
+import { createAlarm } from '../lib/alarm.ts';
+import type { Clock } from '../lib/clock.ts';
 import { type AuthExchange, type AuthStep, beginAuth } from './server-auth.ts';
 import {
   commandText,
@@ -113,13 +114,12 @@ export function createServerSession(
   let lineBytes = 0;
   let pumping = false;
 
-  // One timer for all deadlines; it is only moved when it fires, because most deadlines never pass.
+  // One alarm for all deadlines: it rings too early where they were moved later, because most never pass.
   let deadlineMs = Number.POSITIVE_INFINITY;
   let loginDeadlineMs = Number.POSITIVE_INFINITY;
   let lineStartedMs = 0;
   let dataStartedMs = 0;
-  let timer: Timer | null = null;
-  let timerAtMs = Number.POSITIVE_INFINITY;
+  const alarm = createAlarm(clock, onAlarm);
 
   return {
     start(refusal) {
@@ -508,9 +508,7 @@ export function createServerSession(
 
   function close(): void {
     state = 'closed';
-    timer?.cancel();
-    timer = null;
-    timerAtMs = Number.POSITIVE_INFINITY;
+    alarm.stop();
     pending = [];
     held = Buffer.alloc(0);
     data?.release();
@@ -542,18 +540,14 @@ export function createServerSession(
     return Math.min(deadlineMs, loginDeadlineMs, line);
   }
 
-  /** Sets the timer if the deadline moved closer; a timer that fires too early sets itself again. */
   function arm(): void {
     const due = dueMs();
-    if (state === 'closed' || due >= timerAtMs || due === Number.POSITIVE_INFINITY) return;
-    timer?.cancel();
-    timerAtMs = due;
-    timer = clock.setTimer(due - clock.monotonicMs(), () => {
-      timer = null;
-      timerAtMs = Number.POSITIVE_INFINITY;
-      if (state === 'closed' || waiting) return;
-      if (dueMs() <= clock.monotonicMs()) finish(state === 'handshake' ? null : REPLIES.timeout);
-      else arm();
-    });
+    if (state !== 'closed' && due < Number.POSITIVE_INFINITY) alarm.after(due - clock.monotonicMs());
+  }
+
+  function onAlarm(): void {
+    if (state === 'closed' || waiting) return;
+    if (dueMs() <= clock.monotonicMs()) finish(state === 'handshake' ? null : REPLIES.timeout);
+    else arm();
   }
 }

@@ -2,9 +2,11 @@
  * How mail leaves: through a relay, directly, or not at all. A relay is checked at once with the check of the doctor,
  * which connects, starts TLS and logs in as delivery does.
  */
+
 import { shownValue } from '../../config/shown.ts';
 import { CONFIG_KEYS } from '../../config/table.ts';
 import { parseRoute } from '../../config-routing.ts';
+import { allTargets } from '../../model/route.ts';
 import { checkLines } from '../check-text.ts';
 import { readBytes } from '../files.ts';
 import { CommandError, UsageError } from '../terminal.ts';
@@ -68,7 +70,7 @@ async function askRoute({ ask }: Setup, now: string | undefined): Promise<RouteA
 /** Shows the results of the doctor; returns the sentences about failing relays, or null. */
 async function tryRelays(setup: Setup): Promise<string | null> {
   const { config, routing } = setup.load();
-  const targets = [...config.route, ...routing.routes.flatMap((rule) => rule.targets)];
+  const targets = allTargets(config.route, routing.routes);
   if (!targets.some(({ kind }) => kind === 'relay')) return null;
   const checks = await machineChecks(setup, 'Connecting to the relay', (name) => name.startsWith('relay '));
   setup.say(checkLines(setup.terminal.stderr, checks).join('\n'));

@@ -65,8 +65,8 @@ export interface HttpDeps {
   smtpCredentials: SmtpCredentials;
   /** SpamAssassin, for the checks of captured mail; absent or null: it is not configured. */
   checkSpam?: CheckSpam | null;
-  /** Shared with other listeners; absent = its own. */
-  sendRate?: SendRate;
+  /** Shared with other listeners. */
+  sendRate: SendRate;
   /** Storage used by sender domains; absent = unlimited. */
   storage?: Pick<Storage, 'use'>;
   acceptance: Acceptance;

@@ -15,7 +15,6 @@ import type { Caller } from '../../model/submission.ts';
 import type { Problems } from '../../pipeline/alerts/alerts.ts';
 import { addressKey } from '../../policy/access/failed-logins.ts';
 import { lineOf } from '../../policy/access/rights.ts';
-import { createSendRate } from '../../policy/limits/send-rate.ts';
 import { closeAfter, endIfStalled, heldBytes, sendAnswer } from './answers.ts';
 import { createAudit } from './audit.ts';
 import { readBody } from './body/body-reader.ts';
@@ -82,7 +81,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   const captured = createCapturedReader(workers, { hereBytes: options.capturedHereBytes });
   const captureTexts = createCaptureTexts({ ...deps, reader: captured });
   const idempotency = createIdempotency(deps, { windowMs: options.idempotencyWindowMs });
-  const sendRate = deps.sendRate ?? createSendRate(deps.clock, { perSecond: null });
+  const { sendRate } = deps;
   const routes = apiRoutes(deps, options, { workers, captured, idempotency, sendRate });
   const plain = [...plainRoutes(routes, { access: deps.access, publicUrl }), ...(deps.routes ?? [])];
   const callers = createCallers(deps, options.publicUrl);

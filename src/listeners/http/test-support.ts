@@ -3,6 +3,7 @@
  * a test needs it. Takes the parts that a test cares about; returns a running listener, a token maker and a small
  * client. `close()` ends everything.
  */
+
 import { request as httpRequest } from 'node:http';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { createSystemRandom } from '../../lib/random.ts';
@@ -18,6 +19,7 @@ import { createRefusals } from '../../policy/access/refusals.ts';
 import { createSecondFactors } from '../../policy/access/second-factor.ts';
 import { createSessions, withSessions } from '../../policy/access/sessions.ts';
 import { createSmtpCredentials } from '../../policy/access/smtp-credentials.ts';
+import { createSendRate } from '../../policy/limits/send-rate.ts';
 import type { HttpDeps, HttpOptions } from './deps.ts';
 import { createHttpListener } from './server.ts';
 
@@ -142,6 +144,7 @@ export async function startListener(
     random,
     guard,
     refusals,
+    sendRate: createSendRate(clock, { perSecond: null }),
     log: quietLog,
     ...parts,
   } as HttpDeps;

@@ -1,6 +1,6 @@
 /** Mail quotas at acceptance: the refusal when one is used up, and whether a message would fit. */
 import { AppError } from '../../lib/errors.ts';
-import { QUOTA_PERIODS, type QuotaLimits } from '../../model/quota.ts';
+import { perPeriod, QUOTA_PERIODS, type QuotaLimits } from '../../model/quota.ts';
 import type { Store } from '../../store/store.ts';
 import type { CommitResult, NewMessage } from '../../store/topics/acceptance.ts';
 import { chargedRecipients } from './commit-messages.ts';
@@ -11,7 +11,7 @@ export type QuotaRefusal = Omit<Extract<CommitResult, { kind: 'quota-exceeded' }
 export function quotaExceeded({ domain, period, max, left, resetAt }: QuotaRefusal, now: number): AppError {
   const seconds = Math.max(1, (resetAt - now) / 1000);
   return new AppError('quota-exceeded', {
-    message: `${domain} may send to ${max} recipients ${period === 'hour' ? 'an' : 'a'} ${period}; ${left} are left until ${new Date(resetAt).toISOString()}`,
+    message: `${domain} may send to ${max} recipients ${perPeriod(period)}; ${left} are left until ${new Date(resetAt).toISOString()}`,
     retryAfterSeconds: seconds,
     limit: {
       name: period,

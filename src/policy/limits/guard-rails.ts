@@ -4,6 +4,7 @@
  * minute the domains with new bounces or complaints are checked. The shares are always of 1000, so a few bounces of a
  * new domain are not a high rate. Each change is an event; the API shows the figures.
  */
+
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -13,6 +14,7 @@ import { createRounds } from '../../lib/rounds.ts';
 import type { EventKind } from '../../model/event.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Store } from '../../store/store.ts';
+import type { AppendedEvent } from '../../store/topics/events.ts';
 import type { OutcomeRates } from '../../store/topics/returns.ts';
 import type { Hold, Holds } from './holds.ts';
 
@@ -77,7 +79,7 @@ export function createGuardRails(deps: Deps): GuardRails {
   /** Domains that we hold, as far as we know: if such a hold is gone, a person released it. */
   const held = new Set<string>();
   const believedUntil = new Map<string, number>();
-  const untold: Parameters<Deps['store']['appendEvents']>[0]['events'][number][] = [];
+  const untold: AppendedEvent[] = [];
   let afterSeq: number | null = null;
   const rounds = createRounds({
     clock,

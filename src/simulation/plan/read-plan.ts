@@ -7,7 +7,7 @@ import { type Routing, readRouting } from '../../config-routing.ts';
 import { closest, editDistance } from '../../lib/closest.ts';
 import { readJson } from '../../lib/json-lines.ts';
 import type { Lane } from '../../model/message.ts';
-import type { Route } from '../../model/route.ts';
+import { allTargets, type Route } from '../../model/route.ts';
 import { readOperatorRows, shippedShaping } from '../../policy/limits/shaping/shaping.ts';
 import type { ShapingRow } from '../../policy/limits/shaping/shaping-file.ts';
 import { createFields, type Fields } from './fields.ts';
@@ -235,7 +235,7 @@ export function providersOf(limits: readonly ShapingRow[]): ReadonlyMap<string, 
 
 /** `host:port` of every relay. */
 export function relaysOf({ targets, rules }: Pick<SimulationPlan, 'targets' | 'rules'>): readonly string[] {
-  const all = [...targets, ...rules.flatMap((rule) => rule.targets)];
+  const all = allTargets(targets, rules);
   return [
     ...new Set(all.flatMap((route) => (route.kind === 'relay' ? [`${route.host}:${route.port}`] : []))),
   ];

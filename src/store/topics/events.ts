@@ -118,15 +118,16 @@ export interface StatsCount {
   n: number;
 }
 
+/** A fact about a domain, or with its id about a delivery. */
+export type AppendedEvent = NewEvent & { domain: string; deliveryId: number | null };
+
 export interface EventStore {
   /**
    * Appends facts about a delivery (opened, complained, …) or a domain, with the webhook calls they cause. Synced
    * (nobody repeats them), but they may wait some milliseconds for other operations. An unknown delivery id counts as
    * null.
    */
-  appendEvents(params: {
-    events: readonly (NewEvent & { domain: string; deliveryId: number | null })[];
-  }): Promise<void>;
+  appendEvents(params: { events: readonly AppendedEvent[] }): Promise<void>;
   /**
    * At most `limit` matches and where to continue, null = that was all; it may hold fewer and still continue, if `look`
    * or the size of their address lists was reached first. Sorted by time, then seq; those of one message, and with

@@ -1,5 +1,5 @@
 /** What DMARC compares in a mail of a domain, in words: the From domain with the signature and with the return path. Pure. */
-import type { Domain } from '../../../src/client/api-types.ts';
+import type { Domain, DomainCheck } from '../../../src/client/api-types.ts';
 
 export interface AlignedName {
   /** `DKIM signature`, `Return path`. */
@@ -24,7 +24,9 @@ export function alignmentWords({
   Domain: from,
   Alignment,
   Checks,
-}: Pick<Domain, 'Domain' | 'Alignment' | 'Checks'>): AlignmentWords | null {
+}: Pick<Domain, 'Domain' | 'Alignment'> & {
+  Checks: readonly Pick<DomainCheck, 'Name' | 'Status'>[];
+}): AlignmentWords | null {
   if (Alignment === null) return null;
   const { Dkim, ReturnPath } = Alignment;
   const signs = Dkim.Aligns && Dkim.Published;

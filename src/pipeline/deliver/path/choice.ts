@@ -3,11 +3,12 @@
  * idle connection, otherwise one with unanswered messages if the far end takes several, otherwise a new one is
  * requested. Also records what is waited for.
  */
+
+import type { Alarm } from '../../../lib/alarm.ts';
 import type { Queue } from '../../queue/queue.ts';
 import type { Prepared } from '../prepare/prepared.ts';
 import type { Connector } from '../routing/connector.ts';
 import { mayCarry } from '../tls/plan.ts';
-import type { Alarm } from './alarm.ts';
 import type { Capacity } from './capacity.ts';
 import type { Connecting } from './connecting.ts';
 import type { PathDomains } from './domains.ts';
@@ -157,13 +158,9 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
 
   function carries(link: Link, { item, requireTls, asksForTls }: Prepared): boolean {
     const { recipientDomain } = item.delivery;
-    const { endpoint } = link;
     if (item.fresh && link.taken > 0) return false;
-    if (link.inFlight > 0 && connector.halfOpen(endpoint)) return false;
-    if (!mayCarry(endpoint, { recipientDomain, requireTls, asksForTls })) return false;
-    // A host that DNS does not name for this domain must not see its mail, whatever the site is called.
-    if (endpoint.route === 'relay' || endpoint.recipientDomain === recipientDomain) return true;
-    return domains.takes(recipientDomain, endpoint.host) === true;
+    if (link.inFlight > 0 && connector.halfOpen(link.endpoint)) return false;
+    return mayCarry(link.endpoint, { recipientDomain, requireTls, asksForTls }, domains.takes);
   }
 
   function allows(senderDomain: string): boolean {

@@ -3,6 +3,8 @@
  * whether the far end works; then as many at once as are open, so that their number doubles with every opening. Adds an
  * open session to the path's connections, or reports why it failed.
  */
+
+import type { Alarm } from '../../../lib/alarm.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { DeliverMetrics } from '../deliver-metrics.ts';
@@ -10,7 +12,6 @@ import type { Classifier } from '../outcome/classifier/classify.ts';
 import type { Prepared } from '../prepare/prepared.ts';
 import type { Connector } from '../routing/connector.ts';
 import type { TriedHosts } from '../routing/tried-hosts.ts';
-import type { Alarm } from './alarm.ts';
 import type { Capacity } from './capacity.ts';
 import type { PathDomains } from './domains.ts';
 import type { FarEnds } from './far-ends.ts';

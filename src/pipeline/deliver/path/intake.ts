@@ -3,6 +3,8 @@
  * while these are busy, and the other recipients that share a transaction. Passes prepared messages to the picker, and
  * gives messages that could not be read back to the queue.
  */
+
+import type { Alarm } from '../../../lib/alarm.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
@@ -12,7 +14,6 @@ import type { ReadyItem } from '../../queue/ready-item.ts';
 import type { Finish } from '../outcome/finish.ts';
 import { mayShare, mostInOne, shareKey } from '../prepare/grouping.ts';
 import type { Prepared, Preparer } from '../prepare/prepared.ts';
-import type { Alarm } from './alarm.ts';
 import type { Capacity } from './capacity.ts';
 import type { Links } from './links.ts';
 import type { PathNotes } from './notes.ts';

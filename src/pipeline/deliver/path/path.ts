@@ -9,6 +9,8 @@
  * Connections are opened only if waiting messages find none (connecting.ts). Each part beside this file owns one thing
  * and reports to this file, which decides what follows.
  */
+
+import { createAlarm } from '../../../lib/alarm.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Failpoints } from '../../../lib/failpoints.ts';
 import type { Logger } from '../../../lib/log.ts';
@@ -30,7 +32,6 @@ import type { Connector } from '../routing/connector.ts';
 import { egressFingerprint } from '../routing/egress-fingerprint.ts';
 import type { SitePath } from '../routing/sites.ts';
 import { createTriedHosts } from '../routing/tried-hosts.ts';
-import { createAlarm } from './alarm.ts';
 import { createCapacity } from './capacity.ts';
 import { createChoice } from './choice.ts';
 import { createConnecting, type OpeningEnd } from './connecting.ts';

@@ -76,7 +76,6 @@ const MIN_TTL_MS = 60_000;
 /** A domain whose MX could not be looked up is a separate site for this time. */
 const ISOLATED_MS = 30_000;
 const GRACE_MS = 300_000;
-const UNGROUPED = { provider: null, oneSite: false };
 const DAY_MS = 86_400_000;
 /** A stored provider is used for this long after it was last confirmed. */
 const PROVIDER_KEPT_MS = 7 * DAY_MS;
@@ -118,13 +117,7 @@ export function createSites(deps: {
     },
     isolate(domain) {
       // If its provider is known, its connections still count there.
-      keep(
-        domain,
-        { ...siteNameOf(domain, [], UNGROUPED), provider: lastProvider(domain) },
-        null,
-        ISOLATED_MS,
-        true,
-      );
+      keep(domain, { ...alone(domain, lastProvider(domain)), hosts: null }, ISOLATED_MS, true);
     },
     onMoved(listener) {
       moved = listener;
@@ -204,8 +197,8 @@ export function createSites(deps: {
 
   async function ask(domain: string): Promise<void> {
     const answer = await resolver.mx(domain);
-    const known = domains.get(domain);
-    if (known?.isolated === true && known.freshUntilMs > clock.monotonicMs()) return;
+    const before = domains.get(domain);
+    if (before?.isolated === true && before.freshUntilMs > clock.monotonicMs()) return;
     if (answer.kind !== 'found') {
       // A domain without MX, or without a DNS answer, is a separate site, and its path shows the reason.
       const ttlMs = answer.kind === 'failure' ? ISOLATED_MS : answer.ttlSeconds * 1000;
@@ -214,8 +207,8 @@ export function createSites(deps: {
       // A name that is missing for a moment gets its provider back, maybe before the next look-up.
       const provider = answer.kind === 'no-data' ? null : lastProvider(domain);
       const isItself = answer.kind === 'no-data';
-      const name = { ...siteNameOf(domain, [], UNGROUPED), provider };
-      keep(domain, name, isItself ? [domain] : null, isItself ? ttlMs : ISOLATED_MS);
+      const hosts = isItself ? [domain] : null;
+      keep(domain, { ...alone(domain, provider), hosts }, isItself ? ttlMs : ISOLATED_MS);
       return;
     }
     const hosts = [...answer.records]
@@ -223,8 +216,8 @@ export function createSites(deps: {
       .flatMap(({ exchange }) => (isHostName(exchange) ? exchange.toLowerCase() : []));
     const name = siteNameOf(domain, hosts, shaping.groupingOf(domain, hosts));
     remember(domain, name.provider);
-    const kept = hosts.length > MOST_HOSTS ? null : hosts;
-    keep(domain, name, kept, Math.min(MAX_TTL_MS, Math.max(MIN_TTL_MS, answer.ttlSeconds * 1000)));
+    const known = { ...name, hosts: hosts.length > MOST_HOSTS ? null : hosts };
+    keep(domain, known, Math.min(MAX_TTL_MS, Math.max(MIN_TTL_MS, answer.ttlSeconds * 1000)));
   }
 
   function lastProvider(domain: string): string | null {
@@ -244,20 +237,24 @@ export function createSites(deps: {
 
   function keep(
     domain: string,
-    name: SiteName,
-    hosts: readonly string[] | null,
+    name: Pick<Known, 'site' | 'provider' | 'hosts'>,
     ttlMs: number,
     isolated = false,
   ): void {
     const before = domains.get(domain);
     const freshUntilMs = clock.monotonicMs() + ttlMs;
-    domains.set(domain, { ...name, hosts, freshUntilMs, usableUntilMs: freshUntilMs + GRACE_MS, isolated });
+    domains.set(domain, { ...name, freshUntilMs, usableUntilMs: freshUntilMs + GRACE_MS, isolated });
     moved(unresolvedName(domain));
     if (before === undefined || before.site === name.site) return;
     for (const [key, site] of names) {
       if (site.kind === 'path' && site.hosts === before.site) moved(key);
     }
   }
+}
+
+/** A domain that is a site of its own. */
+function alone(domain: string, provider: string | null): SiteName {
+  return { ...siteNameOf(domain, [], { provider: null, oneSite: false }), provider };
 }
 
 function unresolvedName(domain: string): string {

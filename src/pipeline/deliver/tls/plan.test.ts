@@ -109,9 +109,8 @@ describe('the ladder', () => {
 
 describe('a connection', () => {
   const link = (tls: TlsPlan, recipientDomain = 'a.example', route: 'mx' | 'relay' = 'mx') => ({
-    tls,
-    recipientDomain,
-    route,
+    ...{ tls, recipientDomain, route },
+    host: 'mx.a.example',
   });
   const mail = (recipientDomain: string, over = {}) => ({
     recipientDomain,
@@ -120,27 +119,37 @@ describe('a connection', () => {
     ...over,
   });
 
+  /** `b.example` has the same host, `c.example` has not, and nothing is known of `d.example`. */
+  const hosts: Readonly<Record<string, boolean>> = { 'b.example': true, 'c.example': false };
+  const carries = (...[one, other]: [ReturnType<typeof link>, ReturnType<typeof mail>]) =>
+    mayCarry(one, other, (domain) => hosts[domain] ?? null);
+
+  it('carries no mail of another domain unless its host is known to be one of that domain', async () => {
+    const open = await made(NO_DATA);
+    for (const domain of ['c.example', 'd.example']) expect(carries(link(open), mail(domain))).toBe(false);
+  });
+
   it('that was opened without a policy carries mail of domains without one', async () => {
     const open = await made(NO_DATA);
-    expect(mayCarry(link(open), mail('b.example'))).toBe(true);
-    expect(mayCarry(link(open), mail('b.example', { asksForTls: true }))).toBe(false);
-    expect(mayCarry(link(open), mail('a.example', { asksForTls: true }))).toBe(true);
-    expect(mayCarry(link(open), mail('a.example', { requireTls: true }))).toBe(false);
+    expect(carries(link(open), mail('b.example'))).toBe(true);
+    expect(carries(link(open), mail('b.example', { asksForTls: true }))).toBe(false);
+    expect(carries(link(open), mail('a.example', { asksForTls: true }))).toBe(true);
+    expect(carries(link(open), mail('a.example', { requireTls: true }))).toBe(false);
   });
 
   it('that was opened under a policy carries that domain’s mail only', async () => {
     const strict = await made(NO_DATA, { policy: policy('enforce'), recipientDomain: 'a.example' });
-    expect(mayCarry(link(strict), mail('a.example', { asksForTls: true, requireTls: true }))).toBe(true);
-    expect(mayCarry(link(strict), mail('b.example'))).toBe(false);
+    expect(carries(link(strict), mail('a.example', { asksForTls: true, requireTls: true }))).toBe(true);
+    expect(carries(link(strict), mail('b.example'))).toBe(false);
   });
 
   it('to a relay carries everything, but for verified TLS where it has none', () => {
-    expect(mayCarry(link(relayTlsPlan('opportunistic'), 'a.example', 'relay'), mail('b.example'))).toBe(true);
+    expect(carries(link(relayTlsPlan('opportunistic'), 'a.example', 'relay'), mail('b.example'))).toBe(true);
     expect(
-      mayCarry(link(relayTlsPlan('required'), 'a.example', 'relay'), mail('b.example', { requireTls: true })),
+      carries(link(relayTlsPlan('required'), 'a.example', 'relay'), mail('b.example', { requireTls: true })),
     ).toBe(false);
     expect(
-      mayCarry(link(relayTlsPlan('verified'), 'a.example', 'relay'), mail('b.example', { requireTls: true })),
+      carries(link(relayTlsPlan('verified'), 'a.example', 'relay'), mail('b.example', { requireTls: true })),
     ).toBe(true);
   });
 });

@@ -151,15 +151,17 @@ export function isVerifying({ mode }: TlsPlan): boolean {
 /**
  * Whether mail may be sent on a connection that was opened for another message, maybe for another domain of the site.
  * `asksForTls`: its recipient domain may have its own policy (`Endpoints.asksForTls`), so that only a connection opened
- * for that domain is known to meet it.
+ * for that domain is known to meet it. `takes`: whether a host is one of that domain (`Sites.takes`): another one must not
+ * see its mail, whatever the site is called.
  */
 export function mayCarry(
-  link: { tls: TlsPlan; route: 'mx' | 'relay'; recipientDomain: string },
+  link: { tls: TlsPlan; route: 'mx' | 'relay'; host: string; recipientDomain: string },
   mail: { recipientDomain: string; requireTls: boolean; asksForTls: boolean },
+  takes: (recipientDomain: string, host: string) => boolean | null,
 ): boolean {
   if (mail.requireTls && !isVerifying(link.tls)) return false;
-  if (link.route === 'relay') return true;
-  return (link.tls.onlyFor === null && !mail.asksForTls) || link.recipientDomain === mail.recipientDomain;
+  if (link.route === 'relay' || link.recipientDomain === mail.recipientDomain) return true;
+  return link.tls.onlyFor === null && !mail.asksForTls && takes(mail.recipientDomain, link.host) === true;
 }
 
 type Dane =

@@ -1,5 +1,5 @@
 /** One timer for everything with a known time: a token of a rate, a pause, a budget. Nothing is polled. */
-import type { Clock, Timer } from '../../../lib/clock.ts';
+import type { Clock, Timer } from './clock.ts';
 
 export interface Alarm {
   /** Rings once, at the latest after this time. */
