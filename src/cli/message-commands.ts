@@ -1,5 +1,6 @@
 /** `messages`, `message`, `cancel`, `retry`, `send`: sent messages, their results, and sending one by hand. */
 import { basename } from 'node:path';
+import { systemClock } from '../lib/clock.ts';
 import type { CancelAnswer, RetryAnswer } from '../listeners/http/operations/cancel-retry.ts';
 import type { MessageDetail, MessageSummary } from '../listeners/http/operations/messages.ts';
 import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.ts';
@@ -82,7 +83,7 @@ export const messageCommands: CommandGroup = (program) => {
         const events = await api.call<{ Items: TimelineEntry[] }>('GET', `${path}/events`);
         ctx.print(
           { ...message, Events: events.Items },
-          messageText(ctx.terminal.stdout, message, events.Items),
+          messageText(ctx.terminal.stdout, message, events.Items, systemClock.now()),
         );
       }, EXISTING);
     });

@@ -61,8 +61,10 @@ function text(
     Recipients: [{ ...recipient, ...changes }],
   };
   const timeline = events.map((each) => ({ ...event, ...each }));
-  return stripVTControlCharacters(messageText(stdout, message, timeline));
+  return stripVTControlCharacters(messageText(stdout, message, timeline, NOW));
 }
+
+const NOW = Date.parse('2026-11-21T13:01:00.000Z');
 
 describe('messageText', () => {
   it('says a reply once, though it is the reason too', () => {
@@ -88,8 +90,10 @@ describe('messageText', () => {
     expect(shown.split(why)).toHaveLength(2);
     expect(shown).toContain(`next try ${NextAttemptAt}`);
     expect(shown).toContain(`${NextAttemptAt}, given up 2026-11-24T13:00:00.000Z`);
+    const due = text({ WaitReason: 'its turn', NextAttemptAt: '2026-11-21T13:01:00.000Z' });
+    expect(due).toContain('tried as soon as it can be, given up 2026-11-24T13:00:00.000Z');
     const held = text({ Status: 'Held', WaitReason: 'held: the domain was removed', NextAttemptAt });
-    expect(held).toContain('held: the domain was removed');
+    expect(held).toContain('Held: the domain was removed');
     expect(held).toContain('given up 2026-11-24T13:00:00.000Z');
     expect(held).not.toContain('next try');
   });

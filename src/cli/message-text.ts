@@ -6,6 +6,7 @@ import type { MessageDetail } from '../listeners/http/operations/messages.ts';
 import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.ts';
 import { listWord, wordsText } from '../model/status.ts';
 import { printable, type Screen, styled, wrapped } from './terminal.ts';
+import { waitText } from './wait-text.ts';
 
 const MAX_ADDRESS_COLUMN = 40;
 
@@ -15,8 +16,16 @@ export type ShownMessage = Pick<
   'MessageID' | 'Subject' | 'RecipientStatuses' | 'Size' | 'CreatedAt' | 'From' | 'Recipients'
 >;
 
-/** Recipients and timeline without repetitions: if the reply is also the reason, only the reply is shown. */
-export function messageText(stdout: Screen, message: ShownMessage, events: readonly TimelineEntry[]): string {
+/**
+ * Recipients and timeline without repetitions: if the reply is also the reason, only the reply is shown. `now`: epoch
+ * milliseconds; what is due by then has no time of its own.
+ */
+export function messageText(
+  stdout: Screen,
+  message: ShownMessage,
+  events: readonly TimelineEntry[],
+  now: number,
+): string {
   const head = [
     `${styled(stdout, 'bold', printable(message.Subject))}`,
     `  ${message.MessageID}  ${wordsText(message.RecipientStatuses)}  ${message.Size} octets  accepted ${message.CreatedAt}`,
@@ -31,11 +40,17 @@ export function messageText(stdout: Screen, message: ShownMessage, events: reado
     const waits =
       r.WaitReason === 'deferred' || (r.LastResponse !== '' && r.WaitReason.includes(r.LastResponse))
         ? ''
-        : r.WaitReason;
+        : waitText(r.WaitReason);
     const limit = `given up ${r.ExpiresAt}`;
     // An operator ends a hold, so the time of the next attempt is not known.
     const next =
-      r.NextAttemptAt === null ? '' : r.Status === 'Held' ? limit : `next try ${r.NextAttemptAt}, ${limit}`;
+      r.NextAttemptAt === null
+        ? ''
+        : r.Status === 'Held'
+          ? limit
+          : Date.parse(r.NextAttemptAt) <= now
+            ? `tried as soon as it can be, ${limit}`
+            : `next try ${r.NextAttemptAt}, ${limit}`;
     return [first, ...[said, waits, next].filter((text) => text !== '').map((text) => detail(6, text))];
   });
   const timeline = events.flatMap((event) => {

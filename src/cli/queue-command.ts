@@ -4,6 +4,7 @@ import { queryOf } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printable, table } from './terminal.ts';
 import { addTrafficCommands } from './traffic-commands.ts';
+import { waitText } from './wait-text.ts';
 
 const HEAD = [
   ...['SITE', 'FROM', 'LANE', 'ROUTE', 'WAITING', '<1m', '<10m', '<1h', '<1d', 'OLDER', 'NEXT TRY', 'WHY'],
@@ -37,18 +38,11 @@ export function queueText(answer: QueueAnswer): string {
   return blocks.join('\n\n');
 }
 
-/** In the words of `messages`. A reply to one message is shown with that message only. */
-function reasonText(reason: string): string {
-  if (reason === 'deferred') return 'Deferred; `message` shows why';
-  if (reason === 'scheduled') return 'Scheduled';
-  return printable(reason.replace(/^held\b/, 'Held'));
-}
-
 function row(item: QueueItem): string[] {
   const { Ages } = item;
   const reasons = item.Reasons.filter(({ Reason }) => Reason !== '')
     .slice(0, MAX_REASONS)
-    .map(({ Reason, Count }) => `${reasonText(Reason)} (${Count})`);
+    .map(({ Reason, Count }) => `${waitText(Reason)} (${Count})`);
   return [
     item.Site,
     item.SenderDomain,

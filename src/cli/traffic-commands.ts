@@ -49,7 +49,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
     )
     .asks(async (ctx, api, site: string) => {
       const body = await api.call<TryAnswer>('POST', `/queue/paths/${encodeURIComponent(site)}/try`);
-      ctx.print(body, tryText(body));
+      ctx.print(body, tryText(body, ctx.command('retry MESSAGE_ID')));
     });
 
   matching(queue.command('hold'))
@@ -139,10 +139,27 @@ export const overrideCommands: CommandGroup = (program) => {
     });
 };
 
-function tryText({ Tried, Paths, Relays }: TryAnswer): string {
-  const shown = [...Paths.map(pathLine), ...(Relays.length === 0 ? [] : [relaysText(Relays)])].join('\n');
-  if (Tried === 0) return `Nothing was closed, so there is nothing to try.\n${shown}`;
-  return `One message is sent now; if it is accepted, the rest follows.\n${shown}`;
+function tryText({ Tried, Due, Waiting, Paths, Relays }: TryAnswer, retry: string): string {
+  const what =
+    Tried > 0
+      ? 'One message is sent now; if it is accepted, the rest follows.'
+      : Due > 0
+        ? `No path is closed. ${recipients(Due)} that waited because of an earlier failure: tried now.`
+        : 'Nothing was closed, so there is nothing to try.';
+  return [
+    what,
+    ...(Waiting === 0
+      ? []
+      : [
+          `${recipients(Waiting)} with a reason of their own, such as a reply: not tried. To try one now: ${retry}`,
+        ]),
+    ...Paths.map(pathLine),
+    ...(Relays.length === 0 ? [] : [relaysText(Relays)]),
+  ].join('\n');
+}
+
+function recipients(count: number): string {
+  return `${count} ${count === 1 ? 'recipient' : 'recipients'}`;
 }
 
 function pathLine(path: PathItem): string {

@@ -9,6 +9,7 @@ import type {
   RelayItem,
 } from '../listeners/http/operations/traffic-items.ts';
 import { printable, table } from './terminal.ts';
+import { waitText } from './wait-text.ts';
 
 /** `queue path`: limits with their origin, state, reason, what waits. */
 export function siteText(answer: SiteAnswer): string {
@@ -20,7 +21,7 @@ export function siteText(answer: SiteAnswer): string {
   if (answer.Relays.length > 0) blocks.push(relaysText(answer.Relays));
   const more = answer.Complete ? '' : ' or more';
   const lines = [`${answer.Waiting}${more} waiting in the queue.`];
-  for (const { Reason, Count } of answer.Reasons) lines.push(`  ${Count} × ${printable(Reason)}`);
+  for (const { Reason, Count } of answer.Reasons) lines.push(`  ${Count} × ${waitText(Reason)}`);
   blocks.push(lines.join('\n'));
   if (answer.Holds.length > 0) blocks.push(`Held:\n${holdsText(answer.Holds)}`);
   return blocks.join('\n\n');
@@ -28,12 +29,16 @@ export function siteText(answer: SiteAnswer): string {
 
 function pathText(path: PathItem): string {
   const name = [path.Site, ...(path.Source === '' ? [] : [`from ${path.Source}`])].join(' ');
-  const { Open, Busy, Opening } = path.Connections;
+  const { Open, Busy, Hanging, Opening } = path.Connections;
+  const hanging = Hanging === 0 ? '' : `, ${Hanging} not answered for long`;
   const facts: [string, string][] = [
     ['State', stateText(path)],
     ['Why', path.Reason === null ? 'nothing holds it back' : printable(path.Reason)],
     ...(path.WaitsUntil === null ? [] : [['Until', path.WaitsUntil] satisfies [string, string]]),
-    ['Connections', `${Open} open, ${Busy} busy, ${Opening} opening; at most ${path.Window} at present`],
+    [
+      'Connections',
+      `${Open} open, ${Busy} busy${hanging}, ${Opening} opening; at most ${path.Window} at present`,
+    ],
     ['In memory', `${waitingText(path)}; ${path.InFlight} being sent`],
   ];
   if (path.Provider !== null) facts.push(['Provider', path.Provider]);

@@ -737,7 +737,7 @@ export type MessageRecipient = {
   LastResponse: string;
   /** Category of the last failure; empty = none */
   Class: string;
-  /** Why it waits; empty = it does not */
+  /** Why it waits; while it is being sent, to which server, for how long and which reply is awaited; empty = neither */
   WaitReason: string;
   NextAttemptAt: string | null;
   ExpiresAt: string;
@@ -940,6 +940,8 @@ export type Path = {
   Connections: {
     Open: number;
     Busy: number;
+    /** Their servers have not answered for longer than usual; not among Busy */
+    Hanging: number;
     Opening: number;
   };
   /** Connections that are allowed at present */
@@ -1670,6 +1672,10 @@ export type TotpSecret = {
 export type TryAnswer = {
   /** Paths and relays that were closed and are tried now */
   Tried: number;
+  /** Recipients of the domain that waited because of their path, and are due now */
+  Due: number;
+  /** Recipients of the domain that wait for another reason, such as a reply to them */
+  Waiting: number;
   /** As they are now */
   Paths: readonly Path[];
   Relays: readonly Relay[];

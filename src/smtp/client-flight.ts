@@ -22,6 +22,8 @@ import type { Reply } from './reply.ts';
 export interface Flight {
   /** Messages that are not answered. */
   size(): number;
+  /** The one whose reply comes next. */
+  head(): Work | null;
   /** Whether one more may be sent, so that at most `most` are unanswered. */
   mayTake(most: number): boolean;
   send(work: Work): void;
@@ -76,6 +78,7 @@ export function createFlight(parts: Parts): Flight {
     size() {
       return works.length;
     },
+    head: () => works[0] ?? null,
     mayTake(most) {
       if (works.length === 0) return true;
       return works.length < most && marks !== null && ending === null && channel.unsent() < MOST_UNSENT;

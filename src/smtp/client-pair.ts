@@ -25,6 +25,8 @@ import type { Reply } from './reply.ts';
 export interface Pair {
   /** Nothing is being sent, and no reply is awaited. */
   isIdle(): boolean;
+  /** The one that runs. */
+  head(): Work | null;
   /** Whether one more transaction may be given to it. */
   hasRoom(): boolean;
   /** Begins it, or lets it follow the one that runs. */
@@ -65,6 +67,7 @@ export function createPair(parts: Parts): Pair {
 
   return {
     isIdle: () => head === null,
+    head: () => head,
     hasRoom: () => next === null && head?.takenBack !== true,
     send(work) {
       if (head === null) {

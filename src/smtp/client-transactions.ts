@@ -17,7 +17,7 @@ import type {
   Transaction,
   TransactionResult,
 } from './client-types.ts';
-import { doneResult, lostResult, newWork, type Work } from './client-work.ts';
+import { doneResult, lostResult, newWork, stageOf, type Work } from './client-work.ts';
 import type { ConversationLog } from './conversation.ts';
 import type { Capabilities } from './ehlo.ts';
 import type { Reply } from './reply.ts';
@@ -156,6 +156,11 @@ export function createSession(parts: SessionParts): Session {
       return hasRoom();
     },
     roundTripMs: parts.roundTripMs,
+    progress() {
+      const work = flight.head() ?? pair.head();
+      if (work === null) return null;
+      return { stage: stageOf(work, work.flushed), forMs: channel.nowMs() - work.startedMs };
+    },
     inFlight() {
       return flight.size();
     },

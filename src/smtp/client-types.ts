@@ -188,6 +188,9 @@ export interface RecipientResult {
   accepted: boolean;
 }
 
+/** Where a transaction is: the command whose reply it waits for, or its content. */
+export type TransactionStage = 'mail' | 'rcpt' | 'data' | 'body' | 'dot';
+
 export type LostReason = 'closed' | 'reset' | 'timeout' | 'protocol' | '421' | 'local';
 
 export type TransactionResult =
@@ -205,7 +208,7 @@ export type TransactionResult =
   | {
       /** The connection ended before every recipient was decided. */
       kind: 'lost';
-      stage: 'mail' | 'rcpt' | 'data' | 'body' | 'dot';
+      stage: TransactionStage;
       /** true: the server may have accepted the message; the outcome is unknown. */
       afterDot: boolean;
       /** The connection had carried another transaction before. */
@@ -259,6 +262,8 @@ export interface Session {
   hasRoom(): boolean;
   /** Sends one message. Never rejects because of a server; throws if two transactions are running already. */
   transact(tx: Transaction): Promise<TransactionResult>;
+  /** Where the transaction is that has nothing ahead of it, and since when it runs; null: none runs. */
+  progress(): { stage: TransactionStage; forMs: number } | null;
   /** Messages sent by `sendWhole` that are not answered. */
   inFlight(): number;
   /**

@@ -3,7 +3,13 @@
  * (client-transactions.ts).
  */
 import type { TlsFacts } from './client-tls.ts';
-import type { RecipientResult, SessionClose, Transaction, TransactionResult } from './client-types.ts';
+import type {
+  RecipientResult,
+  SessionClose,
+  Transaction,
+  TransactionResult,
+  TransactionStage,
+} from './client-types.ts';
 import { Conversation } from './conversation.ts';
 import type { Reply } from './reply.ts';
 
@@ -127,7 +133,8 @@ export function lostResult(
   };
 }
 
-function stageOf(work: Work, dotCounts: boolean): 'mail' | 'rcpt' | 'data' | 'body' | 'dot' {
+/** `dotCounts`: the server may have the whole content. */
+export function stageOf(work: Work, dotCounts: boolean): TransactionStage {
   switch (work.awaiting) {
     case 'rcpt':
     case 'data':

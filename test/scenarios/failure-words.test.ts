@@ -113,7 +113,7 @@ async function shown(id: string): Promise<string> {
     server.call('GET', `/email/${id}`),
     server.call('GET', `/email/${id}/events`),
   ]);
-  return messageText(new PassThrough() as never, message.json, events.json.Items);
+  return messageText(new PassThrough() as never, message.json, events.json.Items, 0);
 }
 
 async function make(row: FailureRow, where: Pick<Made, 'domain' | 'host' | 'ip'>): Promise<Made> {

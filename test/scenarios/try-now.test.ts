@@ -99,7 +99,7 @@ describe('a path that is closed', () => {
 
   it('is met again after a restart: the pause was our own', async () => {
     const { server, token, site, mend } = await failing();
-    await server.send({}, { token });
+    const first = await server.send({}, { token });
     await closedPath(server, site);
     mend();
     await server.stop();
@@ -109,6 +109,11 @@ describe('a path that is closed', () => {
     });
     const id = await again.send({ To: [{ email: 'new@example.net' }] }, { token });
     expect((await again.settled(id)).Status).toBe('Delivered');
+    // What the pause had put off by an hour keeps its time until somebody asks for it by its domain.
+    expect((await again.call('GET', `/email/${first}`)).json.Status).toBe('Queued');
+    const tried = await command(['queue', 'try', 'example.net', '--data', again.folder]);
+    expect(tried.stdout).toContain('1 recipient that waited because of an earlier failure: tried now.');
+    expect((await again.settled(first)).Status).toBe('Delivered');
   });
 });
 

@@ -138,6 +138,7 @@ export async function openWorld(
   const relays: RelayState[] = [];
   const inMemory: { -readonly [name in keyof MemoryWaits]: MemoryWaits[name] } = {
     waitOf: () => null,
+    sendingOf: () => null,
     queues: () => [],
   };
   const at = await startListener(
@@ -168,12 +169,16 @@ export async function openWorld(
         heldBy: holds.heldBy,
         pausedBy: () => null,
         closedFor: () => null,
-        tryNow: { paths: async () => 0, relay: () => false },
+        tryNow: { paths: async () => 0, relay: () => false, mailTo: async () => 0 },
         routeOf: () => 'route mx',
         sitesOf: async ({ recipientDomain }) => [recipientDomain],
         paths: () =>
           paths.map((shown) => ({ ...shown, closed: shown.breaker.kind === 'open', snapshot: () => shown })),
-        waits: { waitOf: (id) => inMemory.waitOf(id), queues: (isWanted) => inMemory.queues(isWanted) },
+        waits: {
+          waitOf: (id) => inMemory.waitOf(id),
+          sendingOf: (id) => inMemory.sendingOf(id),
+          queues: (isWanted) => inMemory.queues(isWanted),
+        },
         relays: () => relays,
         limitsFor: shaping.limitsFor,
         isProvider: (name) => shaping.isProvider(name),

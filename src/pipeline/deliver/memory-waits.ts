@@ -24,6 +24,8 @@ export interface MemoryQueue {
 export interface MemoryWaits {
   /** What this recipient waits for in memory, the reason never ''; null: it does not wait, or is being sent. */
   waitOf(deliveryId: number): KeptBack | null;
+  /** How far a recipient is that this process is sending to; null: it is not. */
+  sendingOf(deliveryId: number): string | null;
   /** The rows that wait in memory for mail of these domains; why a row waits is found out only for them. */
   queues(isWanted: (row: Pick<MemoryQueue, 'senderDomain' | 'recipientDomain'>) => boolean): MemoryQueue[];
 }
@@ -42,12 +44,13 @@ export function createMemoryWaits({
   return {
     waitOf(deliveryId) {
       const item = queue.itemOf(deliveryId);
-      return item === null || item.underWay || item.leaving ? null : waitOf(item);
+      return item === null || item.underWay !== null || item.leaving ? null : waitOf(item);
     },
+    sendingOf: (deliveryId) => queue.itemOf(deliveryId)?.underWay?.progress() ?? null,
     queues(isWanted) {
       const found = new Map<string, MemoryQueue & { createdAt: number[] }>();
       for (const item of queue.items()) {
-        if (item.underWay || item.leaving || !isWanted(item.delivery)) continue;
+        if (item.underWay !== null || item.leaving || !isWanted(item.delivery)) continue;
         const { reason } = waitOf(item);
         const { senderDomain, recipientDomain, lane, createdAt, routeKey = '' } = item.delivery;
         const sandbox = item.delivery.sandbox !== null;

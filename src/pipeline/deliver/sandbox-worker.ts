@@ -32,6 +32,7 @@ interface Deps {
 }
 
 const AT_ONCE = 32;
+const SIMULATED = { progress: () => 'on its way to the sandbox' };
 const STORE_RETRY_MS = 500;
 
 export function createSandboxWorker(deps: Deps): SandboxWorker {
@@ -61,7 +62,7 @@ export function createSandboxWorker(deps: Deps): SandboxWorker {
       const item = queue.take(SANDBOX_SITE);
       if (item === null) break;
       playing += 1;
-      item.underWay = true;
+      item.underWay = SIMULATED;
       void simulate(item).then(() => {
         playing -= 1;
         wake();

@@ -1,7 +1,7 @@
 /**
- * "Try it now" for a path or a relay: everything that makes it wait ends, and one message tests it. Suspensions are
- * removed, the pause ends, the relays of its route are tried again, and mail of the path with a later due time becomes
- * due. Holds of a person remain.
+ * "Try it now" for a path, a relay or a recipient domain: everything that makes it wait ends, and one message tests it.
+ * Suspensions are removed, the pause ends, the relays of its route are tried again, and mail of the path with a later
+ * due time becomes due. Holds of a person remain.
  */
 import type { Logger } from '../../lib/log.ts';
 import type { OverrideBook } from '../../policy/limits/shaping/overrides.ts';
@@ -15,6 +15,11 @@ export interface TryNow {
   paths(names: Iterable<string>): Promise<number>;
   /** A relay that is skipped, as `host:port`. Returns false if it is not. */
   relay(relay: string): boolean;
+  /**
+   * Mail to a domain that waits because of its path, also of one that was used before the start only: it becomes due.
+   * Returns its recipients.
+   */
+  mailTo(recipientDomain: string): Promise<number>;
 }
 
 export function createTryNow(deps: {
@@ -29,7 +34,7 @@ export function createTryNow(deps: {
 }): TryNow {
   const { states, overrides, sites, relays, queue, log } = deps;
   const hurry = (name: string): void => {
-    queue.hurry(name).catch((err: unknown) => {
+    queue.hurry({ site: name }).catch((err: unknown) => {
       log.warn({ err, path: name }, 'mail that was told a later time keeps to it');
     });
   };
@@ -65,12 +70,13 @@ export function createTryNow(deps: {
           for (const target of site.egress.targets)
             if (target.kind === 'relay' && relays.tryNow(relayName(target))) passedOver = true;
         if (passedOver) deps.reconnect(name);
-        if ((closed === null && !passedOver) || states.closed(name) !== null) continue;
-        tried += 1;
+        if (states.closed(name) !== null) continue;
+        if (closed !== null || passedOver) tried += 1;
         hurry(name);
       }
       return tried;
     },
     relay: (relay) => relays.tryNow(relay),
+    mailTo: (recipientDomain) => queue.hurry({ recipientDomain }),
   };
 }

@@ -105,7 +105,7 @@ export function createChanging(
 
   function waits(deliveryId: number): boolean {
     const item = window.itemOf(deliveryId);
-    return item !== null && !item.underWay && !item.leaving && !item.withdrawn;
+    return item !== null && item.underWay === null && !item.leaving && !item.withdrawn;
   }
 
   function withdraw(deliveryId: number): ReadyItem[] {

@@ -508,7 +508,7 @@ describe('mail in memory that waits', () => {
     const going = queue.take('example.net');
     const [waiting] = [...queue.items()].filter((item) => item !== taken && item !== going);
     if (taken === null || going === null || waiting === undefined) throw new Error('three were there');
-    going.underWay = true;
+    going.underWay = { progress: () => '' };
     for (const item of [taken, waiting]) {
       const { id, messageSeq } = item.delivery;
       const changing = queue.changing([id], canceling(messageSeq));

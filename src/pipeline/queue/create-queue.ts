@@ -176,14 +176,18 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       for (const each of [...due.sites()]) claims.refill(each);
     },
     changing: changes.changing,
-    async hurry(site) {
+    async hurry(mail) {
+      const fits = (queue: QueueRef) =>
+        'site' in mail ? siteOfQueue(queue) === mail.site : queue.recipientDomain === mail.recipientDomain;
       const ids: number[] = [];
       const all = { dueBefore: Number.MAX_SAFE_INTEGER, most: HURRIED_QUEUES };
       for await (const queues of dueQueuePages(store, all))
-        for (const queue of queues) if (siteOfQueue(queue) === site) ids.push(queue.queueId);
+        for (const queue of queues) if (fits(queue)) ids.push(queue.queueId);
+      let hurried = 0;
       for (let at = 0; at < ids.length; at += HURRIED_AT_ONCE)
-        await store.hurry({ queueIds: ids.slice(at, at + HURRIED_AT_ONCE), now: clock.now() });
+        hurried += await store.hurry({ queueIds: ids.slice(at, at + HURRIED_AT_ONCE), now: clock.now() });
       claims.sweepSoon();
+      return hurried;
     },
     mayGoOn,
     onWork(wake, demand = () => options.maxRowsPerSite, throughput = () => 0) {
@@ -201,7 +205,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     },
     putBack(item) {
       if (item.withdrawn) return;
-      item.underWay = false;
+      item.underWay = null;
       window.putBack(item);
     },
     settle,
@@ -323,7 +327,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       heldBytes,
       redispatched: 0,
       fresh: false,
-      underWay: false,
+      underWay: null,
       leaving: false,
       withdrawn: false,
       checked: -1,

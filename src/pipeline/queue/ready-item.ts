@@ -27,6 +27,12 @@ export function freeBytes({ buffer, length }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
+/** What sends an item at the moment. */
+export interface Sending {
+  /** How far it is, as a sentence without its end, for display. */
+  progress(): string;
+}
+
 /** A leased delivery in memory. */
 export interface ReadyItem {
   delivery: ClaimedDelivery;
@@ -43,8 +49,8 @@ export interface ReadyItem {
   redispatched: number;
   /** A connection that had carried other messages ended under it: it needs a new connection. */
   fresh: boolean;
-  /** It is being sent at this moment, and can no longer be withdrawn. */
-  underWay: boolean;
+  /** Not null: it is being sent at this moment, and can no longer be withdrawn. */
+  underWay: Sending | null;
   /** Its outcome or its return is being stored. */
   leaving: boolean;
   /** Released for a change in the store: the part that took it must drop it. It never comes back; a copy of it may. */

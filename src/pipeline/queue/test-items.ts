@@ -47,7 +47,7 @@ export function testItem(delivery: Partial<ClaimedDelivery> = {}, item: Partial<
     heldBytes: 10,
     redispatched: 0,
     fresh: false,
-    underWay: false,
+    underWay: null,
     leaving: false,
     withdrawn: false,
     checked: -1,

@@ -109,7 +109,11 @@ const messageRecipient = z
     LastSmtpCode: z.int().describe('0 where no SMTP reply was received'),
     LastResponse: z.string(),
     Class: z.string().describe('Category of the last failure; empty = none'),
-    WaitReason: z.string().describe('Why it waits; empty = it does not'),
+    WaitReason: z
+      .string()
+      .describe(
+        'Why it waits; while it is being sent, to which server, for how long and which reply is awaited; empty = neither',
+      ),
     NextAttemptAt: time.nullable(),
     ExpiresAt: time,
     Route: route.nullable().describe('How it was delivered'),
@@ -287,8 +291,8 @@ function wantedRecipient({ recipients }: MessageView, address: string | undefine
 }
 
 /**
- * The message with what its recipients wait for now: a hold, or the reason of their path for those in memory. Nothing
- * is written to their rows.
+ * The message with what its recipients wait for now: a hold, the reason of their path for those in memory, or the reply
+ * of a server. Nothing is written to their rows.
  */
 export function withReasons(
   message: MessageView,
@@ -301,8 +305,9 @@ export function withReasons(
     if (row.state === 'sending') {
       // Leased and in memory, it waits like any other until its transaction begins.
       const wait = traffic.waits.waitOf(row.deliveryId);
-      if (wait === null) return row;
       changed = true;
+      // Its row still has the reason of an earlier wait.
+      if (wait === null) return { ...row, waitReason: traffic.waits.sendingOf(row.deliveryId) };
       const dueAt = Math.max(row.dueAt, now, wait.until ?? 0);
       return { ...row, state: 'queued' as const, waitReason: wait.reason, dueAt };
     }
@@ -398,7 +403,6 @@ function toSummary(message: MessageView, now: number): MessageSummary {
 
 function toRecipient(row: RecipientView, now: number, showCauses: boolean): Answer<typeof messageRecipient> {
   const waits = row.state === 'queued';
-  // While it is being sent, its row still has the earlier reason.
   const reason = waits || row.state === 'sending' ? row.waitReason : null;
   return {
     Email: row.address,

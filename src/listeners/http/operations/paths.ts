@@ -36,6 +36,8 @@ const pathsAnswer = pageOf('PathsAnswer', pathItem)
 const tryAnswer = z
   .object({
     Tried: count.describe('Paths and relays that were closed and are tried now'),
+    Due: count.describe('Recipients of the domain that waited because of their path, and are due now'),
+    Waiting: count.describe('Recipients of the domain that wait for another reason, such as a reply to them'),
     Paths: z.array(pathItem).describe('As they are now'),
     Relays: z.array(relayItem),
   })
@@ -121,17 +123,23 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
       scope: 'admin',
       summary: 'Try a path now',
       description:
-        'Opens the paths or the relay of that name (as in `GET /queue/paths/{site}`) now: the pause after failures, a suspension, the time for which a relay is passed over. One message tests each; if it fails, they close again. Holds stay: `{Tried, Paths, Relays}`. 404 if no path or relay has this name',
+        'Opens the paths or the relay of that name (as in `GET /queue/paths/{site}`) now: the pause after failures, a suspension, the time for which a relay is passed over. One message tests each; if it fails, they close again. For a recipient domain, its mail that waits because of its path becomes due, also if the path was not used since the start. Holds stay: `{Tried, Due, Waiting, Paths, Relays}`. 404 if no path or relay has this name and no mail waits for such a domain',
       answer: tryAnswer,
       handle: async ({ params }) => {
         const site = siteName(params.site);
         const paths = traffic.paths().filter((path) => goesBy(path, site));
         const failed = traffic.relays().filter(({ relay }) => goesByAny(paths, site, relay));
-        if (paths.length === 0 && failed.length === 0) throw refuse('not-found', UNTRIED);
+        const domain = domainOf(site);
+        const mail = domain === null ? [] : (await mailFor([domain])).queues;
+        if (paths.length === 0 && failed.length === 0 && mail.length === 0)
+          throw refuse('not-found', UNTRIED);
         let tried = await traffic.tryNow.paths(paths.map(({ key }) => key));
         for (const { relay } of paths.length > 0 ? [] : failed) tried += traffic.tryNow.relay(relay) ? 1 : 0;
+        const due = domain === null || mail.length === 0 ? 0 : await traffic.tryNow.mailTo(domain);
         return {
           Tried: tried,
+          Due: due,
+          Waiting: mail.flatMap(({ reasons }) => reasons).reduce(countOwn, 0),
           Paths: paths.map((path) => toPath(path.snapshot())),
           Relays: traffic
             .relays()
@@ -148,18 +156,23 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
     return site;
   }
 
+  function domainOf(site: string): string | null {
+    return toALabelDomain(site.replace(/^mx:/, ''));
+  }
+
+  function mailFor(recipientDomains: readonly string[]) {
+    return store.waitingQueues({
+      ...{ recipientDomains, now: clock.now(), ageLimitsMs: [] },
+      ...{ limit: MAX_QUEUES, rowsPerQueue: ROWS_PER_QUEUE },
+    });
+  }
+
   async function siteOf(site: string): Promise<SiteAnswer> {
     const paths = traffic.paths().filter((path) => goesBy(path, site));
-    const host = toALabelDomain(site.replace(/^mx:/, ''));
+    const host = domainOf(site);
     const domains = new Set<string>(paths.flatMap((path) => path.domains));
     if (host !== null && !paths.some((path) => path.site === site)) domains.add(host);
-    const waiting = await store.waitingQueues({
-      recipientDomains: [...domains],
-      now: clock.now(),
-      limit: MAX_QUEUES,
-      rowsPerQueue: ROWS_PER_QUEUE,
-      ageLimitsMs: [],
-    });
+    const waiting = await mailFor([...domains]);
     const reasons = new Map<string, WaitingReason>();
     const inMemory = traffic.waits.queues(({ recipientDomain }) => domains.has(recipientDomain));
     const queues = withMemory(waiting.queues, inMemory, clock.now(), []);
@@ -216,4 +229,9 @@ function goesBy(path: PathRef, name: string): boolean {
 
 function goesByAny(paths: readonly PathRef[], site: string, name: string): boolean {
   return siteNames(site).includes(name) || paths.some((path) => goesBy(path, name));
+}
+
+/** Adds mail that waits for a reason of its own, not for its path or its turn. */
+function countOwn(sum: number, { reason, count }: WaitingReason): number {
+  return reason === '' || reason.startsWith('path:') ? sum : sum + count;
 }

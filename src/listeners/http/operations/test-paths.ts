@@ -13,7 +13,7 @@ export function pathSnapshot(world: World, more: Partial<PathSnapshot> = {}): Pa
     provider: 'google',
     route: 'mx',
     domains: ['example.net', 'gmail.com'],
-    connections: { open: 1, busy: 1, opening: 0 },
+    connections: { open: 1, busy: 1, hanging: 0, opening: 0 },
     window: 2,
     effective: world.shaping.limitsFor({ source: '', site: 'google', provider: 'google', route: 'mx' }),
     overrides: world.overrides.of('path', '>google'),

@@ -63,7 +63,12 @@ export const pathItem = z
     Reason: z.string().nullable().describe('Why what waits does not go; null where nothing holds it back'),
     WaitsFor: z.string(),
     WaitsUntil: time.nullable().describe('When that ends by itself'),
-    Connections: z.object({ Open: count, Busy: count, Opening: count }),
+    Connections: z.object({
+      Open: count,
+      Busy: count,
+      Hanging: count.describe('Their servers have not answered for longer than usual; not among Busy'),
+      Opening: count,
+    }),
     Window: z.number().describe('Connections that are allowed at present'),
     Limits: z.array(limitItem),
     Overrides: z.array(overrideItem),
@@ -118,6 +123,7 @@ export function toPath(path: PathSnapshot): PathItem {
     Connections: {
       Open: path.connections.open,
       Busy: path.connections.busy,
+      Hanging: path.connections.hanging,
       Opening: path.connections.opening,
     },
     Window: path.window,

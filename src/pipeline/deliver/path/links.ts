@@ -7,7 +7,7 @@ import type { Clock, Timer } from '../../../lib/clock.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { Lane } from '../../../model/message.ts';
 import type { Session, SessionClose } from '../../../smtp/client-types.ts';
-import type { ReadyItem } from '../../queue/ready-item.ts';
+import type { ReadyItem, Sending } from '../../queue/ready-item.ts';
 import type { Endpoint } from '../tls/endpoint.ts';
 import type { FarEnd } from './far-ends.ts';
 import type { Slots } from './picker.ts';
@@ -29,6 +29,8 @@ export interface Link {
   inFlight: number;
   /** The current message takes longer than usual for this far end. */
   hangs: boolean;
+  /** For the items of its current transaction. */
+  readonly sending: Sending;
   /** The message that waits behind the current one and can still be withdrawn. */
   behind: { item: ReadyItem; sinceMs: number } | null;
   /** When its last transaction ended. */
@@ -153,6 +155,7 @@ export function createLinks(deps: {
         senderDomain: '',
         inFlight: 0,
         hangs: false,
+        sending: { progress: () => progressText(endpoint, session.progress()) },
         behind: null,
         endedAtMs: Number.NEGATIVE_INFINITY,
         idleTimer: null,
@@ -240,4 +243,18 @@ export function createLinks(deps: {
     leaving.add(link);
     link.session.quit();
   }
+}
+
+const AWAITED = {
+  mail: 'no reply to MAIL yet',
+  rcpt: 'no reply to RCPT yet',
+  data: 'no reply to DATA yet',
+  body: 'its content is being sent',
+  dot: 'no reply to the whole message yet',
+} as const;
+
+function progressText({ host, address }: Endpoint, progress: ReturnType<Session['progress']>): string {
+  const to = host === address ? host : `${host} (${address})`;
+  if (progress === null) return `on its way to ${to}`;
+  return `on its way to ${to} for ${Math.round(progress.forMs / 1000)} s: ${AWAITED[progress.stage]}`;
 }

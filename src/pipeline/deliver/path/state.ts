@@ -53,7 +53,8 @@ export interface PathSnapshot {
   route: 'mx' | 'relay';
   /** Recent recipient domains of this path, at most 20. */
   domains: readonly string[];
-  connections: { open: number; busy: number; opening: number };
+  /** `hanging`: their far end has not answered for longer than usual; they are not among `busy`. */
+  connections: { open: number; busy: number; hanging: number; opening: number };
   /** The concurrency window: the connections that have proved possible. */
   window: number;
   /** Limits in force with the origin of each. */

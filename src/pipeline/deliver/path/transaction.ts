@@ -171,7 +171,7 @@ export async function transact(
   /** Nothing is ahead of it any more. */
   function begins(): boolean {
     if (!mayGo()) return false;
-    for (const one of items) one.underWay = true;
+    for (const one of items) one.underWay = link.sending;
     link.behind = null;
     return true;
   }

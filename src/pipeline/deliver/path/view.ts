@@ -63,6 +63,7 @@ export function createPathView(deps: Deps): PathView {
         connections: {
           open: links.size(),
           busy: links.busyCount(),
+          hanging: links.hanging(),
           opening: connecting.count(),
         },
         window: capacity.usable(),
@@ -144,7 +145,7 @@ export function closedPath(
     snapshot: () => ({
       ...ref,
       ...{ source, route, breaker, window: 1, held: 0, inFlight: 0, lastSuccess: null, lastFailure: null },
-      connections: { open: 0, busy: 0, opening: 0 },
+      connections: { open: 0, busy: 0, hanging: 0, opening: 0 },
       waiting: { critical: 0, normal: 0, bulk: 0 },
       effective: shaping.limitsFor({ source, site, provider: null, route }),
       overrides: overrides.of('path', key),

@@ -146,7 +146,16 @@ function Delivery(props: {
 
 function AllWell({ message: { RecipientStatuses, Recipients } }: { message: MessageWithContents }) {
   const { Captured = 0, Sending = 0 } = RecipientStatuses;
-  if (Sending > 0) return <Status isSentence status="Sending" words="It is being sent now." />;
+  if (Sending > 0) {
+    const progress = Recipients.find(({ Status: word }) => word === 'Sending')?.WaitReason ?? '';
+    return (
+      <Status
+        isSentence
+        status="Sending"
+        words={progress === '' ? 'It is being sent now.' : `It is ${progress}.`}
+      />
+    );
+  }
   const all = Recipients.length > 1 ? ` to all ${Recipients.length} recipients` : '';
   return Captured > 0 ? (
     <Status isSentence status="Captured" words="The sandbox kept it: nothing left this server." />
