@@ -133,9 +133,9 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
         const mail = domain === null ? [] : (await mailFor([domain])).queues;
         if (paths.length === 0 && failed.length === 0 && mail.length === 0)
           throw refuse('not-found', UNTRIED);
+        const due = domain === null || mail.length === 0 ? 0 : await traffic.tryNow.mailTo(domain);
         let tried = await traffic.tryNow.paths(paths.map(({ key }) => key));
         for (const { relay } of paths.length > 0 ? [] : failed) tried += traffic.tryNow.relay(relay) ? 1 : 0;
-        const due = domain === null || mail.length === 0 ? 0 : await traffic.tryNow.mailTo(domain);
         return {
           Tried: tried,
           Due: due,
