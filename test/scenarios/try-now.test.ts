@@ -43,12 +43,14 @@ describe('a path that is closed', () => {
     // Null where it was asked too often.
     const attention = async () =>
       (await server.call('GET', '/attention')).json.Items?.filter(
-        ({ Kind }: { Kind: string }) => Kind === 'site',
+        ({ Kind }: { Kind: string }) => Kind === 'relay',
       ) ?? null;
     const id = await server.send({}, { token });
     await closedPath(server, site);
-    const told = await until('the closed site is told', async () => (await attention())?.[0]);
-    expect(told).toMatchObject({ Subject: site, Since: expect.any(String), Until: expect.any(String) });
+    const told = await until('the closed relay is told', async () =>
+      (await attention())?.find(({ Since }: { Since: string | null }) => Since !== null),
+    );
+    expect(told).toMatchObject({ Subject: site.slice('relay:'.length), Until: expect.any(String) });
     // It fails again: closed again.
     const first = await server.call('POST', `/queue/paths/${encodeURIComponent(site)}/try`);
     expect(first.json).toMatchObject({ Tried: 1, Paths: [{ Site: site, Reason: null }] });

@@ -17,6 +17,7 @@ import type { Store } from '../../../store/store.ts';
 import type { FailingDomain } from '../../../store/topics/domains.ts';
 import type { WaitingCount } from '../../../store/topics/queue.ts';
 import { type Answer, count, time } from '../answer-schemas.ts';
+import type { ApiParts } from '../deps.ts';
 import { isoTime, isoTimeOrNull } from '../route.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -30,13 +31,18 @@ export interface ServerProblem {
 }
 
 export interface AttentionDeps {
-  store: Pick<Store, 'failingDomains' | 'failingWebhooks' | 'waitingCounts' | 'listPathChanges'>;
+  store: Pick<
+    Store,
+    'failingDomains' | 'listDomains' | 'failingWebhooks' | 'waitingCounts' | 'listPathChanges'
+  >;
   traffic: Pick<Traffic, 'paths' | 'relays' | 'holds' | 'waits'>;
   warmup: { list(): readonly WarmupView[] };
   guard: { warned(): readonly { domain: string; standing: GuardStanding }[] };
   /** Why this server itself does not work, as /readyz shows it. */
   problems(): Promise<readonly ServerProblem[]>;
   doctor: { lastInstance(): { at: number; checks: readonly DomainCheck[] } | null };
+  /** Whether such mail leaves this server by its route. */
+  leadsOut: ApiParts['leadsOut'];
   clock: Clock;
 }
 
@@ -59,9 +65,15 @@ const MAX_CHANGES = 200;
 /** A single failed call of a webhook is normal. */
 const FAILING_MS = 10 * 60_000;
 const SHOWN_REPLY = 300;
+/** Recipients that wait for one site: from here on it concerns much of the mail. */
+const GRAVE_WAITING = 100;
+/** A relay's site and its check are named by its address behind these. */
+const RELAY_SITE = 'relay:';
+const RELAY_CHECK = 'relay ';
 
 export async function gatherAttention(deps: AttentionDeps, view: AttentionView): Promise<AttentionAnswer> {
-  const { kinds, counted, complete, examinedAt } = await gatherKinds(deps, view);
+  const { kinds: lasting, counted, complete, examinedAt } = await gatherKinds(deps, view);
+  const kinds = [...lasting, view.mayDomains ? await unverifiedItems(deps, view.domains) : []];
   return {
     Items: kinds.flatMap((items) => items.slice(0, MAX_OF_A_KIND)).sort(worstFirst),
     More: kinds.some((items) => items.length > MAX_OF_A_KIND),
@@ -102,12 +114,22 @@ export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
     .slice(0, limit);
   const instance = view.isOperator ? deps.doctor.lastInstance() : null;
   const warned = view.mayDomains ? guard.warned().filter(({ domain }) => owns(domain)) : [];
+  const sites = view.isOperator ? await siteItems(deps, byRecipientDomain, now) : [];
+  const checks = (instance?.checks ?? [])
+    .flatMap(checkItem(instance?.at ?? now))
+    .filter((item) => !isOutdated(item, traffic.paths()));
+  const relays = mergedRelays([
+    ...(view.isOperator ? traffic.relays().map(relayItem) : []),
+    ...sites,
+    ...checks,
+  ]);
+  const isOther = ({ Kind }: AttentionItem) => Kind !== 'relay';
   const kinds: readonly (readonly AttentionItem[])[] = [
-    [...problems.flatMap(serverItem), ...(instance?.checks ?? []).flatMap(checkItem(instance?.at ?? now))],
+    [...problems.flatMap(serverItem), ...checks.filter(isOther)],
     domains.map((domain) => domainItem(domain, now)),
     warned.map(guardItem),
-    view.isOperator ? await siteItems(deps, byRecipientDomain, now) : [],
-    view.isOperator ? traffic.relays().map(relayItem) : [],
+    sites.filter(isOther),
+    relays,
     webhooks.filter((webhook) => isLasting(webhook, now)).map(webhookItem),
     holds.map((hold) => holdItem(hold, counted, view.isOperator)),
     view.isOperator ? deps.warmup.list().filter(isUsedUp).map(warmupItem) : [],
@@ -170,10 +192,18 @@ function checkItem(at: number): (check: DomainCheck) => AttentionItem[] {
       : [
           {
             ...{ ...NOTHING_ELSE, ...EXAMINE },
-            ...{ Kind: 'server', Severity: severity === 'fail' ? 'Failing' : 'Warning', Subject: id },
+            ...(relayNamed(RELAY_CHECK, id) ?? { Kind: 'server', Subject: id }),
+            ...{ Severity: severity === 'fail' ? 'Failing' : 'Warning' },
             ...{ Message: message, Fix: fix, Since: isoTime(at) },
           },
         ];
+}
+
+/** The check of a relay that has taken mail since. */
+function isOutdated({ Kind, Subject, Since }: AttentionItem, paths: readonly PathRef[]): boolean {
+  if (Kind !== 'relay' || Since === null) return false;
+  const took = paths.find(({ site }) => site === RELAY_SITE + Subject)?.snapshot().lastSuccess?.at ?? 0;
+  return took > Date.parse(Since);
 }
 
 function domainItem(domain: FailingDomain, now: number): AttentionItem {
@@ -193,13 +223,42 @@ function domainItem(domain: FailingDomain, now: number): AttentionItem {
       ? 'Only the operator lets it send again.'
       : (worst?.fix ?? 'Publish its DNS records as shown with the domain.'),
     ...{ Since: isoTime(failingSince ?? updatedAt), Until: null, Waiting: unfinished },
-    Action: {
-      Label: 'Check now',
-      Method: 'POST',
-      Path: `/domains/${encodeURIComponent(name)}/verify`,
-      Body: {},
-    },
+    Action: checkDomain(name),
     Command: `postrider doctor ${name}`,
+  };
+}
+
+/**
+ * If no domain is verified, nothing can be sent at all. Where there are many, or one is verified, the others are their
+ * owners' business.
+ */
+async function unverifiedItems(
+  { store, leadsOut }: Pick<AttentionDeps, 'store' | 'leadsOut'>,
+  visible: readonly string[] | undefined,
+): Promise<AttentionItem[]> {
+  const domains = await store.listDomains({
+    ...(visible === undefined ? {} : { domains: visible }),
+    limit: MAX_OF_A_KIND + 1,
+  });
+  if (domains.length > MAX_OF_A_KIND || domains.some(({ status }) => status !== 'Pending')) return [];
+  const sends = ({ name }: { name: string }) =>
+    leadsOut({ senderDomain: name, recipientDomain: '', lane: 'normal', tags: [] });
+  return domains.filter(sends).map(({ name, createdAt }) => ({
+    ...{ Kind: 'domain', Severity: 'Warning', Subject: name },
+    Message: `${name} is not verified yet: mail from it is refused.`,
+    Fix: 'Publish its DNS records, then have them checked.',
+    ...{ Since: isoTime(createdAt), Until: null, Waiting: null },
+    Action: checkDomain(name),
+    Command: `postrider domain verify ${name}`,
+  }));
+}
+
+function checkDomain(name: string): AttentionItem['Action'] {
+  return {
+    Label: 'Check now',
+    Method: 'POST',
+    Path: `/domains/${encodeURIComponent(name)}/verify`,
+    Body: {},
   };
 }
 
@@ -247,7 +306,8 @@ async function siteItems(
     const closed = (opened < 0 ? own : own.slice(0, opened)).at(-1);
     return [
       {
-        ...{ Kind: 'site', Severity: count === null ? 'Warning' : 'Failing', Subject: site, Waiting: count },
+        ...(relayNamed(RELAY_SITE, site) ?? { Kind: 'site', Subject: site }),
+        ...{ Severity: isGrave(path, count) ? 'Failing' : 'Warning', Waiting: count },
         Message: sentence((reason ?? `${site} takes no mail`).slice(0, SHOWN_REPLY)),
         Fix: 'It is tried again by itself. If you mended the reason, try it now.',
         ...{ Since: isoTimeOrNull(closed?.at ?? null), Until: isoTimeOrNull(waitsUntil) },
@@ -255,6 +315,31 @@ async function siteItems(
       },
     ];
   });
+}
+
+/** A single domain whose servers are dead concerns little of all mail. */
+function isGrave({ site, provider }: PathRef, waiting: number | null): boolean {
+  if (waiting === null) return false;
+  return site.startsWith(RELAY_SITE) || provider !== null || waiting >= GRAVE_WAITING;
+}
+
+function relayNamed(prefix: string, name: string) {
+  return name.startsWith(prefix) ? ({ Kind: 'relay', Subject: name.slice(prefix.length) } as const) : null;
+}
+
+/** One item for each relay: the first of them, with the times and the number that only a later one knows. */
+function mergedRelays(items: readonly AttentionItem[]): AttentionItem[] {
+  const found = new Map<string, AttentionItem>();
+  for (const item of items) {
+    if (item.Kind !== 'relay') continue;
+    const known = found.get(item.Subject);
+    const { Since, Until, Waiting } = known ?? item;
+    found.set(item.Subject, {
+      ...(known ?? item),
+      ...{ Since: Since ?? item.Since, Until: Until ?? item.Until, Waiting: Waiting ?? item.Waiting },
+    });
+  }
+  return [...found.values()];
 }
 
 function relayItem({ relay, why, until, failures }: ReturnType<Traffic['relays']>[number]): AttentionItem {

@@ -63,6 +63,7 @@ function process(more: Partial<Parameters<typeof createAlerts>[0]> = {}, registr
   const facts = {
     ...{ store, clock, traffic, problems: async () => problems },
     ...{ warmup: { list: () => [] }, guard: { warned: () => [] } },
+    leadsOut: () => true,
     doctor: { lastInstance: () => (checks === null ? null : { at: clock.now(), checks }) },
   };
   return createAlerts(

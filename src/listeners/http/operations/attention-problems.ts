@@ -8,8 +8,6 @@ import type { AttentionItem } from './attention-items.ts';
 import { type AttentionDeps, gatherKinds, MAX_OF_A_KIND } from './attention-items.ts';
 
 const EVERYTHING = { mayDomains: true, mayWebhooks: false, isOperator: true } as const;
-const RELAY_SITE = 'relay:';
-const RELAY_CHECK = 'relay ';
 
 /** The problems now. */
 export async function gatherProblems(deps: AttentionDeps): Promise<Problems> {
@@ -22,8 +20,7 @@ export async function gatherProblems(deps: AttentionDeps): Promise<Problems> {
     const problem = problemOf(item);
     if (problem === null) continue;
     const key = `${problem.kind} ${problem.subject}`;
-    // Several parts may know of one relay.
-    if (!found.has(key)) found.set(key, problem);
+    found.set(key, problem);
   }
   return {
     items: [...found.values()],
@@ -46,15 +43,10 @@ function problemOf({ Kind, Severity, Subject, Message, Fix, Since, Command }: At
   switch (Kind) {
     case 'relay':
     case 'domain':
+    case 'server':
       return named(Kind, Subject);
     case 'guard-rail':
       return Severity === 'Failing' ? named(Kind, Subject) : null;
-    case 'site':
-      return Subject.startsWith(RELAY_SITE) ? named('relay', Subject.slice(RELAY_SITE.length)) : null;
-    case 'server':
-      return Subject.startsWith(RELAY_CHECK)
-        ? named('relay', Subject.slice(RELAY_CHECK.length))
-        : named(Kind, Subject);
     default:
       return null;
   }

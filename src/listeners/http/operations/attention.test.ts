@@ -166,6 +166,53 @@ it('tells of a site that takes no mail while some waits for it, since it closed'
   expect(site.History).toEqual([]);
 });
 
+it('tells of one dead domain with little mail as a warning, of a provider as a failure', async () => {
+  const closed = { provider: null, domains: ['example.net'] };
+  world.paths.push(pathSnapshot(world, { ...closed, key: '>mx.example.net', site: 'mx.example.net' }));
+  expect(await of('site')).toMatchObject([{ Severity: 'Warning', Subject: 'mx.example.net', Waiting: 1 }]);
+  world.paths.splice(0, 1, pathSnapshot(world, { domains: ['example.net'] }));
+  expect(await of('site')).toMatchObject([{ Severity: 'Failing', Subject: 'google', Waiting: 1 }]);
+});
+
+it('tells of a relay once, with what each part knows of it', async () => {
+  const relay = 'mail.example.net:587';
+  world.paths.push(pathSnapshot(world, { site: `relay:${relay}`, provider: null, domains: ['example.net'] }));
+  checks = [check(`relay ${relay}`, 'fail')];
+  const { Items } = await attention();
+  expect(Items.filter(({ Message, Subject }) => `${Message} ${Subject}`.includes(relay))).toMatchObject([
+    {
+      Kind: 'relay',
+      Severity: 'Failing',
+      Subject: relay,
+      Waiting: 1,
+      Message: expect.stringContaining('failed 3 times: 535 no'),
+    },
+  ]);
+});
+
+it('tells that nothing can be sent while no domain is verified', async () => {
+  const one = await openWorld({ clock });
+  const status = async (name: string, to: 'Pending' | 'Verified') => {
+    const domain = await one.store.getDomain({ name });
+    await one.store.setDomainStatus({
+      ...{ name, verifyToken: domain?.verifyToken ?? '', status: to, verifiedBy: null },
+      ...{ failingSince: null, checks: null, now: clock.now(), events: [] },
+    });
+  };
+  const told = async (token: string) => {
+    clock.advance(1_000);
+    const { Items } = (await one.call('GET', '/attention', { token })).json() as unknown as Answer;
+    return Items.filter(({ Kind }) => Kind === 'domain').map(({ Severity, Subject }) => [Severity, Subject]);
+  };
+  await status('example.com', 'Pending');
+  expect(await told(one.tokens.own)).toEqual([['Warning', 'example.com']]);
+  await status('other.example', 'Pending');
+  expect(await told(one.tokens.admin)).toContainEqual(['Warning', 'other.example']);
+  await status('example.com', 'Verified');
+  expect(await told(one.tokens.own)).toEqual([]);
+  await one.close();
+});
+
 it('tells of holds, and of those that guard-rails made to the domain too', async () => {
   const match = { senderDomain: 'example.com', recipientDomain: null, site: null, lane: null };
   const byHand = await world.holds.add({
@@ -235,7 +282,7 @@ it('counts the mail of the holds that it shows, and of no others', async () => {
   const answer = await gatherAttention(
     {
       ...{ store, clock, problems: async () => [], warmup: { list: () => [] }, guard: { warned: () => [] } },
-      ...{ doctor: { lastInstance: () => null } },
+      ...{ doctor: { lastInstance: () => null }, leadsOut: () => true },
       traffic: {
         ...{ paths: () => [], relays: () => [], holds: { ...world.holds, list: () => holds } },
         waits: world.inMemory,
