@@ -8,6 +8,7 @@ import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Webhook } from '../../../model/webhook.ts';
 import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
+import type { Routes } from '../../../pipeline/deliver/routing/routes.ts';
 import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
 import { checksOf, heldFrom } from '../../../policy/domains/domain-status.ts';
 import { type GuardStanding, isGuardHold } from '../../../policy/limits/guard-rails.ts';
@@ -17,7 +18,6 @@ import type { Store } from '../../../store/store.ts';
 import type { FailingDomain } from '../../../store/topics/domains.ts';
 import type { WaitingCount } from '../../../store/topics/queue.ts';
 import { type Answer, count, time } from '../answer-schemas.ts';
-import type { ApiParts } from '../deps.ts';
 import { isoTime, isoTimeOrNull } from '../route.ts';
 import type { Traffic } from './traffic.ts';
 
@@ -42,7 +42,7 @@ export interface AttentionDeps {
   problems(): Promise<readonly ServerProblem[]>;
   doctor: { lastInstance(): { at: number; checks: readonly DomainCheck[] } | null };
   /** Whether such mail leaves this server by its route. */
-  leadsOut: ApiParts['leadsOut'];
+  leadsOut: Routes['leadsOut'];
   clock: Clock;
 }
 
