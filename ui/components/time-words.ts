@@ -2,27 +2,32 @@
 
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
-const MINUTE = 60_000;
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 const dayText = (atMs: number, nowMs: number): string =>
   (Math.abs(nowMs - atMs) < 300 * 24 * HOUR ? DAY : DATE).format(atMs);
 
-/** `5 min`, `3 h`; null from a day on. A clock that is behind counts as no time. */
+/** Below this a clock that is read every few seconds could be wrong about the number. */
+const JUST_NOW = 10 * SECOND;
+
+/** `12 s`, `5 min`, `3 h`; null from a day on. */
 function span(ms: number): string | null {
-  if (ms >= 24 * HOUR) return null;
-  return ms < HOUR ? `${Math.floor(Math.max(0, ms) / MINUTE)} min` : `${Math.floor(ms / HOUR)} h`;
+  if (ms < MINUTE) return `${Math.floor(ms / SECOND)} s`;
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min`;
+  return ms < 24 * HOUR ? `${Math.floor(ms / HOUR)} h` : null;
 }
 
-/** For a column, or a list beside its rows: `now`, `5 min`, `3 h`, `Nov 21`. */
+/** For a column, or a list beside its rows: `just now`, `12 s`, `5 min`, `3 h`, `Nov 21`. A clock may be behind. */
 export function age(atMs: number, nowMs: number): string {
-  if (nowMs - atMs < MINUTE) return 'now';
+  if (nowMs - atMs < JUST_NOW) return 'just now';
   return span(nowMs - atMs) ?? dayText(atMs, nowMs);
 }
 
-/** For a sentence: `just now`, `5 min ago`, `3 h ago`, `Nov 21`. */
+/** For a sentence: `just now`, `12 s ago`, `5 min ago`, `3 h ago`, `Nov 21`. */
 export function ago(atMs: number, nowMs: number): string {
-  if (nowMs - atMs < MINUTE) return 'just now';
+  if (nowMs - atMs < JUST_NOW) return 'just now';
   const words = span(nowMs - atMs);
   return words === null ? dayText(atMs, nowMs) : `${words} ago`;
 }
@@ -34,12 +39,18 @@ export function since(atMs: number, nowMs: number): string {
   return words === null ? `since ${dayText(atMs, nowMs)}` : `for ${words}`;
 }
 
-/** Of what will be: `now` once it is due, `in < 1 min`, `in 4 min`, `in 3 h`, `on Nov 30`. */
+/** Of what is planned: `in < 1 min`, `in 4 min`, `in 3 h`, `on Nov 30`, and what `ago` says once it is past. */
 export function ahead(atMs: number, nowMs: number): string {
   const left = atMs - nowMs;
-  if (left < MINUTE) return left < 0 ? 'now' : 'in < 1 min';
+  if (left < 0) return ago(atMs, nowMs);
+  if (left < MINUTE) return 'in < 1 min';
   const minutes = Math.round(left / MINUTE);
   if (minutes < 60) return `in ${minutes} min`;
   const hours = Math.round(left / HOUR);
   return hours < 24 ? `in ${hours} h` : `on ${dayText(atMs, nowMs)}`;
+}
+
+/** Of the next try of what still waits: like `ahead`, but `due now` once its time has come. */
+export function due(atMs: number, nowMs: number): string {
+  return atMs <= nowMs ? 'due now' : ahead(atMs, nowMs);
 }

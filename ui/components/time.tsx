@@ -1,6 +1,6 @@
 /** When something happened: relative, and the exact instant in the reader's zone when it is pointed at. */
 import { useSyncExternalStore } from 'react';
-import { age, ago, ahead, since } from './time-words.ts';
+import { age, ago, ahead, due, since } from './time-words.ts';
 
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 const SECOND = new Intl.DateTimeFormat(undefined, {
@@ -17,7 +17,7 @@ let now = Date.now();
 setInterval(() => {
   now = Date.now();
   for (const listener of listeners) listener();
-}, 20_000);
+}, 5_000);
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
@@ -29,12 +29,12 @@ interface Shown {
   className?: string;
 }
 
-/** In a column or a list: `now`, `5 min`, `3 h`, `Nov 21`. */
+/** In a column or a list: `just now`, `12 s`, `5 min`, `3 h`, `Nov 21`. */
 export function Time(shown: Shown) {
   return <Words {...shown} say={age} />;
 }
 
-/** In a sentence: `just now`, `5 min ago`, `3 h ago`, `Nov 21`. */
+/** In a sentence: `just now`, `12 s ago`, `5 min ago`, `3 h ago`, `Nov 21`. */
 export function Ago(shown: Shown) {
   return <Words {...shown} say={ago} />;
 }
@@ -44,9 +44,24 @@ export function Lasting(shown: Shown) {
   return <Words {...shown} say={since} />;
 }
 
-/** When something will happen: `in 4 min`, `now` once it is due. */
-export function Until(shown: Shown) {
-  return <Words {...shown} say={ahead} />;
+/**
+ * What is planned: `in 4 min`, and `3 min ago` once it is past. `before` and `after` stand in front of it, for words that only
+ * one of the two takes: `ends in 4 min`, `ended 3 min ago`.
+ */
+export function Until({ before = '', after = '', ...shown }: Shown & { before?: string; after?: string }) {
+  const isPast = useSyncExternalStore(subscribe, () => Date.parse(shown.at) < now);
+  const word = isPast ? after : before;
+  return (
+    <>
+      {word !== '' && `${word} `}
+      <Words {...shown} say={ahead} />
+    </>
+  );
+}
+
+/** The next try of what still waits: `in 4 min`, `due now`. */
+export function NextTry(shown: Shown) {
+  return <Words {...shown} say={due} />;
 }
 
 function Words({ at, className = '', say }: Shown & { say(atMs: number, nowMs: number): string }) {

@@ -116,7 +116,7 @@ function Standing({ domain, live: { everyMs } }: { domain: Domain; live: LiveDom
         {word === 'Failing' && HeldFrom !== null && (
           <>
             {' '}
-            · its mail is held <Until at={HeldFrom} />
+            · its mail <Until at={HeldFrom} before="will be held" after="was held" />
           </>
         )}
         {everyMs !== null &&

@@ -55,7 +55,7 @@ function QuotaGauge({ quota: { Period, Limit, Remaining, ResetAt } }: { quota: Q
   return (
     <Gauge label={PERIODS[Period]} value={Limit - Remaining} limit={Limit}>
       {' '}
-      · resets <Until at={ResetAt} />
+      · <Until at={ResetAt} before="resets" after="was reset" />
     </Gauge>
   );
 }

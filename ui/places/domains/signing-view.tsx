@@ -66,7 +66,12 @@ function Keys({ domain, mayChange, onChanged }: SigningProps) {
               {key.KeepUntil !== null && (
                 <>
                   {' '}
-                  · keep its record; it is replaced <Until at={key.KeepUntil} />
+                  ·{' '}
+                  <Until
+                    at={key.KeepUntil}
+                    before="keep its record; it is replaced"
+                    after="was to be replaced"
+                  />
                 </>
               )}
             </span>
@@ -75,7 +80,8 @@ function Keys({ domain, mayChange, onChanged }: SigningProps) {
       </ul>
       {standby === undefined && keepUntil !== undefined && (
         <p className="text-soft">
-          Rotated a short while ago: the next key is made <Until at={keepUntil} />, then its record has to be
+          Rotated a short while ago: the next key{' '}
+          <Until at={keepUntil} before="is made" after="was to be made" />, then its record has to be
           published.
         </p>
       )}

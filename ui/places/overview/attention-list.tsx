@@ -8,7 +8,7 @@ import { act } from '../../api/overview.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { withLocalTimes } from '../../components/local-times.ts';
-import { Ago, Lasting, Until } from '../../components/time.tsx';
+import { Ago, Lasting, NextTry, Until } from '../../components/time.tsx';
 import { messageOf, toast } from '../../components/toasts.tsx';
 import { undoable } from '../../components/undoable.ts';
 import { mayAct } from './may-act.ts';
@@ -106,7 +106,13 @@ function Facts({ item: { Kind, Since, Until: until, Waiting } }: { item: Attenti
     ),
     until === null ? null : (
       <span key="until">
-        {Kind === 'site' || Kind === 'relay' ? 'tried again' : 'ends'} <Until at={until} />
+        {Kind === 'site' || Kind === 'relay' ? (
+          <>
+            next try <NextTry at={until} />
+          </>
+        ) : (
+          <Until at={until} before="ends" after="ended" />
+        )}
       </span>
     ),
   ].filter((fact) => fact !== null);

@@ -49,9 +49,7 @@ export function HoldList({ holds }: { holds: readonly Hold[] }) {
                 {hold.Until === null ? (
                   'until it is released'
                 ) : (
-                  <>
-                    ends <Until at={hold.Until} />
-                  </>
+                  <Until at={hold.Until} before="ends" after="ended" />
                 )}
               </p>
             </div>

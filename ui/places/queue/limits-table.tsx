@@ -26,7 +26,7 @@ const COLUMNS: readonly [Column<PathLimit>, ...Column<PathLimit>[]] = [
         {Detail !== '' && `: ${Detail}`}
         {until !== null && (
           <>
-            , ends <Until at={until} />
+            , <Until at={until} before="ends" after="ended" />
           </>
         )}
       </span>

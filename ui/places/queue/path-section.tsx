@@ -29,7 +29,7 @@ export function PathSection({ path, isOnly }: { path: Path; isOnly: boolean }) {
         {path.WaitsUntil !== null && (
           <>
             {' '}
-            · ends <Until at={path.WaitsUntil} />
+            · <Until at={path.WaitsUntil} before="ends" after="ended" />
           </>
         )}
       </p>
@@ -95,8 +95,8 @@ function Overrides({ overrides }: { overrides: readonly Override[] }) {
         >
           <div className="min-w-0 flex-1 basis-60">
             <p>
-              <code className="font-mono text-xs">{override.Param}</code> is {override.Value}, ends{' '}
-              <Until at={override.Until} />
+              <code className="font-mono text-xs">{override.Param}</code> is {override.Value},{' '}
+              <Until at={override.Until} before="ends" after="ended" />
             </p>
             <p className="text-soft">{override.Why}</p>
           </div>

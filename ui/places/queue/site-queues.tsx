@@ -1,7 +1,7 @@
 /** What waits for one site, by sender domain and priority. */
 import type { Queue } from '../../../src/client/api-types.ts';
 import { type Column, DataTable } from '../../components/data-table.tsx';
-import { Ago, Until } from '../../components/time.tsx';
+import { Ago, NextTry } from '../../components/time.tsx';
 import { countText } from './reason-words.ts';
 
 export function SiteQueues({ queues }: { queues: readonly Queue[] }) {
@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<Queue>[] = [
   {
     name: 'Next try',
     width: 'w-28',
-    cell: ({ NextDueAt }) => (NextDueAt === null ? 'held' : <Until at={NextDueAt} />),
+    cell: ({ NextDueAt }) => (NextDueAt === null ? 'held' : <NextTry at={NextDueAt} />),
   },
   {
     name: 'Route',

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { Address } from '../../components/addresses.tsx';
 import { IconButton } from '../../components/button.tsx';
 import { MoreMenu } from '../../components/menu.tsx';
-import { Ago, Until } from '../../components/time.tsx';
+import { Ago, NextTry } from '../../components/time.tsx';
 import { HoldDialog } from './hold-dialog.tsx';
 import { countText } from './reason-words.ts';
 import type { SiteRow } from './sites.ts';
@@ -54,7 +54,7 @@ export function SiteItem({ row }: { row: SiteRow }) {
         <Reasons row={row} />
         <p className="text-soft text-xs">
           {row.nextAt === null ? 'Held' : 'Next try '}
-          {row.nextAt !== null && <Until at={row.nextAt} />} · oldest <Ago at={row.oldestAt} />
+          {row.nextAt !== null && <NextTry at={row.nextAt} />} · oldest <Ago at={row.oldestAt} />
         </p>
       </div>
       <Actions row={row} />
@@ -100,7 +100,7 @@ function Reasons({ row: { reasons } }: { row: SiteRow }) {
 }
 
 function Next({ row: { nextAt } }: { row: SiteRow }) {
-  return nextAt === null ? <span className="text-warn">held</span> : <Until at={nextAt} />;
+  return nextAt === null ? <span className="text-warn">held</span> : <NextTry at={nextAt} />;
 }
 
 function Actions({ row: { site } }: { row: SiteRow }) {

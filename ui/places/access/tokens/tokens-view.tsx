@@ -99,13 +99,7 @@ function columnsOf(
       name: 'Ends',
       width: 'w-34',
       cell: ({ token: { ExpiresAt } }) =>
-        ExpiresAt === null ? (
-          <span className="text-soft">never</span>
-        ) : Date.parse(ExpiresAt) > now ? (
-          <Until at={ExpiresAt} />
-        ) : (
-          <Ago at={ExpiresAt} />
-        ),
+        ExpiresAt === null ? <span className="text-soft">never</span> : <Until at={ExpiresAt} />,
     },
     {
       name: 'Made',

@@ -42,6 +42,13 @@ export function entryTitle(entry: TimelineEntry): string {
   }
 }
 
+/** What stands before the time that an entry planned, while it is ahead and once it is past: it may have come otherwise. */
+export function plannedWords(event: TimelineEntry['Event']): { before: string; after: string } {
+  if (event === 'deferred') return { before: 'Next try', after: 'Next try was due' };
+  if (event === 'scheduled') return { before: 'To be sent', after: 'Was to be sent' };
+  return { before: 'Ends', after: 'Was to end' };
+}
+
 /** Where, how protected, how long: what is known of it, and nothing else. */
 export function entryFacts({
   RemoteMta,

@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react';
 import { Address } from '../../../components/addresses.tsx';
 import { Status } from '../../../components/status.tsx';
-import { Until } from '../../../components/time.tsx';
+import { NextTry, Until } from '../../../components/time.tsx';
 import type { Finding } from './findings.ts';
 
 const TITLES: Partial<Record<Finding['status'], string>> = {
@@ -63,11 +63,11 @@ export function FindingBox({ finding, actions }: { finding: Finding; actions: Re
         <p className="text-soft">
           {nextAttemptAt !== null && (
             <>
-              {status === 'Scheduled' ? 'Sent ' : 'Next try '}
-              <Until at={nextAttemptAt} />.{' '}
+              {status === 'Scheduled' ? 'To be sent ' : 'Next try '}
+              <NextTry at={nextAttemptAt} />.{' '}
             </>
           )}
-          Expires <Until at={expiresAt} />.
+          <Until at={expiresAt} before="Expires" after="Expired" />.
         </p>
       )}
       {actions}

@@ -1,7 +1,7 @@
 /** What happened, oldest first. An attempt unfolds to what the two servers said to each other. */
 import type { TimelineEntry } from '../../../../src/client/api-types.ts';
 import { Instant, Until } from '../../../components/time.tsx';
-import { conversationLines, entryFacts, entryTitle } from './entry-words.ts';
+import { conversationLines, entryFacts, entryTitle, plannedWords } from './entry-words.ts';
 import { isOwnWord } from './findings.ts';
 
 const DOTS: Readonly<Record<string, string>> = { Info: 'bg-accent', Warn: 'bg-warn', Error: 'bg-bad' };
@@ -59,8 +59,7 @@ function Entry({ entry, said }: { entry: TimelineEntry; said: ReadonlySet<string
       )}
       {NextAttemptAt !== null && (
         <p className="text-soft">
-          {Event === 'deferred' ? 'Next try' : Event === 'scheduled' ? 'Sent' : 'Ends'}{' '}
-          <Until at={NextAttemptAt} />
+          <Until at={NextAttemptAt} {...plannedWords(Event)} />
         </p>
       )}
       {Conversation !== '' && <ConversationText text={Conversation} />}
