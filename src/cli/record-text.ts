@@ -5,9 +5,9 @@ import { type Screen, styled } from './terminal.ts';
 /** Each part of a record has a line of its own and is not wrapped, so that it can be copied as it is. */
 export function recordsText(screen: Screen, domain: DomainAnswer): string {
   const blocks = domain.DnsRecords.map((record) => {
-    const need = record.Required ? 'required' : 'recommended';
     return [
-      `${styled(screen, 'bold', record.Purpose)} (${need})`,
+      `${styled(screen, 'bold', record.Purpose)} (${record.Need.toLowerCase()})`,
+      `  ${record.Why}`,
       `  Type   ${record.Type}`,
       `  Host   ${record.Host}`,
       `  Value  ${record.Value}`,

@@ -365,7 +365,12 @@ export type DnsRecord = {
   Host: string;
   Value: string;
   Purpose: string;
+  /** Without it the domain is not verified, or its mail is held */
   Required: boolean;
+  /** Recommended: mail is sent without it, and fares worse */
+  Need: 'Required' | 'Recommended' | 'Optional';
+  /** What it is for, and what follows without it */
+  Why: string;
   /** Unknown before the first check, and for records that are only suggested */
   Status: 'Unknown' | 'Ok' | 'Warning' | 'Failed';
 };

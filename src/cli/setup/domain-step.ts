@@ -66,11 +66,11 @@ async function lookUp(api: Api, { Domain }: DomainAnswer): Promise<DomainAnswer>
 function recordTable({ DnsRecords }: DomainAnswer): string {
   return table([
     ['FOR', 'TYPE', 'HOST', 'NEEDED', 'SEEN'],
-    ...DnsRecords.map(({ Purpose, Type, Host, Required, Status }) => [
+    ...DnsRecords.map(({ Purpose, Type, Host, Need, Status }) => [
       Purpose,
       Type,
       Host,
-      Required ? 'yes' : 'recommended',
+      Need === 'Required' ? 'yes' : Need.toLowerCase(),
       Status === 'Ok' ? 'yes' : Status === 'Unknown' ? '-' : 'no',
     ]),
   ]);

@@ -1,57 +1,93 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { domainRecords, quotedStrings, relativeHost, zoneSnippet } from './dns-records.ts';
+import { verifyDomain } from './verify.ts';
 
 const PARAMS = {
   domain: 'example.com',
   verifyToken: '0123456789abcdef0123456789abcdef',
   keys: [
-    { selector: 'pr1', publicKey: 'A'.repeat(392) },
-    { selector: 'pr2', publicKey: 'BBBB' },
+    { selector: 'pr1', role: 'active', publicKey: 'A'.repeat(392) },
+    { selector: 'pr2', role: 'standby', publicKey: 'BBBB' },
   ],
   bounceDomain: 'bounces.example.net',
   returnPathHost: null,
-};
+} as const;
+const WHY = expect.stringMatching(/^[A-Z].*\.$/);
 
 describe('domainRecords', () => {
-  it('lists ownership and both keys as required, SPF and DMARC as suggestions', () => {
+  it('lists ownership, both keys, SPF and DMARC, and why each is needed', () => {
     expect(domainRecords(PARAMS)).toEqual([
       {
         Type: 'TXT',
         Host: '_postrider-verify.example.com',
         Value: 'postrider-verify=0123456789abcdef0123456789abcdef',
         Purpose: 'Ownership',
-        Required: true,
+        Need: 'Optional',
+        Why: WHY,
       },
       {
         Type: 'TXT',
         Host: 'pr1._domainkey.example.com',
         Value: `v=DKIM1; k=rsa; p=${'A'.repeat(392)}`,
         Purpose: 'DKIM',
-        Required: true,
+        Need: 'Required',
+        Why: WHY,
       },
       {
         Type: 'TXT',
         Host: 'pr2._domainkey.example.com',
         Value: 'v=DKIM1; k=rsa; p=BBBB',
         Purpose: 'DKIM',
-        Required: true,
+        Need: 'Recommended',
+        Why: WHY,
       },
       {
         Type: 'TXT',
         Host: 'example.com',
         Value: 'v=spf1 a:bounces.example.net mx:bounces.example.net ~all',
         Purpose: 'SPF',
-        Required: false,
+        Need: 'Optional',
+        Why: WHY,
       },
       {
         Type: 'TXT',
         Host: '_dmarc.example.com',
         Value: 'v=DMARC1; p=none',
         Purpose: 'DMARC',
-        Required: false,
+        Need: 'Recommended',
+        Why: WHY,
       },
     ]);
+  });
+
+  it('calls those records required without which the domain is not verified, and no others', async () => {
+    const records = domainRecords({
+      ...PARAMS,
+      keys: [...PARAMS.keys, { selector: 'pr0', role: 'retired', publicKey: 'CCCC' }],
+      returnPathHost: 'b.example.com',
+      tracking: { host: 'track.example.com', target: 'mail.example.net' },
+    });
+    for (const missing of records) {
+      const txt = async (name: string) => {
+        const texts = records.filter((one) => one !== missing && one.Type === 'TXT' && one.Host === name);
+        return texts.length === 0
+          ? ({ kind: 'no-name', ttlSeconds: 60, secure: false } as const)
+          : ({
+              kind: 'found',
+              records: texts.map(({ Value }) => Value),
+              ttlSeconds: 60,
+              secure: false,
+            } as const);
+      };
+      const { verified } = await verifyDomain({ ...PARAMS, resolver: { txt } });
+      expect([missing.Host, verified]).toEqual([missing.Host, missing.Need !== 'Required']);
+    }
+  });
+
+  it('requires nothing of a domain that the operator vouches for', () => {
+    const needs = domainRecords({ ...PARAMS, vouched: true }).map(({ Need }) => Need);
+    expect(needs).not.toContain('Required');
   });
 
   it('leads a return path of the domain’s own to the server', () => {
@@ -62,14 +98,16 @@ describe('domainRecords', () => {
         Host: 'b.example.com',
         Value: '10 bounces.example.net',
         Purpose: 'ReturnPath',
-        Required: false,
+        Need: 'Recommended',
+        Why: WHY,
       },
       {
         Type: 'TXT',
         Host: 'b.example.com',
         Value: 'v=spf1 a:bounces.example.net mx:bounces.example.net ~all',
         Purpose: 'SPF',
-        Required: false,
+        Need: 'Recommended',
+        Why: WHY,
       },
     ]);
     expect(zoneSnippet(records)).toContain('b.example.com. 3600 IN MX 10 bounces.example.net.\n');

@@ -9,6 +9,9 @@ import { spfText } from './relay-spf.ts';
 /** The purpose of a record, for the owner and the dashboard. */
 export type DnsRecordPurpose = 'Ownership' | 'DKIM' | 'SPF' | 'DMARC' | 'ReturnPath' | 'Tracking';
 
+/** Required: without it the domain is not verified, or its mail is held. Recommended: mail fares worse without it. */
+export type DnsRecordNeed = 'Required' | 'Recommended' | 'Optional';
+
 /** One record as the API and the dashboard show it. */
 export interface DnsRecord {
   Type: 'TXT' | 'MX' | 'CNAME';
@@ -20,8 +23,10 @@ export interface DnsRecord {
    */
   Value: string;
   Purpose: DnsRecordPurpose;
-  /** false: a suggestion. If the domain already has such a record, it stays and ours is merged into it. */
-  Required: boolean;
+  /** If the domain already has a record that is not required, it stays and ours is merged into it. */
+  Need: DnsRecordNeed;
+  /** What it is for, and what follows without it. */
+  Why: string;
 }
 
 /** RFC 1035 §3.3: a character-string holds at most 255 octets. */
@@ -56,7 +61,9 @@ export function dkimValue(publicKey: string): string {
 export function domainRecords(params: {
   domain: string;
   verifyToken: string;
-  keys: readonly Pick<DkimKey, 'selector' | 'publicKey'>[];
+  keys: readonly Pick<DkimKey, 'selector' | 'role' | 'publicKey'>[];
+  /** The operator vouches for it: it sends whatever is published. */
+  vouched?: boolean;
   bounceDomain: string;
   /** The domain's own host for return paths, or null. */
   returnPathHost: string | null;
@@ -74,7 +81,8 @@ export function domainRecords(params: {
       Host: ownershipHost(domain),
       Value: ownershipValue(verifyToken),
       Purpose: 'Ownership',
-      Required: true,
+      Need: 'Optional',
+      Why: 'Proves that the domain is yours. The DKIM record of the active key proves it too, and only that one is needed.',
     },
     ...keys.map(
       (key): DnsRecord => ({
@@ -82,7 +90,7 @@ export function domainRecords(params: {
         Host: dkimHost(key.selector, domain),
         Value: dkimValue(key.publicKey),
         Purpose: 'DKIM',
-        Required: true,
+        ...needOfKey(key.role, params.vouched ?? false),
       }),
     ),
     ...(returnPathHost === null || returnPathHost === bounceDomain
@@ -93,7 +101,8 @@ export function domainRecords(params: {
             Host: returnPathHost,
             Value: `10 ${bounceDomain}`,
             Purpose: 'ReturnPath',
-            Required: false,
+            Need: 'Recommended',
+            Why: `Bounces of its mail come back by it: without it they are lost, and many receivers refuse the mail. A CNAME to ${bounceDomain} does the same.`,
           } as const,
         ]),
     ...(tracking === null || tracking.host === tracking.target
@@ -104,7 +113,8 @@ export function domainRecords(params: {
             Host: tracking.host,
             Value: tracking.target,
             Purpose: 'Tracking',
-            Required: false,
+            Need: 'Recommended',
+            Why: 'Personal links and pixels in its mail use this host: without it they lead nowhere.',
           } as const,
         ]),
     {
@@ -112,10 +122,54 @@ export function domainRecords(params: {
       Host: spfHost,
       Value: spfText(bounceDomain, params.spfIncludes),
       Purpose: 'SPF',
-      Required: false,
+      ...needOfSpf(spfHost, returnPathHost ?? bounceDomain),
     },
-    { Type: 'TXT', Host: `_dmarc.${domain}`, Value: 'v=DMARC1; p=none', Purpose: 'DMARC', Required: false },
+    {
+      Type: 'TXT',
+      Host: `_dmarc.${domain}`,
+      Value: 'v=DMARC1; p=none',
+      Purpose: 'DMARC',
+      Need: 'Recommended',
+      Why: 'Says what receivers do with forged mail. Large receivers refuse or delay newsletters of domains without it.',
+    },
   ];
+}
+
+/** Verification asks for the active key alone (verify.ts). */
+function needOfKey(role: DkimKey['role'], vouched: boolean): Pick<DnsRecord, 'Need' | 'Why'> {
+  if (role === 'standby') {
+    return {
+      Need: 'Recommended',
+      Why: 'The next key. Keys can be rotated only while it is published; mail does not wait for it.',
+    };
+  }
+  if (role === 'retired') {
+    return {
+      Need: 'Recommended',
+      Why: 'The key before this one: signatures of mail on its way are still checked with it.',
+    };
+  }
+  return vouched
+    ? {
+        Need: 'Recommended',
+        Why: 'The active key: receivers check signatures with it. Mail is sent without it too, because an operator vouched for the domain.',
+      }
+    : {
+        Need: 'Required',
+        Why: 'The active key: the domain is verified by it, and its mail is held two days after it is gone.',
+      };
+}
+
+function needOfSpf(host: string, returnHost: string): Pick<DnsRecord, 'Need' | 'Why'> {
+  return host === returnHost
+    ? {
+        Need: 'Recommended',
+        Why: 'Says which servers may send with this host in the return path. Many receivers look for it.',
+      }
+    : {
+        Need: 'Optional',
+        Why: `Return paths use ${returnHost}, where receivers look for SPF; some look here as well.`,
+      };
 }
 
 /**

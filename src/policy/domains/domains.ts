@@ -320,7 +320,11 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
   }
 
   function records(domain: Domain): readonly DnsRecord[] {
-    return domainRecords({ ...zoneOf(domain), spfIncludes: options.spfIncludes ?? [] });
+    return domainRecords({
+      ...zoneOf(domain),
+      vouched: domain.verifiedBy === 'operator',
+      spfIncludes: options.spfIncludes ?? [],
+    });
   }
 
   /** The values that the records of a domain are made from. */

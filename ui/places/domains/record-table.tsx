@@ -39,6 +39,7 @@ export function RecordTable({ records, ...look }: Look & { records: readonly Sho
                 <Value shown={shown} {...look} />
               </dd>
             </dl>
+            <p className="text-soft text-xs">{shown.record.Why}</p>
             <Trouble shown={shown} />
           </li>
         ))}
@@ -71,6 +72,7 @@ export function RecordTable({ records, ...look }: Look & { records: readonly Sho
             </td>
             <td className="py-0.5 pl-2">
               <Value shown={shown} {...look} />
+              <p className="pb-1.5 text-soft text-xs">{shown.record.Why}</p>
             </td>
           </tr>
           {shown.check !== null && shown.check.Status !== 'Ok' && (
@@ -88,7 +90,7 @@ export function RecordTable({ records, ...look }: Look & { records: readonly Sho
 
 const keyOf = ({ record }: ShownRecord) => `${record.Type} ${record.Host}`;
 const purposeOf = ({ record: { Purpose } }: ShownRecord) => PURPOSES[Purpose] ?? Purpose;
-const needOf = ({ record: { Required } }: ShownRecord) => (Required ? 'required' : 'recommended');
+const needOf = ({ record: { Need } }: ShownRecord) => Need.toLowerCase();
 
 function Found({ shown: { record, check } }: { shown: ShownRecord }) {
   const isMissing = check !== null && check.Found.length === 0 && check.Status !== 'Unknown';

@@ -47,7 +47,11 @@ const dnsRecord = z
     Host: z.string(),
     Value: z.string(),
     Purpose: z.string(),
-    Required: z.boolean(),
+    Required: z.boolean().describe('Without it the domain is not verified, or its mail is held'),
+    Need: z
+      .enum(['Required', 'Recommended', 'Optional'])
+      .describe('Recommended: mail is sent without it, and fares worse'),
+    Why: z.string().describe('What it is for, and what follows without it'),
     Status: z
       .enum(['Unknown', 'Ok', 'Warning', 'Failed'])
       .describe('Unknown before the first check, and for records that are only suggested'),
@@ -363,7 +367,9 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
           Host: record.Host,
           Value: record.Value,
           Purpose: record.Purpose,
-          Required: record.Required,
+          Required: record.Need === 'Required',
+          Need: record.Need,
+          Why: record.Why,
           Status: statusOf.get(`${record.Type} ${record.Host}`) ?? 'Unknown',
         }),
       ),

@@ -3,8 +3,8 @@
  * one.
  *
  * Takes look-ups (limited, the zone's own servers first), the domain's row and the names of this server. Returns the
- * verdict of `verifyDomain`, on which sending depends, and the checks, which only advise: nothing but ownership and
- * DKIM prevents sending. Stores nothing. Never rejects because of a DNS answer.
+ * verdict of `verifyDomain`, on which sending depends, and the checks, which only advise: nothing but the DKIM
+ * record of the active key prevents sending. Stores nothing. Never rejects because of a DNS answer.
  */
 import type { DkimKey } from '../../../model/domain.ts';
 import type { CertificateFacts } from '../../../net/certificate-probe.ts';
