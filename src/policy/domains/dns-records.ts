@@ -67,6 +67,8 @@ export function domainRecords(params: {
   bounceDomain: string;
   /** The domain's own host for return paths, or null. */
   returnPathHost: string | null;
+  /** The host that takes the mail of the bounce domain; absent: that domain itself. */
+  returnServer?: string;
   /** The domain's own host for personal links, and the server's name that it must point to; absent or null = none. */
   tracking?: { host: string; target: string } | null;
   /** Names that SPF must include for the relays in use; absent = none. */
@@ -74,6 +76,7 @@ export function domainRecords(params: {
 }): readonly DnsRecord[] {
   const { domain, verifyToken, keys, bounceDomain, returnPathHost } = params;
   const tracking = params.tracking ?? null;
+  const returnServer = params.returnServer ?? bounceDomain;
   const spfHost = returnPathHost ?? (isUnder(bounceDomain, domain) ? bounceDomain : domain);
   return [
     {
@@ -93,13 +96,13 @@ export function domainRecords(params: {
         ...needOfKey(key.role, params.vouched ?? false),
       }),
     ),
-    ...(returnPathHost === null || returnPathHost === bounceDomain
+    ...(returnPathHost === null || returnPathHost === bounceDomain || returnPathHost === returnServer
       ? []
       : [
           {
             Type: 'MX',
             Host: returnPathHost,
-            Value: `10 ${bounceDomain}`,
+            Value: `10 ${returnServer}`,
             Purpose: 'ReturnPath',
             Need: 'Recommended',
             Why: `Bounces of its mail come back by it: without it they are lost, and many receivers refuse the mail. A CNAME to ${bounceDomain} does the same.`,

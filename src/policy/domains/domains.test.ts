@@ -6,8 +6,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSystemRandom } from '../../lib/random.ts';
 import { createSealer } from '../../lib/seal.ts';
 import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.ts';
+import type { Domain } from '../../model/domain.ts';
 import type { Caller } from '../../model/submission.ts';
-import type { DnsAnswer } from '../../net/dns-types.ts';
+import type { DnsAnswer, MxRecord } from '../../net/dns-types.ts';
 import { commitOne } from '../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
@@ -19,6 +20,7 @@ let store: Store;
 let domains: DomainService;
 let clock: VirtualClock;
 const txt = new Map<string, string>();
+const mx = new Map<string, string>();
 /** Questions to DNS and reads of the store wait for these. */
 let dnsGate: Promise<void>;
 let readGate: Promise<void>;
@@ -28,11 +30,17 @@ beforeEach(async () => {
   clock = createVirtualClock();
   store = await openSqliteStore({ path: join(folder, 'test.db'), clock, patienceMs: 0, threads: 0 });
   txt.clear();
+  mx.clear();
   dnsGate = Promise.resolve();
   readGate = Promise.resolve();
   const none = async () => ({ kind: 'no-name', ttlSeconds: 60, secure: false }) as const;
   const resolver = {
-    ...{ mx: none, a: none, aaaa: none, cname: none, ptr: none },
+    ...{ a: none, aaaa: none, cname: none, ptr: none },
+    async mx(name: string): Promise<DnsAnswer<MxRecord>> {
+      const exchange = mx.get(name);
+      if (exchange === undefined) return none();
+      return { kind: 'found', records: [{ preference: 10, exchange }], ttlSeconds: 60, secure: false };
+    },
     async txt(name: string): Promise<DnsAnswer<string>> {
       await dnsGate;
       const record = txt.get(name);
@@ -97,6 +105,29 @@ describe('a domain without DMARC', () => {
     await add(true);
     await domains.update(NAME, { listUnsubscribe: true });
     expect(await dmarc()).toBe('fail');
+  });
+});
+
+describe('the record of a return path', () => {
+  const value = (domain: Domain) =>
+    domains.records(domain).find(({ Purpose }) => Purpose === 'ReturnPath')?.Value;
+  const settings = { returnPathHost: `b.${NAME}` };
+
+  it('names the MX host of a bounce domain, which may have no address of its own', async () => {
+    mx.set('bounce.example.org', 'in.example.org');
+    const added = await domains.add({ name: NAME, operatorVerified: false, settings });
+    expect(value(added)).toBe('10 in.example.org');
+    mx.set('bounce.example.org', 'new.example.org');
+    expect(value(await domains.update(NAME, { returnPathHost: `c.${NAME}` }))).toBe('10 new.example.org');
+    mx.set('bounce.example.org', 'newer.example.org');
+    expect(value((await domains.verify(NAME)).domain)).toBe('10 newer.example.org');
+  });
+
+  it('names the bounce domain if that has no MX, and is none where the host is the server', async () => {
+    const added = await domains.add({ name: NAME, operatorVerified: false, settings });
+    expect(value(added)).toBe('10 bounce.example.org');
+    mx.set('bounce.example.org', `in.${NAME}`);
+    expect(value(await domains.update(NAME, { returnPathHost: `in.${NAME}` }))).toBeUndefined();
   });
 });
 

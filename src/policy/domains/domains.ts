@@ -29,6 +29,7 @@ import { type DnsRecord, domainRecords } from './dns-records.ts';
 import { changesBetween, keepChanges } from './doctor/changes.ts';
 import type { DomainCheck } from './doctor/check.ts';
 import { createDomainDoctor, type DomainDoctor } from './doctor/domain-doctor.ts';
+import { returnServers } from './doctor/return-servers.ts';
 import { createDomainCache } from './domain-cache.ts';
 import { createDomainSigners, DKIM_SEAL, type DomainSigners } from './domain-signers.ts';
 import { checksOf, maySend, nextStatus } from './domain-status.ts';
@@ -124,6 +125,8 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
   const { known, lookUp, forget } = cache;
   const { signersFor } = createDomainSigners({ cache, sealer, clock }, options);
   const quota = options.quota ?? NO_QUOTA;
+  /** The host that took the mail of the bounce domain when that was looked up last; null = not since the start. */
+  let returnServer: string | null = null;
 
   return {
     add,
@@ -160,6 +163,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
       });
     }
     if ((await store.getDomain({ name })) !== null) throw exists(name);
+    await learnReturnServer(params.settings);
     const now = clock.now();
     const keys = await Promise.all(
       (['active', 'standby'] as const).map((role, i) =>
@@ -235,6 +239,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
       bulk: await sendsBulk(domain),
       subdomains: domain.settings.subdomains,
     });
+    returnServer = returnServerOf(result.checks) ?? returnServer;
     const now = clock.now();
     const next = nextStatus(domain, result, now);
     const changes = changesBetween(checksOf(domain), result.checks, now);
@@ -273,6 +278,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
   }
 
   async function update(name: string, settings: DomainSettingsPatch): Promise<Domain> {
+    await learnReturnServer(settings);
     const changed = await store.updateDomain({ name, settings, now: clock.now() });
     forget(name);
     if (changed === null) throw unknownDomain(name);
@@ -322,9 +328,17 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
   function records(domain: Domain): readonly DnsRecord[] {
     return domainRecords({
       ...zoneOf(domain),
+      returnServer: returnServer ?? returnServerOf(checksOf(domain) ?? []) ?? options.bounceDomain,
       vouched: domain.verifiedBy === 'operator',
       spfIncludes: options.spfIncludes ?? [],
     });
+  }
+
+  /** The answer to a change that sets a host for return paths shows its record, before any check looked at it. */
+  async function learnReturnServer({ returnPathHost = null }: DomainSettingsPatch = {}): Promise<void> {
+    if (returnPathHost === null || returnPathHost === options.bounceDomain) return;
+    const [server = null] = await returnServers(deps.resolver, options.bounceDomain);
+    returnServer = server ?? returnServer;
   }
 
   /** The values that the records of a domain are made from. */
@@ -387,6 +401,12 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     }
     return false;
   }
+}
+
+/** As the check of a return path found it; null if there was none. */
+function returnServerOf(checks: readonly DomainCheck[]): string | null {
+  const expected = checks.find(({ id }) => id === 'rp')?.record.expected ?? '';
+  return /^\d+ (\S+)$/.exec(expected)?.[1] ?? null;
 }
 
 function unknownDomain(name: string): AppError {

@@ -420,6 +420,34 @@ describe('a return path', () => {
     const { result } = await examine(withRecords(zones));
     expect(of(result, 'rp')).toMatchObject({ severity: 'ok', record: { expected: '10 in.post.test' } });
   });
+
+  it('leads to the MX host of a bounce domain that has an address too', async () => {
+    const zones = {
+      [SERVER]: {
+        A: [SOURCE],
+        MX: [
+          [20, 'b.post.test'],
+          [10, 'a.post.test'],
+        ] as [number, string][],
+      },
+    };
+    const { result } = await examine(withRecords({ ...zones, [BOUNCES]: { MX: ['mx.other.example'] } }));
+    expect(of(result, 'rp')).toMatchObject({
+      severity: 'warn',
+      record: { expected: '10 a.post.test' },
+      fix: expect.stringMatching(/^Replace the MX records .* host that takes no other mail\.$/),
+    });
+  });
+
+  it('leads here without an MX if it is the MX host of the bounce domain', async () => {
+    const { result } = await examine(
+      withRecords({
+        [SERVER]: { MX: [BOUNCES] },
+        [BOUNCES]: { A: [SOURCE], TXT: [`v=spf1 ip4:${SOURCE} -all`] },
+      }),
+    );
+    expect(of(result, 'rp')).toMatchObject({ severity: 'ok' });
+  });
 });
 
 describe('alignment', () => {

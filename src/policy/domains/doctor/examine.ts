@@ -23,6 +23,7 @@ import {
   judgeWildcard,
 } from './hosts.ts';
 import type { Difference, Lookups } from './lookups.ts';
+import { mayHaveAddress, returnServers } from './return-servers.ts';
 import { judgeSpf, type SpfRelay, walkSpf } from './spf.ts';
 
 export interface ExaminedDomain {
@@ -194,7 +195,7 @@ async function examineReturnPath(
     lookups.mx(host),
     mayHaveAddress(lookups, host),
     lookups.besideAlias(host, 'MX'),
-    serversOf(lookups.others, bounceDomain),
+    returnServers(lookups.others, bounceDomain),
   ]);
   const exchanges = mx.kind === 'found' && aliases.chain.length === 0 ? mx.records.slice(0, 3) : [];
   const aliased = await Promise.all(
@@ -214,19 +215,6 @@ async function examineReturnPath(
     besideAlias,
     aliasedExchanges: aliased.flat(),
   });
-}
-
-/** The hosts that take the mail of a domain, itself first if it may have an address. */
-async function serversOf(others: Lookups['others'], domain: string): Promise<string[]> {
-  const [mx, itself] = await Promise.all([others.mx(domain), mayHaveAddress(others, domain)]);
-  const exchanges = mx.kind === 'found' ? mx.records.map(({ exchange }) => exchange) : [];
-  return [...(itself ? [domain] : []), ...exchanges.filter((name) => name !== '')];
-}
-
-/** Whether a name has an address, or one that could not be looked up. */
-async function mayHaveAddress(lookups: Pick<Lookups, 'a' | 'aaaa'>, name: string): Promise<boolean> {
-  const answers = await Promise.all([lookups.a(name), lookups.aaaa(name)]);
-  return answers.some(({ kind }) => kind === 'found' || kind === 'failure');
 }
 
 async function examineTracking(

@@ -25,7 +25,7 @@ export function judgeReturnPath(params: {
   host: string;
   /** The host of the server's own return paths. */
   bounceDomain: string;
-  /** Hosts that take its mail: itself if it has an address, and those of its MX. */
+  /** Hosts that take its mail: those of its MX, and itself if it has an address. */
   servers: readonly string[];
   mx: DnsAnswer<MxRecord>;
   /** `host` has an address, or may have one. */
@@ -50,6 +50,8 @@ export function judgeReturnPath(params: {
       : `Publish an MX record at ${host} with the value 10 ${server}.`;
   const byAlias = servers.length > 0 && aliases.chain.includes(bounceDomain);
   const byMx = records.some(({ exchange }) => servers.includes(exchange));
+  // It is the server itself, by its own address.
+  const isServer = records.length === 0 && hasAddress && servers.includes(host);
   const toNowhere = records.some(({ exchange }) => exchange === bounceDomain);
   if (besideAlias) {
     findings.push({
@@ -73,7 +75,7 @@ export function judgeReturnPath(params: {
       fix: 'Name the host itself in the MX record.',
     });
   }
-  if (!byAlias && !byMx) {
+  if (!byAlias && !byMx && !isServer) {
     const takesMail = records.length === 0 ? hasAddress : records.some(({ exchange }) => exchange !== '');
     if (mx.kind === 'failure') findings.push(unanswered(host, mx.reason));
     else if (!takesMail) {
@@ -91,7 +93,11 @@ export function judgeReturnPath(params: {
             : toNowhere
               ? `The MX record of ${host} names ${bounceDomain}, which has no address, so bounces of this domain's mail are lost.`
               : `The MX records of ${host} do not name ${server}, so bounces go elsewhere.`,
-        fix,
+        // One more record beside them would lead a part of the other mail here.
+        fix:
+          records.length === 0 || toNowhere
+            ? fix
+            : `Replace the MX records of ${host} by one with the value 10 ${server}. If other mail goes there, set ReturnPathHost to a host that takes no other mail.`,
       });
     }
   }
