@@ -102,12 +102,12 @@ export function createCheckup(parts: Parts): Checkup {
     resolver,
     clock,
     random,
-    zoneServers: () =>
+    zoneServers: (fresh) =>
       createZoneServers(
-        { resolver, filter, clock, random },
+        { resolver: fresh ? resolver.fresh() : resolver, filter, clock, random },
         zonePort === undefined ? {} : { port: zonePort },
       ),
-    certificate: (host) => certificateOf(host),
+    certificate: (host, fresh) => certificateOf(host, fresh ? resolver.fresh() : resolver),
     addresses: async () => (await sendingAddresses()).map(({ address }) => address),
     relays: relays().map(({ host }) => ({ host, include: relayInclude(host) })),
   });
@@ -132,7 +132,8 @@ export function createCheckup(parts: Parts): Checkup {
   async function examine(seen: Parameters<Checkup['instance']>[0]): Promise<DomainCheck[]> {
     const addresses = await sendingAddresses();
     return examineInstance(
-      { resolver, probes: probes(seen), now: clock.now() },
+      // Mostly somebody waits for it who has just changed a record.
+      { resolver: resolver.fresh(), probes: probes(seen), now: clock.now() },
       {
         hostname: config.hostname,
         bounceDomain: config['bounce-domain'] ?? config.hostname,
@@ -218,8 +219,11 @@ export function createCheckup(parts: Parts): Checkup {
     return { kind: 'ready', tls, size: session.capabilities.maxSize };
   }
 
-  async function certificateOf(host: string): Promise<CertificateFacts | null> {
-    const answer = await resolver.a(host);
+  async function certificateOf(
+    host: string,
+    asked: Pick<CachingResolver, 'a'>,
+  ): Promise<CertificateFacts | null> {
+    const answer = await asked.a(host);
     const address = answer.kind === 'found' ? answer.records[0] : undefined;
     if (address === undefined) return { kind: 'unreachable', detail: 'it has no address' };
     // If we may not connect to it, we cannot know: a proxy in front of us may have such an address.

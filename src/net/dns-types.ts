@@ -10,13 +10,24 @@ export type DnsAnswer<T> =
    * At least one record. `secure`: the AD bit of a resolver that is trusted to validate. `stale`: expired, used because
    * no server answers.
    */
-  | { kind: 'found'; records: readonly T[]; ttlSeconds: number; secure: boolean; stale?: true }
+  | ({ kind: 'found'; records: readonly T[]; secure: boolean; stale?: true } & Lifetime)
   /** NODATA: the name exists, this type does not. */
-  | { kind: 'no-data'; ttlSeconds: number; secure: boolean; stale?: true }
+  | ({ kind: 'no-data'; secure: boolean; stale?: true } & Lifetime)
   /** NXDOMAIN: the name does not exist. */
-  | { kind: 'no-name'; ttlSeconds: number; secure: boolean }
+  | ({ kind: 'no-name'; secure: boolean } & Lifetime)
   /** No usable answer: SERVFAIL, REFUSED, time-out, malformed. Says nothing about the name. */
   | { kind: 'failure'; reason: DnsFailureReason; detail: string };
+
+/** How long an answer may be used. */
+interface Lifetime {
+  /** Here: between the limits of the cache. */
+  ttlSeconds: number;
+  /**
+   * How long the resolver that was asked may go on giving this answer: the TTL, or for a missing record the SOA's (RFC 2308 §5).
+   * Absent: not known, or a server of the zone answered.
+   */
+  resolverTtlSeconds?: number;
+}
 
 export interface MxRecord {
   preference: number;

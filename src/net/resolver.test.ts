@@ -58,6 +58,7 @@ describe('what each type gives', () => {
         { preference: 10, exchange: 'mx1.example.com' },
       ],
       ttlSeconds: 300,
+      resolverTtlSeconds: 300,
       secure: false,
     });
     expect(await resolver.txt('example.com')).toMatchObject({
@@ -79,7 +80,12 @@ describe('what each type gives', () => {
     dns.set('example.com', { A: ['192.0.2.1'] });
     dns.fault('broken.example.com', { kind: 'servfail' });
     dns.fault('refusing.example.com', { kind: 'refused' });
-    expect(await resolver.mx('example.com')).toEqual({ kind: 'no-data', ttlSeconds: 60, secure: false });
+    expect(await resolver.mx('example.com')).toEqual({
+      kind: 'no-data',
+      ttlSeconds: 60,
+      resolverTtlSeconds: 60,
+      secure: false,
+    });
     expect(await resolver.mx('nothing.example.com')).toMatchObject({ kind: 'no-name' });
     expect(await resolver.mx('com')).toMatchObject({ kind: 'no-data' });
     expect(await resolver.mx('broken.example.com')).toMatchObject({ kind: 'failure', reason: 'servfail' });
@@ -138,6 +144,48 @@ describe('the cache', () => {
     expect(await resolver.mx('middle.test')).toMatchObject({ kind: 'no-data', ttlSeconds: 90 });
     expect(await resolver.mx('high.test')).toMatchObject({ kind: 'no-data', ttlSeconds: 300 });
     expect(await resolver.mx('without.test')).toMatchObject({ kind: 'no-data', ttlSeconds: 30 });
+  });
+
+  it('says how long the resolver that was asked may keep an answer, without the limits of this cache', async () => {
+    dns.set('high.test', { A: ['192.0.2.1'], ttl: 7200, negativeTtl: 9999 });
+    dns.set('without.test', { A: ['192.0.2.1'], negativeTtl: null });
+    expect(await resolver.a('high.test')).toMatchObject({ ttlSeconds: 3600, resolverTtlSeconds: 7200 });
+    expect(await resolver.mx('high.test')).toMatchObject({ ttlSeconds: 300, resolverTtlSeconds: 3600 });
+    expect(await resolver.mx('without.test')).not.toHaveProperty('resolverTtlSeconds');
+    await clock.advance(100_000);
+    expect(await resolver.mx('high.test')).toMatchObject({ ttlSeconds: 200, resolverTtlSeconds: 3500 });
+  });
+
+  it('asks anew for who wants nothing from before, once, and keeps that answer for all', async () => {
+    expect(await resolver.txt('new.test')).toMatchObject({ kind: 'no-name' });
+    dns.set('new.test', { TXT: ['here'] });
+    expect(await resolver.txt('new.test')).toMatchObject({ kind: 'no-name' });
+    const fresh = resolver.fresh();
+    const answers = await Promise.all([fresh.txt('new.test'), fresh.txt('new.test')]);
+    expect(answers).toMatchObject([{ records: ['here'] }, { records: ['here'] }]);
+    expect(await fresh.txt('new.test')).toMatchObject({ records: ['here'] });
+    expect(await resolver.txt('new.test')).toMatchObject({ records: ['here'] });
+    expect(dns.count('new.test')).toBe(2);
+  });
+
+  it('does not join a question of before for who wants nothing from before', async () => {
+    const before = resolver.txt('new.test');
+    const after = resolver.fresh().txt('new.test');
+    await Promise.all([before, after]);
+    expect(dns.count('new.test')).toBe(2);
+  });
+
+  it('tells who wants nothing from before of a failure, and serves the others what it knew', async () => {
+    dns.set('example.com', { A: ['192.0.2.1'], ttl: 300 });
+    await resolver.a('example.com');
+    dns.fault('*', { kind: 'servfail' });
+    expect(await resolver.fresh().a('example.com')).toMatchObject({ kind: 'failure' });
+    const cached = await resolver.a('example.com');
+    expect(cached).toMatchObject({ kind: 'found', records: ['192.0.2.1'] });
+    expect(cached).not.toHaveProperty('stale');
+    await clock.advance(400_000);
+    expect(await resolver.fresh().a('example.com')).toMatchObject({ kind: 'failure' });
+    expect(await resolver.a('example.com')).toMatchObject({ kind: 'found', stale: true });
   });
 
   it('asks once for many who want the same', async () => {

@@ -32,14 +32,22 @@ export interface ResolverOptions extends DnsClientOptions {
   maxCacheBytes?: number;
 }
 
-/** The full resolver, with types that only some callers need. */
-export interface CachingResolver extends Resolver {
+/** Look-ups of all types, with those that only some callers need. */
+export interface FullResolver extends Resolver {
   /** DANE records (RFC 6698); the caller builds `_25._tcp.<host>` and must check `secure`. */
   tlsa(name: string): Promise<DnsAnswer<TlsaRecord>>;
   /** Name servers of a zone; none if the name is an alias. */
   ns(name: string): Promise<DnsAnswer<string>>;
   /** Who may issue certificates for exactly this name; the caller asks for its parents (RFC 8659 §3). */
   caa(name: string): Promise<DnsAnswer<CaaRecord>>;
+}
+
+export interface CachingResolver extends FullResolver {
+  /**
+   * Look-ups for a person who has just changed a record: what was asked for before this call is not used, whatever its
+   * lifetime, and an old answer does not stand in for a failure. Each question is asked once, and its answer is cached for all.
+   */
+  fresh(): FullResolver;
   /** Drops all types of `name`, or everything; the results of running queries are not cached either. */
   flush(name?: string): void;
   /** Ends running queries with a failure and drops everything. */
@@ -52,11 +60,20 @@ type Failure = Extract<Answer, { kind: 'failure' }>;
 
 interface Entry {
   answer: Answer;
+  /** When it was asked for, in the order of all questions. */
+  question: number;
+  askedAtMs: number;
   bytes: number;
   freshUntilMs: number;
   staleUntilMs: number;
   /** Used after its expiry because no server answered. */
   isStale: boolean;
+}
+
+/** A question under way. `fetched` is what the servers said; `served` may be an old answer in place of a failure. */
+interface Flight {
+  question: number;
+  done: Promise<{ fetched: Answer; served: Answer }>;
 }
 
 const MAX_ALIASES = 8;
@@ -92,43 +109,55 @@ export function createResolver(
   const trusted = new Set(servers.filter((server) => trustedAd || isLoopbackAddress(server.address)));
   /** Keys are `TYPE name`, the oldest the one used longest ago. */
   const cache = new BoundedMap<string, Entry>(maxEntries);
-  const flights = new Map<string, Promise<Answer>>();
+  const flights = new Map<string, Flight>();
   let cachedBytes = 0;
+  let questions = 0;
 
-  function lookUp(name: string, type: RecordType): Promise<Answer> {
+  /** `after`: answers to this question and earlier ones are not used; null: every answer that has not expired is. */
+  async function lookUp(name: string, type: RecordType, after: number | null): Promise<Answer> {
     const normalized = normalizeName(name);
     const local = localhostAnswer(normalized, type);
-    if (local) return Promise.resolve(local);
+    if (local) return local;
     const key = `${type} ${normalized}`;
+    const mayUse = ({ question }: { question: number }) => after === null || question > after;
     const entry = cache.get(key);
-    if (entry && clock.monotonicMs() < entry.freshUntilMs) {
+    if (entry && mayUse(entry) && clock.monotonicMs() < entry.freshUntilMs) {
       cache.set(key, entry);
-      return Promise.resolve(served(entry));
+      return served(entry);
     }
-    const underWay = flights.get(key);
-    if (underWay) return underWay;
-    const flight = refresh(key, normalized, type, () => flights.get(key) === flight);
-    flights.set(key, flight);
-    return flight;
+    let flight = flights.get(key);
+    if (flight === undefined || !mayUse(flight)) {
+      flight = startFlight(key, normalized, type);
+      flights.set(key, flight);
+    }
+    const answers = await flight.done;
+    return after === null ? answers.served : answers.fetched;
   }
 
-  async function refresh(
-    key: string,
-    name: string,
-    type: RecordType,
-    mayKeep: () => boolean,
-  ): Promise<Answer> {
-    const { answer, bytes } = await fetchThroughAliases(name, type);
-    // Flushed meanwhile: correct for those who waited, but must not be cached.
-    if (!mayKeep()) return answer;
-    flights.delete(key);
+  function startFlight(key: string, name: string, type: RecordType): Flight {
+    questions += 1;
+    const question = questions;
+    const done = fetchThroughAliases(name, type).then(({ answer, bytes }) => {
+      // Flushed or asked anew meanwhile: correct for those who waited, but must not be cached.
+      if (flights.get(key)?.question !== question) return { fetched: answer, served: answer };
+      flights.delete(key);
+      return { fetched: answer, served: settle(key, answer, { question, bytes }) };
+    });
+    return { question, done };
+  }
+
+  /** Caches what was fetched. Returns it, or what was known before if that may be used in place of a failure. */
+  function settle(key: string, answer: Answer, of: { question: number; bytes: number }): Answer {
     const now = clock.monotonicMs();
+    const asked = { question: of.question, askedAtMs: now };
     if (answer.kind !== 'failure') {
       const freshUntilMs = now + answer.ttlSeconds * 1000;
       const staleUntilMs = answer.kind === 'no-name' ? 0 : freshUntilMs + staleMs;
-      return keep(key, { answer, bytes, freshUntilMs, staleUntilMs, isStale: false });
+      return keep(key, { answer, ...asked, bytes: of.bytes, freshUntilMs, staleUntilMs, isStale: false });
     }
     const old = cache.get(key);
+    // Only who wants nothing older asked again.
+    if (old && now < old.freshUntilMs) return served(old);
     if (old && now < old.staleUntilMs) {
       return keep(key, {
         ...old,
@@ -136,7 +165,8 @@ export function createResolver(
         isStale: true,
       });
     }
-    return keep(key, { answer, bytes: 0, freshUntilMs: now + failureMs, staleUntilMs: 0, isStale: false });
+    const freshUntilMs = now + failureMs;
+    return keep(key, { answer, ...asked, bytes: 0, freshUntilMs, staleUntilMs: 0, isStale: false });
   }
 
   function keep(key: string, entry: Entry): Answer {
@@ -158,10 +188,16 @@ export function createResolver(
 
   function served(entry: Entry): Answer {
     if (entry.answer.kind === 'failure') return entry.answer;
-    const ttlSeconds = Math.max(1, Math.ceil((entry.freshUntilMs - clock.monotonicMs()) / 1000));
-    return entry.isStale && entry.answer.kind !== 'no-name'
-      ? { ...entry.answer, ttlSeconds, stale: true }
-      : { ...entry.answer, ttlSeconds };
+    const now = clock.monotonicMs();
+    const { resolverTtlSeconds: atFirst, ...answer } = entry.answer;
+    const left = atFirst === undefined ? 0 : atFirst - Math.floor((now - entry.askedAtMs) / 1000);
+    const lifetime = {
+      ttlSeconds: Math.max(1, Math.ceil((entry.freshUntilMs - now) / 1000)),
+      ...(left > 0 ? { resolverTtlSeconds: left } : {}),
+    };
+    return entry.isStale && answer.kind !== 'no-name'
+      ? { ...answer, ...lifetime, stale: true }
+      : { ...answer, ...lifetime };
   }
 
   async function fetchThroughAliases(
@@ -205,7 +241,8 @@ export function createResolver(
 
   function foundAnswer(records: DnsRecord[], aliasTtlSeconds: number, secure: boolean): Kept {
     const ttl = records.reduce((least, record) => Math.min(least, record.ttlSeconds), aliasTtlSeconds);
-    return { kind: 'found', records, ttlSeconds: clamp(ttl, minTtlSeconds, maxTtlSeconds), secure };
+    const ttlSeconds = clamp(ttl, minTtlSeconds, maxTtlSeconds);
+    return { kind: 'found', records, ttlSeconds, resolverTtlSeconds: ttl, secure };
   }
 
   function negativeAnswer(message: DnsMessage, aliasTtlSeconds: number, secure: boolean): Kept {
@@ -213,42 +250,47 @@ export function createResolver(
     const soa = message.authority.find((record) => record.type === 'SOA');
     const ttl = soa?.type === 'SOA' ? Math.min(soa.ttlSeconds, soa.minimumSeconds, aliasTtlSeconds) : 0;
     const kind = message.responseCode === responseCodes.nameError ? 'no-name' : 'no-data';
-    return { kind, ttlSeconds: clamp(ttl, minNegativeTtlSeconds, maxNegativeTtlSeconds), secure };
+    const ttlSeconds = clamp(ttl, minNegativeTtlSeconds, maxNegativeTtlSeconds);
+    return { kind, ttlSeconds, ...(soa === undefined ? {} : { resolverTtlSeconds: ttl }), secure };
   }
 
-  async function records<T>(
-    name: string,
-    type: RecordType,
-    pick: (record: DnsRecord) => T | undefined,
-  ): Promise<DnsAnswer<T>> {
-    const answer = await lookUp(name, type);
-    if (answer.kind !== 'found') return answer;
-    const picked: T[] = [];
-    for (const record of answer.records) {
-      const value = pick(record);
-      if (value !== undefined) picked.push(value);
+  function lookUps(after: number | null): FullResolver {
+    async function records<T>(
+      name: string,
+      type: RecordType,
+      pick: (record: DnsRecord) => T | undefined,
+    ): Promise<DnsAnswer<T>> {
+      const answer = await lookUp(name, type, after);
+      if (answer.kind !== 'found') return answer;
+      const picked: T[] = [];
+      for (const record of answer.records) {
+        const value = pick(record);
+        if (value !== undefined) picked.push(value);
+      }
+      return { ...answer, records: picked };
     }
-    return { ...answer, records: picked };
-  }
 
-  const targetOf = (record: DnsRecord) => ('target' in record ? record.target : undefined);
-  const addressOf = (record: DnsRecord) => ('address' in record ? record.address : undefined);
+    return {
+      mx: (name) => records<MxRecord>(name, 'MX', mxOf),
+      txt: (name) => records(name, 'TXT', (record) => (record.type === 'TXT' ? record.text : undefined)),
+      a: (name) => records(name, 'A', addressOf),
+      aaaa: (name) => records(name, 'AAAA', addressOf),
+      cname: (name) => records(name, 'CNAME', targetOf),
+      ns: (name) =>
+        records(name, 'NS', (record) => (record.name === normalizeName(name) ? targetOf(record) : undefined)),
+      caa: (name) => records<CaaRecord>(name, 'CAA', caaOf),
+      tlsa: (name) => records<TlsaRecord>(name, 'TLSA', tlsaOf),
+      async ptr(address) {
+        const name = reverseName(address);
+        if (name === undefined) return broken('not an IP address');
+        return records(name, 'PTR', targetOf);
+      },
+    };
+  }
 
   return {
-    mx: (name) => records<MxRecord>(name, 'MX', mxOf),
-    txt: (name) => records(name, 'TXT', (record) => (record.type === 'TXT' ? record.text : undefined)),
-    a: (name) => records(name, 'A', addressOf),
-    aaaa: (name) => records(name, 'AAAA', addressOf),
-    cname: (name) => records(name, 'CNAME', targetOf),
-    ns: (name) =>
-      records(name, 'NS', (record) => (record.name === normalizeName(name) ? targetOf(record) : undefined)),
-    caa: (name) => records<CaaRecord>(name, 'CAA', caaOf),
-    tlsa: (name) => records<TlsaRecord>(name, 'TLSA', tlsaOf),
-    async ptr(address) {
-      const name = reverseName(address);
-      if (name === undefined) return broken('not an IP address');
-      return records(name, 'PTR', targetOf);
-    },
+    ...lookUps(null),
+    fresh: () => lookUps(questions),
     flush(name) {
       if (name === undefined) {
         cache.clear();
@@ -268,6 +310,9 @@ export function createResolver(
     },
   };
 }
+
+const targetOf = (record: DnsRecord) => ('target' in record ? record.target : undefined);
+const addressOf = (record: DnsRecord) => ('address' in record ? record.address : undefined);
 
 function mxOf(record: DnsRecord): MxRecord | undefined {
   return record.type === 'MX' ? { preference: record.preference, exchange: record.exchange } : undefined;

@@ -100,6 +100,18 @@ describe('domain verify', () => {
     for (const record of dkimOf(after)) expect(record.Status).toBe('Ok');
   });
 
+  it('asks anew when somebody wants to know, although the record was missing a moment ago', async () => {
+    const first = await add();
+    expect((await verify(first.Domain)).Status).toBe('Pending');
+    // The same names: a domain of which no check is remembered, so that the next one need not wait.
+    await server.call('DELETE', `/domains/${first.Domain}`);
+    const again: DomainFacts = (await server.call('POST', '/domains', { body: { Domain: first.Domain } }))
+      .json;
+    publish(again.DnsRecords.filter(({ Type }) => Type === 'TXT'));
+    const doctor = await server.call('GET', `/doctor?Part=domains&Domain=${first.Domain}`);
+    expect(doctor.json.Domains[0].Status).toBe('Verified');
+  });
+
   it('says which record is missing, with exit code 1', async () => {
     const facts = await add();
     const result = await command(['domain', 'verify', facts.Domain, '--data', server.folder]);

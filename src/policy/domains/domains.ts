@@ -51,8 +51,14 @@ export interface DomainService {
   search: Store['searchDomains'];
   /** Every domain by name, read in portions. */
   all(): AsyncIterable<Domain>;
-  /** Looks up the records now and stores the result. AppError not-found. */
-  verify(name: string): Promise<{ domain: Domain; checks: readonly DomainCheck[] }>;
+  /**
+   * Looks up the records now and stores the result. `fresh`: somebody waits for it who may just have changed a record, so
+   * answers from before are not used; limit how often. AppError not-found.
+   */
+  verify(
+    name: string,
+    options?: { fresh: boolean },
+  ): Promise<{ domain: Domain; checks: readonly DomainCheck[] }>;
   /** Changes settings. AppError not-found. */
   update(name: string, settings: DomainSettingsPatch): Promise<Domain>;
   /**
@@ -231,14 +237,15 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     }
   }
 
-  async function verify(name: string): Promise<{ domain: Domain; checks: readonly DomainCheck[] }> {
+  async function verify(
+    name: string,
+    { fresh } = { fresh: false },
+  ): Promise<{ domain: Domain; checks: readonly DomainCheck[] }> {
     const domain = await store.getDomain({ name });
     if (domain === null) throw unknownDomain(name);
-    const result = await doctor.examine({
-      ...zoneOf(domain),
-      bulk: await sendsBulk(domain),
-      subdomains: domain.settings.subdomains,
-    });
+    const bulk = await sendsBulk(domain);
+    const examined = { ...zoneOf(domain), bulk, subdomains: domain.settings.subdomains };
+    const result = await doctor.examine(examined, { fresh });
     returnServer = returnServerOf(result.checks) ?? returnServer;
     const now = clock.now();
     const next = nextStatus(domain, result, now);
@@ -291,7 +298,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     let verdict = mayRotate(domain, clock.now());
     if (verdict.kind !== 'ready') takeTurn?.();
     if (verdict.kind === 'unseen') {
-      ({ domain } = await verify(name));
+      ({ domain } = await verify(name, { fresh: true }));
       verdict = mayRotate(domain, clock.now());
     }
     if (verdict.kind !== 'ready') {

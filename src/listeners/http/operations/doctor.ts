@@ -95,7 +95,7 @@ export function doctorOperations({ domains, doctor, clock }: ApiParts): readonly
       for (let i = waiting.shift(); i !== undefined; i = waiting.shift()) {
         const domain = chosen[i];
         if (domain === undefined || clock.now() - (domain.lastCheckedAt ?? 0) < FRESH_MS) continue;
-        result[i] = (await domains.verify(domain.name)).domain;
+        result[i] = (await domains.verify(domain.name, { fresh: true })).domain;
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, work));

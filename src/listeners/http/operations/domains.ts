@@ -308,7 +308,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
         const domain = await ownDomain(caller, params.name);
         return checking(caller, async () => {
           takeTurn(domain.name);
-          const { domain: checked } = await domains.verify(domain.name);
+          const { domain: checked } = await domains.verify(domain.name, { fresh: true });
           return toAnswer(checked);
         });
       },

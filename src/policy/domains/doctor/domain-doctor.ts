@@ -13,8 +13,8 @@ import { createLookups, type DoctorResolver, type LookupLimits } from './lookups
 import type { SpfRelay } from './spf.ts';
 
 export interface DomainDoctor {
-  /** Never rejects because of a DNS answer. */
-  examine(examined: ExaminedDomain): Promise<DomainVerification>;
+  /** `fresh`: uses no answer that was asked for before. Never rejects because of a DNS answer. */
+  examine(examined: ExaminedDomain, options?: { fresh: boolean }): Promise<DomainVerification>;
 }
 
 export interface DomainDoctorDeps {
@@ -22,9 +22,9 @@ export interface DomainDoctorDeps {
   clock: Clock;
   random: Random;
   /** Servers of zones, new for each run; absent: only the resolver is asked. */
-  zoneServers?: () => ZoneServers;
+  zoneServers?: (fresh: boolean) => ZoneServers;
   /** Checks a host's certificate; absent: certificates are not checked. */
-  certificate?: (host: string) => Promise<CertificateFacts | null>;
+  certificate?: (host: string, fresh: boolean) => Promise<CertificateFacts | null>;
   /** Addresses that mail leaves from, if known; absent: unknown. */
   addresses?: () => Promise<readonly string[]>;
   /** Relays in use, with the name that SPF includes for each, null if unknown; absent: none. */
@@ -32,22 +32,23 @@ export interface DomainDoctorDeps {
 }
 
 export function createDomainDoctor(deps: DomainDoctorDeps, limits: LookupLimits = {}): DomainDoctor {
-  const { resolver, clock, random, zoneServers, certificate, addresses, relays = [] } = deps;
+  const { clock, random, zoneServers, certificate, addresses, relays = [] } = deps;
   /** By everything that the result depends on, because keys and settings may change during an examination. */
   const underWay = new Map<string, Promise<DomainVerification>>();
   return {
-    examine(examined) {
-      const key = JSON.stringify(examined);
+    examine(examined, { fresh } = { fresh: false }) {
+      const key = JSON.stringify([fresh, examined]);
       const known = underWay.get(key);
       if (known !== undefined) return known;
-      const run = examineNow(examined).finally(() => underWay.delete(key));
+      const run = examineNow(examined, fresh).finally(() => underWay.delete(key));
       underWay.set(key, run);
       return run;
     },
   };
 
-  async function examineNow(examined: ExaminedDomain): Promise<DomainVerification> {
-    const zone = zoneServers?.() ?? null;
+  async function examineNow(examined: ExaminedDomain, fresh: boolean): Promise<DomainVerification> {
+    const resolver = (fresh ? deps.resolver.fresh?.() : undefined) ?? deps.resolver;
+    const zone = zoneServers?.(fresh) ?? null;
     try {
       return await examineDomain(createLookups({ resolver, zone, clock }, limits), examined, {
         addresses: (await addresses?.()) ?? [],
@@ -58,7 +59,7 @@ export function createDomainDoctor(deps: DomainDoctorDeps, limits: LookupLimits 
         relays,
         unusedLabel: `pr-${Buffer.from(random.bytes(8)).toString('hex')}`,
         now: clock.now(),
-        certificate,
+        certificate: certificate && ((host) => certificate(host, fresh)),
       });
     } finally {
       zone?.close();

@@ -551,6 +551,28 @@ describe('the zone and what others see', () => {
     expect(all.others.count(OWN, 'TXT')).toBe(1);
   });
 
+  it('says of a wrong record that only a resolver told for how long that may be an old one', async () => {
+    const lame = (servers: FakeDns) => servers.fault('*', { kind: 'lame', referral: true });
+    const others = {
+      ...good(),
+      [DKIM1]: {},
+      [DKIM2]: { TXT: ['v=DKIM1; p='] },
+      [`_dmarc.${D}`]: { negativeTtl: null },
+    };
+    const { result } = await examine(good(), { others, prepare: lame });
+    const told = ['dkim1', 'dkim2', 'dmarc'].map((id) => of(result, id).message);
+    expect(told).toEqual([
+      expect.stringMatching(
+        /This answer came from a resolver, which may remember the missing record for up to 60 s \(SOA minimum\)\.$/,
+      ),
+      expect.stringMatching(/may remember an earlier record for up to 300 s \(TTL\)\.$/),
+      expect.stringMatching(/may remember the missing record for a while\.$/),
+    ]);
+    expect(of(result, 'spf').message).not.toContain('remember');
+    const zones = await examine({ ...good(), [DKIM1]: {} });
+    expect(of(zones.result, 'dkim1').message).not.toContain('remember');
+  });
+
   it('asks no name server at an address that is not public', async () => {
     const { result, others } = await examine(good(), {
       others: withRecords({

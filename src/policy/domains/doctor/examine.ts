@@ -22,7 +22,7 @@ import {
   judgeTracking,
   judgeWildcard,
 } from './hosts.ts';
-import type { Difference, Lookups } from './lookups.ts';
+import type { Difference, Lookups, Remembered } from './lookups.ts';
 import { mayHaveAddress, returnServers } from './return-servers.ts';
 import { judgeSpf, type SpfRelay, walkSpf } from './spf.ts';
 
@@ -94,7 +94,10 @@ export async function examineDomain(
     alignment,
     ...names.others,
   ];
-  return { ...verification, checks: checks.map((check) => withDifference(check, lookups.differences)) };
+  return {
+    ...verification,
+    checks: checks.map((check) => withMemory(withDifference(check, lookups.differences), lookups.remembered)),
+  };
 }
 
 async function examineSpf(
@@ -253,6 +256,20 @@ function withDifference(check: DomainCheck, differences: ReadonlyMap<string, Dif
   return {
     ...check,
     message: `${check.message} The name servers of the zone say this; others still see ${seen} for up to ${ttlSeconds} s.`,
+  };
+}
+
+/** Adds to the check of a wrong record for how long the answer may be one from before the record was changed. */
+function withMemory(check: DomainCheck, remembered: ReadonlyMap<string, Remembered>): DomainCheck {
+  const memory = remembered.get(`${check.record.type} ${check.record.name}`);
+  if (memory === undefined || memory.seconds === 0) return check;
+  if (check.severity !== 'fail' && check.severity !== 'warn') return check;
+  const [what, from] =
+    memory.kind === 'missing' ? ['the missing record', 'SOA minimum'] : ['an earlier record', 'TTL'];
+  const howLong = memory.seconds === null ? 'for a while' : `for up to ${memory.seconds} s (${from})`;
+  return {
+    ...check,
+    message: `${check.message} This answer came from a resolver, which may remember ${what} ${howLong}.`,
   };
 }
 

@@ -12,6 +12,8 @@ import type { ZoneAnswer, ZoneServers } from '../../../net/zone-servers.ts';
 /** The look-ups of the doctor; the server's resolver has all of them. */
 export interface DoctorResolver extends Resolver {
   caa?(name: string): Promise<DnsAnswer<CaaRecord>>;
+  /** Look-ups that use nothing that was asked for before. */
+  fresh?(): DoctorResolver;
 }
 
 /** The zone's servers and a resolver's cache differ. */
@@ -20,6 +22,13 @@ export interface Difference {
   others: readonly string[];
   /** For at most this long. */
   ttlSeconds: number;
+}
+
+/** An answer that only a resolver gave: it may be older than what the zone says now. */
+export interface Remembered {
+  kind: 'record' | 'missing';
+  /** How long the resolver may go on giving it; null = not known. */
+  seconds: number | null;
 }
 
 export interface Lookups extends Pick<Resolver, 'txt' | 'mx' | 'a' | 'aaaa' | 'cname'> {
@@ -32,6 +41,8 @@ export interface Lookups extends Pick<Resolver, 'txt' | 'mx' | 'a' | 'aaaa' | 'c
   besideAlias(name: string, type: RecordType): Promise<boolean>;
   /** The differences found so far, by `TYPE name`. */
   readonly differences: ReadonlyMap<string, Difference>;
+  /** The answers so far that no server of the zone gave, by `TYPE name`. */
+  readonly remembered: ReadonlyMap<string, Remembered>;
 }
 
 export interface LookupLimits {
@@ -52,6 +63,7 @@ export function createLookups(
   const endMs = clock.monotonicMs() + forMs;
   const asked = new Map<string, Promise<unknown>>();
   const differences = new Map<string, Difference>();
+  const remembered = new Map<string, Remembered>();
   let questions = 0;
 
   /** Makes one look-up per key, however often it is needed. */
@@ -71,7 +83,15 @@ export function createLookups(
     detail: 'the bound of one check is reached',
   } as const;
   const other = <T>(type: string, name: string, ask: () => Promise<DnsAnswer<T>>): Promise<DnsAnswer<T>> =>
-    once<DnsAnswer<T>>(`other ${type} ${name}`, ask, over);
+    once<DnsAnswer<T>>(
+      `other ${type} ${name}`,
+      async () => {
+        const answer = await ask();
+        noteRemembered(`${type} ${name}`, answer);
+        return answer;
+      },
+      over,
+    );
   const others = {
     txt: (name: string) => other('TXT', name, () => resolver.txt(name)),
     mx: (name: string) => other('MX', name, () => resolver.mx(name)),
@@ -95,6 +115,8 @@ export function createLookups(
     const [fresh, theirs] = await Promise.all([askZone(type, name), ofOthers(name)]);
     const zoneSays = await fromZone(fresh, ofOthers, read);
     if (zoneSays === null) return theirs;
+    if (fresh.kind === 'alias') noteRemembered(`${type} ${name}`, zoneSays);
+    else remembered.delete(`${type} ${name}`);
     noteDifference(`${type} ${name}`, zoneSays, theirs);
     return zoneSays;
   }
@@ -121,12 +143,21 @@ export function createLookups(
     }
   }
 
+  function noteRemembered(key: string, answer: DnsAnswer<unknown>): void {
+    if (answer.kind === 'failure') return;
+    remembered.set(key, {
+      kind: answer.kind === 'found' ? 'record' : 'missing',
+      seconds: answer.resolverTtlSeconds ?? null,
+    });
+  }
+
   function noteDifference(key: string, fresh: DnsAnswer<unknown>, theirs: DnsAnswer<unknown>): void {
     // A failure says nothing, so it is not a difference.
     if (fresh.kind === 'failure' || theirs.kind === 'failure') return;
     const texts = textsOf(theirs);
     if (textsOf(fresh).sort().join('\n') === [...texts].sort().join('\n')) return;
-    differences.set(key, { others: texts, ttlSeconds: theirs.ttlSeconds });
+    const ttlSeconds = theirs.resolverTtlSeconds ?? theirs.ttlSeconds;
+    differences.set(key, { others: texts, ttlSeconds });
   }
 
   const text = (record: { type: string }) =>
@@ -135,6 +166,7 @@ export function createLookups(
   const lookups: Lookups = {
     others,
     differences,
+    remembered,
     txt: (name) => both('TXT', name, others.txt, text),
     mx: (name) =>
       both<MxRecord>('MX', name, others.mx, (record) =>
