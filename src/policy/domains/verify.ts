@@ -1,10 +1,10 @@
 /**
  * Looks up a sender domain's ownership and DKIM records, and says in sentences what is right, wrong and to be done.
  *
- * Verified means: the active selector's key is published, and the domain is owned. Ownership is proved by its own
- * record or by that key, because only the owner of the zone can publish a key that was created for it. A DNS failure
- * says nothing about a record, so `temporary` marks a verdict that it made impossible. Answers can come from anybody:
- * they are compared completely, and shown cut and without control characters.
+ * Verified means: the active selector's key is published. That proves ownership too, because only the owner of the zone
+ * can publish a key that was created for it; the ownership record alone is not enough, so without it nothing fails. A
+ * DNS failure says nothing about a record, so `temporary` marks a verdict that it made impossible. Answers can come from
+ * anybody: they are compared completely, and shown cut and without control characters.
  */
 import type { DkimKey } from '../../model/domain.ts';
 import type { DnsAnswer, Resolver } from '../../net/dns-types.ts';
@@ -67,6 +67,7 @@ async function checkOwnership(
 ): Promise<Finding> {
   const name = ownershipHost(domain);
   const expected = ownershipValue(verifyToken);
+  // Never a failure: the domain is verified by its key alone.
   const isOurs = (text: string): boolean => unquoted(text).toLowerCase() === expected;
   const answer = await resolver.txt(name);
   const result = finding('own', name, expected, answer);
@@ -76,18 +77,18 @@ async function checkOwnership(
   }
   if (textsOf(answer).some(isOurs)) return result('proven', 'ok', 'The ownership record is in place.', '');
   const appended = await findAppended(resolver, name, domain, isOurs);
-  if (appended !== null) return result('absent', 'fail', ...appendedSentences(appended));
+  if (appended !== null) return result('absent', 'warn', ...appendedSentences(appended));
   if (answer.kind === 'found') {
     return result(
       'absent',
-      'fail',
+      'warn',
       `The text at ${name} is not the ownership record.`,
       `Add a TXT record at ${name} with exactly the text shown; other records there may stay.`,
     );
   }
   return result(
     'absent',
-    'fail',
+    'warn',
     `Ownership record not found at ${name}.`,
     'Publish it exactly as shown. A record published just now can take some minutes to be seen.',
   );
