@@ -221,7 +221,9 @@ function domainItem(domain: FailingDomain, now: number): AttentionItem {
     Message: `${what} ${isHeld ? 'Its mail is held.' : 'Its mail still leaves, for two days after the first failure.'}`,
     Fix: isSuspended
       ? 'Only the operator lets it send again.'
-      : (worst?.fix ?? 'Publish its DNS records as shown with the domain.'),
+      : worst === undefined
+        ? 'Publish its DNS records as shown with the domain.'
+        : `${worst.fix} Its records are shown with the domain.`,
     ...{ Since: isoTime(failingSince ?? updatedAt), Until: null, Waiting: unfinished },
     Action: checkDomain(name),
     Command: `postrider doctor ${name}`,
