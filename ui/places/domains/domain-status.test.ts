@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkName } from './domain-status.ts';
+import { checkName, foundOf } from './domain-status.ts';
 
 describe('the name of a check', () => {
   it.each([
@@ -10,5 +10,17 @@ describe('the name of a check', () => {
     ['clock', 'Clock'],
   ])('%s is shown as %s', (name, words) => {
     expect(checkName(name)).toBe(words);
+  });
+});
+
+describe('foundOf', () => {
+  it('says of a record that is not there that it is missing, whatever that means for the mail', () => {
+    const record = { Status: 'Unknown' } as const;
+    expect(foundOf(record, null)).toEqual({ status: 'Unknown' });
+    expect(foundOf(record, { Status: 'Ok', Found: [] })).toEqual({ status: 'Ok' });
+    expect(foundOf(record, { Status: 'Unknown', Found: [] })).toEqual({ status: 'Unknown' });
+    expect(foundOf(record, { Status: 'Warning', Found: ['p='] })).toEqual({ status: 'Warning' });
+    for (const Status of ['Warning', 'Failed'] as const)
+      expect(foundOf(record, { Status, Found: [] })).toEqual({ status: Status, words: 'Missing' });
   });
 });

@@ -46,6 +46,24 @@ export function isGreen({ Status, LastCheckedAt, Checks }: Domain): boolean {
   );
 }
 
+/** What was found of a record: the words of the status that `status` names, or that nothing is there. */
+export function foundOf(
+  { Status }: Pick<Domain['DnsRecords'][number], 'Status'>,
+  check: Pick<Domain['Checks'][number], 'Status' | 'Found'> | null,
+): { status: string; words?: string } {
+  const status = check?.Status ?? Status;
+  const isMissing = check !== null && check.Found.length === 0 && status !== 'Unknown' && status !== 'Ok';
+  return { status, ...(isMissing ? { words: 'Missing' } : {}) };
+}
+
+/** The check that looked at a record; null before the first. */
+export function checkOf(
+  { Checks }: Pick<Domain, 'Checks'>,
+  { Type, Host }: Pick<Domain['DnsRecords'][number], 'Type' | 'Host'>,
+): Domain['Checks'][number] | null {
+  return Checks.find((check) => check.Type === Type && check.Host === Host) ?? null;
+}
+
 /** The worst first. */
 export function byStatus(a: Domain['Checks'][number], b: Domain['Checks'][number]): number {
   return RANK[a.Status] - RANK[b.Status];

@@ -5,6 +5,7 @@ import { useMedia } from '../../components/media.ts';
 import { Status } from '../../components/status.tsx';
 import { Finding } from './check-item.tsx';
 import { type DnsHost, nameFor, valueFor } from './dns-hosts.ts';
+import { foundOf } from './domain-status.ts';
 import type { ShownRecord } from './records-view.tsx';
 
 /** The table has room for its columns. */
@@ -93,9 +94,7 @@ const purposeOf = ({ record: { Purpose } }: ShownRecord) => PURPOSES[Purpose] ??
 const needOf = ({ record: { Need } }: ShownRecord) => Need.toLowerCase();
 
 function Found({ shown: { record, check } }: { shown: ShownRecord }) {
-  const isMissing = check !== null && check.Found.length === 0 && check.Status !== 'Unknown';
-  const status = check?.Status ?? record.Status;
-  return <Status status={status} {...(isMissing && status !== 'Ok' ? { words: 'Missing' } : {})} />;
+  return <Status {...foundOf(record, check)} />;
 }
 
 function Name({ shown: { record }, host, zone }: Look & { shown: ShownRecord }) {

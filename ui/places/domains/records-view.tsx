@@ -7,7 +7,7 @@ import { Instant } from '../../components/time.tsx';
 import { CheckItem } from './check-item.tsx';
 import { DnsHostChoice } from './dns-host-choice.tsx';
 import { DNS_HOSTS, type DnsHost, zonesOf } from './dns-hosts.ts';
-import { byStatus, checkName } from './domain-status.ts';
+import { byStatus, checkName, checkOf } from './domain-status.ts';
 import { RecordTable } from './record-table.tsx';
 import { ZoneFile } from './zone-file.tsx';
 
@@ -48,11 +48,6 @@ export function RecordsView({ domain }: { domain: Domain }) {
       {domain.Changes.length > 0 && <Changes changes={domain.Changes} />}
     </>
   );
-}
-
-/** The check that looked at a record. */
-function checkOf({ Checks }: Domain, { Type, Host }: DnsRecord): DomainCheck | null {
-  return Checks.find((check) => check.Type === Type && check.Host === Host) ?? null;
 }
 
 function Changes({ changes }: { changes: Domain['Changes'] }) {

@@ -12,6 +12,7 @@ import { Ago, Until } from '../../components/time.tsx';
 import { toast } from '../../components/toasts.tsx';
 import { AlignmentDrawing } from './alignment-drawing.tsx';
 import { CheckItem } from './check-item.tsx';
+import { checkOf, foundOf } from './domain-status.ts';
 
 interface SigningProps {
   domain: Domain;
@@ -60,7 +61,7 @@ function Keys({ domain, mayChange, onChanged }: SigningProps) {
           >
             <code className="min-w-16 font-mono font-semibold">{key.Selector}</code>
             <span>{ROLES[key.Role]}</span>
-            <Status status={recordStatus(domain, key)} className="text-xs" />
+            <Status {...recordFound(domain, key)} className="text-xs" />
             <span className="text-soft text-xs">
               made <Ago at={key.CreatedAt} />
               {key.KeepUntil !== null && (
@@ -102,9 +103,10 @@ function Keys({ domain, mayChange, onChanged }: SigningProps) {
   );
 }
 
-function recordStatus({ DnsRecords, Domain: name }: Domain, { Selector }: DomainDkimKey): string {
-  const host = `${Selector}._domainkey.${name}`;
-  return DnsRecords.find(({ Host }) => Host === host)?.Status ?? 'Unknown';
+function recordFound(domain: Domain, { Selector }: DomainDkimKey): ReturnType<typeof foundOf> {
+  const host = `${Selector}._domainkey.${domain.Domain}`;
+  const record = domain.DnsRecords.find(({ Host }) => Host === host);
+  return record === undefined ? { status: 'Unknown' } : foundOf(record, checkOf(domain, record));
 }
 
 function RotateDialog({
