@@ -31,7 +31,7 @@ export function findProblems(mail: CaptureDetail, html: Document | null): readon
 
 function partsOf({ HTMLContent, PlainContent }: CaptureDetail): Finding[] {
   const bytes = new TextEncoder().encode(HTMLContent).length;
-  const kib = Math.round(bytes / 1024);
+  const size = bytes < 1024 ? 'less than 1 KiB' : `${Math.round(bytes / 1024)} KiB`;
   return [
     PlainContent.trim() === ''
       ? warn(
@@ -44,10 +44,10 @@ function partsOf({ HTMLContent, PlainContent }: CaptureDetail): Finding[] {
       : [
           bytes > CLIPPED_AT
             ? bad(
-                `The HTML has ${kib} KiB`,
+                `The HTML has ${size}`,
                 'Gmail shows the first 102 KiB and hides the rest, the unsubscribe link with it.',
               )
-            : good(`The HTML has ${kib} KiB, less than Gmail’s 102`),
+            : good(`The HTML has ${size}; Gmail shows 102 KiB`),
         ]),
   ];
 }
