@@ -69,7 +69,7 @@ function Why({ item: { Reason, Note, Reply, MessageID } }: { item: Suppression }
   return (
     <div className="grid gap-0.5">
       <p>
-        {reasonName(Reason)} <span className="text-soft">{reasonMeaning(Reason)}</span>
+        {reasonName(Reason)}: <span className="text-soft">{reasonMeaning(Reason)}</span>
       </p>
       {Note !== '' && (
         <p className="line-clamp-2" title={Note}>
