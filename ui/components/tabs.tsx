@@ -30,7 +30,7 @@ export function Tabs({
     >
       <Radix.List
         aria-label={label}
-        className="flex shrink-0 gap-1 overflow-x-auto border-line border-b px-3 [scrollbar-width:none]"
+        className="flex shrink-0 gap-0.5 overflow-x-auto border-line border-b px-3 [scrollbar-width:none]"
       >
         {tabs.map((tab) => (
           <Radix.Trigger

@@ -132,7 +132,7 @@ export function InboxPlace() {
         {(twoPanes || openId === null) && (
           <section
             aria-label="Mail"
-            className="flex w-full min-w-0 flex-col border-line md:border-r min-[54rem]:w-80 min-[54rem]:shrink-0 lg:w-96"
+            className="flex w-full min-w-0 flex-col border-line md:border-r min-[54rem]:w-80 min-[54rem]:shrink-0 min-[90rem]:w-96"
           >
             <ListBar
               ref={search}
