@@ -88,7 +88,8 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
-const INTRODUCTION = `In the repository the program is \`./bin/postrider\`. Exit codes: 0 done, 1 failed, 2 wrong usage. A command uses the API of
+const INTRODUCTION = `In the repository the program is \`./bin/postrider\`. Exit codes: 0 done, 1 failed, 2 wrong usage: a
+mistake in the command line, in the configuration or in a plan of \`simulate\`. A command uses the API of
 the server that owns the data folder, on loopback with the token from the file \`admin-token\`. If no server runs, the command
 starts the same API on the same store until it ends, without delivery and with the settings of \`serve\`. \`--json\` prints the
 answer of the API; of a list, all its items. Results go to standard output, everything else to standard error. With \`--json\`

@@ -10,7 +10,7 @@ import type { Mode } from '../config/key-facts.ts';
 import { publicUrl } from '../config/public-url.ts';
 import type { Config } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
-import { ERRORS } from '../lib/errors.ts';
+import { ERRORS, type ErrorName } from '../lib/errors.ts';
 import { silentLoggers } from '../lib/log.ts';
 import { isPostgresUrl } from '../lib/postgres-url.ts';
 import type { Page } from '../listeners/http/paging.ts';
@@ -272,7 +272,7 @@ type ProblemBody =
 const THINGS: Readonly<Record<string, readonly [string, string]>> = {
   email: ['message', 'messages'],
   domains: ['domain', 'domain list'],
-  doctor: ['domain', 'domain list'],
+  Domain: ['domain', 'domain list'],
   tokens: ['token', 'token list'],
   webhooks: ['webhook', 'webhook list'],
   'smtp-credentials': ['SMTP user', 'smtp list'],
@@ -289,21 +289,35 @@ const THINGS: Readonly<Record<string, readonly [string, string]>> = {
  */
 function missing(body: unknown, path: string, { command }: Wording): string | null {
   if ((body as ProblemBody)?.Errors?.[0]?.Message !== ERRORS['not-found'].text) return null;
+  // What follows the id is the name of an action: an id below it, as of a call, is another thing.
   const [, kind = '', id] =
-    /^\/(sandbox\/messages|[a-z-]+)\/([^/?]+)(?:\?|$)/.exec(path) ??
-    /^\/(doctor)\?Domain=([^&]+)/.exec(path) ??
+    /^\/(sandbox\/messages|[a-z-]+)\/([^/?]+)(?:\/[a-z-]+)*(?:\?|$)/.exec(path) ??
+    /^\/(?:doctor|queue)\?(Domain)=([^&]+)/.exec(path) ??
     [];
   const thing = THINGS[kind];
   if (thing === undefined || id === undefined) return null;
   return `there is no ${thing[0]} "${printable(decodeURIComponent(id))}"; see: ${command(thing[1])}`;
 }
 
-/** Codes of refusals that only depend on what the user wrote: parameters, names, words, addresses of webhooks. */
-const OF_USAGE: ReadonlySet<number> = new Set([422, 1006, 1108, 1603, 1605, 1901, 1902, 2002, 2003]);
+/**
+ * Refusals of a request that may be right at another time, or with other files: they depend on what the server holds, on the
+ * content of a file that was named, or on a secret that was entered. All others of status 422 are mistakes in the command line.
+ */
+const NOT_OF_USAGE: ReadonlySet<number> = new Set(
+  (
+    [
+      ...['all-recipients-suppressed', 'template-not-found', 'idempotency-key-reused', 'request-too-complex'],
+      ...['html-content-required', 'plain-content-required', 'html-too-large', 'plain-too-large'],
+      ...['content-missing', 'type-blocked'],
+      ...['template-invalid', 'template-not-fillable', 'template-variable-missing'],
+      ...['password-refused', 'password-wrong', 'code-wrong'],
+    ] as const satisfies readonly ErrorName[]
+  ).map((name) => ERRORS[name].code),
+);
 
 function isUsage(body: unknown, status: number): boolean {
   const problems = (body as ProblemBody)?.Errors ?? [];
-  return status === 422 && problems.length > 0 && problems.every(({ Code }) => OF_USAGE.has(Code ?? 0));
+  return status === 422 && problems.length > 0 && problems.every(({ Code }) => !NOT_OF_USAGE.has(Code ?? 0));
 }
 
 /** A refusal may differ from what the server itself would say: `dev` takes more than `serve`. */

@@ -1,5 +1,5 @@
 /** What every command is given, and the form of its help. */
-import { Command } from 'commander';
+import { Command, type Option } from 'commander';
 import { type Api, EXISTING } from './api-client.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -37,7 +37,14 @@ export class ContextCommand extends Command {
     return this.action((...given) => work(this.context(), ...(given as unknown as Given)));
   }
 
-  /** The same for a command that only asks the API. It makes no new data folder. */
+  /** Refuses the option `name` beside any of `others`, all written as `--all`. Call it when the options are there. */
+  apart(name: string, ...others: string[]): this {
+    const named = (long: string) => this.options.find((option) => option.long === long) as Option;
+    named(name).conflicts(others.map((other) => named(other).attributeName()));
+    return this;
+  }
+
+  /** As `runs`, for a command that only asks the API. It makes no new data folder. */
   asks<Given extends unknown[]>(
     work: (ctx: CommandContext, api: Api, ...given: Given) => Promise<void>,
   ): this {

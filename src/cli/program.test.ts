@@ -62,6 +62,26 @@ describe('an option that would be ignored', () => {
   });
 });
 
+describe('options that contradict each other', () => {
+  it.each([
+    'queue hold --all --from a.example --reason x',
+    'queue release --all --priority bulk',
+    'queue release 1 --all',
+    'sandbox clear --all --inbox x',
+    'sandbox wait --code --link',
+    'token create --domain a.example --preset Send --scope email:send',
+    'user add a@a.example --generate --no-password',
+    'webhook calls 1 --delivery 2 --limit 3',
+    'webhook replay 1 --delivery 2 --only-failed',
+    'transfer --cancel --dry-run',
+    'simulate plan.json --example faults',
+    'simulate plan.json --exact --sample 5',
+  ])('%s is refused', async (words) => {
+    const { code, error } = await run(words.split(' '));
+    expect([code, error]).toEqual([2, expect.stringMatching(/cannot be used with option|not both/)]);
+  });
+});
+
 describe('a refusal with --json', () => {
   it.each([
     [['fly', '--json'], "unknown command 'fly'"],

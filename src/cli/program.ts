@@ -1,6 +1,6 @@
 /**
  * The command line: one commander program. Every command has a help text with an example, `--json` for programs, and the
- * exit codes 0, 1 and 2 (2 = wrong usage). Each command is in its own file.
+ * exit codes 0, 1 and 2 (2 = wrong usage, also a mistake in the configuration). Each command is in its own file.
  */
 
 import { readFileSync } from 'node:fs';

@@ -76,9 +76,9 @@ export const sandboxCommands: CommandGroup = (program) => {
     .option('--timeout <seconds>', '0 to 60', '30')
     .option('--code', 'print only the most likely code in the mail')
     .option('--link', 'print only the most likely link in the mail')
+    .apart('--code', '--link')
     .addHelpText('after', example('postrider sandbox wait --inbox run-17 --subject Sign --code --timeout 0'))
     .runs(async (ctx, { code, link, timeout, ...options }: Options & Switches) => {
-      if (code && link) throw new UsageError('give --code or --link, not both');
       const query = queryOf({ ...filtersOf(options), Timeout: timeout });
       await ctx.withApi(async (api) => {
         const mail = await api.call<CaptureDetail>('GET', `/sandbox/wait${query}`);
@@ -99,6 +99,7 @@ export const sandboxCommands: CommandGroup = (program) => {
     .description('empty one inbox, or with --all all inboxes')
     .option('--inbox <name>', 'only this inbox')
     .option('--all', 'every inbox')
+    .apart('--all', '--inbox')
     .addHelpText('after', example('postrider sandbox clear --inbox run-17'))
     .runs(async (ctx, options: { inbox?: string; all?: boolean }) => {
       if (options.inbox === undefined && options.all !== true)

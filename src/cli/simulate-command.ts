@@ -42,6 +42,8 @@ export const simulateCommand: CommandGroup = (program) => {
     .option('--html <file>', 'also write a page with charts')
     .option('--sample <number>', 'recipients to simulate at most', String(USUAL_SAMPLE))
     .option('--exact', 'simulate every recipient')
+    .apart('--exact', '--sample')
+    .apart('--example', '--config', '--html', '--sample', '--exact')
     .addHelpText(
       'after',
       example(
@@ -50,6 +52,9 @@ export const simulateCommand: CommandGroup = (program) => {
       ),
     )
     .runs(async (ctx, file: string | undefined, options: Options) => {
+      if (options.example !== undefined && file !== undefined) {
+        throw new UsageError('give a plan, or --example, not both');
+      }
       if (options.example !== undefined) return printExample(ctx, options.example);
       if (file === undefined) throw new UsageError('name a plan; --example prints one');
       const sample = /^[0-9]{1,8}$/.test(options.sample) ? Number(options.sample) : 0;

@@ -45,6 +45,7 @@ export const tokenCommands: CommandGroup = (program) => {
     .option('--rate-limit <n>', 'sends per second', numberFrom(0.000001, 1_000_000, { fraction: true }))
     .option('--allow-ip <cidr...>', 'accept it only from these IP addresses')
     .option('--name <name>', 'a name for lists')
+    .apart('--preset', '--scope')
     .addHelpText('after', example('TOKEN=$(postrider token create --domain example.com --preset Send)'))
     .runs(async (ctx, options: CreateOptions) => {
       const preset = options.preset ?? (options.scope === undefined ? 'Default' : undefined);

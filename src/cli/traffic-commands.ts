@@ -92,6 +92,8 @@ export function addTrafficCommands(queue: ContextCommand): void {
       example('postrider queue release --from example.com', 'postrider queue release --all'),
     )
     .runs(async (ctx, id: string | undefined, options: MatchOptions) => {
+      if (id !== undefined && options.all === true)
+        throw new UsageError('give the id of a hold, or --all, not both');
       const wanted = { ...matchBody(options), ...(id === undefined ? {} : { HoldID: id }) };
       if (Object.keys(wanted).length === 0) {
         throw new UsageError(
@@ -172,7 +174,8 @@ function matching(command: ContextCommand): ContextCommand {
     .option('--to <domain>', 'mail to this recipient domain')
     .option('--site <site>', 'mail to this site: a provider, a relay, a domain, as `queue path` shows it')
     .option('--priority <priority>', 'critical, normal or bulk', oneOf(LANES))
-    .option('--all', 'everything');
+    .option('--all', 'everything')
+    .apart('--all', '--from', '--to', '--site', '--priority');
 }
 
 function matchBody(options: MatchOptions): Record<string, unknown> {

@@ -30,6 +30,8 @@ export const transferCommand: CommandGroup = (program) => {
     .option('--dry-run', 'only show the amount of data, and whether --to can be used')
     .option('--send', 'do not hold the mail that waits')
     .option('--cancel', 'cancel a transfer that is not finished; servers may use --from again')
+    .apart('--cancel', '--dry-run', '--send')
+    .apart('--dry-run', '--send')
     .addHelpText(
       'after',
       example(
@@ -60,7 +62,7 @@ async function run(ctx: CommandContext, flags: Flags): Promise<void> {
   const file = databaseFile(config);
   const from = withLogin(flags.from ?? (file === null ? config.database : `sqlite:${file}`));
   if (flags.cancel === true) {
-    requireDatabase('--from', from);
+    given(() => requireDatabase('--from', from));
     await using source = disposable(await openEnd(from, 'source', systemClock));
     await cancelTransfer(source.end);
     ctx.print(
@@ -71,7 +73,7 @@ async function run(ctx: CommandContext, flags: Flags): Promise<void> {
   }
   if (flags.to === undefined) throw new UsageError('name the new database with --to');
   const to = withLogin(flags.to);
-  requireTwoEngines(from, to);
+  given(() => requireTwoEngines(from, to));
   await using source = disposable(
     await openEnd(from, flags.dryRun === true ? 'look' : 'source', systemClock),
   );
@@ -139,6 +141,15 @@ async function tell(
     },
     `${table([['TABLE', 'ROWS'], ...tables.map((one) => [one.table, String(one.rows)])])}\n\n${source.name} has ${rows} rows in ${Math.ceil(bytes / 1_048_576)} MiB. A transfer takes about ${seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} minutes`}; nothing was changed.`,
   );
+}
+
+/** What `check` refuses is what was written for a database, not its state. */
+function given(check: () => void): void {
+  try {
+    check();
+  } catch (cause) {
+    throw new UsageError((cause as Error).message);
+  }
 }
 
 /** Closed at the end of the block in any case. */

@@ -37,6 +37,7 @@ export const userCommands: CommandGroup = (program) => {
     .option('--preset <preset>', `rights of a member: ${MEMBER_PRESETS.join(', ')}`, oneOf(MEMBER_PRESETS))
     .option(...GENERATE)
     .option('--no-password', 'the person signs in by the identity provider only (oidc-issuer)')
+    .apart('--generate', '--no-password')
     .addHelpText(
       'after',
       example(

@@ -138,6 +138,7 @@ export const webhookCommands: CommandGroup = (program) => {
     .description('list the calls of a webhook, newest first, with their numbers for replay --delivery')
     .option('--limit <n>', 'maximum number of entries, up to 100', numberFrom(1, 100), 25)
     .option('--delivery <number>', 'one call with its request')
+    .apart('--delivery', '--limit')
     .addHelpText('after', example('postrider webhook calls 1', 'postrider webhook calls 1 --delivery 4711'))
     .asks(async (ctx, api, id: string, options: { limit: number; delivery?: string }) => {
       if (options.delivery !== undefined) {
@@ -167,6 +168,7 @@ export const webhookCommands: CommandGroup = (program) => {
     .option('--until <time>', 'events up to this time (default now)')
     .option('--only-failed', 'only events whose call failed')
     .option('--delivery <number...>', 'single calls, with the numbers from `webhook calls`')
+    .apart('--delivery', '--since', '--until', '--only-failed')
     .addHelpText(
       'after',
       example(
@@ -208,12 +210,7 @@ interface ReplayOptions {
 
 function replayRequest({ since, until, onlyFailed, delivery }: ReplayOptions): Record<string, unknown> {
   if (delivery !== undefined) {
-    if (since !== undefined || until !== undefined || onlyFailed !== undefined) {
-      throw new UsageError('give --delivery, or --since, --until and --only-failed, not both');
-    }
-    return {
-      DeliveryIDs: delivery.map(callNumber),
-    };
+    return { DeliveryIDs: delivery.map(callNumber) };
   }
   if (since === undefined && onlyFailed !== true) {
     throw new UsageError('say which calls: --only-failed, --since TIME or --delivery NUMBER');

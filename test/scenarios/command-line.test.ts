@@ -256,6 +256,14 @@ describe('commands without a running server', () => {
     const missing: readonly (readonly [words: string, code: number, says: RegExp])[] = [
       ['domain add not_a_domain!', 2, /"not_a_domain!" is not a domain name such as example\.com$/m],
       ['token create --domain a.example,b.example', 2, /^postrider: --domain, value 1 is not a domain name/m],
+      [
+        'domain verify nothing.example',
+        1,
+        /there is no domain "nothing.example"; see: \S*postrider domain list/,
+      ],
+      ['queue --domain nothing!', 1, /there is no domain "nothing!"; see: \S*postrider domain list/],
+      ['cancel nothing', 1, /there is no message "nothing"; see: \S*postrider messages/],
+      ['token rotate nothing', 1, /there is no token "nothing"; see: \S*postrider token list/],
       ['message nothing', 1, /there is no message "nothing"; see: \S*postrider messages/],
       ['template show nothing', 1, /there is no template "nothing"; see: \S*postrider template list/],
       ['sandbox show nothing', 1, /there is no captured mail "nothing"; see: \S*postrider sandbox list/],
@@ -267,6 +275,36 @@ describe('commands without a running server', () => {
     for (const [words, code, says] of missing) {
       const refused = await command([...words.split(' '), ...data]);
       expect([refused.code, refused.stderr], words).toEqual([code, expect.stringMatching(says)]);
+    }
+  });
+
+  it('end with 2 for each mistake in what was typed, whoever finds it, and with 1 for what files hold', async () => {
+    const server = await startInstance(scope);
+    await addDomain(server, 'example.com');
+    const data = ['--data', server.folder];
+    const mail = 'send --from hello@example.com --subject x --text README.md';
+    const mistakes = [
+      'send --from hello --to a@example.net --subject x --text README.md',
+      `${mail} --to a`,
+      `${mail} --to a@example.net --cc b`,
+      `${mail} --to a@example.net --reply-to b`,
+      `${mail} --to a@example.net --header From:x`,
+      `${mail} --to a@example.net --send-at soon`,
+      `${mail} --to a@example.net --expires-at soon`,
+      'suppress add a --domain example.com',
+      'transfer --to nothing',
+      'transfer --to sqlite:other.db',
+    ];
+    const others = [
+      `${mail} --to a@example.net --template nothing`,
+      'send --from hello@example.com --to a@example.net --template nothing --variables README.md',
+      'send --from hello@example.com --to a@example.net --subject x --text missing.txt',
+    ];
+    for (const words of mistakes) {
+      expect([words, (await command([...words.split(' '), ...data])).code]).toEqual([words, 2]);
+    }
+    for (const words of others) {
+      expect([words, (await command([...words.split(' '), ...data])).code]).toEqual([words, 1]);
     }
   });
 
