@@ -185,6 +185,20 @@ describe('held mail', () => {
     expect(shown[2]).toMatchObject({ Reason: 'released: wrong price', NextAttemptAt: null });
   });
 
+  it('name domains as mail has them, and nothing that is no domain', async () => {
+    const { server } = await start({}, { route: 'sandbox' });
+    const hold = (more: object) => server.call('POST', '/queue/hold', { body: { Reason: 'x', ...more } });
+    const made = await hold({ SenderDomain: 'Bücher.Example', RecipientDomain: 'two.test' });
+    expect(made.json).toMatchObject({ SenderDomain: 'xn--bcher-kva.example', RecipientDomain: 'two.test' });
+    for (const name of ['SenderDomain', 'RecipientDomain']) {
+      const refused = await hold({ [name]: 'news example.com' });
+      expect([refused.status, refused.json.Errors[0].Message]).toEqual([
+        422,
+        `${name} must be a domain name such as example.com`,
+      ]);
+    }
+  });
+
   it('are told in the timeline of each message that waited for them, and of no other', async () => {
     const far = await sink();
     const { server, token } = await start({}, { route: `smtp://127.0.0.1:${far.port}` });

@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod';
-import { aLabels } from '../../../mail/address.ts';
+import { aLabels, toALabelDomain } from '../../../mail/address.ts';
 import { LANES, type Lane } from '../../../model/message.ts';
 import type { Hold, HoldMatch } from '../../../policy/limits/holds.ts';
 import { type Answer, count, pageOf } from '../answer-schemas.ts';
@@ -27,9 +27,16 @@ const MAX_REASON = 400;
 const PAGES = paging('holds', z.string());
 
 const NAME = z.string().trim().toLowerCase().min(1).max(MAX_NAME);
+/** As mail has it; what is no name of a domain would hold nothing, without a word. */
+const DOMAIN = NAME.transform((text, context) => {
+  const name = toALabelDomain(text, 1);
+  if (name !== null) return name;
+  context.addIssue({ code: 'custom', message: 'must be a domain name such as example.com' });
+  return z.NEVER;
+});
 const MATCH = {
-  SenderDomain: NAME.optional(),
-  RecipientDomain: NAME.optional(),
+  SenderDomain: DOMAIN.optional(),
+  RecipientDomain: DOMAIN.optional(),
   Site: NAME.optional(),
   Priority: z.enum(LANES as readonly [Lane, ...Lane[]]).optional(),
   All: z.boolean().optional().describe('Said on purpose: everything'),
