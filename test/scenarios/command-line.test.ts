@@ -317,6 +317,16 @@ describe('commands without a running server', () => {
     expect([copy.code, copy.stderr]).toEqual([1, expect.stringContaining('no recipient of that address')]);
     const setting = await command(['domain', 'set', 'example.com', 'RequireTsl=true', ...data]);
     expect([setting.code, setting.stderr]).toEqual([2, expect.stringContaining('did you mean RequireTls?')]);
+    for (const [change, says] of [
+      ['bulk=maybe', /bulk: .*; known: Subdomains, Retention, RequireTls, .*TrackingHost$/m],
+      ['Quota.colour=1', /Quota has no colour; known: PerMinute, PerHour, PerDay$/m],
+      ['Quota.perday=1', /Quota has no perday; did you mean PerDay\?$/m],
+      ['Retention=5', /Retention must be an object with ContentDays, EventDays$/m],
+      ['RequireTls=maybe', /RequireTls must be true or false$/m],
+    ] as const) {
+      const wrong = await command(['domain', 'set', 'example.com', change, ...data]);
+      expect([change, wrong.code, wrong.stderr]).toEqual([change, 2, expect.stringMatching(says)]);
+    }
   });
 
   it('end quietly where the reader of their output ended first', async () => {

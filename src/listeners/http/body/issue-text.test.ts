@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { issueText } from './issue-text.ts';
+import { issueText, meantOrKnown, memberGroup } from './issue-text.ts';
 
 const SCHEMA = z.object({
   Name: z.string().min(1).max(3).optional(),
@@ -20,6 +20,25 @@ const SCHEMA = z.object({
   Words: z.array(z.enum(['a', 'b'])).optional(),
   Wait: z.union([z.int(), z.literal('never')]).optional(),
   Keep: z.strictObject({ Days: z.int().optional() }).optional(),
+});
+
+describe('an unknown name', () => {
+  it('is answered with the one that was meant, else with those that there are', () => {
+    expect(meantOrKnown('perday', ['PerDay', 'PerHour'])).toBe('; did you mean PerDay?');
+    expect(meantOrKnown('colour', ['PerDay', 'PerHour'])).toBe('; known: PerDay, PerHour');
+    expect(meantOrKnown('colour', [])).toBe('');
+  });
+
+  it.each([
+    [{ Keep: { Day: 1 } }, 'Keep has no Day; did you mean Days?'],
+    [{ Keep: { Colour: 1, Day: 1 } }, 'Keep has no Colour, Day; known: Days, Hours'],
+    [{ Keep: 5 }, 'Keep must be an object with Days, Hours'],
+    [{ Keep: { Days: 'x' } }, 'Days must be a number'],
+  ])('of a group of members is named: %j', (value, text) => {
+    const group = memberGroup({ Days: z.int().optional(), Hours: z.int().optional() });
+    const { error } = z.object({ Keep: group.optional() }).safeParse(value);
+    expect(error?.issues.map(issueText)).toEqual([text]);
+  });
 });
 
 describe('what is wrong', () => {

@@ -2,7 +2,8 @@
  * The problem of one member of a body, as a sentence that begins with its documented name. Uses the message of the
  * schema if it has one, otherwise what the schema requires.
  */
-import type { z } from 'zod';
+import { z } from 'zod';
+import { didYouMean, probablyMeant } from '../../../lib/closest.ts';
 import { ERRORS, type ErrorName, type Problem } from '../../../lib/errors.ts';
 import { pointerSegment } from './problem-list.ts';
 
@@ -19,6 +20,26 @@ export function problemOf(issue: z.core.$ZodIssue): Problem {
 
 function isErrorName(name: string): name is ErrorName {
   return Object.hasOwn(ERRORS, name);
+}
+
+/** What to write in place of an unknown name, as a sentence's end: the name that was meant, else those that there are. */
+export function meantOrKnown(word: string, known: readonly string[]): string {
+  const meant = probablyMeant(word, known);
+  if (meant !== '') return didYouMean(meant);
+  return known.length === 0 ? '' : `; known: ${known.join(', ')}`;
+}
+
+/** An object within a body, whose problems name its members: others are refused, also without strict handling. */
+export function memberGroup<Shape extends z.ZodRawShape>(shape: Shape) {
+  const known = Object.keys(shape);
+  return z.strictObject(shape, {
+    error: (issue) => {
+      if (issue.code === 'invalid_type') return `must be an object with ${known.join(', ')}`;
+      if (issue.code !== 'unrecognized_keys') return undefined;
+      const [first = '', ...others] = (issue as z.core.$ZodIssueUnrecognizedKeys).keys;
+      return `has no ${[first, ...others].join(', ')}${meantOrKnown(first, known)}`;
+    },
+  });
 }
 
 /** `Reason is one of Bounce, Manual`, without a full stop. */

@@ -3,11 +3,10 @@
  * level, null counts as absent, unknown ones are ignored unless the request asks for strict handling. Returns a typed
  * value, or throws one AppError with every problem and its pointer.
  */
-import type { z } from 'zod';
-import { didYouMean, probablyMeant } from '../../../lib/closest.ts';
+import { z } from 'zod';
 import { AppError } from '../../../lib/errors.ts';
 import type { ApiRequest } from '../route.ts';
-import { problemOf } from './issue-text.ts';
+import { meantOrKnown, problemOf } from './issue-text.ts';
 import { bodyText, jsonProblem, parseJsonObject } from './json-body.ts';
 import { requireJson } from './json-media-type.ts';
 import { type JsonObject, propertyTable, readProperties } from './json-properties.ts';
@@ -33,8 +32,8 @@ export function readJsonBytes<Shape extends z.ZodRawShape>(
   const problems = createProblemList();
   const table = propertyTable(Object.keys(schema.shape));
   const values = readProperties(objectOf(body, mayBeEmpty), table, strict, (name, segment, message) => {
-    const meant = name === 'unknown-property' ? probablyMeant(segment, table.names) : '';
-    problems.add(name, `/${segment}`, `${message}${didYouMean(meant)}`);
+    const hint = name === 'unknown-property' ? meantOrKnown(segment, offered(schema)) : '';
+    problems.add(name, `/${segment}`, `${message}${hint}`);
   });
   const given = Object.fromEntries(
     table.names.map((name, i) => [name, values[i]] as const).filter(([, value]) => value !== undefined),
@@ -50,6 +49,14 @@ export function readJsonBytes<Shape extends z.ZodRawShape>(
   if (first !== undefined) throw new AppError([first, ...rest]);
   if (!result.success) throw new AppError('invalid-parameter');
   return result.data;
+}
+
+/** The names to propose: not those that are documented only to be refused. */
+function offered({ shape }: z.ZodObject): string[] {
+  return Object.keys(shape).filter((name) => {
+    const member = shape[name];
+    return member !== undefined && z.globalRegistry.get(member)?.deprecated !== true;
+  });
 }
 
 function objectOf(body: Uint8Array, mayBeEmpty: boolean): JsonObject {

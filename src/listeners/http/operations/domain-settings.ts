@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { toALabelDomain } from '../../../mail/address.ts';
 import type { DomainSettings, DomainSettingsPatch } from '../../../model/domain.ts';
 import { count } from '../answer-schemas.ts';
+import { memberGroup } from '../body/issue-text.ts';
 import { withoutUndefined } from '../operation.ts';
 
 /** A row; only its types are checked here. */
@@ -37,11 +38,11 @@ const DOMAIN_SETTINGS = {
     meaning: 'true: its sub-domains may send too, except those that were added separately',
   }),
   Retention: setting({
-    read: z
-      .strictObject({ ContentDays: days(0), EventDays: days(1) })
-      .transform(({ ContentDays, EventDays }) => ({
+    read: memberGroup({ ContentDays: days(0), EventDays: days(1) }).transform(
+      ({ ContentDays, EventDays }) => ({
         retention: withoutUndefined({ contentDays: ContentDays, eventDays: EventDays }),
-      })),
+      }),
+    ),
     shown: z
       .object({ ContentDays: count.nullable(), EventDays: count.nullable() })
       .describe('Days; null = as the server is set'),
@@ -63,11 +64,11 @@ const DOMAIN_SETTINGS = {
       'true: a recipient whose outcome is unknown (the connection ended after the message was sent) has failed, instead of being sent a second time',
   }),
   Quota: setting({
-    read: z
-      .strictObject({ PerMinute: recipients, PerHour: recipients, PerDay: recipients })
-      .transform(({ PerMinute, PerHour, PerDay }) => ({
+    read: memberGroup({ PerMinute: recipients, PerHour: recipients, PerDay: recipients }).transform(
+      ({ PerMinute, PerHour, PerDay }) => ({
         quota: withoutUndefined({ minute: PerMinute, hour: PerHour, day: PerDay }),
-      })),
+      }),
+    ),
     shown: z
       .object({ PerMinute: count.nullable(), PerHour: count.nullable(), PerDay: count.nullable() })
       .describe('Recipients; null = as the server is set'),
@@ -82,11 +83,11 @@ const DOMAIN_SETTINGS = {
     meaning: 'a host of its own for return paths, the domain itself or below it; `""` = the server’s',
   }),
   Tracking: setting({
-    read: z
-      .strictObject({ Opens: z.boolean().optional(), Clicks: z.boolean().optional() })
-      .transform(({ Opens, Clicks }) => ({
+    read: memberGroup({ Opens: z.boolean().optional(), Clicks: z.boolean().optional() }).transform(
+      ({ Opens, Clicks }) => ({
         tracking: withoutUndefined({ opens: Opens, clicks: Clicks }),
-      })),
+      }),
+    ),
     shown: z.object({ Opens: z.boolean(), Clicks: z.boolean() }),
     show: ({ tracking }) => ({ Opens: tracking.opens, Clicks: tracking.clicks }),
     meaning: '`{Opens, Clicks}`: the default for mail that does not set it',

@@ -126,8 +126,8 @@ const unavailable = z
     error: 'this setting is not available in this version and was not ignored',
     params: { problem: 'field-unavailable' },
   })
-  .meta({ deprecated: true, description: 'Not available in this version: refused' })
-  .optional();
+  .optional()
+  .meta({ deprecated: true, description: 'Not available in this version: refused' });
 
 /** Documented, but not supported yet; a row in the table of settings replaces its name here. */
 const UNAVAILABLE = {
