@@ -1,5 +1,8 @@
-/** Reads files that the user names; `-` is standard input. */
-import { readFile } from 'node:fs/promises';
+/**
+ * Files that the user names: reads them, where `-` is standard input, and writes them without replacing what the user did
+ * not mean. Throws CommandError with the file and the reason.
+ */
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { whyNot } from '../lib/why-not.ts';
 import { CommandError } from './terminal.ts';
@@ -30,4 +33,31 @@ export async function readObject(file: string | undefined): Promise<object | und
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   throw new CommandError(`${file} must hold a JSON object, like {"name": "Ann"}`);
+}
+
+/** The option of a command that writes a file. */
+export const FORCE = ['--force', 'replace the file if it exists'] as const;
+
+/**
+ * Throws CommandError if `file` has a content that would be lost, unless `force` is true. Empty files, pipes and devices can
+ * be written. `other`: what else the user can do.
+ */
+export async function refuseExisting(
+  file: string,
+  force = false,
+  other = 'replace it with --force',
+): Promise<void> {
+  const there = force ? null : await stat(file).catch(() => null);
+  if (there?.isFile() === true && there.size > 0) {
+    throw new CommandError(`${file} exists already; choose another name, or ${other}`);
+  }
+}
+
+/** Writes a whole file, or appends to it. */
+export async function writeText(file: string, text: string, flag: 'a' | 'w' = 'w'): Promise<void> {
+  try {
+    await writeFile(file, text, { flag });
+  } catch (cause) {
+    throw new CommandError(`${file} cannot be written: ${whyNot(cause)}`);
+  }
 }

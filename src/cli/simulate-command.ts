@@ -4,7 +4,7 @@
  * it.
  */
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -12,7 +12,7 @@ import { whyNot } from '../lib/why-not.ts';
 import type { EngineKeys } from '../simulation/plan/plan.ts';
 import type { OwnConfig } from '../simulation/plan/read-plan.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
-import { readText } from './files.ts';
+import { FORCE, readText, refuseExisting, writeText } from './files.ts';
 import { createProgress } from './progress.ts';
 import { CommandError, UsageError } from './terminal.ts';
 
@@ -20,6 +20,7 @@ interface Options {
   example?: string | true;
   config?: true;
   html?: string;
+  force?: boolean;
   sample: string;
   exact?: true;
 }
@@ -40,6 +41,7 @@ export const simulateCommand: CommandGroup = (program) => {
       'use the routes, sources and limits of postrider.json and shaping.json in the data folder',
     )
     .option('--html <file>', 'also write a page with charts')
+    .option(...FORCE)
     .option('--sample <number>', 'recipients to simulate at most', String(USUAL_SAMPLE))
     .option('--exact', 'simulate every recipient')
     .apart('--exact', '--sample')
@@ -78,7 +80,10 @@ async function run(ctx: CommandContext, file: string, options: Options, most: nu
   const read = readPlan(text, file, options.config === true ? await ownConfig(ctx) : null);
   if (read.kind === 'refused') throw new UsageError(read.problems.join('\n'));
   // Found out before minutes of work.
-  if (options.html !== undefined) await write(options.html, '', 'a');
+  if (options.html !== undefined) {
+    await refuseExisting(options.html, options.force);
+    await writeText(options.html, '', 'a');
+  }
   const { simulate } = await import('../simulation/simulate.ts');
   const stopping = new AbortController();
   const stop = (): void => stopping.abort();
@@ -93,7 +98,7 @@ async function run(ctx: CommandContext, file: string, options: Options, most: nu
     progress.end();
     if (options.html !== undefined) {
       const { forecastPage } = await import('../simulation/forecast-page.ts');
-      await write(options.html, forecastPage(forecast));
+      await writeText(options.html, forecastPage(forecast));
     }
     const { forecastJson } = await import('../simulation/forecast-json.ts');
     const { forecastText } = await import('./simulate-text.ts');
@@ -103,14 +108,6 @@ async function run(ctx: CommandContext, file: string, options: Options, most: nu
     progress.end();
     process.off('SIGINT', stop);
     process.off('SIGTERM', stop);
-  }
-}
-
-async function write(file: string, text: string, flag: 'a' | 'w' = 'w'): Promise<void> {
-  try {
-    await writeFile(file, text, { flag });
-  } catch (cause) {
-    throw new CommandError(`${file} cannot be written: ${whyNot(cause)}`);
   }
 }
 

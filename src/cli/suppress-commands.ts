@@ -10,6 +10,7 @@ import { FIELDS } from '../policy/suppressions/import-presets.ts';
 import { EXISTING, pagesOf, queryOf } from './api-client.ts';
 import { numberFrom, oneOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
+import { FORCE, refuseExisting } from './files.ts';
 import { createProgress } from './progress.ts';
 import { addedText, addImport, sendItems } from './suppress-import.ts';
 import { CommandError, printable, table, UsageError } from './terminal.ts';
@@ -107,8 +108,10 @@ export const suppressCommands: CommandGroup = (program) => {
     .command('export [file]')
     .description('write the whole list as CSV to a file or standard output (with --json as JSON)')
     .option(...domainOption)
+    .option(...FORCE)
     .addHelpText('after', example('postrider suppress export --domain example.com list.csv'))
-    .runs(async (ctx, file: string | undefined, options: { domain?: string }) => {
+    .runs(async (ctx, file: string | undefined, options: { domain?: string; force?: boolean }) => {
+      if (file !== undefined) await refuseExisting(file, options.force);
       const progress = createProgress(ctx.terminal.stderr, systemClock, 'addresses');
       await ctx.withApi(async (api) => {
         const out = file === undefined ? ctx.terminal.stdout : createWriteStream(file, { mode: 0o600 });

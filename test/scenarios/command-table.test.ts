@@ -149,6 +149,8 @@ const ROWS: readonly Row[] = [
   ['suppress import --domain table.example {odd} --column Email=Nope', 2],
   ['suppress export', 0],
   ['suppress export {export}', 0],
+  ['suppress export {export}', 1],
+  ['suppress export {export} --force', 0],
   ['backup {backup}', isOnPostgres() ? 1 : 0],
   ['backup {backup}', 1],
   ['restore {backup}', 1],

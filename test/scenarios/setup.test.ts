@@ -92,7 +92,14 @@ describe('setup --yes', () => {
     expect(second.said).toMatch(/align:.*aligns/);
     expect(relay.messages).toHaveLength(1);
     expect(relay.messages[0]?.data.toString()).toContain('DKIM-Signature:');
-    expect(await readFile(zone, 'utf8')).toContain('example.com. 3600 IN TXT');
+    const records = await readFile(zone, 'utf8');
+    expect(records).toContain('example.com. 3600 IN TXT');
+    const repeat = ['example.com', '--data', folder, '--no-unit', '--no-token', '--zone-file', zone];
+    expect((await withoutQuestions(repeat)).code).toBe(0);
+    await writeFile(zone, `${records}other.example. 3600 IN A 192.0.2.1\n`);
+    const third = await withoutQuestions(repeat);
+    expect([third.code, third.said]).toEqual([1, expect.stringContaining(`${zone} exists already`)]);
+    expect(await readFile(zone, 'utf8')).toContain('other.example.');
   });
 
   it('finds out whether port 25 is open by a mail server of the domain, which it tells nothing', async () => {

@@ -2,13 +2,13 @@
  * The sender domain: added through the API as by `domain add`, its records shown, and looked up until they are
  * published. Ctrl-C ends the wait; a later `setup` continues there.
  */
-import { writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { type Clock, sleep, systemClock } from '../../lib/clock.ts';
-import { whyNot } from '../../lib/why-not.ts';
 import type { DoctorAnswer } from '../../listeners/http/operations/doctor.ts';
 import type { DomainAnswer } from '../../listeners/http/operations/domains.ts';
 import { type Api, everyItem } from '../api-client.ts';
 import { checkLines } from '../check-text.ts';
+import { refuseExisting, writeText } from '../files.ts';
 import { recordsText } from '../record-text.ts';
 import { CommandError, table } from '../terminal.ts';
 import type { Setup } from './setup.ts';
@@ -79,11 +79,11 @@ function recordTable({ DnsRecords }: DomainAnswer): string {
 async function writeZone(setup: Setup, api: Api, name: string, file: string): Promise<void> {
   const query = `?Domain=${encodeURIComponent(name)}`;
   const answer = await setup.during('', api.call<DoctorAnswer>('GET', `/doctor${query}`));
-  try {
-    await writeFile(file, answer.Domains[0]?.Zone ?? '');
-  } catch (cause) {
-    throw new CommandError(`${file} cannot be written: ${whyNot(cause)}; name another with --zone-file`);
-  }
+  const text = answer.Domains[0]?.Zone ?? '';
+  // A second run finds the file of the first.
+  const isSame = (await readFile(file, 'utf8').catch(() => null)) === text;
+  await refuseExisting(file, isSame, 'remove it');
+  await writeText(file, text);
   setup.say(`The records as a zone file: ${file}`);
   setup.report.Written.push(file);
 }
