@@ -57,6 +57,10 @@ export async function writeBackup(params: {
 }): Promise<BackupFacts> {
   const { folder, database, file, clock, progress } = params;
   if (existsSync(file)) throw new BackupError(`${file} exists already; choose another name`);
+  // Made here, the folder of a mistyped path would hold the copy that nobody finds.
+  if (!existsSync(dirname(file))) {
+    throw new BackupError(`there is no folder ${dirname(file)}; make it, or correct the path`);
+  }
   if (!existsSync(database)) throw new BackupError(`there is no postrider database at ${database}`);
   const part = `${file}.part`;
   const copy = `${file}.db.part`;
@@ -297,7 +301,6 @@ async function digestOf(path: string): Promise<string> {
 
 /** Creates it empty, readable only by its owner from the start. */
 async function makePrivate(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
   await (await open(path, 'w', 0o600)).close();
   await chmod(path, 0o600);
 }

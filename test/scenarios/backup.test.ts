@@ -38,6 +38,13 @@ it('comes back with its tokens, domains and messages, and holds back what waited
     ...JSON.parse(made.stdout).Files,
   ]);
   expect((await command(['backup', file, '--data', folder])).stderr).toContain('exists already');
+  const nowhere = join(folder, 'bakcups', 'copy');
+  const mistyped = await command(['backup', nowhere, '--data', folder]);
+  expect([mistyped.code, mistyped.stderr]).toEqual([
+    1,
+    `postrider: there is no folder ${join(folder, 'bakcups')}; make it, or correct the path\n`,
+  ]);
+  await expect(stat(join(folder, 'bakcups'))).rejects.toThrow('ENOENT');
   await server.stop();
 
   const elsewhere = join(await temporaryFolder(scope), 'data');
