@@ -65,6 +65,10 @@ describe('sources and routes of postrider.json', () => {
       /routes\[1\]\.to: unknown key; known keys: senderDomain/,
     ],
     [{ routes: [{}] }, /routes\[0\]\.route: is missing: use sandbox, mx, pool:NAME/],
+    [
+      { routes: [{ route: ['mx', 'smtps://user@relay.example'] }] },
+      /routes\[0\]\.route: "smtps:\/\/\(secret\)@relay\.example": the login has a user and no password/,
+    ],
     [{ routes: [{ route: [] }] }, /routes\[0\]\.route: \[\]: use sandbox/],
     [{ routes: [{ route: 'http://x' }] }, /routes\[0\]\.route: "http:.*": use sandbox/],
     [

@@ -54,7 +54,7 @@ const PATTERN = new RegExp(`^(?:\\*\\.)?${DOMAIN.source.slice(1)}`);
 const ROUTE_FORMS =
   'sandbox, mx, pool:NAME, smtp://user:password@host:port or smtps://host:port, or a list of these';
 
-/** One route from its text, or null. */
+/** One route from its text, or null. Of a login, the user or the password may be empty: see `loginProblem`. */
 export function parseRoute(item: string): Route | null {
   if (item === 'sandbox' || item === 'mx') return { kind: item };
   if (item.startsWith('pool:')) return ID.test(item.slice(5)) ? { kind: 'mx', pool: item.slice(5) } : null;
@@ -66,7 +66,9 @@ export function parseRoute(item: string): Route | null {
     url = new URL(item.replace(/^smtps?:/i, 'http:'));
     const { username, password } = url;
     auth =
-      username === '' ? null : { user: decodeURIComponent(username), password: decodeURIComponent(password) };
+      username === '' && password === ''
+        ? null
+        : { user: decodeURIComponent(username), password: decodeURIComponent(password) };
   } catch {
     return null;
   }
@@ -80,6 +82,16 @@ export function parseRoute(item: string): Route | null {
     implicitTls,
     auth,
   };
+}
+
+/** Why the login of a relay cannot be used, as the end of a refusal; null = it is complete, or there is none. */
+export function loginProblem(route: Route): string | null {
+  if (route.kind !== 'relay' || route.auth === null) return null;
+  const { user, password } = route.auth;
+  if (user !== '' && password !== '') return null;
+  const half = user === '' ? 'a password and no user' : 'a user and no password';
+  const scheme = route.implicitTls ? 'smtps' : 'smtp';
+  return `the login has ${half}; write ${scheme}://user:password@host:port, or ${scheme}://host:port if the relay needs no login`;
 }
 
 /** `smtp://host:port`, a bare host or a word: the only parts of an unreadable route that may be shown. */
@@ -264,8 +276,9 @@ function readRule(fields: Fields, where: string, say: Say): RouteRule | null {
   const written: readonly unknown[] = Array.isArray(route) ? route : [route];
   const targets = written.flatMap((item) => {
     const target = typeof item === 'string' ? parseRoute(item.trim()) : null;
-    if (target !== null) return [target];
-    say(`${where}.route`, `${shownRoute(item)}: use ${ROUTE_FORMS}`);
+    const login = target === null ? null : loginProblem(target);
+    if (target !== null && login === null) return [target];
+    say(`${where}.route`, `${shownRoute(item)}: ${login ?? `use ${ROUTE_FORMS}`}`);
     ok = false;
     return [];
   });

@@ -102,6 +102,19 @@ describe('configuration', () => {
     expect(problemOf(() => loadConfig('serve', { 'secret-key': 'abc' }, {}))).toContain('"(secret)"');
   });
 
+  it('refuses a login at a relay with half of it missing, and shows neither half', () => {
+    const refusal = (route: string) => problemOf(() => loadConfig('serve', { route }, {}));
+    const fix = 'write smtp://user:password@host:port, or smtp://host:port if the relay needs no login';
+    for (const route of ['smtp://jane@relay.example:587', 'smtp://jane:@relay.example:587']) {
+      expect(refusal(route)).toBe(
+        `--route "smtp://(secret)@relay.example:587": the login has a user and no password; ${fix}`,
+      );
+    }
+    expect(refusal('smtp://:hunter2@relay.example:587')).toBe(
+      `--route "smtp://(secret)@relay.example:587": the login has a password and no user; ${fix}`,
+    );
+  });
+
   it('takes a database of PostgreSQL, and its password from wherever secrets may stand', () => {
     const url = 'postgres://mail@db.example.com/postrider';
     const file = join(folder, 'password');

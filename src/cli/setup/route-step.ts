@@ -20,9 +20,11 @@ type RouteAnswer = 'keep' | 'relay' | 'mx' | 'sandbox';
 export async function chooseRoute(setup: Setup): Promise<void> {
   const { ask, answers } = setup;
   const now = known(setup, 'route');
+  // As it was typed: the configuration has a password that only completes the form.
+  const text = setup.flags.route ?? now?.text;
   // null: what was entered is tried once more.
-  let answer: RouteAnswer | null = now?.given === true ? 'keep' : await askRoute(setup, now?.text);
-  let relay = now?.text;
+  let answer: RouteAnswer | null = now?.given === true ? 'keep' : await askRoute(setup, text);
+  let relay = text;
   for (;;) {
     if (answer !== null) answers.route = await routeFor(setup, answer, relay);
     const failed = await tryRelays(setup);
@@ -83,10 +85,21 @@ async function tryRelays(setup: Setup): Promise<string | null> {
  * processes.
  */
 async function withPassword(setup: Setup, text: string): Promise<string> {
+  const relay = relayWithoutPassword(text);
+  return relay === null ? text : relayUrl({ ...relay, password: await askPassword(setup, '') });
+}
+
+/** The same before anything is asked: with a password that only completes the form. */
+export function withAnyPassword(text: string): string {
+  const relay = relayWithoutPassword(text);
+  return relay === null ? text : relayUrl({ ...relay, password: 'asked-later' });
+}
+
+function relayWithoutPassword(text: string): Omit<RelayAnswers, 'password'> | null {
   const relay = parseRoute(text);
-  if (relay?.kind !== 'relay' || relay.auth === null || relay.auth.password !== '') return text;
+  if (relay?.kind !== 'relay' || relay.auth === null) return null;
   const { host, port, implicitTls, auth } = relay;
-  return relayUrl({ host, port, implicitTls, user: auth.user, password: await askPassword(setup, '') });
+  return auth.user === '' || auth.password !== '' ? null : { host, port, implicitTls, user: auth.user };
 }
 
 async function askRelay(setup: Setup, before: string | undefined): Promise<RelayAnswers> {
@@ -142,7 +155,7 @@ async function askPassword({ ask, options }: Setup, kept: string): Promise<strin
 /** A flag that cannot be read is refused before anything is asked. */
 export function checkFlags(flags: Setup['flags']): void {
   for (const [name, text] of Object.entries(flags) as [keyof typeof CONFIG_KEYS, string][]) {
-    const parsed = CONFIG_KEYS[name].parse(text);
+    const parsed = CONFIG_KEYS[name].parse(name === 'route' ? withAnyPassword(text) : text);
     if (!parsed.ok) throw new UsageError(`--${name} "${shownValue(name, text)}": ${parsed.fix}`);
   }
 }

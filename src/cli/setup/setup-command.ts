@@ -19,7 +19,7 @@ import { chooseFolder } from './folder-step.ts';
 import { chooseCertificates, chooseListeners } from './listener-step.ts';
 import { chooseDomain, chooseHostname } from './name-step.ts';
 import { addPerson } from './person-step.ts';
-import { checkFlags, chooseRoute } from './route-step.ts';
+import { checkFlags, chooseRoute, withAnyPassword } from './route-step.ts';
 import type { Setup, SetupOptions, SetupReport } from './setup.ts';
 import { makeToken } from './token-step.ts';
 import { agreePlan, giveToOwner } from './write-step.ts';
@@ -193,6 +193,7 @@ function createSetup(params: {
   const { ctx, ask, data, options, flags, signal } = params;
   const { terminal, version } = ctx;
   const answers: Setup['answers'] = {};
+  const route = flags.route === undefined ? {} : { route: withAnyPassword(flags.route) };
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Stopped()), { once: true });
   });
@@ -211,7 +212,7 @@ function createSetup(params: {
       TestMail: null,
       Next: [],
     },
-    load: () => loadConfig('serve', { ...flags, ...answers, data }, terminal.environment),
+    load: () => loadConfig('serve', { ...flags, ...route, ...answers, data }, terminal.environment),
     async during(what, work) {
       if (what !== '') say(`${what} …`);
       return Promise.race([work, stopped]);

@@ -1,6 +1,6 @@
 /** How mail is delivered: the route, DNS, how often and how long delivery is tried. */
 
-import { parseRoute, withoutPasswords } from '../../config-routing.ts';
+import { loginProblem, parseRoute, withoutPasswords } from '../../config-routing.ts';
 import type { Route } from '../../model/route.ts';
 import {
   bad,
@@ -87,6 +87,8 @@ function parseRoutes(text: string): Parsed<readonly Route[]> {
         'use sandbox, mx, pool:NAME, smtp://user:password@host:port or smtps://host:port, with special characters of a password percent-encoded (%2C for a comma, %25 for a percent sign)',
       );
     }
+    const login = loginProblem(route);
+    if (login !== null) return bad(login);
     routes.push(route);
   }
   return routes.length === 0 ? bad('use sandbox, mx or a relay such as smtp://127.0.0.1:2525') : good(routes);
