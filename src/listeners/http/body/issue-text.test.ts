@@ -32,12 +32,18 @@ describe('an unknown name', () => {
   it.each([
     [{ Keep: { Day: 1 } }, 'Keep has no Day; did you mean Days?'],
     [{ Keep: { Colour: 1, Day: 1 } }, 'Keep has no Colour, Day; known: Days, Hours'],
+    [
+      { Keep: Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`${n}`.repeat(99), 1])) },
+      /^Keep has no (?:\d{64}…, ){4}\d{64}… …; known: Days, Hours$/,
+    ],
     [{ Keep: 5 }, 'Keep must be an object with Days, Hours'],
     [{ Keep: { Days: 'x' } }, 'Days must be a number'],
   ])('of a group of members is named: %j', (value, text) => {
     const group = memberGroup({ Days: z.int().optional(), Hours: z.int().optional() });
     const { error } = z.object({ Keep: group.optional() }).safeParse(value);
-    expect(error?.issues.map(issueText)).toEqual([text]);
+    expect(error?.issues.map(issueText)).toEqual([
+      typeof text === 'string' ? text : expect.stringMatching(text),
+    ]);
   });
 });
 

@@ -29,6 +29,9 @@ export function meantOrKnown(word: string, known: readonly string[]): string {
   return known.length === 0 ? '' : `; known: ${known.join(', ')}`;
 }
 
+/** A hostile object may have thousands that are unknown. */
+const MAX_KEYS = 5;
+
 /** An object within a body, whose problems name its members: others are refused, also without strict handling. */
 export function memberGroup<Shape extends z.ZodRawShape>(shape: Shape) {
   const known = Object.keys(shape);
@@ -36,8 +39,9 @@ export function memberGroup<Shape extends z.ZodRawShape>(shape: Shape) {
     error: (issue) => {
       if (issue.code === 'invalid_type') return `must be an object with ${known.join(', ')}`;
       if (issue.code !== 'unrecognized_keys') return undefined;
-      const [first = '', ...others] = (issue as z.core.$ZodIssueUnrecognizedKeys).keys;
-      return `has no ${[first, ...others].join(', ')}${meantOrKnown(first, known)}`;
+      const { keys } = issue as z.core.$ZodIssueUnrecognizedKeys;
+      const shown = keys.slice(0, MAX_KEYS).map(pointerSegment).join(', ');
+      return `has no ${shown}${keys.length > MAX_KEYS ? ' …' : ''}${meantOrKnown(keys[0] ?? '', known)}`;
     },
   });
 }
