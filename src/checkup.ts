@@ -359,7 +359,8 @@ function fromHere(host: string): string {
   return host === '0.0.0.0' || host === '::' || host === '' ? '127.0.0.1' : host;
 }
 
-function failedProbe({ stage, reason, detail }: OpenFailure): RelayProbe {
+function failedProbe({ stage, reason, detail, loginOffered }: OpenFailure): RelayProbe {
+  if (loginOffered === false) return { kind: 'no-login', detail };
   if (stage === 'auth') return { kind: 'login', detail };
   if (stage === 'tls' || stage === 'starttls' || reason === 'tls') return { kind: 'tls', detail };
   return { kind: reason === 'reply' ? 'refused' : 'unreachable', detail };

@@ -18,6 +18,8 @@ export type AuthResult =
   | { kind: 'authenticated' }
   | { kind: 'refused'; reply: Reply }
   | { kind: 'impossible'; detail: string }
+  /** No AUTH, or only in ways that this client does not have. */
+  | { kind: 'not-offered' }
   | { kind: 'lost' };
 
 const base64 = (text: string) => Buffer.from(text, 'utf8').toString('base64');
@@ -40,9 +42,7 @@ export async function authenticate(request: AuthRequest): Promise<AuthResult> {
     return { kind: 'impossible', detail: 'user name or password holds NUL' };
   }
   const mechanism = ['PLAIN', 'LOGIN'].find((name) => request.offered.includes(name));
-  if (mechanism === undefined) {
-    return { kind: 'impossible', detail: 'the server offers neither AUTH PLAIN nor AUTH LOGIN' };
-  }
+  if (mechanism === undefined) return { kind: 'not-offered' };
   const reply = await (mechanism === 'PLAIN' ? plain(request) : login(request));
   if (reply === null) return { kind: 'lost' };
   return reply.code === 235 ? { kind: 'authenticated' } : { kind: 'refused', reply };

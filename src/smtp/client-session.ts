@@ -184,6 +184,14 @@ async function startTlsIfAsked(opening: Opening): Promise<Step> {
   return step.kind === 'ok' ? sayHello(opening) : step;
 }
 
+/** What a server that takes no login offers instead, and where: it may offer one on another port, or after TLS. */
+function notOffered({ target, tls, capabilities }: Opening): string {
+  const place = `on port ${target.port}${tls === null ? ' without TLS' : ''}`;
+  return capabilities.auth.length === 0
+    ? `the server offers no AUTH ${place}`
+    : `the server offers neither AUTH PLAIN nor AUTH LOGIN ${place}, only ${capabilities.auth.join(', ').slice(0, 100)}`;
+}
+
 async function logIn(opening: Opening): Promise<Step> {
   const { options, timeouts, tls, capabilities } = opening;
   if (options.auth === undefined) return OK;
@@ -208,6 +216,8 @@ async function logIn(opening: Opening): Promise<Step> {
       return refused(opening, 'auth', result.reply);
     case 'impossible':
       return failure(opening, 'auth', 'auth', result.detail);
+    case 'not-offered':
+      return { ...failure(opening, 'auth', 'auth', notOffered(opening)), loginOffered: false };
     case 'lost':
       return lost(opening, 'auth', ended ?? { reason: 'closed', detail: 'connection ended', reply: null });
   }

@@ -111,6 +111,8 @@ export interface OpenFailure {
   reply: Reply | null;
   reason: OpenFailureReason;
   detail: string;
+  /** false: the server offers no login that this client can use. Absent: another failure. */
+  loginOffered?: false;
   /** What requires the TLS that failed, in words; absent: nothing, or unknown. */
   asked?: string;
   /** What is known of a TLS connection that was established but not accepted. */

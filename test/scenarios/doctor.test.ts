@@ -104,6 +104,20 @@ describe('a relay', () => {
     expect(own.logs.find(({ msg }) => msg === 'site blocked')?.level).toBe('warn');
   });
 
+  it('that offers no AUTH is told apart from one that refuses the login', async () => {
+    const relay = await startSmtpSink();
+    scope.defer(() => relay.close());
+    const own = await startInstance(scope, {
+      settings: { route: `smtp://shop:right@127.0.0.1:${relay.port}`, dns: dns.text },
+    });
+    const facts: DoctorFacts = (await own.call('GET', '/doctor?Part=server')).json;
+    expect(checkOf(facts.Instance, `relay 127.0.0.1:${relay.port}`)).toMatchObject({
+      Status: 'Failed',
+      Message: `The relay 127.0.0.1:${relay.port} takes no login: the server offers no AUTH on port ${relay.port} without TLS.`,
+      Fix: expect.stringMatching(/587.*465 with smtps.*after TLS.*remove user and password/),
+    });
+  });
+
   it('that is known has its name in the suggested SPF record', async () => {
     const own = await startInstance(scope, {
       settings: { route: 'smtp://apikey:key@smtp.sendgrid.net:587', dns: dns.text },

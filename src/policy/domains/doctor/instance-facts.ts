@@ -27,6 +27,8 @@ export type RelayProbe =
   | { kind: 'unreachable'; detail: string }
   | { kind: 'tls'; detail: string }
   | { kind: 'login'; detail: string }
+  /** It offers no login that this server can use, on this port and with this TLS. */
+  | { kind: 'no-login'; detail: string }
   | { kind: 'refused'; detail: string };
 
 /** Another process on the same database, beside this one. */

@@ -41,6 +41,11 @@ function findings(probe: RelayProbe, { host, port, login, maxMessageBytes }: Rel
         `The relay ${at} refuses the login: ${said}.`,
         'Correct its user name and password (key route, with special characters percent-encoded). A running server reads them when it starts.',
       );
+    case 'no-login':
+      return fail(
+        `The relay ${at} takes no login: ${said}.`,
+        'Check its port (key route): a login is usual at 587, or at 465 with smtps://, often after TLS only, and not at 25. If the relay needs no login, remove user and password from the route. This server logs in with PLAIN or LOGIN.',
+      );
     case 'refused':
       return fail(`The relay ${at} refuses us: ${said}.`, 'Ask its provider about this address and account.');
     case 'ready':

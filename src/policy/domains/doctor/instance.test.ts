@@ -175,6 +175,13 @@ const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Part
     { relay: async () => ({ kind: 'login', detail: '535 5.7.8 wrong' }) },
   ],
   [
+    'a relay that takes no login',
+    'fail relay',
+    {},
+    { relays: [RELAY] },
+    { relay: async () => ({ kind: 'no-login', detail: 'the server offers no AUTH on port 587' }) },
+  ],
+  [
     'a relay that refuses us',
     'fail relay',
     {},
