@@ -9,7 +9,7 @@ import { EXISTING } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { printPages } from './lists.ts';
 import { createProgress } from './progress.ts';
-import { printable, table, UsageError } from './terminal.ts';
+import { shortened, table, UsageError, withWhole } from './terminal.ts';
 
 /** More are only in `--json`. */
 const MAX_EXPLAINED = 10;
@@ -71,13 +71,16 @@ function causesText(ctx: CommandContext, { Items }: Page<CauseItem>): string {
     String(item.Waiting),
     String(item.Failed),
     item.FirstSeen,
-    printable(item.Reply).slice(0, 60),
+    shortened(item.Reply, 60),
   ]);
   const worst = [...Items].sort((a, b) => b.Waiting + b.Failed - (a.Waiting + a.Failed));
   const explained = new Map(worst.map((item) => [item.Category, item.Explanation]));
   const words = [...explained].slice(0, MAX_EXPLAINED).map(([category, text]) => `${category}: ${text}`);
   return [
-    table([['ID', 'CATEGORY', 'SITE', 'FROM', 'WAITING', 'FAILED', 'SINCE', 'REPLY'], ...rows]),
+    withWhole(
+      table([['ID', 'CATEGORY', 'SITE', 'FROM', 'WAITING', 'FAILED', 'SINCE', 'REPLY'], ...rows]),
+      ctx.command('causes --json'),
+    ),
     words.join('\n'),
     `After you fixed a cause: ${ctx.command('causes resend ID')}`,
   ].join('\n\n');

@@ -2,7 +2,7 @@
 import type { QueueAnswer, QueueItem } from '../listeners/http/operations/operator.ts';
 import { queryOf } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
-import { printable, table } from './terminal.ts';
+import { printable, table, withWhole } from './terminal.ts';
 import { addTrafficCommands } from './traffic-commands.ts';
 import { waitText } from './wait-text.ts';
 
@@ -19,7 +19,7 @@ export const queueCommand: CommandGroup = (program) => {
     .addHelpText('after', example('postrider queue'))
     .asks(async (ctx, api, { domain }: { domain?: string }) => {
       const answer = await api.call<QueueAnswer>('GET', `/queue${queryOf({ Domain: domain })}`);
-      ctx.print(answer, queueText(answer));
+      ctx.print(answer, withWhole(queueText(answer), ctx.command('queue --json')));
     });
   addTrafficCommands(queue);
 };
@@ -40,9 +40,9 @@ export function queueText(answer: QueueAnswer): string {
 
 function row(item: QueueItem): string[] {
   const { Ages } = item;
-  const reasons = item.Reasons.filter(({ Reason }) => Reason !== '')
-    .slice(0, MAX_REASONS)
-    .map(({ Reason, Count }) => `${waitText(Reason)} (${Count})`);
+  const given = item.Reasons.filter(({ Reason }) => Reason !== '');
+  const reasons = given.slice(0, MAX_REASONS).map(({ Reason, Count }) => `${waitText(Reason)} (${Count})`);
+  if (given.length > MAX_REASONS) reasons.push(`${given.length - MAX_REASONS} more …`);
   return [
     item.Site,
     item.SenderDomain,

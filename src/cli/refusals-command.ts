@@ -5,7 +5,7 @@ import type { Page } from '../listeners/http/paging.ts';
 import { queryOf } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printPages } from './lists.ts';
-import { printable, table } from './terminal.ts';
+import { printable, shortened, table, withWhole } from './terminal.ts';
 
 export const refusalsCommand: CommandGroup = (program) => {
   program
@@ -14,7 +14,9 @@ export const refusalsCommand: CommandGroup = (program) => {
     .option('--domain <domain>', 'only refusals of tokens for this domain')
     .addHelpText('after', example('postrider refusals'))
     .runs((ctx, { domain }: { domain?: string }) =>
-      printPages(ctx, `/refusals${queryOf({ Domain: domain })}`, refusalsText),
+      printPages<Page<RefusalItem>>(ctx, `/refusals${queryOf({ Domain: domain })}`, (page) =>
+        withWhole(refusalsText(page), ctx.command('refusals --json')),
+      ),
     );
 };
 
@@ -25,7 +27,7 @@ function refusalsText({ Items }: Page<RefusalItem>): string {
     ...Items.map((item) => [
       item.Time,
       String(item.Times),
-      printable(item.TokenName ?? item.TokenID ?? '-').slice(0, 40),
+      shortened(item.TokenName ?? item.TokenID ?? '-', 40),
       `${item.Via} ${item.Action}`,
       String(item.Status),
       item.Code === null ? '-' : String(item.Code),

@@ -22,7 +22,7 @@ import { type CommandContext, type ContextCommand, example } from './command.ts'
 import { confirm, YES } from './confirm.ts';
 import { readBytes } from './files.ts';
 import { createProgress } from './progress.ts';
-import { CommandError, printable, UsageError } from './terminal.ts';
+import { CommandError, printable, shortened, UsageError } from './terminal.ts';
 
 const MAX_SHOWN = 10;
 
@@ -151,15 +151,13 @@ function planText(plan: ImportPlan): string {
 }
 
 function invalidText({ invalid }: ImportPlan): string {
-  const lines = invalid
-    .slice(0, MAX_SHOWN)
-    .map(({ line, text }) => `line ${line}: "${printable(text).slice(0, 80)}"`);
+  const lines = invalid.slice(0, MAX_SHOWN).map(({ line, text }) => `line ${line}: "${shortened(text, 80)}"`);
   const more = invalid.length > MAX_SHOWN ? `, and ${invalid.length - MAX_SHOWN} more` : '';
   return `Without an address: ${lines.join(', ')}${more}.`;
 }
 
 function shortList(names: readonly string[]): string {
-  const shown = names.slice(0, MAX_SHOWN).map((name) => printable(name).slice(0, 80));
+  const shown = names.slice(0, MAX_SHOWN).map((name) => shortened(name, 80));
   return names.length > MAX_SHOWN
     ? `${shown.join(', ')} and ${names.length - MAX_SHOWN} more`
     : shown.join(', ');

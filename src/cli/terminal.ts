@@ -44,6 +44,19 @@ export function printable(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '·');
 }
 
+/** The same in at most `most` characters; what is left out is marked by … at the end. */
+export function shortened(text: string, most: number): string {
+  const shown = printable(text);
+  if (shown.length <= most) return shown;
+  // Half of a character outside the first plane would be shown as a question mark.
+  return `${shown.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+/** `text`, and below it how to see what its … left out, if there is any. */
+export function withWhole(text: string, command: string): string {
+  return text.includes('…') ? `${text}\n\n… = shortened; the whole text: ${command}` : text;
+}
+
 /** Columns padded to the widest cell; the last column is not padded. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];

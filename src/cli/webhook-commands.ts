@@ -19,7 +19,7 @@ import { each, instantField, numberFrom } from './arguments.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
 import { createProgress } from './progress.ts';
-import { printable, table, UsageError } from './terminal.ts';
+import { printable, shortened, table, UsageError, withWhole } from './terminal.ts';
 
 export const webhookCommands: CommandGroup = (program) => {
   const webhook = program.command('webhook').description('callback addresses for events');
@@ -65,7 +65,7 @@ export const webhookCommands: CommandGroup = (program) => {
       for (const item of items) {
         if (item.LastResponseTryCounter === 0 || item.LastResponseCode !== 0) continue;
         const { LastError } = await api.call<WebhookDetail>('GET', `/webhooks/${item.WebhookID}`);
-        errors.set(item.WebhookID, printable(LastError).slice(0, 60));
+        errors.set(item.WebhookID, shortened(LastError, 60));
       }
       const rows = items.map((item) => [
         String(item.WebhookID),
@@ -77,7 +77,8 @@ export const webhookCommands: CommandGroup = (program) => {
         printable(item.WebhookURL),
       ]);
       const head = ['ID', 'EVENT', 'STATUS', 'LAST', 'URL'];
-      ctx.print(items, rows.length === 0 ? 'No webhooks yet.' : table([head, ...rows]));
+      const text = rows.length === 0 ? 'No webhooks yet.' : table([head, ...rows]);
+      ctx.print(items, withWhole(text, ctx.command('webhook calls ID')));
     });
 
   for (const [verb, status, description] of [
@@ -155,10 +156,11 @@ export const webhookCommands: CommandGroup = (program) => {
         item.Status,
         String(item.Tries),
         item.UpdatedAt,
-        item.Tries === 0 ? '' : printable(item.Error || String(item.ResponseCode)).slice(0, 80),
+        item.Tries === 0 ? '' : shortened(item.Error || String(item.ResponseCode), 80),
       ]);
       const head = ['DELIVERY', 'EVENT', 'STATUS', 'TRIES', 'CHANGED', 'ANSWER'];
-      ctx.print(Items, rows.length === 0 ? 'No calls yet.' : table([head, ...rows]));
+      const text = rows.length === 0 ? 'No calls yet.' : table([head, ...rows]);
+      ctx.print(Items, withWhole(text, ctx.command(`webhook calls ${id} --delivery NUMBER`)));
     });
 
   webhook

@@ -6,7 +6,7 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { basename } from 'node:path';
 import type { ListenAddress } from '../../config/forms.ts';
-import { printable } from '../terminal.ts';
+import { shortened } from '../terminal.ts';
 
 export type PortState =
   | { kind: 'free' }
@@ -77,6 +77,6 @@ async function nameOf(pid: string): Promise<string> {
     program.startsWith('/') ? basename(program) : program,
     ...words.slice(0, end < 0 ? undefined : end),
   ];
-  const text = printable(name.join(' ')).slice(0, MAX_NAME);
+  const text = shortened(name.join(' '), MAX_NAME);
   return text === '' ? 'a program' : text;
 }
