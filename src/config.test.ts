@@ -247,7 +247,9 @@ describe('configuration', () => {
   it('says of a data folder that is a file that it is one', () => {
     const data = join(folder, 'a-file');
     writeFileSync(data, '');
-    expect(() => loadConfig('serve', { data }, {})).toThrow(`${data} is not a folder; remove it`);
+    expect(() => loadConfig('serve', { data }, {})).toThrow(
+      `${data} is not a folder; choose another folder with --data`,
+    );
   });
 
   it('makes the public URL from where it listens unless one is set', () => {

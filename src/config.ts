@@ -179,10 +179,10 @@ function readFile(path: string, problems: string[]): Readonly<Record<string, unk
     text = readFileSync(path, 'utf8');
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    const choose = 'or choose another folder with --data';
-    if (code === 'ENOTDIR') problems.push(`${dirname(path)} is not a folder; remove it, ${choose}`);
+    const choose = 'choose another folder with --data';
+    if (code === 'ENOTDIR') problems.push(`${dirname(path)} is not a folder; ${choose}`);
     else if (code === 'EACCES')
-      problems.push(`${path}: permission denied; run as the user that owns the data folder, ${choose}`);
+      problems.push(`${path}: permission denied; run as the user that owns the data folder, or ${choose}`);
     else if (code !== 'ENOENT') problems.push(`${path}: ${(cause as Error).message}`);
     return {};
   }

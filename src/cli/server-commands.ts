@@ -15,6 +15,7 @@ import { createLoggers } from '../lib/log.ts';
 import { reachOf } from '../model/personal.ts';
 import type { RunningServer } from '../server.ts';
 import { commandLine } from './called-as.ts';
+import { freshStart } from './fresh-start.ts';
 import { explainStart } from './start-errors.ts';
 import { styled, type Terminal } from './terminal.ts';
 
@@ -253,6 +254,6 @@ ${command('messages')}
 ${command('message MESSAGE_ID')}
 curl -sS ${api}/sandbox/messages -H "Authorization: Bearer $(cat ${join(config.data, 'admin-token')})"
 
-${exposedLine(server, config)}${dim(`Log: ${logFile}. Delete ${config.data} to start with no data. Ctrl-C stops the server.`)}
+${exposedLine(server, config)}${dim(`Log: ${logFile}. Ctrl-C stops the server${freshStart(config)}.`)}
 `;
 }
