@@ -15,7 +15,6 @@ import { createLoggers } from '../lib/log.ts';
 import { reachOf } from '../model/personal.ts';
 import type { RunningServer } from '../server.ts';
 import { commandLine } from './called-as.ts';
-import { freshStart } from './fresh-start.ts';
 import { explainStart } from './start-errors.ts';
 import { styled, type Terminal } from './terminal.ts';
 
@@ -217,15 +216,23 @@ function banner(server: RunningServer, config: Config, terminal: Terminal, logFi
   const elsewhere = config.data === join(process.cwd(), 'postrider-data') ? {} : { data: config.data };
   const command = (words: string) => commandLine(terminal, elsewhere, words);
   const routes = config.route.map((route) => route.kind).join(', ');
-  const safe =
-    routes === 'sandbox'
-      ? 'Every message is captured here; nothing leaves this machine.'
-      : `Route: ${routes}. Messages leave this machine.`;
+  const isSandbox = routes === 'sandbox';
+  const safe = isSandbox
+    ? 'Every message is captured here; nothing leaves this machine.'
+    : `Route: ${routes}. Messages leave this machine.`;
+  const [pageName, pageWords] = isSandbox
+    ? ['Inbox', 'captured mail in a browser']
+    : ['Pages', 'the dashboard in a browser'];
+  // What leaves is sent for domains of one's own only.
+  const domainLines = isSandbox ? '' : `${command('domain add example.com --verified')}\n\n`;
+  const capturedLine = isSandbox
+    ? `\ncurl -sS ${api}/sandbox/messages -H "Authorization: Bearer $(cat ${join(config.data, 'admin-token')})"`
+    : '';
   // On an address that other machines reach, the page would ask for a token.
   const inboxLine =
     config.expose || config['public-url'] !== null
       ? ''
-      : `  ${head('Inbox')}    ${server.publicUrl}/ ${dim('(captured mail in a browser)')}\n`;
+      : `  ${head(pageName)}    ${server.publicUrl}/ ${dim(`(${pageWords})`)}\n`;
   const smtp = server.submission.plain;
   const smtpLine =
     smtp === null
@@ -243,7 +250,7 @@ ${inboxLine}  ${head('API')}      ${api}/
 
 ${head('Send a message')} ${dim('(paste it in another terminal):')}
 
-curl -sS ${api}/email \\
+${domainLines}curl -sS ${api}/email \\
   -H 'Authorization: Bearer ${server.adminToken}' \\
   -H 'Content-Type: application/json' \\
   -d '${body}'
@@ -251,9 +258,8 @@ curl -sS ${api}/email \\
 ${head('Look at it:')}
 
 ${command('messages')}
-${command('message MESSAGE_ID')}
-curl -sS ${api}/sandbox/messages -H "Authorization: Bearer $(cat ${join(config.data, 'admin-token')})"
+${command('message MESSAGE_ID')}${capturedLine}
 
-${exposedLine(server, config)}${dim(`Log: ${logFile}. Ctrl-C stops the server${freshStart(config)}.`)}
+${exposedLine(server, config)}${dim(`Log: ${logFile}. Ctrl-C stops the server.`)}
 `;
 }
