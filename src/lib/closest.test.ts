@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { closest, probablyMeant } from './closest.ts';
+import { closest, meantOrKnown, probablyMeant } from './closest.ts';
 
 describe('closest', () => {
   it.each([
@@ -24,5 +24,13 @@ describe('probablyMeant', () => {
     ['RequireTls'.repeat(7), ''],
   ])('by %s is "%s"', (word, meant) => {
     expect(probablyMeant(word, ['RequireTls', 'Quota', 'Tracking'])).toBe(meant);
+  });
+});
+
+describe('an unknown name', () => {
+  it('is answered with the one that was meant, else with those that there are', () => {
+    expect(meantOrKnown('perday', ['PerDay', 'PerHour'])).toBe('; did you mean PerDay?');
+    expect(meantOrKnown('colour', ['PerDay', 'PerHour'])).toBe('; known: PerDay, PerHour');
+    expect(meantOrKnown('colour', [])).toBe('');
   });
 });

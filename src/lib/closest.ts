@@ -36,6 +36,13 @@ export function didYouMean(meant: string): string {
   return meant === '' ? '' : `; did you mean ${meant}?`;
 }
 
+/** What to write in place of an unknown name, as a sentence's end: the name that was meant, else those that there are. */
+export function meantOrKnown(word: string, known: readonly string[]): string {
+  const meant = probablyMeant(word, known);
+  if (meant !== '') return didYouMean(meant);
+  return known.length === 0 ? '' : `; known: ${known.join(', ')}`;
+}
+
 /** The number of insertions, deletions and replacements between two short words. */
 export function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);

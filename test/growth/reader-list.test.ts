@@ -32,7 +32,6 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'listeners/http/send/template-fields.ts servesSender',
     'listeners/http/templates/template-problems.ts missingVariables',
     'listeners/http/body/json-request.ts readJsonBytes',
-    'listeners/http/body/issue-text.ts meantOrKnown',
     'model/metadata.ts readMetadata',
     'model/schedule.ts readSendTime',
     'model/schedule.ts readExpiryTime',

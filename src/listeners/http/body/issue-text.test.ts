@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { issueText, meantOrKnown, memberGroup } from './issue-text.ts';
+import { issueText, memberGroup } from './issue-text.ts';
 
 const SCHEMA = z.object({
   Name: z.string().min(1).max(3).optional(),
@@ -23,12 +23,6 @@ const SCHEMA = z.object({
 });
 
 describe('an unknown name', () => {
-  it('is answered with the one that was meant, else with those that there are', () => {
-    expect(meantOrKnown('perday', ['PerDay', 'PerHour'])).toBe('; did you mean PerDay?');
-    expect(meantOrKnown('colour', ['PerDay', 'PerHour'])).toBe('; known: PerDay, PerHour');
-    expect(meantOrKnown('colour', [])).toBe('');
-  });
-
   it.each([
     [{ Keep: { Day: 1 } }, 'Keep has no Day; did you mean Days?'],
     [{ Keep: { Colour: 1, Day: 1 } }, 'Keep has no Colour, Day; known: Days, Hours'],

@@ -3,7 +3,7 @@
  * schema if it has one, otherwise what the schema requires.
  */
 import { z } from 'zod';
-import { didYouMean, probablyMeant } from '../../../lib/closest.ts';
+import { meantOrKnown } from '../../../lib/closest.ts';
 import { ERRORS, type ErrorName, type Problem } from '../../../lib/errors.ts';
 import { pointerSegment } from './problem-list.ts';
 
@@ -20,13 +20,6 @@ export function problemOf(issue: z.core.$ZodIssue): Problem {
 
 function isErrorName(name: string): name is ErrorName {
   return Object.hasOwn(ERRORS, name);
-}
-
-/** What to write in place of an unknown name, as a sentence's end: the name that was meant, else those that there are. */
-export function meantOrKnown(word: string, known: readonly string[]): string {
-  const meant = probablyMeant(word, known);
-  if (meant !== '') return didYouMean(meant);
-  return known.length === 0 ? '' : `; known: ${known.join(', ')}`;
 }
 
 /** A hostile object may have thousands that are unknown. */

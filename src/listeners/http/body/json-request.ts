@@ -4,9 +4,10 @@
  * value, or throws one AppError with every problem and its pointer.
  */
 import { z } from 'zod';
+import { meantOrKnown } from '../../../lib/closest.ts';
 import { AppError } from '../../../lib/errors.ts';
 import type { ApiRequest } from '../route.ts';
-import { meantOrKnown, problemOf } from './issue-text.ts';
+import { problemOf } from './issue-text.ts';
 import { bodyText, jsonProblem, parseJsonObject } from './json-body.ts';
 import { requireJson } from './json-media-type.ts';
 import { type JsonObject, propertyTable, readProperties } from './json-properties.ts';
