@@ -153,7 +153,7 @@ function tryText({ Tried, Due, Waiting, Paths, Relays }: TryAnswer, retry: strin
     ...(Waiting === 0
       ? []
       : [
-          `${recipients(Waiting)} with a reason of their own, such as a reply: not tried. To try one now: ${retry}`,
+          `Not tried, because each waits for a reason of its own, such as a reply: ${recipients(Waiting)}. To try one now: ${retry}`,
         ]),
     ...Paths.map(pathLine),
     ...(Relays.length === 0 ? [] : [relaysText(Relays)]),

@@ -159,7 +159,7 @@ export function createSession(parts: SessionParts): Session {
     progress() {
       const work = flight.head() ?? pair.head();
       if (work === null) return null;
-      return { stage: stageOf(work, work.flushed), forMs: channel.nowMs() - work.startedMs };
+      return { stage: stageOf(work, work.flushed), sinceMs: work.startedMs };
     },
     inFlight() {
       return flight.size();

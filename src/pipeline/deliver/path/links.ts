@@ -155,7 +155,7 @@ export function createLinks(deps: {
         senderDomain: '',
         inFlight: 0,
         hangs: false,
-        sending: { progress: () => progressText(endpoint, session.progress()) },
+        sending: { progress: () => progressText(endpoint, session.progress(), clock.monotonicMs()) },
         behind: null,
         endedAtMs: Number.NEGATIVE_INFINITY,
         idleTimer: null,
@@ -253,8 +253,13 @@ const AWAITED = {
   dot: 'no reply to the whole message yet',
 } as const;
 
-function progressText({ host, address }: Endpoint, progress: ReturnType<Session['progress']>): string {
+function progressText(
+  { host, address }: Endpoint,
+  progress: ReturnType<Session['progress']>,
+  nowMs: number,
+): string {
   const to = host === address ? host : `${host} (${address})`;
   if (progress === null) return `on its way to ${to}`;
-  return `on its way to ${to} for ${Math.round(progress.forMs / 1000)} s: ${AWAITED[progress.stage]}`;
+  const seconds = Math.round((nowMs - progress.sinceMs) / 1000);
+  return `on its way to ${to} for ${seconds} s: ${AWAITED[progress.stage]}`;
 }
