@@ -290,7 +290,10 @@ export function createAcceptance(
     if (stopped.size === 0) return [];
     if (stopped.size === message.recipients.length) {
       const [first] = stopped;
-      const example = first === undefined ? '' : `; ${first[0]}: ${suppressionText(first[1])}`;
+      const example =
+        first === undefined
+          ? ''
+          : `; ${first[0]}: ${suppressionText(first[1])}. If it takes mail again: postrider suppress remove ${first[0]} --domain ${message.domain}`;
       throw new AppError('all-recipients-suppressed', {
         message: `Every recipient is on the suppression list${example}`,
       });
