@@ -78,7 +78,7 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     const list = page.getByRole('list', { name: 'What needs attention' });
     const item = list.getByRole('listitem').filter({ hasText: 'Too many connections' });
     await item.getByText('1 recipient waiting').waitFor();
-    await expect.poll(() => item.getByLabel('Failing').count()).toBe(1);
+    await expect.poll(() => item.getByLabel('Warning').count()).toBe(1);
     world.mend();
     await item.getByRole('button', { name: 'Try now' }).click();
     await page.getByText('Try now: done').waitFor();
