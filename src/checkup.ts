@@ -130,10 +130,11 @@ export function createCheckup(parts: Parts): Checkup {
   };
 
   async function examine(seen: Parameters<Checkup['instance']>[0]): Promise<DomainCheck[]> {
-    const addresses = await sendingAddresses();
+    // Mostly somebody waits for it who has just changed a record.
+    const fresh = resolver.fresh();
+    const addresses = await sendingAddresses(fresh);
     return examineInstance(
-      // Mostly somebody waits for it who has just changed a record.
-      { resolver: resolver.fresh(), probes: probes(seen), now: clock.now() },
+      { resolver: fresh, probes: probes(seen, fresh), now: clock.now() },
       {
         hostname: config.hostname,
         bounceDomain: config['bounce-domain'] ?? config.hostname,
@@ -159,7 +160,7 @@ export function createCheckup(parts: Parts): Checkup {
   /**
    * The configured sources, otherwise the public addresses of this machine, otherwise the addresses of its own name.
    */
-  async function sendingAddresses(): Promise<SendingAddress[]> {
+  async function sendingAddresses(asked: Pick<CachingResolver, 'a'> = resolver): Promise<SendingAddress[]> {
     if (!direct) return [];
     const ehlo = config.hostname;
     const publicOnly = createAddressFilter({ allowNetworks: [] });
@@ -176,7 +177,7 @@ export function createCheckup(parts: Parts): Checkup {
       .map(({ address }) => address)
       .filter(isPublic);
     if (own.length > 0) return own.slice(0, MAX_ADDRESSES).map((address) => ({ address, ehlo }));
-    const named = await resolver.a(ehlo);
+    const named = await asked.a(ehlo);
     const behindNat = named.kind === 'found' ? named.records.filter(isPublic) : [];
     return behindNat.slice(0, MAX_ADDRESSES).map((address) => ({ address, ehlo }));
   }
@@ -193,10 +194,13 @@ export function createCheckup(parts: Parts): Checkup {
   }
 
   /** Connects and logs in as delivery would; sends nothing. */
-  async function probeRelay({ host, port }: RelayFacts): Promise<RelayProbe> {
+  async function probeRelay(
+    { host, port }: RelayFacts,
+    asked: Pick<CachingResolver, 'a' | 'aaaa'>,
+  ): Promise<RelayProbe> {
     const relay = relays().find((one) => one.host === host && one.port === port);
     if (relay === undefined) return { kind: 'unresolved', detail: 'no route names it' };
-    const found = await relayAddresses(resolver, host);
+    const found = await relayAddresses(asked, host);
     if (found.kind === 'none') return { kind: 'unresolved', detail: found.why };
     const [address = host] = found.addresses;
     const { auth, implicitTls } = relay;
@@ -231,7 +235,10 @@ export function createCheckup(parts: Parts): Checkup {
     return probeCertificate({ clock, host, address, ...(ca === undefined ? {} : { ca }) });
   }
 
-  function probes(seen: Parameters<Checkup['instance']>[0]): InstanceProbes {
+  function probes(
+    seen: Parameters<Checkup['instance']>[0],
+    fresh: Pick<CachingResolver, 'a' | 'aaaa'>,
+  ): InstanceProbes {
     return {
       async port25() {
         const servers = parseServers(config['doctor-probe'].join(','));
@@ -246,7 +253,7 @@ export function createCheckup(parts: Parts): Checkup {
           ...(source === undefined ? {} : { localAddress: source.address }),
         });
       },
-      relay: probeRelay,
+      relay: (relay) => probeRelay(relay, fresh),
       returns: () => probeReturns(seen.returns),
       https: () => probeHttps(seen.https),
       async clockOffsetMs() {

@@ -4,7 +4,7 @@ import type { Page } from '../listeners/http/paging.ts';
 import { queryOf } from './api-client.ts';
 import { numberFrom } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
-import { printable, shortened, table, withWhole } from './terminal.ts';
+import { printable, SAME_WITH_JSON, shortened, table, withWhole } from './terminal.ts';
 
 interface AuditOptions {
   who?: string;
@@ -27,7 +27,7 @@ export const auditCommand: CommandGroup = (program) => {
     .asks(async (ctx, api, { who, operation, since, until, limit }: AuditOptions) => {
       const query = queryOf({ Limit: limit, Who: who, Operation: operation, Since: since, Until: until });
       const page = await api.call<Page<AuditAnswer>>('GET', `/audit${query}`);
-      ctx.print(page, withWhole(auditText(page), ctx.command('audit --json')));
+      ctx.print(page, withWhole(auditText(page), SAME_WITH_JSON));
     });
 };
 

@@ -2,7 +2,7 @@
 import type { QueueAnswer, QueueItem } from '../listeners/http/operations/operator.ts';
 import { queryOf } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
-import { printable, table, withWhole } from './terminal.ts';
+import { printable, SAME_WITH_JSON, table, withWhole } from './terminal.ts';
 import { addTrafficCommands } from './traffic-commands.ts';
 import { waitText } from './wait-text.ts';
 
@@ -19,7 +19,7 @@ export const queueCommand: CommandGroup = (program) => {
     .addHelpText('after', example('postrider queue'))
     .asks(async (ctx, api, { domain }: { domain?: string }) => {
       const answer = await api.call<QueueAnswer>('GET', `/queue${queryOf({ Domain: domain })}`);
-      ctx.print(answer, withWhole(queueText(answer), ctx.command('queue --json')));
+      ctx.print(answer, withWhole(queueText(answer), SAME_WITH_JSON));
     });
   addTrafficCommands(queue);
 };

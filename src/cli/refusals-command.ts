@@ -5,7 +5,7 @@ import type { Page } from '../listeners/http/paging.ts';
 import { queryOf } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printPages } from './lists.ts';
-import { printable, shortened, table, withWhole } from './terminal.ts';
+import { printable, SAME_WITH_JSON, shortened, table, withWhole } from './terminal.ts';
 
 export const refusalsCommand: CommandGroup = (program) => {
   program
@@ -15,7 +15,7 @@ export const refusalsCommand: CommandGroup = (program) => {
     .addHelpText('after', example('postrider refusals'))
     .runs((ctx, { domain }: { domain?: string }) =>
       printPages<Page<RefusalItem>>(ctx, `/refusals${queryOf({ Domain: domain })}`, (page) =>
-        withWhole(refusalsText(page), ctx.command('refusals --json')),
+        withWhole(refusalsText(page), SAME_WITH_JSON),
       ),
     );
 };

@@ -52,7 +52,10 @@ export function shortened(text: string, most: number): string {
   return `${shown.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** `text`, and below it how to see what its … left out, if there is any. */
+/** How to see the whole of what a list shortens, whatever options it was given. */
+export const SAME_WITH_JSON = 'the same command with --json';
+
+/** `text`, and below it how to see what its … left out, if there is any. `command` as it is typed, or described. */
 export function withWhole(text: string, command: string): string {
   return text.includes('…') ? `${text}\n\n… = shortened; the whole text: ${command}` : text;
 }

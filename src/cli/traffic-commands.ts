@@ -141,20 +141,18 @@ export const overrideCommands: CommandGroup = (program) => {
     });
 };
 
-function tryText({ Tried, Due, Waiting, Paths, Relays }: TryAnswer, retry: string): string {
+function tryText({ Tried, Due, Deferred, Paths, Relays }: TryAnswer, retry: string): string {
   const what =
     Tried > 0
       ? 'One message is sent now; if it is accepted, the rest follows.'
       : Due > 0
-        ? `No path is closed. ${recipients(Due)} that waited because of an earlier failure: tried now.`
+        ? `${Paths.every(({ State }) => State === 'closed') ? 'No path is closed. ' : ''}${recipients(Due)} that waited because of an earlier failure: tried now.`
         : 'Nothing was closed, so there is nothing to try.';
   return [
     what,
-    ...(Waiting === 0
+    ...(Deferred === 0
       ? []
-      : [
-          `Not tried, because each waits for a reason of its own, such as a reply: ${recipients(Waiting)}. To try one now: ${retry}`,
-        ]),
+      : [`Not tried, because a reply asked to wait: ${recipients(Deferred)}. To try one now: ${retry}`]),
     ...Paths.map(pathLine),
     ...(Relays.length === 0 ? [] : [relaysText(Relays)]),
   ].join('\n');

@@ -1679,8 +1679,8 @@ export type TryAnswer = {
   Tried: number;
   /** Recipients of the domain that waited because of their path, and are due now */
   Due: number;
-  /** Recipients of the domain that wait for another reason, such as a reply to them */
-  Waiting: number;
+  /** Recipients of the domain that wait because of a reply to them: `POST /email/{id}/retry` tries one */
+  Deferred: number;
   /** As they are now */
   Paths: readonly Path[];
   Relays: readonly Relay[];

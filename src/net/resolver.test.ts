@@ -179,7 +179,12 @@ describe('the cache', () => {
     dns.set('example.com', { A: ['192.0.2.1'], ttl: 300 });
     await resolver.a('example.com');
     dns.fault('*', { kind: 'servfail' });
-    expect(await resolver.fresh().a('example.com')).toMatchObject({ kind: 'failure' });
+    const fresh = resolver.fresh();
+    const asked = dns.count('example.com');
+    expect(await fresh.a('example.com')).toMatchObject({ kind: 'failure' });
+    const tried = dns.count('example.com') - asked;
+    expect(await fresh.a('example.com')).toMatchObject({ kind: 'failure' });
+    expect(dns.count('example.com') - asked).toBe(tried);
     const cached = await resolver.a('example.com');
     expect(cached).toMatchObject({ kind: 'found', records: ['192.0.2.1'] });
     expect(cached).not.toHaveProperty('stale');

@@ -70,6 +70,12 @@ interface Entry {
   isStale: boolean;
 }
 
+/** Where fresh look-ups begin: answers to this question and earlier ones are not used. What failed is not asked again. */
+interface Since {
+  question: number;
+  failed: Map<string, Answer>;
+}
+
 /** A question under way. `fetched` is what the servers said; `served` may be an old answer in place of a failure. */
 interface Flight {
   question: number;
@@ -113,13 +119,15 @@ export function createResolver(
   let cachedBytes = 0;
   let questions = 0;
 
-  /** `after`: answers to this question and earlier ones are not used; null: every answer that has not expired is. */
-  async function lookUp(name: string, type: RecordType, after: number | null): Promise<Answer> {
+  /** `since` null: every answer that has not expired is used. */
+  async function lookUp(name: string, type: RecordType, since: Since | null): Promise<Answer> {
     const normalized = normalizeName(name);
     const local = localhostAnswer(normalized, type);
     if (local) return local;
     const key = `${type} ${normalized}`;
-    const mayUse = ({ question }: { question: number }) => after === null || question > after;
+    const mayUse = ({ question }: { question: number }) => since === null || question > since.question;
+    const failed = since?.failed.get(key);
+    if (failed !== undefined) return failed;
     const entry = cache.get(key);
     if (entry && mayUse(entry) && clock.monotonicMs() < entry.freshUntilMs) {
       cache.set(key, entry);
@@ -131,7 +139,9 @@ export function createResolver(
       flights.set(key, flight);
     }
     const answers = await flight.done;
-    return after === null ? answers.served : answers.fetched;
+    if (since === null) return answers.served;
+    if (answers.fetched.kind === 'failure') since.failed.set(key, answers.fetched);
+    return answers.fetched;
   }
 
   function startFlight(key: string, name: string, type: RecordType): Flight {
@@ -254,13 +264,13 @@ export function createResolver(
     return { kind, ttlSeconds, ...(soa === undefined ? {} : { resolverTtlSeconds: ttl }), secure };
   }
 
-  function lookUps(after: number | null): FullResolver {
+  function lookUps(since: Since | null): FullResolver {
     async function records<T>(
       name: string,
       type: RecordType,
       pick: (record: DnsRecord) => T | undefined,
     ): Promise<DnsAnswer<T>> {
-      const answer = await lookUp(name, type, after);
+      const answer = await lookUp(name, type, since);
       if (answer.kind !== 'found') return answer;
       const picked: T[] = [];
       for (const record of answer.records) {
@@ -290,7 +300,7 @@ export function createResolver(
 
   return {
     ...lookUps(null),
-    fresh: () => lookUps(questions),
+    fresh: () => lookUps({ question: questions, failed: new Map() }),
     flush(name) {
       if (name === undefined) {
         cache.clear();

@@ -157,7 +157,8 @@ export function createSession(parts: SessionParts): Session {
     },
     roundTripMs: parts.roundTripMs,
     progress() {
-      const work = flight.head() ?? pair.head();
+      // Of several that were sent whole, each is somewhere else.
+      const work = flight.size() > 1 ? null : (flight.head() ?? pair.head());
       if (work === null) return null;
       return { stage: stageOf(work, work.flushed), sinceMs: work.startedMs };
     },

@@ -264,7 +264,7 @@ export interface Session {
   hasRoom(): boolean;
   /** Sends one message. Never rejects because of a server; throws if two transactions are running already. */
   transact(tx: Transaction): Promise<TransactionResult>;
-  /** Where the transaction is that has nothing ahead of it, and since when (monotonic) it runs; null: none runs. */
+  /** Where the transaction is that has nothing ahead of it, and since when (monotonic) it runs; null: none, or several. */
   progress(): { stage: TransactionStage; sinceMs: number } | null;
   /** Messages sent by `sendWhole` that are not answered. */
   inFlight(): number;

@@ -136,7 +136,6 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'net/certificate-probe.ts probeCertificate',
     'net/mx-hosts.ts resolveMxHosts',
     'policy/domains/doctor/return-servers.ts returnServers',
-    'policy/domains/doctor/return-servers.ts mayHaveAddress',
     'policy/domains/doctor/dmarc.ts climbDmarc',
     'policy/domains/doctor/dmarc.ts reportAuthorisations',
     'policy/domains/doctor/instance-addresses.ts checkBlockLists',

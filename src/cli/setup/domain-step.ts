@@ -2,7 +2,7 @@
  * The sender domain: added through the API as by `domain add`, its records shown, and looked up until they are
  * published. Ctrl-C ends the wait; a later `setup` continues there.
  */
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { type Clock, sleep, systemClock } from '../../lib/clock.ts';
 import type { DoctorAnswer } from '../../listeners/http/operations/doctor.ts';
 import type { DomainAnswer } from '../../listeners/http/operations/domains.ts';
@@ -80,8 +80,9 @@ async function writeZone(setup: Setup, api: Api, name: string, file: string): Pr
   const query = `?Domain=${encodeURIComponent(name)}`;
   const answer = await setup.during('', api.call<DoctorAnswer>('GET', `/doctor${query}`));
   const text = answer.Domains[0]?.Zone ?? '';
-  // A second run finds the file of the first.
-  const isSame = (await readFile(file, 'utf8').catch(() => null)) === text;
+  // A second run finds the file of the first. A pipe has no end to read to.
+  const isFile = (await stat(file).catch(() => null))?.isFile() === true;
+  const isSame = isFile && (await readFile(file, 'utf8').catch(() => null)) === text;
   await refuseExisting(file, isSame, 'remove it');
   await writeText(file, text);
   setup.say(`The records as a zone file: ${file}`);

@@ -46,7 +46,11 @@ export function createMemoryWaits({
       const item = queue.itemOf(deliveryId);
       return item === null || item.underWay !== null || item.leaving ? null : waitOf(item);
     },
-    sendingOf: (deliveryId) => queue.itemOf(deliveryId)?.underWay?.progress() ?? null,
+    sendingOf(deliveryId) {
+      const item = queue.itemOf(deliveryId);
+      // The connection may have gone on to another message.
+      return item === null || item.leaving ? null : (item.underWay?.progress() ?? null);
+    },
     queues(isWanted) {
       const found = new Map<string, MemoryQueue & { createdAt: number[] }>();
       for (const item of queue.items()) {

@@ -13,7 +13,7 @@ import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Store } from '../../store/store.ts';
-import type { Settlement } from '../../store/topics/queue.ts';
+import type { HurriedQueue, Settlement } from '../../store/topics/queue.ts';
 import type { SuppressionChange } from '../../store/topics/suppressions.ts';
 import { createChanging } from './changing.ts';
 import { createClaims } from './claims.ts';
@@ -56,6 +56,8 @@ const REFILE_ROWS = 2_000;
 /** Queues examined to find those of one site, and changed in one transaction. */
 const HURRIED_QUEUES = 20_000;
 const HURRIED_AT_ONCE = 10;
+/** Each examines at most 500 rows of each of its queues; rows beyond keep their time. */
+const HURRIED_LOOKS = 2_500;
 /** The most rows of a site that sends this many per second. */
 const FAST_SITE_ROWS = 1024;
 
@@ -179,13 +181,16 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     async hurry(mail) {
       const fits = (queue: QueueRef) =>
         'site' in mail ? siteOfQueue(queue) === mail.site : queue.recipientDomain === mail.recipientDomain;
-      const ids: number[] = [];
+      const left: HurriedQueue[] = [];
       const all = { dueBefore: Number.MAX_SAFE_INTEGER, most: HURRIED_QUEUES };
       for await (const queues of dueQueuePages(store, all))
-        for (const queue of queues) if (fits(queue)) ids.push(queue.queueId);
+        for (const queue of queues) if (fits(queue)) left.push({ queueId: queue.queueId });
       let hurried = 0;
-      for (let at = 0; at < ids.length; at += HURRIED_AT_ONCE)
-        hurried += await store.hurry({ queueIds: ids.slice(at, at + HURRIED_AT_ONCE), now: clock.now() });
+      for (let looks = 0; left.length > 0 && looks < HURRIED_LOOKS; looks += 1) {
+        const done = await store.hurry({ queues: left.splice(0, HURRIED_AT_ONCE), now: clock.now() });
+        hurried += done.hurried;
+        left.push(...done.more);
+      }
       claims.sweepSoon();
       return hurried;
     },

@@ -155,7 +155,7 @@ function needOfKey(role: DkimKey['role'], vouched: boolean): Pick<DnsRecord, 'Ne
   return vouched
     ? {
         Need: 'Recommended',
-        Why: 'The active key: receivers check signatures with it. Mail is sent without it too, because an operator vouched for the domain.',
+        Why: 'The active key: receivers check signatures with it. Mail is sent without it too, because an operator vouched for the domain, until a check sees it.',
       }
     : {
         Need: 'Required',

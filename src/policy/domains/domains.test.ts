@@ -21,6 +21,8 @@ let domains: DomainService;
 let clock: VirtualClock;
 const txt = new Map<string, string>();
 const mx = new Map<string, string>();
+/** These names are aliases, and their look-ups take 4 s each. */
+let slowAliases = /^$/;
 /** Questions to DNS and reads of the store wait for these. */
 let dnsGate: Promise<void>;
 let readGate: Promise<void>;
@@ -31,11 +33,22 @@ beforeEach(async () => {
   store = await openSqliteStore({ path: join(folder, 'test.db'), clock, patienceMs: 0, threads: 0 });
   txt.clear();
   mx.clear();
+  slowAliases = /^$/;
   dnsGate = Promise.resolve();
   readGate = Promise.resolve();
   const none = async () => ({ kind: 'no-name', ttlSeconds: 60, secure: false }) as const;
   const resolver = {
-    ...{ a: none, aaaa: none, cname: none, ptr: none },
+    ...{ a: none, aaaa: none, ptr: none },
+    async cname(name: string): Promise<DnsAnswer<string>> {
+      if (!slowAliases.test(name)) return none();
+      await clock.advance(4_000);
+      return {
+        kind: 'found',
+        records: [`a${clock.monotonicMs()}.rp.slow.test`],
+        ttlSeconds: 60,
+        secure: false,
+      };
+    },
     async mx(name: string): Promise<DnsAnswer<MxRecord>> {
       const exchange = mx.get(name);
       if (exchange === undefined) return none();
@@ -121,6 +134,19 @@ describe('the record of a return path', () => {
     expect(value(await domains.update(NAME, { returnPathHost: `c.${NAME}` }))).toBe('10 new.example.org');
     mx.set('bounce.example.org', 'newer.example.org');
     expect(value((await domains.verify(NAME)).domain)).toBe('10 newer.example.org');
+  });
+
+  it('does not change for others when the DNS of one domain uses up the time of its check', async () => {
+    mx.set('bounce.example.org', 'in.example.org');
+    const added = await domains.add({ name: NAME, operatorVerified: false, settings });
+    await domains.add({
+      name: 'slow.test',
+      operatorVerified: false,
+      settings: { returnPathHost: 'rp.slow.test' },
+    });
+    slowAliases = /^(?:a\d+\.)?rp\.slow\.test$/;
+    await domains.verify('slow.test');
+    expect(value(added)).toBe('10 in.example.org');
   });
 
   it('names the bounce domain if that has no MX, and is none where the host is the server', async () => {

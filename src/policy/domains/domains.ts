@@ -246,7 +246,8 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
     const bulk = await sendsBulk(domain);
     const examined = { ...zoneOf(domain), bulk, subdomains: domain.settings.subdomains };
     const result = await doctor.examine(examined, { fresh });
-    returnServer = returnServerOf(result.checks) ?? returnServer;
+    // Apart from the check: the DNS of one domain may use up its time, and the answer is for all domains.
+    await learnReturnServer(domain.settings);
     const now = clock.now();
     const next = nextStatus(domain, result, now);
     const changes = changesBetween(checksOf(domain), result.checks, now);
@@ -344,7 +345,7 @@ export function createDomainService(deps: Deps, options: DomainOptions): DomainS
   /** The answer to a change that sets a host for return paths shows its record, before any check looked at it. */
   async function learnReturnServer({ returnPathHost = null }: DomainSettingsPatch = {}): Promise<void> {
     if (returnPathHost === null || returnPathHost === options.bounceDomain) return;
-    const [server = null] = await returnServers(deps.resolver, options.bounceDomain);
+    const [server] = (await returnServers(deps.resolver, options.bounceDomain)) ?? [];
     returnServer = server ?? returnServer;
   }
 

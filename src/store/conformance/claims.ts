@@ -1,5 +1,6 @@
 /** Conformance: which queues are due, and leasing rows from them in order, with limits, each to one node. */
 import { describe, expect, it } from 'vitest';
+import type { HurriedQueue } from '../topics/queue.ts';
 import {
   claim,
   commit,
@@ -207,10 +208,30 @@ export function describeClaims({ store }: Suite): void {
       await commitOne(store, { recipients: due(T0 + HOUR, { waitReason: 'deferred' }) });
       const elsewhere = due(T0 + HOUR, { ...path, domain: 'other.example' });
       await commitOne(store, { recipients: elsewhere });
-      expect(await store.hurry({ queueIds: [queueId], now: T0 })).toBe(1);
-      expect(await store.hurry({ queueIds: [queueId], now: T0 })).toBe(0);
+      const hurry = () => store.hurry({ queues: [{ queueId }], now: T0 });
+      expect(await hurry()).toEqual({ hurried: 1, more: [] });
+      expect(await hurry()).toEqual({ hurried: 0, more: [] });
       expect(await claim(store, queueId)).toHaveLength(1);
       expect(await store.dueQueues({ dueBefore: T0, limit: 10 })).toEqual([]);
+    });
+  });
+
+  describe('hurrying many', () => {
+    it('examines 500 rows of a queue at once, and goes on behind them', async () => {
+      const rows = (waitReason: string, count: number, dueAt: number) =>
+        Array.from({ length: count }, (_, n) => only(due(dueAt + n, { waitReason })));
+      await commit(store, [message({ recipients: rows('deferred', 600, T0 + HOUR) })]);
+      await commit(store, [message({ recipients: rows('path: 421 later', 500, T0 + 2 * HOUR) })]);
+      const { queueId } = only(await store.dueQueues({ dueBefore: T0 + 3 * HOUR, limit: 10 }));
+      let queues: readonly HurriedQueue[] = [{ queueId }];
+      const found: number[] = [];
+      while (queues.length > 0) {
+        const { hurried, more } = await store.hurry({ queues, now: T0 });
+        found.push(hurried);
+        queues = more;
+      }
+      expect(found).toEqual([0, 400, 100]);
+      expect(await claim(store, queueId, { limit: 1_000 })).toHaveLength(500);
     });
   });
 

@@ -7,7 +7,7 @@ import type { Session } from './engine/session.ts';
 import { countEvents, findEvents, lastEventSeq } from './events.ts';
 import { HAS_CAUSE } from './messages.ts';
 import { DUE_FACTS_SQL } from './notices.ts';
-import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues } from './queue.ts';
+import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues, LATER_SQL } from './queue.ts';
 import { REFILE_SQL } from './refile.ts';
 import { KEPT_CONTENTS_SQL, OLD_CALLS_SQL, OLD_MESSAGES_SQL, OLDEST_CONTENTS_SQL } from './retention.ts';
 import { countPieceSql } from './stats.ts';
@@ -49,6 +49,12 @@ describe('query plans over a long queue', () => {
     const plan = planOf(CLAIM_DUE_SQL, 1, T0, T0, 20);
     expect(plan[0]).toBe('SEARCH d USING INDEX delivery_due (queue_id=? AND due_at<?)');
     expect(plan.slice(1).every((step) => step.includes('USING INTEGER PRIMARY KEY'))).toBe(true);
+  });
+
+  it('hurries through the due index, from a position on', () => {
+    expect(planOf(LATER_SQL, 1, T0, 1, 20)).toEqual([
+      'SEARCH delivery USING INDEX delivery_due (queue_id=? AND due_at>?)',
+    ]);
   });
 
   it('finds expired rows through the expiry index', () => {

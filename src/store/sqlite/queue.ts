@@ -6,7 +6,8 @@
  */
 
 import type { ClaimedDelivery } from '../../model/delivery.ts';
-import { type ClaimRow, claimedDelivery, hintOf, type QueueRow } from '../shared/rows/queue.ts';
+import { type ClaimRow, claimedDelivery, HURRIED_ROWS, hintOf, type QueueRow } from '../shared/rows/queue.ts';
+import type { HurriedQueue } from '../topics/queue.ts';
 import { read, write } from './engine/operation.ts';
 import type { Session } from './engine/session.ts';
 import { appendEvent } from './events.ts';
@@ -114,14 +115,26 @@ export const release = write('release', 'by key', { rows: 'deliveryIds' }, ({ db
   }
 });
 
-/** The earliest later rows of one queue. Tests check that its plan uses the index. */
-export const HURRY_SQL = `UPDATE delivery SET due_at = ? WHERE id IN (
-    SELECT id FROM (SELECT id, wait_reason FROM delivery INDEXED BY delivery_due
-      WHERE state = 0 AND queue_id = ? AND due_at > ? ORDER BY due_at LIMIT 500)
-    WHERE wait_reason LIKE 'path:%')`;
+/** Rows of one queue behind a position. Tests check that its plan uses the index. */
+export const LATER_SQL = `SELECT id, due_at, wait_reason FROM delivery INDEXED BY delivery_due
+  WHERE state = 0 AND queue_id = ? AND (due_at, id) > (?, ?) ORDER BY due_at, id LIMIT ?`;
 
-export const hurry = write('hurry', 'by key', ({ db }, { queueIds, now }) => {
-  return queueIds.reduce((sum, id) => sum + db.run(HURRY_SQL, now, id, now).changes, 0);
+export const hurry = write('hurry', 'by key', ({ db }, { queues, now }) => {
+  const more: HurriedQueue[] = [];
+  let hurried = 0;
+  for (const { queueId, after = { dueAt: now, id: Number.MAX_SAFE_INTEGER } } of queues) {
+    const rows = db.all<{ id: number; due_at: number; wait_reason: string | null }>(
+      LATER_SQL,
+      ...[queueId, after.dueAt, after.id, HURRIED_ROWS],
+    );
+    for (const { id, wait_reason } of rows)
+      if (wait_reason?.startsWith('path:') === true)
+        hurried += db.run('UPDATE delivery SET due_at = ? WHERE id = ?', now, id).changes;
+    const last = rows.at(-1);
+    if (rows.length === HURRIED_ROWS && last !== undefined)
+      more.push({ queueId, after: { dueAt: last.due_at, id: last.id } });
+  }
+  return { hurried, more };
 });
 
 /** Ids that count up from `first` in their last 48 bits (RFC 9562 §6.2): one random id is enough for a whole claim. */

@@ -74,6 +74,12 @@ export interface WaitingQueue {
   reasons: readonly WaitingReason[];
 }
 
+/** `after`: the row behind which to go on; absent: from `now` on. */
+export interface HurriedQueue {
+  queueId: number;
+  after?: { dueAt: number; id: number };
+}
+
 export type WaitingCount = Pick<
   WaitingQueue,
   'lane' | 'senderDomain' | 'recipientDomain' | 'sandbox' | 'waiting'
@@ -175,10 +181,13 @@ export interface QueueStore {
     limit: number;
   }): Promise<{ queues: readonly WaitingCount[]; more: boolean }>;
   /**
-   * Makes rows due now that wait for their path (`wait_reason` 'path: …'); of each queue the earliest 500 later rows
-   * are examined. Returns how many were changed.
+   * Makes rows due now that wait for their path (`wait_reason` 'path: …'); of each queue at most 500 later rows are
+   * examined, the earliest first. Returns how many were changed, and where to go on in queues that have more.
    */
-  hurry(params: { queueIds: readonly number[]; now: number }): Promise<number>;
+  hurry(params: {
+    queues: readonly HurriedQueue[];
+    now: number;
+  }): Promise<{ hurried: number; more: readonly HurriedQueue[] }>;
   /** Earliest due time over all queued rows, or null. */
   nextDueAt(): Promise<number | null>;
   /**

@@ -202,8 +202,10 @@ function checkItem(at: number): (check: DomainCheck) => AttentionItem[] {
 /** The check of a relay that has taken mail since. */
 function isOutdated({ Kind, Subject, Since }: AttentionItem, paths: readonly PathRef[]): boolean {
   if (Kind !== 'relay' || Since === null) return false;
-  const took = paths.find(({ site }) => site === RELAY_SITE + Subject)?.snapshot().lastSuccess?.at ?? 0;
-  return took > Date.parse(Since);
+  return paths.some(
+    (path) =>
+      path.site === RELAY_SITE + Subject && (path.snapshot().lastSuccess?.at ?? 0) > Date.parse(Since),
+  );
 }
 
 function domainItem(domain: FailingDomain, now: number): AttentionItem {
@@ -329,16 +331,21 @@ function relayNamed(prefix: string, name: string) {
   return name.startsWith(prefix) ? ({ Kind: 'relay', Subject: name.slice(prefix.length) } as const) : null;
 }
 
-/** One item for each relay: the first of them, with the times and the number that only a later one knows. */
+/** One item for each relay: the worst of them, then the first, with the times and the number that only another knows. */
 function mergedRelays(items: readonly AttentionItem[]): AttentionItem[] {
   const found = new Map<string, AttentionItem>();
   for (const item of items) {
     if (item.Kind !== 'relay') continue;
     const known = found.get(item.Subject);
-    const { Since, Until, Waiting } = known ?? item;
+    const [shown, other] =
+      known === undefined || (known.Severity === 'Warning' && item.Severity === 'Failing')
+        ? [item, known]
+        : [known, item];
     found.set(item.Subject, {
-      ...(known ?? item),
-      ...{ Since: Since ?? item.Since, Until: Until ?? item.Until, Waiting: Waiting ?? item.Waiting },
+      ...shown,
+      Since: shown.Since ?? other?.Since ?? null,
+      Until: shown.Until ?? other?.Until ?? null,
+      Waiting: shown.Waiting ?? other?.Waiting ?? null,
     });
   }
   return [...found.values()];

@@ -191,6 +191,16 @@ it('tells of a relay once, with what each part knows of it', async () => {
   ]);
 });
 
+it('tells the worst that is known of a relay', async () => {
+  const relay = 'other.example.net:25';
+  // Closed since before the start: it is not known what waits.
+  world.paths.push(pathSnapshot(world, { site: `relay:${relay}`, provider: null, domains: [] }));
+  const told = async () => (await of('relay')).find(({ Subject }) => Subject === relay);
+  expect(await told()).toMatchObject({ Severity: 'Warning' });
+  checks = [check(`relay ${relay}`, 'fail')];
+  expect(await told()).toMatchObject({ Severity: 'Failing', Fix: `Mend relay ${relay}.` });
+});
+
 it('tells that nothing can be sent while no domain is verified', async () => {
   const one = await openWorld({ clock });
   const status = async (name: string, to: 'Pending' | 'Verified') => {

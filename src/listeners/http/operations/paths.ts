@@ -37,7 +37,9 @@ const tryAnswer = z
   .object({
     Tried: count.describe('Paths and relays that were closed and are tried now'),
     Due: count.describe('Recipients of the domain that waited because of their path, and are due now'),
-    Waiting: count.describe('Recipients of the domain that wait for another reason, such as a reply to them'),
+    Deferred: count.describe(
+      'Recipients of the domain that wait because of a reply to them: `POST /email/{id}/retry` tries one',
+    ),
     Paths: z.array(pathItem).describe('As they are now'),
     Relays: z.array(relayItem),
   })
@@ -75,6 +77,8 @@ const PAGES = paging('paths', z.string());
 const MAX_QUEUES = 1_000;
 const ROWS_PER_QUEUE = 1_000;
 const MAX_REASONS = 10;
+/** Queues of one domain whose sites are found out, which may ask the DNS. A path knows only its last domains. */
+const MAX_ASKED = 20;
 const MAX_CHANGES = 50;
 /** As long as changes are stored. */
 const HISTORY_MS = 14 * 86_400_000;
@@ -123,14 +127,16 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
       scope: 'admin',
       summary: 'Try a path now',
       description:
-        'Opens the paths or the relay of that name (as in `GET /queue/paths/{site}`) now: the pause after failures, a suspension, the time for which a relay is passed over. One message tests each; if it fails, they close again. For a recipient domain, its mail that waits because of its path becomes due, also if the path was not used since the start. Holds stay: `{Tried, Due, Waiting, Paths, Relays}`. 404 if no path or relay has this name and no mail waits for such a domain',
+        'Opens the paths or the relay of that name (as in `GET /queue/paths/{site}`) now: the pause after failures, a suspension, the time for which a relay is passed over. One message tests each; if it fails, they close again. For a recipient domain, its mail that waits because of its path becomes due, also if the path was not used since the start. Holds stay: `{Tried, Due, Deferred, Paths, Relays}`. 404 if no path or relay has this name and no mail waits for such a domain',
       answer: tryAnswer,
       handle: async ({ params }) => {
         const site = siteName(params.site);
-        const paths = traffic.paths().filter((path) => goesBy(path, site));
-        const failed = traffic.relays().filter(({ relay }) => goesByAny(paths, site, relay));
         const domain = domainOf(site);
-        const mail = domain === null ? [] : (await mailFor([domain])).queues;
+        const mail =
+          domain === null ? [] : (await mailFor([domain])).queues.filter(({ sandbox }) => !sandbox);
+        const sites = new Set((await Promise.all(mail.slice(0, MAX_ASKED).map(traffic.sitesOf))).flat());
+        const paths = traffic.paths().filter((path) => goesBy(path, site) || sites.has(path.site));
+        const failed = traffic.relays().filter(({ relay }) => goesByAny(paths, site, relay));
         if (paths.length === 0 && failed.length === 0 && mail.length === 0)
           throw refuse('not-found', UNTRIED);
         const due = domain === null || mail.length === 0 ? 0 : await traffic.tryNow.mailTo(domain);
@@ -139,7 +145,7 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
         return {
           Tried: tried,
           Due: due,
-          Waiting: mail.flatMap(({ reasons }) => reasons).reduce(countOwn, 0),
+          Deferred: mail.flatMap(({ reasons }) => reasons).reduce(countOwn, 0),
           Paths: paths.map((path) => toPath(path.snapshot())),
           Relays: traffic
             .relays()
@@ -231,7 +237,7 @@ function goesByAny(paths: readonly PathRef[], site: string, name: string): boole
   return siteNames(site).includes(name) || paths.some((path) => goesBy(path, name));
 }
 
-/** Adds mail that waits for a reason of its own, not for its path or its turn. */
+/** Adds mail that a reply to it has put off: not what waits for its path, its turn or its time. */
 function countOwn(sum: number, { reason, count }: WaitingReason): number {
-  return reason === '' || reason.startsWith('path:') ? sum : sum + count;
+  return reason === 'deferred' ? sum + count : sum;
 }

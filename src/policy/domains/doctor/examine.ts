@@ -11,7 +11,7 @@ import type { CertificateFacts } from '../../../net/certificate-probe.ts';
 import type { CaaRecord, DnsAnswer } from '../../../net/dns-types.ts';
 import { dkimHost, ownershipValue } from '../dns-records.ts';
 import { type DomainVerification, verifyDomain } from '../verify.ts';
-import { type DomainCheck, showable } from './check.ts';
+import { checkOf, type DomainCheck, showable, unanswered } from './check.ts';
 import { climbDmarc, isUnder, judgeAlignment, judgeDmarc, policyOf, reportAuthorisations } from './dmarc.ts';
 import {
   type Aliases,
@@ -23,7 +23,7 @@ import {
   judgeWildcard,
 } from './hosts.ts';
 import type { Difference, Lookups, Remembered } from './lookups.ts';
-import { mayHaveAddress, returnServers } from './return-servers.ts';
+import { returnServers } from './return-servers.ts';
 import { judgeSpf, type SpfRelay, walkSpf } from './spf.ts';
 
 export interface ExaminedDomain {
@@ -200,6 +200,10 @@ async function examineReturnPath(
     lookups.besideAlias(host, 'MX'),
     returnServers(lookups.others, bounceDomain),
   ]);
+  if (servers === null) {
+    const record = { type: 'MX', name: host, expected: '', found: [] } as const;
+    return checkOf('rp', record, [unanswered(bounceDomain, 'timeout')], '');
+  }
   const exchanges = mx.kind === 'found' && aliases.chain.length === 0 ? mx.records.slice(0, 3) : [];
   const aliased = await Promise.all(
     exchanges
@@ -276,4 +280,10 @@ function withMemory(check: DomainCheck, remembered: ReadonlyMap<string, Remember
 function brief(text: string): string {
   const shown = showable(text);
   return shown.length <= 60 ? shown : `${shown.slice(0, 57)}…`;
+}
+
+/** Whether a name has an address, or one that could not be looked up. */
+async function mayHaveAddress(resolver: Pick<Lookups, 'a' | 'aaaa'>, name: string): Promise<boolean> {
+  const answers = await Promise.all([resolver.a(name), resolver.aaaa(name)]);
+  return answers.some(({ kind }) => kind === 'found' || kind === 'failure');
 }

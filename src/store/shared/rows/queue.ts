@@ -5,6 +5,9 @@ import type { QueueHint } from '../../topics/queue.ts';
 import { laneCode, queueLaneCode, recipientKindCode, sandboxCode } from '../codes.ts';
 import { idOf, isTrue, type StoredFlag, type StoredId } from '../stored.ts';
 
+/** Rows of one queue that one `hurry` examines. */
+export const HURRIED_ROWS = 500;
+
 export interface QueueRow {
   id: number;
   due_at: number;
