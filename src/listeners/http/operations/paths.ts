@@ -214,7 +214,10 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
         .sort((a, b) => Number(a.reason === null) - Number(b.reason === null))
         .map(toPath),
       Relays: relays.map(toRelay),
-      Limits: paths.length > 0 ? [] : toLimits(traffic.limitsFor({ source: '', site, provider, route })),
+      Limits:
+        paths.length > 0
+          ? []
+          : toLimits(traffic.limitsFor({ source: '', site, provider, route, messagesLastDay: 0 })),
       Holds: holds.map(toHold),
       Waiting: count,
       Complete: !waiting.more && queues.every(({ complete }) => complete),
