@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { joinInTurns } from './join-in-turns.ts';
 
@@ -25,5 +27,17 @@ describe('stretches', () => {
     expect(Buffer.compare(joined, Buffer.concat(parts))).toBe(0);
     expect(joined.length).toBe(joined.buffer.byteLength);
     expect(turns).toBeGreaterThanOrEqual(5);
+  });
+
+  it('are not kept in memory once their array was given away', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+    const kept = new WeakRef((await joinInTurns([filled(2 * MIB), filled(2 * MIB)], turn)).buffer);
+    for (let n = 0; n < 20 && kept.deref() !== undefined; n += 1) {
+      await turn();
+      collect();
+    }
+    expect(kept.deref()).toBeUndefined();
   });
 });

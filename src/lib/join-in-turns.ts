@@ -14,7 +14,11 @@ export function joinInTurns(parts: readonly Uint8Array[], turn: Turn): Uint8Arra
   const length = lengthOf(parts);
   if (length <= AT_ONCE) return Buffer.concat(parts, length);
   const joined = last.then(() => inTurns(joinInSteps(parts), turn));
-  last = joined.catch(() => {});
+  // Without its result, which would stay in memory until the next one.
+  last = joined.then(
+    () => {},
+    () => {},
+  );
   return joined;
 }
 
