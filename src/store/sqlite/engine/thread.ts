@@ -35,7 +35,7 @@ export function createThread<Request, Reply>(
     ended: Promise<void>;
   } | null = null;
   let closed = false;
-  let newest: Promise<unknown> = Promise.resolve();
+  let newest: Promise<void> = Promise.resolve();
 
   function spawn() {
     // Objects in these threads live only for one batch: a small young generation is enough.
@@ -88,7 +88,8 @@ export function createThread<Request, Reply>(
       const { worker, waiting } = running;
       const { promise, resolve, reject } = Promise.withResolvers<Reply>();
       const ahead = newest;
-      newest = promise;
+      // Without its result, which may be a large content and would stay in memory until the next request.
+      newest = promise.then(ignore, ignore);
       waiting.push({ resolve, reject });
       try {
         worker.postMessage(request, transfer as ArrayBuffer[] | undefined);
@@ -109,3 +110,5 @@ export function createThread<Request, Reply>(
     },
   };
 }
+
+function ignore(): void {}
