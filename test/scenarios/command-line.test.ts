@@ -293,7 +293,7 @@ describe('commands without a running server', () => {
       `${mail} --to a@example.net --expires-at soon`,
       'suppress add a --domain example.com',
       'transfer --to nothing',
-      'transfer --to sqlite:other.db',
+      'transfer --from sqlite:one.db --to sqlite:other.db',
     ];
     const others = [
       `${mail} --to a@example.net --template nothing`,

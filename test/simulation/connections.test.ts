@@ -107,8 +107,11 @@ describe('a message behind one that is not answered', () => {
     await world.clock.advance(600);
     const { id } = world.row('later1');
     expect(world.engine.deliver.waits.waitOf(id)?.reason).toContain('behind another message');
-    expect(world.engine.queue.itemOf(id)?.underWay).toBe(false);
-    expect(world.engine.queue.itemOf(world.row('hang1').id)?.underWay).toBe(true);
+    expect(world.engine.queue.itemOf(id)?.underWay).toBeNull();
+    expect(world.engine.deliver.waits.sendingOf(id)).toBeNull();
+    expect(world.engine.deliver.waits.sendingOf(world.row('hang1').id)).toMatch(
+      /^on its way to .* for 1 s: no reply to the whole message yet$/,
+    );
     // Its connection is the only one: it waits for that, and says this too.
     await world.clock.advance(10_000);
     expect(world.engine.deliver.waits.waitOf(id)?.reason).toMatch(
