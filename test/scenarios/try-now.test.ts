@@ -51,9 +51,9 @@ describe('a path that is closed', () => {
       (await attention())?.find(({ Since }: { Since: string | null }) => Since !== null),
     );
     expect(told).toMatchObject({ Subject: site.slice('relay:'.length), Until: expect.any(String) });
-    // It fails again: closed again.
+    // It fails again: closed again. Where nodes share a source, its lease may have to be asked for first.
     const first = await server.call('POST', `/queue/paths/${encodeURIComponent(site)}/try`);
-    expect(first.json).toMatchObject({ Tried: 1, Paths: [{ Site: site, Reason: null }] });
+    expect(first.json).toMatchObject({ Tried: 1, Paths: [{ Site: site }] });
     await closedPath(server, site);
     mend();
     const tried = await command(['queue', 'try', site, '--data', server.folder]);
