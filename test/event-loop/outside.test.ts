@@ -12,7 +12,7 @@ import { createAskingThread } from '../fakes/asking-thread.ts';
 import { DKIM_RECORDS } from '../fakes/dkim-pair.ts';
 import type { FakeRecords, FakeZones } from '../fakes/fake-dns.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
-import { longestTurnMs } from '../fakes/thread-cpu.ts';
+import { longestTurnMs, shortestTurnMs } from '../fakes/thread-cpu.ts';
 import { addDomain, fileScope, startInstance, temporaryFolder, until } from '../scenarios/harness.ts';
 import { readMail } from '../scenarios/signed-mail.ts';
 
@@ -29,12 +29,10 @@ const many = <T>(count: number, make: (i: number) => T): T[] =>
 
 /** The shortest of some tries; `begin` starts the work in another thread and gives what ends with it. */
 async function shortest(begin: () => Promise<unknown>): Promise<number> {
-  let ms = Number.POSITIVE_INFINITY;
-  for (let n = 0; n < TRIES && ms > LIMIT_MS; n += 1) {
+  return shortestTurnMs(LIMIT_MS, () => {
     const ended = begin();
-    ms = Math.min(ms, await longestTurnMs(() => ended));
-  }
-  return ms;
+    return longestTurnMs(() => ended);
+  });
 }
 
 describe('no mail to the returns listener holds the event loop', () => {

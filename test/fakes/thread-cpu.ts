@@ -34,3 +34,21 @@ export async function longestTurnMs(work: () => Promise<unknown>): Promise<numbe
   }
   return longest / 1000;
 }
+
+/** The shortest of some tries, in milliseconds; `attempt` gives how long one took. */
+export async function shortestTurnMs(
+  limitMs: number,
+  attempt: (n: number) => Promise<number>,
+): Promise<number> {
+  let ms = Number.POSITIVE_INFINITY;
+  for (let n = 0; n < TRIES && ms > limitMs; n += 1) {
+    // What another guest of the machine slows down is over after some seconds; what holds the event loop is not.
+    if (n >= AT_ONCE) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    ms = Math.min(ms, await attempt(n));
+  }
+  return ms;
+}
+
+const AT_ONCE = 5;
+const TRIES = 15;
+const PAUSE_MS = 2_000;
