@@ -18,9 +18,7 @@ export async function gatherProblems(deps: AttentionDeps): Promise<Problems> {
   const found = new Map<string, Problem>();
   for (const item of kinds.flat()) {
     const problem = problemOf(item);
-    if (problem === null) continue;
-    const key = `${problem.kind} ${problem.subject}`;
-    found.set(key, problem);
+    if (problem !== null) found.set(`${problem.kind} ${problem.subject}`, problem);
   }
   return {
     items: [...found.values()],
