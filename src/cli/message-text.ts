@@ -5,6 +5,7 @@
 import type { MessageDetail } from '../listeners/http/operations/messages.ts';
 import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.ts';
 import { listWord, wordsText } from '../model/status.ts';
+import { DEFERRED } from '../model/wait-reason.ts';
 import { printable, type Screen, styled, wrapped } from './terminal.ts';
 import { waitText } from './wait-text.ts';
 
@@ -38,7 +39,7 @@ export function messageText(
     // The reply to an earlier attempt is not shown after a success.
     const said = r.Status === 'Delivered' && r.LastSmtpCode >= 400 ? '' : withoutNoCode(r.LastResponse);
     const waits =
-      r.WaitReason === 'deferred' || (r.LastResponse !== '' && r.WaitReason.includes(r.LastResponse))
+      r.WaitReason === DEFERRED || (r.LastResponse !== '' && r.WaitReason.includes(r.LastResponse))
         ? ''
         : waitText(r.WaitReason);
     const limit = `given up ${r.ExpiresAt}`;

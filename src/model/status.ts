@@ -4,6 +4,7 @@
  * recipients, by the first rule of MESSAGE_STATUSES that matches. Nothing here is stored.
  */
 import type { DeliveryState, RouteKind } from './delivery.ts';
+import { DEFERRED, isHeldReason, SCHEDULED } from './wait-reason.ts';
 
 /** `Status` of a recipient → what it means. */
 export const RECIPIENT_STATUSES = {
@@ -97,9 +98,9 @@ export interface StatusFacts {
 /** Status of one recipient from what is stored. */
 export function recipientStatus(row: StatusFacts, now: number): RecipientStatus {
   if (row.state !== 'queued') return OF_STATE[row.state];
-  if (row.waitReason?.startsWith('held')) return 'Held';
-  if (row.waitReason === 'scheduled' && row.dueAt > now) return 'Scheduled';
-  return row.attempts > 0 || row.waitReason === 'deferred' ? 'Deferred' : 'Queued';
+  if (isHeldReason(row.waitReason)) return 'Held';
+  if (row.waitReason === SCHEDULED && row.dueAt > now) return 'Scheduled';
+  return row.attempts > 0 || row.waitReason === DEFERRED ? 'Deferred' : 'Queued';
 }
 
 /** The status of one recipient in lists. */

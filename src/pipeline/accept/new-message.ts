@@ -14,6 +14,7 @@ import type {
   SandboxResult,
 } from '../../model/message.ts';
 import { type Caller, keptFields, type RawSubmission, type Submission } from '../../model/submission.ts';
+import { SCHEDULED } from '../../model/wait-reason.ts';
 import type { NewMessage, NewRecipient } from '../../store/topics/acceptance.ts';
 import { type Composed, DATE_OFFSET } from '../compose/compose.ts';
 import { LANE_MAX_AGE } from '../queue/retry-schedule.ts';
@@ -80,7 +81,7 @@ export function newMessage(
       kind,
       state: suppressed ? 'suppressed' : 'queued',
       dueAt: sendAt ?? now,
-      waitReason: sendAt === null ? null : 'scheduled',
+      waitReason: sendAt === null ? null : SCHEDULED,
       sandbox,
       ...(notify === undefined ? {} : { notify }),
       ...(orcpt === undefined ? {} : { orcpt }),

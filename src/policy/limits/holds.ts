@@ -7,6 +7,7 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Lane } from '../../model/message.ts';
+import { heldReason } from '../../model/wait-reason.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import type { LimitStore, StoredHold } from '../../store/topics/limits.ts';
@@ -49,7 +50,7 @@ export interface Holds {
 
 /** `held: …`, the reason shown for waiting mail. */
 export function holdReason(hold: Hold): string {
-  return `held: ${hold.reason}`.slice(0, 512);
+  return heldReason(hold.reason);
 }
 
 /** Every name of a queue's site: as it is, without its kind, and each relay of a list. */

@@ -4,6 +4,8 @@
  * released for this, is left unchanged; the change and its events are one transaction. Rows of recipients are locked
  * before their message, as outcomes do.
  */
+
+import { IS_DEFERRED, IS_HELD_REASON, IS_PATH_REASON, SCHEDULED } from '../../model/wait-reason.ts';
 import { stateCode } from '../shared/codes.ts';
 import type { NewEvent } from '../topics/events.ts';
 import type { ChangedRecipient } from '../topics/queue.ts';
@@ -40,7 +42,7 @@ export const cancelQueued = write('cancelQueued', async (session, params) => {
 const REQUEUE = `UPDATE delivery SET state = 0, epoch = 0, due_at = $1, expires_at = greatest(expires_at, $2), updated_at = $1,
     wait_reason = NULL, first_deferred_at = NULL, last_deferred_event_at = NULL, cause_id = NULL
   WHERE id = ANY ($3::int8[]) AND message_seq = $4 AND (state IN (${stateCode.of('bounced')}, ${stateCode.of('failed')})
-    OR state = 0 AND (attempts > 0 OR wait_reason = 'deferred' OR wait_reason LIKE 'path:%' OR wait_reason LIKE 'held%'))
+    OR state = 0 AND (attempts > 0 OR ${IS_DEFERRED} OR ${IS_PATH_REASON} OR ${IS_HELD_REASON}))
   RETURNING id`;
 
 export const requeue = write('requeue', async (session, params) => {
@@ -87,8 +89,7 @@ export const reschedule = write('reschedule', async (session, params) => {
     messageSeq,
     Buffer.from(params.date, 'latin1'),
   );
-  const set =
-    "state = 0, epoch = 0, due_at = $4, expires_at = $5, updated_at = $6, wait_reason = 'scheduled'";
+  const set = `state = 0, epoch = 0, due_at = $4, expires_at = $5, updated_at = $6, wait_reason = '${SCHEDULED}'`;
   const changed = await changeWaiting(session, domainId, params, set, [sendAt, expiresAt, now]);
   const sql = 'UPDATE message SET send_at = $1, expires_at = $2 WHERE seq = $3';
   await db.run(sql, sendAt, expiresAt, messageSeq);

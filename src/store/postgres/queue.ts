@@ -6,6 +6,7 @@
 
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import { EVENT_KINDS } from '../../model/event.ts';
+import { IS_PATH_REASON, IS_SCHEDULED } from '../../model/wait-reason.ts';
 import { eventKindCode } from '../shared/codes.ts';
 import { type ClaimRow, claimedDelivery, HURRIED_ROWS, hintOf, type QueueRow } from '../shared/rows/queue.ts';
 import { MOST_CALLS } from './call-portions.ts';
@@ -94,7 +95,7 @@ const LEASE = `leased AS (
           + row_number() OVER (ORDER BY l.due_at, l.id) - 1) % 281474976710656), 12, '0') FROM 25)::uuid AS event_id,
         ${ACCEPTED.code}::int2 AS kind, $2::int8 AS at, NULL::text AS detail, '${ACCEPTED.token}'::text AS token, m.domain_id, l.message_seq,
         l.id AS delivery_id
-      FROM leased l JOIN message m ON m.seq = l.message_seq WHERE l.wait_reason = 'scheduled'
+      FROM leased l JOIN message m ON m.seq = l.message_seq WHERE l.${IS_SCHEDULED}
       ORDER BY l.due_at, l.id) g WHERE tx.xid IS NOT NULL),
   ${storingEvents(String(MOST_CALLS))}
   SELECT l.id, l.due_at, l.queue_id, l.message_seq, l.attempts, l.expires_at, l.kind, l.may_be_duplicate, l.sandbox,
@@ -188,7 +189,7 @@ export const hurry = write('hurry', { lane: 'settle', whole: true }, async ({ db
          WHERE d.state = 0 AND d.queue_id = q.id AND (d.due_at, d.id) > (q.due_at, q.after_id)
          ORDER BY d.due_at, d.id LIMIT ${HURRIED_ROWS}) f),
      hurried AS (
-       UPDATE delivery SET due_at = $1 WHERE id IN (SELECT id FROM later WHERE wait_reason LIKE 'path:%') RETURNING id)
+       UPDATE delivery SET due_at = $1 WHERE id IN (SELECT id FROM later WHERE ${IS_PATH_REASON}) RETURNING id)
      SELECT l.queue_id, count(*)::int4 AS n, count(h.id)::int4 AS hurried,
        (array_agg(l.due_at ORDER BY l.due_at DESC, l.id DESC))[1] AS last,
        (array_agg(l.id ORDER BY l.due_at DESC, l.id DESC))[1] AS last_id

@@ -1,4 +1,6 @@
 /** What is told of the rows that wait in one queue: how many, since when, until when, for which reasons. */
+
+import { DEFERRED } from '../../model/wait-reason.ts';
 import type { WaitingQueue } from '../topics/queue.ts';
 
 export interface WaitingRow {
@@ -27,7 +29,7 @@ export function summaryOf(rows: readonly WaitingRow[], now: number, ageLimitsMs:
     const reason = row.wait_reason ?? '';
     const same = reasons.get(reason);
     if (same !== undefined) same.count += 1;
-    else reasons.set(reason, { reason, count: 1, reply: reason === 'deferred' ? row.last_reply : null });
+    else reasons.set(reason, { reason, count: 1, reply: reason === DEFERRED ? row.last_reply : null });
   }
   return {
     waiting: rows.length,

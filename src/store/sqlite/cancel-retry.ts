@@ -4,6 +4,7 @@
  * released for this, is left unchanged; the change and its event are one transaction.
  */
 import type { SQLInputValue } from 'node:sqlite';
+import { IS_DEFERRED, IS_HELD_REASON, IS_PATH_REASON, SCHEDULED } from '../../model/wait-reason.ts';
 import { stateCode } from '../shared/codes.ts';
 import type { NewEvent } from '../topics/events.ts';
 import type { ChangedRecipient } from '../topics/queue.ts';
@@ -58,7 +59,7 @@ export const requeue = write('requeue', 'by key', { synced: true, rows: 'recipie
       `UPDATE delivery SET state = 0, epoch = 0, due_at = ?, expires_at = max(expires_at, ?), updated_at = ?,
          wait_reason = NULL, first_deferred_at = NULL, last_deferred_event_at = NULL, cause_id = NULL
        WHERE id = ? AND message_seq = ? AND (state IN (?, ?)
-         OR state = 0 AND (attempts > 0 OR wait_reason = 'deferred' OR wait_reason LIKE 'path:%' OR wait_reason LIKE 'held%'))`,
+         OR state = 0 AND (attempts > 0 OR ${IS_DEFERRED} OR ${IS_PATH_REASON} OR ${IS_HELD_REASON}))`,
       params.now,
       params.expiresAt,
       params.now,
@@ -101,7 +102,7 @@ export const reschedule = write(
     );
     if (scheduled === undefined || rows.length === 0 || !waits) return { kind: 'not-scheduled' };
     if (!rewriteDate(db, messageSeq, params.date)) return { kind: 'content-gone' };
-    const set = "state = 0, epoch = 0, due_at = ?, expires_at = ?, updated_at = ?, wait_reason = 'scheduled'";
+    const set = `state = 0, epoch = 0, due_at = ?, expires_at = ?, updated_at = ?, wait_reason = '${SCHEDULED}'`;
     const changed = changeWaiting(session, domainId, params, set, [sendAt, expiresAt, now]);
     db.run('UPDATE message SET send_at = ?, expires_at = ? WHERE seq = ?', sendAt, expiresAt, messageSeq);
     return { kind: 'rescheduled', changed };

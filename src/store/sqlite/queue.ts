@@ -6,6 +6,7 @@
  */
 
 import type { ClaimedDelivery } from '../../model/delivery.ts';
+import { isPathReason, SCHEDULED } from '../../model/wait-reason.ts';
 import { type ClaimRow, claimedDelivery, HURRIED_ROWS, hintOf, type QueueRow } from '../shared/rows/queue.ts';
 import type { HurriedQueue } from '../topics/queue.ts';
 import { read, write } from './engine/operation.ts';
@@ -128,7 +129,7 @@ export const hurry = write('hurry', 'by key', ({ db }, { queues, now }) => {
       ...[queueId, after.dueAt, after.id, HURRIED_ROWS],
     );
     for (const { id, wait_reason } of rows)
-      if (wait_reason?.startsWith('path:') === true)
+      if (isPathReason(wait_reason))
         hurried += db.run('UPDATE delivery SET due_at = ? WHERE id = ?', now, id).changes;
     const last = rows.at(-1);
     if (rows.length === HURRIED_ROWS && last !== undefined)
@@ -154,7 +155,7 @@ function lease(
 ): ClaimedDelivery {
   const reasons = reasonsFor(session, row.domain_id, row.address, now);
   session.db.run('UPDATE delivery SET state = 1, epoch = ?, updated_at = ? WHERE id = ?', epoch, now, row.id);
-  if (row.wait_reason === 'scheduled') {
+  if (row.wait_reason === SCHEDULED) {
     const event = { id: nextEventId(), kind: 'accepted', at: now, detail: null } as const;
     const { domain_id: domainId, message_seq: messageSeq, id: deliveryId } = row;
     appendEvent(session, event, { domainId, messageSeq, deliveryId });

@@ -28,7 +28,7 @@ export interface Settlement {
   /** `queued` lets it wait until `dueAt`. */
   state: DeliveryState;
   dueAt?: number;
-  /** Shown while it waits: `deferred`, `held: …`, `scheduled`, a path reason; null = none. */
+  /** Shown while it waits (model/wait-reason.ts); null = none. */
   waitReason?: string | null;
   /** Adds one finished attempt. */
   countAttempt: boolean;

@@ -1,4 +1,6 @@
 /** Why mail in the store waits: the current reason counts more than the stored one. */
+
+import { isPathReason, SCHEDULED } from '../../../model/wait-reason.ts';
 import { holdReason } from '../../../policy/limits/holds.ts';
 import type { WaitingQueue, WaitingReason } from '../../../store/topics/queue.ts';
 import type { Traffic, WaitingMail } from './traffic.ts';
@@ -22,7 +24,7 @@ export function waitReason(
   if (!isDue && said !== '') return said;
   const closed = traffic.closedFor(mail);
   if (closed !== null) return closed.reason;
-  return said === '' || said.startsWith('path:') || said === 'scheduled' ? ITS_TURN : said;
+  return said === '' || isPathReason(said) || said === SCHEDULED ? ITS_TURN : said;
 }
 
 /**

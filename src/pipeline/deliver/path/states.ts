@@ -10,6 +10,7 @@
  * change is announced once, when mail stops or may be sent again. Timers use the monotonic clock.
  */
 import type { Clock, Timer } from '../../../lib/clock.ts';
+import { pathReason, reasonSentence } from '../../../model/wait-reason.ts';
 import type { PathMemory, PathState as Remembered } from '../../../policy/limits/shaping/path-memory.ts';
 import { type Override, type Overrides, pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { KeptBack } from '../../queue/gate.ts';
@@ -262,7 +263,7 @@ export function createPathStates(deps: {
     const entry: Entry = {
       ...{ name, source, site, closed: null, until: null, untilMs: 0, failedAt: clock.now() },
       failures: recalled?.failures ?? 0,
-      reason: (recalled?.reason ?? '').replace(/^path: /, ''),
+      reason: reasonSentence(recalled?.reason ?? ''),
       cause: '',
       asked: recalled?.asked ?? false,
       fingerprint: recalled?.fingerprint ?? '',
@@ -354,5 +355,5 @@ export function createPathStates(deps: {
 }
 
 function closed(kind: Closed['kind'], until: number | null, about: string, why: string): Closed {
-  return { kind, until, why, reason: `path: ${about}${why}`.slice(0, MAX_REASON) };
+  return { kind, until, why, reason: pathReason(`${about}${why}`) };
 }

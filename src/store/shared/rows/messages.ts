@@ -6,6 +6,7 @@
 import type { MessageId } from '../../../model/message.ts';
 import { respectsOptOuts } from '../../../model/personal.ts';
 import { KEPT_FIELDS, type KeptFields } from '../../../model/submission.ts';
+import { IS_DEFERRED, IS_SCHEDULED } from '../../../model/wait-reason.ts';
 import type { NewMessage } from '../../topics/acceptance.ts';
 import type { MessageView, RecipientView } from '../../topics/messages.ts';
 import { laneCode, recipientKindCode, routeCode, stateCode, uuidBytes } from '../codes.ts';
@@ -170,6 +171,6 @@ function same<Value>(value: Value): Value {
 
 /** See `MessageFilter.waiting`. */
 export const WAITING_STATES = {
-  scheduled: "d.wait_reason = 'scheduled'",
-  tried: "(d.attempts > 0 OR d.wait_reason = 'deferred')",
+  scheduled: `d.${IS_SCHEDULED}`,
+  tried: `(d.attempts > 0 OR d.${IS_DEFERRED})`,
 } as const;

@@ -1,6 +1,7 @@
 /** Queues with waiting mail, as rows. */
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { MessageId } from '../../../model/message.ts';
+import { SCHEDULED } from '../../../model/wait-reason.ts';
 import type { QueueHint } from '../../topics/queue.ts';
 import { laneCode, queueLaneCode, recipientKindCode, sandboxCode } from '../codes.ts';
 import { idOf, isTrue, type StoredFlag, type StoredId } from '../stored.ts';
@@ -91,7 +92,7 @@ export function claimedDelivery(
     lastDeferredEventAt: row.last_deferred_event_at,
     lastReply: row.last_reply,
     lastCategory: row.last_category,
-    ...(row.wait_reason === 'scheduled' ? { wasScheduled: true as const } : {}),
+    ...(row.wait_reason === SCHEDULED ? { wasScheduled: true as const } : {}),
     ...(row.route_key === '' ? {} : { routeKey: row.route_key }),
     ...(row.personal === 0 ? {} : { personal: true, listUnsubscribe: row.personal === 3 }),
     ...(isTrue(row.null_sender) ? { nullSender: true as const } : {}),

@@ -1,0 +1,41 @@
+/**
+ * Why a recipient waits, as its row and the API say it: one of the words below, or the word of a kind, a colon and a
+ * sentence; a sentence alone where a retry would come too late (pipeline/queue/retry-schedule.ts); null = none.
+ */
+
+/** Longer texts are cut. */
+const MAX_CHARS = 512;
+
+/** Its sender asked for a later time. */
+export const SCHEDULED = 'scheduled';
+/** A reply to this recipient put it off; the timeline has the reply. */
+export const DEFERRED = 'deferred';
+
+/** The path to its site is closed or was closed at the last try. */
+export function pathReason(sentence: string): string {
+  return `path: ${sentence}`.slice(0, MAX_CHARS);
+}
+
+/** Somebody or a check of ours keeps it back, so that it needs a person. */
+export function heldReason(sentence: string): string {
+  return `held: ${sentence}`.slice(0, MAX_CHARS);
+}
+
+export function isPathReason(reason: string | null): boolean {
+  return reason?.startsWith('path:') ?? false;
+}
+
+export function isHeldReason(reason: string | null): boolean {
+  return reason?.startsWith('held') ?? false;
+}
+
+/** The sentence without the word of its kind; a reason that is one word, as it is. */
+export function reasonSentence(reason: string): string {
+  return reason.replace(/^(?:path|held): /, '');
+}
+
+/** The same questions about a row of `delivery`, in SQL. */
+export const IS_SCHEDULED = `wait_reason = '${SCHEDULED}'`;
+export const IS_DEFERRED = `wait_reason = '${DEFERRED}'`;
+export const IS_PATH_REASON = "wait_reason LIKE 'path:%'";
+export const IS_HELD_REASON = "wait_reason LIKE 'held%'";
