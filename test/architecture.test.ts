@@ -36,6 +36,7 @@ const SHARED_WITH_UI = [
   ...['src/policy/suppressions/import-file.ts', 'src/policy/suppressions/import-presets.ts'],
   'src/lib/csv.ts',
   'src/listeners/http/sandbox/captured-page.ts',
+  'src/model/wait-reason.ts',
 ];
 
 describe('ui/', () => {

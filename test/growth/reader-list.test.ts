@@ -102,6 +102,8 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'mail/header-fold.ts foldAddressList',
     'mail/mime-writer.ts writeMessage',
     'model/status.ts wordsOf',
+    'model/wait-reason.ts pathReason',
+    'model/wait-reason.ts heldReason',
     'model/personal.ts fillSlots',
     'pipeline/compose/unsubscribe-header.ts tokenSlots',
     'net/der.ts der',
@@ -166,6 +168,9 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'policy/access/password-hash.ts scryptOf',
   ],
   'names, keys and tokens of this program': [
+    'model/wait-reason.ts isPathReason',
+    'model/wait-reason.ts isHeldReason',
+    'model/wait-reason.ts reasonSentence',
     'listeners/http/send/fields.ts placeOf',
     'model/node.ts differingSettings',
     'model/event.ts webhookToken',

@@ -101,7 +101,7 @@ export function createCapacity(
       if (delivered && volume.took()) state.remember();
     },
     keep() {
-      if (volume.lastDay > 0) state.remember();
+      if (volume.lastDay() > 0) state.remember();
     },
   };
 
@@ -112,7 +112,7 @@ export function createCapacity(
 
   function queryNow(): PathQuery {
     if (!mayBeSmall) return asked;
-    const messagesLastDay = Math.min(volume.lastDay, MOST_SMALL_MESSAGES);
+    const messagesLastDay = Math.min(volume.lastDay(), MOST_SMALL_MESSAGES);
     if (asked.messagesLastDay !== messagesLastDay) asked = { ...asked, messagesLastDay };
     return asked;
   }

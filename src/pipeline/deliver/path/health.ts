@@ -60,7 +60,7 @@ export function createPathHealth(deps: {
     deps.startAt !== null,
   );
   /** The last transactions, as a ring. `lost`: the message whose connection ended; null = it was answered. */
-  const last = Array.from({ length: LOOKED_AT }, () => ({ ...NOTHING }));
+  const last: { host: string; lost: string | null; atMs: number }[] = [];
   let at = 0;
   let toldAtMs = Number.NEGATIVE_INFINITY;
 
@@ -97,23 +97,17 @@ export function createPathHealth(deps: {
       // A far end that answers nobody would get as many as allowed, and each may become a duplicate.
       let answered = 0;
       for (const one of last)
-        if (one.host !== '' && one.lost === null && clock.monotonicMs() - one.atMs <= LOOKED_BACK_MS)
-          answered += 1;
+        if (one.lost === null && clock.monotonicMs() - one.atMs <= LOOKED_BACK_MS) answered += 1;
       return Math.min(hanging, MESSAGES_TO_BLAME + answered);
     },
     closed() {
-      for (const one of last) Object.assign(one, NOTHING);
+      last.length = 0;
+      at = 0;
     },
   };
 
   function note(host: string, lost: string | null): void {
-    const one = last[at];
-    if (one === undefined) return;
-    one.host = host;
-    one.lost = lost;
-    one.atMs = clock.monotonicMs();
+    last[at] = { host, lost, atMs: clock.monotonicMs() };
     at = (at + 1) % LOOKED_AT;
   }
 }
-
-const NOTHING: { host: string; lost: string | null; atMs: number } = { host: '', lost: null, atMs: 0 };

@@ -2,6 +2,7 @@
  * All paths: one per source and site with mail, created when its first mail comes, and dropped when there are many and
  * it has none.
  */
+import { sweepSome } from '../../../lib/sweep-some.ts';
 import { pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { Lease, LeaseListener } from '../../queue/membership.ts';
 import type { Connectors } from '../routing/connector.ts';
@@ -25,6 +26,8 @@ export interface Paths extends PathsView {
 export type WantEgress = (sitePath: SitePath, listener: LeaseListener) => Lease | null;
 
 const FORGET_IDLE_ABOVE = 256;
+/** Of each new path; more than one, so that the idle ones become fewer. */
+const FORGET_LOOKS = 4;
 
 export function createPaths(
   shared: PathDeps,
@@ -81,11 +84,10 @@ export function createPaths(
   }
 
   function forgetIdle(): void {
-    if (paths.size < FORGET_IDLE_ABOVE) return;
-    for (const [name, path] of paths) {
-      if (!path.isIdle() || shared.queue.heldBy(name) > 0) continue;
+    const looks = Math.min(FORGET_LOOKS, paths.size - FORGET_IDLE_ABOVE);
+    const isUnused = (path: Path, name: string): boolean => path.isIdle() && shared.queue.heldBy(name) === 0;
+    for (const [name, path] of sweepSome(paths, looks, isUnused)) {
       path.forget();
-      paths.delete(name);
       sites.forget(name);
     }
   }

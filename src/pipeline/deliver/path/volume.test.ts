@@ -9,17 +9,17 @@ describe('the messages of a path', () => {
   it('are those of today or of yesterday, whichever were more', async () => {
     const clock = createVirtualClock(MIDNIGHT + DAY - 1000);
     const volume = createPathVolume(clock, null);
-    expect(volume.lastDay).toBe(0);
+    expect(volume.lastDay()).toBe(0);
     for (let n = 0; n < 60; n++) volume.took();
-    expect(volume.lastDay).toBe(60);
+    expect(volume.lastDay()).toBe(60);
     await clock.advance(2000);
     volume.took();
-    expect(volume.lastDay).toBe(60);
+    expect(volume.lastDay()).toBe(60);
     expect(volume.state()).toEqual({ day: 20_001, sent: 1, sentBefore: 60 });
     await clock.advance(DAY);
-    expect(volume.lastDay).toBe(1);
+    expect(volume.lastDay()).toBe(1);
     await clock.advance(2 * DAY);
-    expect(volume.lastDay).toBe(0);
+    expect(volume.lastDay()).toBe(0);
   });
 
   it('go on from what was kept, and are worth keeping at every doubling', () => {
@@ -30,6 +30,6 @@ describe('the messages of a path', () => {
     expect(kept).toEqual([32, 64, 128, 256]);
     const after = createPathVolume(clock, before.state());
     after.took();
-    expect(after.lastDay).toBe(301);
+    expect(after.lastDay()).toBe(301);
   });
 });

@@ -14,7 +14,7 @@ export interface PathVolume {
   /** A message was accepted. Returns true if the count should be stored now. */
   took(): boolean;
   /** Messages of today or of yesterday, whichever is more. */
-  readonly lastDay: number;
+  lastDay(): number;
   /** As it is kept. */
   state(): Volume;
 }
@@ -42,7 +42,7 @@ export function createPathVolume(clock: Pick<Clock, 'now'>, recalled: Volume | n
       sent += 1;
       return sent >= KEPT_FROM && (sent & (sent - 1)) === 0;
     },
-    get lastDay() {
+    lastDay() {
       turn();
       return Math.max(sent, sentBefore);
     },
