@@ -21,6 +21,7 @@ import type { Certificates } from './lib/server-certificates.ts';
 import type { Signal } from './lib/signal.ts';
 import { createDashboardRoutes } from './listeners/dashboard/dashboard.ts';
 import { createHealthRoutes } from './listeners/health/health.ts';
+import type { HttpOptions } from './listeners/http/deps.ts';
 import type { SubmissionPort } from './listeners/http/operations/me.ts';
 import { DEFAULT_EMAIL_LIMITS } from './listeners/http/send/limits.ts';
 import { createHttpListener, type HttpListener } from './listeners/http/server.ts';
@@ -91,7 +92,14 @@ export function createHttpApi(
     mode,
     version,
     idempotencyWindowMs,
-  }: { loaded: LoadedConfig; mode: Mode; version: string; idempotencyWindowMs: number },
+    connections,
+  }: {
+    loaded: LoadedConfig;
+    mode: Mode;
+    version: string;
+    idempotencyWindowMs: number;
+    connections: Pick<HttpOptions, 'maxConnections' | 'maxConnectionsPerAddress'>;
+  },
 ): HttpListener {
   const { store, clock, random, log, resolver, domains, accounts, engine, guard, eventsStored, returns } =
     parts;
@@ -235,6 +243,7 @@ export function createHttpApi(
       maxAgeMs: config['max-age'],
       simulatorDomain: config['simulator-domain'],
       idempotencyWindowMs,
+      ...connections,
     },
   );
   return listener;

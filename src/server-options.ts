@@ -4,6 +4,8 @@ import type { Mode } from './config/key-facts.ts';
 import type { LoadedConfig } from './config.ts';
 import { isShared } from './database.ts';
 import type { EngineOptions } from './engine.ts';
+import { openFileLimit } from './lib/open-files.ts';
+import { DEFAULT_HTTP_OPTIONS, type HttpOptions } from './listeners/http/deps.ts';
 import { allTargets } from './model/route.ts';
 import { QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
 import type { IdentitySettings } from './policy/access/identity-provider.ts';
@@ -12,12 +14,28 @@ import type { IdentitySettings } from './policy/access/identity-provider.ts';
 export const IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
 const SHARED_SWEEP_MS = 1_000;
 
+/** To far ends at once: half of what the process may have open, and no more than messages that can wait for them in memory. */
+export function connectionsInAll(openFiles = openFileLimit()): number {
+  return Math.max(1, Math.min(QUEUE_DEFAULTS.maxRows, Math.floor(openFiles / 2)));
+}
+
+/** Of clients of the API, in all and of one address: they leave open files to delivery and the database. */
+export function httpConnections(
+  openFiles = openFileLimit(),
+): Pick<HttpOptions, 'maxConnections' | 'maxConnectionsPerAddress'> {
+  const { maxConnections, maxConnectionsPerAddress } = DEFAULT_HTTP_OPTIONS;
+  return {
+    maxConnections: Math.min(maxConnections, Math.max(64, Math.floor(openFiles / 4))),
+    maxConnectionsPerAddress: Math.min(maxConnectionsPerAddress, Math.max(32, Math.floor(openFiles / 8))),
+  };
+}
+
 /** The parts of the configuration that the engine uses. */
 export function engineOptions(
   { config, routing }: LoadedConfig,
   mode: Mode,
   folder: string,
-  mtaStsPort: number | undefined,
+  { openFiles, trust }: { openFiles?: number; trust?: { mtaStsPort: number } },
 ): EngineOptions {
   const bounceDomain = config['bounce-domain'] ?? config.hostname;
   return {
@@ -46,8 +64,11 @@ export function engineOptions(
       maxAgeMs: config['max-age'],
       idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS,
     },
-    deliver: { heloName: config.hostname, bounceDomain, mxPort: config['mx-port'], ipv6: config.ipv6 },
-    ...(mtaStsPort === undefined ? {} : { mtaStsPort }),
+    deliver: {
+      ...{ heloName: config.hostname, bounceDomain, mxPort: config['mx-port'], ipv6: config.ipv6 },
+      maxConnectionsInAll: connectionsInAll(openFiles),
+    },
+    ...(trust === undefined ? {} : { mtaStsPort: trust.mtaStsPort }),
   };
 }
 

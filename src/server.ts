@@ -60,7 +60,13 @@ import { createGuardRails } from './policy/limits/guard-rails.ts';
 import { createStorage } from './policy/limits/storage.ts';
 import { createRetention, keptFor } from './policy/retention/retention.ts';
 import { createDiskWatch, missingSources } from './readiness.ts';
-import { engineOptions, IDEMPOTENCY_WINDOW_MS, identitySettings } from './server-options.ts';
+import {
+  connectionsInAll,
+  engineOptions,
+  httpConnections,
+  IDEMPOTENCY_WINDOW_MS,
+  identitySettings,
+} from './server-options.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
 import type { ListenAddress } from './smtp/server-listener.ts';
 import { openSmtpListeners } from './smtp-listeners.ts';
@@ -76,6 +82,8 @@ export interface RunningServer {
   readonly submission: { plain: ListenAddress | null; tls: ListenAddress | null };
   /** Address for returned mail; null = off. */
   readonly returns: ListenAddress | null;
+  /** How many connections its mail may use at once. */
+  readonly maxConnectionsInAll: number;
   /** The administrator's token, also in the file `admin-token`. */
   readonly adminToken: string;
   readonly version: string;
@@ -98,6 +106,8 @@ export interface ServerParams {
   clock?: Clock;
   /** For tests on a virtual clock: the database works in this thread, and answers at once. */
   storeThreads?: 0;
+  /** For tests: how many files the process may have open, instead of what the system says. */
+  openFiles?: number;
   /** For tests: how fast nodes notice each other. */
   nodeTimes?: NodeTimes;
   /**
@@ -294,7 +304,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         publicUrl: ownUrl,
       },
       {
-        ...engineOptions(params.loaded, params.mode, folder.path, params.trust?.mtaStsPort),
+        ...engineOptions(params.loaded, params.mode, folder.path, params),
         foreignSources: new Set(foreign.map(({ id }) => id)),
       },
     );
@@ -338,6 +348,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
         mode: params.mode,
         version: params.version,
         idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS,
+        connections: httpConnections(params.openFiles),
       },
     );
     const upkeep = createUpkeep(
@@ -392,6 +403,7 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
     return {
       localUrl: url,
       publicUrl: publicUrl(config, { host, port }),
+      maxConnectionsInAll: connectionsInAll(params.openFiles),
       submission: { plain: submission.addresses().submission, tls: submission.addresses().submissionTls },
       returns: returns?.address() ?? null,
       adminToken: accounts.adminToken,

@@ -113,7 +113,7 @@ export const AREAS: readonly Area[] = [
   {
     name: 'server-options',
     at: 'src/server-options.ts',
-    may: ['config', 'database', 'engine', 'model', 'pipeline/queue', 'policy/access'],
+    may: ['config', 'database', 'engine', 'listeners/http', 'pipeline/queue', 'policy/access', ...BASE],
   },
   {
     name: 'accounts',

@@ -137,6 +137,9 @@ function untilSignal(reload: () => void): Promise<NodeJS.Signals> {
   });
 }
 
+/** Fewer are too few for mail to many sites. */
+const FEW_CONNECTIONS = 1000;
+
 interface StartLine {
   level: 'info' | 'warn' | 'error';
   text: string;
@@ -175,6 +178,15 @@ function startLines(server: RunningServer, config: Config): readonly StartLine[]
       text:
         `Warning: links in mail would begin with ${server.publicUrl}. Large receivers require one-click unsubscribing of bulk ` +
         'mail, which needs https. Set --public-url to an address that readers can reach, e.g. https://mail.example.com.',
+    });
+  }
+  if (leaves && server.maxConnectionsInAll < FEW_CONNECTIONS) {
+    lines.push({
+      level: 'warn',
+      text:
+        `Warning: mail leaves on at most ${server.maxConnectionsInAll} connections at once, because this process may open only twice ` +
+        'as many files. Allow it 65536: LimitNOFILE=65536 in the systemd unit, --ulimit nofile=65536 for a container, or ' +
+        '"ulimit -n 65536" in the shell that starts it.',
     });
   }
   if (leaves && !config.hostname.includes('.')) {

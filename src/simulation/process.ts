@@ -20,7 +20,7 @@ import { createAddressFilter } from '../net/address-filter.ts';
 import { createGuardedHttp } from '../net/guarded-http.ts';
 import { createResolver } from '../net/resolver.ts';
 import { type Classifier, createClassifier } from '../pipeline/deliver/outcome/classifier/classify.ts';
-import type { QueueOptions } from '../pipeline/queue/queue.ts';
+import { QUEUE_DEFAULTS, type QueueOptions } from '../pipeline/queue/queue.ts';
 import { createDomainService, type DomainService } from '../policy/domains/domains.ts';
 import { createTlsContexts, type TlsContexts } from '../smtp/client-tls.ts';
 import type { Store } from '../store/store.ts';
@@ -90,6 +90,8 @@ export interface ProcessOptions {
   };
   /** The messages that each stands for. */
   weight?: number;
+  /** Connections of all paths together. */
+  maxConnectionsInAll?: number;
 }
 
 export interface Process {
@@ -195,7 +197,10 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
         maxAgeMs: options.keys?.maxAgeMs ?? null,
         idempotencyWindowMs: 86_400_000,
       },
-      deliver: { heloName: 'sender.test', bounceDomain: BOUNCE_DOMAIN, mxPort: 25, ipv6: options.ipv6 },
+      deliver: {
+        ...{ heloName: 'sender.test', bounceDomain: BOUNCE_DOMAIN, mxPort: 25, ipv6: options.ipv6 },
+        maxConnectionsInAll: options.maxConnectionsInAll ?? QUEUE_DEFAULTS.maxRows,
+      },
     },
   );
   options.change?.engine?.(engine, clock);

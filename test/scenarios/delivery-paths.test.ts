@@ -2,11 +2,21 @@
  * Paths: domains of one provider share its connections, a path that refuses is asked again by one message and costs
  * nobody an attempt, urgent mail passes the bulk, and everything that waits says why.
  */
-import { createServer, type Server, type Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeFile } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
 import { type Script, type ScriptedMx, startScriptedMx } from '../fakes/scripted-mx.ts';
-import { addDomain, fileScope, type Instance, startInstance, until } from './harness.ts';
+import {
+  addDomain,
+  fileScope,
+  type Instance,
+  type InstanceOptions,
+  startInstance,
+  temporaryFolder,
+  until,
+} from './harness.ts';
 import { readMail } from './signed-mail.ts';
 
 const scope = fileScope();
@@ -26,8 +36,12 @@ async function farEnd(script: Script | readonly Script[]): Promise<ScriptedMx & 
 const messagesOf = (mx: ScriptedMx) => mx.connections.flatMap((connection) => connection.messages);
 const pathsOf = async (server: Instance) => (await server.call('GET', '/queue/paths')).json.Items;
 
-async function start(settings: Record<string, string> = {}): Promise<{ server: Instance; token: string }> {
+async function start(
+  settings: Record<string, string> = {},
+  own: Pick<InstanceOptions, 'folder' | 'openFiles'> = {},
+): Promise<{ server: Instance; token: string }> {
   const server = await startInstance(scope, {
+    ...own,
     settings: {
       route: 'mx',
       dns: dns.text,
@@ -44,52 +58,49 @@ beforeAll(async () => {
   scope.defer(() => dns.close());
 });
 
-describe('fifty domains of one provider', () => {
-  /** Counts how many connections there are at each instant. */
-  let most = 0;
-  let open = 0;
-  let listener: Server;
+/** A far end that counts its connections, and how many there are at most at an instant. */
+async function counting(address: string): Promise<{ readonly most: number; readonly all: number }> {
+  const counts = { most: 0, all: 0 };
   const sockets = new Set<Socket>();
-
-  afterAll(() => {
+  const listener = createServer((socket) => {
+    sockets.add(socket);
+    counts.all += 1;
+    counts.most = Math.max(counts.most, sockets.size);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+    socket.write('220 mx.google.com ready\r\n');
+    let data = false;
+    socket.on('data', (bytes) => {
+      for (const line of bytes.toString('latin1').split('\r\n').slice(0, -1)) {
+        if (data && line !== '.') continue;
+        if (data) {
+          data = false;
+          setTimeout(() => socket.write('250 2.0.0 kept\r\n'), 30);
+        } else if (line.startsWith('DATA')) {
+          data = true;
+          socket.write('354 go\r\n');
+        } else if (line.startsWith('QUIT')) socket.end('221 bye\r\n');
+        else socket.write('250 ok\r\n');
+      }
+    });
+  });
+  await new Promise<void>((resolve) => listener.listen(port, address, resolve));
+  scope.defer(async () => {
     for (const socket of sockets) socket.destroy();
     listener.close();
   });
+  return counts;
+}
 
+describe('fifty domains of one provider', () => {
   it('share its connections, which never are more than it allows, and its limits', async () => {
-    const mx = await farEnd({});
-    listener = createServer((socket) => {
-      open += 1;
-      most = Math.max(most, open);
-      sockets.add(socket);
-      socket.on('close', () => {
-        open -= 1;
-        sockets.delete(socket);
-      });
-      socket.on('error', () => {});
-      socket.write('220 mx.google.com ready\r\n');
-      let data = false;
-      socket.on('data', (bytes) => {
-        for (const line of bytes.toString('latin1').split('\r\n').slice(0, -1)) {
-          if (data && line !== '.') continue;
-          if (data) {
-            data = false;
-            setTimeout(() => socket.write('250 2.0.0 kept\r\n'), 30);
-          } else if (line.startsWith('DATA')) {
-            data = true;
-            socket.write('354 go\r\n');
-          } else if (line.startsWith('QUIT')) socket.end('221 bye\r\n');
-          else socket.write('250 ok\r\n');
-        }
-      });
-    });
-    await new Promise<void>((resolve) => listener.listen(mx.port, '127.3.1.1', resolve));
+    await farEnd({});
+    const counts = await counting('127.3.1.1');
     dns.set('mx1.google.com', { A: ['127.3.1.1'] });
     for (let n = 0; n < 50; n++) dns.set(`d${n}.test`, { MX: ['mx1.google.com'] });
     // The far end speaks no TLS, which the shipped row of this provider demands.
     const { server, token } = await start();
     await server.stop();
-    const { writeFile } = await import('node:fs/promises');
     await writeFile(
       `${server.folder}/shaping.json`,
       JSON.stringify([{ id: 'google', limits: { tls: 'opportunistic' } }]),
@@ -107,12 +118,40 @@ describe('fifty domains of one provider', () => {
     const id = await again.send({ To: to }, { token });
     const facts = await again.settled(id);
     expect(facts.Status).toBe('Delivered');
-    expect(most).toBeGreaterThanOrEqual(2);
-    expect(most).toBeLessThanOrEqual(5);
+    expect(counts.most).toBeGreaterThanOrEqual(2);
+    expect(counts.most).toBeLessThanOrEqual(5);
     const paths = await pathsOf(again);
     expect(paths).toHaveLength(1);
     expect(paths[0]).toMatchObject({ Site: 'google', Provider: 'google' });
     expect(paths[0].Domains.length).toBeGreaterThan(10);
+  });
+});
+
+describe('the sites of a process that may open few files', () => {
+  it('share its connections: unused ones are closed for others, and no site is blamed', async () => {
+    await farEnd({});
+    const counts = await counting('127.3.1.2');
+    for (let n = 0; n < 40; n++) {
+      dns.set(`mx.s${n}.test`, { A: ['127.3.1.2'] });
+      dns.set(`s${n}.test`, { MX: [`mx.s${n}.test`] });
+    }
+    const folder = await temporaryFolder(scope);
+    // None ends by itself.
+    await writeFile(
+      join(folder, 'shaping.json'),
+      JSON.stringify([{ id: 'small', limits: { idleMs: 600_000 } }]),
+    );
+    const { server, token } = await start({}, { folder, openFiles: 12 });
+    const to = Array.from({ length: 40 }, (_, n) => ({ email: `r@s${n}.test` }));
+    const facts = await server.settled(await server.send({ To: to }, { token }));
+    expect(facts.Status).toBe('Delivered');
+    expect(facts.Recipients.map(({ Attempts }) => Attempts)).toEqual(to.map(() => 1));
+    expect(counts.most).toBeGreaterThanOrEqual(3);
+    expect(counts.most).toBeLessThanOrEqual(6);
+    // None was closed before the message that it was opened for.
+    expect(counts.all).toBe(40);
+    const states = (await pathsOf(server)).map((path: { State: string }) => path.State);
+    expect(new Set(states)).toEqual(new Set(['closed']));
   });
 });
 

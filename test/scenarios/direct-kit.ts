@@ -17,6 +17,7 @@ export interface DirectKit {
     shaping?: readonly object[];
     /** Of postrider.json. */
     file?: object;
+    openFiles?: number;
   }): Promise<{ server: Instance; token: string }>;
 }
 
@@ -33,12 +34,13 @@ export function directKit(scope: Scope, dns: () => FakeDns, net: string): Direct
       scope.defer(() => mx.close());
       return { ...mx, address };
     },
-    async start({ settings = {}, shaping, file } = {}) {
+    async start({ settings = {}, shaping, file, openFiles } = {}) {
       const folder = await temporaryFolder(scope);
       if (shaping !== undefined) await writeFile(join(folder, 'shaping.json'), JSON.stringify(shaping));
       if (file !== undefined) await writeFile(join(folder, 'postrider.json'), JSON.stringify(file));
       const server = await startInstance(scope, {
         folder,
+        ...(openFiles === undefined ? {} : { openFiles }),
         settings: {
           route: 'mx',
           dns: dns().text,

@@ -134,6 +134,8 @@ export interface InstanceOptions {
   nodeTimes?: NodeTimes;
   /** In place of the system's; the database then works in this thread. */
   clock?: Clock;
+  /** How many files it may have open, in place of what the system says. */
+  openFiles?: number;
 }
 
 /** Starts a server on a free port. Without settings: `serve`, route sandbox, a DNS that nobody answers. */
@@ -167,6 +169,7 @@ export async function startInstance(scope: Scope, options: InstanceOptions = {})
     version: '0.0.0-scenario',
     ...(options.trust === undefined ? {} : { trust: options.trust }),
     ...(options.nodeTimes === undefined ? {} : { nodeTimes: options.nodeTimes }),
+    ...(options.openFiles === undefined ? {} : { openFiles: options.openFiles }),
     ...(options.clock === undefined ? {} : { clock: options.clock, storeThreads: 0 as const }),
   });
   let stopped: Promise<void> | null = null;

@@ -99,6 +99,13 @@ const WAITS: Record<Exclude<WaitKind, 'none' | 'store' | 'lease'> | Other, () =>
     const made = await sending(rate, { to: 'a@one.test', until: isSending }, { to: 'b@two.test' });
     return { ...made, reason: /connections to (shared|mx\.two\.test) are in use/ };
   },
+  async 'all-connections'() {
+    await host('first.test', HANGS);
+    await host('second.test');
+    const few = { openFiles: 2 };
+    const made = await sending(few, { to: 'a@first.test', until: isSending }, { to: 'b@second.test' });
+    return { ...made, reason: 'all connections of this server are in use (1)' };
+  },
   async slots() {
     await host('busy.test', HANGS);
     const made = await sending(

@@ -35,10 +35,13 @@ export interface Extras {
   storeMs: number;
   /** Its sources have never sent before, and are warmed up. */
   newSources: boolean;
+  /** Connections of all paths together; null = as many as usual. */
+  maxConnectionsInAll: number | null;
 }
 
 export const PLAIN_EXTRAS: Extras = {
   ...{ signs: false, relays: [], rules: [], storeMs: 0, newSources: false },
+  maxConnectionsInAll: null,
   targets: [{ kind: 'mx', pool: 'default' }],
 };
 
@@ -65,8 +68,9 @@ export function extrasOf(dice: Dice, scene: Scene): { extras: Extras; timed: Tim
   const routes = routesOf(dice, relays, scene.tenants);
   const timed = happenings(dice, scene, signs, relays.length);
   const newSources = dice.chance(0.15);
+  const maxConnectionsInAll = dice.chance(0.2) ? dice.pick([2, 4, 12]) : null;
   return {
-    extras: { signs, relays, storeMs, newSources, ...routes },
+    extras: { signs, relays, storeMs, newSources, maxConnectionsInAll, ...routes },
     timed,
     sites,
   };

@@ -177,6 +177,9 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   const wire = createWire(
     {
       opened: (connection, open) => {
+        // The far ends may not have noticed yet that those of an earlier process are gone.
+        if (processes === 1 && wire.open.size > (extras.maxConnectionsInAll ?? wire.open.size))
+          note(`${wire.open.size} connections are open, ${extras.maxConnectionsInAll} are allowed in all`);
         // Lists of relays may share hosts, and each list has limits of its own.
         if (relays.has(connection.site) || mixed) return;
         const same = beside(connection.site).filter(
@@ -283,6 +286,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         change: mutation,
         ...{ targets: extras.targets, rules: extras.rules, signs: extras.signs, storeMs: extras.storeMs },
         newSources: extras.newSources,
+        ...(extras.maxConnectionsInAll === null ? {} : { maxConnectionsInAll: extras.maxConnectionsInAll }),
       },
     );
     diesAfter = null;

@@ -80,5 +80,8 @@ export interface DeliverOptions {
   mxPort: number;
   /** Mail may also be sent over IPv6. */
   ipv6: boolean;
+  /** Of one path. */
   maxConnections: number;
+  /** Of all paths. */
+  maxConnectionsInAll: number;
 }

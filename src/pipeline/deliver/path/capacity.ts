@@ -13,7 +13,7 @@ import {
 import type { Capabilities } from '../../../smtp/ehlo.ts';
 import type { FarEnd } from './far-ends.ts';
 import { createPathHealth, type PathHealth } from './health.ts';
-import { createPathGates, type PathGates, type ProviderGate } from './limits.ts';
+import { type ConnectionTotal, createPathGates, type PathGates, type ProviderGate } from './limits.ts';
 import type { Links } from './links.ts';
 import type { PathState } from './states.ts';
 import { createThroughput, type Throughput } from './throughput.ts';
@@ -55,6 +55,7 @@ export function createCapacity(
     memory: Pick<PathMemory, 'recall'>;
     state: PathState;
     providerGate: ProviderGate | null;
+    total: ConnectionTotal;
   },
   path: Pick<PathQuery, 'source' | 'site' | 'provider' | 'route'>,
   options: { maxConnections: number },
@@ -67,7 +68,7 @@ export function createCapacity(
   let asked: PathQuery = { ...path };
   /** Of the far end last connected to; `atOnce`: the messages that may be in flight on a connection to it. */
   let distance = { roundTripMs: 0, atOnce: 1 };
-  const gates = createPathGates(clock, () => limitsOf(), deps.providerGate);
+  const gates = createPathGates(clock, () => limitsOf(), deps.providerGate, deps.total);
   // A relay belongs to the operator: it begins with all allowed connections.
   const health = createPathHealth({
     clock,

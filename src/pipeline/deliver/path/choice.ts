@@ -120,7 +120,7 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
       if (!isWarm(prepared)) continue;
       const { lane } = prepared.item.delivery;
       // Critical mail does not wait behind another message while it can get its own connection.
-      if (lane === 'critical' && connecting.mayOpen()) continue;
+      if (lane === 'critical' && connecting.mayOpen(lane)) continue;
       const link = links.busy(lane, latencyMs, carriesBehind, prepared);
       return link === null ? null : { link, prepared };
     }
@@ -141,7 +141,7 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
       );
       if (link === null) {
         // As behind another: a connection that always got more of its own lane would never become free for this one.
-        if (lane === 'critical' && connecting.mayOpen()) continue;
+        if (lane === 'critical' && connecting.mayOpen(lane)) continue;
         return null;
       }
       if (link.inFlight >= WORTH_A_CONNECTION && links.size() < capacity.usable())

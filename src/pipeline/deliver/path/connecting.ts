@@ -7,6 +7,7 @@
 import type { Alarm } from '../../../lib/alarm.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
+import type { Lane } from '../../../model/message.ts';
 import type { DeliverMetrics } from '../deliver-metrics.ts';
 import type { Classifier } from '../outcome/classifier/classify.ts';
 import type { Prepared } from '../prepare/prepared.ts';
@@ -32,8 +33,8 @@ export interface Connecting {
    * records what it waits for.
    */
   openFor(prepared: Prepared, wanted: number): void;
-  /** Whether one may be opened now; if not, records what it waits for. */
-  mayOpen(): boolean;
+  /** Whether one may be opened now for mail of this lane; if not, records what it waits for. */
+  mayOpen(lane: Lane): boolean;
   /** A further one was refused while others work: none is requested for this time. */
   pause(ms: number): void;
   /** No connection is left: the next may be opened at once. */
@@ -58,7 +59,7 @@ interface Deps {
   domains: PathDomains;
 }
 
-/** `on.ended`: an opening ended. `on.room`: the provider has a free connection again. */
+/** `on.ended`: an opening ended. `on.room`: the provider or the process has a free connection again. */
 export function createConnecting(
   deps: Deps,
   on: { ended(end: OpeningEnd, recipientDomain: string): void; room(): void },
@@ -81,7 +82,7 @@ export function createConnecting(
     openFor(prepared, wanted) {
       // An unused connection that must not carry the waiting mail is closed for one that may.
       if (count() === 0 && capacity.counted(links) >= capacity.usable()) links.leaveOneIdle();
-      while (count() < wanted && mayOpen()) open(prepared);
+      while (count() < wanted && mayOpen(prepared.item.delivery.lane)) open(prepared);
     },
     pause(ms) {
       notBeforeMs = clock.monotonicMs() + ms;
@@ -99,7 +100,7 @@ export function createConnecting(
     return resolving + connecting;
   }
 
-  function mayOpen(): boolean {
+  function mayOpen(lane: Lane): boolean {
     const opening = count();
     const full =
       opening >= Math.max(1, links.size()) ||
@@ -116,8 +117,9 @@ export function createConnecting(
       alarm.after(rateMs);
       return false;
     }
-    if (gates.providerHasRoom(on.room)) return true;
-    notes.waits('provider-connections');
+    const room = gates.room(lane, on.room);
+    if (room === 'free') return true;
+    notes.waits(room);
     return false;
   }
 

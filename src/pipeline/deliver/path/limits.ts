@@ -15,6 +15,20 @@ export interface ProviderGate {
   waiting: Set<() => void>;
 }
 
+/** All connections of the process. */
+export interface ConnectionTotal {
+  readonly most: number;
+  /** Whether mail of this lane may open one; if not, an idle one is closed, and `wake` is called when there is room. */
+  hasRoom(lane: Lane, wake: () => void): boolean;
+  opened(): void;
+  /** One has ended, or was not opened after all. */
+  ended(): void;
+  /** This open connection is not used; `leave` closes it. */
+  rests(link: object, leave: () => void): void;
+  /** It is used again, or has ended. */
+  restsNoMore(link: object): void;
+}
+
 /** Messages per second that one process sends at best, where a path has no limit. */
 const MOST_PER_SECOND = 4_000;
 
@@ -30,8 +44,8 @@ export interface PathGates {
   messageNotSent(): void;
   /** 0 = the rate allows a connection now. */
   connectionWaitMs(): number;
-  /** The provider has a free connection for this path; if not, `wake` is called when there is one. */
-  providerHasRoom(wake: () => void): boolean;
+  /** Whether the provider and the process have a free connection for mail of this lane; if not, `wake` is called when there is one. */
+  room(lane: Lane, wake: () => void): 'free' | 'provider-connections' | 'all-connections';
   connectionOpened(): void;
   /** An opening made another connection after one that failed; it counts towards the rate. */
   connectedAgain(): void;
@@ -43,6 +57,7 @@ export function createPathGates(
   clock: Clock,
   limitsNow: () => EffectiveLimits,
   provider: ProviderGate | null,
+  total: ConnectionTotal,
 ): PathGates {
   let current: PathLimits | null = null;
   const messages = createRateGate(null, 1);
@@ -76,18 +91,21 @@ export function createPathGates(
       effective();
       return connections.waitMs(clock.monotonicMs());
     },
-    providerHasRoom(wake) {
+    room(lane, wake) {
       const most = effective().limits.providerConnections;
-      if (provider === null || most === null || provider.open < most) return true;
+      if (provider === null || most === null || provider.open < most)
+        return total.hasRoom(lane, wake) ? 'free' : 'all-connections';
       provider.waiting.add(wake);
-      return false;
+      return 'provider-connections';
     },
     connectionOpened() {
       connections.take(clock.monotonicMs());
+      total.opened();
       if (provider !== null) provider.open += 1;
     },
     connectedAgain: () => connections.take(clock.monotonicMs()),
     connectionEnded() {
+      total.ended();
       if (provider === null) return;
       provider.open -= 1;
       const waiting = [...provider.waiting];

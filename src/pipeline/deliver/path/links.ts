@@ -10,6 +10,7 @@ import type { Session, SessionClose } from '../../../smtp/client-types.ts';
 import type { ReadyItem, Sending } from '../../queue/ready-item.ts';
 import type { Endpoint } from '../tls/endpoint.ts';
 import type { FarEnd } from './far-ends.ts';
+import type { ConnectionTotal } from './limits.ts';
 import type { Slots } from './picker.ts';
 
 export interface Link {
@@ -67,6 +68,8 @@ export interface Links {
   take(link: Link, delivery: ClaimedDelivery): void;
   done(link: Link, idleMs: number): void;
   leave(link: Link): void;
+  /** Mail was given to what has just opened: those without may be closed for other paths. */
+  offerUnused(): void;
   /** The one that has been idle longest leaves, if any is idle. */
   leaveOneIdle(): void;
   /** All accept nothing new and close after their current transactions. */
@@ -77,12 +80,13 @@ export interface Links {
 
 export function createLinks(deps: {
   clock: Clock;
+  total: Pick<ConnectionTotal, 'rests' | 'restsNoMore'>;
   /** A connection has ended. */
   closed(link: Link, close: SessionClose): void;
   /** A connection hangs. */
   hangs(): void;
 }): Links {
-  const { clock } = deps;
+  const { clock, total } = deps;
   const links = new Set<Link>();
   const leaving = new Set<Link>();
 
@@ -176,6 +180,7 @@ export function createLinks(deps: {
       });
       session.onClosed((close) => {
         link.idleTimer?.cancel();
+        total.restsNoMore(link);
         links.delete(link);
         leaving.delete(link);
         deps.closed(link, close);
@@ -188,6 +193,7 @@ export function createLinks(deps: {
     take(link, { lane, senderDomain }) {
       link.idleTimer?.cancel();
       link.idleTimer = null;
+      total.restsNoMore(link);
       link.taken += 1;
       link.inFlight += 1;
       link.lane = lane;
@@ -203,6 +209,9 @@ export function createLinks(deps: {
       rest(link, idleMs);
     },
     leave,
+    offerUnused() {
+      for (const link of links) if (link.taken === 0) total.rests(link, () => leave(link));
+    },
     leaveOneIdle() {
       for (const link of links) if (link.inFlight === 0) return leave(link);
     },
@@ -231,11 +240,12 @@ export function createLinks(deps: {
     return count(isOne);
   }
 
-  /** An idle connection is closed after a while, before the far end does it. */
+  /** An idle connection is closed after a while, before the far end does it, or when another path needs one. */
   function rest(link: Link, idleMs: number): void {
     if (!links.has(link) || link.inFlight > 0) return;
     link.idleTimer?.cancel();
     link.idleTimer = clock.setTimer(idleMs, () => leave(link));
+    if (link.taken > 0) total.rests(link, () => leave(link));
   }
 
   function leave(link: Link): void {

@@ -41,7 +41,7 @@ import { createPathFailures } from './failures.ts';
 import type { FarEnds } from './far-ends.ts';
 import { createInFlight } from './in-flight.ts';
 import { createPathIntake } from './intake.ts';
-import type { ProviderGate } from './limits.ts';
+import type { ConnectionTotal, ProviderGate } from './limits.ts';
 import { createLinks, type Link } from './links.ts';
 import { createPathNotes } from './notes.ts';
 import { createPicker } from './picker.ts';
@@ -93,6 +93,7 @@ export interface PathDeps {
   states: Pick<PathStates, 'of'>;
   farEnds: FarEnds;
   warmup: Warmup;
+  total: ConnectionTotal;
 }
 
 /** Specific to one path. */
@@ -126,9 +127,12 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
   const alarm = createAlarm(clock, pump);
   const ready = createPicker();
   const tried = createTriedHosts(clock);
-  const links = createLinks({ clock, closed: linkClosed, hangs: pump });
+  const links = createLinks({ clock, total: deps.total, closed: linkClosed, hangs: pump });
   const capacity = createCapacity(
-    { clock, state, shaping: deps.shaping, memory: deps.memory, providerGate: own.providerGate },
+    {
+      ...{ clock, state, shaping: deps.shaping, memory: deps.memory, total: deps.total },
+      providerGate: own.providerGate,
+    },
     { source, site, provider, route },
     options,
   );
@@ -196,7 +200,7 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
   };
   const view = createPathView({
     ...{ name, sitePath, route, queue, state, capacity, links, connecting, ready, intake, notes, life },
-    overrides,
+    ...{ overrides, total: deps.total },
   });
 
   return {
@@ -325,6 +329,7 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
       case 'stopped':
     }
     pump();
+    links.offerUnused();
   }
 
   function linkClosed(link: Link, { reason }: SessionClose): void {

@@ -28,6 +28,8 @@ export type WaitKind =
   | 'connection-rate'
   /** Other sites of the provider use all of its connections. */
   | 'provider-connections'
+  /** So are all connections of the process. */
+  | 'all-connections'
   /** The warm-up of a new source allows no more now. */
   | 'warm-up'
   | 'resolving'

@@ -8,6 +8,7 @@ import type { Capacity } from './capacity.ts';
 import type { Connecting } from './connecting.ts';
 import type { PathIntake } from './intake.ts';
 import type { Life } from './life.ts';
+import type { ConnectionTotal } from './limits.ts';
 import type { Links } from './links.ts';
 import type { PathNotes } from './notes.ts';
 import type { Picker } from './picker.ts';
@@ -33,10 +34,12 @@ interface Deps {
   notes: PathNotes;
   life: Pick<Life, 'inFlight'>;
   overrides: Pick<Overrides, 'of'>;
+  total: Pick<ConnectionTotal, 'most'>;
 }
 
 export function createPathView(deps: Deps): PathView {
   const { name, sitePath, route, queue, state, capacity, links, connecting, ready, intake, notes } = deps;
+  const { total } = deps;
   const { source, site, provider } = sitePath;
   const key = pathKey(source, site);
 
@@ -111,6 +114,8 @@ export function createPathView(deps: Deps): PathView {
         return `${site} gets at most ${limits.newConnectionsPerMinute ?? 0} new connections a minute`;
       case 'provider-connections':
         return `all ${limits.providerConnections ?? 0} connections to ${provider ?? site} are in use`;
+      case 'all-connections':
+        return `all connections of this server are in use (${total.most})`;
       case 'warm-up':
         return why;
       case 'resolving':
