@@ -153,6 +153,22 @@ describe('the sites of a process that may open few files', () => {
     const states = (await pathsOf(server)).map((path: { State: string }) => path.State);
     expect(new Set(states)).toEqual(new Set(['closed']));
   });
+
+  it('keep a connection for which they have mail, however many others wait', async () => {
+    await farEnd({});
+    const counts = await counting('127.3.1.3');
+    for (const name of ['much', 'one', 'two', 'three']) {
+      dns.set(`mx.${name}.test`, { A: ['127.3.1.3'] });
+      dns.set(`${name}.test`, { MX: [`mx.${name}.test`] });
+    }
+    const { server, token } = await start({}, { openFiles: 4 });
+    const domains = [...Array.from({ length: 16 }, () => 'much'), 'one', 'two', 'three'];
+    const to = domains.map((name, n) => ({ email: `r${n}@${name}.test` }));
+    const facts = await server.settled(await server.send({ To: to }, { token }));
+    expect(facts.Status).toBe('Delivered');
+    // Two for the site with much mail at most.
+    expect(counts.all).toBeLessThanOrEqual(5);
+  });
 });
 
 describe('a path that refuses', () => {
@@ -263,11 +279,12 @@ describe('lanes and tenants on one path', () => {
         { token },
       );
     }
+    const subjectsThere = () => messagesOf(mx).map((bytes) => readMail(bytes).header('subject')[0]);
+    await until('a bulk message is there', async () => subjectsThere().length > 0);
     const receipt = await server.send(
       { From: { email: 'a@shop.example' }, Subject: 'receipt', To: [{ email: 'me@busy.test' }] },
       { token: other },
     );
-    const subjectsThere = () => messagesOf(mx).map((bytes) => readMail(bytes).header('subject')[0]);
     for (const [i, { resolve }] of steps.entries()) {
       resolve();
       if (subjectsThere().includes('receipt')) continue;

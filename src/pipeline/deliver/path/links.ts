@@ -68,7 +68,9 @@ export interface Links {
   take(link: Link, delivery: ClaimedDelivery): void;
   done(link: Link, idleMs: number): void;
   leave(link: Link): void;
-  /** Mail was given to what has just opened: those without may be closed for other paths. */
+  /** The path has no message for it now: it may be closed for other paths. */
+  offer(link: Link): void;
+  /** The same of all that never carried a message. */
   offerUnused(): void;
   /** The one that has been idle longest leaves, if any is idle. */
   leaveOneIdle(): void;
@@ -209,8 +211,9 @@ export function createLinks(deps: {
       rest(link, idleMs);
     },
     leave,
+    offer,
     offerUnused() {
-      for (const link of links) if (link.taken === 0) total.rests(link, () => leave(link));
+      for (const link of links) if (link.taken === 0) offer(link);
     },
     leaveOneIdle() {
       for (const link of links) if (link.inFlight === 0) return leave(link);
@@ -245,7 +248,10 @@ export function createLinks(deps: {
     if (!links.has(link) || link.inFlight > 0) return;
     link.idleTimer?.cancel();
     link.idleTimer = clock.setTimer(idleMs, () => leave(link));
-    if (link.taken > 0) total.rests(link, () => leave(link));
+  }
+
+  function offer(link: Link): void {
+    if (links.has(link) && link.inFlight === 0) total.rests(link, () => leave(link));
   }
 
   function leave(link: Link): void {

@@ -296,6 +296,7 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
         life.inFlight -= 1;
         links.done(link, gates.effective().limits.idleMs);
         pump();
+        links.offer(link);
       });
     const { messagesPerConnection, connectionAgeMs } = gates.effective().limits;
     if (link.taken >= messagesPerConnection || clock.monotonicMs() - link.openedAtMs > connectionAgeMs)
