@@ -37,6 +37,17 @@ export function sleep(clock: Clock, delayMs: number): Promise<void> {
   });
 }
 
+/** Resolves when `work` has, after `ms` at the latest. */
+export function atMost(clock: Pick<Clock, 'setTimer'>, ms: number, work: Promise<unknown>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const limit = clock.setTimer(ms, resolve);
+    work.then(() => {
+      limit.cancel();
+      resolve();
+    }, reject);
+  });
+}
+
 /** Keeps the process alive until the returned function is called, for times when only timers are pending. */
 export function keepProcess(): () => void {
   const handle = setInterval(() => {}, MAX_DELAY_MS);

@@ -788,6 +788,31 @@ describe('a store that fails under the queue', () => {
   });
 });
 
+describe('mail that is to be tried now', () => {
+  it('also has a time at once where its failure is only being stored', async () => {
+    await queued(1);
+    const { queue } = await start();
+    await eventually(() => queue.held().rows === 1);
+    const [item] = takeAll(queue);
+    if (item === undefined) throw new Error('no item');
+    const storing = Promise.withResolvers<void>();
+    faults.settle = (params) => storing.promise.then(() => store.settle(params));
+    const { delivery } = item;
+    const waits = { waitReason: 'path: refused', dueAt: T0 + HOUR, state: 'queued' } as const;
+    void queue.settle(item, { ...deliveredOf(delivery), ...waits, countAttempt: false, events: [] });
+    const hurried = queue.hurry({ recipientDomain: 'example.net' });
+    await clock.advance(100);
+    storing.resolve();
+    let found: number | null = null;
+    void hurried.then((count) => {
+      found = count;
+    });
+    await eventually(() => found !== null);
+    expect(found).toBe(1);
+    await eventually(() => queue.held().rows === 1);
+  });
+});
+
 describe('starting and stopping', () => {
   it('takes back what an earlier run held, marked as a possible duplicate', async () => {
     await queued(2);

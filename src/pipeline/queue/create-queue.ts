@@ -5,7 +5,7 @@
  * store, is stored. While the store cannot write, no row is handed out, because a success that cannot be recorded
  * would become a duplicate. The regular sweep finds every due row; hints and wake-ups only make this faster.
  */
-import type { Clock, Timer } from '../../lib/clock.ts';
+import { atMost, type Clock, type Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import { createRounds } from '../../lib/rounds.ts';
@@ -58,6 +58,8 @@ const HURRIED_QUEUES = 20_000;
 const HURRIED_AT_ONCE = 10;
 /** Each examines at most 500 rows of each of its queues; rows beyond keep their time. */
 const HURRIED_LOOKS = 2_500;
+/** Longer is not waited for outcomes that are being stored. */
+const SETTLING_MS = 1_000;
 /** The most rows of a site that sends this many per second. */
 const FAST_SITE_ROWS = 1024;
 
@@ -179,6 +181,8 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     },
     changing: changes.changing,
     async hurry(mail) {
+      // What has just failed for the path is not in the store yet, and would keep its later time.
+      await atMost(clock, SETTLING_MS, settler.stored());
       const fits = (queue: QueueRef) =>
         'site' in mail ? siteOfQueue(queue) === mail.site : queue.recipientDomain === mail.recipientDomain;
       const left: HurriedQueue[] = [];

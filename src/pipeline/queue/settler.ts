@@ -15,6 +15,8 @@ export interface Settler {
   settle(item: ReadyItem, settlement: Settlement): Promise<void>;
   /** Releases leases; tried again until it succeeds or the queue ends. */
   release(items: readonly ReadyItem[], dueAt: number, waitReason: string | null): void;
+  /** Resolves when nothing given to it waits for the store. */
+  stored(): Promise<unknown>;
   /** Recipients whose outcome the store refused: they stay leased, as they would be sent again otherwise. */
   refused(): Iterable<number>;
   /** Outcomes cannot be stored at the moment. */
@@ -101,6 +103,7 @@ export function createSettler({ store, clock, log, left, resumed, eventsStored }
       for (const [epoch, held] of Map.groupBy(items, ({ delivery }) => delivery.epoch))
         void releases.put({ items: held, epoch, dueAt, waitReason });
     },
+    stored: () => Promise.all([outcomes.drained(), releases.drained()]),
     refused: () => refused,
     isPaused() {
       return outcomes.paused;

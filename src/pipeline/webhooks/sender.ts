@@ -6,7 +6,7 @@
  * here in a short line or are released. Wake-ups only make this faster; a poll finds what they missed. If a process
  * dies, the next start reclaims its leases: calls are made at least once.
  */
-import type { Clock, Timer } from '../../lib/clock.ts';
+import { atMost, type Clock, type Timer } from '../../lib/clock.ts';
 import type { Loggers } from '../../lib/log.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
@@ -374,12 +374,12 @@ export function createWebhookSender(
       isRunning = false;
       timer?.cancel();
       for (const endpoint of [...endpoints.values()]) returnWaiting(endpoint);
-      await within(Math.max(0, deadlineMs - RECORD_MS), Promise.all([pumped(), idle()]));
+      await atMost(clock, Math.max(0, deadlineMs - RECORD_MS), Promise.all([pumped(), idle()]));
       for (const { call, abort } of flying.values()) {
         abort.abort();
         void settler.put(giveBack(call, clock.now(), clock.now()));
       }
-      await within(RECORD_MS, settler.drained());
+      await atMost(clock, RECORD_MS, settler.drained());
       settler.stop();
     },
   };
@@ -395,16 +395,6 @@ export function createWebhookSender(
     if (flying.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       onIdle = resolve;
-    });
-  }
-
-  function within(ms: number, work: Promise<unknown>): Promise<void> {
-    return new Promise((resolve) => {
-      const limit = clock.setTimer(ms, resolve);
-      void work.then(() => {
-        limit.cancel();
-        resolve();
-      });
     });
   }
 }

@@ -44,7 +44,7 @@ export function createConnectionTotal(most: number): ConnectionTotal {
     rests(link, leave) {
       idle.delete(link);
       idle.set(link, leave);
-      if (HIGHEST_FIRST.some((lane) => waiting[lane].size > 0)) closeOne();
+      closeOne();
     },
     restsNoMore(link) {
       idle.delete(link);
@@ -52,11 +52,12 @@ export function createConnectionTotal(most: number): ConnectionTotal {
     },
   };
 
-  /** One for each path that waits. */
+  /** One for each path that waits, if any is idle. */
   function closeOne(): void {
-    const wanted = HIGHEST_FIRST.reduce((sum, lane) => sum + waiting[lane].size, 0);
+    const { critical, normal, bulk } = waiting;
+    if (leaving.size >= critical.size + normal.size + bulk.size) return;
     const [oldest] = idle;
-    if (oldest === undefined || leaving.size >= wanted) return;
+    if (oldest === undefined) return;
     const [link, leave] = oldest;
     idle.delete(link);
     leaving.add(link);
