@@ -142,6 +142,8 @@ export interface Engine extends Service {
 
 /** The shaping data sets the connections of a path; this is the maximum. */
 const MAX_CONNECTIONS = 1000;
+/** Of all paths. Each takes about 40 KB of memory. */
+export const MOST_CONNECTIONS_IN_ALL = 10_000;
 /** If a later part cannot start, those already started are stopped within this time. */
 const GIVE_UP_MS = 1_000;
 

@@ -3,7 +3,7 @@
 import type { Mode } from './config/key-facts.ts';
 import type { LoadedConfig } from './config.ts';
 import { isShared } from './database.ts';
-import type { EngineOptions } from './engine.ts';
+import { type EngineOptions, MOST_CONNECTIONS_IN_ALL } from './engine.ts';
 import { openFileLimit } from './lib/open-files.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpOptions } from './listeners/http/deps.ts';
 import { allTargets } from './model/route.ts';
@@ -14,9 +14,9 @@ import type { IdentitySettings } from './policy/access/identity-provider.ts';
 export const IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
 const SHARED_SWEEP_MS = 1_000;
 
-/** To far ends at once: half of what the process may have open, and no more than messages that can wait for them in memory. */
+/** To far ends at once: half of what the process may have open. */
 export function connectionsInAll(openFiles = openFileLimit()): number {
-  return Math.max(1, Math.min(QUEUE_DEFAULTS.maxRows, Math.floor(openFiles / 2)));
+  return Math.max(1, Math.min(MOST_CONNECTIONS_IN_ALL, Math.floor(openFiles / 2)));
 }
 
 /** Of clients of the API, in all and of one address: they leave open files to delivery and the database. */

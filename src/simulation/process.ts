@@ -6,7 +6,7 @@
  */
 import { Registry } from 'prom-client';
 import type { RouteRule } from '../config-routing.ts';
-import { createEngine, type Engine, type EngineOptions } from '../engine.ts';
+import { createEngine, type Engine, type EngineOptions, MOST_CONNECTIONS_IN_ALL } from '../engine.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Failpoints } from '../lib/failpoints.ts';
 import { silentLoggers } from '../lib/log.ts';
@@ -20,7 +20,7 @@ import { createAddressFilter } from '../net/address-filter.ts';
 import { createGuardedHttp } from '../net/guarded-http.ts';
 import { createResolver } from '../net/resolver.ts';
 import { type Classifier, createClassifier } from '../pipeline/deliver/outcome/classifier/classify.ts';
-import { QUEUE_DEFAULTS, type QueueOptions } from '../pipeline/queue/queue.ts';
+import type { QueueOptions } from '../pipeline/queue/queue.ts';
 import { createDomainService, type DomainService } from '../policy/domains/domains.ts';
 import { createTlsContexts, type TlsContexts } from '../smtp/client-tls.ts';
 import type { Store } from '../store/store.ts';
@@ -199,7 +199,7 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
       },
       deliver: {
         ...{ heloName: 'sender.test', bounceDomain: BOUNCE_DOMAIN, mxPort: 25, ipv6: options.ipv6 },
-        maxConnectionsInAll: options.maxConnectionsInAll ?? QUEUE_DEFAULTS.maxRows,
+        maxConnectionsInAll: options.maxConnectionsInAll ?? MOST_CONNECTIONS_IN_ALL,
       },
     },
   );
