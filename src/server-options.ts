@@ -6,6 +6,7 @@ import { isShared } from './database.ts';
 import { type EngineOptions, MOST_CONNECTIONS_IN_ALL } from './engine.ts';
 import { openFileLimit } from './lib/open-files.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpOptions } from './listeners/http/deps.ts';
+import { DEFAULT_SUBMISSION_OPTIONS } from './listeners/submission/listener.ts';
 import { allTargets } from './model/route.ts';
 import { QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
 import type { IdentitySettings } from './policy/access/identity-provider.ts';
@@ -13,20 +14,34 @@ import type { IdentitySettings } from './policy/access/identity-provider.ts';
 /** How long an Idempotency-Key is remembered. */
 export const IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
 const SHARED_SWEEP_MS = 1_000;
+const OTHER_FILES = 128;
+const LEAST_CLIENTS = 32;
 
-/** To far ends at once: half of what the process may have open. */
+/** How many connections may be open at once, in all and with one address. */
+type Connections = Pick<HttpOptions, 'maxConnections' | 'maxConnectionsPerAddress'>;
+
+/** To far ends: half of the files that the process may open, without those for the database, DNS and returned mail. */
 export function connectionsInAll(openFiles = openFileLimit()): number {
-  return Math.max(1, Math.min(MOST_CONNECTIONS_IN_ALL, Math.floor(openFiles / 2)));
+  return Math.max(1, Math.min(MOST_CONNECTIONS_IN_ALL, Math.floor((openFiles - OTHER_FILES) / 2)));
 }
 
-/** Of clients of the API, in all and of one address: they leave open files to delivery and the database. */
-export function httpConnections(
-  openFiles = openFileLimit(),
-): Pick<HttpOptions, 'maxConnections' | 'maxConnectionsPerAddress'> {
-  const { maxConnections, maxConnectionsPerAddress } = DEFAULT_HTTP_OPTIONS;
+/** Of clients of the API: at most a quarter of the files. */
+export function httpConnections(openFiles = openFileLimit()): Connections {
+  return within(DEFAULT_HTTP_OPTIONS, openFiles / 4);
+}
+
+/** Of clients of SMTP submission: at most an eighth. */
+export function submissionConnections(openFiles = openFileLimit()): Connections {
+  return within(DEFAULT_SUBMISSION_OPTIONS, openFiles / 8);
+}
+
+function within({ maxConnections, maxConnectionsPerAddress }: Connections, files: number): Connections {
   return {
-    maxConnections: Math.min(maxConnections, Math.max(64, Math.floor(openFiles / 4))),
-    maxConnectionsPerAddress: Math.min(maxConnectionsPerAddress, Math.max(32, Math.floor(openFiles / 8))),
+    maxConnections: Math.min(maxConnections, Math.max(LEAST_CLIENTS, Math.floor(files))),
+    maxConnectionsPerAddress: Math.min(
+      maxConnectionsPerAddress,
+      Math.max(LEAST_CLIENTS, Math.floor(files / 2)),
+    ),
   };
 }
 

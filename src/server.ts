@@ -66,6 +66,7 @@ import {
   httpConnections,
   IDEMPOTENCY_WINDOW_MS,
   identitySettings,
+  submissionConnections,
 } from './server-options.ts';
 import { createTlsContexts } from './smtp/client-tls.ts';
 import type { ListenAddress } from './smtp/server-listener.ts';
@@ -332,7 +333,10 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
 
     const { certificates, submission, returns } = await openSmtpListeners(
       { ...base, engine, accounts, classifier, tokens, eventsStored },
-      { config, mode: params.mode, folder: folder.path, anyDomain },
+      {
+        ...{ config, mode: params.mode, folder: folder.path, anyDomain },
+        connections: submissionConnections(params.openFiles),
+      },
     );
     const httpCertificates = await openHttpCertificates();
     const http = createHttpApi(

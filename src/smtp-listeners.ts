@@ -12,7 +12,11 @@ import type { Logger } from './lib/log.ts';
 import type { Random } from './lib/random.ts';
 import { type Certificates, openCertificates } from './lib/server-certificates.ts';
 import { createReturns, type Returns } from './listeners/returns/open-returns.ts';
-import { createSubmissionListener, DEFAULT_SUBMISSION_OPTIONS } from './listeners/submission/listener.ts';
+import {
+  createSubmissionListener,
+  DEFAULT_SUBMISSION_OPTIONS,
+  type SubmissionOptions,
+} from './listeners/submission/listener.ts';
 import type { ReturnPathTokens } from './mail/verp.ts';
 import { sendingCaller } from './model/submission.ts';
 import type { CachingResolver } from './net/resolver.ts';
@@ -51,7 +55,20 @@ const WITHOUT_LOGIN = sendingCaller('smtp-without-login');
 /** Throws if a certificate's files cannot be read. `anyDomain`: mail from any domain is captured, none is sent. */
 export async function openSmtpListeners(
   parts: Parts,
-  { config, mode, folder, anyDomain }: { config: Config; mode: Mode; folder: string; anyDomain: boolean },
+  {
+    config,
+    mode,
+    folder,
+    anyDomain,
+    connections,
+  }: {
+    config: Config;
+    mode: Mode;
+    folder: string;
+    anyDomain: boolean;
+    /** Of clients of submission. */
+    connections: Pick<SubmissionOptions, 'maxConnections' | 'maxConnectionsPerAddress'>;
+  },
 ): Promise<SmtpListeners> {
   const { clock, random, log, accounts, domains } = parts;
   const { acceptance } = parts.engine;
@@ -81,6 +98,7 @@ export async function openSmtpListeners(
     {
       submission: config.submission,
       submissionTls: config['submission-tls'],
+      ...connections,
       hostname: config.hostname,
       startTls: config['submission-starttls'],
       development: mode === 'dev' ? { anybody: WITHOUT_LOGIN, anyAddress: anyDomain } : null,

@@ -113,7 +113,10 @@ export const AREAS: readonly Area[] = [
   {
     name: 'server-options',
     at: 'src/server-options.ts',
-    may: ['config', 'database', 'engine', 'listeners/http', 'pipeline/queue', 'policy/access', ...BASE],
+    may: [
+      ...['config', 'database', 'engine', 'listeners/http', 'listeners/submission', 'pipeline/queue'],
+      ...['policy/access', ...BASE],
+    ],
   },
   {
     name: 'accounts',

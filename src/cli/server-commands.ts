@@ -184,9 +184,9 @@ function startLines(server: RunningServer, config: Config): readonly StartLine[]
     lines.push({
       level: 'warn',
       text:
-        `Warning: mail leaves on at most ${server.maxConnectionsInAll} connections at once, because this process may open only twice ` +
-        'as many files. Allow it 65536: LimitNOFILE=65536 in the systemd unit, --ulimit nofile=65536 for a container, or ' +
-        '"ulimit -n 65536" in the shell that starts it.',
+        `Warning: mail leaves on at most ${server.maxConnectionsInAll} connections at once, because this process may open so few ` +
+        'files. Allow it 65536: LimitNOFILE=65536 in the systemd unit, --ulimit nofile=65536 for a container, or ' +
+        'nofile in /etc/security/limits.conf.',
     });
   }
   if (leaves && !config.hostname.includes('.')) {

@@ -38,6 +38,22 @@ describe('what must not get lost', () => {
     expect(told).toEqual(['a=A', 'b=B', 'c=C']);
   });
 
+  it('is waited for as far as it was given, however much comes after it', async () => {
+    const { writes, tried, state } = world();
+    const answers = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+    let drained = false;
+    for (const [n, { promise }] of answers.entries()) {
+      state.answer = promise;
+      void writes.put(`${n}`);
+      if (n === 0) void writes.drained().then(() => (drained = true));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect([tried, drained]).toEqual([[['0'], ['1'], ['2']], false]);
+    answers[0]?.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([writes.size, drained]).toEqual([2, true]);
+  });
+
   it('is kept while nothing can be written, and goes with what came meanwhile, in order', async () => {
     const { clock, writes, tried, told, state } = world();
     state.away = true;

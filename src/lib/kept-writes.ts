@@ -14,7 +14,7 @@ export interface KeptWrites<Item> {
   /** Items that are not written yet, including those being written. */
   readonly size: number;
   /** Resolves when every item given so far is written or refused. */
-  drained(): Promise<void>;
+  drained(): Promise<unknown>;
   /** Nothing is tried again after this. */
   stop(): void;
 }
@@ -23,6 +23,7 @@ interface Kept<Item> {
   item: Item;
   /** Increases in the order of arrival. */
   place: number;
+  promise: Promise<void>;
   resolve: () => void;
 }
 
@@ -46,19 +47,19 @@ export function createKeptWrites<Item, Result>(given: {
 }): KeptWrites<Item> {
   const { clock, retryMs, maxBatch = Number.POSITIVE_INFINITY } = given;
   let waiting: Kept<Item>[] = [];
-  let size = 0;
   let places = 0;
   let flushing = false;
   let paused = false;
   let stopped = false;
   let retry: Timer | null = null;
-  let onDrained: (() => void)[] = [];
+  /** Not written yet. */
+  const unwritten = new Set<Promise<void>>();
 
   return {
     put(item) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      waiting.push({ item, resolve, place: places++ });
-      size += 1;
+      waiting.push({ item, promise, resolve, place: places++ });
+      unwritten.add(promise);
       // While the destination is unavailable, the next try takes these too.
       if (!paused) startFlush();
       return promise;
@@ -67,9 +68,9 @@ export function createKeptWrites<Item, Result>(given: {
       return paused;
     },
     get size() {
-      return size;
+      return unwritten.size;
     },
-    drained: () => (size === 0 ? Promise.resolve() : new Promise((resolve) => onDrained.push(resolve))),
+    drained: () => Promise.all(unwritten),
     stop() {
       stopped = true;
       retry?.cancel();
@@ -136,11 +137,8 @@ export function createKeptWrites<Item, Result>(given: {
     given.back?.();
   }
 
-  function finish({ resolve }: Kept<Item>): void {
+  function finish({ promise, resolve }: Kept<Item>): void {
     resolve();
-    size -= 1;
-    if (size > 0) return;
-    for (const done of onDrained) done();
-    onDrained = [];
+    unwritten.delete(promise);
   }
 }

@@ -141,7 +141,7 @@ describe('the sites of a process that may open few files', () => {
       join(folder, 'shaping.json'),
       JSON.stringify([{ id: 'small', limits: { idleMs: 600_000 } }]),
     );
-    const { server, token } = await start({}, { folder, openFiles: 12 });
+    const { server, token } = await start({}, { folder, openFiles: 128 + 12 });
     const to = Array.from({ length: 40 }, (_, n) => ({ email: `r@s${n}.test` }));
     const facts = await server.settled(await server.send({ To: to }, { token }));
     expect(facts.Status).toBe('Delivered');
@@ -161,7 +161,7 @@ describe('the sites of a process that may open few files', () => {
       dns.set(`mx.${name}.test`, { A: ['127.3.1.3'] });
       dns.set(`${name}.test`, { MX: [`mx.${name}.test`] });
     }
-    const { server, token } = await start({}, { openFiles: 4 });
+    const { server, token } = await start({}, { openFiles: 128 + 4 });
     const domains = [...Array.from({ length: 16 }, () => 'much'), 'one', 'two', 'three'];
     const to = domains.map((name, n) => ({ email: `r${n}@${name}.test` }));
     const facts = await server.settled(await server.send({ To: to }, { token }));

@@ -102,9 +102,9 @@ const WAITS: Record<Exclude<WaitKind, 'none' | 'store' | 'lease'> | Other, () =>
   async 'all-connections'() {
     await host('first.test', HANGS);
     await host('second.test');
-    const few = { openFiles: 2 };
+    const few = { openFiles: 128 + 2 };
     const made = await sending(few, { to: 'a@first.test', until: isSending }, { to: 'b@second.test' });
-    return { ...made, reason: 'all connections of this server are in use (1)' };
+    return { ...made, reason: 'all 1 connections of this server are in use' };
   },
   async slots() {
     await host('busy.test', HANGS);

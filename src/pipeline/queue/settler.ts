@@ -15,7 +15,7 @@ export interface Settler {
   settle(item: ReadyItem, settlement: Settlement): Promise<void>;
   /** Releases leases; tried again until it succeeds or the queue ends. */
   release(items: readonly ReadyItem[], dueAt: number, waitReason: string | null): void;
-  /** Resolves when nothing given to it waits for the store. */
+  /** Resolves when everything given to it so far is stored. */
   stored(): Promise<unknown>;
   /** Recipients whose outcome the store refused: they stay leased, as they would be sent again otherwise. */
   refused(): Iterable<number>;

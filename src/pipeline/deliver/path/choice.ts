@@ -87,7 +87,8 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
     if (quick !== null) return quick;
     const [first] = candidates;
     if (first !== undefined) {
-      connecting.openFor(first, ready.size());
+      const isUrgent = candidates.some(({ item }) => item.delivery.lane === 'critical');
+      connecting.openFor(first, ready.size(), isUrgent);
       const stage = connecting.stage();
       if (stage !== null && links.size() === 0) notes.waits(stage);
     } else if (heads.every(isWarm)) notes.waits('slots');
@@ -120,7 +121,7 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
       if (!isWarm(prepared)) continue;
       const { lane } = prepared.item.delivery;
       // Critical mail does not wait behind another message while it can get its own connection.
-      if (lane === 'critical' && connecting.mayOpen(lane)) continue;
+      if (lane === 'critical' && connecting.mayOpen()) continue;
       const link = links.busy(lane, latencyMs, carriesBehind, prepared);
       return link === null ? null : { link, prepared };
     }
@@ -141,7 +142,7 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
       );
       if (link === null) {
         // As behind another: a connection that always got more of its own lane would never become free for this one.
-        if (lane === 'critical' && connecting.mayOpen(lane)) continue;
+        if (lane === 'critical' && connecting.mayOpen()) continue;
         return null;
       }
       if (link.inFlight >= WORTH_A_CONNECTION && links.size() < capacity.usable())

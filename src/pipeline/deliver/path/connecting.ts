@@ -7,7 +7,6 @@
 import type { Alarm } from '../../../lib/alarm.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
-import type { Lane } from '../../../model/message.ts';
 import type { DeliverMetrics } from '../deliver-metrics.ts';
 import type { Classifier } from '../outcome/classifier/classify.ts';
 import type { Prepared } from '../prepare/prepared.ts';
@@ -19,6 +18,7 @@ import type { FarEnds } from './far-ends.ts';
 import type { Links } from './links.ts';
 import type { PathNotes } from './notes.ts';
 import { type Opened, openForHead, pathOutcome } from './opening.ts';
+import type { WaitKind } from './state.ts';
 
 /** How an opening ended. `moved`: the domain belongs to another path now. */
 export type OpeningEnd = Opened | { kind: 'moved' };
@@ -30,11 +30,11 @@ export interface Connecting {
   count(): number;
   /**
    * Opens connections for this message and those like it until `wanted` are being opened, as far as allowed; if none is allowed,
-   * records what it waits for.
+   * records what it waits for. `isUrgent`: critical mail waits for one, which is asked for here if the message is that itself.
    */
-  openFor(prepared: Prepared, wanted: number): void;
-  /** Whether one may be opened now for mail of this lane; if not, records what it waits for. */
-  mayOpen(lane: Lane): boolean;
+  openFor(prepared: Prepared, wanted: number, isUrgent?: boolean): void;
+  /** Whether one may be opened now; if not, records what it waits for. */
+  mayOpen(): boolean;
   /** A further one was refused while others work: none is requested for this time. */
   pause(ms: number): void;
   /** No connection is left: the next may be opened at once. */
@@ -78,11 +78,16 @@ export function createConnecting(
       return resolving > 0 ? 'resolving' : null;
     },
     count,
-    mayOpen,
-    openFor(prepared, wanted) {
+    mayOpen: () => room() === 'free',
+    openFor(prepared, wanted, isUrgent = prepared.item.delivery.lane === 'critical') {
       // An unused connection that must not carry the waiting mail is closed for one that may.
       if (count() === 0 && capacity.counted(links) >= capacity.usable()) links.leaveOneIdle();
-      while (count() < wanted && mayOpen(prepared.item.delivery.lane)) open(prepared);
+      while (count() < wanted) {
+        const found = room();
+        if (found === 'all-connections') gates.waitForRoom(isUrgent, on.room);
+        if (found !== 'free') return;
+        open(prepared);
+      }
     },
     pause(ms) {
       notBeforeMs = clock.monotonicMs() + ms;
@@ -100,7 +105,8 @@ export function createConnecting(
     return resolving + connecting;
   }
 
-  function mayOpen(lane: Lane): boolean {
+  /** What a further one waits for is recorded. */
+  function room(): 'free' | WaitKind {
     const opening = count();
     const full =
       opening >= Math.max(1, links.size()) ||
@@ -108,19 +114,19 @@ export function createConnecting(
       links.all() + opening >= capacity.cap();
     if (full) {
       notes.waits('slots');
-      return false;
+      return 'slots';
     }
     const pauseMs = notBeforeMs - clock.monotonicMs();
     const rateMs = Math.max(pauseMs, gates.connectionWaitMs());
     if (rateMs > 0) {
-      notes.waits(pauseMs > 0 ? 'slots' : 'connection-rate', rateMs);
+      const kind = pauseMs > 0 ? 'slots' : 'connection-rate';
+      notes.waits(kind, rateMs);
       alarm.after(rateMs);
-      return false;
+      return kind;
     }
-    const room = gates.room(lane, on.room);
-    if (room === 'free') return true;
-    notes.waits(room);
-    return false;
+    const found = gates.room(on.room);
+    if (found !== 'free') notes.waits(found);
+    return found;
   }
 
   function open(prepared: Prepared): void {

@@ -2,10 +2,7 @@
  * All connections of the process to far ends. Mail to many sites at once would otherwise use up the files that the process may
  * open, or its memory. Where all are in use, the one that has been idle longest is closed for a path that needs one.
  */
-import type { Lane } from '../../../model/message.ts';
-import { type ConnectionTotal, laneSlots } from './limits.ts';
-
-const HIGHEST_FIRST: readonly Lane[] = ['critical', 'normal', 'bulk'];
+import type { ConnectionTotal } from './limits.ts';
 
 export function createConnectionTotal(most: number): ConnectionTotal {
   let open = 0;
@@ -13,38 +10,32 @@ export function createConnectionTotal(most: number): ConnectionTotal {
   const leaving = new Set<object>();
   /** In the order in which they became idle. */
   const idle = new Map<object, () => void>();
-  const waiting: Readonly<Record<Lane, Set<() => void>>> = {
-    critical: new Set(),
-    normal: new Set(),
-    bulk: new Set(),
-  };
+  /** Paths, in the order in which they came: with critical mail, and the others. They take turns. */
+  const urgent = new Set<() => void>();
+  const others = new Set<() => void>();
+  let lastWasUrgent = false;
 
   return {
     most,
-    hasRoom(lane, wake) {
-      if (open < laneSlots(lane, most)) return true;
-      waiting[lane].add(wake);
-      closeOne();
-      return false;
+    isFull: () => open >= most,
+    wait(isUrgent, wake) {
+      if (isUrgent) others.delete(wake);
+      if (!urgent.has(wake)) (isUrgent ? urgent : others).add(wake);
+      closeIdle();
     },
     opened() {
       open += 1;
     },
     ended() {
       open -= 1;
-      for (const lane of HIGHEST_FIRST) {
-        for (const wake of waiting[lane]) {
-          if (open >= laneSlots(lane, most)) break;
-          waiting[lane].delete(wake);
-          // What it needs it takes at once; where it needs none any more, the next is woken.
-          wake();
-        }
-      }
+      // What a path needs it takes at once; where it needs none any more, the next is woken.
+      for (let wake = next(); wake !== undefined; wake = next()) wake();
+      closeIdle();
     },
     rests(link, leave) {
       idle.delete(link);
       idle.set(link, leave);
-      closeOne();
+      closeIdle();
     },
     restsNoMore(link) {
       idle.delete(link);
@@ -52,15 +43,25 @@ export function createConnectionTotal(most: number): ConnectionTotal {
     },
   };
 
-  /** One for each path that waits, if any is idle. */
-  function closeOne(): void {
-    const { critical, normal, bulk } = waiting;
-    if (leaving.size >= critical.size + normal.size + bulk.size) return;
-    const [oldest] = idle;
-    if (oldest === undefined) return;
-    const [link, leave] = oldest;
-    idle.delete(link);
-    leaving.add(link);
-    leave();
+  /** The path whose turn it is, if there is a connection for it. */
+  function next(): (() => void) | undefined {
+    if (open >= most) return undefined;
+    const isUrgent = urgent.size > 0 && (others.size === 0 || !lastWasUrgent);
+    const from = isUrgent ? urgent : others;
+    const [wake] = from;
+    if (wake === undefined) return undefined;
+    from.delete(wake);
+    lastWasUrgent = isUrgent;
+    return wake;
+  }
+
+  /** One for each path that waits, as far as there are any. */
+  function closeIdle(): void {
+    for (const [link, leave] of idle) {
+      if (leaving.size >= urgent.size + others.size) return;
+      idle.delete(link);
+      leaving.add(link);
+      leave();
+    }
   }
 }

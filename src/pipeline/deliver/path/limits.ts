@@ -18,8 +18,9 @@ export interface ProviderGate {
 /** All connections of the process. */
 export interface ConnectionTotal {
   readonly most: number;
-  /** Whether mail of this lane may open one; if not, an idle one is closed, and `wake` is called when there is room. */
-  hasRoom(lane: Lane, wake: () => void): boolean;
+  isFull(): boolean;
+  /** Closes an idle one, and calls `wake` when one may be opened. `isUrgent`: for critical mail. */
+  wait(isUrgent: boolean, wake: () => void): void;
   opened(): void;
   /** One has ended, or was not opened after all. */
   ended(): void;
@@ -44,8 +45,10 @@ export interface PathGates {
   messageNotSent(): void;
   /** 0 = the rate allows a connection now. */
   connectionWaitMs(): number;
-  /** Whether the provider and the process have a free connection for mail of this lane; if not, `wake` is called when there is one. */
-  room(lane: Lane, wake: () => void): 'free' | 'provider-connections' | 'all-connections';
+  /** Whether the provider and the process have a free connection; when the provider has one again, `wake` is called. */
+  room(wake: () => void): 'free' | 'provider-connections' | 'all-connections';
+  /** The process had none: an idle one of another path is closed, and `wake` is called when there is one. */
+  waitForRoom(isUrgent: boolean, wake: () => void): void;
   connectionOpened(): void;
   /** An opening made another connection after one that failed; it counts towards the rate. */
   connectedAgain(): void;
@@ -91,13 +94,14 @@ export function createPathGates(
       effective();
       return connections.waitMs(clock.monotonicMs());
     },
-    room(lane, wake) {
+    room(wake) {
       const most = effective().limits.providerConnections;
       if (provider === null || most === null || provider.open < most)
-        return total.hasRoom(lane, wake) ? 'free' : 'all-connections';
+        return total.isFull() ? 'all-connections' : 'free';
       provider.waiting.add(wake);
       return 'provider-connections';
     },
+    waitForRoom: total.wait,
     connectionOpened() {
       connections.take(clock.monotonicMs());
       total.opened();

@@ -115,7 +115,7 @@ export function createPathView(deps: Deps): PathView {
       case 'provider-connections':
         return `all ${limits.providerConnections ?? 0} connections to ${provider ?? site} are in use`;
       case 'all-connections':
-        return `all connections of this server are in use (${total.most})`;
+        return `all ${total.most} connections of this server are in use`;
       case 'warm-up':
         return why;
       case 'resolving':
