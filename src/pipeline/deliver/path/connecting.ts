@@ -30,7 +30,7 @@ export interface Connecting {
   count(): number;
   /**
    * Opens connections for this message and those like it until `wanted` are being opened, as far as allowed; if none is allowed,
-   * records what it waits for. `isUrgent`: critical mail waits for one, which is asked for here if the message is that itself.
+   * records what it waits for. `isUrgent`: critical mail waits for one; absent = this message is critical.
    */
   openFor(prepared: Prepared, wanted: number, isUrgent?: boolean): void;
   /** Whether one may be opened now; if not, records what it waits for. */
