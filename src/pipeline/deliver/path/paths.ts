@@ -2,6 +2,7 @@
  * All paths: one per source and site with mail, created when its first mail comes, and dropped when there are many and
  * it has none.
  */
+import type { Timer } from '../../../lib/clock.ts';
 import { sweepSome } from '../../../lib/sweep-some.ts';
 import { pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { Lease, LeaseListener } from '../../queue/membership.ts';
@@ -28,6 +29,7 @@ export type WantEgress = (sitePath: SitePath, listener: LeaseListener) => Lease 
 const FORGET_IDLE_ABOVE = 256;
 /** Of each new path; more than one, so that the idle ones become fewer. */
 const FORGET_LOOKS = 4;
+const FORGET_EVERY_MS = 60_000;
 
 export function createPaths(
   shared: PathDeps,
@@ -42,11 +44,13 @@ export function createPaths(
   const { sites, connectors, states, wantEgress } = own;
   const paths = new Map<string, Path>();
   const providerGates = new Map<string, ProviderGate>();
+  let later: Timer | null = null;
 
   return {
     known: (name) => paths.get(name),
     of: (name, sitePath) => paths.get(name) ?? made(name, sitePath),
     async stop(deadlineMs) {
+      later?.cancel();
       await Promise.all([...paths.values()].map((path) => path.stop(deadlineMs)));
     },
     paths(): PathRef[] {
@@ -58,7 +62,8 @@ export function createPaths(
   };
 
   function made(name: string, sitePath: SitePath): Path {
-    forgetIdle();
+    forgetIdle(FORGET_LOOKS);
+    if (paths.size >= FORGET_IDLE_ABOVE) forgetLater();
     const path = createPath(
       shared,
       {
@@ -83,8 +88,17 @@ export function createPaths(
     return gate;
   }
 
-  function forgetIdle(): void {
-    const looks = Math.min(FORGET_LOOKS, paths.size - FORGET_IDLE_ABOVE);
+  /** When no new path comes, as after mail to many sites. */
+  function forgetLater(): void {
+    later ??= shared.clock.setTimer(FORGET_EVERY_MS, () => {
+      later = null;
+      forgetIdle(paths.size);
+      if (paths.size > FORGET_IDLE_ABOVE) forgetLater();
+    });
+  }
+
+  function forgetIdle(most: number): void {
+    const looks = Math.min(most, paths.size - FORGET_IDLE_ABOVE);
     const isUnused = (path: Path, name: string): boolean => path.isIdle() && shared.queue.heldBy(name) === 0;
     for (const [name, path] of sweepSome(paths, looks, isUnused)) {
       path.forget();
