@@ -41,10 +41,7 @@ export function sleep(clock: Clock, delayMs: number): Promise<void> {
 export function atMost(clock: Pick<Clock, 'setTimer'>, ms: number, work: Promise<unknown>): Promise<void> {
   return new Promise((resolve, reject) => {
     const limit = clock.setTimer(ms, resolve);
-    work.then(() => {
-      limit.cancel();
-      resolve();
-    }, reject);
+    work.then(() => resolve(), reject).finally(() => limit.cancel());
   });
 }
 
