@@ -8,6 +8,7 @@
 import type { Lane } from '../../model/message.ts';
 import type { QueueHint } from '../../store/topics/queue.ts';
 import { createHeap } from './heap.ts';
+import { createRotation, type Rotation, type Turn } from './rotation.ts';
 
 /** One queue of the store. */
 export type QueueRef = Omit<QueueHint, 'nextDueAt'>;
@@ -55,7 +56,7 @@ const MAX_INSTANTS = 32;
 /** Times this close to each other count as one. */
 const INSTANT_MS = 50;
 
-interface Known extends DueQueue {
+interface Known extends DueQueue, Turn<Known> {
   key: string;
   /** It is in the list of its site. */
   due: boolean;
@@ -64,30 +65,49 @@ interface Known extends DueQueue {
   soon: boolean;
 }
 
+/** What is due at one site; `ofLane` counts its queues. */
+interface DueThere {
+  rotation: Rotation<Known>;
+  ofLane: Record<Lane, number>;
+}
+
 export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_QUEUES): DueQueues {
   const byId = new Map<number, Known>();
   const dueKeys = new Set<string>();
-  const ring = new Map<string, Known[]>();
+  const bySite = new Map<string, DueThere>();
   const heap = createHeap<{ at: number; queue: Known }>((a, b) => a.at - b.at);
+
+  const count = (site: string): number => {
+    const { critical = 0, normal = 0, bulk = 0 } = bySite.get(site)?.ofLane ?? {};
+    return critical + normal + bulk;
+  };
 
   const park = (queue: Known, site: string): void => {
     queue.site = site;
     queue.due = true;
     dueKeys.add(queue.key);
-    const there = ring.get(site);
-    if (there === undefined) ring.set(site, [queue]);
-    else there.push(queue);
+    let there = bySite.get(site);
+    if (there === undefined) {
+      there = { rotation: createRotation(), ofLane: { critical: 0, normal: 0, bulk: 0 } };
+      bySite.set(site, there);
+    }
+    there.rotation.add(queue);
+    there.ofLane[queue.lane] += 1;
   };
 
   const unpark = (queue: Known): void => {
-    const there = ring.get(queue.site);
-    // Mostly the one that `next` has moved to the end.
-    const index = there?.lastIndexOf(queue) ?? -1;
-    if (there === undefined || index < 0) return;
-    there.splice(index, 1);
-    if (there.length === 0) ring.delete(queue.site);
+    const there = bySite.get(queue.site);
+    if (there === undefined || !queue.due) return;
+    there.rotation.remove(queue);
+    there.ofLane[queue.lane] -= 1;
+    if (count(queue.site) === 0) bySite.delete(queue.site);
     queue.due = false;
     dueKeys.delete(queue.key);
+  };
+
+  const move = (queue: Known, site: string): void => {
+    unpark(queue);
+    park(queue, site);
   };
 
   return {
@@ -100,6 +120,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
           ...{ queueId, lane, senderDomain, recipientDomain, sandbox },
           ...(routeKey === undefined ? {} : { routeKey }),
           ...{ key: keyOf(ref), site: '', revision: 0, due: false, soon: false, instants: [] },
+          ...{ before: null, after: null },
         };
         byId.set(ref.queueId, queue);
       }
@@ -130,17 +151,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       }
       return reached;
     },
-    next(site, admits) {
-      const there = ring.get(site);
-      if (there === undefined) return null;
-      const index = there.findIndex(admits);
-      const queue = there[index];
-      if (queue === undefined) return null;
-      // Skipped ones keep their position; this one goes to the end.
-      there.splice(index, 1);
-      there.push(queue);
-      return queue;
-    },
+    next: (site, admits) => bySite.get(site)?.rotation.next(admits) ?? null,
     exhausted(queue, revision) {
       const known = byId.get(queue.queueId);
       if (known === undefined) return;
@@ -154,34 +165,25 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       if (known?.due === true) dueKeys.add(known.key);
     },
     has: (queue) => dueKeys.has(keyOf(queue)),
-    count: (site) => ring.get(site)?.length ?? 0,
-    hasLane: (site, lane) => ring.get(site)?.some((queue) => queue.lane === lane) ?? false,
+    count,
+    hasLane: (site, lane) => (bySite.get(site)?.ofLane[lane] ?? 0) > 0,
     regroup(site) {
       const reached = new Set<string>();
-      const staying: Known[] = [];
-      for (const queue of ring.get(site) ?? []) {
+      for (const queue of bySite.get(site)?.rotation.items() ?? []) {
         const belongs = siteOf(queue);
-        if (belongs === site) {
-          staying.push(queue);
-          continue;
-        }
-        park(queue, belongs);
+        if (belongs === site) continue;
+        move(queue, belongs);
         reached.add(belongs);
       }
-      if (staying.length > 0) ring.set(site, staying);
-      else ring.delete(site);
       return reached;
     },
     move(queue) {
       const belongs = siteOf(queue);
       const known = byId.get(queue.queueId);
-      if (known?.due === true && known.site !== belongs) {
-        unpark(known);
-        park(known, belongs);
-      }
+      if (known?.due === true && known.site !== belongs) move(known, belongs);
       return belongs;
     },
-    sites: () => ring.keys(),
+    sites: () => bySite.keys(),
     nextAt() {
       return heap.peek()?.at ?? null;
     },
