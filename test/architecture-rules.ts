@@ -255,7 +255,9 @@ const TYPES_ONLY: ReadonlySet<string> = new Set(['model → mail', 'config → m
 /** Where a package, or the SQLite of Node, may be imported: paths that begin with one of these. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   fastify: [
-    'src/listeners/http/server.ts',
+    'src/listeners/http/app.ts',
+    'src/listeners/http/mount.ts',
+    'src/listeners/http/running-requests.ts',
     'src/listeners/http/answers.ts',
     'src/listeners/http/error-answers.ts',
   ],

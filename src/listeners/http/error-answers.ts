@@ -8,6 +8,7 @@ import { AppError, ERRORS } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { plainIp } from '../../lib/loopback.ts';
 import type { HttpDeps } from './deps.ts';
+import type { OwnAddress } from './own-address.ts';
 import { problemAnswer, toAppError } from './problem.ts';
 import { ipOf } from './request-facts.ts';
 import { BASE } from './route.ts';
@@ -20,11 +21,7 @@ const HSTS = 'max-age=31536000';
 /** `methodsOf`: the value of Allow for a path; null if the path does not exist. */
 export function createErrorAnswers(
   deps: Pick<HttpDeps, 'refusals' | 'log' | 'clock' | 'random'>,
-  {
-    methodsOf,
-    publicUrl,
-    isPublicByTls,
-  }: { methodsOf(url: string): string | null; publicUrl(): string; isPublicByTls: boolean },
+  { methodsOf, own }: { methodsOf(url: string): string | null; own: OwnAddress },
 ) {
   return { sendError, notFound, tellRefused, onClientError, setCommonHeaders };
 
@@ -48,7 +45,7 @@ export function createErrorAnswers(
     const { error, expected } = toAppError(thrown);
     if (!expected) deps.log.error({ requestId: request.id, err: error.cause ?? error }, 'a request failed');
     if (request.url.startsWith(`${BASE}/`)) tellRefused(request, error.problems, error.about ?? null);
-    const answer = problemAnswer(error, publicUrl(), request.id);
+    const answer = problemAnswer(error, own.publicUrl(), request.id);
     setCommonHeaders(request, reply);
     // The rate of the token and the limit that refuses are members of one list (RFC 9651).
     for (const name of ['ratelimit-policy', 'ratelimit']) {
@@ -85,7 +82,7 @@ export function createErrorAnswers(
 
   function onClientError(error: Error & { code?: string }, socket: Socket): void {
     const ip = socket.remoteAddress ?? '';
-    const refused = writeProblemToSocket(error, socket, publicUrl(), uuidv7(deps.clock, deps.random));
+    const refused = writeProblemToSocket(error, socket, own.publicUrl(), uuidv7(deps.clock, deps.random));
     if (refused === null) return;
     const { status, message, problems } = refused;
     deps.refusals.record({
@@ -99,6 +96,6 @@ export function createErrorAnswers(
     reply.header('x-content-type-options', 'nosniff');
     reply.header('cache-control', 'no-store');
     // Over plain HTTP it must not be sent (RFC 6797 §7.2).
-    if (isPublicByTls && request.protocol === 'https') reply.header('strict-transport-security', HSTS);
+    if (own.isPublicByTls && request.protocol === 'https') reply.header('strict-transport-security', HSTS);
   }
 }

@@ -1,8 +1,11 @@
 /**
  * Facts of a request, read from Fastify's object: headers, query, body, client address, path; and which methods a
- * path has. Pure. A finished HTTP/2 request no longer has an address, so server.ts keeps it from the beginning.
+ * path has. Pure. A finished HTTP/2 request no longer has an address, so app.ts keeps it from the beginning.
  */
 import { plainIp } from '../../lib/loopback.ts';
+import type { Caller } from '../../model/submission.ts';
+import { addressKey } from '../../policy/access/failed-logins.ts';
+import { lineOf } from '../../policy/access/rights.ts';
 import { METADATA_PREFIX } from './route.ts';
 
 /** Of Fastify's request. */
@@ -55,6 +58,11 @@ export function ipOf(request: Given): string {
 /** The same, asked now. */
 export function clientIp({ ip }: Pick<Given, 'ip'>): string {
   return plainIp(ip ?? '');
+}
+
+/** Whoever shares a line of tokens shares this; without a token, whoever has the same address. */
+export function ownerOf({ caller, from }: { caller: Caller | null; from: { ip: string } | null }): string {
+  return caller === null ? `from ${addressKey(from?.ip ?? '')}` : lineOf(caller);
 }
 
 /** `POST http://host/path` (RFC 9112 §3.2.2) → `/path`. */

@@ -1,0 +1,166 @@
+/**
+ * The application that answers requests: Fastify with its limits, the headers of every answer, errors as problem bodies, and
+ * the hooks that every request goes through before its route.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { AppError } from '../../lib/errors.ts';
+import { uuidv7 } from '../../lib/ids.ts';
+import type { Caller } from '../../model/submission.ts';
+import { closeAfter } from './answers.ts';
+import { readBody } from './body/body-reader.ts';
+import type { ByteBudget, ByteShare } from './byte-budget.ts';
+import type { HttpDeps, HttpOptions } from './deps.ts';
+import type { createErrorAnswers } from './error-answers.ts';
+import type { OwnAddress } from './own-address.ts';
+import { clientIp, ownerOf, pathOfAbsoluteForm } from './request-facts.ts';
+import { BASE } from './route.ts';
+import type { RunningRequests } from './running-requests.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | null;
+    bodyShare: ByteShare | null;
+    answerShare: ByteShare | null;
+    /** Kept from the beginning: a request of HTTP/2 that has ended has no socket. */
+    from: { ip: string; peer: string } | null;
+    /** The answer was sent, or its client has gone. */
+    hasEnded: boolean;
+  }
+  interface FastifyContextConfig {
+    whileStopping?: boolean;
+    maxBodyBytes?: number;
+  }
+}
+
+interface AppDeps extends Pick<HttpDeps, 'clock' | 'random'> {
+  /** Octets of bodies in memory. */
+  bodies: ByteBudget;
+  errors: ReturnType<typeof createErrorAnswers>;
+  requests: RunningRequests;
+  own: OwnAddress;
+  /** Whether a request came without TLS where TLS is required. */
+  isPlainStranger(request: IncomingMessage): boolean;
+}
+
+const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+export function createApp(deps: AppDeps, options: HttpOptions): FastifyInstance {
+  const { clock, random, bodies, errors, requests, own } = deps;
+  const app = Fastify({
+    logger: false,
+    bodyLimit: options.maxBodyBytes,
+    trustProxy: options.trustedProxies.length > 0 ? [...options.trustedProxies] : false,
+    requestIdHeader: false,
+    genReqId: (request) => {
+      const wanted = request.headers['x-request-id'];
+      return typeof wanted === 'string' && REQUEST_ID.test(wanted) ? wanted : uuidv7(clock, random);
+    },
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      ignoreDuplicateSlashes: true,
+      maxParamLength: 400,
+    },
+    rewriteUrl: (request) => pathOfAbsoluteForm(request.url ?? '/'),
+    return503OnClosing: false,
+    forceCloseConnections: false,
+    keepAliveTimeout: options.keepAliveTimeoutMs,
+    requestTimeout: options.requestTimeoutMs,
+    connectionTimeout: options.silentConnectionMs,
+    http: {
+      headersTimeout: options.headersTimeoutMs,
+      connectionsCheckingInterval: 1000,
+      requireHostHeader: false,
+      noDelay: true,
+    },
+    frameworkErrors: (error, request, reply) => errors.sendError(error, request, reply),
+    clientErrorHandler: (error, socket) => errors.onClientError(error, socket),
+  });
+  app.decorateRequest('caller', null);
+  app.decorateRequest('bodyShare', null);
+  app.decorateRequest('answerShare', null);
+  app.decorateRequest('from', null);
+  app.decorateRequest('hasEnded', false);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', takeBody);
+  app.addHook('onRequest', begin);
+  // A request that ran when the stop began is the last of its connection: a client that is not told would send its
+  // next one into a connection that is about to be closed.
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (requests.isStopping()) closeAfter(request, reply);
+    // Fastify ends the connection of a body that was refused; HTTP/2 ends only the request, and has no such header.
+    if (request.raw.httpVersionMajor !== 1) reply.removeHeader('connection');
+    done(null, payload);
+  });
+  app.setErrorHandler((error, request, reply) => errors.sendError(error, request, reply));
+  app.setNotFoundHandler((request, reply) =>
+    errors.sendError(errors.notFound(request, reply), request, reply),
+  );
+  // Who ends their side after the request still gets the answer; Node's default would store the message and drop it.
+  Object.assign(app.server, { httpAllowHalfOpen: true });
+  app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    // Who announces too much is answered before it is sent.
+    if (!(Number(request.headers['content-length'] ?? 0) > options.maxBodyBytes)) response.writeContinue();
+    app.server.emit('request', request, response);
+  });
+  app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    delete request.headers.expect; // An expectation nobody knows is no reason to refuse (RFC 9110 §10.1.1).
+    app.server.emit('request', request, response);
+  });
+  return app;
+
+  function begin(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+    request.from = { ip: clientIp(request), peer: request.socket.remoteAddress ?? '' };
+    errors.setCommonHeaders(request, reply);
+    requests.began();
+    reply.raw.once('close', () => end(request));
+    if (deps.isPlainStranger(request.raw)) leadToTls(request, reply, done);
+    else if (requests.isStopping() && request.routeOptions.config?.whileStopping !== true) {
+      closeAfter(request, reply);
+      done(new AppError('unavailable', { message: 'The server is stopping', retryAfterSeconds: 5 }));
+    } else if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
+      done(new AppError('http-malformed', { message: 'The Host header is missing' }));
+    } else if (request.is404) {
+      done(errors.notFound(request, reply));
+    } else done();
+  }
+
+  function end(request: FastifyRequest): void {
+    request.hasEnded = true;
+    request.bodyShare?.end();
+    request.answerShare?.end();
+    requests.ended();
+  }
+
+  async function takeBody(request: FastifyRequest, payload: IncomingMessage): Promise<Uint8Array> {
+    // While the token was checked: nobody would give back what is taken now.
+    if (request.hasEnded) throw new AppError('http-malformed', { message: 'The client has gone' });
+    const share = bodies.open(ownerOf(request), request.caller === null);
+    request.bodyShare = share;
+    return readBody(payload, {
+      maxBytes: request.routeOptions.config?.maxBodyBytes ?? options.maxBodyBytes,
+      withinMs: options.requestTimeoutMs,
+      clock,
+      share,
+    });
+  }
+
+  /** A person is led on; a program is told, because it would send its token in the clear again each time. */
+  function leadToTls(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+    closeAfter(request, reply);
+    const isPage = request.method === 'GET' || request.method === 'HEAD';
+    if (isPage && own.isPublicByTls && !request.url.startsWith(`${BASE}/`)) {
+      reply
+        .code(308)
+        .header('location', own.publicUrl() + request.url)
+        .send('');
+      return;
+    }
+    const exposed =
+      request.headers.authorization === undefined
+        ? ''
+        : '. The token of this request went over the network in the clear: replace it';
+    const message = `This port takes HTTPS: use ${own.publicUrl()}${exposed}`;
+    done(new AppError('http-malformed', { message }));
+  }
+}
