@@ -7,6 +7,7 @@
 import { readdir, stat, statfs } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
+import { bounceDomainOf } from './config/bounce-domain.ts';
 import type { ListenAddress } from './config/forms.ts';
 import { publicUrl } from './config/public-url.ts';
 import type { Config } from './config/table.ts';
@@ -137,7 +138,7 @@ export function createCheckup(parts: Parts): Checkup {
       { resolver: fresh, probes: probes(seen, fresh), now: clock.now() },
       {
         hostname: config.hostname,
-        bounceDomain: config['bounce-domain'] ?? config.hostname,
+        bounceDomain: bounceDomainOf(config),
         direct,
         addresses,
         relays: relays().map(({ host, port, auth }) => ({
@@ -315,7 +316,7 @@ export function createCheckup(parts: Parts): Checkup {
     if (typeof at === 'string') return { kind: 'unreachable', detail: at };
     const address = fromHere(at.host);
     const opened = await openSession(
-      { host: config['bounce-domain'] ?? config.hostname, address, port: at.port, implicitTls: false },
+      { host: bounceDomainOf(config), address, port: at.port, implicitTls: false },
       {
         clock,
         heloName: config.hostname,

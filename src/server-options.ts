@@ -1,6 +1,8 @@
-/** What some parts of the server take from the configuration: the engine, and signing in by an identity provider. */
+/** What the parts of the server take from the configuration. */
 
+import { bounceDomainOf } from './config/bounce-domain.ts';
 import type { Mode } from './config/key-facts.ts';
+import type { Config } from './config/table.ts';
 import type { LoadedConfig } from './config.ts';
 import { isShared } from './database.ts';
 import { type EngineOptions, MOST_CONNECTIONS_IN_ALL } from './engine.ts';
@@ -10,6 +12,7 @@ import { DEFAULT_SUBMISSION_OPTIONS } from './listeners/submission/listener.ts';
 import { allTargets } from './model/route.ts';
 import { QUEUE_DEFAULTS } from './pipeline/queue/queue.ts';
 import type { IdentitySettings } from './policy/access/identity-provider.ts';
+import type { RetentionOptions } from './policy/retention/retention.ts';
 
 /** How long an Idempotency-Key is remembered. */
 export const IDEMPOTENCY_WINDOW_MS = 24 * 3_600_000;
@@ -47,12 +50,13 @@ function within({ maxConnections, maxConnectionsPerAddress }: Connections, files
 
 /** The parts of the configuration that the engine uses. */
 export function engineOptions(
-  { config, routing }: LoadedConfig,
+  loaded: LoadedConfig,
   mode: Mode,
   folder: string,
   { openFiles, trust }: { openFiles?: number; trust?: { mtaStsPort: number } },
 ): EngineOptions {
-  const bounceDomain = config['bounce-domain'] ?? config.hostname;
+  const { config, routing } = loaded;
+  const bounceDomain = bounceDomainOf(config);
   return {
     folder,
     // A command that reads data must not fail because of a file that only delivery uses.
@@ -72,8 +76,7 @@ export function engineOptions(
     accept: {
       // An unsubscribe address is useful only if its mail is read.
       mailtoDomain: config.returns === null ? null : bounceDomain,
-      testLinks:
-        mode === 'dev' || allTargets(config.route, routing.routes).every(({ kind }) => kind === 'sandbox'),
+      testLinks: mode === 'dev' || isOnlySandbox(loaded),
       maxMessageBytes: config['max-message-bytes'],
       simulatorDomain: config['simulator-domain'],
       maxAgeMs: config['max-age'],
@@ -97,4 +100,67 @@ export function identitySettings(config: LoadedConfig['config']): IdentitySettin
     required: config['oidc-require'],
     redirectUri: `${new URL(url).origin}/sign-in`,
   };
+}
+
+/** Whether mail from any domain is taken, without verifying it. */
+export function takesAnyDomain(loaded: LoadedConfig, mode: Mode): boolean {
+  return mode === 'dev' && isOnlySandbox(loaded);
+}
+
+/** Of sender domains. */
+export function domainOptions(config: Config) {
+  return {
+    selectorPrefix: 'pr',
+    bounceDomain: bounceDomainOf(config),
+    quota: {
+      minute: config['quota-per-minute'],
+      hour: config['quota-per-hour'],
+      day: config['quota-per-day'],
+    },
+    trackingTarget: config['public-url'] === null ? config.hostname : new URL(config['public-url']).hostname,
+    dkim: config.dkim,
+    serviceDomain: config['service-domain'],
+  };
+}
+
+export function storageLimits(config: Config) {
+  return {
+    limit: config['stored-bytes'],
+    recipientLimit: config['queue-limit-per-domain'],
+    queueLimit: config['queue-limit'],
+  };
+}
+
+/** How long data is kept where a domain has no setting of its own. */
+export function keptTimes(config: Config): RetentionOptions {
+  return {
+    contentMs: config['retain-content'],
+    eventsMs: config['retain-events'],
+    callsMs: config['retain-calls'],
+    capturesMs: config['retain-captures'],
+    optOutMs: config['retain-unsubscribe'],
+    contentBytes: config['retain-content-bytes'],
+  };
+}
+
+/** Of notices to SMTP senders. */
+export function noticeOptions(config: Config) {
+  return {
+    hostname: config.hostname,
+    waitMs: config['notice-wait'],
+    perHour: config['notices-per-hour'],
+  };
+}
+
+/** To whom alerts are mailed, and from which domains they may come. */
+export function alertSenders(config: Config) {
+  return {
+    operatorAddress: config['operator-address'],
+    ownDomains: [config['service-domain'] ?? [], bounceDomainOf(config), config.hostname].flat(),
+  };
+}
+
+/** Nothing leaves this machine. */
+function isOnlySandbox({ config, routing }: LoadedConfig): boolean {
+  return allTargets(config.route, routing.routes).every(({ kind }) => kind === 'sandbox');
 }

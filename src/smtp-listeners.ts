@@ -4,6 +4,7 @@
  */
 import type { Registry } from 'prom-client';
 import type { Accounts } from './accounts.ts';
+import { bounceDomainOf } from './config/bounce-domain.ts';
 import type { Mode } from './config/key-facts.ts';
 import type { Config } from './config/table.ts';
 import type { Engine } from './engine.ts';
@@ -133,7 +134,7 @@ export async function openSmtpListeners(
     {
       listen: config.returns,
       hostname: config.hostname,
-      bounceDomain: config['bounce-domain'] ?? config.hostname,
+      bounceDomain: bounceDomainOf(config),
       operatorAddress: config['operator-address'],
       data: folder,
     },

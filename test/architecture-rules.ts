@@ -66,27 +66,23 @@ export const AREAS: readonly Area[] = [
   {
     name: 'server',
     at: 'src/server.ts',
+    may: ['foundation', 'parts', 'server-options', 'config', 'smtp', 'lib'],
+  },
+  {
+    name: 'foundation',
+    at: 'src/foundation.ts',
     may: [
-      'accounts',
-      'checkup',
-      'config',
-      'data-folder',
-      'database',
-      'engine',
-      'http-api',
-      'network',
-      'readiness',
-      'server-options',
-      'smtp-listeners',
-      'upkeep',
-      'webhooks',
-      CLASSIFIER,
-      ...PIPELINE,
-      ...POLICY,
-      'store',
-      'smtp',
-      'mail',
-      ...BASE,
+      ...['config', 'data-folder', 'database', 'network', 'pipeline/deliver', 'pipeline/queue'],
+      ...['policy/access', 'store', ...BASE],
+    ],
+  },
+  {
+    name: 'parts',
+    at: 'src/parts.ts',
+    may: [
+      ...['accounts', 'checkup', 'config', 'engine', 'foundation', 'http-api', 'readiness', 'server-options'],
+      ...['smtp-listeners', 'upkeep', 'webhooks', CLASSIFIER],
+      ...['listeners/http', ...PIPELINE, ...POLICY, 'smtp', 'mail', 'lib'],
     ],
   },
   // What the server is made of, each part put together in a file of its own.
@@ -115,7 +111,7 @@ export const AREAS: readonly Area[] = [
     at: 'src/server-options.ts',
     may: [
       ...['config', 'database', 'engine', 'listeners/http', 'listeners/submission', 'pipeline/queue'],
-      ...['policy/access', ...BASE],
+      ...['policy/access', 'policy/retention', ...BASE],
     ],
   },
   {
@@ -271,7 +267,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'openid-client': ['src/policy/access/identity-provider.ts'],
   pino: ['src/lib/log.ts', 'src/cli/server-commands.ts'],
   'prom-client': [
-    'src/server.ts',
+    'src/foundation.ts',
     'src/engine.ts',
     'src/http-api.ts',
     'src/smtp-listeners.ts',

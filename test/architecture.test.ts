@@ -23,9 +23,9 @@ describe('src/', () => {
 
   it('is what the checker really sees: known imports are found', () => {
     const files = sourceFiles();
-    const server = importsOf(files.get('src/server.ts') ?? '').map((one) => one.specifier);
-    expect(server).toContain('./database.ts');
-    expect(server).toContain('prom-client');
+    const foundation = importsOf(files.get('src/foundation.ts') ?? '').map((one) => one.specifier);
+    expect(foundation).toContain('./database.ts');
+    expect(foundation).toContain('prom-client');
     const engine = importsOf(files.get('src/store/sqlite/open.ts') ?? '');
     expect(engine).toContainEqual({ specifier: './engine/writer-thread.ts', typesOnly: false, thread: true });
   });

@@ -1,0 +1,147 @@
+/**
+ * What the parts of the server stand on, opened before them and closed after them: the data folder with its secrets, the
+ * store, this process as a node, and the network.
+ */
+import { hostname } from 'node:os';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { Mode } from './config/key-facts.ts';
+import { settingDigests } from './config/node-settings.ts';
+import type { LoadedConfig } from './config.ts';
+import type { SourceConfig } from './config-routing.ts';
+import { type DataFolder, openDataFolder } from './data-folder.ts';
+import { type Database, isShared, openDatabase } from './database.ts';
+import { type Clock, systemClock } from './lib/clock.ts';
+import { createFailpoints, type Failpoints, NO_FAILPOINTS } from './lib/failpoints.ts';
+import { uuidv7 } from './lib/ids.ts';
+import type { Loggers } from './lib/log.ts';
+import { createSystemRandom, type Random } from './lib/random.ts';
+import { createSealer, type Sealer } from './lib/seal.ts';
+import { createSlewedClock } from './lib/slewed-clock.ts';
+import { type NodeLease, soleLease } from './model/node.ts';
+import { type NetworkParts, openNetwork } from './network.ts';
+import { sharedSources } from './pipeline/deliver/routing/egress-leases.ts';
+import { type Membership, type NodeTimes, openMembership } from './pipeline/queue/membership.ts';
+import { createStoreMetrics } from './pipeline/queue/queue-metrics.ts';
+import { requireSealingSecret } from './policy/access/signing-keys.ts';
+import type { Store } from './store/store.ts';
+
+export interface ServerParams {
+  mode: Mode;
+  loaded: LoadedConfig;
+  logs: Loggers;
+  version: string;
+  /** A failpoint specification; only for tests. */
+  failpoints?: string | undefined;
+  /** Ends the process at once. */
+  kill?: () => void;
+  clock?: Clock;
+  /** For tests on a virtual clock: the database works in this thread, and answers at once. */
+  storeThreads?: 0;
+  /** For tests: how many files the process may have open, instead of what the system says. */
+  openFiles?: number;
+  /** For tests: how fast nodes notice each other. */
+  nodeTimes?: NodeTimes;
+  /**
+   * For tests: certificate authorities to trust instead of the built-in ones for mail servers and MTA-STS policies, the
+   * port of these, and that of the name servers of zones.
+   */
+  trust?: { ca: readonly string[]; mtaStsPort: number; zonePort?: number };
+}
+
+export interface Foundation {
+  clock: Clock;
+  random: Random;
+  registry: Registry;
+  failpoints: Failpoints;
+  folder: DataFolder;
+  database: Database;
+  store: Store;
+  sealer: Sealer;
+  instanceId: string;
+  /** This process among the nodes. */
+  node: NodeLease;
+  /** null: no other process works on the store. Not started yet. */
+  membership: Membership | null;
+  network: NetworkParts;
+  /** Sources that this node may use, and those of other nodes. */
+  sources: { own: readonly SourceConfig[]; foreign: readonly SourceConfig[] };
+  /** Resolves with the reason when this process cannot continue and must be restarted. */
+  failed: Promise<string>;
+}
+
+/** Rejects with a message that an operator can act on; then nothing is open. */
+export async function openFoundation(params: ServerParams): Promise<Foundation> {
+  const { config, routing } = params.loaded;
+  const { logs } = params;
+  const clock = createSlewedClock(params.clock ?? systemClock);
+  const random = createSystemRandom();
+  const failpoints: Failpoints =
+    params.failpoints === undefined || params.kill === undefined
+      ? NO_FAILPOINTS
+      : createFailpoints(params.failpoints, params.kill);
+  const folder = await openDataFolder(config.data, random);
+  const failed = Promise.withResolvers<string>();
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const database = await openDatabase(
+    {
+      ...{ clock, failpoints, onLost: failed.resolve, onCommit: createStoreMetrics(registry) },
+      log: (level, message, fields) => logs.service[level](fields, message),
+      storeThreads: params.storeThreads,
+    },
+    config,
+  );
+  const { store } = database;
+  const host = config['node-name'] ?? hostname();
+  const { own = [], foreign = [] } = Object.groupBy(routing.sources, ({ node }) =>
+    node === null || node === host ? 'own' : 'foreign',
+  );
+  try {
+    const isAnySealed = async () => (await store.signingKeys()).length > 0;
+    const sealer = createSealer(await folder.secrets(config['secret-key'], isAnySealed));
+    await requireSealingSecret(store, sealer);
+    const instanceId = await store.instanceId({ proposedId: uuidv7(clock, random) });
+    const about = {
+      host,
+      pid: process.pid,
+      version: params.version,
+      roles: config.roles,
+      sources: config.roles.includes('deliver') ? own.map(({ id }) => id) : [],
+      settings: settingDigests(params.loaded, sealer.deriveKey('node-settings')),
+    };
+    const membership = isShared(config)
+      ? await openMembership(
+          { store, clock, random, log: logs.service, follow: clock.follow },
+          {
+            nodeId: folder.nodeId,
+            about,
+            sharedSources: sharedSources(routing.sources),
+            ...(params.nodeTimes === undefined ? {} : { times: params.nodeTimes }),
+          },
+        )
+      : null;
+    const node =
+      membership ??
+      soleLease(await store.beginEpoch({ nodeId: folder.nodeId, now: clock.now(), alone: true, about }));
+    const network = openNetwork({ clock, random }, config, params.trust?.ca);
+    return {
+      ...{
+        clock,
+        random,
+        registry,
+        failpoints,
+        folder,
+        database,
+        store,
+        sealer,
+        instanceId,
+        node,
+        membership,
+      },
+      ...{ network, sources: { own, foreign }, failed: failed.promise },
+    };
+  } catch (cause) {
+    await database.close();
+    throw cause;
+  }
+}
