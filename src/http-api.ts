@@ -2,6 +2,7 @@
  * Builds the HTTP listener: the API, and on the same port health, metrics and tracking. Nothing listens before it is
  * started.
  */
+
 import { fileURLToPath } from 'node:url';
 import type { Registry } from 'prom-client';
 import type { Accounts } from './accounts.ts';
@@ -29,6 +30,7 @@ import type { Returns } from './listeners/returns/open-returns.ts';
 import { createTrackingRoutes } from './listeners/tracking/tracking.ts';
 import type { PersonalTokens } from './mail/personal-token.ts';
 import type { NodeLease } from './model/node.ts';
+import { isRelaySite } from './model/route.ts';
 import { SCOPES, type Scope } from './model/token.ts';
 import type { CachingResolver } from './net/resolver.ts';
 import type { ReaderFacts } from './pipeline/events/reader-facts.ts';
@@ -113,7 +115,7 @@ export function createHttpApi(
     if (worst !== undefined) return `the relay ${worst.relay} fails: ${worst.why}`;
     const closed = deliver
       .paths()
-      .filter(({ site }) => site.startsWith('relay:'))
+      .filter(({ site }) => isRelaySite(site))
       .map((path) => path.snapshot())
       .find(({ breaker }) => breaker.kind !== 'closed');
     return closed === undefined

@@ -20,3 +20,19 @@ export function allTargets(
 ): readonly Route[] {
   return [...usual, ...rules.flatMap(({ targets }) => targets)];
 }
+
+const RELAY_SITE = 'relay:';
+
+/** The name of the site of a relay: `relay:host:port`. Recipients' own sites never begin so, because host names have no colon. */
+export function relaySite({ host, port }: { host: string; port: number }): string {
+  return `${RELAY_SITE}${host}:${port}`;
+}
+
+export function isRelaySite(site: string): boolean {
+  return site.startsWith(RELAY_SITE);
+}
+
+/** `relay:host:port` → `host:port`; null: not the site of a relay. */
+export function relayOfSite(site: string): string | null {
+  return isRelaySite(site) ? site.slice(RELAY_SITE.length) : null;
+}

@@ -6,6 +6,7 @@
 
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
+import { isRelaySite, relayOfSite } from '../../../model/route.ts';
 import type { Webhook } from '../../../model/webhook.ts';
 import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
 import type { Routes } from '../../../pipeline/deliver/routing/routes.ts';
@@ -67,8 +68,7 @@ const FAILING_MS = 10 * 60_000;
 const SHOWN_REPLY = 300;
 /** Recipients that wait for one site: from here on it concerns much of the mail. */
 const GRAVE_WAITING = 100;
-/** A relay's site and its check are named by its address behind these. */
-const RELAY_SITE = 'relay:';
+/** A relay's check is named by its address behind this. */
 const RELAY_CHECK = 'relay ';
 
 export async function gatherAttention(deps: AttentionDeps, view: AttentionView): Promise<AttentionAnswer> {
@@ -192,7 +192,10 @@ function checkItem(at: number): (check: DomainCheck) => AttentionItem[] {
       : [
           {
             ...{ ...NOTHING_ELSE, ...EXAMINE },
-            ...(relayNamed(RELAY_CHECK, id) ?? { Kind: 'server', Subject: id }),
+            ...(relayItemOf(id.startsWith(RELAY_CHECK) ? id.slice(RELAY_CHECK.length) : null) ?? {
+              Kind: 'server',
+              Subject: id,
+            }),
             ...{ Severity: severity === 'fail' ? 'Failing' : 'Warning' },
             ...{ Message: message, Fix: fix, Since: isoTime(at) },
           },
@@ -204,7 +207,7 @@ function isOutdated({ Kind, Subject, Since }: AttentionItem, paths: readonly Pat
   if (Kind !== 'relay' || Since === null) return false;
   return paths.some(
     (path) =>
-      path.site === RELAY_SITE + Subject && (path.snapshot().lastSuccess?.at ?? 0) > Date.parse(Since),
+      relayOfSite(path.site) === Subject && (path.snapshot().lastSuccess?.at ?? 0) > Date.parse(Since),
   );
 }
 
@@ -310,7 +313,7 @@ async function siteItems(
     const closed = (opened < 0 ? own : own.slice(0, opened)).at(-1);
     return [
       {
-        ...(relayNamed(RELAY_SITE, site) ?? { Kind: 'site', Subject: site }),
+        ...(relayItemOf(relayOfSite(site)) ?? { Kind: 'site', Subject: site }),
         ...{ Severity: isGrave(path, count) ? 'Failing' : 'Warning', Waiting: count },
         Message: sentence((reason ?? `${site} takes no mail`).slice(0, SHOWN_REPLY)),
         Fix: 'It is tried again by itself. If you mended the reason, try it now.',
@@ -324,11 +327,11 @@ async function siteItems(
 /** A single domain whose servers are dead concerns little of all mail. */
 function isGrave({ site, provider }: PathRef, waiting: number | null): boolean {
   if (waiting === null) return false;
-  return site.startsWith(RELAY_SITE) || provider !== null || waiting >= GRAVE_WAITING;
+  return isRelaySite(site) || provider !== null || waiting >= GRAVE_WAITING;
 }
 
-function relayNamed(prefix: string, name: string) {
-  return name.startsWith(prefix) ? ({ Kind: 'relay', Subject: name.slice(prefix.length) } as const) : null;
+function relayItemOf(relay: string | null) {
+  return relay === null ? null : ({ Kind: 'relay', Subject: relay } as const);
 }
 
 /** One item for each relay: the worst of them, then the first, with the times and the number that only another knows. */

@@ -3,8 +3,10 @@
  * with the mail that waits for it; POST /queue/paths/{site}/try, which lets it be tried now. A name without a path is
  * shown only if mail could go there: a domain or a provider, with its initial limits, marked as unused.
  */
+
 import { z } from 'zod';
 import { toALabelDomain } from '../../../mail/address.ts';
+import { isRelaySite } from '../../../model/route.ts';
 import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
 import { siteNames } from '../../../policy/limits/holds.ts';
 import type { WaitingReason } from '../../../store/topics/queue.ts';
@@ -197,7 +199,7 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
     if (paths.length === 0 && host === null && !isProvider && !isNamed) throw refuse('not-found', UNKNOWN);
     const provider =
       paths[0]?.provider ?? (isProvider || host === null ? site : ((await traffic.providerOf(host)) ?? site));
-    const route = site.startsWith('relay:') ? 'relay' : 'mx';
+    const route = isRelaySite(site) ? 'relay' : 'mx';
     const changes = await store.listPathChanges({
       sites: paths.length > 0 ? [...new Set(paths.map((path) => path.site))] : [site],
       since: clock.now() - HISTORY_MS,

@@ -1,5 +1,7 @@
 /** The view of a path (state.ts) in sentences, made from its parts on request. */
+
 import type { Lane } from '../../../model/message.ts';
+import { isRelaySite } from '../../../model/route.ts';
 import { type Overrides, pathKey, type Shaping } from '../../../policy/limits/shaping/types.ts';
 import type { KeptBack } from '../../queue/gate.ts';
 import type { Queue } from '../../queue/queue.ts';
@@ -142,7 +144,7 @@ export function closedPath(
   const { source, site } = state;
   const [closed, breaker] = [state.closed(), state.breaker()];
   const key = pathKey(source, site);
-  const route = site.startsWith('relay:') ? 'relay' : 'mx';
+  const route = isRelaySite(site) ? 'relay' : 'mx';
   const ref = { key, site, provider: null, domains: [] };
   return {
     ...ref,

@@ -4,7 +4,7 @@
  */
 import { SHARED_FROM_BYTES } from '../../../model/delivery.ts';
 import type { SandboxResult } from '../../../model/message.ts';
-import type { Route } from '../../../model/route.ts';
+import { type Route, relaySite } from '../../../model/route.ts';
 import { routeKeyOf, routeKeyParts } from '../../../model/route-key.ts';
 import { firstRule, type RouteMatch, type RouteQuestion, stablePlace, tagsNamed } from './route-rules.ts';
 
@@ -30,7 +30,7 @@ export type Egress =
       source: EgressSource;
       /** Tried in this order. Never empty. */
       targets: readonly Exclude<Route, { kind: 'sandbox' }>[];
-      /** `relay:host:port`, several joined with `|`; '' if the targets include no relay. */
+      /** Sites of relays (`relaySite`), several joined with `|`; '' if the targets include no relay. */
       relays: string;
       /** The targets include the recipient domain's own hosts, so its site is part of the path. */
       direct: boolean;
@@ -139,9 +139,7 @@ export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes 
     if (list[0]?.kind === 'sandbox') return { choices: [SANDBOX], relaysOnly: null };
     const smtp = list.filter((target) => target.kind !== 'sandbox');
     const direct = smtp.find((target) => target.kind === 'mx');
-    const relays = smtp.flatMap((target) =>
-      target.kind === 'relay' ? [`relay:${target.host}:${target.port}`] : [],
-    );
+    const relays = smtp.flatMap((target) => (target.kind === 'relay' ? [relaySite(target)] : []));
     const pool = direct?.kind === 'mx' ? (direct.pool ?? DEFAULT_POOL) : null;
     const from = sources.filter((source) => source.pool === pool).map(toEgress);
     const choices = (from.length === 0 ? [ANY_SOURCE] : from).map(
