@@ -11,6 +11,7 @@ import type { SourceConfig } from './config-routing.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { type Database, isShared, openDatabase } from './database.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
+import { eachInTurn } from './lib/each-in-turn.ts';
 import { createFailpoints, type Failpoints, NO_FAILPOINTS } from './lib/failpoints.ts';
 import { uuidv7 } from './lib/ids.ts';
 import type { Loggers } from './lib/log.ts';
@@ -67,6 +68,7 @@ export interface Foundation {
   sources: { own: readonly SourceConfig[]; foreign: readonly SourceConfig[] };
   /** Resolves with the reason when this process cannot continue and must be restarted. */
   failed: Promise<string>;
+  close(): Promise<void>;
 }
 
 /** Rejects with a message that an operator can act on; then nothing is open. */
@@ -125,20 +127,9 @@ export async function openFoundation(params: ServerParams): Promise<Foundation> 
       soleLease(await store.beginEpoch({ nodeId: folder.nodeId, now: clock.now(), alone: true, about }));
     const network = openNetwork({ clock, random }, config, params.trust?.ca);
     return {
-      ...{
-        clock,
-        random,
-        registry,
-        failpoints,
-        folder,
-        database,
-        store,
-        sealer,
-        instanceId,
-        node,
-        membership,
-      },
-      ...{ network, sources: { own, foreign }, failed: failed.promise },
+      ...{ clock, random, registry, failpoints, folder, database, store, sealer, instanceId, node },
+      ...{ membership, network, sources: { own, foreign }, failed: failed.promise },
+      close: () => eachInTurn(logs.service, [network.close, database.close, folder.withdraw]),
     };
   } catch (cause) {
     await database.close();

@@ -10,7 +10,8 @@
 import type { Role } from './config/keys/server.ts';
 import { publicUrl } from './config/public-url.ts';
 import { type Foundation, openFoundation, type ServerParams } from './foundation.ts';
-import { sleep } from './lib/clock.ts';
+import { atMost } from './lib/clock.ts';
+import { eachInTurn } from './lib/each-in-turn.ts';
 import type { Service } from './lib/loop.ts';
 import { createParts, type Parts } from './parts.ts';
 import { connectionsInAll } from './server-options.ts';
@@ -73,13 +74,15 @@ export async function startServer(params: ServerParams): Promise<RunningServer> 
       reload: parts.reload,
       async stop(deadlineMs) {
         log.info({}, 'stopping');
-        await stopAll(parts, foundation, new Set(started), deadlineMs);
+        await eachInTurn(log, stopSteps(parts, foundation, new Set(started), deadlineMs));
         log.info({}, 'stopped');
       },
     };
   } catch (cause) {
-    for (const service of started.reverse()) await service.stop(1_000).catch(() => undefined);
-    await foundation.database.close();
+    await eachInTurn(log, [
+      ...started.reverse().map((service) => () => service.stop(GIVE_BACK_MS)),
+      foundation.close,
+    ]);
     throw cause;
   }
 }
@@ -99,31 +102,34 @@ function inOrder(parts: Parts, { membership }: Foundation, roles: ReadonlySet<Ro
   ];
 }
 
-/** All parts share one deadline. */
-async function stopAll(
+/** All parts share one deadline. From the first step on nothing new is sent or called; what still arrives is stored. */
+function stopSteps(
   { engine, webhooks, jobs, strays, disk, readerFacts, http, submission, returns, authAlarm }: Parts,
-  { clock, membership, network, database, folder }: Foundation,
+  { clock, membership, close }: Foundation,
   started: ReadonlySet<Service>,
   deadlineMs: number,
-): Promise<void> {
+): Parameters<typeof eachInTurn>[1] {
   const endMs = clock.monotonicMs() + deadlineMs;
   const leftMs = () => Math.max(0, endMs - clock.monotonicMs());
-  // From now on nothing new is sent or called; what still arrives is stored for the next start.
   const working = [...jobs, strays, webhooks.sender].filter((service) => started.has(service));
-  const finished = Promise.all([...working.map((service) => service.stop(leftMs())), engine.drain(leftMs())]);
-  // Messages that are arriving by SMTP may still be accepted; all other clients are asked to come back.
-  if (started.has(submission)) await submission.stop(Math.min(leftMs(), SMTP_DRAIN_MS));
-  if (returns !== null) await returns.stop(Math.min(leftMs(), SMTP_DRAIN_MS));
-  engine.acceptance.close();
-  await http.stop(Math.min(leftMs(), HTTP_DRAIN_MS));
-  await readerFacts.stop(Math.max(leftMs(), GIVE_BACK_MS));
-  await disk.stop(0);
-  if (started.has(engine.queue.counting)) await engine.queue.counting.stop(0);
-  await finished;
-  await engine.stop(Math.max(leftMs(), GIVE_BACK_MS));
-  await Promise.race([authAlarm.settled(), sleep(clock, Math.min(leftMs(), GIVE_BACK_MS))]);
-  if (membership !== null) await membership.stop(GIVE_BACK_MS);
-  network.close();
-  await database.close();
-  await folder.withdraw();
+  let sent: Promise<unknown> = Promise.resolve();
+  return [
+    () => {
+      sent = Promise.all([...working.map((service) => service.stop(leftMs())), engine.drain(leftMs())]);
+      sent.catch(() => undefined); // Told by the step that awaits it.
+    },
+    // Messages that are arriving by SMTP may still be accepted; all other clients are asked to come back.
+    () => (started.has(submission) ? submission.stop(Math.min(leftMs(), SMTP_DRAIN_MS)) : undefined),
+    () => returns?.stop(Math.min(leftMs(), SMTP_DRAIN_MS)),
+    engine.acceptance.close,
+    () => http.stop(Math.min(leftMs(), HTTP_DRAIN_MS)),
+    () => readerFacts.stop(Math.max(leftMs(), GIVE_BACK_MS)),
+    () => disk.stop(0),
+    () => (started.has(engine.queue.counting) ? engine.queue.counting.stop(0) : undefined),
+    () => sent,
+    () => engine.stop(Math.max(leftMs(), GIVE_BACK_MS)),
+    () => atMost(clock, Math.min(leftMs(), GIVE_BACK_MS), authAlarm.settled()),
+    () => membership?.stop(GIVE_BACK_MS),
+    close,
+  ];
 }

@@ -96,7 +96,12 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
 
   return {
     async start() {
-      for (const port of options.ports) listening.push(await listen(port, port.implicitTls));
+      try {
+        for (const port of options.ports) listening.push(await listen(port, port.implicitTls));
+      } catch (cause) {
+        for (const server of servers) server.close();
+        throw cause;
+      }
     },
     async stop(deadlineMs) {
       stopping = true;

@@ -391,12 +391,20 @@ describe('a server that ended badly', () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
-    const folder = await temporaryFolder(scope);
-    const taken = await command(['dev', '--http', `127.0.0.1:${port}`, '--data', folder]);
+    const used = `127.0.0.1:${port}`;
+    const ports = [
+      ['http', 'submission', 'submission-tls'],
+      ['submission-tls', 'http', 'submission'],
+    ];
+    for (const [key, ...free] of ports) {
+      const folder = await temporaryFolder(scope);
+      const others = free.flatMap((name) => [`--${name}`, '127.0.0.1:0']);
+      const taken = await command(['dev', `--${key}`, used, ...others, '--data', folder]);
+      expect(taken.code).toBe(1);
+      expect(taken.stderr).toContain(`${used} is already in use`);
+      expect(taken.stderr).toContain(`--${key} 127.0.0.1:0`);
+    }
     other.close();
-    expect(taken.code).toBe(1);
-    expect(taken.stderr).toContain(`127.0.0.1:${port} is already in use`);
-    expect(taken.stderr).toContain('--http 127.0.0.1:0');
   });
 });
 
