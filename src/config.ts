@@ -3,10 +3,11 @@
  * `postrider.json` in the data folder, then the default. Unknown keys and invalid values throw a `ConfigError` that
  * names the key, the value and the correction.
  */
+
 import { readFileSync } from 'node:fs';
 import { hostname as systemHostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { isLoopback, type ListenAddress, withoutUser } from './config/forms.ts';
+import { type ListenAddress, withoutUser } from './config/forms.ts';
 import type { Mode } from './config/key-facts.ts';
 import { type ConfigOrigin, shownValue } from './config/shown.ts';
 import { CONFIG_KEYS, CONFIG_NAMES, type Config, type ConfigKey, environmentName } from './config/table.ts';
@@ -14,6 +15,7 @@ import { isKnownVariable } from './config/variables.ts';
 import { type Routing, readRouting } from './config-routing.ts';
 import { didYouMean, probablyMeant } from './lib/closest.ts';
 import { syntaxErrorLine } from './lib/json-lines.ts';
+import { isLoopbackHost } from './lib/loopback.ts';
 import { isPostgresUrl, withPassword } from './lib/postgres-url.ts';
 
 /** All problems found; `message` is ready to be shown. */
@@ -86,7 +88,7 @@ export function loadConfig(
     ['returns', '127.0.0.1:1026'],
   ] as const) {
     const listen: ListenAddress | null | undefined = config[name];
-    const beyond = mode === 'dev' && listen !== undefined && listen !== null && !isLoopback(listen.host);
+    const beyond = mode === 'dev' && listen !== undefined && listen !== null && !isLoopbackHost(listen.host);
     if (beyond && config.expose !== true) {
       problems.push(
         `${whence(name, origins[name].source)} "${origins[name].text}": dev listens on loopback only; use ${usual}, or in a container add --expose on: a token is asked for then`,
@@ -166,7 +168,7 @@ function checkSignIn(config: Config, problems: string[]): void {
     return;
   }
   if (config['oidc-client-id'] === null) problems.push('oidc-issuer: set oidc-client-id, too');
-  if (url === null || !(url.startsWith('https://') || isLoopback(new URL(url).hostname))) {
+  if (url === null || !(url.startsWith('https://') || isLoopbackHost(new URL(url).hostname))) {
     problems.push(
       'oidc-issuer: set public-url to the https:// address of the dashboard: the identity provider sends browsers back to it',
     );

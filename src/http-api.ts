@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { Registry } from 'prom-client';
 import type { Accounts } from './accounts.ts';
 import type { Checkup } from './checkup.ts';
-import { isLoopback, type ListenAddress } from './config/forms.ts';
+import type { ListenAddress } from './config/forms.ts';
 import type { Mode } from './config/key-facts.ts';
 import { knownUrl } from './config/public-url.ts';
 import { configRows } from './config/shown.ts';
@@ -16,6 +16,7 @@ import type { LoadedConfig } from './config.ts';
 import type { Engine } from './engine.ts';
 import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/log.ts';
+import { isLoopbackHost } from './lib/loopback.ts';
 import type { Random } from './lib/random.ts';
 import type { Sealer } from './lib/seal.ts';
 import type { Certificates } from './lib/server-certificates.ts';
@@ -260,7 +261,7 @@ function portsShown(
   const plain = listens.submission ?? config.submission;
   const tls = listens.submissionTls ?? config['submission-tls'];
   const shown = ({ host, port }: ListenAddress, Security: SubmissionPort['Security']): SubmissionPort => ({
-    Host: isLoopback(host) ? host : config.hostname,
+    Host: isLoopbackHost(host) ? host : config.hostname,
     Port: port,
     Security,
   });

@@ -2,16 +2,17 @@
  * `dev` and `serve`: run the server in this process until a signal stops it. `dev` prints on standard output what a
  * new user needs, and logs to a file; `serve` logs to standard output and says on standard error where mail goes.
  */
+
 import { mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { destination } from 'pino';
-import { isLoopback } from '../config/forms.ts';
 import type { Mode } from '../config/key-facts.ts';
 import type { Config } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { freeStart } from '../lib/free-start.ts';
 import { createLoggers } from '../lib/log.ts';
+import { isLoopbackHost } from '../lib/loopback.ts';
 import { reachOf } from '../model/personal.ts';
 import type { RunningServer } from '../server.ts';
 import { commandLine } from './called-as.ts';
@@ -205,7 +206,7 @@ function exposedLine(server: RunningServer, config: Config): string {
   const { plain, tls } = server.submission;
   const open = [config.http, plain, tls, server.returns]
     .filter((at) => at !== null)
-    .filter(({ host }) => !isLoopback(host));
+    .filter(({ host }) => !isLoopbackHost(host));
   if (open.length === 0) return '';
   const where = [...new Set(open.map(({ host }) => host))].join(', ');
   return `Warning: this development server listens on ${where}, so others can reach it. They need a token, and it travels unencrypted:

@@ -61,11 +61,6 @@ export function parseListen(text: string): Parsed<ListenAddress> {
   return good({ host: host === '' ? '127.0.0.1' : host, port });
 }
 
-/** Whether a host, as written, can only be this machine. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
 /** As parseListen, or `off` = null. */
 export function parseOptionalListen(text: string): Parsed<ListenAddress | null> {
   return text === 'off' ? good(null) : parseListen(text);

@@ -8,10 +8,10 @@ export function plainIp(ip: string): string {
 /** Whether an IP address is one of loopback: only programs on this machine can have it. */
 export function isLoopbackAddress(address: string): boolean {
   const plain = plainIp(address);
-  return plain === '::1' || plain.startsWith('127.');
+  return plain === '::1' || /^127(\.\d{1,3}){3}$/.test(plain);
 }
 
-/** The same for the host of a URL (`URL.hostname`): an address, or a name that leads to one (RFC 6761 §6.3). */
+/** The same for a host as written, also in a URL (`[::1]`): an address, or a name that leads to one (RFC 6761 §6.3). */
 export function isLoopbackHost(host: string): boolean {
   return /(?:^|\.)localhost\.?$/i.test(host) || isLoopbackAddress(host.replace(/^\[(.*)\]$/, '$1'));
 }

@@ -2,6 +2,7 @@
  * The URL of a PostgreSQL database: `postgres://user:password@host:port,host2/name?sslmode=…`. Reading one gives its
  * parts, or a sentence that says what to write instead, which never repeats the password. Nothing is asked of the server.
  */
+import { isLoopbackHost } from './loopback.ts';
 
 /** Where a database is and how it is reached. */
 export interface PostgresAddress {
@@ -151,5 +152,5 @@ function isTlsMode(text: string): text is PostgresAddress['tls'] {
 
 /** Nobody else reads what is sent there. */
 function isNear({ host }: { host: string }): boolean {
-  return host.startsWith('/') || host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+  return host.startsWith('/') || isLoopbackHost(host);
 }

@@ -181,14 +181,18 @@ export function openLiveList<Item>(source: LiveSource<Item>): LiveList<Item> {
     if (loadingMore || cursor === null) return;
     loadingMore = true;
     tell();
+    const asked = cursor;
     try {
-      const page = await source.page(cursor, ended.signal);
-      const there = new Set(known.map(idOf));
-      const last = known.at(-1);
-      if (last !== undefined) pageStarts.set(idOf(last), cursor);
-      known = [...known, ...page.Items.filter((item) => !there.has(idOf(item)))];
-      cursor = page.NextCursor;
-      error = null;
+      const page = await source.page(asked, ended.signal);
+      // Where the list was replaced meanwhile, this page does not follow on it.
+      if (cursor === asked) {
+        const there = new Set(known.map(idOf));
+        const last = known.at(-1);
+        if (last !== undefined) pageStarts.set(idOf(last), asked);
+        known = [...known, ...page.Items.filter((item) => !there.has(idOf(item)))];
+        cursor = page.NextCursor;
+        error = null;
+      }
     } catch (cause) {
       if (ended.signal.aborted) return;
       error = cause;

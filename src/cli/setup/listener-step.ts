@@ -2,9 +2,11 @@
  * Where the server listens: the API always; SMTP submission and the listener for bounces if wanted. Every port is
  * tried, and the program that has a taken one is named. Then looks for certificates for the listeners.
  */
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isLoopback, type ListenAddress, parseListen, parseOptionalListen } from '../../config/forms.ts';
+import { type ListenAddress, parseListen, parseOptionalListen } from '../../config/forms.ts';
+import { isLoopbackHost } from '../../lib/loopback.ts';
 import { CommandError, UsageError } from '../terminal.ts';
 import { addressProblem } from './ask.ts';
 import { certificateProblem, findCertificate } from './certificate.ts';
@@ -48,7 +50,7 @@ async function chooseHttp(setup: Setup): Promise<string> {
   const now = known(setup, 'http');
   const text = now?.text ?? '127.0.0.1:8025';
   const at = parseListen(text);
-  if (now?.given === true || (at.ok && !isLoopback(at.value.host))) return text;
+  if (now?.given === true || (at.ok && !isLoopbackHost(at.value.host))) return text;
   const { hostname, 'http-certificate': set } = setup.load().config;
   const certificate = set ?? (await findCertificate(hostname))?.cert;
   if (certificate === undefined) return text;
@@ -184,7 +186,7 @@ export async function chooseCertificates(setup: Setup): Promise<void> {
     listeners: 'the API and the dashboard',
     without:
       'take tokens and passwords of other machines in the clear, unless a proxy with TLS is before them',
-    needed: !isLoopback(config.http.host),
+    needed: !isLoopbackHost(config.http.host),
     host: config['public-url'] === null ? config.hostname : new URL(config['public-url']).hostname,
   });
 }

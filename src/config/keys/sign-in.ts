@@ -1,6 +1,7 @@
 /** How people sign in to the dashboard, beside their passwords. */
 
-import { bad, good, isLoopback, nonEmpty, parseSwitch, splitList } from '../forms.ts';
+import { isLoopbackHost } from '../../lib/loopback.ts';
+import { bad, good, nonEmpty, parseSwitch, splitList } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
 export const SIGN_IN_KEYS = {
@@ -10,7 +11,8 @@ export const SIGN_IN_KEYS = {
     'identity provider (OpenID Connect) by which people sign in to the dashboard; needs `oidc-client-id` and `public-url`',
     (t) => {
       const url = URL.canParse(t) ? new URL(t) : null;
-      const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
+      const isSafe =
+        url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackHost(url.hostname));
       return url !== null && isSafe && url.search === '' && url.hash === '' && url.username === ''
         ? good(t)
         : bad('use the issuer as the provider writes it, e.g. https://login.example.com/realms/staff');

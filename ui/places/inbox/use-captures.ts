@@ -1,18 +1,18 @@
 /** The list and what is done with it, for the inbox: reading, marking, selecting, deleting with a way back. */
 
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useCallback, useEffect, useMemo, useRef } from 'react';
+import { useCallback, useEffect, useRef } from 'react';
 import type { CaptureSummary } from '../../../src/client/api-types.ts';
 import { unlessGone } from '../../api/call.ts';
 import { captureSource, deleteCapture, type Filters, markSeen } from '../../api/captures.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import type { ListSnapshot } from '../../components/live-list.ts';
 import { messageOf, toast } from '../../components/toasts.tsx';
+import { undoable } from '../../components/undoable.ts';
 import { useLiveList } from '../../components/use-live-list.ts';
 
 export const INBOXES = ['inboxes'] as const;
 
-const UNDO_MS = 10_000;
 /** The counts of the inboxes are asked for at most so often while mail pours in. */
 const COUNTS_MS = 1_000;
 /** Tabs of this browser tell each other what they changed. */
@@ -31,7 +31,7 @@ export interface Captures extends ListSnapshot<CaptureSummary> {
 export function useCaptures(filters: Filters, key: string): Captures {
   const queries = useQueryClient();
   const { data: me } = useQuery(ME);
-  const channel = useMemo(() => new BroadcastChannel(CHANNEL), []);
+  const channel = useRef<BroadcastChannel | null>(null);
   const counting = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
 
   const recount = useCallback(() => {
@@ -43,16 +43,20 @@ export function useCaptures(filters: Filters, key: string): Captures {
 
   const [snapshot, list] = useLiveList(() => ({ ...captureSource(filters), onArrival: recount }), key);
   useEffect(() => {
-    channel.onmessage = () => {
+    const opened = new BroadcastChannel(CHANNEL);
+    opened.onmessage = () => {
       list?.reload();
       recount();
     };
-  }, [list, channel, recount]);
+    channel.current = opened;
+    return () => opened.close();
+  }, [list, recount]);
+  useEffect(() => () => clearTimeout(counting.current), []);
 
   const changed = useCallback(() => {
     recount();
-    channel.postMessage('changed');
-  }, [recount, channel]);
+    channel.current?.postMessage('changed');
+  }, [recount]);
 
   const mark = useCallback(
     (ids: readonly string[], seen: boolean) => {
@@ -72,32 +76,13 @@ export function useCaptures(filters: Filters, key: string): Captures {
     (ids: readonly string[]) => {
       if (list === null || ids.length === 0) return;
       list.hide(ids);
-      const go = async (leaving: boolean): Promise<void> => {
-        clearTimeout(timer);
-        removeEventListener('pagehide', onLeave);
-        try {
-          for (const id of ids) await deleteCapture(id, leaving).catch(unlessGone);
-          changed();
-        } catch (error) {
-          list.show(ids);
-          toast({ text: `Not deleted: ${messageOf(error)}` });
-        }
-      };
-      const timer = setTimeout(() => void go(false), UNDO_MS);
-      const onLeave = () => void go(true);
-      addEventListener('pagehide', onLeave);
-      const close = toast({
+      undoable({
         text: ids.length === 1 ? 'Deleted' : `${ids.length} mails deleted`,
-        standsMs: UNDO_MS,
-        action: {
-          name: 'Undo',
-          run() {
-            clearTimeout(timer);
-            removeEventListener('pagehide', onLeave);
-            list.show(ids);
-            close();
-          },
+        run: async (leaving) => {
+          for (const id of ids) await deleteCapture(id, leaving).catch(unlessGone);
         },
+        onBack: () => list.show(ids),
+        onDone: changed,
       });
     },
     [list, changed],

@@ -1,0 +1,46 @@
+/** A list that is replaced while an older page is on its way has no hole. */
+import { expect, it } from 'vitest';
+import { openLiveList } from './live-list.ts';
+
+interface Item {
+  id: string;
+}
+
+it('drops a page that was asked for behind a list that was replaced meanwhile', async () => {
+  let newest = 6;
+  /** Answers to `page` that were not given yet. */
+  const waiting: (() => void)[] = [];
+  const list = openLiveList<Item>({
+    idOf: ({ id }) => id,
+    pageSize: 2,
+    page: (after) =>
+      new Promise((resolve) => {
+        const top = after === undefined ? newest : Number(after) - 1;
+        const Items = [top, top - 1].filter((n) => n > 0).map((n) => ({ id: String(n) }));
+        waiting.push(() => resolve({ Items, HasMore: top > 2, NextCursor: Items.at(-1)?.id ?? null }));
+      }),
+    follow(events) {
+      events.onOpen();
+      return () => undefined;
+    },
+  });
+  const answer = async (): Promise<void> => {
+    waiting.pop()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  const shown = () => list.snapshot().items.map(({ id }) => id);
+  await answer();
+  expect(shown()).toEqual(['6', '5']);
+
+  list.loadMore();
+  newest = 14;
+  list.reload();
+  await answer();
+  expect(shown()).toEqual(['14', '13']);
+  await answer();
+  expect(shown()).toEqual(['14', '13']);
+  list.loadMore();
+  await answer();
+  expect(shown()).toEqual(['14', '13', '12', '11']);
+  list.close();
+});
