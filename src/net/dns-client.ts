@@ -21,8 +21,8 @@ import type { DnsFailureReason } from './dns-types.ts';
 import type { DnsServer } from './system-resolvers.ts';
 
 export type DnsReply =
-  /** An answer with code NOERROR or NXDOMAIN; `bytes` is its size on the wire. */
-  { kind: 'message'; message: DnsMessage; server: DnsServer; bytes: number } | DnsFailure;
+  /** An answer with code NOERROR or NXDOMAIN. */
+  { kind: 'message'; message: DnsMessage; server: DnsServer } | DnsFailure;
 
 export interface DnsFailure {
   kind: 'failure';
@@ -59,7 +59,7 @@ interface Question {
 }
 
 type Exchange =
-  | { kind: 'answer'; message: DnsMessage; bytes: number }
+  | { kind: 'answer'; message: DnsMessage }
   | { kind: 'failure'; reason: DnsFailureReason; detail: string };
 
 /** Of several servers' failures, the one that says most about the question. */
@@ -100,7 +100,7 @@ export function createDnsClient(
         const exchange = await inTurn(() => ask(server, question));
         if (exchange.kind === 'answer') {
           deadUntilMs.delete(server);
-          return { kind: 'message', message: exchange.message, server, bytes: exchange.bytes };
+          return { kind: 'message', message: exchange.message, server };
         }
         failures.set(server, exchange);
         if (exchange.reason === 'timeout' || exchange.reason === 'network') {
@@ -232,11 +232,11 @@ function readAnswer(bytes: Uint8Array, id: number, question: Question): Exchange
   // Servers that cannot read a query may answer without repeating it.
   const mayOmitQuestion = message.responseCode !== 0 && message.responseCode !== responseCodes.nameError;
   if (!message.question) {
-    return mayOmitQuestion ? { kind: 'answer', message, bytes: bytes.length } : undefined;
+    return mayOmitQuestion ? { kind: 'answer', message } : undefined;
   }
   const { name, typeCode, classCode } = message.question;
   if (name !== question.name || typeCode !== recordTypes[question.type] || classCode !== 1) return undefined;
-  return { kind: 'answer', message, bytes: bytes.length };
+  return { kind: 'answer', message };
 }
 
 function refusesEdns(message: DnsMessage): boolean {

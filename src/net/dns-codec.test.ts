@@ -1,4 +1,6 @@
 import { createRequire } from 'node:module';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../test/fakes/thread-cpu.ts';
@@ -232,6 +234,28 @@ describe('hostile bytes', () => {
       }),
       { numRuns: 3000 },
     );
+  });
+
+  it('cannot fill the memory: many records whose compressed names are long take little more than their text', () => {
+    const long = [63, 63, 63, 58].flatMap((length) => [length, ...Array.from({ length }, () => 0)]);
+    const mx = record(15, [0, 10, ...POINTER]);
+    const answer = (records: number) =>
+      message(
+        [1, records, 0, 0],
+        [...long, 0, 0, 15, 0, 1, ...Array.from({ length: records }, () => mx).flat()],
+      );
+    expect(decodeMessage(answer(257))).toEqual({ kind: 'malformed', detail: 'too many records' });
+
+    setFlagsFromString('--expose-gc');
+    const collect: () => void = runInNewContext('gc');
+    decodeMessage(answer(256));
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    const kept = Array.from({ length: 20 }, () => decodeMessage(answer(256)));
+    collect();
+    const each = (process.memoryUsage().heapUsed - before) / kept.length;
+    // Two names of 1,000 characters a record.
+    expect(each).toBeLessThan(2 * 256 * 2 * 1_000);
   });
 
   it('cannot make decoding slow: full of pointers, it takes a fraction of a second', () => {

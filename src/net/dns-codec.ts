@@ -34,6 +34,10 @@ export const responseCodes = {
 /** The size announced for UDP answers: one packet without fragmentation everywhere (DNS flag day 2020). */
 export const UDP_PAYLOAD_BYTES = 1232;
 
+/**
+ * Of one message; more is refused. Compressed names make a record of 16 octets out of 500, and no real answer has so many.
+ */
+const MAX_RECORDS = 256;
 const HEADER_BYTES = 12;
 const OPT_TYPE = 41;
 const CLASS_IN = 1;
@@ -143,6 +147,7 @@ export function decodeMessage(bytes: Uint8Array): DecodedMessage {
     [view.getUint16(8), message.authority],
     [view.getUint16(10), undefined],
   ];
+  if (sections.reduce((sum, [count]) => sum + count, 0) > MAX_RECORDS) return malformed('too many records');
   for (const [count, into] of sections) {
     for (let i = 0; i < count; i++) {
       const read = readRecord(bytes, view, at);

@@ -280,6 +280,11 @@ describe('the cache', () => {
     for (const name of ['e.test', 'f.test']) dns.set(name, { TXT: ['x'.repeat(1000)] });
     for (const name of ['e.test', 'f.test', 'f.test', 'e.test']) await resolver.txt(name);
     expect([dns.count('e.test'), dns.count('f.test')]).toEqual([2, 1]);
+    // Names count as long as they are, although each is two octets on the wire.
+    const long = `${Array.from({ length: 3 }, () => 'x'.repeat(63)).join('.')}.test`;
+    for (const name of ['g.test', 'h.test']) dns.set(name, { MX: Array.from({ length: 4 }, () => long) });
+    for (const name of ['g.test', 'h.test', 'h.test', 'g.test']) await resolver.mx(name);
+    expect([dns.count('g.test'), dns.count('h.test')]).toEqual([2, 1]);
   });
 });
 

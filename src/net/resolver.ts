@@ -27,7 +27,7 @@ export interface ResolverOptions extends DnsClientOptions {
   staleMs?: number;
   /** How long a failure is cached, so that a broken name is not asked for in a loop. Default 1,000. */
   failureMs?: number;
-  /** Default 10,000 entries and 32 MiB of wire size. */
+  /** Default 10,000 entries and 32 MiB of text, as `heldBytes` counts it. */
   maxEntries?: number;
   maxCacheBytes?: number;
 }
@@ -83,6 +83,8 @@ interface Flight {
 }
 
 const MAX_ALIASES = 8;
+/** Of a record, beside its texts. */
+const RECORD_BYTES = 100;
 /** After a failed refresh, the old answer is used this long before the servers are asked again (RFC 8767 §5). */
 const STALE_RECHECK_MS = 30_000;
 
@@ -147,23 +149,30 @@ export function createResolver(
   function startFlight(key: string, name: string, type: RecordType): Flight {
     questions += 1;
     const question = questions;
-    const done = fetchThroughAliases(name, type).then(({ answer, bytes }) => {
+    const done = fetchThroughAliases(name, type).then((answer) => {
       // Flushed or asked anew meanwhile: correct for those who waited, but must not be cached.
       if (flights.get(key)?.question !== question) return { fetched: answer, served: answer };
       flights.delete(key);
-      return { fetched: answer, served: settle(key, answer, { question, bytes }) };
+      return { fetched: answer, served: settle(key, answer, question) };
     });
     return { question, done };
   }
 
   /** Caches what was fetched. Returns it, or what was known before if that may be used in place of a failure. */
-  function settle(key: string, answer: Answer, of: { question: number; bytes: number }): Answer {
+  function settle(key: string, answer: Answer, question: number): Answer {
     const now = clock.monotonicMs();
-    const asked = { question: of.question, askedAtMs: now };
+    const asked = { question, askedAtMs: now };
     if (answer.kind !== 'failure') {
       const freshUntilMs = now + answer.ttlSeconds * 1000;
       const staleUntilMs = answer.kind === 'no-name' ? 0 : freshUntilMs + staleMs;
-      return keep(key, { answer, ...asked, bytes: of.bytes, freshUntilMs, staleUntilMs, isStale: false });
+      return keep(key, {
+        answer,
+        ...asked,
+        bytes: heldBytes(answer),
+        freshUntilMs,
+        staleUntilMs,
+        isStale: false,
+      });
     }
     const old = cache.get(key);
     // Only who wants nothing older asked again.
@@ -210,20 +219,15 @@ export function createResolver(
       : { ...answer, ...lifetime };
   }
 
-  async function fetchThroughAliases(
-    name: string,
-    type: RecordType,
-  ): Promise<{ answer: Answer; bytes: number }> {
+  async function fetchThroughAliases(name: string, type: RecordType): Promise<Answer> {
     const seen = new Set([name]);
     let target = name;
     let secure = true;
     let aliasTtlSeconds = Number.POSITIVE_INFINITY;
-    let bytes = 0;
     for (;;) {
       const reply = await client.query(target, type);
-      if (reply.kind === 'failure') return { answer: reply, bytes };
+      if (reply.kind === 'failure') return reply;
       const { message } = reply;
-      bytes += reply.bytes;
       secure &&= message.authenticData && trusted.has(reply.server);
       const asked = target;
       const found = message.answers.filter((record) => record.type === type);
@@ -231,12 +235,12 @@ export function createResolver(
       for (;;) {
         const records = found.filter((record) => record.name === target);
         if (records.length > 0) {
-          return { answer: foundAnswer(records, aliasTtlSeconds, secure), bytes };
+          return foundAnswer(records, aliasTtlSeconds, secure);
         }
         const alias = message.answers.find((record) => record.type === 'CNAME' && record.name === target);
         if (alias?.type !== 'CNAME') break;
-        if (seen.has(alias.target)) return { answer: broken(`alias loop at ${alias.target}`), bytes };
-        if (seen.size > MAX_ALIASES) return { answer: broken(`more than ${MAX_ALIASES} aliases`), bytes };
+        if (seen.has(alias.target)) return broken(`alias loop at ${alias.target}`);
+        if (seen.size > MAX_ALIASES) return broken(`more than ${MAX_ALIASES} aliases`);
         seen.add(alias.target);
         target = alias.target;
         aliasTtlSeconds = Math.min(aliasTtlSeconds, alias.ttlSeconds);
@@ -245,7 +249,7 @@ export function createResolver(
         message.responseCode === responseCodes.nameError ||
         message.authority.some((record) => record.type === 'SOA') ||
         target === asked;
-      if (isNegative) return { answer: negativeAnswer(message, aliasTtlSeconds, secure), bytes };
+      if (isNegative) return negativeAnswer(message, aliasTtlSeconds, secure);
     }
   }
 
@@ -319,6 +323,18 @@ export function createResolver(
       client.close();
     },
   };
+}
+
+/** About how much memory an answer takes. Names are compressed on the wire, so its size there says nothing. */
+function heldBytes(answer: Kept): number {
+  if (answer.kind !== 'found') return 0;
+  let sum = 0;
+  for (const record of answer.records) {
+    sum += RECORD_BYTES;
+    for (const value of Object.values(record))
+      if (typeof value === 'string' || value instanceof Uint8Array) sum += value.length;
+  }
+  return sum;
 }
 
 const targetOf = (record: DnsRecord) => ('target' in record ? record.target : undefined);

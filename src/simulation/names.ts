@@ -89,7 +89,6 @@ function message(name: string, responseCode: number, answers: DnsRecord[]): DnsR
   return {
     kind: 'message',
     server: SERVER,
-    bytes: 100,
     message: {
       id: 0,
       isResponse: true,
