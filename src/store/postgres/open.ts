@@ -177,16 +177,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
   /** Acceptances that arrive together are committed together, on two connections in turn. */
   const commits = Array.from({ length: COMMITS_AT_ONCE }, () =>
-    gathered<'commitAccepted'>(async (batch) => {
-      const answers = new Map<Accepted, Answer<ResultOf<'commitAccepted'>>>();
-      for (const group of commitGroups(batch)) {
-        for (const [i, answer] of (await commitGroup(group)).entries()) {
-          const operation = group[i];
-          if (operation !== undefined) answers.set(operation, answer);
-        }
-      }
-      return batch.map((call) => answers.get(call) ?? { kind: 'thrown', error: new Error('No answer') });
-    }),
+    gathered<'commitAccepted'>((batch) => inGroups(batch, commitGroups(batch), commitGroup)),
   );
   let turn = 0;
 
@@ -196,34 +187,43 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   }
 
   /** Those that charge the same quotas lock their rows once together; each domain's apart. */
-  const charges = gathered<'commitAccepted'>(async (batch) => {
-    const answers = new Map<Accepted, Answer<ResultOf<'commitAccepted'>>>();
+  const charges = gathered<'commitAccepted'>((batch) => {
     const byDomains = Object.groupBy(batch, ({ quotas = [] }) =>
       quotas.map(({ domain }) => domain).join(' '),
     );
-    for (const same of Object.values(byDomains)) {
-      for (const group of commitGroups(same ?? [])) {
-        for (const [i, answer] of (await chargeGroup(group)).entries())
-          answers.set(group[i] ?? unreachable(), answer);
-      }
-    }
-    return batch.map((call) => answers.get(call) ?? unreachable());
+    const groups = Object.values(byDomains).flatMap((same) => commitGroups(same ?? []));
+    return inGroups(batch, groups, chargeGroup);
   });
 
   async function chargeGroup(group: readonly Accepted[]): Promise<Answer<ResultOf<'commitAccepted'>>[]> {
     const how = { lane: 'commit', repeatable: true } as const;
-    const none = group.map(() => null);
-    const together =
-      group.length < 2
-        ? none
-        : await transact(how, (session) => commitCharged(session, group)).catch(() => none);
-    return Promise.all(
-      together.map(async (value, i) =>
-        value !== null
-          ? { kind: 'value' as const, value }
-          : answerOf(write(commitAccepted, group[i] ?? unreachable())),
-      ),
-    );
+    const alone = (one: Accepted) => answerOf(write(commitAccepted, one));
+    if (group.length < 2) return Promise.all(group.map(alone));
+    const together = await answerOf(transact(how, (session) => commitCharged(session, group)));
+    if (together.kind === 'value') {
+      return Promise.all(
+        group.map((one, i) => {
+          const value = together.value[i] ?? null;
+          return value === null ? alone(one) : { kind: 'value' as const, value };
+        }),
+      );
+    }
+    if (unavailableReason(together.error) !== null) return group.map(() => together);
+    log('warn', 'messages were stored one by one', { reason: String(together.error) });
+    return Promise.all(group.map(alone));
+  }
+
+  /** The answers in the order of `batch`, whose operations are done in `groups`, one after the other. */
+  async function inGroups(
+    batch: readonly Accepted[],
+    groups: readonly (readonly Accepted[])[],
+    work: (group: readonly Accepted[]) => Promise<Answer<ResultOf<'commitAccepted'>>[]>,
+  ): Promise<Answer<ResultOf<'commitAccepted'>>[]> {
+    const answers = new Map<Accepted, Answer<ResultOf<'commitAccepted'>>>();
+    for (const group of groups) {
+      for (const [i, answer] of (await work(group)).entries()) answers.set(group[i] ?? unreachable(), answer);
+    }
+    return batch.map((call) => answers.get(call) ?? unreachable());
   }
 
   function accept(params: Accepted): Promise<ResultOf<'commitAccepted'>> {
