@@ -1,5 +1,5 @@
 /**
- * Builds the HTTP listener: the API, and on the same port health, metrics and tracking. Nothing listens before it is
+ * Builds the HTTP listener: the API, and on the same port health, metrics, tracking and the dashboard. Nothing listens before it is
  * started.
  */
 
@@ -157,6 +157,7 @@ export function createHttpApi(
       ...(mode === 'dev' && !config.expose && url === null ? { ownPage } : {}),
       ...(parts.certificates === null ? {} : { certificates: parts.certificates }),
       storage: parts.storage,
+      ownUrl: parts.publicUrl,
       fingerprintKey: parts.sealer.deriveKey('fingerprints'),
       smtpCredentials: accounts.smtpCredentials,
       submission: () => portsShown(config, parts.submissionPorts()),

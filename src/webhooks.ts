@@ -1,6 +1,6 @@
 /**
  * Builds webhooks: the part that the API uses to change them, and the sender, which is woken when events were stored.
- * Before `sends()`, nothing is woken, because the sender is not running.
+ * No calls are made before the sender is started.
  */
 import type { Registry } from 'prom-client';
 import type { Config } from './config/table.ts';

@@ -1,6 +1,6 @@
+/** Ends the parts of something one after the other: one that fails is logged, and the next is ended all the same. */
 import type { Logger } from './log.ts';
 
-/** Ends the parts of something one after the other: one that fails is logged, and the next is ended all the same. */
 export async function eachInTurn(
   log: Pick<Logger, 'error'>,
   steps: readonly (() => unknown)[],

@@ -49,7 +49,7 @@ export interface ServerSession {
   end(): void;
   /** Sends 421 and closes: at once, or after the message that is arriving or being processed. */
   shutdown(): void;
-  /** A message is arriving or being processed. */
+  /** A message is arriving, or the answer to a command or message is being made. */
   isBusy(): boolean;
   facts(): SessionFacts;
 }

@@ -108,6 +108,8 @@ export interface HttpDeps {
   traffic: Traffic;
   /** The configuration in force, without secrets. */
   config(): ConfigAnswer;
+  /** Base of links where none is configured; absent = the address of the listener. */
+  ownUrl?(): string;
   /** Known to this instance alone, for what is kept of bodies with a password. */
   fingerprintKey: Uint8Array;
   clock: Clock;

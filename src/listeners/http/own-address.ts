@@ -12,7 +12,11 @@ export interface OwnAddress {
   readonly isPublicByTls: boolean;
 }
 
-export function createOwnAddress(publicUrl: string | undefined): OwnAddress {
+/** `configured`: the URL that everybody uses. `derive`: of a listener without it. */
+export function createOwnAddress(
+  configured: string | undefined,
+  derive: (() => string) | undefined,
+): OwnAddress {
   let listening: { host: string; port: number; url: string } | null = null;
 
   return {
@@ -24,7 +28,7 @@ export function createOwnAddress(publicUrl: string | undefined): OwnAddress {
       if (listening === null) throw new TypeError('the HTTP listener has not started');
       return listening;
     },
-    publicUrl: () => publicUrl ?? listening?.url ?? '',
-    isPublicByTls: publicUrl?.startsWith('https://') === true,
+    publicUrl: () => configured ?? derive?.() ?? listening?.url ?? '',
+    isPublicByTls: configured?.startsWith('https://') === true,
   };
 }

@@ -38,7 +38,7 @@ export interface HttpListener extends Service {
 /** Nothing listens before `start()`. A port that is taken rejects `start()`. */
 export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> = {}): HttpListener {
   const options: HttpOptions = { ...DEFAULT_HTTP_OPTIONS, ...given };
-  const own = createOwnAddress(options.publicUrl);
+  const own = createOwnAddress(options.publicUrl, deps.ownUrl);
   const workers = createWorkerPool(deps, {
     maxWorkers: options.maxWorkers,
     maxQueue: options.maxWorkerQueue,

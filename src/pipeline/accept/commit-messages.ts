@@ -108,20 +108,17 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
     for (const { message } of drafts) giveRouteKeys(message);
     const { epoch } = node;
     const rooms = drafts.map(({ message }) => reserve(message));
-    const result = await commit(request, drafts, tells, epoch, () => rooms.forEach(queue.unreserve));
-    if (result.kind !== 'committed') {
-      rooms.forEach(queue.unreserve);
-      drafts.forEach(({ message }) => {
-        for (const recipient of message.recipients) {
-          if (recipient.state === 'sending') recipient.state = 'queued';
-        }
-      });
-      if (result.kind === 'key-reused') throw new AppError('idempotency-key-reused');
-      // Other nodes considered this node dead; it is about to begin a new epoch.
-      if (result.kind === 'epoch-ended')
-        throw new AppError('unavailable', { retryAfterSeconds: 1, cause: 'this node has lost its lease' });
-      return result;
+    let result: CommitResult | null = null;
+    try {
+      result = await commit(request, drafts, tells, epoch);
+    } finally {
+      if (result?.kind !== 'committed') giveBack(rooms, drafts);
     }
+    if (result.kind === 'key-reused') throw new AppError('idempotency-key-reused');
+    // Other nodes considered this node dead; it is about to begin a new epoch.
+    if (result.kind === 'epoch-ended')
+      throw new AppError('unavailable', { retryAfterSeconds: 1, cause: 'this node has lost its lease' });
+    if (result.kind !== 'committed') return result;
     deps.failpoints.reach('after-commit');
     deps.eventsStored();
     drafts.forEach(({ message }, i) => {
@@ -177,12 +174,19 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
     return room;
   }
 
+  /** What was not stored has no place in memory. */
+  function giveBack(rooms: readonly Reservation[], drafts: readonly Draft[]): void {
+    rooms.forEach(queue.unreserve);
+    for (const { message } of drafts)
+      for (const recipient of message.recipients)
+        if (recipient.state === 'sending') recipient.state = 'queued';
+  }
+
   async function commit(
     request: Taking,
     drafts: readonly Draft[],
     tells: ToldNotice | undefined,
     epoch: number,
-    undo: () => void,
   ): Promise<CommitResult> {
     const quotas = charges(drafts);
     const now = drafts[0]?.message.createdAt ?? clock.now();
@@ -205,7 +209,6 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
               },
       });
     } catch (cause) {
-      undo();
       if (cause instanceof StoreUnavailable) {
         throw new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
       }

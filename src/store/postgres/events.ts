@@ -1,5 +1,5 @@
 /**
- * The event log and outbox. `appendTo` stores facts and, in the same statement, one pending call for each enabled
+ * The event log and outbox. `appendEvents` stores facts and, in the same statement, one pending call for each enabled
  * webhook of the domain that listens to their kind; if the transaction has created many, the calls are only recorded.
  * Reading uses (domain, kind, at), one index range for each domain and kind; clients that follow the events read them
  * by number, up to the horizon (engine/horizon.ts).

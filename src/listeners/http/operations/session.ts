@@ -1,7 +1,7 @@
 /**
  * The session of a person: signing in and out, the person's rights, other sessions and password. A session is proved
  * by a cookie that scripts cannot read; the answer to POST /session sets it, and no body contains it. Requests that
- * sign in or change something must come from the dashboard of this server (server.ts checks that).
+ * sign in or change something must come from the dashboard of this server (callers.ts checks that).
  */
 import { z } from 'zod';
 import { AppError } from '../../../lib/errors.ts';

@@ -140,7 +140,6 @@ export function createPathIntake(deps: Deps, on: { prepared(): void }): PathInta
     return preparingShared.has(key) || ready.leads(key);
   }
 
-  /** Other recipients of a message that is sent now, for the same transaction. */
   function takeForSameTransaction({ item, shared }: Prepared): ReadyItem[] {
     const { lane } = item.delivery;
     const sameTransaction: ReadyItem[] = [];

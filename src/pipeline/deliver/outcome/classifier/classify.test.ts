@@ -224,7 +224,7 @@ describe('any bytes', () => {
       for (let run = 0; run < 8 && (run < 2 || ms >= 1); run += 1) ms = Math.min(ms, cpuMsOf(classify));
       if (ms > slowest.ms) slowest = { ms, text };
     }
-    expect(slowest.ms, slowest.text.slice(0, 80)).toBeLessThan(5);
+    expect(slowest.ms, slowest.text.slice(0, 80)).toBeLessThan(25);
   });
 });
 
