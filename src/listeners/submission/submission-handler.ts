@@ -3,6 +3,7 @@
  * for a message. A positive reply to a message is given only after acceptance has committed it, and contains its
  * MessageID. Nothing is relayed without a login.
  */
+
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, isErrorName } from '../../lib/errors.ts';
@@ -15,6 +16,7 @@ import type { MessageId } from '../../model/message.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { SenderDomains } from '../../pipeline/accept/accept.ts';
 import type { RawAcceptance } from '../../pipeline/accept/acceptance.ts';
+import { senderRefusal } from '../../pipeline/accept/sender-refusal.ts';
 import type { Access } from '../../policy/access/access.ts';
 import type { Refusals } from '../../policy/access/refusals.ts';
 import { requireScope } from '../../policy/access/rights.ts';
@@ -162,14 +164,7 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
 
   async function refusedSender(from: Caller, domain: string): Promise<ServerReply | null> {
     const sender = await senders.senderFor(from, domain);
-    if (sender.kind === 'domain') return null;
-    return smtpReply(
-      sender.kind !== 'not-verified'
-        ? new AppError('from-domain-not-allowed', { message: `This login may not send from ${domain}` })
-        : new AppError('domain-not-verified', {
-            message: `${sender.name} is not verified yet: publish its DNS records and verify it`,
-          }),
-    );
+    return sender.kind === 'domain' ? null : smtpReply(senderRefusal(sender, domain));
   }
 
   async function logIn({ username, password }: AuthAttempt): Promise<Login | null> {

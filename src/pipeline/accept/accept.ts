@@ -53,6 +53,7 @@ import { type MessageDeps, newMessage, type SimulatedMail } from './new-message.
 import { createPersonalRules } from './personal-rules.ts';
 import { quotaExceeded, requireQuota } from './quota.ts';
 import { fromDomainOf, releasedMessage } from './release.ts';
+import { senderRefusal } from './sender-refusal.ts';
 
 /** The caller of notices. */
 export const NOTICE_CALLER = sendingCaller('notices');
@@ -330,22 +331,7 @@ export function createAcceptance(
   async function senderDomain(caller: Caller, fromDomain: string) {
     const sender = await senders.senderFor(caller, fromDomain);
     if (sender.kind === 'domain') return sender;
-    if (sender.kind === 'not-allowed') {
-      throw new AppError('from-domain-not-allowed', {
-        field: '/From/email',
-        message: `This token may not send from ${fromDomain}`,
-      });
-    }
-    if (sender.kind === 'unknown') {
-      throw new AppError('from-domain-not-allowed', {
-        field: '/From/email',
-        message: `${fromDomain} is not a sender domain of this server; to add it, run: postrider domain add ${fromDomain}`,
-      });
-    }
-    throw new AppError('domain-not-verified', {
-      field: '/From/email',
-      message: `${sender.name} is not verified yet; publish its DNS records and run: postrider domain verify ${sender.name}`,
-    });
+    throw senderRefusal(sender, fromDomain, '/From/email');
   }
 
   /**

@@ -1,0 +1,27 @@
+/** Why a caller may not send from a domain, in the words of every way in. */
+import { AppError } from '../../lib/errors.ts';
+
+/** What is known of the domain for this caller. */
+type NoSender = { kind: 'not-allowed' } | { kind: 'unknown' } | { kind: 'not-verified'; name: string };
+
+/** `field`: where the request names the domain. */
+export function senderRefusal(sender: NoSender, fromDomain: string, field?: string): AppError {
+  const at = field === undefined ? {} : { field };
+  switch (sender.kind) {
+    case 'not-allowed':
+      return new AppError('from-domain-not-allowed', {
+        ...at,
+        message: `This token may not send from ${fromDomain}`,
+      });
+    case 'unknown':
+      return new AppError('from-domain-not-allowed', {
+        ...at,
+        message: `${fromDomain} is not a sender domain of this server; to add it, run: postrider domain add ${fromDomain}`,
+      });
+    case 'not-verified':
+      return new AppError('domain-not-verified', {
+        ...at,
+        message: `${sender.name} is not verified yet; publish its DNS records and run: postrider domain verify ${sender.name}`,
+      });
+  }
+}
