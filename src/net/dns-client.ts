@@ -36,8 +36,6 @@ export interface DnsClientOptions {
   timeoutMs?: number;
   /** Tries per server. Default 2. */
   tries?: number;
-  /** For a whole exchange over TCP. Default 3,000. */
-  tcpTimeoutMs?: number;
   /** How long a silent server is asked last. Default 30,000. */
   deadMs?: number;
   /** Concurrent exchanges, i.e. sockets; further ones wait. Default 256. */
@@ -62,6 +60,8 @@ type Exchange =
   | { kind: 'answer'; message: DnsMessage }
   | { kind: 'failure'; reason: DnsFailureReason; detail: string };
 
+/** For a whole exchange over TCP. */
+const TCP_TIMEOUT_MS = 3_000;
 /** Of several servers' failures, the one that says most about the question. */
 const TELLING: readonly DnsFailureReason[] = ['servfail', 'refused', 'malformed', 'timeout', 'network'];
 
@@ -71,7 +71,7 @@ export function createDnsClient(
   options: DnsClientOptions = {},
 ): DnsClient {
   const { clock, random, servers } = deps;
-  const { timeoutMs = 1000, tries = 2, tcpTimeoutMs = 3000, deadMs = 30_000, maxInFlight = 256 } = options;
+  const { timeoutMs = 1000, tries = 2, deadMs = 30_000, maxInFlight = 256 } = options;
   const { recursion = true } = options;
   const deadUntilMs = new Map<DnsServer, number>();
   const abortOpen = new Set<() => void>();
@@ -192,7 +192,7 @@ export function createDnsClient(
 
   function exchangeTcp(server: DnsServer, question: Question, edns: boolean): Promise<Exchange> {
     const { id, packet } = newQuery(question, edns);
-    return bounded(tcpTimeoutMs, (finish) => {
+    return bounded(TCP_TIMEOUT_MS, (finish) => {
       const socket = connect({ host: server.address, port: server.port });
       let received = Buffer.alloc(0);
       socket.on('error', (error) => finish(failure('network', error.message)));

@@ -79,10 +79,10 @@ export interface GuardedHttpOptions {
   ca?: readonly string[];
   /** Idle connections are closed after this. Default 15,000. */
   idleMs?: number;
-  /** Concurrent connections per address and name; further calls wait. Default 32. */
-  maxPerAddress?: number;
 }
 
+/** Concurrent connections per address and name; further calls wait. */
+const MAX_PER_ADDRESS = 32;
 /** Addresses tried in one call, and idle connections kept in total. */
 const MAX_ADDRESSES = 4;
 const MAX_IDLE = 256;
@@ -102,8 +102,8 @@ export function createGuardedHttp(
   options: GuardedHttpOptions = {},
 ): GuardedHttp {
   const { clock, resolver, filter } = deps;
-  const { ownPorts = [], ca, idleMs = 15_000, maxPerAddress = 32 } = options;
-  const pool = createConnectionPool({ perAddress: maxPerAddress, idleMs, keepAlive: true, ca });
+  const { ownPorts = [], ca, idleMs = 15_000 } = options;
+  const pool = createConnectionPool({ perAddress: MAX_PER_ADDRESS, idleMs, keepAlive: true, ca });
 
   async function call(
     method: 'GET' | 'POST',

@@ -17,14 +17,6 @@ import { reverseName } from './ip-address.ts';
 import type { DnsServer } from './system-resolvers.ts';
 
 export interface ResolverOptions extends DnsClientOptions {
-  /** Minimum and maximum time that a found answer is cached. Default 60 and 3,600. */
-  minTtlSeconds?: number;
-  maxTtlSeconds?: number;
-  /** The same for "no such record" and "no such name". Default 30 and 300. */
-  minNegativeTtlSeconds?: number;
-  maxNegativeTtlSeconds?: number;
-  /** How long after its expiry an answer may be used while no server answers. Default six hours. */
-  staleMs?: number;
   /** How long a failure is cached, so that a broken name is not asked for in a loop. Default 1,000. */
   failureMs?: number;
   /** Default 10,000 entries and 32 MiB of text, as `heldBytes` counts it. */
@@ -82,6 +74,12 @@ interface Flight {
   done: Promise<{ fetched: Answer; served: Answer }>;
 }
 
+/** Minimum and maximum time that a found answer is cached. */
+const FOUND_SECONDS = [60, 3_600] as const;
+/** The same for "no such record" and "no such name". */
+const NEGATIVE_SECONDS = [30, 300] as const;
+/** How long after its expiry an answer may be used while no server answers. */
+const STALE_MS = 6 * 3_600_000;
 const MAX_ALIASES = 8;
 /** Of a record, beside its texts. */
 const RECORD_BYTES = 100;
@@ -103,16 +101,7 @@ export function createResolver(
   options: ResolverOptions = {},
 ): CachingResolver {
   const { clock, servers, trustedAd = false } = deps;
-  const {
-    minTtlSeconds = 60,
-    maxTtlSeconds = 3600,
-    minNegativeTtlSeconds = 30,
-    maxNegativeTtlSeconds = 300,
-    staleMs = 6 * 3_600_000,
-    failureMs = 1000,
-    maxEntries = 10_000,
-    maxCacheBytes = 32 * 1024 * 1024,
-  } = options;
+  const { failureMs = 1000, maxEntries = 10_000, maxCacheBytes = 32 * 1024 * 1024 } = options;
   const client = deps.client ?? createDnsClient(deps, options);
   const trusted = new Set(servers.filter((server) => trustedAd || isLoopbackAddress(server.address)));
   /** Keys are `TYPE name`, the oldest the one used longest ago. */
@@ -164,7 +153,7 @@ export function createResolver(
     const asked = { question, askedAtMs: now };
     if (answer.kind !== 'failure') {
       const freshUntilMs = now + answer.ttlSeconds * 1000;
-      const staleUntilMs = answer.kind === 'no-name' ? 0 : freshUntilMs + staleMs;
+      const staleUntilMs = answer.kind === 'no-name' ? 0 : freshUntilMs + STALE_MS;
       return keep(key, {
         answer,
         ...asked,
@@ -255,7 +244,7 @@ export function createResolver(
 
   function foundAnswer(records: DnsRecord[], aliasTtlSeconds: number, secure: boolean): Kept {
     const ttl = records.reduce((least, record) => Math.min(least, record.ttlSeconds), aliasTtlSeconds);
-    const ttlSeconds = clamp(ttl, minTtlSeconds, maxTtlSeconds);
+    const ttlSeconds = clamp(ttl, FOUND_SECONDS);
     return { kind: 'found', records, ttlSeconds, resolverTtlSeconds: ttl, secure };
   }
 
@@ -264,7 +253,7 @@ export function createResolver(
     const soa = message.authority.find((record) => record.type === 'SOA');
     const ttl = soa?.type === 'SOA' ? Math.min(soa.ttlSeconds, soa.minimumSeconds, aliasTtlSeconds) : 0;
     const kind = message.responseCode === responseCodes.nameError ? 'no-name' : 'no-data';
-    const ttlSeconds = clamp(ttl, minNegativeTtlSeconds, maxNegativeTtlSeconds);
+    const ttlSeconds = clamp(ttl, NEGATIVE_SECONDS);
     return { kind, ttlSeconds, ...(soa === undefined ? {} : { resolverTtlSeconds: ttl }), secure };
   }
 
@@ -369,6 +358,6 @@ function broken(detail: string): Failure {
   return { kind: 'failure', reason: 'malformed', detail };
 }
 
-function clamp(value: number, least: number, most: number): number {
+function clamp(value: number, [least, most]: readonly [number, number]): number {
   return Math.min(most, Math.max(least, value));
 }
