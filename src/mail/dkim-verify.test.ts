@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { type KeyLookup, verifyDkim } from './dkim-verify.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
+const DOMAINS: ReadonlySet<string> = new Set(['example.com', 'example.org']);
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const weak = generateKeyPairSync('rsa', { modulusLength: 1024 });
 const ed = generateKeyPairSync('ed25519');
@@ -18,6 +19,8 @@ const RECORDS: Record<string, string> = {
   'odd._domainkey.example.com': 'v=DKIM1; k=rsa; p=AAAA',
   'sha1._domainkey.example.com': `v=DKIM1; h=sha1; k=rsa; p=${p(weak.publicKey)}`,
 };
+const verify = (message: Uint8Array, lookUp: KeyLookup, nowMs = NOW_MS) =>
+  verifyDkim(message, { domains: DOMAINS, lookUp, nowMs, turn: () => undefined });
 const lookUp: KeyLookup = async (name) => {
   const text = RECORDS[name];
   return text === undefined ? { kind: 'none' } : { kind: 'found', texts: [text] };
@@ -77,7 +80,7 @@ async function signed(
 }
 
 const verdictOf = async (message: Uint8Array, nowMs = NOW_MS) => {
-  const [first] = await verifyDkim(message, lookUp, nowMs);
+  const [first] = await verify(message, lookUp, nowMs);
   return first === undefined ? 'none' : first.result === 'pass' ? 'pass' : `${first.result}: ${first.detail}`;
 };
 const judged = async (message: Buffer): Promise<string> => {
@@ -157,7 +160,7 @@ describe('a DKIM signature', () => {
   it('does not count with two keys, one of another version, or one that is too short or too long', async () => {
     const message = await signed();
     const verdictWith = async (...texts: string[]) =>
-      (await verifyDkim(message, async () => ({ kind: 'found', texts }), NOW_MS))[0]?.detail;
+      (await verify(message, async () => ({ kind: 'found', texts })))[0]?.detail;
     const record = RECORDS['r._domainkey.example.com'] ?? '';
     expect(await verdictWith(record)).toBe('');
     expect(await verdictWith(record, record)).toBe('there is not exactly one key');
@@ -195,25 +198,69 @@ describe('a DKIM signature', () => {
 
   it('is unknown while keys cannot be looked up, and none where there is none', async () => {
     const message = await signed();
-    const [failing] = await verifyDkim(message, async () => ({ kind: 'failure' }), NOW_MS);
-    const [throwing] = await verifyDkim(message, () => Promise.reject(new Error('no')), NOW_MS);
+    const [failing] = await verify(message, async () => ({ kind: 'failure' }));
+    const [throwing] = await verify(message, () => Promise.reject(new Error('no')));
     expect([failing?.result, throwing?.result]).toEqual(['unknown', 'unknown']);
-    expect(await verifyDkim(Buffer.from(MESSAGE), lookUp, NOW_MS)).toEqual([]);
-    expect(await verifyDkim(Buffer.from('no header at all'), lookUp, NOW_MS)).toEqual([]);
+    expect(await verify(Buffer.from(MESSAGE), lookUp)).toEqual([]);
+    expect(await verify(Buffer.from('no header at all'), lookUp)).toEqual([]);
   });
 
   it('is looked at five times at most', async () => {
     let asked = 0;
     const text = (await signed()).toString('latin1');
     const one = text.slice(0, text.indexOf('\r\nFrom:') + 2);
-    await verifyDkim(
-      Buffer.from(one.repeat(50) + text, 'latin1'),
-      async () => {
-        asked += 1;
-        return { kind: 'none' };
-      },
-      NOW_MS,
-    );
+    await verify(Buffer.from(one.repeat(50) + text, 'latin1'), async () => {
+      asked += 1;
+      return { kind: 'none' };
+    });
     expect(asked).toBe(5);
+  });
+
+  it('of another domain is not looked at, wherever it stands', async () => {
+    const asked: string[] = [];
+    let turns = 0;
+    const text = (await signed()).toString('latin1');
+    const own = text.slice(0, text.indexOf('\r\nFrom:') + 2);
+    const theirs = own.replace('d=example.com', 'd=stranger.example').repeat(20);
+    const ask = (message: string) =>
+      verifyDkim(Buffer.from(message, 'latin1'), {
+        domains: DOMAINS,
+        lookUp: async (name) => {
+          asked.push(name);
+          return lookUp(name);
+        },
+        nowMs: NOW_MS,
+        turn: () => {
+          turns += 1;
+          return undefined;
+        },
+      });
+    expect(await ask(theirs + MESSAGE)).toEqual([]);
+    // One for each field, none for the body.
+    expect(turns).toBe(20);
+    expect(await ask(theirs + text)).toEqual([{ domain: 'example.com', result: 'pass', detail: '' }]);
+    expect(asked).toEqual(['r._domainkey.example.com']);
+  });
+
+  it('has its body hashed in turns, once for each form, whatever the number of signatures', async () => {
+    const turnsOf = async (message: string) => {
+      let turns = 0;
+      const turn = () => {
+        turns += 1;
+        return undefined;
+      };
+      await verifyDkim(Buffer.from(message), { domains: DOMAINS, lookUp, nowMs: NOW_MS, turn });
+      return turns;
+    };
+    const body = 'a \r\n'.repeat(500_000);
+    const sign = (form: string, count: number) =>
+      `DKIM-Signature: v=1; a=rsa-sha256; d=example.com; s=r; c=${form}; h=from; bh=AAAA; b=AAAA\r\n`.repeat(
+        count,
+      );
+    const one = await turnsOf(`${sign('relaxed/relaxed', 1)}From: a\r\n\r\n${body}`);
+    expect(one).toBeGreaterThan(3);
+    expect(await turnsOf(`${sign('relaxed/relaxed', 5)}From: a\r\n\r\n${body}`)).toBe(one + 4);
+    const both = `${sign('relaxed/relaxed', 2)}${sign('simple/simple', 2)}From: a\r\n\r\n${body}`;
+    expect(await turnsOf(both)).toBe(one + 3);
   });
 });

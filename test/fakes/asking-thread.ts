@@ -12,7 +12,7 @@ export interface Submitted {
   port: number;
   message: Uint8Array;
   from?: string;
-  to?: string;
+  to?: readonly string[];
 }
 
 export interface Told {
@@ -35,7 +35,8 @@ const PROGRAM = `
     };
     await reply();
     let last = '';
-    for (const line of ['EHLO test.example', 'MAIL FROM:<' + from + '>', 'RCPT TO:<' + to + '>', 'DATA']) {
+    const recipients = to.map((one) => 'RCPT TO:<' + one + '>');
+    for (const line of ['EHLO test.example', 'MAIL FROM:<' + from + '>', ...recipients, 'DATA']) {
       socket.write(line + '\\r\\n');
       last = await reply();
     }
@@ -77,7 +78,7 @@ export function createAskingThread() {
       return promise;
     },
     /** One message, without a login; the last reply of the server. */
-    submit({ message, from = 'a@example.com', to = 'b@example.net', ...rest }: Submitted): Promise<string> {
+    submit({ message, from = 'a@example.com', to = ['b@example.net'], ...rest }: Submitted): Promise<string> {
       const copy = new Uint8Array(message);
       const { promise, resolve } = Promise.withResolvers<string>();
       worker.once('message', resolve);

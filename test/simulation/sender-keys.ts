@@ -131,11 +131,12 @@ export function createSenderKeys(
     if (selector === undefined) return 'was taken without a signature';
     // Of keys that came under the same selector, the last that verifies.
     for (const key of keys.filter((one) => one.selector === selector).toReversed()) {
-      const [verdict] = await verifyDkim(
-        bytes,
-        async () => ({ kind: 'found', texts: [`v=DKIM1; k=rsa; p=${key.publicKey}`] }),
-        wallMs,
-      );
+      const [verdict] = await verifyDkim(bytes, {
+        domains: new Set([domain]),
+        lookUp: async () => ({ kind: 'found', texts: [`v=DKIM1; k=rsa; p=${key.publicKey}`] }),
+        nowMs: wallMs,
+        turn: () => undefined,
+      });
       if (verdict?.result !== 'pass') continue;
       const late = Math.round((transaction.atMs - key.untilMs) / 1000);
       return late * 1000 <= LATE_MS

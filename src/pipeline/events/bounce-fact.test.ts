@@ -3,7 +3,7 @@ import type { DsnRecipient } from '../../mail/dsn.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { ReturnSubject } from '../../store/topics/returns.ts';
 import { createClassifier } from '../deliver/outcome/classifier/classify.ts';
-import { bounceFact } from './bounce-fact.ts';
+import { bounceFact, byAddress } from './bounce-fact.ts';
 
 const SUBJECT: ReturnSubject = {
   deliveryId: 1,
@@ -22,20 +22,15 @@ const BLOCK: DsnRecipient = {
   originalRecipient: null,
   remoteMta: 'mx.example.net',
 };
-const classifier = createClassifier();
+const DEPS: Parameters<typeof bounceFact>[3] = {
+  classifier: createClassifier(),
+  event: (kind, detail) => ({ id: '', kind, at: 0, detail }),
+  now: 0,
+};
 
 function factOf(block: Partial<DsnRecipient>) {
   const report = { form: 'rfc3464', reportingMta: '', recipients: [{ ...BLOCK, ...block }], returned: [] };
-  const fact = bounceFact(
-    SUBJECT,
-    report,
-    { mayWait: false, mustMatch: false },
-    {
-      classifier,
-      event: (kind, detail) => ({ id: '', kind, at: 0, detail }),
-      now: 0,
-    },
-  );
+  const fact = bounceFact(SUBJECT, byAddress(report), { mayWait: false, mustMatch: false }, DEPS);
   if (fact?.kind !== 'bounce') throw new Error(`Expected a bounce, got ${fact?.kind}`);
   return fact;
 }
@@ -70,5 +65,28 @@ describe('a report that a recipient failed', () => {
     const unsure = { status: '5.0.0', diagnostic: '550 addressee left the company' };
     expect(factOf(unsure).suppress).toMatchObject({ reason: 'Bounce', needs: expect.anything() });
     expect(factOf({ ...unsure, finalRecipient: 'ann@example.net' }).suppress).toBeNull();
+  });
+});
+
+describe('a report with many blocks', () => {
+  it('is looked through once, however many recipients it is asked about', () => {
+    let looks = 0;
+    const recipients = Array.from({ length: 1000 }, (_, i) => ({
+      ...BLOCK,
+      get finalRecipient() {
+        looks += 1;
+        return `reader${i}@shop.example.net`;
+      },
+    }));
+    const report = byAddress({ form: 'rfc3464', reportingMta: '', recipients, returned: [] });
+    const after = looks;
+    const options = { mayWait: false, mustMatch: true };
+    const facts = recipients.map((_, i) => {
+      const subject = { ...SUBJECT, address: `READER${2 * i}@shop.example.net` };
+      return bounceFact(subject, report, options, DEPS)?.kind;
+    });
+    expect(facts.filter((kind) => kind === 'bounce')).toHaveLength(500);
+    expect(facts.filter((kind) => kind === undefined)).toHaveLength(500);
+    expect(looks).toBe(after);
   });
 });

@@ -22,6 +22,20 @@ interface Deps {
   now: number;
 }
 
+/** A report, and its blocks by the addresses that they name. */
+export interface BounceReport {
+  report: DsnReport;
+  /** By `suppressionKey`; in the order of the report. */
+  named: ReadonlyMap<string, Named>;
+}
+
+interface Named {
+  /** Blocks about this address. */
+  direct: DsnRecipient[];
+  /** Blocks about mail that was sent to this address first. */
+  traced: DsnRecipient[];
+}
+
 interface Choice {
   one: DsnRecipient;
   /** Another address than ours was refused. */
@@ -30,6 +44,7 @@ interface Choice {
   elsewhere: boolean;
 }
 
+const NOT_NAMED: Named = { direct: [], traced: [] };
 const MAX_TEXT = 512;
 const REPLY = /^([2-5]\d\d)(?:[ -]([245]\.\d{1,3}\.\d{1,3})(?!\.?\d))?/;
 const FORWARDING_FIELDS: ReadonlySet<string> = new Set([
@@ -41,17 +56,38 @@ const FORWARDING_FIELDS: ReadonlySet<string> = new Set([
   'x-ms-exchange-inbox-rules-loop',
 ]);
 
+/** Reads each block once, so that many recipients can be looked up. */
+export function byAddress(report: DsnReport): BounceReport {
+  const named = new Map<string, Named>();
+  const add = (address: string | null, as: keyof Named, one: DsnRecipient) => {
+    if (address === null) return;
+    const key = suppressionKey(address);
+    const known = named.get(key);
+    if (known !== undefined) known[as].push(one);
+    else named.set(key, { direct: [], traced: [], [as]: [one] });
+  };
+  for (const one of report.recipients) {
+    add(one.finalRecipient ?? one.originalRecipient, 'direct', one);
+    add(one.originalRecipient, 'traced', one);
+  }
+  return { report, named };
+}
+
 /**
  * What `report` says about `subject`; null if nothing. `mayWait`: the report is recent, so a running delivery may be
  * waited for. `mustMatch`: only blocks that name the subject count (grouped copies).
  */
 export function bounceFact(
   subject: ReturnSubject,
-  report: DsnReport,
+  { report, named }: BounceReport,
   options: { mayWait: boolean; mustMatch: boolean },
   deps: Deps,
 ): ReturnFact | null {
-  const choice = chooseBlock(subject, report, options.mustMatch);
+  const choice = chooseBlock(
+    subject,
+    named.get(suppressionKey(subject.address)) ?? NOT_NAMED,
+    options.mustMatch ? [] : report.recipients,
+  );
   if (choice === null) return null;
   const { one } = choice;
   const { deliveryId } = subject;
@@ -97,17 +133,18 @@ const REPORTED: Readonly<Record<Exclude<DsnRecipient['action'], 'failed'>, strin
   expanded: 'Handed on to several recipients',
 };
 
-/** The block that counts: the worst of those that name our address; if none does, those of its forwarding. */
-function chooseBlock(subject: ReturnSubject, report: DsnReport, mustMatch: boolean): Choice | null {
-  const ours = suppressionKey(subject.address);
-  const is = (address: string | null) => address !== null && suppressionKey(address) === ours;
-  const direct = report.recipients.filter(
-    (one) => is(one.finalRecipient) || (one.finalRecipient === null && is(one.originalRecipient)),
-  );
+/**
+ * The block that counts: the worst of those that name our address; if none does, those of its forwarding, or of
+ * `unnamed`, which then also concern us.
+ */
+function chooseBlock(
+  subject: ReturnSubject,
+  { direct, traced }: Named,
+  unnamed: readonly DsnRecipient[],
+): Choice | null {
   const worst = worstOf(direct);
   if (worst !== null) return { one: worst, forwarded: false, elsewhere: false };
-  const traced = report.recipients.filter((one) => is(one.originalRecipient));
-  const others = traced.length > 0 ? traced : mustMatch ? [] : report.recipients;
+  const others = traced.length > 0 ? traced : unnamed;
   const one = worstOf(others);
   if (one === null) return null;
   // One of several recipients behind a list or forwarding failed: the address itself works.

@@ -276,6 +276,20 @@ describe('a complaint with a Message-ID alone', () => {
     expect(new Set(asked)).toEqual(new Set(['fbl._domainkey.arf.mail.yahoo.com']));
   });
 
+  it('has its signature verified once, however many addresses it was sent to', async () => {
+    const { ids, messageId } = await deliver();
+    const targets: ReturnTarget[] = [
+      ...Array.from({ length: 5 }, (_, i) => ({ kind: 'feedback', provider: `x${i}` }) as const),
+      ...Array.from({ length: 5 }, () => ({ kind: 'delivery', deliveryId: ids[0] ?? 0 }) as const),
+    ];
+    const bytes = await signed(report(messageId));
+    expect(await reader.take({ targets, envelopeFrom: null, bytes, receivedAt: clock.now() })).toEqual({
+      kind: 'done',
+    });
+    expect(asked).toEqual(['fbl._domainkey.arf.mail.yahoo.com']);
+    expect(await told()).toEqual(['complained ann@reader.example']);
+  });
+
   it('does not count sixty days later, nor does a token', async () => {
     const { id, messageId } = await deliver();
     clock.jumpWallTo(T0 + 61 * DAY);

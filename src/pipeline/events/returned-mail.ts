@@ -6,12 +6,14 @@
  *   bounce of a delivery ─ automatic reply ─ complaint ─ unsubscribe ─ for the operator
  *
  * Takes a message and the targets it was sent to; stores events, states and suppressions. Rejects with StoreUnavailable
- * if the store is unavailable; any other error is a bug, and the message stays where it is.
+ * if the store is unavailable; any other error is a bug, and the message stays where it is. Anybody can send such mail,
+ * so a message is read and verified once, however many targets it has, and other work runs in between.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
+import { createTurns, type Turn } from '../../lib/turns.ts';
 import { type FeedbackReport, readAttachedComplaint, readFeedbackReport } from '../../mail/arf.ts';
 import { autoReplySign, subjectOf } from '../../mail/auto-reply.ts';
 import { readTextBounce } from '../../mail/bounce-text.ts';
@@ -25,7 +27,7 @@ import type { EventDetail, NewEvent } from '../../store/topics/events.ts';
 import type { ReturnFact, ReturnResult, ReturnSubject } from '../../store/topics/returns.ts';
 import type { SuppressionSignal } from '../../store/topics/suppressions.ts';
 import type { Classifier } from '../deliver/outcome/classifier/classify.ts';
-import { bounceFact } from './bounce-fact.ts';
+import { type BounceReport, bounceFact, byAddress } from './bounce-fact.ts';
 import { RETURNS_TAKEN_MS, type ReturnTarget, type TokenTarget } from './return-target.ts';
 import type { ReturnMetrics } from './returns-metrics.ts';
 
@@ -65,6 +67,18 @@ export interface ReturnedMailDeps {
   eventsStored(): void;
 }
 
+/** What a mail says: each is read when it is first asked for, once, however many targets the mail has. */
+interface Contents {
+  mime: MimePart;
+  feedback(): Promise<FeedbackReport | null>;
+  /** A report of RFC 3464. */
+  dsn(): Promise<DsnReport | null>;
+  /** That, or a bounce written for people. */
+  bounce(): Promise<BounceReport | null>;
+  /** The provider that signed it, by its first valid signature; null: none. */
+  signer(): Promise<string | null>;
+}
+
 /** Octets of a message that are read; the rest is attachments and returned contents. */
 const MAX_READ_BYTES = 512 * 1024;
 /** A far server may report before our own result is stored; no transaction takes longer than this. */
@@ -83,11 +97,13 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
 
   return {
     async take(mail) {
-      const read = readMime(mail.bytes.subarray(0, MAX_READ_BYTES));
+      const turn = createTurns(clock);
+      const contents = contentsOf(mail.bytes, turn);
       let result: Disposition = { kind: 'done' };
       const about: ReturnTarget[] = [];
       for (const target of mail.targets) {
-        const one = await takeFor(target, mail, read);
+        await turn();
+        const one = await takeFor(target, mail, contents, turn);
         // A message that must wait is processed again completely: what was recorded is recognised the next time.
         if (one.kind === 'later') {
           about.push(...one.about);
@@ -98,27 +114,62 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
     },
   };
 
-  async function takeFor(target: ReturnTarget, mail: ReturnedMail, read: MimePart): Promise<Disposition> {
+  function contentsOf(bytes: Uint8Array, turn: Turn): Contents {
+    const once = <Result>(read: () => Result | Promise<Result>): (() => Promise<Result>) => {
+      const inItsTurn = async () => {
+        await turn();
+        return read();
+      };
+      let result: Promise<Result> | null = null;
+      return () => (result ??= inItsTurn());
+    };
+    const mime = readMime(bytes.subarray(0, MAX_READ_BYTES));
+    const dsn = once(() => readDsn(mime));
+    const textBounce = once(() => readTextBounce(mime));
+    return {
+      mime,
+      feedback: once(() => readFeedbackReport(mime)),
+      dsn,
+      bounce: once(async () => {
+        const report = (await dsn()) ?? (await textBounce());
+        return report === null ? null : byAddress(report);
+      }),
+      signer: once(async () => {
+        const question = { domains: FEEDBACK_SIGNERS, lookUp: keys, nowMs: clock.now(), turn };
+        const verdicts = await verifyDkim(bytes, question);
+        return verdicts.find(({ result }) => result === 'pass')?.domain ?? null;
+      }),
+    };
+  }
+
+  async function takeFor(
+    target: ReturnTarget,
+    mail: ReturnedMail,
+    contents: Contents,
+    turn: Turn,
+  ): Promise<Disposition> {
     switch (target.kind) {
       case 'delivery':
       case 'message':
-        return fromReturnPath(target, mail, read);
+        return fromReturnPath(target, mail, contents, turn);
       case 'feedback': {
+        const { mime } = contents;
         const report =
-          readFeedbackReport(read) ?? (readDsn(read) === null ? readAttachedComplaint(read) : null);
-        if (report !== null) return complaint(report, null, mail);
-        return unattributed('a message to the complaint address that is no feedback report', read);
+          (await contents.feedback()) ??
+          ((await contents.dsn()) === null ? readAttachedComplaint(mime) : null);
+        if (report !== null) return complaint(report, null, contents);
+        return unattributed('a message to the complaint address that is no feedback report', mime);
       }
       case 'unsubscribe':
-        return optOut(target.deliveryId, mail, read);
+        return optOut(target.deliveryId, mail, contents);
       case 'reports':
         metrics.took('report');
         return { kind: 'keep', folder: 'reports', why: `an aggregate report for ${target.name}` };
       case 'operator': {
         // Some loops send to abuse@ whatever they were told; what has no token of ours is for a person.
-        const report = readFeedbackReport(read);
+        const report = await contents.feedback();
         if (report !== null && (await attribute(report, null, false)) !== null)
-          return complaint(report, null, mail);
+          return complaint(report, null, contents);
         metrics.took('operator');
         return { kind: 'keep', folder: 'operator', why: `mail for ${target.name}` };
       }
@@ -129,21 +180,22 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
   async function fromReturnPath(
     target: Extract<ReturnTarget, { kind: 'delivery' | 'message' }>,
     mail: ReturnedMail,
-    read: MimePart,
+    contents: Contents,
+    turn: Turn,
   ): Promise<Disposition> {
     const subjects = await store.returnSubjects(
       target.kind === 'delivery' ? { deliveryId: target.deliveryId } : { messageSeq: target.messageSeq },
     );
     const [only] = subjects;
     if (only === undefined) return ignored('gone');
-    const feedback = readFeedbackReport(read);
-    if (feedback !== null) return complaint(feedback, subjects.length === 1 ? only : null, mail);
-    const report = readDsn(read) ?? readTextBounce(read);
-    if (report !== null) return bounces(subjects, report, target, mail);
+    const feedback = await contents.feedback();
+    if (feedback !== null) return complaint(feedback, subjects.length === 1 ? only : null, contents);
+    const report = await contents.bounce();
+    if (report !== null) return bounces(subjects, report, target, mail, turn);
     // For grouped copies it is unknown who answered.
     if (subjects.length > 1) return ignored('unknown');
-    const sign = autoReplySign(read);
-    const subject = subjectOf(read);
+    const sign = autoReplySign(contents.mime);
+    const subject = subjectOf(contents.mime);
     if (sign !== null) {
       metrics.took('auto_reply');
       await note(only, 'auto_reply', 'auto_reply', `An automatic reply came back (${sign}): ${subject}`);
@@ -156,15 +208,17 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
 
   async function bounces(
     subjects: readonly ReturnSubject[],
-    report: DsnReport,
+    report: BounceReport,
     target: TokenTarget,
     mail: ReturnedMail,
+    turn: Turn,
   ): Promise<Disposition> {
     const mustMatch = target.kind === 'message';
     const mayWait = clock.now() - mail.receivedAt < UNDER_WAY_MS;
     let later = false;
     for (const subject of subjects) {
       if (subject.sandbox) continue;
+      await turn();
       const fact = bounceFact(
         subject,
         report,
@@ -185,9 +239,9 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
   async function complaint(
     report: FeedbackReport,
     sentTo: ReturnSubject | null,
-    mail: ReturnedMail,
+    contents: Contents,
   ): Promise<Disposition> {
-    const signer = await feedbackSigner(mail.bytes);
+    const signer = await contents.signer();
     const subject = await attribute(report, sentTo, signer !== null);
     const who = `${report.userAgent || 'a feedback loop'}, ${signer === null ? 'not verified' : `signed by ${signer}`}`;
     if (subject === null) {
@@ -226,14 +280,6 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
       );
     }
     return DONE;
-  }
-
-  /** The first valid signature of a provider. */
-  async function feedbackSigner(bytes: Uint8Array): Promise<string | null> {
-    const verdicts = await verifyDkim(bytes, (name) => (allowed(name) ? keys(name) : NO_KEY), clock.now());
-    return (
-      verdicts.find(({ result, domain }) => result === 'pass' && FEEDBACK_SIGNERS.has(domain))?.domain ?? null
-    );
   }
 
   /** The delivery that a report is about, by the first valid token; its text is not evidence. */
@@ -284,11 +330,15 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
 
   // ── opting out ──────────────────────────────────────────────────────────────────────────────────────────
 
-  async function optOut(deliveryId: number, mail: ReturnedMail, read: MimePart): Promise<Disposition> {
+  async function optOut(deliveryId: number, mail: ReturnedMail, contents: Contents): Promise<Disposition> {
     const [subject] = await store.returnSubjects({ deliveryId });
     if (subject?.sandbox) return ignored('gone');
     // A program's notice about our own mail is not a person's wish.
-    if (mail.envelopeFrom === null || readDsn(read) !== null || autoReplySign(read) !== null)
+    if (
+      mail.envelopeFrom === null ||
+      (await contents.dsn()) !== null ||
+      autoReplySign(contents.mime) !== null
+    )
       return ignored('automatic');
     if (subject !== undefined) {
       await unsubscribe(subject, BY_MAIL);
@@ -373,13 +423,6 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
 }
 
 const DONE: Disposition = { kind: 'done' };
-const NO_KEY: ReturnType<KeyLookup> = Promise.resolve({ kind: 'none' });
-
-/** Only keys of listed providers are looked up, so that a stranger's mail cannot cause look-ups. */
-function allowed(name: string): boolean {
-  const domain = name.slice(name.indexOf('._domainkey.') + '._domainkey.'.length);
-  return FEEDBACK_SIGNERS.has(domain);
-}
 
 function cut(text: string): string {
   return text.slice(0, MAX_TEXT).toWellFormed();
