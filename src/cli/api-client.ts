@@ -17,13 +17,14 @@ import type { Page } from '../listeners/http/paging.ts';
 import type { RunningServer } from '../server.ts';
 import { commandLine } from './called-as.ts';
 import { explainStart } from './start-errors.ts';
-import { CommandError, printable, type Terminal, UsageError } from './terminal.ts';
+import { CommandError, parsedForTerminal, printable, type Terminal, UsageError } from './terminal.ts';
 import { withName } from './typed-name.ts';
 
 export interface Api {
   /**
    * The JSON of the answer, undefined for an empty body. Path below `/api/v1`. For a status of 400 and above throws the
-   * API's own sentence: UsageError where what was asked for is no such thing, else CommandError.
+   * API's own sentence: UsageError where what was asked for is no such thing, else CommandError. Texts are safe for a
+   * terminal, unless `exact` was asked for.
    */
   call<Answer>(
     method: string,
@@ -34,9 +35,10 @@ export interface Api {
   /** The answer of a GET as it came. Throws as `call` does. */
   bytes(path: string): Promise<Uint8Array>;
   /**
-   * Blocks of a stream of server-sent events until it ends. Throws CommandError if it does not begin, or breaks off.
+   * The JSON of a stream's events until it ends, as `call` returns answers. Throws CommandError if it does not begin, or
+   * breaks off.
    */
-  events(path: string): AsyncIterable<{ id: string; event: string; data: string }>;
+  events<Event>(path: string): AsyncIterable<Event>;
   /** Base URL for links. */
   readonly url: string;
   readonly token: string;
@@ -91,12 +93,13 @@ export async function* pagesOf<Answer extends Page<unknown>>(
 export async function runningApi(
   flags: Readonly<Record<string, string | undefined>>,
   terminal: Terminal,
+  exact: boolean,
 ): Promise<Omit<Api, 'close'> | null> {
   const { config } = loadConfig('serve', flags, terminal.environment);
   const running = await findServer(config.data);
   if (running === null) return null;
   const command = (words: string) => commandLine(terminal, flags, words);
-  return client(running.url, running.token, null, { command, typed: dotted });
+  return client(running.url, running.token, null, { command, typed: dotted, exact });
 }
 
 export interface ApiOptions {
@@ -106,10 +109,13 @@ export interface ApiOptions {
   roles?: string;
   /** What the user typed for the field that a JSON Pointer names. */
   typed?: (pointer: string) => string;
+  /** Texts of answers as the server sent them, for JSON and files; otherwise they are made safe for a terminal. */
+  exact?: boolean;
 }
 
-/** How refusals name what the user can change: commands and fields. */
+/** How answers are read, and how refusals name what the user can change: commands and fields. */
 interface Wording {
+  exact: boolean;
   command(words: string): string;
   typed(pointer: string): string;
 }
@@ -135,10 +141,10 @@ export async function openApi(
   flags: Readonly<Record<string, string | undefined>>,
   terminal: Terminal,
   version: string,
-  { existing = false, roles = 'http', typed = dotted }: ApiOptions = {},
+  { existing = false, roles = 'http', typed = dotted, exact = false }: ApiOptions = {},
 ): Promise<Api> {
   const mode: Mode = 'serve';
-  const words: Wording = { command: (words) => commandLine(terminal, flags, words), typed };
+  const words: Wording = { command: (words) => commandLine(terminal, flags, words), typed, exact };
   const { config } = loadConfig(mode, flags, terminal.environment);
   const running = await findServer(config.data);
   if (running !== null) {
@@ -189,6 +195,7 @@ async function findServer(folder: string): Promise<{ url: string; token: string 
 }
 
 function client(url: string, token: string, alone: string | null, words: Wording): Omit<Api, 'close'> {
+  const parse = words.exact ? JSON.parse : parsedForTerminal;
   return {
     url,
     token,
@@ -200,7 +207,7 @@ function client(url: string, token: string, alone: string | null, words: Wording
     async *events(path) {
       const response = await open('GET', path);
       if (response.body === null) return;
-      yield* eventBlocks(response.body);
+      for await (const data of eventData(response.body)) yield parse(data);
     },
   };
 
@@ -233,18 +240,16 @@ function client(url: string, token: string, alone: string | null, words: Wording
     if (isUsage(parsed, response.status)) throw new UsageError(why, errors);
     throw new CommandError(alone === null ? why : `${why}\n${workedAlone(alone)}`, errors);
   }
+
+  async function readBody(response: Response): Promise<unknown> {
+    const text = await response.text();
+    const json = response.headers.get('content-type')?.includes('json') ?? false;
+    return json && text !== '' ? parse(text) : undefined;
+  }
 }
 
-async function readBody(response: Response): Promise<unknown> {
-  const text = await response.text();
-  const json = response.headers.get('content-type')?.includes('json') ?? false;
-  return json && text !== '' ? JSON.parse(text) : undefined;
-}
-
-/** Server-sent events as this API writes them: one line for each field, an empty line after each event. */
-async function* eventBlocks(
-  body: AsyncIterable<Uint8Array>,
-): AsyncIterable<{ id: string; event: string; data: string }> {
+/** The data of server-sent events as this API writes them: one line for each field, an empty line after each event. */
+async function* eventData(body: AsyncIterable<Uint8Array>): AsyncIterable<string> {
   const decoder = new TextDecoder();
   let text = '';
   try {
@@ -253,9 +258,8 @@ async function* eventBlocks(
       for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
         const lines = text.slice(0, end).split('\n');
         text = text.slice(end + 2);
-        const of = (name: string) =>
-          lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? '';
-        if (of('data') !== '') yield { id: of('id'), event: of('event'), data: of('data') };
+        const data = lines.find((line) => line.startsWith('data: '))?.slice('data: '.length) ?? '';
+        if (data !== '') yield data;
       }
     }
   } catch (cause) {

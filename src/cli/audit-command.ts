@@ -4,7 +4,7 @@ import type { Page } from '../listeners/http/paging.ts';
 import { queryOf } from './api-client.ts';
 import { numberFrom } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
-import { printable, SAME_WITH_JSON, shortened, table, withWhole } from './terminal.ts';
+import { SAME_WITH_JSON, shortened, table, withWhole } from './terminal.ts';
 
 interface AuditOptions {
   who?: string;
@@ -39,7 +39,7 @@ function auditText({ Items }: Page<AuditAnswer>): string {
       item.Time,
       shortened(item.WhoName === '' ? item.WhoID : item.WhoName, 40),
       item.Operation,
-      printable(item.Resource),
+      item.Resource,
       item.IP,
     ]),
   ]);

@@ -1,6 +1,6 @@
 /** What every command is given, and the form of its help. */
 import { Command, type Option } from 'commander';
-import { type Api, EXISTING } from './api-client.ts';
+import { type Api, type ApiOptions, EXISTING } from './api-client.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface CommandContext {
@@ -11,8 +11,8 @@ export interface CommandContext {
   json: boolean;
   /** `words` with the program's name before and the data folder after them, as the user can paste it. */
   command(words: string): string;
-  /** Runs `work` with the server's API, and closes it whatever happens. `existing`: makes no new data folder. */
-  withApi<T>(work: (api: Api) => Promise<T>, options?: { existing?: boolean }): Promise<T>;
+  /** Runs `work` with the server's API, and closes it whatever happens. Texts are exact with `--json`. */
+  withApi<T>(work: (api: Api) => Promise<T>, options?: Pick<ApiOptions, 'existing' | 'exact'>): Promise<T>;
   /** The command ran and its result is negative: exit code 1, without a further message. */
   fail(): void;
   /** Prints `value` as JSON with `--json`, otherwise `text`. */

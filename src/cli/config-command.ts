@@ -23,7 +23,7 @@ export async function showConfig(
   }
   const { terminal } = context;
   const named = mode !== undefined || Object.keys(flags).length > 0;
-  const running = named ? null : await runningApi(context.flags, terminal);
+  const running = named ? null : await runningApi(context.flags, terminal, context.json);
   const loaded = loadConfig(mode ?? 'serve', { ...context.flags, ...flags }, terminal.environment);
   const folder = loaded.config.data;
   const usual = named ? '' : `no server runs on ${folder}; `;

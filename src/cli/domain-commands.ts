@@ -6,7 +6,7 @@ import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { printTable } from './lists.ts';
 import { recordsText } from './record-text.ts';
 import { readSettings, settingRows } from './setting-words.ts';
-import { printable, table } from './terminal.ts';
+import { table } from './terminal.ts';
 
 export const domainCommands: CommandGroup = (program) => {
   const domain = program.command('domain').description('sender domains');
@@ -122,7 +122,7 @@ function warnOfShortName(ctx: CommandContext, domain: DomainAnswer): void {
   const name = / a:([^.\s]+)(?:\s|$)/.exec(spf?.Value ?? '')?.[1];
   if (name === undefined) return;
   ctx.terminal.stderr.write(
-    `Warning: the server is called "${printable(name)}", which is not a full name, so its SPF record has no effect. ` +
+    `Warning: the server is called "${name}", which is not a full name, so its SPF record has no effect. ` +
       `Set hostname (e.g. mail.example.com) before you publish the record; then: ${ctx.command(`domain show ${domain.Domain}`)}\n`,
   );
 }

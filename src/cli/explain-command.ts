@@ -15,7 +15,7 @@ import {
   type Verdict,
 } from '../pipeline/deliver/outcome/classifier/verdict.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
-import { CommandError, printable, styled, UsageError } from './terminal.ts';
+import { CommandError, jsonText, printable, styled, UsageError } from './terminal.ts';
 
 export const explainCommands: CommandGroup = (program) => {
   program
@@ -89,7 +89,7 @@ async function explainLines(
     if (line.trim() === '') continue;
     const answer = answerLine(classifier, line, stage, mx);
     if ('error' in answer) bad += 1;
-    if (!stdout.write(`${JSON.stringify(answer)}\n`)) await once(stdout, 'drain');
+    if (!stdout.write(`${jsonText(answer)}\n`)) await once(stdout, 'drain');
   }
   if (bad > 0) throw new CommandError(`${bad} of ${lineNo} lines could not be read`);
 }

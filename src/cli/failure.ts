@@ -4,7 +4,7 @@
  */
 import { ConfigError } from '../config.ts';
 import { whyNot } from '../lib/why-not.ts';
-import { CommandError, type Terminal, UsageError } from './terminal.ts';
+import { CommandError, jsonText, printableLines, type Terminal, UsageError } from './terminal.ts';
 
 /** Writes what went wrong and returns the exit code: 2 for wrong usage, otherwise 1. */
 export function reportFailure(
@@ -18,7 +18,7 @@ export function reportFailure(
   if (json) {
     const named = cause instanceof UsageError || cause instanceof CommandError ? cause.errors : [];
     stderr.write(failureLine(message, code, named));
-  } else stderr.write(`postrider: ${message}\n`);
+  } else stderr.write(`postrider: ${printableLines(message)}\n`);
   if (code === 1 && environment.POSTRIDER_LOG_LEVEL === 'debug') stderr.write(`${stack}\n`);
   return code;
 }
@@ -26,7 +26,7 @@ export function reportFailure(
 /** The line of JSON, with its end. */
 export function failureLine(message: string, exitCode: 1 | 2, errors: readonly object[] = []): string {
   const body = { Error: message, ...(errors.length === 0 ? {} : { Errors: errors }), ExitCode: exitCode };
-  return `${JSON.stringify(body)}\n`;
+  return `${jsonText(body)}\n`;
 }
 
 /** An error of the file system that no command foresaw names the file and why, in place of `ENOENT: …, open '…'`. */

@@ -12,7 +12,7 @@ import { backFromNow, each, instantField, numberFrom, oneOf } from './arguments.
 import { type CommandGroup, example } from './command.ts';
 import { readBytes, readObject, readText } from './files.ts';
 import { messageText } from './message-text.ts';
-import { printable, table, UsageError } from './terminal.ts';
+import { printableLines, table, UsageError } from './terminal.ts';
 
 type MessageFilters = {
   [name in 'status' | 'to' | 'from' | 'subject' | 'tag']?: string;
@@ -57,8 +57,8 @@ export const messageCommands: CommandGroup = (program) => {
           item.MessageID,
           item.CreatedAt,
           wordsText(item.RecipientStatuses),
-          printable(item.To.map((to) => to.Email).join(', ')),
-          printable(item.Subject),
+          item.To.map((to) => to.Email).join(', '),
+          item.Subject,
         ]);
         const head = ['ID', 'ACCEPTED', 'STATUS', 'TO', 'SUBJECT'];
         ctx.print(Items, rows.length === 0 ? 'No messages.' : table([head, ...rows]));
@@ -76,7 +76,9 @@ export const messageCommands: CommandGroup = (program) => {
       await ctx.withApi(async (api) => {
         const path = `/email/${encodeURIComponent(id)}`;
         if (options.raw) {
-          ctx.terminal.stdout.write(await api.bytes(`${path}/raw${queryOf({ Recipient: options.to })}`));
+          const { stdout } = ctx.terminal;
+          const raw = await api.bytes(`${path}/raw${queryOf({ Recipient: options.to })}`);
+          stdout.write(stdout.isTTY === true ? printableLines(Buffer.from(raw).toString()) : raw);
           return;
         }
         const message = await api.call<MessageDetail>('GET', path);
@@ -107,7 +109,7 @@ export const messageCommands: CommandGroup = (program) => {
       const body = await api.call<RetryAnswer>('POST', `/email/${encodeURIComponent(id)}/retry`);
       const { Queued, Opened, Closed } = body;
       const opened = Opened === 0 ? '' : '\nIts path was closed and is tried now.';
-      const closed = Closed.map((path) => `\nIt waits for its path: ${printable(path.Reason)}`).join('');
+      const closed = Closed.map((path) => `\nIt waits for its path: ${path.Reason}`).join('');
       ctx.print(body, `${recipients(Queued)} queued again.${opened}${closed}`);
     });
 

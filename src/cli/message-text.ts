@@ -6,7 +6,7 @@ import type { MessageDetail } from '../listeners/http/operations/messages.ts';
 import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.ts';
 import { listWord, wordsText } from '../model/status.ts';
 import { DEFERRED } from '../model/wait-reason.ts';
-import { printable, type Screen, styled, wrapped } from './terminal.ts';
+import { type Screen, styled, wrapped } from './terminal.ts';
 import { waitText } from './wait-text.ts';
 
 const MAX_ADDRESS_COLUMN = 40;
@@ -28,13 +28,13 @@ export function messageText(
   now: number,
 ): string {
   const head = [
-    `${styled(stdout, 'bold', printable(message.Subject))}`,
+    `${styled(stdout, 'bold', message.Subject)}`,
     `  ${message.MessageID}  ${wordsText(message.RecipientStatuses)}  ${message.Size} octets  accepted ${message.CreatedAt}`,
-    `  From ${printable(message.From.Email)}`,
+    `  From ${message.From.Email}`,
   ];
-  const widest = Math.max(0, ...message.Recipients.map((r) => printable(r.Email).length));
+  const widest = Math.max(0, ...message.Recipients.map((r) => r.Email.length));
   const recipients = message.Recipients.flatMap((r) => {
-    const address = printable(r.Email).padEnd(Math.min(widest, MAX_ADDRESS_COLUMN));
+    const address = r.Email.padEnd(Math.min(widest, MAX_ADDRESS_COLUMN));
     const first = `  ${r.Type.padEnd(3)} ${address}  ${styled(stdout, 'bold', listWord(r))}`;
     // The reply to an earlier attempt is not shown after a success.
     const said = r.Status === 'Delivered' && r.LastSmtpCode >= 400 ? '' : withoutNoCode(r.LastResponse);
@@ -55,7 +55,7 @@ export function messageText(
     return [first, ...[said, waits, next].filter((text) => text !== '').map((text) => detail(6, text))];
   });
   const timeline = events.flatMap((event) => {
-    const lines = [`  ${event.At}  ${event.Event.padEnd(12)}  ${printable(event.Recipient ?? '')}`.trimEnd()];
+    const lines = [`  ${event.At}  ${event.Event.padEnd(12)}  ${event.Recipient ?? ''}`.trimEnd()];
     const add = (label: string, value: string): void => {
       if (value !== '') lines.push(`      ${label}: ${detail(8 + label.length, value).trimStart()}`);
     };
@@ -68,14 +68,13 @@ export function messageText(
     if (event.PossibleDuplicate)
       add('note', 'it may have arrived twice: an attempt before this one ended without an answer');
     add('next try', event.NextAttemptAt ?? '');
-    for (const line of (event.Conversation ?? '').split('\n'))
-      if (line !== '') lines.push(`        ${printable(line)}`);
+    for (const line of (event.Conversation ?? '').split('\n')) if (line !== '') lines.push(`        ${line}`);
     return lines;
   });
   return [...head, '', 'Recipients', ...recipients, '', 'Timeline', ...timeline].join('\n');
 
   function detail(indent: number, text: string): string {
-    return `${' '.repeat(indent)}${wrapped(stdout, indent, printable(text))}`;
+    return `${' '.repeat(indent)}${wrapped(stdout, indent, text)}`;
   }
 }
 

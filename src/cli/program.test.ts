@@ -1,11 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keepsAll, wordsOf } from './arguments.ts';
 import { createProgram } from './program.ts';
 import type { Terminal } from './terminal.ts';
@@ -146,6 +148,62 @@ describe('erase', () => {
     expect(await done).toBe(1);
     stderr.end();
     expect(await error).toMatch(/Erase all data of a@example\.net permanently\?.*nothing was done/s);
+  });
+});
+
+describe('texts that a server answers', () => {
+  const OBEYED = ['\u001b', '\u009b', '\u202e', '\nforged'];
+  const evil = 'a\u001b[31m\u009b1m\u202eb\nforged';
+  const data = mkdtempSync(join(tmpdir(), 'answers-'));
+  const answers: Readonly<Record<string, object>> = {
+    '/api/v1/tokens': {
+      Items: [{ TokenID: 't', Name: evil, Domains: [evil], RevokedAt: null, ExpiresAt: null }],
+      NextCursor: null,
+    },
+    '/api/v1/smtp-credentials': {
+      Items: [{ CredentialID: 'c', Username: 'u', Domain: 'd', Name: evil, CreatedAt: '' }],
+      NextCursor: null,
+    },
+    '/api/v1/causes': {
+      Items: [{ CauseID: 1, Category: 'x', Site: evil, Reply: evil, Explanation: evil, FirstSeen: '' }],
+      NextCursor: null,
+    },
+  };
+  const server = createServer((request, response) => {
+    const answer = answers[request.url?.split('?')[0] ?? ''];
+    const refused = { Errors: [{ Code: 1, Message: evil }] };
+    if (answer === undefined && request.url !== '/healthz') response.statusCode = 404;
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(answer ?? refused));
+  });
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    writeFileSync(join(data, 'server.json'), JSON.stringify({ url: `http://127.0.0.1:${port}` }));
+    writeFileSync(join(data, 'admin-token'), 'token');
+  });
+  afterAll(async () => {
+    await new Promise((resolve) => server.close(resolve).closeAllConnections());
+    rmSync(data, { recursive: true });
+  });
+
+  it.each([['token list'], ['smtp list'], ['causes']])(
+    '%s shows without what a terminal obeys',
+    async (words) => {
+      const { code, out } = await run([...words.split(' '), '--data', data]);
+      expect([code, out]).toEqual([0, expect.stringContaining('a·[31m·1m·b·forged')]);
+      expect(OBEYED.filter((text) => out.includes(text))).toEqual([]);
+    },
+  );
+
+  it('a refusal shows in the same way', async () => {
+    const { code, error } = await run(['message', 'x', '--data', data]);
+    expect([code, error]).toEqual([1, 'postrider: a·[31m·1m·b·forged\n']);
+  });
+
+  it('are exact in JSON', async () => {
+    const { out } = await run(['token', 'list', '--json', '--data', data]);
+    expect(JSON.parse(out)).toMatchObject([{ Name: evil }]);
+    expect(OBEYED.filter((text) => out.includes(text))).toEqual([]);
   });
 });
 

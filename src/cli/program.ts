@@ -34,7 +34,7 @@ import { statusCommand } from './status-command.ts';
 import { suppressCommands } from './suppress-commands.ts';
 import { tailCommand } from './tail-command.ts';
 import { templateCommands } from './template-commands.ts';
-import type { Terminal } from './terminal.ts';
+import { jsonText, type Terminal } from './terminal.ts';
 import { tokenCommands } from './token-commands.ts';
 import { overrideCommands } from './traffic-commands.ts';
 import { transferCommand } from './transfer-command.ts';
@@ -95,7 +95,7 @@ export function createProgram(terminal: Terminal): Program {
       command: (words) => commandLine(terminal, flags, words),
       async withApi(work, options) {
         const typed = (pointer: string) => typedName(running, pointer);
-        const api = await openApi(flags, terminal, version, { ...options, typed });
+        const api = await openApi(flags, terminal, version, { exact: json, ...options, typed });
         try {
           return await work(api);
         } finally {
@@ -106,7 +106,7 @@ export function createProgram(terminal: Terminal): Program {
         exitCode = 1;
       },
       print(value, text) {
-        terminal.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : text === '' ? '' : `${text}\n`);
+        terminal.stdout.write(json ? `${jsonText(value, 2)}\n` : text === '' ? '' : `${text}\n`);
       },
     };
   }

@@ -2,7 +2,7 @@
 import type { QueueAnswer, QueueItem } from '../listeners/http/operations/operator.ts';
 import { queryOf } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
-import { printable, SAME_WITH_JSON, table, withWhole } from './terminal.ts';
+import { SAME_WITH_JSON, table, withWhole } from './terminal.ts';
 import { addTrafficCommands } from './traffic-commands.ts';
 import { waitText } from './wait-text.ts';
 
@@ -47,7 +47,7 @@ function row(item: QueueItem): string[] {
     item.Site,
     item.SenderDomain,
     item.Priority,
-    printable([item.Route, ...item.Tags.map((tag) => `#${tag}`)].join(' ')),
+    [item.Route, ...item.Tags.map((tag) => `#${tag}`)].join(' '),
     `${item.Waiting}${item.Complete ? '' : '+'}`,
     ...[Ages.Under1m, Ages.Under10m, Ages.Under1h, Ages.Under1d, Ages.Older].map(String),
     item.NextDueAt ?? '',

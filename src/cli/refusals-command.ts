@@ -5,7 +5,7 @@ import type { Page } from '../listeners/http/paging.ts';
 import { queryOf } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { printPages } from './lists.ts';
-import { printable, SAME_WITH_JSON, shortened, table, withWhole } from './terminal.ts';
+import { SAME_WITH_JSON, shortened, table, withWhole } from './terminal.ts';
 
 export const refusalsCommand: CommandGroup = (program) => {
   program
@@ -31,9 +31,9 @@ function refusalsText({ Items }: Page<RefusalItem>): string {
       `${item.Via} ${item.Action}`,
       String(item.Status),
       item.Code === null ? '-' : String(item.Code),
-      printable(item.Domain ?? '-'),
+      item.Domain ?? '-',
       item.Peer,
-      printable(item.Message),
+      item.Message,
     ]),
   ]);
 }

@@ -7,7 +7,7 @@ import type { CaptureDetail, CaptureSummary } from '../listeners/http/sandbox/ca
 import { EXISTING, queryOf } from './api-client.ts';
 import { type CommandGroup, type ContextCommand, example } from './command.ts';
 import { printTable } from './lists.ts';
-import { CommandError, printable, table, UsageError } from './terminal.ts';
+import { CommandError, table, UsageError } from './terminal.ts';
 
 type Options = Record<string, string | undefined>;
 interface Switches {
@@ -31,11 +31,11 @@ export const sandboxCommands: CommandGroup = (program) => {
         '/sandbox/inboxes',
         ['INBOX', 'DOMAIN', 'MAILS', 'LATEST', 'SUBJECT'],
         (item) => [
-          printable(item.Inbox === '' ? '(none)' : item.Inbox),
+          item.Inbox === '' ? '(none)' : item.Inbox,
           item.Domain,
           String(item.Count),
           item.LatestAt,
-          printable(item.LatestSubject),
+          item.LatestSubject,
         ],
         'Nothing captured.',
       ),
@@ -48,13 +48,7 @@ export const sandboxCommands: CommandGroup = (program) => {
     .asks(async (ctx, api, { unseen, limit, ...options }: Options & { unseen?: true }) => {
       const query = queryOf({ ...filtersOf(options), Seen: unseen && 'false', Limit: limit });
       const { Items } = await api.call<{ Items: CaptureSummary[] }>('GET', `/sandbox/messages${query}`);
-      const rows = Items.map((item) => [
-        item.ID,
-        item.CapturedAt,
-        printable(item.Inbox),
-        printable(item.EnvelopeTo),
-        printable(item.Subject),
-      ]);
+      const rows = Items.map((item) => [item.ID, item.CapturedAt, item.Inbox, item.EnvelopeTo, item.Subject]);
       const head = ['ID', 'CAPTURED', 'INBOX', 'TO', 'SUBJECT'];
       ctx.print(Items, rows.length === 0 ? 'Nothing captured.' : table([head, ...rows]));
     });
@@ -90,7 +84,7 @@ export const sandboxCommands: CommandGroup = (program) => {
         if (best === undefined) {
           throw new CommandError(`there is no ${code ? 'code' : 'link'} in the mail ${mail.ID}`);
         }
-        ctx.print(mail, printable(best));
+        ctx.print(mail, best);
       }, EXISTING);
     });
 
@@ -135,7 +129,7 @@ export const sandboxCommands: CommandGroup = (program) => {
         (item) => [
           item.RuleID,
           item.Domain,
-          printable(conditionsOf(item)),
+          conditionsOf(item),
           item.Result,
           `${item.Uses}${item.Times === null ? '' : `/${item.Times}`}`,
           item.ExpiresAt,
@@ -252,11 +246,8 @@ function detailText(mail: CaptureDetail): string {
       ? []
       : [['Released', `${mail.ReleasedAt} as ${mail.ReleasedAs}`] as [string, string]]),
   ];
-  const head = lines.map(([name, value]) => `${`${name}:`.padEnd(10)} ${printable(value)}`).join('\n');
-  const text = (mail.PlainContent === '' ? mail.HTMLContent : mail.PlainContent)
-    .split(/\r?\n/)
-    .map(printable)
-    .join('\n');
+  const head = lines.map(([name, value]) => `${`${name}:`.padEnd(10)} ${value}`).join('\n');
+  const text = mail.PlainContent === '' ? mail.HTMLContent : mail.PlainContent;
   return `${head}\n\n${mail.ParseError ?? text}`;
 }
 

@@ -1,7 +1,7 @@
 /** `status` lists the problems of the server and how to fix them; the exit code is 1 if one of them is a failure. */
 import type { AttentionAnswer, AttentionItem } from '../listeners/http/operations/attention-items.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
-import { printable, styled, wrapped } from './terminal.ts';
+import { styled, wrapped } from './terminal.ts';
 
 const INDENT = 6;
 
@@ -41,6 +41,6 @@ function itemText(ctx: CommandContext, item: AttentionItem): string {
     item.Fix,
     ...(item.Command === null ? [] : [ctx.command(item.Command.replace(/^postrider /, ''))]),
   ];
-  const shown = lines.map((line) => wrapped(stdout, INDENT, printable(line)));
+  const shown = lines.map((line) => wrapped(stdout, INDENT, line));
   return `${mark}  ${shown.join(`\n${' '.repeat(INDENT)}`)}`;
 }

@@ -13,7 +13,7 @@ import { type CommandGroup, example } from './command.ts';
 import { FORCE, refuseExisting } from './files.ts';
 import { createProgress } from './progress.ts';
 import { addedText, addImport, sendItems } from './suppress-import.ts';
-import { CommandError, printable, table, UsageError } from './terminal.ts';
+import { CommandError, jsonText, table, UsageError } from './terminal.ts';
 
 const REASONS = `one of ${SUPPRESSION_REASONS.join(', ')}`;
 const EXPORTED = [...FIELDS, 'Domain', 'CreatedAt', 'MessageID', 'Reply', 'Rule'] as const;
@@ -91,12 +91,12 @@ export const suppressCommands: CommandGroup = (program) => {
       });
       const { Items } = await api.call<Page<SuppressionAnswer>>('GET', `/suppressions${query}`);
       const rows = Items.map((item) => [
-        printable(item.Email),
+        item.Email,
         item.Reason,
         item.Domain,
         item.CreatedAt.slice(0, 10),
         item.ExpiresAt?.slice(0, 10) ?? '-',
-        printable(item.Note === '' ? item.Reply : item.Note),
+        item.Note === '' ? item.Reply : item.Note,
       ]);
       const head = ['ADDRESS', 'REASON', 'DOMAIN', 'SINCE', 'UNTIL', 'WHY'];
       ctx.print(Items, rows.length === 0 ? 'Nobody is on the list.' : table([head, ...rows]));
@@ -113,41 +113,44 @@ export const suppressCommands: CommandGroup = (program) => {
     .runs(async (ctx, file: string | undefined, options: { domain?: string; force?: boolean }) => {
       if (file !== undefined) await refuseExisting(file, options.force);
       const progress = createProgress(ctx.terminal.stderr, systemClock, 'addresses');
-      await ctx.withApi(async (api) => {
-        const out = file === undefined ? ctx.terminal.stdout : createWriteStream(file, { mode: 0o600 });
-        const failed = new Promise<never>((_, reject) => out.once('error', reject));
-        failed.catch(() => {});
-        let count = 0;
-        try {
-          const asJson = file === undefined && ctx.json;
-          out.write(asJson ? '[' : csvLine(EXPORTED));
-          for await (const { Items: items } of pagesOf<Page<SuppressionAnswer>>(
-            api,
-            `/suppressions${queryOf({ Domain: options.domain })}`,
-          )) {
-            const text = asJson
-              ? items.map((item, i) => `${count + i === 0 ? '' : ','}\n${JSON.stringify(item)}`).join('')
-              : items.map((item) => csvLine(EXPORTED.map((name) => item[name] ?? ''))).join('');
-            if (!out.write(text)) {
-              await Promise.race([
-                failed,
-                new Promise<void>((resolve) => out.once('drain', () => resolve())),
-              ]);
+      await ctx.withApi(
+        async (api) => {
+          const out = file === undefined ? ctx.terminal.stdout : createWriteStream(file, { mode: 0o600 });
+          const failed = new Promise<never>((_, reject) => out.once('error', reject));
+          failed.catch(() => {});
+          let count = 0;
+          try {
+            const asJson = file === undefined && ctx.json;
+            out.write(asJson ? '[' : csvLine(EXPORTED));
+            for await (const { Items: items } of pagesOf<Page<SuppressionAnswer>>(
+              api,
+              `/suppressions${queryOf({ Domain: options.domain })}`,
+            )) {
+              const text = asJson
+                ? items.map((item, i) => `${count + i === 0 ? '' : ','}\n${jsonText(item)}`).join('')
+                : items.map((item) => csvLine(EXPORTED.map((name) => item[name] ?? ''))).join('');
+              if (!out.write(text)) {
+                await Promise.race([
+                  failed,
+                  new Promise<void>((resolve) => out.once('drain', () => resolve())),
+                ]);
+              }
+              count += items.length;
+              progress.at(count, null);
             }
-            count += items.length;
-            progress.at(count, null);
+            if (asJson) out.write('\n]\n');
+            if (file !== undefined) {
+              await Promise.race([failed, new Promise<void>((resolve) => out.end(() => resolve()))]);
+            }
+          } catch (cause) {
+            if (cause instanceof CommandError || cause instanceof UsageError) throw cause;
+            throw new CommandError(`${file ?? 'standard output'} cannot be written: ${whyNot(cause)}`);
+          } finally {
+            progress.end();
           }
-          if (asJson) out.write('\n]\n');
-          if (file !== undefined) {
-            await Promise.race([failed, new Promise<void>((resolve) => out.end(() => resolve()))]);
-          }
-        } catch (cause) {
-          if (cause instanceof CommandError || cause instanceof UsageError) throw cause;
-          throw new CommandError(`${file ?? 'standard output'} cannot be written: ${whyNot(cause)}`);
-        } finally {
-          progress.end();
-        }
-        if (file !== undefined) ctx.print({ Exported: count }, `${count} entries written to ${file}.`);
-      }, EXISTING);
+          if (file !== undefined) ctx.print({ Exported: count }, `${count} entries written to ${file}.`);
+        },
+        { ...EXISTING, exact: ctx.json || file !== undefined || ctx.terminal.stdout.isTTY !== true },
+      );
     });
 };

@@ -2,7 +2,7 @@
 import type { StreamedEvent } from '../listeners/http/operations/event-stream.ts';
 import { queryOf } from './api-client.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
-import { CommandError, printable, styled } from './terminal.ts';
+import { CommandError, jsonText, styled } from './terminal.ts';
 
 export const tailCommand: CommandGroup = (program) => {
   program
@@ -19,9 +19,8 @@ export const tailCommand: CommandGroup = (program) => {
       }
       ctx.terminal.stderr.write('Waiting for events; Ctrl-C ends.\n');
       const query = queryOf({ Event: event, Recipient: to, Tag: tag, Domain: domain });
-      for await (const { data } of api.events(`/events/stream${query}`)) {
-        const happened = JSON.parse(data) as StreamedEvent;
-        ctx.terminal.stdout.write(`${ctx.json ? JSON.stringify(happened) : line(ctx, happened)}\n`);
+      for await (const happened of api.events<StreamedEvent>(`/events/stream${query}`)) {
+        ctx.terminal.stdout.write(`${ctx.json ? jsonText(happened) : line(ctx, happened)}\n`);
       }
       throw new CommandError('the server ended the stream');
     });
@@ -33,5 +32,5 @@ function line(ctx: CommandContext, event: StreamedEvent): string {
   const colour = { Info: 'green', Warn: 'yellow', Error: 'red' } as const;
   const kind = styled(ctx.terminal.stdout, colour[event.LogLevel], event.Event.padEnd(COLUMN));
   const about = [event.Recipient ?? event.Domain, event.Subject, event.Reason].filter((text) => text !== '');
-  return `${event.At}  ${kind} ${about.map(printable).join('  ')}`;
+  return `${event.At}  ${kind} ${about.join('  ')}`;
 }

@@ -83,7 +83,7 @@ export const templateCommands: CommandGroup = (program) => {
         ctx,
         '/templates',
         ['ID', 'VERSION', 'DOMAIN', 'UPDATED', 'NAME'],
-        (item) => [item.TemplateID, String(item.Version), item.Domain, item.UpdatedAt, printable(item.Name)],
+        (item) => [item.TemplateID, String(item.Version), item.Domain, item.UpdatedAt, item.Name],
         'No templates yet.',
       ),
     );
@@ -100,7 +100,7 @@ export const templateCommands: CommandGroup = (program) => {
         shown,
         [
           table([
-            ['Name', printable(shown.Name)],
+            ['Name', shown.Name],
             ['Domain', shown.Domain],
             ['Version', `${shown.Version} of ${shown.Versions[0]?.Version ?? shown.Version}`],
             ['Variables', shown.Variables.join(' ') || '(none)'],
@@ -175,7 +175,7 @@ async function textsOf(options: TextOptions, mayBeNone = false): Promise<object>
 function parts(texts: Pick<TemplateRendering, 'Subject' | 'HTMLContent' | 'PlainContent'>): string[] {
   return (['Subject', 'HTMLContent', 'PlainContent'] as const).flatMap((name) => {
     const text = texts[name];
-    return text === null ? [] : [`${name}:\n${printable(text).trimEnd()}`];
+    return text === null ? [] : [`${name}:\n${text.trimEnd()}`];
   });
 }
 

@@ -38,10 +38,42 @@ export function styled(stream: Screen, style: Style, text: string): string {
   return styleText(style, text, { stream, validateStream: true });
 }
 
-/** Text from outside made safe for a terminal: control characters (escape sequences among them) become dots. */
-export function printable(text: string): string {
+/**
+ * Controls that a terminal obeys (C0 without tab and line feed, DEL, C1), separators of lines, and what changes the
+ * direction of the text after it.
+ */
+const OBEYED =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to be replaced
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '·');
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** Text of several lines from outside made safe for a terminal: what it would obey (escape sequences) becomes dots. */
+export function printableLines(text: string): string {
+  return text.replaceAll('\r\n', '\n').replace(OBEYED, '·');
+}
+
+/** The same in one line: line feeds and tabs become dots too, so that no text can look like a further line or cell. */
+export function printable(text: string): string {
+  return printableLines(text).replace(/[\t\n]/g, '·');
+}
+
+/** The value as JSON. What a terminal would obey is escaped (JSON.stringify leaves DEL, C1 and directions as they are). */
+export function jsonText(value: unknown, indent?: number): string {
+  const text = JSON.stringify(value, null, indent);
+  return text.replace(OBEYED, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** Members of the API's answers that have several lines. */
+const OF_LINES: ReadonlySet<string> = new Set(['PlainContent', 'HTMLContent', 'Conversation', 'Body']);
+
+/**
+ * The JSON of an answer with all its texts made safe for a terminal. Most come from senders, receivers and tenants; made
+ * safe where they arrive, no command can forget it.
+ */
+export function parsedForTerminal(json: string): unknown {
+  return JSON.parse(json, (name, value: unknown) => {
+    if (typeof value !== 'string') return value;
+    return OF_LINES.has(name) ? printableLines(value) : printable(value);
+  });
 }
 
 /** The same in at most `most` characters; what is left out is marked by … at the end. */

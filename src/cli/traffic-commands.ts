@@ -13,7 +13,7 @@ import { EXISTING } from './api-client.ts';
 import { oneOf } from './arguments.ts';
 import { type CommandGroup, type ContextCommand, example } from './command.ts';
 import { printPages } from './lists.ts';
-import { printable, table, UsageError } from './terminal.ts';
+import { table, UsageError } from './terminal.ts';
 import { holdsText, overridesText, relaysText, siteText, stateWord } from './traffic-text.ts';
 
 interface MatchOptions {
@@ -163,7 +163,7 @@ function recipients(count: number): string {
 }
 
 function pathLine(path: PathItem): string {
-  return `${printable(path.Site)}: ${stateWord(path)}${path.Reason === null ? '' : `, ${printable(path.Reason)}`}`;
+  return `${path.Site}: ${stateWord(path)}${path.Reason === null ? '' : `, ${path.Reason}`}`;
 }
 
 function matching(command: ContextCommand): ContextCommand {
@@ -201,14 +201,14 @@ function pathsText({ Items, Relays }: PathsAnswer): string {
   // Held mail comes first, because it is usually what people look for.
   const shown = [...Items].sort((a, b) => Number(a.Reason === null) - Number(b.Reason === null));
   const rows = shown.map((path) => [
-    printable(path.Site),
+    path.Site,
     path.Source,
     stateWord(path),
     `${path.Connections.Open}/${path.Window}`,
     String(path.Waiting.critical + path.Waiting.normal + path.Waiting.bulk),
     String(path.InFlight),
     path.WaitsUntil ?? '',
-    printable(path.Reason ?? ''),
+    path.Reason ?? '',
   ]);
   const head = ['SITE', 'SOURCE', 'STATE', 'CONNS', 'WAITING', 'SENDING', 'UNTIL', 'WHY'];
   return `${table([head, ...rows])}${failed}`;

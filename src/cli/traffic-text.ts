@@ -8,14 +8,14 @@ import type {
   PathLimitItem,
   RelayItem,
 } from '../listeners/http/operations/traffic-items.ts';
-import { printable, table } from './terminal.ts';
+import { table } from './terminal.ts';
 import { waitText } from './wait-text.ts';
 
 /** `queue path`: limits with their origin, state, reason, what waits. */
 export function siteText(answer: SiteAnswer): string {
   const blocks = answer.Paths.map(pathText);
   if (answer.Paths.length === 0) {
-    blocks.push(`${printable(answer.Site)}: ${answer.Note}:`);
+    blocks.push(`${answer.Site}: ${answer.Note}:`);
     blocks.push(limitsText(answer.Limits));
   }
   if (answer.Relays.length > 0) blocks.push(relaysText(answer.Relays));
@@ -33,7 +33,7 @@ function pathText(path: PathItem): string {
   const hanging = Hanging === 0 ? '' : `, ${Hanging} not answered for long`;
   const facts: [string, string][] = [
     ['State', stateText(path)],
-    ['Why', path.Reason === null ? 'nothing holds it back' : printable(path.Reason)],
+    ['Why', path.Reason === null ? 'nothing holds it back' : path.Reason],
     ...(path.WaitsUntil === null ? [] : [['Until', path.WaitsUntil] satisfies [string, string]]),
     [
       'Connections',
@@ -42,14 +42,14 @@ function pathText(path: PathItem): string {
     ['In memory', `${waitingText(path)}; ${path.InFlight} being sent`],
   ];
   if (path.Provider !== null) facts.push(['Provider', path.Provider]);
-  if (path.Domains.length > 0) facts.push(['Domains', printable(path.Domains.join(', '))]);
+  if (path.Domains.length > 0) facts.push(['Domains', path.Domains.join(', ')]);
   for (const [label, word] of [
     ['Last success', path.LastSuccess],
     ['Last failure', path.LastFailure],
   ] as const) {
-    if (word !== null) facts.push([label, `${word.At} ${printable(word.Text)}`.trimEnd()]);
+    if (word !== null) facts.push([label, `${word.At} ${word.Text}`.trimEnd()]);
   }
-  const blocks = [`${printable(name)} (${path.Route})\n${table(facts)}`, limitsText(path.Limits)];
+  const blocks = [`${name} (${path.Route})\n${table(facts)}`, limitsText(path.Limits)];
   if (path.Overrides.length > 0) blocks.push(`Learned or set for a time:\n${overridesText(path.Overrides)}`);
   return blocks.join('\n\n');
 }
@@ -80,12 +80,12 @@ function originText({ From, Detail, Until }: PathLimitItem): string {
   if (From === 'data') return `shipped data, row ${Detail}`;
   if (From === 'user') return `shaping.json, row ${Detail}`;
   if (From === 'config') return `configuration, key ${Detail}`;
-  return `override by ${printable(Detail)} until ${Until ?? ''}`;
+  return `override by ${Detail} until ${Until ?? ''}`;
 }
 
 /** Relays that failed and are passed over. */
 export function relaysText(relays: readonly RelayItem[]): string {
-  const rows = relays.map((item) => [item.Relay, String(item.Failures), item.Until, printable(item.Why)]);
+  const rows = relays.map((item) => [item.Relay, String(item.Failures), item.Until, item.Why]);
   return `Relays that failed, and when they are tried again:\n${table([['RELAY', 'FAILURES', 'UNTIL', 'WHY'], ...rows])}`;
 }
 
@@ -93,10 +93,10 @@ export function relaysText(relays: readonly RelayItem[]): string {
 export function overridesText(overrides: readonly OverrideItem[]): string {
   const rows = overrides.map((item) => [
     item.OverrideID,
-    `${item.Scope} ${printable(item.Key)}`,
+    `${item.Scope} ${item.Key}`,
     `${item.Param} = ${item.Value}`,
     item.Until,
-    printable(`${item.Rule}: ${item.Why}`),
+    `${item.Rule}: ${item.Why}`,
   ]);
   return table([['ID', 'FOR', 'SETS', 'UNTIL', 'WHY'], ...rows]);
 }
@@ -110,7 +110,7 @@ export function holdsText(holds: readonly HoldItem[]): string {
     hold.Site ?? '*',
     hold.Priority ?? '*',
     hold.Until ?? 'you release it',
-    printable(hold.Reason),
+    hold.Reason,
   ]);
   return table([['ID', 'FROM', 'TO', 'SITE', 'PRIORITY', 'UNTIL', 'WHY'], ...rows]);
 }

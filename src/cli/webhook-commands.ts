@@ -19,7 +19,7 @@ import { each, instantField, numberFrom } from './arguments.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
 import { createProgress } from './progress.ts';
-import { printable, shortened, table, UsageError, withWhole } from './terminal.ts';
+import { shortened, table, UsageError, withWhole } from './terminal.ts';
 
 export const webhookCommands: CommandGroup = (program) => {
   const webhook = program.command('webhook').description('callback addresses for events');
@@ -74,7 +74,7 @@ export const webhookCommands: CommandGroup = (program) => {
         item.LastResponseTryCounter === 0
           ? 'never called'
           : `${errors.get(item.WebhookID) || item.LastResponseCode} (try ${item.LastResponseTryCounter})`,
-        printable(item.WebhookURL),
+        item.WebhookURL,
       ]);
       const head = ['ID', 'EVENT', 'STATUS', 'LAST', 'URL'];
       const text = rows.length === 0 ? 'No webhooks yet.' : table([head, ...rows]);
@@ -128,8 +128,8 @@ export const webhookCommands: CommandGroup = (program) => {
       const result = await api.call<WebhookTest>('POST', `/webhooks/${webhookId(ctx, id)}/test`, {});
       const text =
         result.StatusCode === 0
-          ? `No answer: ${printable(result.Error)}`
-          : `${result.StatusCode} in ${result.LatencyMs} ms\n${printable(result.Body)}`;
+          ? `No answer: ${result.Error}`
+          : `${result.StatusCode} in ${result.LatencyMs} ms\n${result.Body}`;
       ctx.print(result, text.trimEnd());
       if (result.StatusCode < 200 || result.StatusCode > 299) ctx.fail();
     });
@@ -233,7 +233,7 @@ function callText({ Event, Status, Tries, ResponseCode, Error: error, Request }:
   const headers = Object.entries(Request.Headers).map(([name, value]) => `${name}: ${value}`);
   const answer = Tries === 0 ? 'no try yet' : error || String(ResponseCode);
   const lines = [`${Event}: ${Status}, tries: ${Tries}, last answer: ${answer}`, `POST ${Request.URL}`];
-  return [...lines, ...headers, '', Request.Body].map(printable).join('\n');
+  return [...lines, ...headers, '', Request.Body].join('\n');
 }
 
 function webhookId(ctx: CommandContext, text: string): string {

@@ -54,7 +54,7 @@ export async function sendTestMail(
   const { Status, LastResponse, WaitReason } = found;
   const reply = LastResponse === '' ? WaitReason : LastResponse;
   report.TestMail = { To: to, MessageID, Status, Reply: reply };
-  setup.say(`${Status}${reply === '' ? '' : `: ${printable(reply)}`}`);
+  setup.say(`${Status}${reply === '' ? '' : `: ${reply}`}`);
   const checks = domain.Checks.filter(({ Name }) => AUTHENTICATION.test(Name));
   setup.say(`What the receiver checks:\n${checkLines(terminal.stderr, checks).join('\n')}`);
   if (Status !== 'Delivered')

@@ -175,7 +175,7 @@ async function runSteps(setup: Setup, given: string | undefined, fail: () => voi
     // Also after an error: a server with its own account could not read files that belong to root.
     await giveToOwner(setup.data, plan.user);
   }
-  const running = (await runningApi({ data: setup.data }, setup.terminal)) !== null;
+  const running = (await runningApi({ data: setup.data }, setup.terminal, false)) !== null;
   report.Next.push(...nextSteps(setup, { plan, name, verified, running }));
 }
 

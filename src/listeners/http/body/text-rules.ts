@@ -12,6 +12,13 @@ export function hasControl(text: string, deleteToo: boolean): boolean {
   return false;
 }
 
+/** Arguments of `refine` for a name that lists show: no C0 or C1 control, DEL or separator of lines (U+2028, U+2029). */
+export const ONE_LINE = [
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are refused
+  (text: string): boolean => !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text),
+  'must not hold control characters',
+] as const;
+
 /** Whether the text has more than `max` characters (code points). */
 export function isLongerThan(text: string, max: number): boolean {
   if (text.length <= max) return false;

@@ -9,6 +9,7 @@ import { LANES, type Lane } from '../../../model/message.ts';
 import type { Hold, HoldMatch } from '../../../policy/limits/holds.ts';
 import { type Answer, count, pageOf } from '../answer-schemas.ts';
 import { instant } from '../body/instant.ts';
+import { ONE_LINE } from '../body/text-rules.ts';
 import type { ApiParts } from '../deps.ts';
 import { operation } from '../operation.ts';
 import { inOrder, memoryPage, paging } from '../paging.ts';
@@ -43,7 +44,12 @@ const MATCH = {
 };
 const HOLD = z.object({
   ...MATCH,
-  Reason: z.string().trim().min(1).max(MAX_REASON),
+  Reason: z
+    .string()
+    .trim()
+    .min(1)
+    .max(MAX_REASON)
+    .refine(...ONE_LINE),
   Until: instant.optional(),
 });
 const RELEASE = z.object({ ...MATCH, HoldID: z.string().max(64).optional() });

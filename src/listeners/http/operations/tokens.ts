@@ -11,6 +11,7 @@ import type { Caller } from '../../../model/submission.ts';
 import { PRESETS, SCOPES, type Scope, type Token } from '../../../model/token.ts';
 import { type Grant, grantOf, type LimitWish, makerOf, mayMint } from '../../../policy/access/may-mint.ts';
 import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
+import { ONE_LINE } from '../body/text-rules.ts';
 import type { ApiParts } from '../deps.ts';
 import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
@@ -86,7 +87,12 @@ export const domainName = z
   });
 
 const NEW_TOKEN = z.object({
-  Name: z.string().trim().min(1).max(128),
+  Name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(128)
+    .refine(...ONE_LINE),
   Domains: z.array(domainName).min(1).max(MAX_DOMAINS).optional(),
   Scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).optional(),
   Preset: z.string().max(32).optional(),

@@ -15,11 +15,17 @@ import {
 } from '../../../pipeline/compose/template/template.ts';
 import { TemplateError } from '../../../pipeline/compose/template/template-error.ts';
 import { readJsonBytes } from '../body/json-request.ts';
+import { ONE_LINE } from '../body/text-rules.ts';
 import { fillMistake, missingVariables, templateMistake } from './template-problems.ts';
 
 export const MAX_VERSION = 2 ** 31 - 1;
 
-const name = z.string().trim().min(1).max(128).refine(isOneLine, 'must not hold control characters');
+const name = z
+  .string()
+  .trim()
+  .min(1)
+  .max(128)
+  .refine(...ONE_LINE);
 const TEXTS = {
   Subject: z.string().optional(),
   HTMLContent: z.string().optional(),
@@ -164,9 +170,4 @@ function textOf(text: string | undefined): string | null {
 
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isOneLine(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that are refused
-  return !/[\u0000-\u001f\u007f]/.test(text);
 }
