@@ -116,7 +116,7 @@ export function createHttpApi(
     if (worst !== undefined) return `the relay ${worst.relay} fails: ${worst.why}`;
     const closed = deliver
       .paths()
-      .filter(({ site }) => isRelaySite(site))
+      .filter(({ site, elsewhere }) => isRelaySite(site) && !elsewhere)
       .map((path) => path.snapshot())
       .find(({ breaker }) => breaker.kind !== 'closed');
     return closed === undefined

@@ -261,6 +261,37 @@ describePostgres('several nodes on one PostgreSQL', () => {
   );
 
   it(
+    'see no problem in mail that waits for the one that sends it by the relay',
+    async () => {
+      const looked = Promise.withResolvers<void>();
+      const { sink, start } = await prepare({ sink: { hold: () => looked.promise } });
+      const route = { POSTRIDER_ROUTE: `smtp://127.17.0.1:${sink.port}` };
+      const [one, two] = [
+        await start('one', route, { sources: [] }),
+        await start('two', route, { sources: [] }),
+      ];
+      await addDomain(one);
+      const ids = await postMany([one, two], 4);
+      await until('mail is on its way', 60_000, () => sink.counts.open > 0);
+      const other = (await senderOf(one)) === epochOf(one) ? two : one;
+      // More than the memory of the node that sends takes of a slow relay: the rest waits in the store.
+      await until('mail waits for the node that sends', 60_000, async () => {
+        ids.push(...(await Promise.all(Array.from({ length: 25 }, () => post(other)))));
+        const { Items } = await other.api<{ Items: { WaitsFor: string }[] }>('/queue/paths');
+        const { Waiting } = await other.api<{ Waiting: { critical: number } }>('/attention');
+        return Waiting.critical > 0 && Items.some(({ WaitsFor }) => WaitsFor === 'lease');
+      });
+      const { Items } = await other.api<{ Items: { Kind: string }[] }>('/attention');
+      expect(Items.filter(({ Kind }) => Kind === 'relay' || Kind === 'site')).toEqual([]);
+      looked.resolve();
+      await queueEmpty(one, 90_000);
+      await bothEndsAgree(one, sink, ids);
+      await stopAll(one, two);
+    },
+    LONG_MS,
+  );
+
+  it(
     'go by the clock of the database where theirs are half a minute apart',
     async () => {
       const { sink, start } = await prepare();

@@ -143,6 +143,14 @@ const WAITS: Record<Exclude<WaitKind, 'none' | 'store' | 'lease'> | Other, () =>
     const made = await sending({}, { to: 'a@listed.test', until: tried }, { to: 'b@listed.test' });
     return { ...made, reason: /^path: mx\.listed\.test is suspended: .*spamcop/ };
   },
+  async 'no-node'() {
+    await host('lonely.test');
+    const sources = [{ id: 'b', address: '127.31.255.8', node: 'another' }];
+    return {
+      ...(await sending({ file: { sources } }, { to: 'a@lonely.test' })),
+      reason: 'the node that sends from this source is not running',
+    };
+  },
   async 'warm-up'() {
     dns.set('big.test', { MX: ['mta1.am0.yahoodns.net'] });
     dns.set('mta1.am0.yahoodns.net', { A: [(await kit.farEnd({})).address] });

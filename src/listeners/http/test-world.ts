@@ -173,7 +173,12 @@ export async function openWorld(
         routeOf: () => 'route mx',
         sitesOf: async ({ recipientDomain }) => [recipientDomain],
         paths: () =>
-          paths.map((shown) => ({ ...shown, closed: shown.breaker.kind === 'open', snapshot: () => shown })),
+          paths.map((shown) => ({
+            ...shown,
+            closed: shown.breaker.kind === 'open',
+            elsewhere: shown.waitsFor === 'lease',
+            snapshot: () => shown,
+          })),
         waits: {
           waitOf: (id) => inMemory.waitOf(id),
           sendingOf: (id) => inMemory.sendingOf(id),

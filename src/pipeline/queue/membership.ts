@@ -40,8 +40,8 @@ export const NODE_TIMES: NodeTimes = {
   strayMs: 60_000,
 };
 
-/** `asking`: not known yet · `held` by this node · `elsewhere`: by another node. */
-export type LeaseState = 'asking' | 'held' | 'elsewhere';
+/** `asking`: not known yet · `held` by this node · `elsewhere`: by another node · `absent`: only for a node that is not running. */
+export type LeaseState = 'asking' | 'held' | 'elsewhere' | 'absent';
 
 /** A lease on something that only one node does. */
 export interface Lease {

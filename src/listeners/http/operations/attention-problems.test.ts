@@ -56,7 +56,7 @@ function process(more: Partial<Parameters<typeof createAlerts>[0]> = {}, registr
   const traffic = {
     paths: () =>
       world.paths.map((shown) => ({
-        ...{ ...shown, closed: shown.breaker.kind === 'open', snapshot: () => shown },
+        ...{ ...shown, closed: shown.breaker.kind === 'open', elsewhere: false, snapshot: () => shown },
       })),
     ...{ relays: () => world.relays, holds: world.holds, waits: world.inMemory },
   };

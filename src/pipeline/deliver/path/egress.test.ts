@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import type { Lease, LeaseListener, LeaseState } from '../../queue/membership.ts';
 import { createEgressLeases } from '../routing/egress-leases.ts';
-import { createPathEgress } from './egress.ts';
+import { createPathEgress, NOT_KNOWN } from './egress.ts';
 import { type Closed, ELSEWHERE, type PathState } from './states.ts';
 
 function world(holder: LeaseState) {
@@ -16,26 +16,30 @@ function world(holder: LeaseState) {
     destroyAll: () => void done.push('connections are destroyed'),
   };
   let closed: Closed | null = null;
-  const state: Pick<PathState, 'closed' | 'elsewhere' | 'leased'> = {
+  const state: Pick<PathState, 'closed' | 'elsewhere' | 'notElsewhere'> = {
     closed: () => closed,
-    elsewhere() {
+    elsewhere(served) {
       closed = { kind: 'lease', why: ELSEWHERE, reason: ELSEWHERE, until: null };
-      done.push('sent elsewhere');
+      done.push(served ? 'sent elsewhere' : 'nobody sends');
     },
-    leased() {
+    notElsewhere() {
       closed = null;
-      done.push('sent here');
+      done.push('sent here or nobody knows');
     },
   };
   let listener: LeaseListener | null = null;
   let now = holder;
   const egress = createPathEgress(
-    { clock, links, state, notes: { waits: (kind) => void done.push(`waits for ${kind}`) } },
+    { clock, links, state, notes: { waits: (kind, _, why) => void done.push(`waits for ${kind}: ${why}`) } },
     (wanted) => {
       listener = wanted;
       return { state: () => now, end: () => void done.push('ended') };
     },
-    { lost: () => void done.push('openings end'), changed: () => void done.push('looked at again') },
+    {
+      lost: () => void done.push('openings end'),
+      elsewhere: () => void done.push('relays are forgotten'),
+      changed: () => void done.push('looked at again'),
+    },
   );
   return {
     clock,
@@ -53,7 +57,7 @@ describe('a path of a shared source', () => {
   it('lets its mail wait where it is until it is known who sends', () => {
     const { egress, done } = world('asking');
     expect(egress.may()).toBe(false);
-    expect(done).toEqual(['waits for lease']);
+    expect(done).toEqual([`waits for lease: ${NOT_KNOWN}`]);
   });
 
   it('leaves its mail to the node that sends, once', () => {
@@ -62,12 +66,30 @@ describe('a path of a shared source', () => {
     expect(done.filter((what) => what === 'sent elsewhere')).toHaveLength(1);
   });
 
+  it('forgets what it knows of relays when another node sends, and is not sure when that is in doubt', () => {
+    const { egress, done, change } = world('held');
+    change('elsewhere');
+    expect(done.splice(0)).toContain('relays are forgotten');
+    change('asking');
+    egress.may();
+    expect(done).toEqual([
+      'sent here or nobody knows',
+      ...['openings end', 'connections leave', 'looked at again', `waits for lease: ${NOT_KNOWN}`],
+    ]);
+  });
+
+  it('says so where the node that sends is not running', () => {
+    const { egress, done } = world('absent');
+    egress.may();
+    expect(done).toContain('nobody sends');
+  });
+
   it('goes on when it gets the lease', async () => {
     const { egress, done, change } = world('elsewhere');
     egress.may();
     change('held');
     expect(egress.may()).toBe(true);
-    expect(done.slice(-2)).toEqual(['sent here', 'looked at again']);
+    expect(done.slice(-2)).toEqual(['sent here or nobody knows', 'looked at again']);
   });
 
   it('begins nothing when it loses the lease, and has no connection left when the grace is over', async () => {
@@ -76,7 +98,10 @@ describe('a path of a shared source', () => {
     change('asking', 3_000);
     expect(egress.may()).toBe(false);
     await clock.advance(2_999);
-    expect(done).toEqual(['openings end', 'connections leave', 'looked at again', 'waits for lease']);
+    expect(done).toEqual([
+      'sent here or nobody knows',
+      ...['openings end', 'connections leave', 'looked at again', `waits for lease: ${NOT_KNOWN}`],
+    ]);
     await clock.advance(1);
     expect(done.at(-1)).toBe('connections are destroyed');
   });
@@ -109,12 +134,14 @@ describe('a path of a shared source', () => {
 describe('leases on sources', () => {
   const names: string[] = [];
   const lease: Lease = { state: () => 'held', end() {} };
+  let serves = true;
   const leases = createEgressLeases(
     {
       want(name) {
         names.push(name);
         return lease;
       },
+      serves: () => serves,
     },
     [
       { id: 'nat', shared: true },
@@ -137,6 +164,8 @@ describe('leases on sources', () => {
 
   it('of a source that is bound to another node are elsewhere, and nobody is asked', () => {
     expect(want('of-another', 'a', null)?.state()).toBe('elsewhere');
+    serves = false;
+    expect(want('of-another', 'a', null)?.state()).toBe('absent');
     expect(names).toEqual([]);
   });
 

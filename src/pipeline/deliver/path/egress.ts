@@ -21,16 +21,18 @@ export interface PathEgress {
   linkEnded(): void;
 }
 
+export const NOT_KNOWN = 'it is not known yet whether this node sends from this source to this site';
+
 /** `want` returns null if only this node sends from the source. */
 export function createPathEgress(
   deps: {
     clock: Clock;
-    state: Pick<PathState, 'elsewhere' | 'leased' | 'closed'>;
+    state: Pick<PathState, 'elsewhere' | 'notElsewhere' | 'closed'>;
     links: Pick<Links, 'leaveAll' | 'destroyAll' | 'all'>;
     notes: Pick<PathNotes, 'waits'>;
   },
   want: ((listener: LeaseListener) => Lease | null) | undefined,
-  on: { lost(): void; changed(): void },
+  on: { lost(): void; elsewhere(): void; changed(): void },
 ): PathEgress {
   const { clock, state, links, notes } = deps;
   const waiting: (() => void)[] = [];
@@ -40,8 +42,8 @@ export function createPathEgress(
     may() {
       const holder = lease?.state() ?? 'held';
       if (holder === 'held') return true;
-      notes.waits('lease');
-      if (holder === 'elsewhere' && state.closed() === null) state.elsewhere();
+      notes.waits('lease', undefined, NOT_KNOWN);
+      if (holder !== 'asking' && state.closed() === null) state.elsewhere(holder === 'elsewhere');
       return false;
     },
     end: () => lease?.end(),
@@ -57,8 +59,11 @@ export function createPathEgress(
 
   /** What another node stored about the path was read again before this node learns that it may send. */
   function changed(holder: LeaseState, graceMs: number | null): void {
-    if (holder === 'held') state.leased();
-    else {
+    if (holder === 'elsewhere') {
+      state.elsewhere(true);
+      on.elsewhere();
+    } else state.notElsewhere();
+    if (holder !== 'held') {
       on.lost();
       links.leaveAll();
       if (graceMs !== null) endBy(graceMs);

@@ -147,6 +147,7 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
   const egress = createPathEgress({ clock, state, links, notes }, own.egress, {
     // A running opening ends here.
     lost: connecting.abort,
+    elsewhere: connector.leftToOthers,
     changed: pump,
   });
   const warm = createPathWarmup(

@@ -33,8 +33,10 @@ export type WaitKind =
   /** The warm-up of a new source allows no more now. */
   | 'warm-up'
   | 'resolving'
-  /** Another node sends from this source to this site. */
+  /** Another node sends from this source to this site, or it is not known yet whether one does. */
   | 'lease'
+  /** Only a node that is not running sends from this source. */
+  | 'no-node'
   | 'store';
 
 /** The last reply of the far end, or our own text about a connection. */
@@ -81,8 +83,10 @@ export interface PathSnapshot {
 
 /** One path in a list: its identity, and its view on request. */
 export interface PathRef extends Pick<PathSnapshot, 'key' | 'site' | 'provider' | 'domains'> {
-  /** Nothing is sent on it now. */
+  /** Nothing is sent on it now, and no other node sends instead. */
   readonly closed: boolean;
+  /** Another node sends from its source to its site. */
+  readonly elsewhere: boolean;
   snapshot(): PathSnapshot;
 }
 

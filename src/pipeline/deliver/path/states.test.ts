@@ -141,14 +141,29 @@ describe('the state of a path', () => {
 
   it('waits while another node sends, and is looked at again after a minute', async () => {
     const { clock, path, told } = world();
-    path.elsewhere();
+    path.elsewhere(true);
     expect(path.closed()).toMatchObject({ kind: 'lease', until: null });
-    path.leased();
+    path.notElsewhere();
     expect(path.closed()).toBeNull();
-    path.elsewhere();
+    path.elsewhere(true);
     await clock.advance(MINUTE);
     expect(path.closed()).toBeNull();
     expect(told).toHaveLength(4);
+  });
+
+  it('says that another node sends where it failed before, and tests with one message when it sends again', () => {
+    const { clock, path } = world();
+    path.close(clock.now() + HOUR, { reason: 'refused', cause: 'unreachable', asked: false });
+    path.elsewhere(true);
+    expect(path.closed()).toMatchObject({ kind: 'lease', until: null });
+    path.notElsewhere();
+    expect([path.closed(), path.breaker()]).toEqual([null, { kind: 'half-open', failures: 1 }]);
+  });
+
+  it('says that the only node that may send is not running', () => {
+    const { path } = world();
+    path.elsewhere(false);
+    expect(path.closed()).toMatchObject({ kind: 'no-node', why: expect.stringContaining('is not running') });
   });
 
   it('closes sites that nothing was sent to since the start: those that are remembered, and suspended ones', async () => {

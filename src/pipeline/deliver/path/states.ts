@@ -18,7 +18,7 @@ import type { BreakerState } from './state.ts';
 
 /** Why nothing is sent on a path now. */
 export interface Closed extends KeptBack {
-  kind: 'breaker' | 'suspended' | 'lease';
+  kind: 'breaker' | 'suspended' | 'lease' | 'no-node';
   /** The reason without the name of what it concerns. */
   why: string;
 }
@@ -43,10 +43,12 @@ export interface PathState {
   succeeded(): boolean;
   /** Critical mail waits: the path is tried again one minute after it failed. */
   urgent(): void;
-  /** Another node sends. Checked again after a minute, in case no change is reported. */
-  elsewhere(): void;
-  /** This node sends. */
-  leased(): void;
+  /**
+   * Only another node may send, which runs (`served`) or not. Checked again after a minute, in case no change is reported.
+   */
+  elsewhere(served: boolean): void;
+  /** This node sends, or it is not known which one does. */
+  notElsewhere(): void;
   /** Stores the state and the measurements. */
   remember(): void;
   /** A `Path` uses this state and provides its measurements. */
@@ -108,6 +110,8 @@ interface Entry {
   fingerprint: string;
   halfOpen: boolean;
   elsewhereUntilMs: number | null;
+  /** The node that may send runs. */
+  served: boolean;
   timer: Timer | null;
   measures: () => Measures;
   attached: boolean;
@@ -119,6 +123,7 @@ const ELSEWHERE_MS = 60_000;
 /** A suspension ends by the wall clock, which may be set, so it is checked this often. */
 const SUSPENDED_LOOK_MS = 60_000;
 export const ELSEWHERE = 'another node sends from this source to this site';
+const NO_NODE = 'the node that sends from this source is not running';
 const MAX_REASON = 512;
 
 export function createPathStates(deps: {
@@ -225,11 +230,13 @@ export function createPathStates(deps: {
         return true;
       },
       urgent: () => urgent(entry),
-      elsewhere() {
+      elsewhere(served) {
+        entry.served = served;
         entry.elsewhereUntilMs = clock.monotonicMs() + ELSEWHERE_MS;
-        update(entry);
+        // Whether the path works again is found out by the node that sends.
+        endPause(entry);
       },
-      leased() {
+      notElsewhere() {
         entry.elsewhereUntilMs = null;
         update(entry);
       },
@@ -269,7 +276,7 @@ export function createPathStates(deps: {
       fingerprint: recalled?.fingerprint ?? '',
       // It failed last: one message tests it.
       halfOpen: (recalled?.failures ?? 0) > 0,
-      ...{ elsewhereUntilMs: null, timer: null, attached: false },
+      ...{ elsewhereUntilMs: null, served: true, timer: null, attached: false },
       measures: () => ({ concurrency, day, sent, sentBefore }),
     };
     entries.set(name, entry);
@@ -331,11 +338,12 @@ export function createPathStates(deps: {
     forget(entry);
   }
 
-  function closedNow({ name, site, until, reason, elsewhereUntilMs }: Entry): Closed | null {
+  function closedNow({ name, site, until, reason, elsewhereUntilMs, served }: Entry): Closed | null {
     const suspended = overrides.suspended('path', name);
     if (suspended !== null)
       return closed('suspended', suspended.until, `${site} is suspended: `, suspended.why);
-    if (elsewhereUntilMs !== null) return closed('lease', null, '', ELSEWHERE);
+    if (elsewhereUntilMs !== null)
+      return served ? closed('lease', null, '', ELSEWHERE) : closed('no-node', null, '', NO_NODE);
     return until === null ? null : closed('breaker', until, '', reason);
   }
 

@@ -15,7 +15,7 @@ import type { Links } from './links.ts';
 import type { PathNotes } from './notes.ts';
 import type { Picker } from './picker.ts';
 import type { PathRef, WaitKind } from './state.ts';
-import { type Closed, ELSEWHERE, type PathState } from './states.ts';
+import type { Closed, PathState } from './states.ts';
 
 export interface PathView extends PathRef {
   /** What mail in memory for this path waits for; null: it will be sent next. */
@@ -51,7 +51,10 @@ export function createPathView(deps: Deps): PathView {
       return notes.domains();
     },
     get closed() {
-      return state.closed() !== null;
+      return isBlocked(state.closed());
+    },
+    get elsewhere() {
+      return state.closed()?.kind === 'lease';
     },
     snapshot() {
       const lanes = queue.waiting(name);
@@ -98,7 +101,7 @@ export function createPathView(deps: Deps): PathView {
     const closed = state.closed();
     if (closed !== null) return { kind: closed.kind, text: closedText(site, closed), until: closed.until };
     const { kind, why, until } = notes.waiting();
-    if (kind === 'lease') return { kind, text: ELSEWHERE, until: null };
+    if (kind === 'lease') return { kind, text: why, until: null };
     // Mail that waits for the result of the test is usually not in memory.
     if (state.breaker().kind === 'half-open' && queue.hasMail(name)) {
       return { kind: 'breaker', text: `${site} failed and is tried again with one message`, until: null };
@@ -136,6 +139,11 @@ export function createPathView(deps: Deps): PathView {
   }
 }
 
+/** Not where another node sends. */
+function isBlocked(closed: Closed | null): boolean {
+  return closed !== null && closed.kind !== 'lease';
+}
+
 /** A path that is closed and was not used since the start. */
 export function closedPath(
   { shaping, overrides }: { shaping: Pick<Shaping, 'limitsFor'>; overrides: Pick<Overrides, 'of'> },
@@ -148,7 +156,8 @@ export function closedPath(
   const ref = { key, site, provider: null, domains: [] };
   return {
     ...ref,
-    closed: closed !== null,
+    closed: isBlocked(closed),
+    elsewhere: closed?.kind === 'lease',
     snapshot: () => ({
       ...ref,
       ...{ source, route, breaker, window: 1, held: 0, inFlight: 0, lastSuccess: null, lastFailure: null },

@@ -34,6 +34,8 @@ export interface Connector {
   firstUnderTls(endpoint: Endpoint, why: string | null): void;
   /** Whether the far end gets one message at a time, to test whether it accepts our mail again. */
   halfOpen(endpoint: Endpoint): boolean;
+  /** Another node sends from now on, and finds out which relays work: what was observed here is forgotten. */
+  leftToOthers(): void;
 }
 
 export interface Connectors {
@@ -81,6 +83,9 @@ export function createConnectors(deps: {
       },
       firstUnderTls: opener.firstUnderTls,
       halfOpen: (endpoint) => endpoint.route === 'relay' && relays.halfOpen(relayName(endpoint)),
+      leftToOthers() {
+        for (const target of egress.targets) if (target.kind === 'relay') relays.forget(relayName(target));
+      },
     }),
   };
 

@@ -25,22 +25,20 @@ export function sharedSources(sources: readonly { id: string; shared: boolean }[
   return new Set([ANY_SOURCE.id, ...sources.flatMap(({ id, shared }) => (shared ? [id] : []))]);
 }
 
-/** Of a source that is another node's alone. */
-const ELSEWHERE: Lease = { state: () => 'elsewhere', end() {} };
-
 /**
  * For all paths of this node; a source that is not `shared` needs no lease, and one of `foreign`, which are bound to other
  * nodes, gets none.
  */
 export function createEgressLeases(
-  membership: Pick<Membership, 'want'> | undefined,
+  membership: Pick<Membership, 'want' | 'serves'> | undefined,
   sources: readonly { id: string; shared: boolean }[],
   foreign: ReadonlySet<string>,
 ): EgressLeases {
   const shared = sharedSources(sources);
   return {
     want({ source, site, provider }, listener) {
-      if (foreign.has(source)) return ELSEWHERE;
+      if (foreign.has(source))
+        return { state: () => (membership?.serves(source) ? 'elsewhere' : 'absent'), end() {} };
       if (membership === undefined || !shared.has(source)) return null;
       return membership.want(`${PREFIX}${pathKey(source, provider ?? site)}`, listener);
     },

@@ -45,6 +45,8 @@ export interface RelayHealth {
   passedOver(relay: string): boolean;
   /** It may be tried at once. Returns false if it was not skipped. */
   tryNow(relay: string): boolean;
+  /** Nothing is known of it any more. */
+  forget(relay: string): void;
   /** The failing ones, worst first. */
   unhealthy(): readonly RelayState[];
 }
@@ -111,6 +113,7 @@ export function createRelayHealth(clock: Clock): RelayHealth {
       probes.delete(relay);
       return true;
     },
+    forget: works,
     unhealthy: () => [...failing.values()].sort((a, b) => b.failures - a.failures),
   };
 
