@@ -93,6 +93,30 @@ describe('a relay', () => {
     expect(far.messages).toHaveLength(1);
   });
 
+  it.each([
+    ['says that this server is listed', '554 5.7.1 no access'],
+    ['has no time', '421 4.3.2 not now'],
+  ])('that %s in place of its greeting is tried again soon, at the time that is told', async (_, banner) => {
+    const far = await startScriptedMx({ banner: { do: 'last', reply: banner } });
+    scope.defer(() => far.close());
+    const server = await startInstance(scope, { settings: { route: `smtp://127.0.0.1:${far.port}` } });
+    const token = await addDomain(server, 'example.com');
+    await server.send({}, { token });
+    const { path, relay } = await until('the path is closed', async () => {
+      const { Items, Relays } = (await server.call('GET', '/queue/paths')).json;
+      return Items[0]?.State === 'open' ? { path: Items[0], relay: Relays[0] } : null;
+    });
+    expect(path).toMatchObject({ WaitsFor: 'breaker', Reason: expect.stringContaining(banner) });
+    // The first wait of a relay, and a tenth.
+    expect(Date.parse(path.WaitsUntil) - Date.now()).toBeLessThanOrEqual(33_000);
+    const told = await until('it is told', async () =>
+      (await server.call('GET', '/attention')).json.Items?.find(
+        ({ Kind }: { Kind: string }) => Kind === 'relay',
+      ),
+    );
+    expect([told.Until, relay.Until]).toEqual([path.WaitsUntil, path.WaitsUntil]);
+  });
+
   it('that is down for a while loses nothing: the mail goes when it is back', async () => {
     const first = await sink();
     const { port } = first;

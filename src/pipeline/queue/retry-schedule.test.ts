@@ -72,12 +72,15 @@ describe('the retry schedule', () => {
     expect(waits).toEqual([T0 + 1000, T0 + 2000, T0 + 2000]);
     expect(configured.breakerWaitMs(2)).toBe(2000);
     expect(configured.fixedWaitMs(HOUR, 1)).toBe(1000);
+    expect(configured.relayWaitMs(2)).toBe(2000);
   });
 
   it('opens a failing path in growing steps', () => {
     const seconds = [1, 2, 3, 4, 5, 6, 7, 8].map((failures) => schedule.breakerWaitMs(failures) / SECOND);
     expect(seconds).toEqual([30, 60, 120, 300, 600, 900, 1800, 1800]);
     expect(schedule.fixedWaitMs(HOUR, 1)).toBe(HOUR);
+    const ofRelay = [1, 2, 3, 4, 5, 6, 7, 8].map((failures) => schedule.relayWaitMs(failures) / SECOND);
+    expect(ofRelay).toEqual([30, 60, 120, 300, 600, 900, 900, 900]);
   });
 
   it('always answers with a time ahead and before the expiry, or not at all', () => {

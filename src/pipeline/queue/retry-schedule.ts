@@ -26,6 +26,9 @@ export const LANE_MAX_AGE: Readonly<Record<Lane, number>> = {
 /** Waits of a path whose connections fail: 30 s, 1, 2, 5, 10, 15, then 30 min. */
 export const BREAKER_WAITS: readonly number[] = [0.5, 1, 2, 5, 10, 15, 30].map((m) => m * MINUTE);
 
+/** Waits of a relay that fails, and of its path: 30 s, 1, 2, 5, 10, then 15 min. */
+export const RELAY_WAITS: readonly number[] = [0.5, 1, 2, 5, 10, 15].map((m) => m * MINUTE);
+
 const HINT_MIN_MS = 15 * SECOND;
 const HINT_MAX_MS = 30 * MINUTE;
 /** Given waits become up to this much longer. */
@@ -59,6 +62,8 @@ export interface RetrySchedule {
   nextAttemptAt(question: RetryQuestion): number | null;
   /** Wait of a path after its `failures`-th consecutive failure (1 = first), in ms. */
   breakerWaitMs(failures: number): number;
+  /** The same for the path of a relay: not shorter than the relay is passed over. */
+  relayWaitMs(failures: number): number;
   /**
    * The wait for a case with a fixed default (unknown outcome, second NXDOMAIN), in ms; a configured list replaces it.
    */
@@ -91,6 +96,8 @@ export function createRetrySchedule(
     breakerWaitMs(failures) {
       return Math.round(configured(failures) ?? jitter(random, waitOf(BREAKER_WAITS, failures), 0.2));
     },
+    relayWaitMs: (failures) =>
+      Math.round(configured(failures) ?? later(random, waitOf(RELAY_WAITS, failures))),
     fixedWaitMs: (engineMs, attempts) =>
       configured(Math.max(1, attempts)) ?? Math.round(later(random, engineMs)),
   };

@@ -119,7 +119,7 @@ export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
     .flatMap(checkItem(instance?.at ?? now))
     .filter((item) => !isOutdated(item, traffic.paths()));
   const relays = mergedRelays([
-    ...(view.isOperator ? traffic.relays().map(relayItem) : []),
+    ...(view.isOperator ? traffic.relays().map((relay) => relayItem(relay, now)) : []),
     ...sites,
     ...checks,
   ]);
@@ -317,7 +317,7 @@ async function siteItems(
         ...{ Severity: isGrave(path, count) ? 'Failing' : 'Warning', Waiting: count },
         Message: sentence((reason ?? `${site} takes no mail`).slice(0, SHOWN_REPLY)),
         Fix: 'It is tried again by itself. If you mended the reason, try it now.',
-        ...{ Since: isoTimeOrNull(closed?.at ?? null), Until: isoTimeOrNull(waitsUntil) },
+        ...{ Since: isoTimeOrNull(closed?.at ?? null), Until: ahead(waitsUntil, now) },
         ...{ Action: tryNow(site), Command: `postrider queue try ${site}` },
       },
     ];
@@ -347,22 +347,35 @@ function mergedRelays(items: readonly AttentionItem[]): AttentionItem[] {
     found.set(item.Subject, {
       ...shown,
       Since: shown.Since ?? other?.Since ?? null,
-      Until: shown.Until ?? other?.Until ?? null,
+      Until: laterOf(shown.Until, other?.Until ?? null),
       Waiting: shown.Waiting ?? other?.Waiting ?? null,
     });
   }
   return [...found.values()];
 }
 
-function relayItem({ relay, why, until, failures }: ReturnType<Traffic['relays']>[number]): AttentionItem {
+/** ISO times. */
+function laterOf(one: string | null, other: string | null): string | null {
+  return one === null || (other !== null && other > one) ? other : one;
+}
+
+/** null: it is not ahead. */
+function ahead(at: number | null, now: number): string | null {
+  return at === null || at <= now ? null : isoTime(at);
+}
+
+function relayItem(
+  { relay, why, until, failures }: ReturnType<Traffic['relays']>[number],
+  now: number,
+): AttentionItem {
   return {
     ...NOTHING_ELSE,
     ...{ Kind: 'relay', Severity: 'Failing', Subject: relay },
     Message: sentence(
       `The relay ${relay} failed ${failures === 1 ? 'once' : `${failures} times`}: ${why.slice(0, SHOWN_REPLY)}`,
     ),
-    Fix: 'Check its address, login and limits. Other relays of the list are used meanwhile, where there are any.',
-    ...{ Until: isoTime(until), Action: tryNow(relay), Command: `postrider queue try ${relay}` },
+    Fix: 'Check its address, login and limits, and that it lets this server in. Other relays of the list are used meanwhile, where there are any.',
+    ...{ Until: ahead(until, now), Action: tryNow(relay), Command: `postrider queue try ${relay}` },
   };
 }
 

@@ -3,6 +3,7 @@
  * for each owner of what is changed (the path, a relay, the connection to the recipient domain, the sender domain, the
  * operator). Each owner applies its column. Only replies of the far end count, never our own texts.
  */
+import { isRelaySite } from '../../../model/route.ts';
 import { type OverrideNote, pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { Category } from './classifier/categories.ts';
 import type { Stage } from './classifier/verdict.ts';
@@ -113,7 +114,8 @@ export function pathEffects(
     case 'tls':
       return [note('tls', 'required', 7 * 24 * HOUR)];
     case 'suspended':
-      return [note('suspended', 'yes', facts.waitMs)];
+      // A relay that does not let this server in may be mended soon: it waits as after any failure.
+      return isRelaySite(site) ? [] : [note('suspended', 'yes', facts.waitMs)];
     default:
       return [];
   }

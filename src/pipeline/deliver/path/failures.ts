@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
+import { isRelaySite } from '../../../model/route.ts';
 import { type Overrides, pathKey } from '../../../policy/limits/shaping/types.ts';
 import type { Queue } from '../../queue/queue.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
@@ -12,7 +13,7 @@ import { clampHintMs, type RetrySchedule } from '../../queue/retry-schedule.ts';
 import type { DeliverMetrics } from '../deliver-metrics.ts';
 import type { Category } from '../outcome/classifier/categories.ts';
 import { localVerdict } from '../outcome/classifier/verdict.ts';
-import { pathEffects } from '../outcome/effects.ts';
+import { effectsOf, pathEffects } from '../outcome/effects.ts';
 import type { Finish } from '../outcome/finish.ts';
 import { NO_FACTS } from '../outcome/outcome.ts';
 import type { EndpointAnswer } from '../routing/endpoints.ts';
@@ -93,6 +94,7 @@ const ADDRESS = /[^\s<>"(),;:]{1,320}@[^\s<>"(),;:]{1,255}/g;
 export function createPathFailures(deps: Deps): PathFailures {
   const { source, site, queue, retry, clock, log, metrics, state, links, tried, ready, notes, finish } = deps;
   const { gates, health } = deps.capacity;
+  const isRelay = isRelaySite(site);
 
   return {
     failed: pathFailed,
@@ -106,7 +108,7 @@ export function createPathFailures(deps: Deps): PathFailures {
         links.leaveThose((link) => link.endpoint.address === address && link.endpoint.port === port);
         return;
       }
-      close(clock.now() + retry.breakerWaitMs(state.failures() + 1), detail, 'conn_lost', false);
+      close(clock.now() + usualMs(false), detail, 'conn_lost', false);
     },
     endedBetween,
     refuseDomain,
@@ -246,12 +248,19 @@ export function createPathFailures(deps: Deps): PathFailures {
   /** How long a failure closes the path: the wait in the reply, or that of its category, never less than usual. */
   function pauseMs({ verdict, category }: PathOutcome, timedOut: boolean): number {
     const failures = state.failures() + 1;
-    const usual = retry.breakerWaitMs(timedOut ? failures + TIMEOUT_FAILURES : failures);
+    const usual = usualMs(timedOut);
     if (verdict === null) return usual;
     if (verdict.hintMs !== null) return retry.fixedWaitMs(clampHintMs(verdict.hintMs), failures);
-    if (verdict.waitMs === null) return usual;
+    // A relay of the operator that does not let this server in is a matter of its configuration, which may be mended soon.
+    if (verdict.waitMs === null || (isRelay && effectsOf(category).alert)) return usual;
     const prescribed = category === 'ip_reputation' ? REPUTATION_PAUSE_MS : verdict.waitMs;
     return Math.max(usual, retry.fixedWaitMs(prescribed, failures));
+  }
+
+  function usualMs(timedOut: boolean): number {
+    const failures = state.failures() + 1;
+    if (isRelay) return retry.relayWaitMs(failures);
+    return retry.breakerWaitMs(timedOut ? failures + TIMEOUT_FAILURES : failures);
   }
 
   function close(until: number, said: string, cause: Category, asked: boolean): void {

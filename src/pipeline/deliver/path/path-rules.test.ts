@@ -207,6 +207,11 @@ describe('what a reply teaches', () => {
     expect(egressMemory(code, text)).toEqual(expected);
   });
 
+  it('never suspends a relay, which the operator chose', () => {
+    const listed = 'blocked using zen.spamhaus.org; see spamhaus.org/query/ip';
+    expect(egressMemory(554, listed, { site: 'relay:127.0.0.1:25' })).toEqual([]);
+  });
+
   it('is never less than one connection, nor from words of our own', () => {
     expect(egressMemory(421, 'too many concurrent connections', { open: 1 })).toEqual([
       ['connections', 1, 60 * MINUTE],

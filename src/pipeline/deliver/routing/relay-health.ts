@@ -12,6 +12,7 @@
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Route } from '../../../model/route.ts';
+import { RELAY_WAITS } from '../../queue/retry-schedule.ts';
 
 export interface RelayState {
   /** `host:port`. */
@@ -51,7 +52,6 @@ export interface RelayHealth {
   unhealthy(): readonly RelayState[];
 }
 
-const WAITS_MS = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
 /** If the caller that should test it did not, the next one does after this time. */
 const PROBE_MS = 60_000;
 const KEPT_MS = 6 * 3_600_000;
@@ -92,7 +92,7 @@ export function createRelayHealth(clock: Clock): RelayHealth {
       // Failures further apart are not consecutive.
       const inRow = before === undefined || before.until + KEPT_MS < now ? 0 : before.failures;
       const failures = inRow + 1;
-      const waitMs = WAITS_MS[Math.min(failures, WAITS_MS.length) - 1] ?? 0;
+      const waitMs = RELAY_WAITS[Math.min(failures, RELAY_WAITS.length) - 1] ?? 0;
       const until = now + waitMs;
       const state = { relay, failures, until, why: why.slice(0, 512), refuses };
       failing.set(relay, state);

@@ -115,7 +115,7 @@ export const TABLE = {
     soft: true,
     fault: 'operator',
     means: 'The address of this server is on a blocklist that the receiver uses.',
-    fix: 'The operator finds the cause (`postrider doctor` asks the lists), then asks for removal where the reply says.',
+    fix: 'The operator finds the cause (`postrider doctor` asks the lists), then asks for removal where the reply says; where it is a relay of yours, the operator asks its provider which addresses may use it.',
   },
   ptr_missing: {
     scope: 'path',
