@@ -35,6 +35,13 @@ async function submit(instance: Instance, to: string): Promise<string> {
   }
 }
 
+/** The lines of /metrics, asked without a token. */
+async function metricsOf(instance: Instance): Promise<string[]> {
+  const answer = await fetch(`${instance.server.localUrl}/metrics`);
+  expect(answer.status).toBe(200);
+  return (await answer.text()).split('\n');
+}
+
 async function unready(instance: Instance): Promise<string[]> {
   const answer = await fetch(`${instance.server.localUrl}/readyz`);
   const { Checks } = (await answer.json()) as { Checks: { Name: string; Ok: boolean }[] };
@@ -59,6 +66,7 @@ describePostgres('a database that goes away', () => {
         route: `smtp://127.0.0.1:${sink.port}`,
         retry: '100ms',
         'allow-networks': '127.0.0.0/8',
+        'metrics-from': '127.0.0.0/8',
       },
     });
     await instance.call('POST', '/domains', { body: { Domain: 'example.com', Verified: true } });
@@ -76,6 +84,12 @@ describePostgres('a database that goes away', () => {
     expect(await submit(instance, 'second@far.test')).toMatch(/^4(?:51|21)/);
     expect(await unready(instance)).toContain('store');
     expect((await fetch(`${instance.server.localUrl}/healthz`)).status).toBe(200);
+    // What an alert rule asks for while the database is away.
+    await until('it is in doubt', async () =>
+      (await metricsOf(instance)).includes('postrider_node_in_doubt 1'),
+    );
+    const waiting = (line: string) => line.startsWith('postrider_queue_waiting ');
+    expect((await metricsOf(instance)).filter(waiting)).toEqual([]);
 
     await cluster.start();
     await until('mail is taken again', async () => (await postTo(instance, 'third@far.test')).status === 200);
@@ -85,6 +99,7 @@ describePostgres('a database that goes away', () => {
         JSON.stringify(json).includes(`${name}@far.test`),
       );
     expect(await unready(instance)).toEqual([]);
+    expect((await metricsOf(instance)).filter(waiting)).toHaveLength(1);
     await instance.stop();
     const errors = instance.logs.flatMap(({ level, err }) =>
       level === 'error' ? [err as { type?: string }] : [],

@@ -1,42 +1,51 @@
-/** Metrics of the queue, read on request. */
+/** Metrics of the queue and of this node, read on request. While the database cannot be reached, its figures are left out. */
 import { Gauge, Histogram, type Registry } from 'prom-client';
 import type { Clock } from '../../lib/clock.ts';
-import type { Store } from '../../store/store.ts';
+import { type Store, StoreUnavailable } from '../../store/store.ts';
+import type { QueueCounts } from '../../store/topics/queue.ts';
 import type { Membership } from './membership.ts';
 import type { Queue } from './queue.ts';
 
 export function createQueueMetrics(
   registry: Registry,
-  { store, queue, clock }: { store: Store; queue: Queue; clock: Clock },
+  { store, queue, clock }: { store: Pick<Store, 'queueCounts'>; queue: Pick<Queue, 'held'>; clock: Clock },
 ): void {
-  const sending = new Gauge({
-    name: 'postrider_queue_sending',
-    help: 'Recipients leased to a node',
-    registers: [registry],
-  });
-  const oldest = new Gauge({
-    name: 'postrider_queue_oldest_due_seconds',
-    help: 'How long the oldest due recipient has waited; 0 where none is due',
-    registers: [registry],
-  });
-  const calls = new Gauge({
-    name: 'postrider_webhook_calls_pending',
-    help: 'Webhook calls that wait for a try',
-    registers: [registry],
-  });
-  new Gauge({
-    name: 'postrider_queue_waiting',
-    help: 'Recipients that wait for their next attempt',
-    registers: [registry],
-    async collect() {
-      const now = clock.now();
-      const counts = await store.queueCounts({ now });
-      this.set(counts.queued);
-      sending.set(counts.sending);
-      oldest.set(counts.oldestDueAt === null ? 0 : Math.max(0, (now - counts.oldestDueAt) / 1000));
-      calls.set(counts.pendingCalls);
-    },
-  });
+  /** One count for all gauges of a request; null while the database cannot be asked. */
+  let counting: Promise<QueueCounts | null> | null = null;
+
+  function count(): Promise<QueueCounts | null> {
+    counting ??= store
+      .queueCounts({ now: clock.now() })
+      .catch((cause: unknown) => {
+        if (cause instanceof StoreUnavailable) return null;
+        throw cause;
+      })
+      .finally(() => {
+        counting = null;
+      });
+    return counting;
+  }
+
+  /** Left out while the database cannot be asked: a zero would be wrong, and the other metrics are needed then. */
+  function counted(name: string, help: string, read: (counts: QueueCounts) => number): void {
+    new Gauge({
+      ...{ name, help, registers: [registry] },
+      async collect() {
+        const counts = await count();
+        if (counts === null) this.remove();
+        else this.set(read(counts));
+      },
+    });
+  }
+
+  counted('postrider_queue_sending', 'Recipients leased to a node', ({ sending }) => sending);
+  counted(
+    'postrider_queue_oldest_due_seconds',
+    'How long the oldest due recipient has waited; 0 where none is due',
+    ({ oldestDueAt }) => (oldestDueAt === null ? 0 : Math.max(0, (clock.now() - oldestDueAt) / 1000)),
+  );
+  counted('postrider_webhook_calls_pending', 'Webhook calls that wait for a try', (of) => of.pendingCalls);
+  counted('postrider_queue_waiting', 'Recipients that wait for their next attempt', ({ queued }) => queued);
   new Gauge({
     name: 'postrider_window_rows',
     help: 'Recipients held in memory, of all that wait',
