@@ -42,6 +42,7 @@ const recipient: ShownMessage['Recipients'][number] = {
   NextAttemptAt: null,
   ExpiresAt: '2026-11-24T13:00:00.000Z',
   Route: 'mx',
+  PossibleDuplicate: false,
   CauseID: null,
   UpdatedAt: '2026-11-21T13:00:00.000Z',
 };

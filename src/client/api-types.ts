@@ -748,6 +748,8 @@ export type MessageRecipient = {
   ExpiresAt: string;
   /** How it was delivered */
   Route: 'mx' | 'relay' | 'sandbox' | null;
+  /** Delivered, and an earlier attempt may have been taken too */
+  PossibleDuplicate: boolean;
   /** Of `GET /causes`: what others failed for too; null = nobody did, or the token is not of all domains */
   CauseID: number | null;
   UpdatedAt: string;

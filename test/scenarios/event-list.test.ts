@@ -1,6 +1,7 @@
 /** GET /events: the frozen shape, and every filter that clients use, in any spelling. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { addDomain, fileScope, type Instance, startInstance } from './harness.ts';
+import { startScriptedMx } from '../fakes/scripted-mx.ts';
+import { addDomain, fileScope, type Instance, startInstance, until } from './harness.ts';
 
 const scope = fileScope();
 let server: Instance;
@@ -179,4 +180,38 @@ describe('GET /events', () => {
       EnhancedCode: '5.1.1',
     });
   });
+});
+
+it('a delivery that may have been repeated is marked in the list and at its recipient, and can be found', async () => {
+  let dots = 0;
+  const relay = await startScriptedMx({
+    get dot() {
+      dots += 1;
+      return dots === 1 ? ({ do: 'reset' } as const) : '250 2.0.0 Ok';
+    },
+  });
+  scope.defer(() => relay.close());
+  const node = await startInstance(scope, { settings: { route: `smtp://127.0.0.1:${relay.port}` } });
+  await addDomain(node, 'example.com');
+  const id = await node.send({ Subject: 'twice' });
+  await until('its outcome is unknown', async () => (await node.statusOf(id)) === 'Deferred');
+  expect((await node.call('POST', `/email/${id}/retry`)).status).toBe(200);
+  expect((await node.settled(id)).Recipients).toMatchObject([
+    { Status: 'Delivered', PossibleDuplicate: true },
+  ]);
+  const once = await node.send({ Subject: 'once' });
+  expect((await node.settled(once)).Recipients).toMatchObject([
+    { Status: 'Delivered', PossibleDuplicate: false },
+  ]);
+  const list = async (query: string) => (await node.call('GET', `/events?RetrieveCount=100${query}`)).json;
+  const all = (await list('')).Events as { Event: string; PossibleDuplicate?: true }[];
+  expect(all.length).toBeGreaterThan(4);
+  expect(all.filter((event) => 'PossibleDuplicate' in event)).toEqual([
+    expect.objectContaining({ Event: 'delivered', PossibleDuplicate: true }),
+  ]);
+  expect(await list('&PossibleDuplicate=true')).toMatchObject({
+    TotalRecords: 1,
+    Events: [{ Event: 'delivered', Message: { Headers: { MessageId: id } }, PossibleDuplicate: true }],
+  });
+  expect((await list('&PossibleDuplicate=true&Event=bounced')).TotalRecords).toBe(0);
 });

@@ -1,6 +1,6 @@
 /** Conformance: the event log: appending facts, and finding them by every filter, in order, page by page. */
 import { describe, expect, it } from 'vitest';
-import type { EventPlace } from '../topics/events.ts';
+import type { EventDetail, EventPlace } from '../topics/events.ts';
 import {
   claimCalls,
   commit,
@@ -172,6 +172,25 @@ export function describeEvents({ store }: Suite): void {
         'deferred',
       ]);
       expect(await kindsOf(store, { tag: 'rec' })).toEqual([]);
+    });
+
+    it('finds the deliveries that may have been repeated, in any order and with other filters', async () => {
+      const subject = { domain: 'example.com', deliveryId: null };
+      const of = (detail: EventDetail | null) => ({ ...event('delivered', T0), ...subject, detail });
+      const marked = of({ attempt: 2, possibleDuplicate: true, reply: '250 Ok' });
+      const others = [
+        of(null),
+        of({ possibleDuplicate: false }),
+        // A reply that quotes the mark is only text.
+        of({ reply: '250 "possibleDuplicate":true' }),
+      ];
+      await store.appendEvents({ events: [...others, marked] });
+      const filters = [{}, { kinds: ['delivered'] as const }, { afterSeq: 0 }, { newestFirst: true }];
+      for (const filter of filters) {
+        const found = await store.findEvents(everyEvent({ ...filter, possibleDuplicate: true }));
+        expect(found.events.map(({ id }) => id)).toEqual([marked.id]);
+      }
+      expect(await kindsOf(store, { possibleDuplicate: true, kinds: ['bounced'] })).toEqual([]);
     });
 
     it('pages without gaps or repeats and counts up to the bound', async () => {

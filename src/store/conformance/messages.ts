@@ -63,6 +63,7 @@ export function describeMessages({ store }: Suite): void {
             lastReply: null,
             lastCategory: null,
             route: null,
+            mayBeDuplicate: false,
             causeId: null,
             updatedAt: T0,
           },

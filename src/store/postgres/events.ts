@@ -9,10 +9,12 @@ import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import { eventKindCode, uuidBytes } from '../shared/codes.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
 import {
+  DUPLICATE_MARK,
   EVENT_VIEW_COLUMNS,
   EVENT_VIEW_JOINS,
   type EventSubject,
   type EventViewRow,
+  isByRow,
   toEventView,
 } from '../shared/rows/events.ts';
 import type { EventLook, EventPlace, EventView, NewEvent } from '../topics/events.ts';
@@ -290,7 +292,7 @@ function byTime(params: EventLook, ids: readonly number[], kinds: readonly numbe
   const behind = from === undefined ? '' : ` AND (e.at, e.seq) ${before} (?, ?)`;
   const places = ids.flatMap((id) => kinds.map((kind) => ({ id, kind })));
   return {
-    narrow: params.recipient !== undefined || params.tag !== undefined,
+    narrow: isByRow(params),
     rows(db, matching, limit, offset) {
       const end = matching?.end;
       const conditions = `${behind}${end === undefined ? '' : ` AND (e.at, e.seq) ${upTo} (?, ?)`}`;
@@ -320,6 +322,7 @@ function addRowConditions(filter: Filter, given: EventLook): void {
   if (given.afterSeq !== undefined && given.newestFirst) filter.when('e.seq > ?', given.afterSeq);
   filter.when('(SELECT d.address FROM delivery d WHERE d.id = e.delivery_id) = ?', given.recipient);
   filter.when('EXISTS (SELECT FROM message m WHERE m.seq = e.message_seq AND ? = ANY (m.tags))', given.tag);
+  filter.when('strpos(e.detail, ?) > 0', given.possibleDuplicate && DUPLICATE_MARK);
 }
 
 /** -1, which no message has, if the id is unknown or not a UUID. */

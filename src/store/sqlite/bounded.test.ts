@@ -69,6 +69,7 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
     { newestFirst: false, afterSeq: 0, tag: 'none', look: LOOK, limit: 100, domains: ['example.com'] },
     { newestFirst: true, messageId: '00000000-0000-0000-0000-000000000001', look: LOOK, limit: 10 },
     { newestFirst: true, look: LOOK, limit: 100, domains: ['example.com'] },
+    { newestFirst: true, possibleDuplicate: true, look: LOOK, limit: 100, domains: ['example.com'] },
   ],
   countEvents: [
     { newestFirst: true, look: LOOK, upTo: 1_000, domains: ['example.com'] },

@@ -12,10 +12,12 @@ import { listensTo } from '../../model/webhook.ts';
 import { eventKindCode, uuidBytes } from '../shared/codes.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
 import {
+  DUPLICATE_MARK,
   EVENT_VIEW_COLUMNS,
   EVENT_VIEW_JOINS,
   type EventSubject,
   type EventViewRow,
+  isByRow,
   toEventView,
 } from '../shared/rows/events.ts';
 import type { EventLook, EventPlace, EventView, NewEvent } from '../topics/events.ts';
@@ -259,7 +261,7 @@ function byTime(params: EventLook, places: readonly (readonly SQLInputValue[])[]
     WHERE e.domain_id = ? AND e.kind = ? AND e.at >= ? AND e.at <= ?${behind}`;
   const fixed = [least, most, ...(from === undefined ? [] : [from.at, from.seq])];
   return {
-    narrow: params.recipient !== undefined || params.tag !== undefined,
+    narrow: isByRow(params),
     places,
     order: {
       upTo: `e.at ${beyond}= ? AND (e.at ${beyond} ? OR e.seq ${beyond}= ?)`,
@@ -282,6 +284,7 @@ function addRowConditions(filter: Filter, given: EventLook): void {
     'EXISTS (SELECT 1 FROM message m, json_each(m.tags) t WHERE m.seq = e.message_seq AND t.value = ?)',
     given.tag,
   );
+  filter.when('instr(e.detail, ?) > 0', given.possibleDuplicate && DUPLICATE_MARK);
 }
 
 /** -1, which no message has, if the id is unknown or not a UUID. */

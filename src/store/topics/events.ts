@@ -74,6 +74,8 @@ export interface EventFilter {
   messageId?: string;
   recipient?: string;
   tag?: string;
+  /** Only deliveries that may have been repeated (`possibleDuplicate`). */
+  possibleDuplicate?: true;
   /** Inclusive. */
   since?: number;
   /** Exclusive. */

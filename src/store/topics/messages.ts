@@ -18,6 +18,8 @@ export interface RecipientView {
   lastReply: string | null;
   lastCategory: string | null;
   route: RouteKind | null;
+  /** An earlier attempt, whose outcome is not known, may have been taken. */
+  mayBeDuplicate: boolean;
   /** Why it failed or waits, where others may do for the same. */
   causeId: number | null;
   updatedAt: number;

@@ -12,7 +12,7 @@ import type { ApiParts } from '../deps.ts';
 import { gather, type Looks, looksOf, mayLook } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { cursor, cursorText } from '../paging.ts';
-import { address, DOMAIN, integer, text } from '../query.ts';
+import { address, DOMAIN, flag, integer, text } from '../query.ts';
 import { type ApiRoute, invalidParameter } from '../route.ts';
 import { reasonOf } from './timeline.ts';
 import { logLevel } from './timeline-entry.ts';
@@ -39,6 +39,10 @@ const record = z
     }),
     Recipient: z.string(),
     Reason: z.string(),
+    PossibleDuplicate: z
+      .literal(true)
+      .optional()
+      .describe('Delivered, and an earlier attempt may have been taken too; absent otherwise'),
     Ip: z.string(),
     Geolocation: z.strictObject({ City: z.string(), Region: z.string(), Country: z.string() }),
   })
@@ -102,11 +106,14 @@ export function eventListOperation({ store }: ApiParts): ApiRoute {
     limitedTokens: true,
     summary: 'List events',
     description:
-      'Events newest first: `{TotalRecords, Events}`. `StartDate`, `EndDate` (Unix seconds), `Event`, `MessageID`, `StartFrom`, `RetrieveCount` (1–100, 5); also `Recipient`, `Tag`, `Domain`; `After` with the header `X-Next-After`, oldest first, and `Before` with `X-Next-Before`, newest first. `Event=failed` finds bounces too. `TotalRecords` counts to 10 000. A request reads at most about 200 000 events, so a search by `Recipient` or `Tag` may return fewer than match: continue with `X-Next-Before` (`X-Next-After`)',
+      'Events newest first: `{TotalRecords, Events}`. `StartDate`, `EndDate` (Unix seconds), `Event`, `MessageID`, `StartFrom`, `RetrieveCount` (1–100, 5); also `Recipient`, `Tag`, `Domain`, `PossibleDuplicate=true`; `After` with the header `X-Next-After`, oldest first, and `Before` with `X-Next-Before`, newest first. `Event=failed` finds bounces too. `TotalRecords` counts to 10 000. A request reads at most about 200 000 events, so a search by `Recipient`, `Tag` or `PossibleDuplicate` may return fewer than match: continue with `X-Next-Before` (`X-Next-After`)',
     query: {
       StartDate: integer(0, LATEST_SECONDS).optional().describe('Unix seconds'),
       EndDate: integer(0, LATEST_SECONDS).optional().describe('Unix seconds'),
       ...EVENT_FILTERS,
+      PossibleDuplicate: flag()
+        .optional()
+        .describe('true: only deliveries that may have been repeated, as after a crash'),
       StartFrom: integer(0, MAX_OFFSET, TOO_FAR).default(0).describe('Events to pass over'),
       RetrieveCount: integer(1, 100).default(5),
       After: integer(0, Number.MAX_SAFE_INTEGER)
@@ -131,12 +138,13 @@ export function eventListOperation({ store }: ApiParts): ApiRoute {
           messageId: query.MessageID?.toLowerCase(),
           recipient: query.Recipient,
           tag: query.Tag,
+          possibleDuplicate: query.PossibleDuplicate === true ? (true as const) : undefined,
           since: StartDate === undefined ? undefined : StartDate * 1000,
           // The last second belongs to the range; the store's end is exclusive.
           until: EndDate === undefined ? undefined : (EndDate + 1) * 1000,
           afterSeq: After,
         }),
-        kinds: query.Event ?? MAIL_KINDS,
+        kinds: query.Event ?? (query.PossibleDuplicate === true ? ['delivered' as const] : MAIL_KINDS),
         newestFirst: !isOnward,
         look: LOOK,
       };
@@ -225,6 +233,8 @@ export function toRecord(event: EventView): Answer<typeof record> {
     },
     Recipient: event.recipient ?? '',
     Reason: reasonOf(event),
+    // The format is fixed, so other events do not have it.
+    ...(event.detail?.possibleDuplicate === true ? { PossibleDuplicate: true as const } : {}),
     Ip: event.detail?.ipAddress ?? '',
     Geolocation: NO_PLACE,
   };

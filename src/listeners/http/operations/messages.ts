@@ -117,6 +117,7 @@ const messageRecipient = z
     NextAttemptAt: time.nullable(),
     ExpiresAt: time,
     Route: route.nullable().describe('How it was delivered'),
+    PossibleDuplicate: z.boolean().describe('Delivered, and an earlier attempt may have been taken too'),
     CauseID: z
       .int()
       .nullable()
@@ -418,6 +419,7 @@ function toRecipient(row: RecipientView, now: number, showCauses: boolean): Answ
     NextAttemptAt: waits && row.dueAt < row.expiresAt ? isoTime(row.dueAt) : null,
     ExpiresAt: isoTime(row.expiresAt),
     Route: row.route,
+    PossibleDuplicate: row.state === 'delivered' && row.mayBeDuplicate,
     CauseID: showCauses ? row.causeId : null,
     UpdatedAt: isoTime(row.updatedAt),
   };

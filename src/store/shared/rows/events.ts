@@ -1,6 +1,6 @@
 /** Events: what they belong to, and what is read of one. */
 import type { MessageId } from '../../../model/message.ts';
-import type { EventDetail, EventView } from '../../topics/events.ts';
+import type { EventDetail, EventFilter, EventView } from '../../topics/events.ts';
 import { eventKindCode, routeCode } from '../codes.ts';
 import { createKnownLists } from '../known-lists.ts';
 import { idOf, isTrue, type StoredFlag, type StoredId, type StoredTexts, textsOf } from '../stored.ts';
@@ -38,6 +38,14 @@ export interface EventViewRow {
   tags: StoredTexts;
   metadata: string | null;
   sandbox: StoredFlag | null;
+}
+
+/** Stands in the text of a `detail` exactly if `possibleDuplicate` is true: within a value, its quotes are escaped. */
+export const DUPLICATE_MARK = '"possibleDuplicate":true';
+
+/** Whether a search has conditions that no index of kinds and times helps with. */
+export function isByRow({ recipient, tag, possibleDuplicate }: EventFilter): boolean {
+  return recipient !== undefined || tag !== undefined || possibleDuplicate !== undefined;
 }
 
 /** A joined row as the event everyone knows. `known`: the lists of its page. */

@@ -147,6 +147,7 @@ export const RECIPIENT = record<Omit<RecipientView, 'deliveryId' | 'lastCode' | 
     lastReply: 'plain',
     lastCategory: 'plain',
     route: routeCode,
+    mayBeDuplicate: 'flag',
     causeId: 'plain',
     updatedAt: 'plain',
   },

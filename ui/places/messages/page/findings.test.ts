@@ -16,6 +16,7 @@ const RECIPIENT: MessageRecipient = {
   NextAttemptAt: null,
   ExpiresAt: '2026-11-24T00:00:00.000Z',
   Route: 'mx',
+  PossibleDuplicate: false,
   CauseID: null,
   UpdatedAt: '2026-11-22T00:00:00.000Z',
 };
