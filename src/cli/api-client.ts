@@ -48,6 +48,7 @@ export interface Api {
 }
 
 const SHORT_DRAIN_MS = 2_000;
+const READY_MS = 2_000;
 
 /** For commands that use what a server has stored: they refuse a folder that does not exist instead of creating it. */
 export const EXISTING = { existing: true } as const;
@@ -235,7 +236,8 @@ function client(url: string, token: string, alone: string | null, words: Wording
     }
     if (response.status < 400) return response;
     const parsed = await readBody(response);
-    const why = missing(parsed, path, words) ?? problemText(parsed, response.status, words);
+    const said = missing(parsed, path, words) ?? problemText(parsed, response.status, words);
+    const why = response.status === 503 ? `${said}. ${await failingChecks(url)}` : said;
     const errors = (parsed as { Errors?: readonly object[] } | undefined)?.Errors;
     if (isUsage(parsed, response.status)) throw new UsageError(why, errors);
     throw new CommandError(alone === null ? why : `${why}\n${workedAlone(alone)}`, errors);
@@ -329,15 +331,28 @@ function workedAlone(folder: string): string {
   return `(no server runs on ${folder}; the command opened its database directly, with the settings of serve)`;
 }
 
+/** What `/readyz` of the same server says is wrong: one sentence a check; where to look if it says nothing. */
+async function failingChecks(url: string): Promise<string> {
+  const look = 'See its log and /readyz; check first whether its disk is full';
+  try {
+    const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(READY_MS) });
+    const { Checks } = (await answer.json()) as { Checks: { Name: string; Ok: boolean; Detail: string }[] };
+    const failing = Checks.filter(({ Ok }) => !Ok).map(
+      ({ Name, Detail }) => `\n  ${printable(Name)}: ${printable(Detail)}`,
+    );
+    return failing.length === 0 ? look : `What fails there (/readyz):${failing.join('')}`;
+  } catch {
+    return look;
+  }
+}
+
 function problemText(body: unknown, status: number, { command, typed }: Wording): string {
   const problem = body as ProblemBody;
   const lines = (problem?.Errors ?? []).map(({ Code, Message, Field }) => {
     if (Code === ERRORS['domain-ambiguous'].code) return 'name the sender domain with --domain';
     return Field === undefined || Field === '' ? `${Message}` : withName(`${Message}`, Field, typed(Field));
   });
-  const said = lines.length > 0 ? lines.join('\n') : (problem?.Error ?? `the server answered ${status}`);
-  const text =
-    status === 503 ? `${said}. See its log and /readyz; check first whether its disk is full` : said;
+  const text = lines.length > 0 ? lines.join('\n') : (problem?.Error ?? `the server answered ${status}`);
   // The server says `postrider …` in its hints, because it does not know how it is called here.
   return text.replace(/(?<=\b(?:run|see): )postrider ([a-z][\w. -]*[\w-])/g, (_, words: string) =>
     command(words),
