@@ -66,10 +66,11 @@ describe('the worker pool', () => {
     const { pool, clock } = open();
     const answer = Promise.withResolvers<null>();
     const asked = Promise.withResolvers<void>();
-    const job = pool.run('a', 'names', { texts: { subject: 'ask', html: null, text: null } }, () => {
+    const personal = () => {
       asked.resolve();
       return answer.promise;
-    });
+    };
+    const job = pool.run('a', 'names', { texts: { subject: 'ask', html: null, text: null } }, { personal });
     const ended = job.catch(codeOf);
     await asked.promise;
     clock.advance(60_000);
@@ -102,6 +103,14 @@ describe('the worker pool', () => {
     expect(await run('b', 'b1')).toMatchObject({ names: ['b1'] });
     expect(await dying).toBe('internal');
     expect(await run('a', 'a2')).toMatchObject({ names: ['a2'] });
+  });
+
+  it('ends a job at a deadline of its own', async () => {
+    const { pool, clock } = open();
+    const texts = { subject: 'hang', html: null, text: null };
+    const job = pool.run('a', 'names', { texts }, { deadlineMs: 2_000 }).catch(codeOf);
+    clock.advance(2_000);
+    expect(await job).toBe('request-too-complex');
   });
 
   it('takes nothing after its end, and ends what runs', async () => {

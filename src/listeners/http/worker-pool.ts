@@ -27,14 +27,14 @@ export type PersonalLookUp = (facts: PersonalFacts) => Promise<PersonalOptions |
 
 export interface WorkerPool {
   /**
-   * Does a job for `tenant`; its bytes are transferred. Throws AppError unavailable (queue full, closing),
+   * Does a job for `tenant`; its bytes are transferred. `deadlineMs` in place of the pool's own. Throws AppError unavailable (queue full, closing),
    * request-too-complex (deadline) or internal (the worker failed).
    */
   run<Kind extends JobKind>(
     tenant: string,
     kind: Kind,
     job: JobOf<Kind>,
-    personal?: PersonalLookUp,
+    more?: { personal?: PersonalLookUp; deadlineMs?: number },
   ): Promise<ResultOf<Kind>>;
   close(): Promise<void>;
 }
@@ -55,6 +55,7 @@ interface Waiting {
   kind: JobKind;
   job: JobOf<JobKind>;
   personal: PersonalLookUp | null;
+  deadlineMs: number;
   /** Why the look-up failed: then the result is useless. */
   lookUpFailed: unknown;
   resolve(result: unknown): void;
@@ -80,7 +81,7 @@ export function createWorkerPool(
   let closed = false;
 
   return {
-    run(tenant, kind, job, personal) {
+    run(tenant, kind, job, { personal = null, deadlineMs = options.deadlineMs } = {}) {
       if (closed) return Promise.reject(new AppError('unavailable', { retryAfterSeconds: 5 }));
       const own = queues.get(tenant)?.length ?? 0;
       if (waitingJobs() >= options.maxQueue || own >= maxOfOne) {
@@ -92,7 +93,8 @@ export function createWorkerPool(
           tenant,
           kind,
           job,
-          personal: personal ?? null,
+          personal,
+          deadlineMs,
           lookUpFailed: null,
           resolve: resolve as (result: unknown) => void,
           reject,
@@ -149,7 +151,7 @@ export function createWorkerPool(
   function give(seat: Seat, waiting: Waiting): void {
     seat.current = waiting;
     seat.worker.ref();
-    restartDeadline(seat);
+    restartDeadline(seat, waiting);
     const { kind } = waiting;
     const { body } = waiting.job as { body?: Uint8Array };
     // Only bytes that fill their buffer can be transferred instead of copied.
@@ -193,9 +195,9 @@ export function createWorkerPool(
     seat.worker.unref();
   }
 
-  function restartDeadline(seat: Seat): void {
+  function restartDeadline(seat: Seat, { deadlineMs }: Waiting): void {
     seat.deadline?.cancel();
-    seat.deadline = clock.setTimer(options.deadlineMs, () => {
+    seat.deadline = clock.setTimer(deadlineMs, () => {
       lose(seat, new AppError('request-too-complex'));
       void seat.worker.terminate();
     });
@@ -210,7 +212,7 @@ export function createWorkerPool(
       asking.lookUpFailed = cause;
     }
     if (seat.current !== asking) return;
-    restartDeadline(seat);
+    restartDeadline(seat, asking);
     seat.worker.postMessage({ personal } satisfies PersonalReply);
   }
 

@@ -27,6 +27,8 @@ export function describeCaptures({ store }: Suite): void {
       expect(await list({ inbox: 'main', subject: letters.slice(0, 300).join('') })).toEqual([id]);
     });
 
+    const unreadSeqs = async () =>
+      (await store.unreadCaptures({ limit: 10 })).map(({ messageSeq }) => messageSeq);
     const erase = async (which: object) => (await store.deleteCaptures({ limit: 100, ...which })).deleted;
 
     it('show the copy with its message', async () => {
@@ -181,7 +183,7 @@ export function describeCaptures({ store }: Suite): void {
         return { ids: captures.map(({ id }) => id), unread: unread.length };
       };
       expect(await find({ text: 'hidden' })).toEqual({ ids: [b, a], unread: 2 });
-      const unread = await store.unreadCaptures({ limit: 10 });
+      const unread = await unreadSeqs();
       expect(unread).toHaveLength(2);
       const [newer = 0, older = 0] = unread;
       await store.putCaptureTexts({
@@ -190,7 +192,7 @@ export function describeCaptures({ store }: Suite): void {
           { messageSeq: 999_999, hasFiles: true, text: 'of no capture' },
         ],
       });
-      expect(await store.unreadCaptures({ limit: 10 })).toEqual([newer]);
+      expect(await unreadSeqs()).toEqual([newer]);
       expect(await find({ text: 'hidden' })).toEqual({ ids: [b, a], unread: 1 });
       await store.putCaptureTexts({ texts: [{ messageSeq: newer, hasFiles: false, text: '' }] });
       expect(await find({ text: 'hidden' })).toEqual({ ids: [a], unread: 0 });
@@ -201,14 +203,29 @@ export function describeCaptures({ store }: Suite): void {
       expect((await find({ domains: ['example.com'], text: 'hidden' })).ids).toEqual([a]);
     });
 
+    it('that were not indexed are told by domain, at most so many domains and of each so many, newest first', async () => {
+      for (const domain of ['example.com', 'example.com', 'example.com', 'example.org', 'example.net']) {
+        await capture({ domain });
+      }
+      const all = await store.unreadCaptures({ limit: 10 });
+      const domains = [...new Set(all.map(({ domainId }) => domainId))];
+      expect([all.length, domains.length]).toEqual([5, 3]);
+      expect(all).toEqual([...all].sort((a, b) => a.domainId - b.domainId || b.messageSeq - a.messageSeq));
+      const of = (domain: number | undefined, count: number) =>
+        all.filter(({ domainId }) => domainId === domain).slice(0, count);
+      const [first, second, third] = domains;
+      expect(await store.unreadCaptures({ limit: 2 })).toEqual([...of(first, 2), ...of(second, 2)]);
+      expect(await store.unreadCaptures({ limit: 2, afterDomain: second ?? 0 })).toEqual(of(third, 2));
+    });
+
     it('take what was read in them along, with the last copy of their message', async () => {
       const one = await capture();
       const two = await capture();
-      const [newer = 0, older = 0] = await store.unreadCaptures({ limit: 10 });
+      const [newer = 0, older = 0] = await unreadSeqs();
       await store.putCaptureTexts({ texts: [{ messageSeq: older, hasFiles: false, text: 'gone' }] });
       await erase({ ids: [one] });
       await erase({ ids: [two] });
-      expect(await store.unreadCaptures({ limit: 10 })).toEqual([]);
+      expect(await unreadSeqs()).toEqual([]);
       // Nothing is left to find it by, and a text that comes later is not stored.
       await store.putCaptureTexts({ texts: [{ messageSeq: newer, hasFiles: false, text: 'late' }] });
       expect(await list({ text: 'gone' })).toEqual([]);

@@ -1,5 +1,5 @@
 /** Changing captures: marking them as seen, deleting them, and storing what was read in their messages. */
-import type { CaptureStore } from '../topics/captures.ts';
+import type { CaptureStore, UnreadCapture } from '../topics/captures.ts';
 import { placesOf, rangesOf } from './captures.ts';
 import { dropUnkeptContents, STEP_BYTES } from './contents.ts';
 import { bools, int8s, texts } from './engine/arrays.ts';
@@ -88,8 +88,20 @@ export async function forgetTexts(db: Db, messageSeqs: readonly number[]): Promi
 }
 
 export const unreadCaptures = read('unreadCaptures', async (db, params) => {
-  const sql = 'SELECT message_seq AS seq FROM capture_unread ORDER BY message_seq DESC LIMIT $1';
-  return (await db.all<{ seq: number }>(sql, params.limit)).map(({ seq }) => seq);
+  const { afterDomain = -1, limit } = params;
+  return db.all<UnreadCapture>(
+    `WITH RECURSIVE domain (id) AS (
+       SELECT min(domain_id) FROM capture_unread WHERE domain_id > $1
+       UNION ALL
+       SELECT (SELECT min(domain_id) FROM capture_unread WHERE domain_id > domain.id) FROM domain
+       WHERE domain.id IS NOT NULL)
+     SELECT d.id AS "domainId", u.seq AS "messageSeq"
+     FROM (SELECT id FROM domain WHERE id IS NOT NULL LIMIT $2) d CROSS JOIN LATERAL
+       (SELECT message_seq AS seq FROM capture_unread WHERE domain_id = d.id ORDER BY message_seq DESC LIMIT $2) u
+     ORDER BY d.id, u.seq DESC`,
+    afterDomain,
+    limit,
+  );
 });
 
 export const putCaptureTexts = write('putCaptureTexts', { whole: true }, async ({ db }, params) => {

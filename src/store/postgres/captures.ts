@@ -65,9 +65,10 @@ export async function insertCapture(
     subject: searchedSubject(message.subject),
   });
   await db.run(
-    `INSERT INTO capture_unread (message_seq) SELECT $1::int8
+    `INSERT INTO capture_unread (message_seq, domain_id) SELECT $1::int8, $2::int8
      WHERE NOT EXISTS (SELECT FROM capture_text WHERE message_seq = $1::int8) ON CONFLICT DO NOTHING`,
     row.message_seq,
+    subject.domainId,
   );
   const { sender: _, ...rest } = message;
   session.captured.push(

@@ -7,7 +7,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import { foldText } from '../../model/search-text.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
 import { CAPTURE_VIEW, type CaptureRow, captureView, isNarrow } from '../shared/rows/captures.ts';
-import type { CaptureFilter, CaptureView, NewCapture } from '../topics/captures.ts';
+import type { CaptureFilter, CaptureView, NewCapture, UnreadCapture } from '../topics/captures.ts';
 import { dropUnkeptContent, STEP_BYTES } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter, type Filter } from './engine/filter.ts';
@@ -57,9 +57,10 @@ export function insertCapture(
     subject: foldText(row.subject),
   }).lastId;
   db.run(
-    `INSERT INTO capture_unread (message_seq) SELECT ?1
+    `INSERT INTO capture_unread (message_seq, domain_id) SELECT ?1, ?2
      WHERE NOT EXISTS (SELECT 1 FROM capture_text WHERE message_seq = ?1) ON CONFLICT DO NOTHING`,
     row.message_seq,
+    subject.domainId,
   );
   session.captured.push(captureView({ ...row, seq }));
 }
@@ -328,12 +329,17 @@ function chosen(db: Connection, params: ParamsOf<'deleteCaptures'>): Key[] {
 }
 
 export const unreadCaptures = read('unreadCaptures', 'as asked', (db, params) => {
-  return db
-    .all<{ message_seq: number }>(
-      'SELECT message_seq FROM capture_unread ORDER BY message_seq DESC LIMIT ?',
-      params.limit,
-    )
-    .map((row) => row.message_seq);
+  const { afterDomain = -1, limit } = params;
+  const found: UnreadCapture[] = [];
+  const next = 'SELECT min(domain_id) AS id FROM capture_unread WHERE domain_id > ?';
+  let domainId = db.get<{ id: number | null }>(next, afterDomain)?.id ?? null;
+  for (let domains = 0; domains < limit && domainId !== null; domains += 1) {
+    const sql = `SELECT domain_id AS domainId, message_seq AS messageSeq FROM capture_unread
+      WHERE domain_id = ? ORDER BY message_seq DESC LIMIT ?`;
+    found.push(...db.all<UnreadCapture>(sql, domainId, limit));
+    domainId = db.get<{ id: number | null }>(next, domainId)?.id ?? null;
+  }
+  return found;
 });
 
 export const putCaptureTexts = write('putCaptureTexts', 'by key', { patient: 'texts' }, ({ db }, params) => {

@@ -4,6 +4,7 @@ CREATE INDEX capture_domain ON capture (domain_id);
 CREATE INDEX capture_inbox ON capture (domain_id, inbox, seq, at, subject);
 CREATE INDEX capture_message ON capture (message_seq);
 CREATE INDEX capture_to ON capture (domain_id, envelope_to, seq, at, subject);
+CREATE INDEX capture_unread_domain ON capture_unread (domain_id, message_seq);
 CREATE INDEX cause_seen ON cause (last_seen);
 CREATE INDEX delivery_cause ON delivery (cause_id, state) WHERE cause_id IS NOT NULL;
 CREATE INDEX delivery_due ON delivery (queue_id, due_at) WHERE state = 0;
@@ -58,7 +59,7 @@ CREATE TABLE audit ( id TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, line TEXT NOT
 CREATE TABLE audit_count (line TEXT NOT NULL PRIMARY KEY, n INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE capture ( seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, domain_id INTEGER NOT NULL, message_seq INTEGER NOT NULL, delivery_id INTEGER NOT NULL, at INTEGER NOT NULL, inbox TEXT NOT NULL, envelope_from TEXT NOT NULL, envelope_to TEXT NOT NULL, prefix BLOB NOT NULL , fill TEXT, released_at INTEGER, released_as TEXT, subject TEXT NOT NULL DEFAULT '', seen_at INTEGER) STRICT;
 CREATE TABLE capture_text ( message_seq INTEGER PRIMARY KEY, has_files INTEGER NOT NULL, text TEXT NOT NULL ) STRICT;
-CREATE TABLE capture_unread ( message_seq INTEGER PRIMARY KEY ) STRICT;
+CREATE TABLE capture_unread ( message_seq INTEGER PRIMARY KEY , domain_id INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE TABLE cause ( id INTEGER PRIMARY KEY AUTOINCREMENT, category TEXT NOT NULL, scope TEXT NOT NULL, site TEXT NOT NULL, sender_domain INTEGER NOT NULL, shape TEXT NOT NULL, reply TEXT NOT NULL, first_seen INTEGER NOT NULL, last_seen INTEGER NOT NULL, UNIQUE (category, site, sender_domain, shape) ) STRICT;
 CREATE TABLE content ( message_seq INTEGER PRIMARY KEY, bytes BLOB NOT NULL , places TEXT) STRICT;
 CREATE TABLE delivery ( id INTEGER PRIMARY KEY AUTOINCREMENT, message_seq INTEGER NOT NULL, queue_id INTEGER NOT NULL, state INTEGER NOT NULL, epoch INTEGER NOT NULL, attempts INTEGER NOT NULL, due_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, kind INTEGER NOT NULL, may_be_duplicate INTEGER NOT NULL, sandbox INTEGER, route INTEGER, last_code INTEGER, first_deferred_at INTEGER, last_deferred_event_at INTEGER, address TEXT NOT NULL, wait_reason TEXT, last_category TEXT, last_reply TEXT , cause_id INTEGER, notify INTEGER) STRICT;

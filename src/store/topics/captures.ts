@@ -108,6 +108,13 @@ export interface CaptureText {
   text: string;
 }
 
+/** A captured message that was not indexed yet. */
+export interface UnreadCapture {
+  /** Of its sender domain; 0 = not known. */
+  domainId: number;
+  messageSeq: number;
+}
+
 export interface CaptureStore {
   /** One page of matches. It may be empty and still have a next page, if `look` was reached first. */
   findCaptures(question: CaptureQuestion): Promise<CapturePage>;
@@ -117,8 +124,11 @@ export interface CaptureStore {
    * whose commit's answer was lost; `capturesSince` finds both. The listener must neither throw nor block.
    */
   onCaptured(listener: (captures: readonly CaptureView[]) => void): () => void;
-  /** Captured messages that were not indexed yet, newest first. */
-  unreadCaptures(params: { limit: number }): Promise<readonly number[]>;
+  /**
+   * Captured messages that were not indexed yet, by sender domain: at most `limit` domains in the order of their ids, after
+   * `afterDomain`, and of each at most `limit` messages, newest first.
+   */
+  unreadCaptures(params: { afterDomain?: number; limit: number }): Promise<readonly UnreadCapture[]>;
   /** Stores their texts, only for messages that have captures. May wait for other operations. */
   putCaptureTexts(params: { texts: readonly CaptureText[] }): Promise<void>;
   /**

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { AppError } from '../../../lib/errors.ts';
 import { createManualClock } from '../../../store/sqlite/test-support.ts';
 import type { CaptureText } from '../../../store/topics/captures.ts';
 import { quietLog } from '../test-support.ts';
@@ -62,7 +63,6 @@ describe('reading captured messages', () => {
     const clock = createManualClock();
     const unread = new Set(Array.from({ length: 45 }, (_, n) => n + 1));
     const put: CaptureText[] = [];
-    const batches: number[] = [];
     let tell: () => void = () => {};
     const texts = createCaptureTexts({
       clock,
@@ -73,7 +73,11 @@ describe('reading captured messages', () => {
           tell = () => listener([]);
           return () => {};
         },
-        unreadCaptures: async ({ limit }) => [...unread].reverse().slice(0, limit),
+        unreadCaptures: async ({ limit }) =>
+          [...unread]
+            .reverse()
+            .slice(0, limit)
+            .map((messageSeq) => ({ domainId: 1, messageSeq })),
         async readContent({ messageSeq }) {
           if (messageSeq === 45) return null;
           // Larger than what is read here, and no worker takes it.
@@ -81,12 +85,11 @@ describe('reading captured messages', () => {
           return mail('text/plain', '7bit', `Mail ${messageSeq}`);
         },
         async putCaptureTexts(params) {
-          batches.push(params.texts.length);
           for (const text of params.texts) {
             unread.delete(text.messageSeq);
             put.push(text);
           }
-          if (batches.length === 3) {
+          if (put.length === 45) {
             unread.add(99);
             tell();
           }
@@ -104,8 +107,85 @@ describe('reading captured messages', () => {
       )
       .toBe(0);
     await texts.stop();
-    expect(batches).toEqual([20, 20, 5, 1]);
     const of = (seq: number) => put.find(({ messageSeq }) => messageSeq === seq)?.text;
     expect([of(45), of(44), of(43), of(99)]).toEqual(['', '', 'mail 43', 'mail 99']);
+  });
+
+  it('reads domains in turn, and one whose messages take too long holds up nobody else', async () => {
+    const clock = createManualClock();
+    const SLOW = 1;
+    const OTHER = 2;
+    // Newest first: all of the slow ones came after the first of the other domain.
+    const unread = new Map<number, number>([
+      [1, OTHER],
+      ...Array.from({ length: 22 }, (_, n): [number, number] => [n + 2, SLOW]),
+    ]);
+    const deadlines: unknown[] = [];
+    const stored: { seq: number; text: string; at: number }[] = [];
+    const began = clock.monotonicMs();
+    let tell: () => void = () => {};
+    const texts = createCaptureTexts({
+      clock,
+      log: quietLog,
+      reader: createCapturedReader(
+        {
+          run(_tenant, _kind, _job, more) {
+            deadlines.push(more?.deadlineMs);
+            clock.advance(more?.deadlineMs ?? 15_000);
+            return Promise.reject(new AppError('request-too-complex'));
+          },
+        },
+        { hereBytes: 500 },
+      ),
+      store: {
+        onCaptured(listener) {
+          tell = () => listener([]);
+          return () => {};
+        },
+        async unreadCaptures({ afterDomain = -1, limit }) {
+          return [SLOW, OTHER]
+            .filter((domainId) => domainId > afterDomain)
+            .flatMap((domainId) =>
+              [...unread]
+                .filter(([, domain]) => domain === domainId)
+                .map(([messageSeq]) => ({ domainId, messageSeq }))
+                .reverse()
+                .slice(0, limit),
+            );
+        },
+        async readContent({ messageSeq }) {
+          const isSlow = unread.get(messageSeq) === SLOW;
+          return mail('text/plain', '7bit', isSlow ? 'y'.repeat(1_000) : `Mail ${messageSeq}`);
+        },
+        async putCaptureTexts(params) {
+          for (const { messageSeq, text } of params.texts) {
+            unread.delete(messageSeq);
+            stored.push({ seq: messageSeq, text, at: clock.monotonicMs() - began });
+          }
+        },
+      },
+    });
+    const settle = (left: () => number, stepMs: number) => {
+      const advanced = () => {
+        clock.advance(stepMs);
+        return left();
+      };
+      return expect.poll(advanced, { interval: 5, timeout: 15_000 });
+    };
+    texts.start();
+    const others = () => [...unread.values()].filter((domain) => domain === OTHER).length;
+    await settle(others, 50).toBe(0);
+    const [slow, first] = stored;
+    expect([slow?.text, first?.text, stored.length]).toEqual(['', 'mail 1', 2]);
+    // The next one comes while the slow domain pauses.
+    unread.set(99, OTHER);
+    tell();
+    await settle(others, 50).toBe(0);
+    expect(stored.map(({ text }) => text)).toEqual(['', 'mail 1', 'mail 99']);
+    expect(stored.at(-1)?.at).toBeLessThan(8_000);
+    // Each of the slow ones is tried once.
+    await settle(() => unread.size, 1_000).toBe(0);
+    await texts.stop();
+    expect(deadlines).toEqual(Array.from({ length: 22 }, () => 2_000));
   });
 });

@@ -15,8 +15,8 @@ import { type CapturedAnswer, type CapturedWish, readCaptured } from './captured
 export interface CapturedReader {
   /** The members of `head`, followed by those of the parsed message, as JSON. */
   detail(bytes: Uint8Array, head: object, of: 'capture' | 'email', tenant: string): Promise<Uint8Array>;
-  /** The text that searches look at. */
-  searched(bytes: Uint8Array, tenant: string): Promise<SearchedText>;
+  /** The text that searches look at. `deadlineMs`: of a worker, in place of the usual one. */
+  searched(bytes: Uint8Array, tenant: string, more?: { deadlineMs: number }): Promise<SearchedText>;
   /** The file with this index in `Attachments`; null if there is none. */
   file(bytes: Uint8Array, place: number, tenant: string): Promise<CapturedFile | null>;
   /** As a page for a browser; null if the message cannot be parsed. */
@@ -28,9 +28,14 @@ export function createCapturedReader(
   workers: Pick<WorkerPool, 'run'>,
   { hereBytes }: { hereBytes: number },
 ): CapturedReader {
-  const read = (bytes: Uint8Array, wish: CapturedWish, tenant: string): Promise<CapturedAnswer> =>
+  const read = (
+    bytes: Uint8Array,
+    wish: CapturedWish,
+    tenant: string,
+    more: { deadlineMs?: number } = {},
+  ): Promise<CapturedAnswer> =>
     bytes.length > hereBytes
-      ? workers.run(tenant, 'captured', { body: bytes, wish })
+      ? workers.run(tenant, 'captured', { body: bytes, wish }, more)
       : readCaptured(bytes, wish);
   const unexpected = () => new Error('an answer of another kind');
   return {
@@ -39,8 +44,8 @@ export function createCapturedReader(
       if (answer.kind === 'contents') return joined(head, answer.json);
       throw unexpected();
     },
-    async searched(bytes, tenant) {
-      const answer = await read(bytes, { kind: 'search' }, tenant);
+    async searched(bytes, tenant, more) {
+      const answer = await read(bytes, { kind: 'search' }, tenant, more);
       if (answer.kind === 'search') return answer.inside;
       throw unexpected();
     },

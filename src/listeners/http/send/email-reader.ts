@@ -99,11 +99,11 @@ export function createEmailReader(
       dateMs,
     };
     const personal: PersonalLookUp = (facts) => deps.acceptance.personalOptions(caller, facts);
-    let found = await deps.workers.run(lineOf(caller), 'email', { ...job, body: given }, personal);
+    let found = await deps.workers.run(lineOf(caller), 'email', { ...job, body: given }, { personal });
     if (found.ok === 'needs-template') {
       const { named, body } = found;
       const template = await deps.templates.texts(caller, named.id, named.version);
-      found = await deps.workers.run(lineOf(caller), 'email', { ...job, body, template }, personal);
+      found = await deps.workers.run(lineOf(caller), 'email', { ...job, body, template }, { personal });
     }
     if (found.ok === 'needs-template') throw new AppError('internal');
     if (!found.ok) throw new AppError(found.problems);

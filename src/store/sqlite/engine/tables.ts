@@ -21,7 +21,7 @@ export interface Tables {
     | 'subject'
     | 'seen_at';
   capture_text: 'message_seq' | 'has_files' | 'text';
-  capture_unread: 'message_seq';
+  capture_unread: 'message_seq' | 'domain_id';
   cause:
     | 'id'
     | 'category'
