@@ -1,17 +1,23 @@
 /**
  * Idempotency-Key for creating operations other than mail (webhooks, domains, tokens …). The key is stored in the
  * transaction that creates the thing: the operation passes it to the store with the answer to keep. That answer never
- * contains secrets: the full one is kept in memory for five minutes; later repetitions get it without its secret.
+ * contains secrets: the full one is kept in memory for five minutes, of each tenant at most a hundred, so that no tenant
+ * removes those of others; later repetitions get it without its secret.
  */
+
+import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
+import { lineOf } from '../../policy/access/rights.ts';
 import { KeyTaken } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import { type Idempotency, replayedAnswer, withKey } from './idempotency.ts';
 import type { ApiAnswer, ApiRequest } from './route.ts';
 
 const KEEP_SECRETS_MS = 5 * 60_000;
-const MAX_KEPT = 1000;
+/** Of one tenant, and tenants: those that kept nothing for longest are forgotten first. */
+const MAX_KEPT = 100;
+const MAX_TENANTS = 200;
 
 /** The key of a request, with the answer for repetitions, which must not contain a secret. */
 export type KeyFor = (status: number, answerWithoutSecrets: object) => IdempotencyEntry;
@@ -28,10 +34,11 @@ export function createCreateOnce(
   deps: { idempotency: Idempotency; clock: Clock },
   options: { windowMs: number },
 ): CreateOnce {
-  const fresh = new Map<string, { answer: ApiAnswer; until: number }>();
+  const fresh = new BoundedMap<string, Kept>(MAX_TENANTS);
 
   return async (request, operation, create) => {
     const { owner } = request.caller;
+    const tenant = lineOf(request.caller);
     const id = `${owner}\0${operation}\0${request.header('idempotency-key') ?? ''}`;
     const answer = await withKey(deps.idempotency, request, operation, async (key) => {
       if (key === null) return create(undefined);
@@ -46,7 +53,7 @@ export function createCreateOnce(
           createdAt,
           expiresBefore,
         }));
-        keep(id, made, createdAt);
+        keep(tenant, id, made, createdAt);
         return made;
       } catch (error) {
         // Another process was faster: its answer counts.
@@ -55,20 +62,28 @@ export function createCreateOnce(
         return replayedAnswer(error.held.status, error.held.body);
       }
     });
-    return answer.headers?.['idempotency-replayed'] === undefined ? answer : (kept(id) ?? answer);
+    return answer.headers?.['idempotency-replayed'] === undefined ? answer : (kept(tenant, id) ?? answer);
   };
 
-  function kept(id: string): ApiAnswer | undefined {
-    const entry = fresh.get(id);
+  function kept(tenant: string, id: string): ApiAnswer | undefined {
+    const entry = fresh.get(tenant)?.get(id);
     if (entry === undefined || entry.until <= deps.clock.now()) return undefined;
     return { ...entry.answer, headers: { ...entry.answer.headers, 'idempotency-replayed': 'true' } };
   }
 
-  function keep(id: string, answer: ApiAnswer, now: number): void {
-    for (const [old, entry] of fresh) {
-      if (entry.until > now && fresh.size < MAX_KEPT) break;
-      fresh.delete(old);
+  function keep(tenant: string, id: string, answer: ApiAnswer, now: number): void {
+    const own: Kept = fresh.get(tenant) ?? new BoundedMap(MAX_KEPT);
+    own.set(id, { answer, until: now + KEEP_SECRETS_MS });
+    fresh.set(tenant, own);
+    for (const [who, answers] of fresh) {
+      for (const [old, entry] of answers) {
+        if (entry.until > now) break;
+        answers.delete(old);
+      }
+      if (answers.size > 0) break;
+      fresh.delete(who);
     }
-    fresh.set(id, { answer, until: now + KEEP_SECRETS_MS });
   }
 }
+
+type Kept = BoundedMap<string, { answer: ApiAnswer; until: number }>;
