@@ -30,7 +30,7 @@ const DEPS: Parameters<typeof bounceFact>[3] = {
 
 function factOf(block: Partial<DsnRecipient>) {
   const report = { form: 'rfc3464', reportingMta: '', recipients: [{ ...BLOCK, ...block }], returned: [] };
-  const fact = bounceFact(SUBJECT, byAddress(report), { mayWait: false, mustMatch: false }, DEPS);
+  const fact = bounceFact(SUBJECT, byAddress(report), { mayWait: false, shared: false }, DEPS);
   if (fact?.kind !== 'bounce') throw new Error(`Expected a bounce, got ${fact?.kind}`);
   return fact;
 }
@@ -80,7 +80,7 @@ describe('a report with many blocks', () => {
     }));
     const report = byAddress({ form: 'rfc3464', reportingMta: '', recipients, returned: [] });
     const after = looks;
-    const options = { mayWait: false, mustMatch: true };
+    const options = { mayWait: false, shared: true };
     const facts = recipients.map((_, i) => {
       const subject = { ...SUBJECT, address: `READER${2 * i}@shop.example.net` };
       return bounceFact(subject, report, options, DEPS)?.kind;

@@ -75,18 +75,19 @@ export function byAddress(report: DsnReport): BounceReport {
 
 /**
  * What `report` says about `subject`; null if nothing. `mayWait`: the report is recent, so a running delivery may be
- * waited for. `mustMatch`: only blocks that name the subject count (grouped copies).
+ * waited for. `shared`: it came to the return path of grouped copies, which every recipient of them knows. Only blocks that
+ * name the subject count then, and nothing is suppressed (docs/decisions/0114-shared-return-paths-suppress-nobody.md).
  */
 export function bounceFact(
   subject: ReturnSubject,
   { report, named }: BounceReport,
-  options: { mayWait: boolean; mustMatch: boolean },
+  options: { mayWait: boolean; shared: boolean },
   deps: Deps,
 ): ReturnFact | null {
   const choice = chooseBlock(
     subject,
     named.get(suppressionKey(subject.address)) ?? NOT_NAMED,
-    options.mustMatch ? [] : report.recipients,
+    options.shared ? [] : report.recipients,
   );
   if (choice === null) return null;
   const { one } = choice;
@@ -100,7 +101,12 @@ export function bounceFact(
   const forwarding = choice.forwarded
     ? `It had been forwarded to ${one.finalRecipient ?? 'another address'}. `
     : '';
-  const reason = cut(`${forwarding}Bounced after delivery${saidBy(one, report)}: ${words}`);
+  const suppress = suppression(subject, choice, verdict, enhanced, words, report.returned, deps);
+  const doubt =
+    options.shared && suppress !== null
+      ? 'Other recipients know this return path, so the address is not suppressed. '
+      : '';
+  const reason = cut(`${doubt}${forwarding}Bounced after delivery${saidBy(one, report)}: ${words}`);
   const bounce: Bounce = {
     Type: verdict.soft || verdict.action !== 'bounce' ? 'Transient' : 'Permanent',
     Class: pascalCase(verdict.category),
@@ -121,7 +127,7 @@ export function bounceFact(
     note: deps.event('return_noted', { ...detail, reason: cut(`It has no effect now. ${reason}`) }),
     lastReply: words,
     lastCode: one.isSmtp ? code : 0,
-    suppress: suppression(subject, choice, verdict, enhanced, words, report.returned, deps),
+    suppress: options.shared ? null : suppress,
     mayWait: options.mayWait,
   };
 }

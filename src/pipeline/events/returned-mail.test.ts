@@ -240,6 +240,34 @@ describe('a bounce that comes back', () => {
   });
 });
 
+describe('a bounce at a return path that several recipients share', () => {
+  const unknown = dsn([{ recipient: 'victim@reader.example' }], {
+    headers: ['From: Sender <sender@example.com>', 'Message-ID: <1@example.com>'],
+  });
+
+  it('is told of the recipient it names and suppresses nobody: any of the others can write it', async () => {
+    const { seq } = await deliver('mx', ['mallory@reader.example', 'victim@reader.example']);
+    for (let n = 0; n < 3; n += 1) await take({ kind: 'message', messageSeq: seq }, unknown);
+    expect(await told()).toEqual(['bounced victim@reader.example']);
+    expect(await suppressed()).toEqual([]);
+    const { events } = await store.findEvents(everyEvent({ kinds: ['bounced'] }));
+    expect(events[0]?.detail?.reason).toMatch(/^Other recipients know this return path, .*550 5\.1\.1/);
+    // The next message has a return path that only its recipient's servers know.
+    const { id } = await deliver('mx', ['victim@reader.example']);
+    await take({ kind: 'delivery', deliveryId: id }, unknown);
+    expect(await suppressed()).toEqual(['victim@reader.example Bounce']);
+  });
+
+  it('and a complaint or an answer there is nobody’s, even if one recipient is left', async () => {
+    const { seq } = await deliver('mx', ['victim@reader.example']);
+    const target = { kind: 'message', messageSeq: seq } as const;
+    expect(await take(target, arf(['Subject: News']))).toMatchObject({ kind: 'keep' });
+    await take(target, 'Subject: Out of office\r\nAuto-Submitted: auto-replied\r\n\r\nx');
+    expect(await told()).toEqual([]);
+    expect(await suppressed()).toEqual([]);
+  });
+});
+
 describe('a complaint with a Message-ID alone', () => {
   const signed = async (text: string, domain = 'arf.mail.yahoo.com'): Promise<Buffer> => {
     const bytes = Buffer.from(text, 'latin1');

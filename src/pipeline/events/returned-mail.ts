@@ -189,11 +189,12 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
     const [only] = subjects;
     if (only === undefined) return ignored('gone');
     const feedback = await contents.feedback();
-    if (feedback !== null) return complaint(feedback, subjects.length === 1 ? only : null, contents);
+    // It is unknown who of those that share a return path answered, also if the others were erased.
+    const shared = target.kind === 'message';
+    if (feedback !== null) return complaint(feedback, shared ? null : only, contents);
     const report = await contents.bounce();
     if (report !== null) return bounces(subjects, report, target, mail, turn);
-    // For grouped copies it is unknown who answered.
-    if (subjects.length > 1) return ignored('unknown');
+    if (shared) return ignored('unknown');
     const sign = autoReplySign(contents.mime);
     const subject = subjectOf(contents.mime);
     if (sign !== null) {
@@ -213,18 +214,13 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
     mail: ReturnedMail,
     turn: Turn,
   ): Promise<Disposition> {
-    const mustMatch = target.kind === 'message';
+    const shared = target.kind === 'message';
     const mayWait = clock.now() - mail.receivedAt < UNDER_WAY_MS;
     let later = false;
     for (const subject of subjects) {
       if (subject.sandbox) continue;
       await turn();
-      const fact = bounceFact(
-        subject,
-        report,
-        { mayWait, mustMatch },
-        { classifier, event, now: clock.now() },
-      );
+      const fact = bounceFact(subject, report, { mayWait, shared }, { classifier, event, now: clock.now() });
       if (fact === null) continue;
       metrics.took(fact.kind === 'bounce' ? 'bounce' : 'note');
       const result = await record(fact, subject);
