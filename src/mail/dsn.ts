@@ -56,6 +56,8 @@ const MAX_FIELDS = 500;
 const MAX_VALUE_CHARS = 8 * 1024;
 const MAX_DIAGNOSTIC = 1024;
 const MAX_RECIPIENTS = 1000;
+/** One is about the report itself; others that name nobody are an attempt to cost time. */
+const MAX_BLOCKS = 2 * MAX_RECIPIENTS;
 const ENHANCED = /\b([245]\.\d{1,3}\.\d{1,3})\b/;
 const SMTP_CODE = /^\s{0,20}[2-5]\d\d(?![0-9.])/;
 
@@ -66,10 +68,13 @@ export function readDsn(mail: MimePart): DsnReport | null {
   if (status === undefined) return null;
   const recipients: DsnRecipient[] = [];
   let reportingMta = '';
+  let blocks = 0;
   for (const fields of fieldGroups(bodyOf(status, MAX_REPORT_BYTES))) {
+    blocks += 1;
+    if (blocks > MAX_BLOCKS || recipients.length === MAX_RECIPIENTS) break;
     reportingMta ||= typedValue(fieldValue(fields, 'reporting-mta')).value;
     const recipient = recipientOf(fields);
-    if (recipient !== null && recipients.length < MAX_RECIPIENTS) recipients.push(recipient);
+    if (recipient !== null) recipients.push(recipient);
   }
   if (recipients.length === 0) return null;
   return { form: 'rfc3464', reportingMta, recipients, returned: returnedFields(mail) };

@@ -65,6 +65,7 @@ describe('no mail to the returns listener holds the event loop', () => {
     'of many recipients': () =>
       dsnOf('Final-Recipient: rfc822; a@b.example\r\nAction: failed\r\nStatus: 5.1.1\r\n\r\n'),
     'of blocks of one line': () => dsnOf('Action: failed\r\n\r\n'),
+    'of blocks that say nothing': () => dsnOf('a:\r\n\r\n'),
     'of one long diagnostic': () =>
       dsnOf(
         `Final-Recipient: rfc822; a@b.example\r\nAction: failed\r\nStatus: 5.1.1\r\nDiagnostic-Code: smtp; 550 ${text(1_900_000, '5.1.1 no such user\r\n ')}\r\n\r\n`,
@@ -164,6 +165,38 @@ describe('no mail to the returns listener holds the event loop', () => {
       }
     }
     expect(slow).toEqual([]);
+  });
+
+  it('when it is passed on to the operator', { timeout: 120_000 }, async () => {
+    const sink = await startSmtpSink();
+    scope.defer(() => sink.close());
+    const server = await startInstance(scope, {
+      settings: {
+        route: `smtp://127.0.0.1:${sink.port}`,
+        returns: '127.0.0.1:0',
+        'bounce-domain': 'bounces.example.com',
+        'operator-address': 'ops@operator.example',
+        'log-level': 'warn',
+      },
+    });
+    await addDomain(server, 'example.com');
+    const port = server.server.returns?.port ?? 0;
+    const to = many(10, (i) => `${i % 2 === 0 ? 'abuse' : 'postmaster'}@bounces.example.com`);
+    let sent = 0;
+    // Five of one sender are passed on in an hour.
+    const ms = await shortestTurnMs(LIMIT_MS, (n) => {
+      if (n === 5) throw new Error('no try was fast enough');
+      const message = Buffer.from(
+        plain(text(MAIL_BYTES - 1_000, `${n}  \u00e9\t\r\n`), 'X-A: b\r\n'),
+        'latin1',
+      );
+      const ended = asker.submit({ port, message, from: 'ann@reader.example', to }).then(() => {
+        sent += 1;
+        return until('it was passed on', () => sink.messages.length >= sent);
+      });
+      return longestTurnMs(() => ended);
+    });
+    expect(ms).toBeLessThan(LIMIT_MS);
   });
 });
 

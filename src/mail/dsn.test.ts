@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest';
+import { readDsn } from './dsn.ts';
+import { readMime } from './mime-tree.ts';
+
+describe('a report with many blocks', () => {
+  const recipient = 'Final-Recipient: rfc822; a@b.example\r\nAction: failed\r\n\r\n';
+  const reportOf = (blocks: string) =>
+    readDsn(
+      readMime(
+        Buffer.from(`Content-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; x\r\n\r\n${blocks}`),
+      ),
+    )?.recipients.length;
+
+  it('is read up to a thousand recipients, and not to its end where blocks name nobody', () => {
+    expect(reportOf('a:\r\n\r\n'.repeat(1_000) + recipient)).toBe(1);
+    expect(reportOf('a:\r\n\r\n'.repeat(2_000) + recipient)).toBeUndefined();
+    expect(reportOf(recipient.repeat(1_500))).toBe(1_000);
+  });
+});
