@@ -52,3 +52,11 @@ export async function inTurns<Result>(steps: Generator<void, Result, void>, turn
     if (rest !== undefined) await rest;
   }
 }
+
+/** Runs work in steps without a pause. */
+export function inOneGo<Result>(steps: Generator<void, Result, void>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
+import { growthOf } from '../../test/growth/growth.ts';
 import {
   bodyOf,
   fieldOf,
@@ -10,6 +11,7 @@ import {
   type MimePart,
   ownParts,
   readMime,
+  readMimeInSteps,
   walkParts,
 } from './mime-tree.ts';
 
@@ -136,6 +138,93 @@ describe('the parts of a message', () => {
   });
 });
 
+describe('a line', () => {
+  /** The bodies of the parts of `boundary` around one part, with `line` between two texts in it. */
+  const read = (boundary: string, line: string) =>
+    bodies(
+      Buffer.from(
+        `Content-Type: multipart/mixed; boundary="${boundary}"\r\n\r\n--${boundary}\r\n\r\n1\r\n${line}`,
+      ),
+    );
+
+  it.each([
+    ['with blanks behind the boundary', 'b', '--b \t \r\n\r\n2', ['1', '2']],
+    ['with blanks behind a closing boundary', 'b', '--b--\t \r\n2', ['1']],
+    ['of a boundary at the end of the text', 'b', '--b', ['1', '']],
+    ['of a boundary at the end of the text, with half a line end', 'b', '--b \r', ['1', '']],
+    ['of a closing boundary at the end of the text', 'b', '--b--', ['1']],
+    ['of a boundary and one hyphen', 'b', '--b-\r\n\r\n2', ['1\r\n--b-\r\n\r\n2']],
+    ['of a boundary and three hyphens', 'b', '--b---\r\n\r\n2', ['1\r\n--b---\r\n\r\n2']],
+    ['with a blank before the closing hyphens', 'b', '--b --\r\n\r\n2', ['1\r\n--b --\r\n\r\n2']],
+    ['with two carriage returns', 'b', '--b\r\r\n\r\n2', ['1\r\n--b\r\r\n\r\n2']],
+    ['with the beginning of the boundary only', 'bcd', '--bc\r\n\r\n2', ['1\r\n--bc\r\n\r\n2']],
+    ['of a boundary that ends in a blank', 'b ', '--b  \r\n\r\n2', ['1', '2']],
+    ['without the blank that its boundary ends in', 'b ', '--b\r\n\r\n2', ['1\r\n--b\r\n\r\n2']],
+    ['of hyphens that are the boundary', '--', '----\r\n\r\n2', ['1', '2']],
+    ['of hyphens that close it', '--', '------\r\n\r\n2', ['1']],
+    ['of a boundary that is not ASCII', '\u00fc', '--\u00fc\r\n\r\n2', ['1', '2']],
+  ])('%s', (_, boundary, text, expected) => {
+    expect(read(boundary, text)).toEqual(expected);
+  });
+
+  it('belongs to the innermost of the multiparts whose boundary it is', () => {
+    const nest = (...names: string[]) =>
+      names.map((name) => `Content-Type: multipart/mixed; boundary="${name}"\r\n\r\n--${name}\r\n`).join('');
+    const deepest = (...lines: string[]) => {
+      let part = readMime(Buffer.from(`${nest('b', 'b--', 'b', 'b ')}\r\n1\r\n${lines.join('\r\n')}`));
+      const counts: number[] = [];
+      for (; part.parts.length > 0; part = part.parts[0] as MimePart) counts.push(part.parts.length);
+      return counts;
+    };
+    expect(deepest('--b  ', '', '2')).toEqual([1, 1, 1, 2]);
+    expect(deepest('--b', '', '2')).toEqual([1, 1, 2, 1]);
+    // It closes the third and is the boundary of the second.
+    expect(deepest('--b--', '', '2')).toEqual([1, 1, 1, 1]);
+    expect(deepest('--b--', '--b--', '', '2')).toEqual([1, 2, 1, 1]);
+    expect(deepest('--b--', '--b----', '--b', '', '2')).toEqual([2, 1, 1, 1]);
+  });
+});
+
+describe('a large message', () => {
+  const nest = (depth: number) =>
+    Array.from(
+      { length: depth },
+      (_, i) =>
+        `Content-Type: multipart/mixed; boundary=${'b'.repeat(i + 1)}\r\n\r\n--${'b'.repeat(i + 1)}\r\n`,
+    ).join('');
+
+  it.each([
+    ['in a body', '--\r\n'],
+    ['in a body, alike', '--bbbbbbbbbbbbbbbbx\r\n'],
+    ['in a header', 'a: b\r\n--\r\n'.repeat(30)],
+  ])('takes the same time however many boundaries are open: %s', async (where, line) => {
+    const growth = await growthOf((depth) => {
+      const [before, after] = where === 'in a header' ? [`--${'b'.repeat(depth)}\r\n`, ''] : ['', '\r\n'];
+      return readMime(
+        Buffer.from(`${nest(depth)}${after}${`${before}${line}`.repeat(1_500_000 / line.length)}`),
+      );
+    }, MAX_DEPTH / 4);
+    expect(growth ?? 1).toBeLessThan(2);
+  });
+
+  it('is read in steps, to the same parts wherever a step ends', () => {
+    const stepOctets = 128 * 1024;
+    for (const line of ['--\r\n', '\n-', '-', 'text\r\n'])
+      for (let more = 0; more < 12; more += 1) {
+        const head = 'Content-Type: multipart/mixed; boundary=bc\r\n\r\n';
+        const fill = line.repeat(stepOctets / line.length).slice(0, stepOctets - 6 + more);
+        const steps = readMimeInSteps(
+          Buffer.from(`${head}${fill}\r\n--bc\r\n\r\n1\r\n${fill.repeat(3)}\r\n--bc--\r\n`),
+        );
+        let count = 1;
+        let step = steps.next();
+        for (; step.done !== true; step = steps.next()) count += 1;
+        expect(count).toBeGreaterThan(4);
+        expect(step.value.parts.map(body)).toEqual([`1\r\n${fill.repeat(3)}`]);
+      }
+  });
+});
+
 describe('what is too much', () => {
   it('is left out, and said', () => {
     const levels = [
@@ -153,6 +242,9 @@ describe('what is too much', () => {
       true,
       true,
     ]);
+    const header = 'a: b\r\n'.repeat(1900);
+    const full = readMime(Buffer.from(`${MIXED}\r\n\r\n${`--b\r\n${header}\r\nx\r\n`.repeat(50)}`));
+    expect([full.parts.length, full.cut]).toEqual([11, true]);
   });
 });
 

@@ -2,11 +2,13 @@
  * The parts of a received message (RFC 2045, RFC 2046) as offsets into its octets; nothing is copied or decoded. Takes
  * any octets; returns the message as the outermost part. Never fails: lines that are not fields are skipped, and a part
  * without closing boundary ends with the part around it, or with the text. Lines end with CRLF or a bare LF. Depth and
- * number of parts are limited, and a part that lost inner parts by this is marked `cut`. One pass: a line is compared
- * with at most `MAX_DEPTH` open boundaries.
+ * number of parts are limited, and a part that lost inner parts by this is marked `cut`. One pass, with the same work
+ * for each octet whatever the boundaries; a large message can be read in steps.
  */
 import { asBuffer } from '../lib/as-buffer.ts';
+import { inOneGo } from '../lib/turns.ts';
 import { readType } from './content-type.ts';
+import { createOpenBoundaries, MAX_BOUNDARIES } from './open-boundaries.ts';
 import { type HeaderLines, rawFieldValue, readHeaderLines } from './raw-header.ts';
 import { decodeTransfer, IDENTITY_ENCODINGS } from './transfer-encoding.ts';
 
@@ -33,66 +35,80 @@ export interface MimePart {
   readonly cut: boolean;
 }
 
-export const MAX_DEPTH = 16;
+export const MAX_DEPTH = MAX_BOUNDARIES;
 export const MAX_PARTS = 1000;
+/** In the headers of all parts; those of the last part are read although they exceed it. */
+const MAX_FIELDS = 20_000;
 /** RFC 2046 §5.1.1 allows 70 characters. */
 const MAX_BOUNDARY_CHARS = 200;
 const MAX_VALUE_CHARS = 8 * 1024;
 const MESSAGE_TYPES: ReadonlySet<string> = new Set(['message/rfc822', 'message/global']);
 const HYPHENS = Buffer.from('--', 'latin1');
-const TAB = 9;
 const LF = 10;
 const CR = 13;
-const SPACE = 32;
 const HYPHEN = 45;
+/** Octets read in one step: about a millisecond. */
+const STEP_OCTETS = 128 * 1024;
+/** So far it is faster to look at each octet than to call `indexOf`. */
+const NEAR_OCTETS = 64;
 
 type OpenPart = { -readonly [Key in keyof MimePart]: MimePart[Key] } & { parts: OpenPart[] };
 
-/** A multipart whose closing boundary has not been read yet. */
-interface Boundary {
-  /** `--` and the boundary. */
-  readonly line: Buffer;
-  /** How many parts are open when this multipart is the innermost one. */
-  readonly depth: number;
-  /** The default type of its parts. */
-  readonly partType: string;
-}
-
 /** The parts of the message `bytes`. */
 export function readMime(bytes: Uint8Array): MimePart {
+  return inOneGo(readMimeInSteps(bytes));
+}
+
+/** The same in steps of about a millisecond. */
+export function* readMimeInSteps(bytes: Uint8Array): Generator<void, MimePart, void> {
   const source = asBuffer(bytes);
   /** From the message itself to the part that is being read. */
   const open: OpenPart[] = [];
-  const boundaries: Boundary[] = [];
+  const boundaries = createOpenBoundaries(source);
   let count = 0;
+  let fields = 0;
+  /** The default type of the part that begins at `at`; null inside a body. */
+  let begins = begin(0, 'text/plain');
+  const root = innermost();
+  let at = root.bodyStart;
 
-  const root = begin(0, 'text/plain');
-  let at = innermost().bodyStart;
-  while (boundaries.length > 0) {
-    // Encoded files contain hardly any hyphens, but many line ends.
-    at = source.indexOf(HYPHENS, at);
-    if (at === -1) break;
-    const found = source[at - 1] === LF ? delimiterAt(at) : null;
+  /** The source up to the end of this step, and the octet after it. */
+  let near = source.subarray(0, 0);
+  while (begins !== null || boundaries.count() > 0) {
+    if (at >= near.length - 1 && near.length < source.length) {
+      yield;
+      near = source.subarray(0, at + STEP_OCTETS + 1);
+    }
+    if (begins !== null) {
+      begins = begin(at, begins);
+      at = innermost().bodyStart;
+      continue;
+    }
+    const hyphens = nextHyphens(near, at);
+    if (hyphens === -1) {
+      if (near.length === source.length) break;
+      at = near.length - 1;
+      continue;
+    }
+    at = hyphens;
+    const found = source[at - 1] === LF ? boundaries.delimiterAt(at) : null;
     if (found === null) {
-      while (source[at] === HYPHEN) at += 1;
+      at += 1;
       continue;
     }
     const { boundary, isClosing, next } = found;
     endDownTo(boundary.depth, source[at - 2] === CR ? at - 2 : at - 1);
     at = next;
-    const multipart = innermost();
     if (isClosing) boundaries.pop();
-    else if (count >= MAX_PARTS) multipart.cut = true;
-    else {
-      begin(next, boundary.partType);
-      at = innermost().bodyStart;
-    }
+    else if (isFull()) innermost().cut = true;
+    else begins = boundary.partType;
   }
   endDownTo(0, source.length);
   return root;
 
-  function begin(start: number, defaultType: string): OpenPart {
-    const header = readHeaderLines(source, start, (lineStart) => delimiterAt(lineStart) !== null);
+  /** Reads the header of a part; returns the default type of the message that begins with its body, or null. */
+  function begin(start: number, defaultType: string): string | null {
+    const header = readHeaderLines(source, start, (lineStart) => boundaries.delimiterAt(lineStart) !== null);
     const value = (name: string) => {
       const field = header.fields.find((each) => each.name === name);
       return field === undefined ? null : rawFieldValue(source, field);
@@ -109,19 +125,25 @@ export function readMime(bytes: Uint8Array): MimePart {
       cut: false,
     };
     count += 1;
+    fields += header.fields.length;
     open.at(-1)?.parts.push(part);
     open.push(part);
     const boundary = part.type.startsWith('multipart/') ? (part.parameters.get('boundary') ?? '') : '';
     const isMultipart = boundary !== '' && boundary.length <= MAX_BOUNDARY_CHARS;
     const isMessage = MESSAGE_TYPES.has(part.type) && IDENTITY_ENCODINGS.has(part.encoding);
-    if (!isMultipart && !isMessage) return part;
-    if (open.length > MAX_DEPTH || count >= MAX_PARTS) part.cut = true;
-    else if (isMessage) begin(part.bodyStart, 'text/plain');
+    if (!isMultipart && !isMessage) return null;
+    if (open.length > MAX_DEPTH || isFull()) part.cut = true;
+    else if (isMessage) return 'text/plain';
     else {
       const partType = part.type === 'multipart/digest' ? 'message/rfc822' : 'text/plain';
-      boundaries.push({ line: Buffer.from(`--${boundary}`), depth: open.length, partType });
+      boundaries.push(boundary, { depth: open.length, partType });
     }
-    return part;
+    return null;
+  }
+
+  /** No further part is read. */
+  function isFull(): boolean {
+    return count >= MAX_PARTS || fields >= MAX_FIELDS;
   }
 
   function innermost(): OpenPart {
@@ -136,33 +158,19 @@ export function readMime(bytes: Uint8Array): MimePart {
       last = Math.max(part.bodyStart, last);
       part.end = last;
     }
-    while ((boundaries.at(-1)?.depth ?? 0) > depth) boundaries.pop();
-  }
-
-  /** The boundary line at `lineStart`, and the start of the next line; of several that match, the innermost. */
-  function delimiterAt(lineStart: number): { boundary: Boundary; isClosing: boolean; next: number } | null {
-    for (let i = boundaries.length - 1; i >= 0; i -= 1) {
-      const boundary = boundaries[i] as Boundary;
-      const after = lineStart + boundary.line.length;
-      if (after > source.length || boundary.line.compare(source, lineStart, after) !== 0) continue;
-      const isClosing = source[after] === HYPHEN && source[after + 1] === HYPHEN;
-      const next = afterBlankRest(source, isClosing ? after + 2 : after);
-      if (next !== -1) return { boundary, isClosing, next };
-    }
-    return null;
+    while ((boundaries.innermost()?.depth ?? 0) > depth) boundaries.pop();
   }
 }
 
 /**
- * The start of the next line if only blanks are left on this one, otherwise -1: a longer boundary belongs to another
- * multipart.
+ * The next `--` at or after `from` that may begin a line, or -1. Encoded files contain hardly any hyphens, but many line
+ * ends.
  */
-function afterBlankRest(source: Buffer, from: number): number {
-  let at = from;
-  while (source[at] === SPACE || source[at] === TAB) at += 1;
-  if (source[at] === CR) at += 1;
-  if (at >= source.length) return source.length;
-  return source[at] === LF ? at + 1 : -1;
+function nextHyphens(source: Buffer, from: number): number {
+  const near = Math.min(source.length - 1, from + NEAR_OCTETS);
+  for (let at = from; at < near; at += 1)
+    if (source[at] === HYPHEN && source[at + 1] === HYPHEN && source[at - 1] === LF) return at;
+  return source.indexOf(HYPHENS, near);
 }
 
 /** The part itself and all parts inside, outermost first, in order. */

@@ -1,7 +1,7 @@
 /** The header of a message: the offsets of its fields, and what is not a header. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { rawFieldValue, readHeaderToSend, readRawHeader } from './raw-header.ts';
+import { rawFieldValue, readHeaderLines, readHeaderToSend, readRawHeader } from './raw-header.ts';
 
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 
@@ -75,6 +75,35 @@ describe('a header', () => {
   it('has an end', () => {
     expect(read('X: y\r\n'.repeat(2001))).toBe('the header is too large');
     expect(read(`X: ${' y\r\n '.repeat(100_000)}`)).toBe('the header is too large');
+  });
+
+  it('has an end where a part of a message is read: of a field, a line, a name and a value', () => {
+    const most = 256 * 1024;
+    const fields = (text: string) => {
+      const source = latin1(text);
+      const { fields: found, headerEnd, eightBit, fault } = readHeaderLines(source, 0);
+      const values = found.map((field) => rawFieldValue(source, field).length);
+      return { values, headerEnd, eightBit, isTooLarge: fault?.tooLarge === true };
+    };
+    const folded = fields(`A: b\r\n${' c\r\n'.repeat(most)}\r\nx`);
+    expect(folded).toMatchObject({ eightBit: false, isTooLarge: true });
+    expect(folded.headerEnd).toBeLessThan(most + 10);
+    const long = 'x'.repeat(2 * most);
+    expect(fields(`A: ${long}\u00e9\r\n\r\nx`)).toEqual({
+      values: [most - 1],
+      headerEnd: 2 * most + 6,
+      eightBit: true,
+      isTooLarge: true,
+    });
+    expect(fields(`${long}: b\r\n\r\n`)).toMatchObject({ values: [], headerEnd: 2 * most + 5 });
+    expect(fields(`A${' '.repeat(2 * most)}: b\r\n\r\n`)).toMatchObject({ values: [] });
+  });
+
+  it.each([0, 1, 254, 255, 256, 257, 1000])('shows an octet above 127 after %i others', (count) => {
+    for (const end of ['\r\n', '\n', ''])
+      for (const before of ['', 'A: b\r\n', 'A: b\r\n c\r\n'])
+        expect(readHeaderLines(latin1(`${before}B:${'x'.repeat(count)}\u00e9${end}`), 0).eightBit).toBe(true);
+    expect(readHeaderLines(latin1(`B:${'x'.repeat(count)}\n\n\u00e9`), 0).eightBit).toBe(false);
   });
 
   it('covers the message exactly, whatever it is', () => {

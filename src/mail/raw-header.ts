@@ -4,6 +4,7 @@
  * neither a field nor a continuation, or a header that is too long, is `malformed`; nothing is corrected, because every
  * program would correct it differently. One pass.
  */
+import { isAscii } from 'node:buffer';
 import { asBuffer } from '../lib/as-buffer.ts';
 import { textOfOctets } from './readable-text.ts';
 
@@ -36,6 +37,8 @@ export type RawHeader =
 
 const MAX_HEADER_BYTES = 256 * 1024;
 const MAX_FIELDS = 2000;
+/** So far it is faster to look at each octet than to call `indexOf`. */
+const NEAR_OCTETS = 256;
 const SP = 32;
 const TAB = 9;
 const CR = 13;
@@ -85,11 +88,24 @@ export function readHeaderLines(
     const valueStart = endOfName(source, at);
     if (valueStart === -1) fault ??= { at, tooLarge: false };
     do {
-      const lf = source.indexOf(LF, at);
-      const lineEnd = lf === -1 ? source.length : lf + 1;
-      for (let i = at; i < lineEnd && !eightBit; i += 1) eightBit = (source[i] as number) > 127;
-      at = lineEnd;
-    } while (valueStart !== -1 && at < source.length && (source[at] === SP || source[at] === TAB));
+      const near = Math.min(source.length, at + NEAR_OCTETS);
+      while (at < near && source[at] !== LF) {
+        if ((source[at] as number) > 127) eightBit = true;
+        at += 1;
+      }
+      if (at < near) at += 1;
+      else {
+        const lf = source.indexOf(LF, at);
+        const lineEnd = lf === -1 ? source.length : lf + 1;
+        eightBit ||= !isAscii(source.subarray(at, lineEnd));
+        at = lineEnd;
+      }
+    } while (
+      valueStart !== -1 &&
+      at < source.length &&
+      at - from <= MAX_HEADER_BYTES &&
+      (source[at] === SP || source[at] === TAB)
+    );
     if (valueStart !== -1)
       fields.push({ name: nameAt(source, start, valueStart), start, end: at, valueStart });
     if (at - from > MAX_HEADER_BYTES || fields.length > MAX_FIELDS) {
@@ -101,15 +117,18 @@ export function readHeaderLines(
 }
 
 function nameAt(source: Uint8Array, start: number, valueStart: number): string {
-  return asBuffer(source, start, valueStart - 1)
-    .toString('latin1')
+  return asBuffer(source)
+    .toString('latin1', start, valueStart - 1)
     .trimEnd()
     .toLowerCase();
 }
 
-/** The value of a field, unfolded (RFC 5322 §2.2.3), trimmed; UTF-8 if valid, otherwise Latin-1. */
-export function rawFieldValue(message: Uint8Array, field: RawField): string {
-  const text = textOfOctets(asBuffer(message, field.valueStart, field.end));
+/**
+ * The value of a field, unfolded (RFC 5322 §2.2.3), trimmed; UTF-8 if valid, otherwise Latin-1. At most 256 KiB of it
+ * are read.
+ */
+export function rawFieldValue(message: Uint8Array, { valueStart, end }: RawField): string {
+  const text = textOfOctets(asBuffer(message, valueStart, Math.min(end, valueStart + MAX_HEADER_BYTES)));
   return text.replace(/\r?\n/g, '').trim();
 }
 
@@ -130,20 +149,16 @@ function isPlainlyNamed({ start, name, valueStart }: RawField): boolean {
 
 /**
  * Offset after the colon of the field name at `at`, or -1. Blanks before the colon are an obsolete form (RFC 5322
- * §4.5).
+ * §4.5). A name longer than a header is none.
  */
 function endOfName(message: Uint8Array, at: number): number {
+  const limit = Math.min(message.length, at + MAX_HEADER_BYTES);
   let i = at;
-  while (
-    i < message.length &&
-    (message[i] as number) > SP &&
-    (message[i] as number) < 127 &&
-    message[i] !== COLON
-  ) {
+  while (i < limit && (message[i] as number) > SP && (message[i] as number) < 127 && message[i] !== COLON) {
     i += 1;
   }
   if (i === at) return -1;
-  while (message[i] === SP || message[i] === TAB) i += 1;
+  while (i < limit && (message[i] === SP || message[i] === TAB)) i += 1;
   return message[i] === COLON ? i + 1 : -1;
 }
 
