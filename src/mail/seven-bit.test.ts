@@ -272,6 +272,37 @@ describe('a message that cannot be', () => {
     );
   });
 
+  it('is read in steps where it is large, and so is the text around its parts', () => {
+    const around = 'Gr\u00fc\u00dfe\r\n--\r\n'.repeat(300_000);
+    const message = wire(
+      ...TOP,
+      'Content-Type: multipart/mixed; boundary=b',
+      '',
+      around,
+      '--b',
+      '',
+      'x',
+      '--b--',
+      around,
+    );
+    const steps = toSevenBitInSteps(message);
+    let longest = 0;
+    for (let over = false; !over; )
+      longest = Math.max(
+        longest,
+        cpuMsOf(() => {
+          over = steps.next().done === true;
+        }),
+      );
+    expect(longest).toBeLessThan(50);
+    expect(converted(message).toString('latin1')).toBe(
+      message
+        .toString('latin1')
+        .replace('boundary=b\r\n', 'boundary=b\r\nContent-Transfer-Encoding: 7bit\r\n')
+        .replaceAll(/[\x80-\xff]/g, '?'),
+    );
+  });
+
   it('is no text where it has no line ends for very long', () => {
     const head = 'MIME-Version: 1.0\r\nContent-Type: text/plain\r\n\r\n';
     const made = toSevenBit(

@@ -7,7 +7,8 @@
  */
 import { isAscii } from 'node:buffer';
 import { joinInSteps } from '../lib/join-in-turns.ts';
-import { type MimePart, readMime } from './mime-tree.ts';
+import { inOneGo } from '../lib/turns.ts';
+import { type MimePart, readMimeInSteps } from './mime-tree.ts';
 import { readHeaderLines } from './raw-header.ts';
 import {
   BASE64_BYTES_PER_LINE,
@@ -35,17 +36,13 @@ const BASE64_STEP = BASE64_BYTES_PER_LINE * 16_384;
 
 /** Converts `message`. A message without octets above 127 is returned as it is. */
 export function toSevenBit(message: Uint8Array): SevenBit {
-  const steps = toSevenBitInSteps(message);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done === true) return value;
-  }
+  return inOneGo(toSevenBitInSteps(message));
 }
 
 /** The same in steps, between which other work can run. */
 export function* toSevenBitInSteps(message: Uint8Array): Generator<void, SevenBit, void> {
   const chunks: Uint8Array[] = [];
-  const why = yield* convert(readMime(message), true, chunks);
+  const why = yield* convert(yield* readMimeInSteps(message), true, chunks);
   if (why !== null) return { kind: 'impossible', why };
   yield;
   const bytes = yield* joinInSteps(chunks);
@@ -58,6 +55,7 @@ export function* toSevenBitInSteps(message: Uint8Array): Generator<void, SevenBi
 function* convert(part: MimePart, isTop: boolean, out: Uint8Array[]): Generator<void, string | null, void> {
   const { source, start, bodyStart, end, header, type, encoding, parts } = part;
   const whole = source.subarray(start, end);
+  yield;
   if (isAscii(whole)) {
     out.push(whole);
     return null;
@@ -77,12 +75,12 @@ function* convert(part: MimePart, isTop: boolean, out: Uint8Array[]): Generator<
     let from = bodyStart;
     for (const child of parts) {
       // Text between the parts is not content.
-      out.push(withoutHighOctets(source.subarray(from, child.start)));
+      out.push(...(yield* withoutHighOctets(source.subarray(from, child.start))));
       const why = yield* convert(child, false, out);
       if (why !== null) return why;
       from = child.end;
     }
-    out.push(withoutHighOctets(source.subarray(from, end)));
+    out.push(...(yield* withoutHighOctets(source.subarray(from, end))));
     return null;
   }
   if (type.startsWith('message/')) return `a part of the type ${type} has octets above 127`;
@@ -145,6 +143,14 @@ function base64(body: Uint8Array): Uint8Array {
   return target.subarray(0, encodeBase64(body, target, 0));
 }
 
-function withoutHighOctets(piece: Uint8Array): Uint8Array {
-  return isAscii(piece) ? piece : piece.map((octet) => (octet > 127 ? QUESTION_MARK : octet));
+function* withoutHighOctets(text: Uint8Array): Generator<void, Uint8Array[], void> {
+  if (isAscii(text)) return [text];
+  const pieces: Uint8Array[] = [];
+  for (let from = 0; from < text.length; from += STEP_BYTES) {
+    const piece = Uint8Array.from(text.subarray(from, from + STEP_BYTES));
+    for (let i = 0; i < piece.length; i += 1) if ((piece[i] as number) > 127) piece[i] = QUESTION_MARK;
+    pieces.push(piece);
+    yield;
+  }
+  return pieces;
 }

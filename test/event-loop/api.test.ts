@@ -8,7 +8,15 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createAskingThread } from '../fakes/asking-thread.ts';
 import { longestTurnMs, shortestTurnMs } from '../fakes/thread-cpu.ts';
 import { fileScope, startInstance } from '../scenarios/harness.ts';
-import { type Asking, HOSTILE, type Servers, text, type Worst, worstRequests } from './worst-requests.ts';
+import {
+  type Asking,
+  HOSTILE,
+  nested,
+  type Servers,
+  text,
+  type Worst,
+  worstRequests,
+} from './worst-requests.ts';
 
 const LIMIT_MS = 50;
 
@@ -107,6 +115,11 @@ describe('no mail by SMTP holds the event loop', () => {
       'of links',
       'MIME-Version: 1.0\r\nContent-Type: text/html\r\n',
       '<a href="https://example.com/">x</a>\r\n',
+    ],
+    [
+      'of nested parts with links',
+      `X-Postrider-Track: opens, clicks\r\nMIME-Version: 1.0\r\n${nested('mixed', 16)}`,
+      '--\r\n',
     ],
     ['of parts', 'MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n', '--b\r\n\r\n'],
   ])('%s', async (_, head, line) => {

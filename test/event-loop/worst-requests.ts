@@ -43,6 +43,9 @@ const LOOP_BODY = 256 * 1024;
 export const text = (length: number, of = 'x') => of.repeat(Math.floor(length / of.length));
 export const many = <T>(count: number, make: (i: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => make(i));
+/** The headers of so many multiparts, each the first part of the one before. */
+export const nested = (kind: string, depth: number) =>
+  many(depth, (i) => `Content-Type: multipart/${kind}; boundary=b${i}\r\n\r\n--b${i}\r\n`).join('');
 
 /** Bodies that no operation expects, as large as they may be. */
 export const HOSTILE: Readonly<Record<string, string>> = {

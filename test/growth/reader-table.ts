@@ -5,6 +5,7 @@
 
 import { z } from 'zod';
 import { plainIp } from '../../src/lib/loopback.ts';
+import { inOneGo } from '../../src/lib/turns.ts';
 import { bodyText, jsonProblem, parseJsonObject } from '../../src/listeners/http/body/json-body.ts';
 import { requireJson } from '../../src/listeners/http/body/json-media-type.ts';
 import { propertyTable } from '../../src/listeners/http/body/json-properties.ts';
@@ -416,8 +417,8 @@ export const READERS: Readonly<Record<string, Reader>> = {
     parseMailboxList(`${'\t'.repeat(text.length)}${','.repeat(text.length)}`),
   ],
   'mail/mime-tree.ts readMime': (text) =>
-    [...mails(text), nested(text), nested(`\n--${text}`)].map((message) =>
-      [...walkParts(readMime(message))].map((part) => bodyOf(part, 1_000_000)),
+    [...mails(text), nested(text), nested(`\n--${text}`), nested(text.replace(/./gs, '--$&\n'))].map(
+      (message) => [...walkParts(readMime(message))].map((part) => bodyOf(part, 1_000_000)),
     ),
   'mail/personal-token.ts createPersonalTokens': (text) =>
     personalTokens.parse({ purpose: 'o', host: text, digest: '' }, text),
@@ -498,7 +499,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'pipeline/compose/personal-html.ts personalHtml': (text) =>
     personalHtml(`<a href="https://a.example/">${text}`, PERSONAL),
   'pipeline/compose/personal-raw.ts personalRaw': eachMail((message) =>
-    personalRaw({ bytes: message, bodyOffset: 0 }, PERSONAL),
+    inOneGo(personalRaw({ bytes: message, bodyOffset: 0 }, PERSONAL)),
   ),
   'pipeline/compose/template/compile.ts compilePart': refusing((text) =>
     compileTemplate({ subject: null, html: text, text: null }),

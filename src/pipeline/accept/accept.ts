@@ -15,7 +15,7 @@ import { uuidv7 } from '../../lib/ids.ts';
 import { joinInTurns } from '../../lib/join-in-turns.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
-import { createTurns, type Turn } from '../../lib/turns.ts';
+import { createTurns, inTurns, type Turn } from '../../lib/turns.ts';
 import { shownDomains } from '../../mail/author-field.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
@@ -377,7 +377,7 @@ async function withPersonalLinks(
   personal: PersonalOptions | null,
   turn: Turn,
 ): Promise<RawRequest['prepared']['composed']> {
-  const changed = personal === null ? null : personalRaw(composed, personal);
+  const changed = personal === null ? null : await inTurns(personalRaw(composed, personal), turn);
   if (changed === null) return composed;
   const { parts, bodyOffset, places, added } = changed;
   const { dateOffset } = composed;

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
+import { inOneGo } from '../../lib/turns.ts';
 import { type PersonalOptions, placeholder, slotOctets } from '../../model/personal.ts';
 import { personalRaw } from './personal-raw.ts';
 
@@ -22,7 +23,7 @@ function raw(text: string, encoding: BufferEncoding = 'utf8') {
 }
 
 function check(message: ReturnType<typeof raw>, options = OPTIONS) {
-  const made = personalRaw(message, options);
+  const made = inOneGo(personalRaw(message, options));
   const bytes = made === null ? message.bytes : Buffer.concat(made.parts);
   const bodyOffset = made?.bodyOffset ?? message.bodyOffset;
   const places = made?.places.places ?? [];
@@ -129,6 +130,18 @@ describe('parts beside it', () => {
       'click1',
     ]);
   });
+});
+
+it('of a large message are found in steps', () => {
+  const message = raw(
+    `From: a@example.com\nContent-Type: multipart/mixed; boundary=b\n\n${'--\n'.repeat(300_000)}--b\nContent-Type: text/html\n\n${LINK}\n--b--\n`,
+  );
+  const steps = personalRaw(message, OPTIONS);
+  let count = 1;
+  let step = steps.next();
+  for (; step.done !== true; step = steps.next()) count += 1;
+  expect(count).toBeGreaterThan(8);
+  expect(step.value?.places.places.length).toBeGreaterThan(2);
 });
 
 describe('the header', () => {

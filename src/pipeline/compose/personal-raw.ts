@@ -6,9 +6,9 @@
  *
  * Takes a message with CRLF and the offset of its body; returns the new one and its token slots. A structure that
  * cannot be read is left unchanged, and so are links and pixel if the HTML is very long, because this runs on the event
- * loop.
+ * loop: the message is read in steps, but an HTML part is changed in one.
  */
-import { fieldOf, type MimePart, readMime } from '../../mail/mime-tree.ts';
+import { fieldOf, type MimePart, readMimeInSteps } from '../../mail/mime-tree.ts';
 import { readRawHeader } from '../../mail/raw-header.ts';
 import { decodeTransfer, encodeWithStretches, quotedPrintableBound } from '../../mail/transfer-encoding.ts';
 import { type PersonalOptions, slotOctets, type TokenSlot, type TokenSlots } from '../../model/personal.ts';
@@ -35,8 +35,11 @@ const MAX_HTML_BYTES = 512 * 1024;
 const UNTOUCHED = new Set(['multipart/signed', 'multipart/encrypted']);
 const OWN_HEADERS = new Set(['list-unsubscribe', 'list-unsubscribe-post']);
 
-/** The message with the links; null if none could be added. */
-export function personalRaw(message: Raw, options: PersonalOptions): PersonalRaw | null {
+/** The message with the links; null if none could be added. In steps, between which other work can run. */
+export function* personalRaw(
+  message: Raw,
+  options: PersonalOptions,
+): Generator<void, PersonalRaw | null, void> {
   const header = readRawHeader(message.bytes);
   if (header.kind === 'malformed') return null;
   const hasOwn = header.fields.some(({ name }) => OWN_HEADERS.has(name));
@@ -55,7 +58,7 @@ export function personalRaw(message: Raw, options: PersonalOptions): PersonalRaw
   let copied = 0;
   let bodyShift = length;
   if (options.opens || options.clicks) {
-    const leaves = [...htmlLeaves(readMime(message.bytes))];
+    const leaves = [...htmlLeaves(yield* readMimeInSteps(message.bytes))];
     const octets = leaves.reduce((sum, { bodyStart, end }) => sum + end - bodyStart, 0);
     for (const leaf of octets > MAX_HTML_BYTES ? [] : leaves) {
       const { start, bodyStart, end } = leaf;

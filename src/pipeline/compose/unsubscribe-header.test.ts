@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { inOneGo } from '../../lib/turns.ts';
 import {
   offersUnsubscribe,
   type PersonalOptions,
@@ -53,10 +54,10 @@ describe('a message whose readers can reach no link', () => {
 
   it('submitted by SMTP stays as it is', () => {
     const bytes = Buffer.from('From: a@example.com\r\n\r\nx\r\n');
-    const made = personalRaw({ bytes, bodyOffset: bytes.length - 3 }, personal);
+    const made = inOneGo(personalRaw({ bytes, bodyOffset: bytes.length - 3 }, personal));
     expect(Buffer.concat(made?.parts ?? [])).toEqual(bytes);
     expect([offersUnsubscribe(made?.places), respectsOptOuts(made?.places)]).toEqual([false, true]);
     const own = Buffer.from('List-Unsubscribe: <https://x.example/>\r\n\r\nx\r\n');
-    expect(personalRaw({ bytes: own, bodyOffset: own.length - 3 }, personal)).toBeNull();
+    expect(inOneGo(personalRaw({ bytes: own, bodyOffset: own.length - 3 }, personal))).toBeNull();
   });
 });
