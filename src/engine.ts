@@ -130,6 +130,8 @@ export interface Engine extends Service {
   sitesOf(question: SiteQuestion): Promise<readonly string[]>;
   /** The hold of the operator or of a guard-rail that applies; null = none. */
   heldBy(question: SiteQuestion): Hold | null;
+  /** The name of the path of such mail; null: its site is not known yet, or it is the sandbox. */
+  pathOf(question: SiteQuestion): string | null;
   /** The path of such mail, and why it is closed; null: it is open. */
   closedFor(question: SiteQuestion): (KeptBack & { path: string }) | null;
   /** The pause that a receiver requested for this sender; null = none. */
@@ -327,6 +329,10 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     ...{ acceptance, queue, deliver, traffic, routes, warmup, sandboxRules, relays, port25, tryNow },
     heldBy,
     pausedBy,
+    pathOf(question) {
+      const name = sites.nameOf(question);
+      return sites.siteNamed(name)?.kind === 'path' ? name : null;
+    },
     closedFor(question) {
       const path = sites.nameOf(question);
       const closed = states.closed(path);

@@ -195,6 +195,7 @@ export function createHttpApi(
         heldBy: (question) => engine.heldBy({ ...question, sandbox: null }),
         pausedBy: (question) => engine.pausedBy({ ...question, sandbox: null }),
         closedFor: (question) => engine.closedFor({ ...question, sandbox: null }),
+        pathOf: (question) => engine.pathOf({ ...question, sandbox: null }),
         tryNow: engine.tryNow,
         routeOf: (question) =>
           engine.routes.shown({ ...question, sandbox: question.sandbox ? 'deliver' : null }),

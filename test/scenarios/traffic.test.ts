@@ -59,6 +59,34 @@ describe('routes', () => {
     expect(corp.messages.map(({ rcpts }) => rcpts[0])).toEqual(['b@x.corp.example']);
   });
 
+  it('that are closed are told each with the mail that waits for it, whoever else writes to the same domains', async () => {
+    const names = ['one.example', 'two.example', 'three.example'];
+    const ports = await Promise.all(names.map(closedPort));
+    const { server } = await start({
+      'postrider.json': {
+        routes: names.map((senderDomain, n) => ({ senderDomain, route: `smtp://127.0.0.1:${ports[n]}` })),
+      },
+    });
+    const to = ['a@x.test', 'b@y.test', 'c@y.test', 'd@z.test'];
+    for (const [n, name] of names.entries()) {
+      const token = await addDomain(server, name);
+      const To = to.slice(0, n + 2).map((email) => ({ email }));
+      await server.send({ From: { email: `me@${name}` }, To }, { token });
+    }
+    const told = await until('each relay is told', async () => {
+      const { Items = [] } = (await server.call('GET', '/attention')).json;
+      const relays = Items.filter(
+        ({ Kind, Waiting }: { Kind: string; Waiting: number | null }) => Kind === 'relay' && Waiting !== null,
+      );
+      return relays.length === names.length ? relays : null;
+    });
+    const waiting = told.map(({ Subject, Waiting }: { Subject: string; Waiting: number }) => [
+      Subject,
+      Waiting,
+    ]);
+    expect(new Map(waiting)).toEqual(new Map(ports.map((port, n) => [`127.0.0.1:${port}`, n + 2])));
+  });
+
   it('with a mistake keep the server from starting', async () => {
     const routes = [{ route: 'pool:none' }];
     await expect(start({ 'postrider.json': { routes } })).rejects.toThrow(

@@ -170,6 +170,8 @@ export async function openWorld(
         pausedBy: () => null,
         closedFor: () => null,
         tryNow: { paths: async () => 0, relay: () => false, mailTo: async () => 0 },
+        pathOf: ({ recipientDomain }) =>
+          paths.find(({ domains }) => domains.includes(recipientDomain))?.key ?? null,
         routeOf: () => 'route mx',
         sitesOf: async ({ recipientDomain }) => [recipientDomain],
         paths: () =>

@@ -105,7 +105,7 @@ export function describeWaiting({ store }: Suite): void {
       await commitOne(store, { domain: 'example.org', recipients: due(T0 + 9) });
       const first = {
         ...{ lane: 'normal', senderDomain: 'example.com', recipientDomain: 'example.net' },
-        ...{ sandbox: false, waiting: 3 },
+        ...{ routeKey: '', sandbox: false, waiting: 3 },
       };
       expect(await count()).toEqual({
         queues: [first, { ...first, senderDomain: 'example.org', waiting: 1 }],

@@ -48,9 +48,11 @@ export const waitingCounts = read('waitingCounts', { lane: 'search' }, async (db
      FROM unnest($1::int8[]) WITH ORDINALITY g (id, place) ORDER BY g.place`,
     int8s(shown.map(({ id }) => id)),
   );
-  const queues = shown.flatMap(({ lane, senderDomain, recipientDomain }, i) => {
+  const queues = shown.flatMap(({ lane, senderDomain, recipientDomain, routeKey }, i) => {
     const waiting = rows[i]?.waiting ?? 0;
-    return waiting === 0 ? [] : [{ ...queueLaneCode.word(lane), senderDomain, recipientDomain, waiting }];
+    return waiting === 0
+      ? []
+      : [{ ...queueLaneCode.word(lane), senderDomain, recipientDomain, routeKey, waiting }];
   });
   return { more: found.length > params.limit, queues };
 });

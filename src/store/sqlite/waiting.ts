@@ -51,10 +51,12 @@ export const waitingCounts = readInSteps('waitingCounts', function* (db, params)
   const found = yield* matchingQueues(db, params);
   return {
     more: found.length > params.limit,
-    queues: found.slice(0, params.limit).map(({ lane, senderDomain, recipientDomain, waiting }) => ({
-      ...queueLaneCode.word(lane),
-      ...{ senderDomain, recipientDomain, waiting },
-    })),
+    queues: found
+      .slice(0, params.limit)
+      .map(({ lane, senderDomain, recipientDomain, routeKey, waiting }) => ({
+        ...queueLaneCode.word(lane),
+        ...{ senderDomain, recipientDomain, routeKey, waiting },
+      })),
   };
 });
 

@@ -82,7 +82,7 @@ export interface HurriedQueue {
 
 export type WaitingCount = Pick<
   WaitingQueue,
-  'lane' | 'senderDomain' | 'recipientDomain' | 'sandbox' | 'waiting'
+  'lane' | 'senderDomain' | 'recipientDomain' | 'routeKey' | 'sandbox' | 'waiting'
 >;
 
 export interface QueueCounts {

@@ -36,7 +36,7 @@ export interface AttentionDeps {
     Store,
     'failingDomains' | 'listDomains' | 'failingWebhooks' | 'waitingCounts' | 'listPathChanges'
   >;
-  traffic: Pick<Traffic, 'paths' | 'relays' | 'holds' | 'waits'>;
+  traffic: Pick<Traffic, 'paths' | 'pathOf' | 'relays' | 'holds' | 'waits'>;
   warmup: { list(): readonly WarmupView[] };
   guard: { warned(): readonly { domain: string; standing: GuardStanding }[] };
   /** Why this server itself does not work, as /readyz shows it. */
@@ -104,9 +104,6 @@ export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
   const queues = [...counts.queues, ...memoryCounts(traffic, owns)].filter(({ sandbox }) => !sandbox);
   const counted: Counted = (fits) =>
     queues.reduce((sum, queue) => (fits(queue) ? sum + queue.waiting : sum), 0);
-  const byRecipientDomain = new Map<string, number>();
-  for (const { recipientDomain, waiting } of queues)
-    byRecipientDomain.set(recipientDomain, (byRecipientDomain.get(recipientDomain) ?? 0) + waiting);
   const holds = traffic.holds
     .list()
     .filter((hold) => view.isOperator || (view.mayDomains && hold.senderDomain !== null && isGuardHold(hold)))
@@ -114,7 +111,7 @@ export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
     .slice(0, limit);
   const instance = view.isOperator ? deps.doctor.lastInstance() : null;
   const warned = view.mayDomains ? guard.warned().filter(({ domain }) => owns(domain)) : [];
-  const sites = view.isOperator ? await siteItems(deps, byRecipientDomain, now) : [];
+  const sites = view.isOperator ? await siteItems(deps, queues, now) : [];
   const checks = (instance?.checks ?? [])
     .flatMap(checkItem(instance?.at ?? now))
     .filter((item) => !isOutdated(item, traffic.paths()));
@@ -142,8 +139,8 @@ export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
 function memoryCounts({ waits }: Pick<Traffic, 'waits'>, owns: (domain: string) => boolean): WaitingCount[] {
   return waits
     .queues(({ senderDomain }) => owns(senderDomain))
-    .map(({ lane, senderDomain, recipientDomain, sandbox, createdAt }) => ({
-      ...{ lane, senderDomain, recipientDomain, sandbox, waiting: createdAt.length },
+    .map(({ lane, senderDomain, recipientDomain, routeKey, sandbox, createdAt }) => ({
+      ...{ lane, senderDomain, recipientDomain, routeKey, sandbox, waiting: createdAt.length },
     }));
 }
 
@@ -281,22 +278,30 @@ function guardItem({ domain, standing }: { domain: string; standing: GuardStandi
 /** Sites that accept no mail while mail waits for them. */
 async function siteItems(
   { store, traffic }: Pick<AttentionDeps, 'store' | 'traffic'>,
-  byRecipientDomain: ReadonlyMap<string, number>,
+  queues: readonly WaitingCount[],
   now: number,
 ): Promise<AttentionItem[]> {
   const sites = new Map<string, PathRef[]>();
   for (const path of traffic.paths())
     if (path.closed) sites.set(path.site, [...(sites.get(path.site) ?? []), path]);
+  if (sites.size === 0) return [];
+  const byPath = new Map<string, number>();
+  const unknown = new Set<string>();
+  for (const queue of queues) {
+    const path = traffic.pathOf(queue);
+    if (path === null) unknown.add(queue.recipientDomain);
+    else byPath.set(path, (byPath.get(path) ?? 0) + queue.waiting);
+  }
   const waiting = [...sites]
     .map(([site, paths]) => {
-      const domains = new Set([...siteNames(site), ...paths.flatMap((path) => path.domains)]);
-      const sum = [...domains].reduce((n, domain) => n + (byRecipientDomain.get(domain) ?? 0), 0);
-      // The site was closed before the start, and it is not known yet which mail goes there.
-      return {
-        site,
-        paths,
-        waiting: sum === 0 && paths.every((path) => path.domains.length === 0) ? null : sum,
-      };
+      const sum = paths.reduce((n, { key }) => n + (byPath.get(key) ?? 0), 0);
+      const named = new Set([...siteNames(site), ...paths.flatMap(({ domains }) => domains)]);
+      // The site was closed before the start, and the DNS has not said yet which mail goes there.
+      const mayBe =
+        sum === 0 &&
+        unknown.size > 0 &&
+        (paths.every(({ domains }) => domains.length === 0) || [...named].some((name) => unknown.has(name)));
+      return { site, paths, waiting: mayBe ? null : sum };
     })
     .filter((one) => one.waiting !== 0)
     .sort((a, b) => (b.waiting ?? 0) - (a.waiting ?? 0))

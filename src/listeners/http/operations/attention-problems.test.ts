@@ -58,6 +58,8 @@ function process(more: Partial<Parameters<typeof createAlerts>[0]> = {}, registr
       world.paths.map((shown) => ({
         ...{ ...shown, closed: shown.breaker.kind === 'open', elsewhere: false, snapshot: () => shown },
       })),
+    pathOf: ({ recipientDomain }: { recipientDomain: string }) =>
+      world.paths.find(({ domains }) => domains.includes(recipientDomain))?.key ?? null,
     ...{ relays: () => world.relays, holds: world.holds, waits: world.inMemory },
   };
   const facts = {
@@ -132,7 +134,10 @@ const KINDS: readonly [what: string, begin: () => unknown, end: () => unknown, t
   ['a relay that refuses', relayFails, () => world.relays.splice(0), `relay ${RELAY}`],
   [
     'a relay whose path is closed',
-    () => world.paths.push(pathSnapshot(world, { site: `relay:${RELAY}`, domains: [] })),
+    async () => {
+      await world.sendMail();
+      world.paths.push(pathSnapshot(world, { site: `relay:${RELAY}` }));
+    },
     () => world.paths.splice(0),
     `relay ${RELAY}`,
   ],

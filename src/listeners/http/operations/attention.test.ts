@@ -295,7 +295,8 @@ it('counts the mail of the holds that it shows, and of no others', async () => {
       ...{ store, clock, problems: async () => [], warmup: { list: () => [] }, guard: { warned: () => [] } },
       ...{ doctor: { lastInstance: () => null }, leadsOut: () => true },
       traffic: {
-        ...{ paths: () => [], relays: () => [], holds: { ...world.holds, list: () => holds } },
+        ...{ paths: () => [], pathOf: () => null, relays: () => [] },
+        holds: { ...world.holds, list: () => holds },
         waits: world.inMemory,
       },
     },

@@ -31,6 +31,8 @@ export interface Traffic {
   closedFor(question: WaitingMail): { path: string; reason: string; until: number | null } | null;
   /** Ends everything that makes paths (by name) or a relay wait; one message tests them. */
   tryNow: TryNow;
+  /** The name of the path of such mail; null: its site is not known yet. */
+  pathOf(question: WaitingMail): string | null;
   /** The route of such mail, as the configuration writes it. */
   routeOf(question: WaitingMail & { sandbox: boolean }): string;
   /** Every name of the site of such mail; may ask the DNS. */
