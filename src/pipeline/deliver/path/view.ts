@@ -130,13 +130,20 @@ export function createPathView(deps: Deps): PathView {
       case 'store':
         return 'outcomes cannot be stored at the moment, so nothing is sent';
       default:
-        return `all connections to ${site} are in use (${capacity.usable()}${hanging()})`;
+        return slotsText(site, { open: links.size(), hanging: links.hanging(), allowed: capacity.usable() });
     }
   }
+}
 
-  function hanging(): string {
-    return links.hanging() === 0 ? '' : ` and ${links.hanging()} that have not answered for long`;
-  }
+/** `open`: including those that hang; `allowed`: as far as is known of the site. */
+export function slotsText(
+  site: string,
+  { open, hanging, allowed }: { open: number; hanging: number; allowed: number },
+): string {
+  const silent = hanging === 0 ? '' : `; ${hanging} ${hanging === 1 ? 'has' : 'have'} not answered for long`;
+  return open < allowed
+    ? `the open connections to ${site} are in use (${open} of ${allowed}${silent})`
+    : `all connections to ${site} are in use (${open}${silent})`;
 }
 
 /** Not where another node sends. */
