@@ -52,6 +52,8 @@ export interface Checkup {
   /** Examines the instance now; a call while that runs gets the same result. */
   instance(seen: {
     suspicion: string | null;
+    /** What is wrong with the files of certificates in use; absent: none are in use. */
+    certificateProblems?: () => Promise<readonly string[]>;
     returns: InstanceFacts['returns'];
     /** Where the API listens with TLS; null = it has none. */
     https: ListenAddress | null;
@@ -257,6 +259,7 @@ export function createCheckup(parts: Parts): Checkup {
       relay: (relay) => probeRelay(relay, fresh),
       returns: () => probeReturns(seen.returns),
       https: () => probeHttps(seen.https),
+      certificateProblems: seen.certificateProblems ?? (async () => []),
       async clockOffsetMs() {
         if (config['doctor-clock'] === null) return null;
         const answer = await parts.http.get(config['doctor-clock'], {

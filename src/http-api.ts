@@ -72,6 +72,8 @@ interface Parts {
   publicUrl(): string;
   /** Of TLS on the listener; null = plain HTTP. */
   certificates: Certificates | null;
+  /** Of the SMTP listeners. */
+  smtpCertificates: Pick<Certificates, 'problem'>;
 }
 
 /** The output of the build of ui/. */
@@ -140,6 +142,10 @@ export function createHttpApi(
       suspicion: port25.suspicion(),
       returns: returns?.address() ?? (config.returns === null ? 'off' : 'elsewhere'),
       https: parts.certificates === null ? null : listener.address(),
+      certificateProblems: async () =>
+        (await Promise.all([parts.certificates?.problem(), parts.smtpCertificates.problem()])).filter(
+          (problem) => typeof problem === 'string',
+        ),
     });
   const returnsReadiness = () => {
     if (returns === null) return [];

@@ -204,6 +204,7 @@ export async function createParts(foundation: Foundation, params: ServerParams):
         returns: smtp.returns,
         submissionPorts: smtp.submission.addresses,
         certificates: httpCertificates,
+        smtpCertificates: smtp.certificates,
       },
     },
     {
@@ -259,7 +260,8 @@ async function openHttpCertificates(
   const { 'http-certificate': cert, 'http-certificate-key': key } = config;
   if (cert === null || key === null) return null;
   const report = (problem: string) => logs.service.error({}, problem);
-  return openCertificates({ clock, report }, { kind: 'files', cert, key });
+  const renewed = (news: string) => logs.service.info({}, news);
+  return openCertificates({ clock, report, renewed }, { kind: 'files', cert, key });
 }
 
 function keysFor(sealer: Sealer, purpose: string): { id: number; secret: Uint8Array }[] {

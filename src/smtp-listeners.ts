@@ -75,7 +75,7 @@ export async function openSmtpListeners(
   const { acceptance } = parts.engine;
   const roles = new Set(config.roles);
   const certificates = await openCertificates(
-    { clock, report: (problem) => log.error({}, problem) },
+    { clock, report: (problem) => log.error({}, problem), renewed: (news) => log.info({}, news) },
     // A process without these listeners, such as a command, needs no files.
     (roles.has('submission') || (roles.has('returns') && config.returns !== null)) &&
       config['tls-cert'] !== null &&

@@ -28,8 +28,12 @@ async function install(name: string, notAfter?: Date): Promise<void> {
 async function open() {
   const clock = createVirtualClock();
   const reports: string[] = [];
-  const certificates = await openCertificates({ clock, report: (problem) => reports.push(problem) }, files);
-  return { clock, reports, certificates };
+  const news: string[] = [];
+  const certificates = await openCertificates(
+    { clock, report: (problem) => reports.push(problem), renewed: (line) => news.push(line) },
+    files,
+  );
+  return { clock, reports, news, certificates };
 }
 
 describe('certificates from files', () => {
@@ -45,6 +49,19 @@ describe('certificates from files', () => {
     await clock.advance(1_000);
     expect(await certificates.current()).toBe(second);
     expect(reports).toEqual([]);
+  });
+
+  it('say what is wrong with their files for as long as it is, and when they were read anew', async () => {
+    await install('first.test');
+    const { reports, news, certificates } = await open();
+    expect(await certificates.problem()).toBeNull();
+    await rm(files.cert);
+    expect(await certificates.problem()).toMatch(/cert\.pem cannot be read: /);
+    expect(await certificates.problem()).toBe(reports[0]);
+    expect([reports.length, news]).toEqual([1, []]);
+    await install('second-name.test');
+    expect(await certificates.problem()).toBeNull();
+    expect(news).toEqual([`${files.cert} was read; it ends on 2049-12-31`]);
   });
 
   it('stay in use over a pair that does not fit, reported once', async () => {
@@ -153,7 +170,10 @@ describe('certificates from files', () => {
 it('a self-signed pair makes a context', async () => {
   const clock = createVirtualClock();
   const pair = makeSelfSigned({ clock, random: createSystemRandom() }, ['mail.example.com']);
-  const certificates = await openCertificates({ clock, report: () => undefined }, { kind: 'pair', pair });
+  const certificates = await openCertificates(
+    { clock, report: () => undefined, renewed: () => undefined },
+    { kind: 'pair', pair },
+  );
   expect(await certificates.current()).toBe(await certificates.current());
   await certificates.reload();
 });

@@ -13,6 +13,8 @@ export interface Certificates {
   current(): Promise<SecureContext>;
   /** Reads the files now (SIGHUP). Never rejects. */
   reload(): Promise<void>;
+  /** Looks at the files, and says what is wrong with them, as sentences; null = nothing. Never rejects. */
+  problem(): Promise<string | null>;
 }
 
 export type CertificateSource =
@@ -24,22 +26,24 @@ const RENEW = 'Renew it; the files are read again when they change.';
 
 /**
  * Reads the pair for the first time. Rejects with a sentence if it cannot be used; one that has ended is used, and reported,
- * because a server that does not start takes no mail at all. `report` gets sentences for the log.
+ * because a server that does not start takes no mail at all. `report` and `renewed` get sentences for the log.
  */
 export async function openCertificates(
-  deps: { clock: Clock; report(problem: string): void },
+  deps: { clock: Clock; report(problem: string): void; renewed(news: string): void },
   source: CertificateSource,
 ): Promise<Certificates> {
-  const { clock, report } = deps;
+  const { clock, report, renewed } = deps;
   if (source.kind === 'pair') {
     const context = contextOf(source.pair);
-    return { current: async () => context, reload: async () => undefined };
+    return { current: async () => context, reload: async () => undefined, problem: async () => null };
   }
   let seen = await fingerprint(source);
   const first = await readCertificate(source);
   if (first.kind === 'wrong') throw new Error(`${first.why}. ${first.fix}`);
   let inUse = first;
-  if (hasEnded(inUse)) report(`${source.cert} ended on ${day(inUse)}: clients refuse it. ${RENEW}`);
+  /** What is wrong with the files as they are now. */
+  let wrong: string | null = null;
+  if (hasEnded(inUse)) tell(`${source.cert} ended on ${day(inUse)}: clients refuse it. ${RENEW}`);
   let lookedAtMs = clock.monotonicMs();
   let looking: Promise<void> | null = null;
 
@@ -51,6 +55,10 @@ export async function openCertificates(
     reload: () => {
       seen = '';
       return look();
+    },
+    async problem() {
+      await look();
+      return wrong;
     },
   };
 
@@ -68,10 +76,19 @@ export async function openCertificates(
     // Recorded first: what is wrong is reported once, not at every handshake.
     seen = now;
     const found = await readCertificate(files);
-    if (found.kind === 'wrong') report(`${found.why}; ${stays()}. ${found.fix}`);
+    if (found.kind === 'wrong') tell(`${found.why}; ${stays()}. ${found.fix}`);
     else if (hasEnded(found) && !hasEnded(inUse))
-      report(`${files.cert} ended on ${day(found)}; ${stays()}. ${RENEW}`);
-    else inUse = found;
+      tell(`${files.cert} ended on ${day(found)}; ${stays()}. ${RENEW}`);
+    else {
+      inUse = found;
+      wrong = null;
+      renewed(`${files.cert} was read; it ends on ${day(found)}`);
+    }
+  }
+
+  function tell(problem: string): void {
+    wrong = problem;
+    report(problem);
   }
 
   function stays(): string {

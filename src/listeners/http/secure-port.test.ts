@@ -42,7 +42,7 @@ const MOST_TURN_MS = 50;
 
 async function start(options: Partial<HttpOptions> = {}, routes: readonly PlainRoute[] = []) {
   const certificates = await openCertificates(
-    { clock: systemClock, report: () => undefined },
+    { clock: systemClock, report: () => undefined, renewed: () => undefined },
     { kind: 'pair', pair },
   );
   const acceptance = recordingAcceptance();

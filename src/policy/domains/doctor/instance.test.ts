@@ -29,6 +29,7 @@ const PROBES: InstanceProbes = {
   relay: async () => ({ kind: 'ready', tls: 'verified', size: null }),
   returns: async () => ({ kind: 'valid', validUntil: NOW + 60 * DAY_MS }),
   https: async () => ({ kind: 'valid', validUntil: NOW + 60 * DAY_MS }),
+  certificateProblems: async () => [],
   clockOffsetMs: async () => 400,
   freeSpace: async () => ({ bytes: 40 * 2 ** 30, share: 0.4 }),
   readableByOthers: async () => [],
@@ -261,6 +262,15 @@ const FAULTS: readonly [string, string, FakeZones, Partial<InstanceFacts>?, Part
   ],
   ['links to this machine', 'warn links', {}, { links: { url: 'http://127.0.0.1:8025', reach: 'none' } }],
   ['links without TLS', 'warn links', {}, { links: { url: 'http://mail.post.test', reach: 'page' } }],
+  [
+    'a certificate file that is gone',
+    'fail certificates',
+    {},
+    {},
+    {
+      certificateProblems: async () => ['/etc/tls/cert.pem cannot be read: it does not exist. Put it there.'],
+    },
+  ],
   ['a clock that is slow', 'warn clock', {}, {}, { clockOffsetMs: async () => -30_000 }],
   ['a clock that is wrong', 'fail clock', {}, {}, { clockOffsetMs: async () => 3_600_000 }],
   ['a clock nobody knows of', 'unknown clock', {}, {}, { clockOffsetMs: async () => null }],

@@ -46,6 +46,7 @@ export async function examineInstance(
     ...facts.relays.map((relay) => checkRelay(probes, relay)),
     checkReturns(probes, facts, now),
     checkHttps(probes, facts, now),
+    checkCertificateFiles(probes),
     checkLinks(facts),
     checkResolver(resolver, facts),
     ...facts.addresses.map(({ address }) => checkBlockLists(resolver, address, facts.blockLists)),
@@ -129,6 +130,19 @@ async function checkReturns(
       }
   }
   return checkOf('returns', record, findings, `Bounces are taken at ${at}, with a good certificate.`);
+}
+
+/** Files that became unusable: the certificate before stays in use, but the next start would fail. Null: all are good. */
+async function checkCertificateFiles(probes: InstanceProbes): Promise<DomainCheck | null> {
+  const problems = await probes.certificateProblems();
+  if (problems.length === 0) return null;
+  const record = { type: 'HOST', name: 'certificate files', expected: '', found: [] } as const;
+  const fix =
+    'The files are read again by themselves when they change; a server does not start with files that it cannot use.';
+  const findings = problems.map(
+    (problem): Finding => ({ severity: 'fail', message: showable(problem), fix }),
+  );
+  return checkOf('certificates', record, findings, '');
 }
 
 /** Whether clients of the API accept its certificate, as one of them sees it. */
