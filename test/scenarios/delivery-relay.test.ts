@@ -86,6 +86,20 @@ describe('a relay', () => {
     expect(far.connections[0]?.commands[0]).toBe('EHLO mail.postrider.test');
   });
 
+  it('whose TLS fails is told as a fault of its route, not of a recipient’s server', async () => {
+    const far = await sink();
+    const { server, token } = await sender(`smtps://127.0.0.1:${far.port}`);
+    const id = await server.send({}, { token });
+    const row = await until('the reason is shown', async () => {
+      const [first] = (await server.call('GET', `/email/${id}`)).json.Recipients;
+      return first.Class === '' ? null : first;
+    });
+    expect(row).toMatchObject({ Status: 'Queued', Class: 'relay_tls_failed' });
+    const [cause] = (await server.call('GET', '/causes')).json.Items;
+    expect(cause.Explanation).toContain('the name that its certificate has');
+    expect(cause.Explanation).not.toContain('RequireTls');
+  });
+
   it('that cannot be reached is passed over for the next of the list', async () => {
     const far = await sink();
     const { server, token } = await sender(`smtp://127.0.0.1:9,smtp://127.0.0.1:${far.port}`);

@@ -114,7 +114,7 @@ function openingFailed(deps: OpeningDeps, endpoint: Endpoint, failed: OpenFailur
   // A reply to STARTTLS is about TLS, except 421.
   const verdict =
     failed.reason === 'reply' && !(isTls && reply?.code !== 421) ? verdictOf(deps, endpoint, failed) : null;
-  const category = verdict === null ? categoryOf(failed) : verdict.category;
+  const category = verdict === null ? categoryOf(failed, endpoint) : verdict.category;
   const far = endpoint.route === 'relay' ? `the relay ${where}` : where;
   const outcome: PathOutcome = {
     ...pathOutcome(failed.stage, category, `${far} ${failureText(failed)}`.slice(0, 512)),
@@ -165,14 +165,16 @@ function failureText(failed: OpenFailure): string {
   }
 }
 
-function categoryOf(failed: OpenFailure): Category {
-  if (isByTls(failed)) return 'tls_failed';
+function categoryOf(failed: OpenFailure, { tls }: Pick<Endpoint, 'tls'>): Category {
+  // At a relay its route asks for TLS, unless only a sender does.
+  const byTls = tls.basis === 'relay' ? 'relay_tls_failed' : 'tls_failed';
+  if (isByTls(failed)) return byTls;
   switch (failed.reason) {
     case 'timeout':
       return 'timeout';
     case 'tls':
     case 'injection':
-      return 'tls_failed';
+      return byTls;
     case 'auth':
       return 'relay_login_failed';
     case 'reset':

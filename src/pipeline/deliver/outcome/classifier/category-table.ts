@@ -152,6 +152,14 @@ export const TABLE = {
     means: 'No encrypted connection could be made, and this mail must not be sent without one.',
     fix: 'The administrator of that server corrects its certificate or its TLS. A policy that the recipient’s domain publishes (MTA-STS, DANE) can only be corrected by its owner. If the sender domain requires TLS, `postrider domain set <domain> RequireTls=false` turns that off; if the operator requires it, it is `tls` in shaping.json.',
   },
+  relay_tls_failed: {
+    scope: 'path',
+    temporary: PATH,
+    permanent: PATH,
+    fault: 'operator',
+    means: 'No encrypted connection to the relay could be made as its route needs it.',
+    fix: 'A password goes to a relay over verified TLS only: the operator names the relay in `route` (or `routes` in postrider.json) by the name that its certificate has, and with `smtps://` only where it expects TLS from the start (mostly port 465). `postrider doctor` tries it. A changed configuration is read at the next start.',
+  },
   relay_login_failed: {
     scope: 'path',
     temporary: PATH,
