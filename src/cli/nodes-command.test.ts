@@ -47,6 +47,15 @@ it('says of the node that answers that it was heard of now, and what the mark me
   expect(text).toContain('* = the node that answers');
 });
 
+it('says when a node that ended was last heard of, and apart from it when it ended', () => {
+  const gone = { ...ended, HeartbeatAt: '2026-11-23T06:59:40.000Z' };
+  const text = nodesText({ Items: [running, gone], NextCursor: null, HasMore: false });
+  expect(text).toMatch(/LAST HEARD OF +ENDED/);
+  expect(nodesText({ Items: [{ ...gone, Node: 'two' }], NextCursor: null, HasMore: false })).toMatch(
+    /06:59:40\.000Z +2026-11-23T07:00:00/,
+  );
+});
+
 it('lists the nodes of a server of an earlier version, before it is restarted', () => {
   const { DiffersIn: _, ...earlier } = running;
   const text = nodesText({ Items: [earlier as NodeItem], NextCursor: null, HasMore: false });

@@ -23,7 +23,19 @@ export function nodesText({ Items: all }: Page<NodeItem>): string {
   for (const { Node, Epoch } of all) latest.set(Node, Math.max(Epoch, latest.get(Node) ?? 0));
   const Items = all.filter((item) => item.Status !== 'Ended' || item.Epoch === latest.get(item.Node));
   const rows = table([
-    ['NODE', 'EPOCH', 'STATUS', 'HOST', 'PID', 'VERSION', 'ROLES', 'SENDING', 'LAST HEARD OF', 'DOES ALONE'],
+    [
+      'NODE',
+      'EPOCH',
+      'STATUS',
+      'HOST',
+      'PID',
+      'VERSION',
+      'ROLES',
+      'SENDING',
+      'LAST HEARD OF',
+      'ENDED',
+      'DOES ALONE',
+    ],
     ...Items.map((item) => [
       `${item.Node}${item.Self ? ' *' : ''}`,
       String(item.Epoch),
@@ -35,7 +47,9 @@ export function nodesText({ Items: all }: Page<NodeItem>): string {
       item.Roles.join(',') || '-',
       String(item.Sending),
       // A node that is alone with its database stores no heartbeat; this one has just answered.
-      item.EndedAt ?? (item.Self ? 'now' : item.HeartbeatAt),
+      item.Self ? 'now' : item.HeartbeatAt,
+      // Of a node that went silent, when the others took it for dead.
+      item.EndedAt ?? '-',
       leasesText(item.Leases),
     ]),
   ]);

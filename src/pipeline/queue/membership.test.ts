@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../lib/clock.ts';
-import { silentLogger } from '../../lib/log.ts';
+import { type LogFields, silentLogger } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.ts';
 import { commit, message, recipient, T0 } from '../../store/conformance/fixtures.ts';
@@ -51,6 +51,8 @@ interface Node {
   takeOver(fails: number): void;
   /** How far its clock was told to go, and whether at once. */
   followed: [number, boolean | undefined][];
+  /** Its lines of level warn. */
+  warned: [LogFields, string][];
   /** Nothing it planned happens while it is paused; then it happens late, at once. */
   pause(is: boolean): void;
   die(): void;
@@ -105,9 +107,14 @@ async function start(nodeId: string, wants = true): Promise<Node> {
   const follow = (...given: [number, boolean?]): void => {
     followed.push([given[0], given[1]]);
   };
-  const about = { host: 'h', pid: 1, version: '1.2.3', roles: [], sources: [], settings: {} };
+  const warned: Node['warned'] = [];
+  const log = {
+    ...silentLogger,
+    warn: (fields: LogFields, text: string) => void warned.push([fields, text]),
+  };
+  const about = { host: `host-${nodeId}`, pid: 1, version: '1.2.3', roles: [], sources: [], settings: {} };
   const membership = await openMembership(
-    { store: seen, clock: own, random: createSystemRandom(), log: silentLogger, follow },
+    { store: seen, clock: own, random: createSystemRandom(), log, follow },
     { nodeId, about, sharedSources: new Set() },
   );
   const changes: [LeaseState, number | null][] = [];
@@ -136,6 +143,7 @@ async function start(nodeId: string, wants = true): Promise<Node> {
       return counts.refreshed;
     },
     followed,
+    warned,
     databaseTime(now) {
       databaseNow = now;
     },
@@ -255,6 +263,24 @@ describe('a lease', () => {
     const passed = await pass(60_000, () => two.state() === 'held');
     expect(passed).toBeGreaterThan(NODE_TIMES.leaseMs - NODE_TIMES.beatMs);
     expect(passed).toBeLessThan(20_000);
+  });
+
+  it('is taken back from a node that the log names, with the time of its last heartbeat', async () => {
+    const [one, two] = [await start('a'), await start('b')];
+    await pass(NODE_TIMES.beatMs * 3);
+    const { epoch } = one.membership;
+    const [before] = (await store.listNodes({ limit: 10 })).filter((row) => row.epoch === epoch);
+    one.die();
+    await pass(60_000, () => two.warned.length > 0);
+    expect(two.warned).toEqual([
+      [
+        {
+          ...{ epoch, host: 'host-a', pid: 1, nodeId: 'a' },
+          heartbeatAt: new Date(before?.heartbeatAt ?? 0).toISOString(),
+        },
+        'a node has gone silent; what it held is taken back',
+      ],
+    ]);
   });
 
   it('goes over at once when its holder stops', async () => {

@@ -11,7 +11,7 @@
  * thirds of `leaseMs` it begins nothing new under them, and a fifth later it aborts the rest.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
+import type { LogFields, Logger } from '../../lib/log.ts';
 import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
 import type { NodeLease } from '../../model/node.ts';
@@ -105,11 +105,20 @@ const HURRY = 5;
 
 /** A clock that differs more from that of the database is a fault. */
 const MOST_SKEW_MS = 60_000;
+/** As many nodes as one look for a name reads: living ones, then those that ended last. */
+const MAX_SHOWN = 1_000;
 
 interface Deps {
   store: Pick<
     NodeStore,
-    'beginEpoch' | 'heartbeat' | 'endEpoch' | 'reclaim' | 'takeLeases' | 'passLease' | 'giveLeases'
+    | 'beginEpoch'
+    | 'heartbeat'
+    | 'endEpoch'
+    | 'reclaim'
+    | 'takeLeases'
+    | 'passLease'
+    | 'giveLeases'
+    | 'listNodes'
   >;
   clock: Clock;
   random: Random;
@@ -301,10 +310,19 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     const dead = quietFor(deadMs);
     for (const other of dead) {
       const ended = await store.endEpoch({ ...other, now: clock.now() });
-      if (ended) log.warn({ epoch: other.epoch }, 'a node has gone silent; what it held is taken back');
+      if (ended) log.warn(await aboutNode(other.epoch), 'a node has gone silent; what it held is taken back');
     }
     await takeBack();
     await ask();
+  }
+
+  /** Which node it was, for the log: its epoch at least. */
+  async function aboutNode(epoch: number): Promise<LogFields> {
+    const rows = await store.listNodes({ limit: MAX_SHOWN }).catch(() => []);
+    const row = rows.find((one) => one.epoch === epoch);
+    if (row === undefined) return { epoch };
+    const { host, pid, nodeId, heartbeatAt } = row;
+    return { epoch, host, pid, nodeId, heartbeatAt: new Date(heartbeatAt).toISOString() };
   }
 
   function begin(): Promise<number> {
