@@ -92,6 +92,7 @@ describe('configuration', () => {
       const problem = problemOf(() => loadConfig('serve', { route }, {}));
       expect(problem).toContain('--route');
       expect(problem).toContain('percent-encoded');
+      expect(problem).toContain('%40 for @');
       expect(problem).not.toMatch(/hun|ter[23]/);
     }
     expect(shownValue('route', 'smtp://[::1]:25,smtps://host,sandbox')).toBe(

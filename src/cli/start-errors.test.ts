@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../config.ts';
 import { explainStart } from './start-errors.ts';
@@ -10,8 +11,8 @@ function failure(facts: Partial<NodeJS.ErrnoException> & { port?: number }): Err
 
 describe('explainStart', () => {
   it.each([
-    ['EADDRINUSE', 8025, /^127\.0\.0\.1:8025 is already in use; .*--http/],
-    ['EADDRINUSE', 587, /^127\.0\.0\.1:587 is already in use; .*--submission /],
+    ['EADDRINUSE', 8025, /^127\.0\.0\.1:8025 is already in use; .*--http 127\.0\.0\.1:8026$/],
+    ['EADDRINUSE', 587, /^127\.0\.0\.1:587 is already in use; .*--submission 127\.0\.0\.1:588$/],
     ['EADDRNOTAVAIL', 8025, /is not an address of this machine; .*--http/],
     ['EACCES', 587, /permission denied.*CAP_NET_BIND_SERVICE.*--submission/],
   ])('says of %s at port %d which flag chooses another', (code, port, sentence) => {
@@ -29,6 +30,16 @@ describe('explainStart', () => {
     expect(message).toContain('the data folder /srv/mail cannot be used: ');
     expect(message).toContain(why);
     expect(message).toContain('--data');
+  });
+
+  it('does not tell to make a folder that is there, or that no permission would help', () => {
+    const there = loadConfig('serve', { data: tmpdir() }, {}).config;
+    const denied = failure({ code: 'EACCES', syscall: 'open', path: `${tmpdir()}/secret-key` });
+    expect(explainStart(denied, there).message).toContain('Give all in it to the user that runs postrider');
+    const readOnly = failure({ code: 'EROFS', syscall: 'open', path: `${tmpdir()}/node-id` });
+    expect(explainStart(readOnly, there).message).toContain('Let the system write there');
+    const missing = failure({ code: 'EACCES', syscall: 'mkdir', path: '/srv/mail' });
+    expect(explainStart(missing, config).message).toContain('Make the folder');
   });
 
   it('says of a full disk which one it is', () => {

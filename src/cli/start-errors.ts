@@ -3,6 +3,7 @@
  * without permission. Takes the error and the configuration; returns an Error to print. Unknown errors are returned
  * unchanged.
  */
+import { existsSync } from 'node:fs';
 import type { Config } from '../config/table.ts';
 
 const LISTENERS = ['http', 'submission', 'submission-tls', 'returns'] as const;
@@ -15,14 +16,26 @@ const WHY: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder',
 };
 
+/** What to do about a data folder that cannot be used. */
+function adviceOn(code: string | undefined, path: string, folder: string): string {
+  if (code === 'EROFS')
+    return 'Let the system write there (mounted read-write; ReadWritePaths= in a systemd unit)';
+  const isDenied = code === 'EACCES' || code === 'EPERM';
+  if (isDenied && existsSync(folder))
+    return `Give ${path === folder ? 'it' : 'all in it'} to the user that runs postrider (chown), or run the command as that user`;
+  return 'Make the folder, owned by the user that runs postrider';
+}
+
 /** `cause` as an Error whose message a person can act on. */
 export function explainStart(cause: unknown, config: Config): Error {
   const error = cause as NodeJS.ErrnoException & { port?: number };
   const name = LISTENERS.find((each) => config[each] !== null && config[each].port === error.port) ?? 'http';
   const at = `${config[name]?.host}:${config[name]?.port}`;
   if (error.code === 'EADDRINUSE') {
+    // A fixed port: a service must be found at the same one after each start.
+    const other = `${config[name]?.host}:${((config[name]?.port ?? 0) % 65_535) + 1}`;
     return new Error(
-      `${at} is already in use; stop the program that uses it, or choose another with --${name} 127.0.0.1:0`,
+      `${at} is already in use; stop the program that uses it, or choose another, for example with --${name} ${other}`,
     );
   }
   if (error.code === 'EADDRNOTAVAIL') {
@@ -40,7 +53,7 @@ export function explainStart(cause: unknown, config: Config): Error {
   if (why !== undefined && error.path?.startsWith(config.data)) {
     return new Error(
       `the data folder ${config.data} cannot be used: ${why} (${error.syscall} ${error.path}). ` +
-        'Make the folder, owned by the user that runs postrider, or choose another with --data',
+        `${adviceOn(error.code, error.path, config.data)}, or choose another with --data`,
     );
   }
   return error;

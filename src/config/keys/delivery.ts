@@ -84,7 +84,7 @@ function parseRoutes(text: string): Parsed<readonly Route[]> {
     const route = parseRoute(item);
     if (route === null) {
       return bad(
-        'use sandbox, mx, pool:NAME, smtp://user:password@host:port or smtps://host:port, with special characters of a password percent-encoded (%2C for a comma, %25 for a percent sign)',
+        'use sandbox, mx, pool:NAME, smtp://user:password@host:port or smtps://host:port, with special characters of a password percent-encoded (%40 for @, %3A for :, %2F for /, %3F for ?, %23 for #, %2C for a comma, %25 for %)',
       );
     }
     const login = loginProblem(route);
