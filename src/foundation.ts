@@ -15,6 +15,7 @@ import { eachInTurn } from './lib/each-in-turn.ts';
 import { createFailpoints, type Failpoints, NO_FAILPOINTS } from './lib/failpoints.ts';
 import { uuidv7 } from './lib/ids.ts';
 import type { Loggers } from './lib/log.ts';
+import { createQuietLog } from './lib/quiet-log.ts';
 import { createSystemRandom, type Random } from './lib/random.ts';
 import { createSealer, type Sealer } from './lib/seal.ts';
 import { createSlewedClock } from './lib/slewed-clock.ts';
@@ -24,7 +25,7 @@ import { sharedSources } from './pipeline/deliver/routing/egress-leases.ts';
 import { type Membership, type NodeTimes, openMembership } from './pipeline/queue/membership.ts';
 import { createStoreMetrics } from './pipeline/queue/queue-metrics.ts';
 import { requireSealingSecret } from './policy/access/signing-keys.ts';
-import type { Store } from './store/store.ts';
+import { type Store, StoreUnavailable } from './store/store.ts';
 
 export interface ServerParams {
   mode: Mode;
@@ -50,6 +51,7 @@ export interface ServerParams {
 }
 
 export interface Foundation {
+  logs: Loggers;
   clock: Clock;
   random: Random;
   registry: Registry;
@@ -74,8 +76,10 @@ export interface Foundation {
 /** Rejects with a message that an operator can act on; then nothing is open. */
 export async function openFoundation(params: ServerParams): Promise<Foundation> {
   const { config, routing } = params.loaded;
-  const { logs } = params;
   const clock = createSlewedClock(params.clock ?? systemClock);
+  // The store says itself when it goes away and comes back; every job that needs it fails meanwhile.
+  const isAway = (err: unknown) => err instanceof StoreUnavailable;
+  const logs = { ...params.logs, service: createQuietLog(params.logs.service, clock, isAway) };
   const random = createSystemRandom();
   const failpoints: Failpoints =
     params.failpoints === undefined || params.kill === undefined
@@ -127,7 +131,7 @@ export async function openFoundation(params: ServerParams): Promise<Foundation> 
       soleLease(await store.beginEpoch({ nodeId: folder.nodeId, now: clock.now(), alone: true, about }));
     const network = openNetwork({ clock, random }, config, params.trust?.ca);
     return {
-      ...{ clock, random, registry, failpoints, folder, database, store, sealer, instanceId, node },
+      ...{ logs, clock, random, registry, failpoints, folder, database, store, sealer, instanceId, node },
       ...{ membership, network, sources: { own, foreign }, failed: failed.promise },
       close: () => eachInTurn(logs.service, [network.close, database.close, folder.withdraw]),
     };

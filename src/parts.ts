@@ -82,8 +82,8 @@ const MAX_NODES = 100;
 /** Rejects with a message that an operator can act on. */
 export async function createParts(foundation: Foundation, params: ServerParams): Promise<Parts> {
   const { config, routing } = params.loaded;
-  const { logs, mode, version } = params;
-  const { clock, random, registry, failpoints, folder, database, store } = foundation;
+  const { mode, version } = params;
+  const { logs, clock, random, registry, failpoints, folder, database, store } = foundation;
   const { sealer, instanceId, node, membership, network, sources } = foundation;
   const { resolver, filter } = network;
   const anyDomain = takesAnyDomain(params.loaded, mode);
@@ -254,8 +254,8 @@ export async function createParts(foundation: Foundation, params: ServerParams):
 }
 
 async function openHttpCertificates(
-  { clock }: Foundation,
-  { loaded: { config }, logs }: ServerParams,
+  { clock, logs }: Foundation,
+  { loaded: { config } }: ServerParams,
 ): Promise<Certificates | null> {
   const { 'http-certificate': cert, 'http-certificate-key': key } = config;
   if (cert === null || key === null) return null;

@@ -10,14 +10,12 @@
 import type { Role } from './config/keys/server.ts';
 import { publicUrl } from './config/public-url.ts';
 import { type Foundation, openFoundation, type ServerParams } from './foundation.ts';
-import { atMost, systemClock } from './lib/clock.ts';
+import { atMost } from './lib/clock.ts';
 import { eachInTurn } from './lib/each-in-turn.ts';
 import type { Service } from './lib/loop.ts';
-import { createQuietLog } from './lib/quiet-log.ts';
 import { createParts, type Parts } from './parts.ts';
 import { connectionsInAll } from './server-options.ts';
 import type { ListenAddress } from './smtp/server-listener.ts';
-import { StoreUnavailable } from './store/store.ts';
 
 export interface RunningServer {
   /** `http://127.0.0.1:8025`, the real address of the listener. */
@@ -48,15 +46,11 @@ const HTTP_DRAIN_MS = 5_000;
 const GIVE_BACK_MS = 1_000;
 
 /** Starts every configured role. Rejects with a message that an operator can act on. */
-export async function startServer(given: ServerParams): Promise<RunningServer> {
-  // The store says itself when it goes away and comes back; every job that needs it fails meanwhile.
-  const isAway = (err: unknown) => err instanceof StoreUnavailable;
-  const service = createQuietLog(given.logs.service, given.clock ?? systemClock, isAway);
-  const params = { ...given, logs: { ...given.logs, service } };
+export async function startServer(params: ServerParams): Promise<RunningServer> {
   const foundation = await openFoundation(params);
   const { config } = params.loaded;
   const { node, folder } = foundation;
-  const log = params.logs.service;
+  const log = foundation.logs.service;
   const started: Service[] = [];
   try {
     const parts = await createParts(foundation, params);

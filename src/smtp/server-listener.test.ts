@@ -22,7 +22,11 @@ function listener(maxConnections: number, maxConnectionsPerAddress: number) {
     {
       clock: systemClock,
       log: silentLogger,
-      certificates: { current: async () => createSecureContext(), reload: async () => {}, problem: async () => null },
+      certificates: {
+        current: async () => createSecureContext(),
+        reload: async () => {},
+        problem: async () => null,
+      },
       terms: () => ({
         handler,
         auth: { required: true, plainText: true },
