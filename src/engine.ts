@@ -22,11 +22,16 @@ import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
 import type { Classifier } from './pipeline/deliver/outcome/classifier/classify.ts';
 import { createSenderEffects } from './pipeline/deliver/outcome/sender-effects.ts';
 import { createSettlementRules } from './pipeline/deliver/outcome/settlement.ts';
+import { relaysAsTried } from './pipeline/deliver/path/relay-times.ts';
 import { createPathStates } from './pipeline/deliver/path/states.ts';
 import { createPersonalTexts, type PersonalTexts } from './pipeline/deliver/prepare/personal-texts.ts';
 import { createEgressLeases } from './pipeline/deliver/routing/egress-leases.ts';
 import { createPort25Watch, type Port25Watch } from './pipeline/deliver/routing/port-25.ts';
-import { createRelayHealth, type RelayHealth } from './pipeline/deliver/routing/relay-health.ts';
+import {
+  createRelayHealth,
+  type RelayHealth,
+  type RelayState,
+} from './pipeline/deliver/routing/relay-health.ts';
 import { createRoutes, type Routes } from './pipeline/deliver/routing/routes.ts';
 import { createSites } from './pipeline/deliver/routing/sites.ts';
 import { createTlsCounters, createTlsMetrics } from './pipeline/deliver/tls/counters.ts';
@@ -125,6 +130,8 @@ export interface Engine extends Service {
   readonly sandboxRules: SandboxRules;
   readonly relays: RelayHealth;
   readonly port25: Port25Watch;
+  /** Relays that fail, worst first, with the time at which their mail is tried again. */
+  failingRelays(): readonly RelayState[];
   readonly tryNow: TryNow;
   /** Every name of the site of such mail; asks the DNS if it is not known yet. */
   sitesOf(question: SiteQuestion): Promise<readonly string[]>;
@@ -329,6 +336,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     ...{ acceptance, queue, deliver, traffic, routes, warmup, sandboxRules, relays, port25, tryNow },
     heldBy,
     pausedBy,
+    failingRelays: () => relaysAsTried(relays.unhealthy(), deliver.paths(), clock.now()),
     pathOf(question) {
       const name = sites.nameOf(question);
       return sites.siteNamed(name)?.kind === 'path' ? name : null;

@@ -34,7 +34,6 @@ import type { NodeLease } from './model/node.ts';
 import { isRelaySite } from './model/route.ts';
 import { SCOPES, type Scope } from './model/token.ts';
 import type { CachingResolver } from './net/resolver.ts';
-import { relaysAsTried } from './pipeline/deliver/path/relay-times.ts';
 import type { ReaderFacts } from './pipeline/events/reader-facts.ts';
 import type { DomainService } from './policy/domains/domains.ts';
 import type { GuardRails } from './policy/limits/guard-rails.ts';
@@ -208,7 +207,7 @@ export function createHttpApi(
         sitesOf: (question) => engine.sitesOf({ ...question, sandbox: null }),
         paths: deliver.paths,
         waits: deliver.waits,
-        relays: () => relaysAsTried(engine.relays.unhealthy(), deliver.paths(), clock.now()),
+        relays: engine.failingRelays,
         limitsFor: traffic.shaping.limitsFor,
         isProvider: traffic.shaping.isProvider,
         async providerOf(domain) {
