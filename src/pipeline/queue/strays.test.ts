@@ -19,20 +19,27 @@ let store: Store;
 let clock: VirtualClock;
 let has: Holding;
 let freed: number;
+let asked: number[];
 let stop: () => Promise<void>;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'postrider-strays-'));
   store = await openSqliteStore({ path: join(folder, 'queue.db'), clock: systemClock, threads: 0 });
   clock = createVirtualClock(T0);
-  [has, freed] = [{ ids: [], sinceMs: null }, 0];
+  [has, freed, asked] = [{ ids: [], sinceMs: null }, 0, []];
   const node = soleLease(await store.beginEpoch({ nodeId: 'test', now: T0 }));
   const nothing = { holding: (): Holding => ({ ids: [], sinceMs: null }) };
   const count = (): void => {
     freed += 1;
   };
+  const watched: Pick<Store, 'strays'> = {
+    strays(params) {
+      asked.push(params.olderThan);
+      return store.strays(params);
+    },
+  };
   const strays = createStrays(
-    { store, node, clock, log: silentLogger, freed: count },
+    { store: watched, node, clock, log: silentLogger, freed: count },
     { deliveries: { holding: () => has }, calls: nothing },
     AFTER_MS,
   );
@@ -70,4 +77,11 @@ it('frees nothing that a claim or commit which is under way may have leased', as
   has = { ids: [], sinceMs: null };
   await clock.advance(AFTER_MS);
   expect([freed, await claimable(queueId)]).toEqual([1, 1]);
+});
+
+it('asks by whole milliseconds, however long something is under way', async () => {
+  has = { ids: [], sinceMs: clock.monotonicMs() - 0.35 };
+  await clock.advance(AFTER_MS);
+  expect(asked.length).toBeGreaterThan(0);
+  expect(asked.filter((at) => !Number.isInteger(at))).toEqual([]);
 });

@@ -53,7 +53,8 @@ export function createStrays(
       n = await store.strays({
         epoch,
         held: { deliveries: held[0].ids, calls: held[1].ids },
-        olderThan: now - underWayMs - afterMs,
+        // Whole milliseconds, as the columns have them: PostgreSQL takes no others.
+        olderThan: Math.floor(now - underWayMs - afterMs),
         now,
         limit: STRAY_ROWS,
       });
