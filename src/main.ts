@@ -26,4 +26,10 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+// Where a launcher stays beside this process, it is the one whose pid is known: who kills it means this one.
+if (process.channel !== undefined) {
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  process.channel.unref();
+}
+
 process.exitCode = await program.run(process.argv.slice(2));

@@ -16,7 +16,7 @@ import { isLoopbackHost } from '../lib/loopback.ts';
 import { reachOf } from '../model/personal.ts';
 import type { RunningServer } from '../server.ts';
 import { commandLine } from './called-as.ts';
-import { explainStart } from './start-errors.ts';
+import { explainStart, isLocked } from './start-errors.ts';
 import { styled, type Terminal } from './terminal.ts';
 
 /** After a signal, running transactions may take this long. */
@@ -81,8 +81,7 @@ export async function runServer(
     started = server;
   } catch (cause) {
     const error = explainStart(cause, config);
-    if (error.name === 'StoreRefused' && (error as { reason?: string }).reason === 'locked')
-      error.message += ' Or give this one a folder of its own with --data.';
+    if (isLocked(cause as Error)) error.message += ' Or give this one a folder of its own with --data.';
     // A known error, such as a port in use, is one sentence; an unknown one is printed with its stack.
     const foreseen = error !== cause || error.name === 'StoreRefused';
     logs.service.error(foreseen ? { reason: error.message } : { err: cause }, 'could not start');

@@ -3,7 +3,8 @@
  * without permission. Takes the error and the configuration; returns an Error to print. Unknown errors are returned
  * unchanged.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Config } from '../config/table.ts';
 
 const LISTENERS = ['http', 'submission', 'submission-tls', 'returns'] as const;
@@ -26,9 +27,38 @@ function adviceOn(code: string | undefined, path: string, folder: string): strin
   return 'Make the folder, owned by the user that runs postrider';
 }
 
+/** Another process has the database. */
+export function isLocked({ name, reason }: Error & { reason?: string }): boolean {
+  return name === 'StoreRefused' && reason === 'locked';
+}
+
+/** As the server wrote it down; null: not known, or no such process. */
+function pidOfServer(folder: string): number | null {
+  try {
+    const { pid } = JSON.parse(readFileSync(join(folder, 'server.json'), 'utf8')) as { pid?: unknown };
+    return typeof pid === 'number' && isRunning(pid) ? pid : null;
+  } catch {
+    return null;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
 /** `cause` as an Error whose message a person can act on. */
 export function explainStart(cause: unknown, config: Config): Error {
-  const error = cause as NodeJS.ErrnoException & { port?: number };
+  const error = cause as NodeJS.ErrnoException & { port?: number; reason?: string };
+  const pid = isLocked(error) ? pidOfServer(config.data) : null;
+  if (pid !== null)
+    return new Error(
+      `the server with pid ${pid} uses the data folder ${config.data}. Stop that one first; if it is stopping already, wait until it has ended.`,
+    );
   const name = LISTENERS.find((each) => config[each] !== null && config[each].port === error.port) ?? 'http';
   const at = `${config[name]?.host}:${config[name]?.port}`;
   if (error.code === 'EADDRINUSE') {

@@ -1,5 +1,5 @@
 /** The command line: configuration and its errors, exit codes, and commands with and without a running server. */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
@@ -385,14 +385,14 @@ describe('a server that ended badly', () => {
       server.folder,
     ]);
     expect(second.code).toBe(1);
-    expect(second.stderr).toMatch(/another process|in use|held|running/);
+    expect(second.stderr).toContain(`the server with pid ${process.pid} uses the data folder`);
     expect((await server.call('GET', '/me')).status).toBe(200);
 
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
     const used = `127.0.0.1:${port}`;
-    const ports = [
+    const ports: readonly [string, ...string[]][] = [
       ['http', 'submission', 'submission-tls'],
       ['submission-tls', 'http', 'submission'],
     ];
@@ -402,9 +402,31 @@ describe('a server that ended badly', () => {
       const taken = await command(['dev', `--${key}`, used, ...others, '--data', folder]);
       expect(taken.code).toBe(1);
       expect(taken.stderr).toContain(`${used} is already in use`);
-      expect(taken.stderr).toContain(`--${key} 127.0.0.1:0`);
+      expect(taken.stderr).toContain(`--${key} 127.0.0.1:${port + 1}`);
     }
     other.close();
+  });
+});
+
+describe('the launcher that stays beside its server', () => {
+  it('takes the server along when it is killed', async () => {
+    const folder = await temporaryFolder(scope);
+    const launcher = spawn(
+      process.execPath,
+      [
+        ...['--import', 'data:text/javascript,process.execve=undefined', 'bin/postrider', 'dev'],
+        ...['--http', '127.0.0.1:0', '--submission', 'off', '--data', folder],
+      ],
+      { stdio: 'ignore' },
+    );
+    const pid = await until('the server has started', async () => {
+      const note = await readFile(join(folder, 'server.json'), 'utf8').catch(() => null);
+      return note === null || note === '' ? null : (JSON.parse(note).pid as number);
+    });
+    expect(pid).not.toBe(launcher.pid);
+    launcher.kill('SIGKILL');
+    // As it ends by SIGTERM: what it wrote down is gone.
+    await until('the server has ended', () => !existsSync(join(folder, 'server.json')));
   });
 });
 
