@@ -118,6 +118,21 @@ export function parseDuration(text: string): number | null {
   return Math.round(Number(match[1]) * (UNIT_MS[match[2] ?? ''] ?? 0));
 }
 
+/** A duration within limits, as milliseconds. `range` says the limits and an example, behind "use a duration". */
+export function durationWithin(
+  text: string,
+  {
+    leastMs = 0,
+    mostMs = Number.POSITIVE_INFINITY,
+    range,
+  }: { leastMs?: number; mostMs?: number; range: string },
+): Parsed<number> {
+  const ms = parseDuration(text);
+  if (ms !== null && ms >= leastMs && ms <= mostMs) return good(ms);
+  const isNumber = /^[\d.]+$/.test(text.trim());
+  return bad(isNumber ? `add the unit (ms, s, m, h or d), e.g. ${text.trim()}s` : `use a duration ${range}`);
+}
+
 /** At least one duration, as milliseconds. */
 export function parseDurations(text: string): Parsed<readonly number[]> {
   const waits: number[] = [];

@@ -36,9 +36,11 @@ export async function chooseDomain(setup: Setup, given: string | undefined): Pro
 
 function domainProblem(text: string): string | undefined {
   const ascii = domainToASCII(text);
-  return ascii.includes('.') && !/^[\d.]+$/.test(ascii) && domainText(ascii).ok
+  return ascii.includes('.') && !/^[\d.]+$|_/.test(ascii) && domainText(ascii).ok
     ? undefined
-    : 'Use a domain such as example.com.';
+    : ascii.includes('_')
+      ? 'A domain of addresses has no underscore; use letters, digits and hyphens, e.g. example.com.'
+      : 'Use a domain such as example.com.';
 }
 
 /** Leaves the answer `hostname`. */

@@ -4,10 +4,10 @@ import { loginProblem, parseRoute, withoutPasswords } from '../../config-routing
 import type { Route } from '../../model/route.ts';
 import {
   bad,
+  durationWithin,
   good,
   type Parsed,
   parseCidrs,
-  parseDuration,
   parseDurations,
   parseInteger,
   parseSwitch,
@@ -59,10 +59,7 @@ export const DELIVERY_KEYS = {
     'duration',
     both(null),
     'maximum age of a message; if not set, 1 h for critical, 72 h for normal and bulk',
-    (t) => {
-      const ms = parseDuration(t);
-      return ms === null || ms < 1000 ? bad('use a duration of at least 1s, e.g. 72h') : good(ms);
-    },
+    (t) => durationWithin(t, { leastMs: 1_000, range: 'of at least 1s, e.g. 72h' }),
   ),
   'max-connections': key(
     '1 … 1000',

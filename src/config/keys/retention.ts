@@ -1,6 +1,6 @@
 /** How long data is kept. */
 
-import { bad, good, type Parsed, parseDuration, parseInteger } from '../forms.ts';
+import { durationWithin, good, type Parsed, parseInteger } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
 export const RETENTION_KEYS = {
@@ -41,7 +41,6 @@ export const RETENTION_KEYS = {
 
 /** A retention time: at least `leastMs`, at most ten years. */
 function parseRetention(text: string, leastMs: number): Parsed<number> {
-  const ms = parseDuration(text);
-  if (ms !== null && ms >= leastMs && ms <= 3650 * 86_400_000) return good(ms);
-  return bad(`use a duration from ${leastMs / 1000}s to 3650d, e.g. 7d`);
+  const range = `from ${leastMs / 1000}s to 3650d, e.g. 7d`;
+  return durationWithin(text, { leastMs, mostMs: 3650 * 86_400_000, range });
 }

@@ -1,6 +1,6 @@
 /** How customers are informed: webhook calls and notices by mail. */
 
-import { bad, good, parseDuration, parseDurations, parseInteger, parseSwitch } from '../forms.ts';
+import { durationWithin, parseDurations, parseInteger, parseSwitch } from '../forms.ts';
 import { both, type KeyTable, key } from '../key-facts.ts';
 
 export const TELLING_KEYS = {
@@ -20,10 +20,7 @@ export const TELLING_KEYS = {
     'duration',
     both('30s'),
     'time from the first failure of a message that came by SMTP to the notice to its sender; later failures within it are in the same notice',
-    (t) => {
-      const ms = parseDuration(t);
-      return ms === null || ms > 3_600_000 ? bad('use a duration of at most an hour, e.g. 30s') : good(ms);
-    },
+    (t) => durationWithin(t, { mostMs: 3_600_000, range: 'of at most an hour, e.g. 30s' }),
   ),
   'notices-per-hour': key(
     '1 … 100000',
