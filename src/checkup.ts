@@ -29,7 +29,7 @@ import { probePort25 } from './pipeline/deliver/routing/port-25.ts';
 import { relayAddresses, relayTlsMode } from './pipeline/deliver/routing/relay-host.ts';
 import type { DomainCheck } from './policy/domains/doctor/check.ts';
 import { createDomainDoctor, type DomainDoctor } from './policy/domains/doctor/domain-doctor.ts';
-import { examineInstance } from './policy/domains/doctor/instance.ts';
+import { examineHere, examineInstance } from './policy/domains/doctor/instance.ts';
 import type {
   InstanceFacts,
   InstanceProbes,
@@ -47,8 +47,8 @@ export interface Checkup {
   domains: DomainDoctor;
   /** The SPF includes of the relays in use, if their providers are known. */
   spfIncludes: readonly string[];
-  /** What the last examination of the instance found, or null. */
-  last(): { at: number; checks: readonly DomainCheck[] } | null;
+  /** What the last examination of the instance found, with the checks of `examineHere` taken anew; null: there was none. */
+  last(): Promise<{ at: number; checks: readonly DomainCheck[] } | null>;
   /** Examines the instance now; a call while that runs gets the same result. */
   instance(seen: {
     suspicion: string | null;
@@ -60,6 +60,7 @@ export interface Checkup {
   }): Promise<DomainCheck[]>;
 }
 
+type Seen = Parameters<Checkup['instance']>[0];
 type Relay = Extract<Route, { kind: 'relay' }>;
 
 interface Parts {
@@ -82,6 +83,8 @@ interface Parts {
   identityProvider?: () => Promise<string | null> | null;
 }
 
+/** Checks of `examineHere`. */
+const HERE: ReadonlySet<string> = new Set(['certificates', 'disk']);
 const PROBE_MS = 5_000;
 const PROBE_TIMEOUTS = {
   connectMs: PROBE_MS,
@@ -100,7 +103,7 @@ export function createCheckup(parts: Parts): Checkup {
   const targets = allTargets(config.route, parts.routing.routes);
   const direct = targets.some(({ kind }) => kind === 'mx');
   let underWay: Promise<DomainCheck[]> | null = null;
-  let last: ReturnType<Checkup['last']> = null;
+  let last: { at: number; seen: Seen; checks: readonly DomainCheck[] } | null = null;
   const domains = createDomainDoctor({
     resolver,
     clock,
@@ -118,11 +121,16 @@ export function createCheckup(parts: Parts): Checkup {
   return {
     domains,
     spfIncludes: relays().flatMap(({ host }) => relayInclude(host) ?? []),
-    last: () => last,
+    async last() {
+      if (last === null) return null;
+      const { at, seen, checks } = last;
+      const here = await examineHere(probes(seen, resolver), parts);
+      return { at, checks: [...checks.filter(({ id }) => !HERE.has(id)), ...here] };
+    },
     instance(seen) {
       underWay ??= examine(seen)
         .then((checks) => {
-          last = { at: clock.now(), checks };
+          last = { at: clock.now(), seen, checks };
           return checks;
         })
         .finally(() => {
@@ -132,7 +140,7 @@ export function createCheckup(parts: Parts): Checkup {
     },
   };
 
-  async function examine(seen: Parameters<Checkup['instance']>[0]): Promise<DomainCheck[]> {
+  async function examine(seen: Seen): Promise<DomainCheck[]> {
     // Mostly somebody waits for it who has just changed a record.
     const fresh = resolver.fresh();
     const addresses = await sendingAddresses(fresh);

@@ -177,8 +177,8 @@ export function createHttpApi(
       acceptance: engine.acceptance,
       doctor: {
         instance: examine,
-        lastInstance() {
-          const last = parts.checkup.last();
+        async lastInstance() {
+          const last = await parts.checkup.last();
           // A development server sends nothing, and is not examined unless somebody asks.
           if (mode === 'serve' && (last === null || clock.now() - last.at > EXAMINED_EVERY_MS))
             examine().catch((err: unknown) => log.warn({ err }, 'this server could not be examined'));

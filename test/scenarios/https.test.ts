@@ -202,6 +202,21 @@ describe('without a usable certificate the server does not start', () => {
   });
 });
 
+it('tells of certificate files as they are now, whenever the server was examined', async () => {
+  const told = async () => {
+    const { json } = await server.call('GET', '/attention');
+    return json.Items.filter(({ Subject }: { Subject: string }) => Subject === 'certificates').length;
+  };
+  await server.call('GET', '/doctor?Part=server');
+  expect(await told()).toBe(0);
+  await writeFile(files.key, 'no key');
+  await server.server.reload();
+  expect(await told()).toBe(1);
+  await install();
+  await server.server.reload();
+  expect(await told()).toBe(0);
+});
+
 it('commands need no certificate where no server runs', async () => {
   const folder = await temporaryFolder(scope);
   const bad = { 'http-certificate': '/nowhere.pem', 'http-certificate-key': '/nowhere.key' };

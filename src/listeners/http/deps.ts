@@ -71,10 +71,12 @@ export interface HttpDeps {
   storage?: Pick<Storage, 'use'>;
   acceptance: Acceptance;
   domains: DomainService;
-  /** Examines this server. `lastInstance`: the last result, without a new examination; null = none yet. */
+  /** Examines this server. `lastInstance`: the last result, with only the disk and certificate files looked at anew; null = none
+   * yet.
+   */
   doctor: {
     instance(): Promise<readonly DomainCheck[]>;
-    lastInstance(): { at: number; checks: readonly DomainCheck[] } | null;
+    lastInstance(): Promise<{ at: number; checks: readonly DomainCheck[] } | null>;
   };
   /** Where this server takes mail by SMTP from programs. */
   submission(): readonly SubmissionPort[];

@@ -145,7 +145,7 @@ export async function openWorld(
     {
       store,
       domains,
-      doctor: { instance: async () => [], lastInstance: () => null },
+      doctor: { instance: async () => [], lastInstance: async () => null },
       problems: async () => [],
       webhooks,
       acceptance,

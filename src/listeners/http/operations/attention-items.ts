@@ -41,7 +41,7 @@ export interface AttentionDeps {
   guard: { warned(): readonly { domain: string; standing: GuardStanding }[] };
   /** Why this server itself does not work, as /readyz shows it. */
   problems(): Promise<readonly ServerProblem[]>;
-  doctor: { lastInstance(): { at: number; checks: readonly DomainCheck[] } | null };
+  doctor: { lastInstance(): Promise<{ at: number; checks: readonly DomainCheck[] } | null> };
   /** Whether such mail leaves this server by its route. */
   leadsOut: Routes['leadsOut'];
   clock: Clock;
@@ -109,12 +109,12 @@ export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
     .filter((hold) => view.isOperator || (view.mayDomains && hold.senderDomain !== null && isGuardHold(hold)))
     .filter(({ senderDomain }) => owns(senderDomain) || (view.isOperator && view.domains === undefined))
     .slice(0, limit);
-  const instance = view.isOperator ? deps.doctor.lastInstance() : null;
+  const instance = view.isOperator ? await deps.doctor.lastInstance() : null;
   const warned = view.mayDomains ? guard.warned().filter(({ domain }) => owns(domain)) : [];
   const sites = view.isOperator ? await siteItems(deps, queues, now) : [];
   const checks = (instance?.checks ?? [])
     .flatMap(checkItem(instance?.at ?? now))
-    .filter((item) => !isOutdated(item, traffic.paths()));
+    .filter((item) => !isOutdated(item, traffic.paths()) && !isToldBy(item, problems));
   const relays = mergedRelays([
     ...(view.isOperator ? traffic.relays().map((relay) => relayItem(relay, now)) : []),
     ...sites,
@@ -197,6 +197,13 @@ function checkItem(at: number): (check: DomainCheck) => AttentionItem[] {
             ...{ Message: message, Fix: fix, Since: isoTime(at) },
           },
         ];
+}
+
+/** A full disk, where it is the reason why nothing is accepted. */
+function isToldBy({ Kind, Subject }: AttentionItem, problems: readonly ServerProblem[]): boolean {
+  return (
+    Kind === 'server' && Subject === 'disk' && problems.some(({ name, ok }) => name === 'acceptance' && !ok)
+  );
 }
 
 /** The check of a relay that has taken mail since. */

@@ -66,7 +66,7 @@ function process(more: Partial<Parameters<typeof createAlerts>[0]> = {}, registr
     ...{ store, clock, traffic, problems: async () => problems },
     ...{ warmup: { list: () => [] }, guard: { warned: () => [] } },
     leadsOut: () => true,
-    doctor: { lastInstance: () => (checks === null ? null : { at: clock.now(), checks }) },
+    doctor: { lastInstance: async () => (checks === null ? null : { at: clock.now(), checks }) },
   };
   return createAlerts(
     {

@@ -48,7 +48,7 @@ beforeAll(async () => {
     parts: {
       problems: async () => problems,
       warmup: { list: () => warmups },
-      doctor: { instance: async () => [], lastInstance: () => ({ at: clock.now(), checks }) },
+      doctor: { instance: async () => [], lastInstance: async () => ({ at: clock.now(), checks }) },
     },
   });
   world.relays.push(...relays);
@@ -293,7 +293,7 @@ it('counts the mail of the holds that it shows, and of no others', async () => {
   const answer = await gatherAttention(
     {
       ...{ store, clock, problems: async () => [], warmup: { list: () => [] }, guard: { warned: () => [] } },
-      ...{ doctor: { lastInstance: () => null }, leadsOut: () => true },
+      ...{ doctor: { lastInstance: async () => null }, leadsOut: () => true },
       traffic: {
         ...{ paths: () => [], pathOf: () => null, relays: () => [] },
         holds: { ...world.holds, list: () => holds },
@@ -314,6 +314,8 @@ it('tells of the server itself, but not of what may stay as it is', async () => 
     { name: 'acceptance', ok: false, detail: 'the disk is nearly full (3.0 % free)' },
   );
   checks = [check('clock', 'warn'), check('operator', 'warn'), check('port25', 'fail'), check('data', 'ok')];
+  // Told already, as the reason why nothing is accepted.
+  checks.push(check('disk', 'fail'));
   expect((await of('server')).map(({ Severity, Subject }) => [Severity, Subject])).toEqual([
     ['Failing', 'acceptance'],
     ['Failing', 'port25'],

@@ -107,7 +107,10 @@ export function checkOperator({ operatorAddress, bounceDomain, returns }: Instan
 }
 
 /** Free space on the disk of the data folder: below 5 % no mail is accepted. */
-export async function checkDisk(probes: InstanceProbes, { dataFolder }: InstanceFacts): Promise<DomainCheck> {
+export async function checkDisk(
+  probes: InstanceProbes,
+  { dataFolder }: Pick<InstanceFacts, 'dataFolder'>,
+): Promise<DomainCheck> {
   const free = await probes.freeSpace();
   const record = { type: 'HOST', name: dataFolder, expected: '', found: [] } as const;
   if (free === null) {

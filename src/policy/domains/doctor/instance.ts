@@ -27,7 +27,7 @@ import { checkRelay } from './instance-relay.ts';
 
 const SOON_MS = 14 * 86_400_000;
 
-/** Every check of the instance. */
+/** Every check of the instance, at last those of `examineHere`. */
 export async function examineInstance(
   deps: {
     resolver: Resolver & { ns?(name: string): Promise<DnsAnswer<string>> };
@@ -46,20 +46,27 @@ export async function examineInstance(
     ...facts.relays.map((relay) => checkRelay(probes, relay)),
     checkReturns(probes, facts, now),
     checkHttps(probes, facts, now),
-    checkCertificateFiles(probes),
     checkLinks(facts),
     checkResolver(resolver, facts),
     ...facts.addresses.map(({ address }) => checkBlockLists(resolver, address, facts.blockLists)),
     checkClock(probes),
     checkOperator(facts),
-    checkDisk(probes, facts),
     checkFolder(probes, facts),
     checkIdentityProvider(probes, facts),
     checkNodes(probes, facts),
     checkTransportReports(resolver, facts),
     feedbackLoops(facts),
   ]);
-  return several.filter((check) => check !== null);
+  return [...several.filter((check) => check !== null), ...(await examineHere(probes, facts))];
+}
+
+/** Of these checks the ones that cost little and contact nobody: what they found may be over in a minute. */
+export async function examineHere(
+  probes: InstanceProbes,
+  facts: Pick<InstanceFacts, 'dataFolder'>,
+): Promise<DomainCheck[]> {
+  const checks = await Promise.all([checkCertificateFiles(probes), checkDisk(probes, facts)]);
+  return checks.filter((check) => check !== null);
 }
 
 async function checkPort25(probes: InstanceProbes): Promise<DomainCheck> {
