@@ -73,18 +73,19 @@ describe('routes', () => {
       const To = to.slice(0, n + 2).map((email) => ({ email }));
       await server.send({ From: { email: `me@${name}` }, To }, { token });
     }
-    const told = await until('each relay is told', async () => {
-      const { Items = [] } = (await server.call('GET', '/attention')).json;
-      const relays = Items.filter(
-        ({ Kind, Waiting }: { Kind: string; Waiting: number | null }) => Kind === 'relay' && Waiting !== null,
-      );
-      return relays.length === names.length ? relays : null;
-    });
-    const waiting = told.map(({ Subject, Waiting }: { Subject: string; Waiting: number }) => [
-      Subject,
-      Waiting,
-    ]);
-    expect(new Map(waiting)).toEqual(new Map(ports.map((port, n) => [`127.0.0.1:${port}`, n + 2])));
+    // What is on its way or being stored counts a moment later.
+    await expect
+      .poll(
+        async () => {
+          const { Items = [] } = (await server.call('GET', '/attention')).json;
+          const relays = Items.filter(({ Kind }: { Kind: string }) => Kind === 'relay');
+          return Object.fromEntries(
+            relays.map(({ Subject, Waiting }: { Subject: string; Waiting: number }) => [Subject, Waiting]),
+          );
+        },
+        { timeout: 30_000 },
+      )
+      .toEqual(Object.fromEntries(ports.map((port, n) => [`127.0.0.1:${port}`, n + 2])));
   });
 
   it('with a mistake keep the server from starting', async () => {
