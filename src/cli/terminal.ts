@@ -63,7 +63,13 @@ export function jsonText(value: unknown, indent?: number): string {
 }
 
 /** Members of the API's answers that have several lines. */
-const OF_LINES: ReadonlySet<string> = new Set(['PlainContent', 'HTMLContent', 'Conversation', 'Body', 'Zone']);
+const OF_LINES: ReadonlySet<string> = new Set([
+  'PlainContent',
+  'HTMLContent',
+  'Conversation',
+  'Body',
+  'Zone',
+]);
 
 /**
  * The JSON of an answer with all its texts made safe for a terminal. Most come from senders, receivers and tenants; made

@@ -146,7 +146,7 @@ function tryText({ Tried, Due, Deferred, Paths, Relays }: TryAnswer, retry: stri
     Tried > 0
       ? 'One message is sent now; if it is accepted, the rest follows.'
       : Due > 0
-        ? `${Paths.every(({ State }) => State === 'closed') ? 'No path is closed. ' : ''}${recipients(Due)} that waited because of an earlier failure: tried now.`
+        ? `${Paths.every(({ State }) => State === 'closed') ? 'No path is closed. ' : ''}${recipients(Due)} that waited because of an earlier failure or reply: tried now.`
         : 'Nothing was closed, so there is nothing to try.';
   return [
     what,

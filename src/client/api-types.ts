@@ -1679,7 +1679,7 @@ export type TotpSecret = {
 export type TryAnswer = {
   /** Paths and relays that were closed and are tried now */
   Tried: number;
-  /** Recipients of the domain that waited because of their path, and are due now */
+  /** Recipients that waited because of their path, or because of a reply of the relay, and are due now */
   Due: number;
   /** Recipients of the domain that wait because of a reply to them: `POST /email/{id}/retry` tries one */
   Deferred: number;

@@ -114,8 +114,40 @@ describe('a path that is closed', () => {
     // What the pause had put off by an hour keeps its time until somebody asks for it by its domain.
     expect((await again.call('GET', `/email/${first}`)).json.Status).toBe('Queued');
     const tried = await command(['queue', 'try', 'example.net', '--data', again.folder]);
-    expect(tried.stdout).toContain('1 recipient that waited because of an earlier failure: tried now.');
+    expect(tried.stdout).toContain(
+      '1 recipient that waited because of an earlier failure or reply: tried now.',
+    );
     expect((await again.settled(first)).Status).toBe('Delivered');
+  });
+});
+
+describe('a relay that put off each recipient', () => {
+  it('gets their mail now by its name, though nothing was closed', async () => {
+    let greylists = true;
+    const relay = await startScriptedMx({
+      get rcpt() {
+        return greylists ? '451 4.7.1 greylisted, try later' : '250 2.1.5 fine';
+      },
+    });
+    scope.defer(() => relay.close());
+    const server = await startInstance(scope, {
+      settings: { route: `smtp://127.0.0.1:${relay.port}`, retry: '1h' },
+    });
+    const token = await addDomain(server, 'example.com');
+    const ids: string[] = [];
+    for (const email of ['a@one.example', 'b@two.example', 'c@two.example'])
+      ids.push(await server.send({ To: [{ email }] }, { token }));
+    const statuses = () =>
+      Promise.all(ids.map(async (id) => (await server.call('GET', `/email/${id}`)).json.Recipients[0]));
+    await until('all are put off', async () =>
+      (await statuses()).every(({ WaitReason }) => WaitReason === 'deferred'),
+    );
+    greylists = false;
+    const tried = await command(['queue', 'try', `127.0.0.1:${relay.port}`, '--data', server.folder]);
+    expect(tried.stdout).toContain(
+      '3 recipients that waited because of an earlier failure or reply: tried now.',
+    );
+    for (const id of ids) expect((await server.settled(id)).Status).toBe('Delivered');
   });
 });
 

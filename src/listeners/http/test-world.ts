@@ -169,7 +169,12 @@ export async function openWorld(
         heldBy: holds.heldBy,
         pausedBy: () => null,
         closedFor: () => null,
-        tryNow: { paths: async () => 0, relay: () => false, mailTo: async () => 0 },
+        tryNow: {
+          paths: async () => 0,
+          putOffByRelays: async () => 0,
+          relay: () => false,
+          mailTo: async () => 0,
+        },
         pathOf: ({ recipientDomain }) =>
           paths.find(({ domains }) => domains.includes(recipientDomain))?.key ?? null,
         routeOf: () => 'route mx',

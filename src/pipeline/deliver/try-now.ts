@@ -4,6 +4,7 @@
  * due time becomes due. Holds of a person remain.
  */
 import type { Logger } from '../../lib/log.ts';
+import { isRelaySite } from '../../model/route.ts';
 import type { OverrideBook } from '../../policy/limits/shaping/overrides.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { PathStates } from './path/states.ts';
@@ -13,6 +14,11 @@ import type { Sites } from './routing/sites.ts';
 export interface TryNow {
   /** Paths by name (`pathKey`). Returns how many were closed and are tried now. */
   paths(names: Iterable<string>): Promise<number>;
+  /**
+   * Mail on those of these paths that lead to a relay, which its replies put off: it becomes due, because a relay is the
+   * operator's own. Returns its recipients.
+   */
+  putOffByRelays(names: Iterable<string>): Promise<number>;
   /** A relay that is skipped, as `host:port`. Returns false if it is not. */
   relay(relay: string): boolean;
   /**
@@ -75,6 +81,15 @@ export function createTryNow(deps: {
         hurry(name);
       }
       return tried;
+    },
+    async putOffByRelays(names) {
+      let due = 0;
+      for (const name of names) {
+        const site = sites.siteNamed(name);
+        if (site?.kind === 'path' && isRelaySite(site.site))
+          due += await queue.hurry({ site: name, deferred: true });
+      }
+      return due;
     },
     relay: (relay) => relays.tryNow(relay),
     mailTo: (recipientDomain) => queue.hurry({ recipientDomain }),

@@ -185,13 +185,15 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       await atMost(clock, SETTLING_MS, settler.stored());
       const fits = (queue: QueueRef) =>
         'site' in mail ? siteOfQueue(queue) === mail.site : queue.recipientDomain === mail.recipientDomain;
+      const deferred = 'site' in mail && mail.deferred === true;
       const left: HurriedQueue[] = [];
       const all = { dueBefore: Number.MAX_SAFE_INTEGER, most: HURRIED_QUEUES };
       for await (const queues of dueQueuePages(store, all))
         for (const queue of queues) if (fits(queue)) left.push({ queueId: queue.queueId });
       let hurried = 0;
       for (let looks = 0; left.length > 0 && looks < HURRIED_LOOKS; looks += 1) {
-        const done = await store.hurry({ queues: left.splice(0, HURRIED_AT_ONCE), now: clock.now() });
+        const queues = left.splice(0, HURRIED_AT_ONCE);
+        const done = await store.hurry({ queues, deferred, now: clock.now() });
         hurried += done.hurried;
         left.push(...done.more);
       }

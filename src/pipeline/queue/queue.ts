@@ -91,10 +91,10 @@ export interface Queue extends Service {
   /** Changes waiting deliveries in the store, including those in memory. */
   changing: Changing;
   /**
-   * Mail of a site or of a recipient domain with a later due time because of its path becomes due now. Resolves to its
-   * recipients when that is stored.
+   * Mail of a site or of a recipient domain with a later due time because of its path becomes due now; with `deferred` also
+   * what a reply put off. Resolves to its recipients when that is stored.
    */
-  hurry(mail: { site: string } | { recipientDomain: string }): Promise<number>;
+  hurry(mail: { site: string; deferred?: boolean } | { recipientDomain: string }): Promise<number>;
   /**
    * Whether an item that was taken may be sent. If not (it expired, was suppressed, has to wait, or its lease is gone),
    * it was settled or given back, and the caller drops it.

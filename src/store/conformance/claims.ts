@@ -208,11 +208,14 @@ export function describeClaims({ store }: Suite): void {
       await commitOne(store, { recipients: due(T0 + HOUR, { waitReason: 'deferred' }) });
       const elsewhere = due(T0 + HOUR, { ...path, domain: 'other.example' });
       await commitOne(store, { recipients: elsewhere });
-      const hurry = () => store.hurry({ queues: [{ queueId }], now: T0 });
+      const hurry = (deferred = false) => store.hurry({ queues: [{ queueId }], deferred, now: T0 });
       expect(await hurry()).toEqual({ hurried: 1, more: [] });
       expect(await hurry()).toEqual({ hurried: 0, more: [] });
       expect(await claim(store, queueId)).toHaveLength(1);
       expect(await store.dueQueues({ dueBefore: T0, limit: 10 })).toEqual([]);
+      // The queue is that of the deferred recipient too.
+      expect(await hurry(true)).toEqual({ hurried: 1, more: [] });
+      expect(await claim(store, queueId)).toHaveLength(1);
     });
   });
 

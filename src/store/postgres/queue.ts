@@ -6,7 +6,7 @@
 
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import { EVENT_KINDS } from '../../model/event.ts';
-import { IS_PATH_REASON, IS_SCHEDULED } from '../../model/wait-reason.ts';
+import { IS_DEFERRED, IS_PATH_REASON, IS_SCHEDULED } from '../../model/wait-reason.ts';
 import { eventKindCode } from '../shared/codes.ts';
 import { type ClaimRow, claimedDelivery, HURRIED_ROWS, hintOf, type QueueRow } from '../shared/rows/queue.ts';
 import { MOST_CALLS } from './call-portions.ts';
@@ -180,31 +180,42 @@ export const release = write('release', { lane: 'settle', whole: true }, async (
   for (const { queue_id } of rows) session.queues.add(queue_id);
 });
 
-export const hurry = write('hurry', { lane: 'settle', whole: true }, async ({ db }, { queues, now }) => {
-  const rows = await db.all<{ queue_id: number; hurried: number; last: number; last_id: number; n: number }>(
-    `WITH later AS (
+export const hurry = write(
+  'hurry',
+  { lane: 'settle', whole: true },
+  async ({ db }, { queues, deferred = false, now }) => {
+    const rows = await db.all<{
+      queue_id: number;
+      hurried: number;
+      last: number;
+      last_id: number;
+      n: number;
+    }>(
+      `WITH later AS (
        SELECT q.id AS queue_id, f.* FROM unnest($2::int8[], $3::int8[], $4::int8[]) q (id, due_at, after_id)
        CROSS JOIN LATERAL (
          SELECT d.id, d.due_at, d.wait_reason FROM delivery d
          WHERE d.state = 0 AND d.queue_id = q.id AND (d.due_at, d.id) > (q.due_at, q.after_id)
          ORDER BY d.due_at, d.id LIMIT ${HURRIED_ROWS}) f),
      hurried AS (
-       UPDATE delivery SET due_at = $1 WHERE id IN (SELECT id FROM later WHERE ${IS_PATH_REASON}) RETURNING id)
+       UPDATE delivery SET due_at = $1 WHERE id IN
+         (SELECT id FROM later WHERE ${IS_PATH_REASON}${deferred ? ` OR ${IS_DEFERRED}` : ''}) RETURNING id)
      SELECT l.queue_id, count(*)::int4 AS n, count(h.id)::int4 AS hurried,
        (array_agg(l.due_at ORDER BY l.due_at DESC, l.id DESC))[1] AS last,
        (array_agg(l.id ORDER BY l.due_at DESC, l.id DESC))[1] AS last_id
      FROM later l LEFT JOIN hurried h ON h.id = l.id GROUP BY l.queue_id`,
-    ...[now, int8s(queues.map(({ queueId }) => queueId))],
-    int8s(queues.map(({ after }) => after?.dueAt ?? now)),
-    int8s(queues.map(({ after }) => after?.id ?? Number.MAX_SAFE_INTEGER)),
-  );
-  return {
-    hurried: rows.reduce((sum, row) => sum + row.hurried, 0),
-    more: rows.flatMap(({ queue_id: queueId, last, last_id: id, n }) =>
-      n === HURRIED_ROWS ? [{ queueId, after: { dueAt: last, id } }] : [],
-    ),
-  };
-});
+      ...[now, int8s(queues.map(({ queueId }) => queueId))],
+      int8s(queues.map(({ after }) => after?.dueAt ?? now)),
+      int8s(queues.map(({ after }) => after?.id ?? Number.MAX_SAFE_INTEGER)),
+    );
+    return {
+      hurried: rows.reduce((sum, row) => sum + row.hurried, 0),
+      more: rows.flatMap(({ queue_id: queueId, last, last_id: id, n }) =>
+        n === HURRIED_ROWS ? [{ queueId, after: { dueAt: last, id } }] : [],
+      ),
+    };
+  },
+);
 
 /** Suppressions are read after the claim, so one that was stored before it is never missed. */
 async function claimed(

@@ -6,7 +6,7 @@
  */
 
 import type { ClaimedDelivery } from '../../model/delivery.ts';
-import { isPathReason, SCHEDULED } from '../../model/wait-reason.ts';
+import { DEFERRED, isPathReason, SCHEDULED } from '../../model/wait-reason.ts';
 import { type ClaimRow, claimedDelivery, HURRIED_ROWS, hintOf, type QueueRow } from '../shared/rows/queue.ts';
 import type { HurriedQueue } from '../topics/queue.ts';
 import { read, write } from './engine/operation.ts';
@@ -120,7 +120,7 @@ export const release = write('release', 'by key', { rows: 'deliveryIds' }, ({ db
 export const LATER_SQL = `SELECT id, due_at, wait_reason FROM delivery INDEXED BY delivery_due
   WHERE state = 0 AND queue_id = ? AND (due_at, id) > (?, ?) ORDER BY due_at, id LIMIT ?`;
 
-export const hurry = write('hurry', 'by key', ({ db }, { queues, now }) => {
+export const hurry = write('hurry', 'by key', ({ db }, { queues, deferred = false, now }) => {
   const more: HurriedQueue[] = [];
   let hurried = 0;
   for (const { queueId, after = { dueAt: now, id: Number.MAX_SAFE_INTEGER } } of queues) {
@@ -129,7 +129,7 @@ export const hurry = write('hurry', 'by key', ({ db }, { queues, now }) => {
       ...[queueId, after.dueAt, after.id, HURRIED_ROWS],
     );
     for (const { id, wait_reason } of rows)
-      if (isPathReason(wait_reason))
+      if (isPathReason(wait_reason) || (deferred && wait_reason === DEFERRED))
         hurried += db.run('UPDATE delivery SET due_at = ? WHERE id = ?', now, id).changes;
     const last = rows.at(-1);
     if (rows.length === HURRIED_ROWS && last !== undefined)

@@ -181,11 +181,13 @@ export interface QueueStore {
     limit: number;
   }): Promise<{ queues: readonly WaitingCount[]; more: boolean }>;
   /**
-   * Makes rows due now that wait for their path (`wait_reason` 'path: …'); of each queue at most 500 later rows are
-   * examined, the earliest first. Returns how many were changed, and where to go on in queues that have more.
+   * Makes rows due now that wait for their path (`wait_reason` 'path: …'), with `deferred` also those that a reply put off; of
+   * each queue at most 500 later rows are examined, the earliest first. Returns how many were changed, and where to go on in
+   * queues that have more.
    */
   hurry(params: {
     queues: readonly HurriedQueue[];
+    deferred?: boolean;
     now: number;
   }): Promise<{ hurried: number; more: readonly HurriedQueue[] }>;
   /** Earliest due time over all queued rows, or null. */

@@ -38,7 +38,9 @@ const pathsAnswer = pageOf('PathsAnswer', pathItem)
 const tryAnswer = z
   .object({
     Tried: count.describe('Paths and relays that were closed and are tried now'),
-    Due: count.describe('Recipients of the domain that waited because of their path, and are due now'),
+    Due: count.describe(
+      'Recipients that waited because of their path, or because of a reply of the relay, and are due now',
+    ),
     Deferred: count.describe(
       'Recipients of the domain that wait because of a reply to them: `POST /email/{id}/retry` tries one',
     ),
@@ -129,7 +131,7 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
       scope: 'admin',
       summary: 'Try a path now',
       description:
-        'Opens the paths or the relay of that name (as in `GET /queue/paths/{site}`) now: the pause after failures, a suspension, the time for which a relay is passed over. One message tests each; if it fails, they close again. For a recipient domain, its mail that waits because of its path becomes due, also if the path was not used since the start. Holds stay: `{Tried, Due, Deferred, Paths, Relays}`. 404 if no path or relay has this name and no mail waits for such a domain',
+        'Opens the paths or the relay of that name (as in `GET /queue/paths/{site}`) now: the pause after failures, a suspension, the time for which a relay is passed over. One message tests each; if it fails, they close again. Mail that waits because of its path becomes due; for a relay also what its replies put off, and for a recipient domain also if the path was not used since the start. Holds stay: `{Tried, Due, Deferred, Paths, Relays}`. 404 if no path or relay has this name and no mail waits for such a domain',
       answer: tryAnswer,
       handle: async ({ params }) => {
         const site = siteName(params.site);
@@ -142,11 +144,12 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
         if (paths.length === 0 && failed.length === 0 && mail.length === 0)
           throw refuse('not-found', UNTRIED);
         const due = domain === null || mail.length === 0 ? 0 : await traffic.tryNow.mailTo(domain);
-        let tried = await traffic.tryNow.paths(paths.map(({ key }) => key));
+        const keys = paths.map(({ key }) => key);
+        let tried = await traffic.tryNow.paths(keys);
         for (const { relay } of paths.length > 0 ? [] : failed) tried += traffic.tryNow.relay(relay) ? 1 : 0;
         return {
           Tried: tried,
-          Due: due,
+          Due: due + (await traffic.tryNow.putOffByRelays(keys)),
           Deferred: mail.flatMap(({ reasons }) => reasons).reduce(countOwn, 0),
           Paths: paths.map((path) => toPath(path.snapshot())),
           Relays: traffic
