@@ -209,6 +209,8 @@ describe.skipIf(!hasBrowser)('the templates', () => {
     await page.getByRole('radio', { name: 'Edit' }).click();
     await write(page, '<p>given up</p>');
     await server.call('PUT', `/templates/${id}`, { body: { HTMLContent: '<p>newest</p>' } });
+    // The keys do nothing before the page knows of the change.
+    await expect.poll(() => save(page).isDisabled()).toBe(false);
     await page.keyboard.press('Control+S');
     await notice.getByRole('button', { name: 'Take version 4' }).click();
     await preview(page).getByText('newest').waitFor();
