@@ -29,7 +29,7 @@ import { probePort25 } from './pipeline/deliver/routing/port-25.ts';
 import { relayAddresses, relayTlsMode } from './pipeline/deliver/routing/relay-host.ts';
 import type { DomainCheck } from './policy/domains/doctor/check.ts';
 import { createDomainDoctor, type DomainDoctor } from './policy/domains/doctor/domain-doctor.ts';
-import { examineHere, examineInstance } from './policy/domains/doctor/instance.ts';
+import { CHECKED_HERE, examineHere, examineInstance } from './policy/domains/doctor/instance.ts';
 import type {
   InstanceFacts,
   InstanceProbes,
@@ -83,8 +83,6 @@ interface Parts {
   identityProvider?: () => Promise<string | null> | null;
 }
 
-/** Checks of `examineHere`. */
-const HERE: ReadonlySet<string> = new Set(['certificates', 'disk']);
 const PROBE_MS = 5_000;
 const PROBE_TIMEOUTS = {
   connectMs: PROBE_MS,
@@ -125,7 +123,7 @@ export function createCheckup(parts: Parts): Checkup {
       if (last === null) return null;
       const { at, seen, checks } = last;
       const here = await examineHere(probes(seen, resolver), parts);
-      return { at, checks: [...checks.filter(({ id }) => !HERE.has(id)), ...here] };
+      return { at, checks: [...checks.filter(({ id }) => !CHECKED_HERE.has(id)), ...here] };
     },
     instance(seen) {
       underWay ??= examine(seen)

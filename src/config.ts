@@ -3,7 +3,6 @@
  * `postrider.json` in the data folder, then the default. Unknown keys and invalid values throw a `ConfigError` that
  * names the key, the value and the correction.
  */
-
 import { readFileSync } from 'node:fs';
 import { hostname as systemHostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';

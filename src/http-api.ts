@@ -2,7 +2,6 @@
  * Builds the HTTP listener: the API, and on the same port health, metrics, tracking and the dashboard. Nothing listens before it is
  * started.
  */
-
 import { fileURLToPath } from 'node:url';
 import type { Registry } from 'prom-client';
 import type { Accounts } from './accounts.ts';

@@ -2,7 +2,6 @@
  * `dev` and `serve`: run the server in this process until a signal stops it. `dev` prints on standard output what a
  * new user needs, and logs to a file; `serve` logs to standard output and says on standard error where mail goes.
  */
-
 import { mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { destination } from 'pino';

@@ -1,5 +1,5 @@
 /** `status` lists the problems of the server and how to fix them; the exit code is 1 if one of them is a failure. */
-import type { AttentionAnswer, AttentionItem } from '../listeners/http/operations/attention-items.ts';
+import type { AttentionAnswer, AttentionItem } from '../listeners/http/operations/attention-answer.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { styled, wrapped } from './terminal.ts';
 

@@ -2,7 +2,6 @@
  * Where the server listens: the API always; SMTP submission and the listener for bounces if wanted. Every port is
  * tried, and the program that has a taken one is named. Then looks for certificates for the listeners.
  */
-
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ListenAddress, parseListen, parseOptionalListen } from '../../config/forms.ts';

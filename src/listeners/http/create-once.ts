@@ -4,7 +4,6 @@
  * contains secrets: the full one is kept in memory for five minutes, of each tenant at most a hundred, so that no tenant
  * removes those of others; later repetitions get it without its secret.
  */
-
 import { BoundedMap } from '../../lib/bounded-map.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';

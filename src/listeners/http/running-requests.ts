@@ -3,7 +3,7 @@
  * finish and refuses new ones.
  */
 import type { FastifyReply } from 'fastify';
-import type { Clock } from '../../lib/clock.ts';
+import { atMost, type Clock } from '../../lib/clock.ts';
 import type { RequestEnd } from './route.ts';
 
 export interface RunningRequests {
@@ -42,13 +42,10 @@ export function createRunningRequests(clock: Pick<Clock, 'setTimer'>): RunningRe
     },
     finished(deadlineMs) {
       if (running === 0) return Promise.resolve();
-      return new Promise((resolve) => {
-        const timer = clock.setTimer(deadlineMs, resolve);
-        onIdle = () => {
-          timer.cancel();
-          resolve();
-        };
+      const idle = new Promise<void>((resolve) => {
+        onIdle = resolve;
       });
+      return atMost(clock, deadlineMs, idle);
     },
     endOf(reply) {
       return AbortSignal.any([goneOf(reply), stop.signal]);

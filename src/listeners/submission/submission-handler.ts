@@ -3,7 +3,6 @@
  * for a message. A positive reply to a message is given only after acceptance has committed it, and contains its
  * MessageID. Nothing is relayed without a login.
  */
-
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, isErrorName } from '../../lib/errors.ts';

@@ -4,7 +4,7 @@
  * their own event.
  */
 import type { Problem, Problems } from '../../../pipeline/alerts/alerts.ts';
-import type { AttentionItem } from './attention-items.ts';
+import type { AttentionItem } from './attention-answer.ts';
 import { type AttentionDeps, gatherKinds, MAX_OF_A_KIND } from './attention-items.ts';
 
 const EVERYTHING = { mayDomains: true, mayWebhooks: false, isOperator: true } as const;

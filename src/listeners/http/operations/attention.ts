@@ -7,7 +7,8 @@ import { callerDomains, hasScope } from '../../../policy/access/rights.ts';
 import { createCallRate } from '../call-rate.ts';
 import { operation } from '../operation.ts';
 import type { ApiRoute } from '../route.ts';
-import { type AttentionDeps, attentionAnswer, gatherAttention } from './attention-items.ts';
+import { attentionAnswer } from './attention-answer.ts';
+import { type AttentionDeps, gatherAttention } from './attention-items.ts';
 
 const CALLS_PER_SECOND = 5;
 

@@ -3,7 +3,6 @@
  * with the mail that waits for it; POST /queue/paths/{site}/try, which lets it be tried now. A name without a path is
  * shown only if mail could go there: a domain or a provider, with its initial limits, marked as unused.
  */
-
 import { z } from 'zod';
 import { toALabelDomain } from '../../../mail/address.ts';
 import { isRelaySite } from '../../../model/route.ts';

@@ -1,5 +1,4 @@
 /** The view of a path (state.ts) in sentences, made from its parts on request. */
-
 import type { Lane } from '../../../model/message.ts';
 import { isRelaySite } from '../../../model/route.ts';
 import { type Overrides, pathKey, type Shaping } from '../../../policy/limits/shaping/types.ts';

@@ -60,6 +60,9 @@ export async function examineInstance(
   return [...several.filter((check) => check !== null), ...(await examineHere(probes, facts))];
 }
 
+/** The checks of `examineHere`. */
+export const CHECKED_HERE: ReadonlySet<string> = new Set(['certificates', 'disk']);
+
 /** Of these checks the ones that cost little and contact nobody: what they found may be over in a minute. */
 export async function examineHere(
   probes: InstanceProbes,
