@@ -71,8 +71,9 @@ export interface HttpDeps {
   storage?: Pick<Storage, 'use'>;
   acceptance: Acceptance;
   domains: DomainService;
-  /** Examines this server. `lastInstance`: the last result, with only the disk and certificate files looked at anew; null = none
-   * yet.
+  /**
+   * Examines this server. `lastInstance`: the last result, with only the disk and certificate files looked at anew; null =
+   * none yet.
    */
   doctor: {
     instance(): Promise<readonly DomainCheck[]>;
