@@ -4,6 +4,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { SITE_ADDRESSES } from './messages.ts';
 import { anonymousMiBOf, cpuSecondsOf, sleep, threadSecondsOf } from './processes.ts';
 import {
   type Certificate,
@@ -310,6 +311,7 @@ async function startSink(load: Load): Promise<SinkHandle> {
     args.push('--certificate', certificate.certFile, '--key', certificate.keyFile);
   if (load.delayMs > 0) args.push('--delay-ms', String(load.delayMs));
   if (load.chunking) args.push('--chunking');
+  if (load.sites > 0) args.push('--addresses', String(Math.min(load.sites, SITE_ADDRESSES)));
   if (load.oneAtATime) args.push('--notify');
   const child = forkPart('sink.ts', args);
   let complete = (): void => undefined;

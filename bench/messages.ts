@@ -28,6 +28,15 @@ export function siteDomain(site: number | typeof SITE_MARK): string {
   return `s${String(site).padStart(SITE_MARK.length, '0')}.example`;
 }
 
+/** Addresses of all sites: a server opens only so many connections to each. */
+export const SITE_ADDRESSES = 1_000;
+
+/** The address of the nth site, where the sink listens too. */
+export function siteAddress(site: number): string {
+  const n = site % SITE_ADDRESSES;
+  return `127.1.${Math.floor(n / 250)}.${(n % 250) + 1}`;
+}
+
 /** `reader-ID@`, `reader-ID-1@`, `reader-ID-2@`, … */
 function readers({ recipients, sites }: Content): [string, ...string[]] {
   const domain = sites === 0 ? 'example.net' : siteDomain(SITE_MARK);

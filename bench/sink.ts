@@ -2,17 +2,18 @@
 // X-Bench-Id and its recipients from RCPT, notes for each when the final dot came in, and counts duplicates,
 // signatures and what came over TLS (STARTTLS is offered with --certificate and --key). It shares the machine
 // with the server under test, so it looks at each byte once (Buffer.indexOf) and keeps no message.
-//   node bench/sink.ts PORT MESSAGES [--recipients N] [--delay-ms N] [--chunking] [--notify] [--certificate FILE --key FILE]
+//   node bench/sink.ts PORT MESSAGES [--recipients N] [--delay-ms N] [--chunking] [--notify] [--addresses N] [--certificate FILE --key FILE]
 // It is started by the harness with an IPC channel.
 // Messages out: {kind:'ready',port} · {kind:'complete'} when every delivery is in · {kind:'arrived',id}
 // with --notify · {kind:'report',report} on {kind:'report'} · {kind:'count',unique} on {kind:'count'}.
 // With --delay-ms every reply waits that long (a far end one round trip away) and the greeting twice as long,
 // the connection's own handshake included, as has the reply to STARTTLS. It ends when its parent is gone.
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls';
 import { parseArgs } from 'node:util';
-import { readerOf } from './messages.ts';
+import { readerOf, siteAddress } from './messages.ts';
 import { deliveryOf, nowMicros, type SinkReport } from './types.ts';
 
 type Sink = {
@@ -237,7 +238,7 @@ function readId(head: Buffer): number | undefined {
   return Number.isSafeInteger(id) && id >= 0 ? id : undefined;
 }
 
-function main(): void {
+async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
@@ -245,6 +246,7 @@ function main(): void {
       'delay-ms': { type: 'string', default: '0' },
       chunking: { type: 'boolean', default: false },
       notify: { type: 'boolean', default: false },
+      addresses: { type: 'string', default: '0' },
       certificate: { type: 'string' },
       key: { type: 'string' },
     },
@@ -275,12 +277,15 @@ function main(): void {
     peakConnections: 0,
     sample: '',
   };
-  const server = createServer({ noDelay: true }, (socket) => receive(sink, socket));
-  server.listen({ port: Number(port), host: '127.0.0.1', backlog: 1024 }, () => {
-    const address = server.address();
-    if (address !== null && typeof address === 'object')
-      process.send?.({ kind: 'ready', port: address.port });
-  });
+  const listen = async (host: string, at: number): Promise<number> => {
+    const server = createServer({ noDelay: true }, (socket) => receive(sink, socket));
+    server.listen({ port: at, host, backlog: 1024 });
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  };
+  const own = await listen('127.0.0.1', Number(port));
+  for (let site = 0; site < Number(values.addresses); site += 1) await listen(siteAddress(site), own);
+  process.send?.({ kind: 'ready', port: own });
   process.on('message', (message: { kind: string }) => {
     if (message.kind === 'count') process.send?.({ kind: 'count', unique: sink.unique, warmup: sink.warmup });
     if (message.kind !== 'report') return;
@@ -299,4 +304,4 @@ function main(): void {
   process.on('disconnect', () => process.exit(0));
 }
 
-main();
+await main();

@@ -6,7 +6,7 @@
 // local socket. Needs root (Postfix gives its processes other users). The system's own instance is not touched.
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SENDER_DOMAIN, siteDomain } from '../messages.ts';
+import { SENDER_DOMAIN, siteAddress, siteDomain } from '../messages.ts';
 import {
   type OwnProcess,
   programPath,
@@ -78,7 +78,7 @@ function commandOf({ dir, sites }: PeerSetting, config: string): string[] {
   const hosts = join(dir, 'hosts');
   writeFileSync(
     hosts,
-    Array.from({ length: sites }, (_, site) => `127.0.0.1 ${siteDomain(site)}\n`).join(''),
+    Array.from({ length: sites }, (_, site) => `${siteAddress(site)} ${siteDomain(site)}\n`).join(''),
   );
   return ['unshare', '--mount', 'sh', '-c', 'mount --bind "$0" /etc/hosts && exec "$@"', hosts, ...start];
 }

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { createFakeDns, type FakeZones } from '../../test/fakes/fake-dns.ts';
 import type { Backlog } from '../backlog.ts';
 import type { BenchDatabase } from '../database.ts';
-import { SENDER_DOMAIN, siteDomain } from '../messages.ts';
+import { SENDER_DOMAIN, siteAddress, siteDomain } from '../messages.ts';
 import { type OwnProcess, startProcess, stopProcess, waitForFile, waitForPort } from '../processes.ts';
 import type { Certificate, Door, Peer, PeerSetting, RunningPeer } from '../types.ts';
 import { freePort, run } from './settings.ts';
@@ -117,13 +117,13 @@ function tlsKeys({ certFile, keyFile }: Certificate): Record<string, string> {
   };
 }
 
-/** Every site has a host of its own, which is the sink. */
+/** Every site has a host name of its own, for an address of the sink. */
 function zonesOf(sites: number): FakeZones {
   const zones: FakeZones = { 'example.net': { A: ['127.0.0.1'] } };
   for (let site = 0; site < sites; site += 1) {
     const domain = siteDomain(site);
     zones[domain] = { MX: [`mx.${domain}`] };
-    zones[`mx.${domain}`] = { A: ['127.0.0.1'] };
+    zones[`mx.${domain}`] = { A: [siteAddress(site)] };
   }
   return zones;
 }

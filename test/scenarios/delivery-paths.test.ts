@@ -79,8 +79,10 @@ async function counting(address: string): Promise<{ readonly most: number; reado
         } else if (line.startsWith('DATA')) {
           data = true;
           socket.write('354 go\r\n');
-        } else if (line.startsWith('QUIT')) socket.end('221 bye\r\n');
-        else socket.write('250 ok\r\n');
+        } else if (line.startsWith('QUIT')) {
+          sockets.delete(socket);
+          socket.end('221 bye\r\n');
+        } else socket.write('250 ok\r\n');
       }
     });
   });
@@ -124,6 +126,21 @@ describe('fifty domains of one provider', () => {
     expect(paths).toHaveLength(1);
     expect(paths[0]).toMatchObject({ Site: 'google', Provider: 'google' });
     expect(paths[0].Domains.length).toBeGreaterThan(10);
+  });
+});
+
+describe('fifty domains with a host name each for one address', () => {
+  it('share ten connections to it, and all get their mail', async () => {
+    const counts = await counting('127.3.1.9');
+    const to = Array.from({ length: 50 }, (_, n) => {
+      dns.set(`shop${n}.test`, { MX: [`mail.shop${n}.test`] });
+      dns.set(`mail.shop${n}.test`, { A: ['127.3.1.9'] });
+      return { email: `r@shop${n}.test` };
+    });
+    const { server, token } = await start();
+    const ids = await Promise.all([1, 2, 3].map(() => server.send({ To: to }, { token })));
+    for (const id of ids) expect((await server.settled(id)).Status).toBe('Delivered');
+    expect(counts.most).toBe(10);
   });
 });
 

@@ -99,6 +99,21 @@ const WAITS: Record<Exclude<WaitKind, 'none' | 'store' | 'lease'> | Other, () =>
     const made = await sending(rate, { to: 'a@one.test', until: isSending }, { to: 'b@two.test' });
     return { ...made, reason: /connections to (shared|mx\.two\.test) are in use/ };
   },
+  async 'address-connections'() {
+    const { address } = await kit.farEnd(HANGS);
+    const domains = Array.from({ length: 11 }, (_, n) => `customer${n}.test`);
+    for (const domain of domains) {
+      dns.set(domain, { MX: [`mail.${domain}`] });
+      dns.set(`mail.${domain}`, { A: [address] });
+    }
+    const steps = domains.map((domain) => ({ to: `a@${domain}`, until: isSending }));
+    const made = await sending({}, ...steps.slice(0, 10), { to: 'a@customer10.test' });
+    return {
+      ...made,
+      reason:
+        'all connections to the mail server of mail.customer10.test are in use, also by mail to other domains',
+    };
+  },
   async 'all-connections'() {
     await host('first.test', HANGS);
     await host('second.test');

@@ -290,3 +290,21 @@ describe('the connections to a relay', () => {
     expect(world.connections()).toBeLessThanOrEqual(70);
   });
 });
+
+describe('sites with host names of their own for one address', () => {
+  const shops = Array.from({ length: 30 }, (_, n) => `good${n}@shop${n}.test`);
+  const allHave = (world: OneFarEnd) => () => shops.every((_, n) => world.takenAt(`good${n}`).length === 2);
+
+  it('get their mail by ten connections', async () => {
+    const world = await start({ shops: shops.length, habits: { latencyMs: 50 } });
+    await world.send([...shops, ...shops]);
+    expect(await world.until(allHave(world), MINUTE)).toBe(true);
+    expect(world.mostOpen()).toBe(10);
+  });
+
+  it('get it also where the first connections are refused', async () => {
+    const world = await start({ shops: shops.length, habits: { latencyMs: 50, refusesFirst: 25 } });
+    await world.send([...shops, ...shops]);
+    expect(await world.until(allHave(world), 60 * MINUTE)).toBe(true);
+  });
+});

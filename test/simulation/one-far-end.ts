@@ -41,12 +41,14 @@ export interface FarEndHabits {
   chunking?: 'works' | 'refused' | 'twice';
   /** Greets a connection with 421 if so many others are open. */
   connections?: number;
+  /** Greets so many connections with 421 before it takes one. */
+  refusesFirst?: number;
 }
 
 export interface OneFarEnd {
   clock: ReturnType<typeof createVirtualClock>;
   engine: Awaited<ReturnType<typeof startProcess>>['engine'];
-  /** One message for each, all at once. */
+  /** One message for each, all at once; those without a domain are at far.test. */
   send(locals: readonly string[], lane?: Lane, octets?: number): Promise<void>;
   /** Monotonic times at which a recipient's mail was taken. */
   takenAt(local: string): readonly number[];
@@ -79,6 +81,8 @@ export async function startOneFarEnd(
     limits?: Partial<PathLimits>;
     /** Its hosts are a provider's, towards whom a new source is warmed up. */
     warmUp?: boolean;
+    /** So many further domains, shop0.test and so on, each with a host name of its own for the first host. */
+    shops?: number;
   } = {},
 ): Promise<OneFarEnd> {
   const { habits = {}, second, route = 'mx' } = options;
@@ -87,6 +91,7 @@ export async function startOneFarEnd(
   const opened = new Map<string, number>();
   const open = new Set<ClientHalf>();
   let mostOpen = 0;
+  let met = 0;
   const empty: string[] = [];
   const whole: string[] = [];
   const waiting = new Set<() => void>();
@@ -102,6 +107,10 @@ export async function startOneFarEnd(
   names.setMx('far.test', second === undefined ? ['mx1.far.test'] : ['mx1.far.test', 'mx2.far.test']);
   names.setAddress('mx1.far.test', MX);
   names.setAddress('mx2.far.test', SECOND_MX);
+  for (let n = 0; n < (options.shops ?? 0); n += 1) {
+    names.setMx(`shop${n}.test`, [`mail.shop${n}.test`]);
+    names.setAddress(`mail.shop${n}.test`, MX);
+  }
   const network = createNetwork(clock, ({ address }) => {
     const own = address === SECOND_MX ? (second ?? {}) : habits;
     opened.set(address, (opened.get(address) ?? 0) + 1);
@@ -181,7 +190,9 @@ export async function startOneFarEnd(
     let local = '';
     let messages = 0;
     for (const one of open) if (!one.isOpen) open.delete(one);
-    const isFull = open.size >= (own.connections ?? Number.POSITIVE_INFINITY);
+    met += 1;
+    const isFull =
+      met <= (own.refusesFirst ?? 0) || open.size >= (own.connections ?? Number.POSITIVE_INFINITY);
     if (!isFull) open.add(client);
     mostOpen = Math.max(mostOpen, open.size);
     after(latencyMs, () =>
@@ -309,12 +320,13 @@ function fateOf(local: string): Fate {
   return fates.find((fate) => local.startsWith(fate)) ?? 'good';
 }
 
-function letter(local: string, lane: Lane, octets: number): Submission {
+function letter(to: string, lane: Lane, octets: number): Submission {
+  const address = to.includes('@') ? to : `${to}@far.test`;
   return {
     ...SUBMISSION_DEFAULTS,
     from: { name: '', address: 'news@sender.test' },
     fromDomain: 'sender.test',
-    recipients: [{ name: '', address: `${local}@far.test`, domain: 'far.test', kind: 'To' }],
+    recipients: [{ name: '', address, domain: address.slice(address.indexOf('@') + 1), kind: 'To' }],
     subject: 'Simulated',
     body: {
       kind: 'text',

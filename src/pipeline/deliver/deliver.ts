@@ -13,6 +13,7 @@ import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { DeliverDeps, DeliverOptions } from './deliver-deps.ts';
 import { createMemoryWaits, type MemoryWaits } from './memory-waits.ts';
 import { createFinish } from './outcome/finish.ts';
+import { createAddressConnections } from './path/address-connections.ts';
 import { createConnectionTotal } from './path/connection-total.ts';
 import { createFarEnds } from './path/far-ends.ts';
 import { createPaths } from './path/paths.ts';
@@ -58,6 +59,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
       ...{ clock, log, metrics, failpoints, queue, preparer, finish, retry, classifier, senderEffects },
       ...{ shaping, overrides, memory, states, farEnds, warmup },
       total: createConnectionTotal(options.maxConnectionsInAll),
+      addresses: createAddressConnections(),
     },
     { sites, connectors, states, wantEgress: deps.egress },
     options,

@@ -12,9 +12,11 @@ import type { Classifier } from '../outcome/classifier/classify.ts';
 import type { Prepared } from '../prepare/prepared.ts';
 import type { Connector } from '../routing/connector.ts';
 import type { TriedHosts } from '../routing/tried-hosts.ts';
+import type { PathAddresses } from './address-connections.ts';
 import type { Capacity } from './capacity.ts';
 import type { PathDomains } from './domains.ts';
 import type { FarEnds } from './far-ends.ts';
+import type { ConnectionTotal } from './limits.ts';
 import type { Links } from './links.ts';
 import type { PathNotes } from './notes.ts';
 import { type Opened, openForHead, pathOutcome } from './opening.ts';
@@ -57,19 +59,22 @@ interface Deps {
   farEnds: FarEnds;
   connector: Connector;
   domains: PathDomains;
+  addresses: PathAddresses;
 }
 
-/** `on.ended`: an opening ended. `on.room`: the provider or the process has a free connection again. */
+/** `on.ended`: an opening ended. `on.room`: the provider, an address or the process has a free connection again. */
 export function createConnecting(
   deps: Deps,
   on: { ended(end: OpeningEnd, recipientDomain: string): void; room(): void },
 ): Connecting {
-  const { site, clock, log, capacity, links, notes, alarm, domains } = deps;
+  const { site, clock, log, capacity, links, notes, alarm, domains, addresses } = deps;
   const { gates } = capacity;
   let resolving = 0;
   let connecting = 0;
   /** On the monotonic clock. */
   let notBeforeMs = 0;
+  /** Addresses that had no connection left for the last opening. */
+  let fullAddresses: readonly string[] = [];
   let abort = new AbortController();
 
   return {
@@ -85,6 +90,8 @@ export function createConnecting(
       while (count() < wanted) {
         const found = room();
         if (found === 'all-connections') gates.waitForRoom(isUrgent, on.room);
+        if (found === 'address-connections')
+          for (const address of fullAddresses) addresses.wait(address, isUrgent, on.room);
         if (found !== 'free') return;
         open(prepared);
       }
@@ -124,9 +131,20 @@ export function createConnecting(
       alarm.after(rateMs);
       return kind;
     }
-    const found = gates.room(on.room);
+    let found: 'free' | WaitKind = gates.room(on.room);
+    if (found === 'free' && fullAddresses.length > 0 && fullAddresses.every(addresses.isFull))
+      found = 'address-connections';
     if (found !== 'free') notes.waits(found);
     return found;
+  }
+
+  /** Takes the connection that an address has again, for the opening that begins: the next path is not woken for it. */
+  function promised(): { address: string; shared: ConnectionTotal } | null {
+    for (const address of fullAddresses) {
+      const shared = addresses.take(address);
+      if (shared !== null) return { address, shared };
+    }
+    return null;
   }
 
   function open(prepared: Prepared): void {
@@ -134,7 +152,14 @@ export function createConnecting(
     let stage: ReturnType<Connecting['stage']> = 'resolving';
     resolving += 1;
     gates.connectionOpened();
-    opened(prepared, {
+    let kept = promised();
+    const take = (address: string) => {
+      if (kept?.address !== address) return addresses.take(address);
+      const { shared } = kept;
+      kept = null;
+      return shared;
+    };
+    opened(prepared, take, {
       signal: abort.signal,
       connecting() {
         if (stage === 'connecting') gates.connectedAgain();
@@ -155,11 +180,12 @@ export function createConnecting(
       .then((end) => {
         if (stage === 'connecting') connecting -= 1;
         else resolving -= 1;
+        kept?.shared.ended();
+        fullAddresses = end.kind === 'full' ? end.addresses : [];
         if (end.kind === 'open') {
-          const { endpoint, session } = end;
-          const farEnd = deps.farEnds.of(endpoint);
-          links.add(endpoint, farEnd, session, gates.effective().limits.idleMs);
-          capacity.connected(farEnd, session.capabilities);
+          const farEnd = deps.farEnds.of(end.endpoint);
+          links.add({ ...end, farEnd }, gates.effective().limits.idleMs);
+          capacity.connected(farEnd, end.session.capabilities);
         } else gates.connectionEnded();
         on.ended(end, recipientDomain);
       });
@@ -167,6 +193,7 @@ export function createConnecting(
 
   async function opened(
     { item, requireTls }: Prepared,
+    take: PathAddresses['take'],
     opening: Parameters<typeof openForHead>[2],
   ): Promise<OpeningEnd> {
     const { recipientDomain, lane } = item.delivery;
@@ -175,6 +202,6 @@ export function createConnecting(
     // Its domain has moved: a connection to its new host would also carry mail of this site's other domains.
     if (!domains.isHere(item.delivery)) return { kind: 'moved' };
     const wish = { recipientDomain, critical: lane === 'critical', requireTls, providerRequiresTls };
-    return openForHead(deps, wish, opening);
+    return openForHead({ ...deps, addresses: { take } }, wish, opening);
   }
 }

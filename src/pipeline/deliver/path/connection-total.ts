@@ -1,6 +1,7 @@
 /**
- * All connections of the process to far ends. Mail to many sites at once would otherwise use up the files that the process may
- * open, or its memory. Where all are in use, the one that has been idle longest is closed for a path that needs one.
+ * Connections that several paths share: all of the process, so that mail to many sites does not use up the files that it may
+ * open, or its memory; and those to one address (address-connections.ts). Where all are in use, the one that has been idle longest
+ * is closed for a path that needs one.
  */
 import type { ConnectionTotal } from './limits.ts';
 
@@ -10,17 +11,18 @@ export function createConnectionTotal(most: number): ConnectionTotal {
   const leaving = new Set<object>();
   /** In the order in which they became idle. */
   const idle = new Map<object, () => void>();
-  /** Paths, in the order in which they came: with critical mail, and the others. They take turns. */
-  const urgent = new Set<() => void>();
-  const others = new Set<() => void>();
+  /** Paths with what each may open, in the order in which they came: with critical mail, and the others. They take turns. */
+  const urgent = new Map<() => void, number>();
+  const others = new Map<() => void, number>();
   let lastWasUrgent = false;
 
   return {
     most,
-    isFull: () => open >= most,
-    wait(isUrgent, wake) {
+    isFull: (allowed = most) => open >= allowed,
+    isUnused: () => open === 0,
+    wait(isUrgent, wake, allowed = most) {
       if (isUrgent) others.delete(wake);
-      if (!urgent.has(wake)) (isUrgent ? urgent : others).add(wake);
+      if (!urgent.has(wake)) (isUrgent ? urgent : others).set(wake, allowed);
       closeIdle();
     },
     opened() {
@@ -45,14 +47,19 @@ export function createConnectionTotal(most: number): ConnectionTotal {
 
   /** The path whose turn it is, if there is a connection for it. */
   function next(): (() => void) | undefined {
-    if (open >= most) return undefined;
-    const isUrgent = urgent.size > 0 && (others.size === 0 || !lastWasUrgent);
-    const from = isUrgent ? urgent : others;
-    const [wake] = from;
+    const critical = firstOf(urgent);
+    const other = firstOf(others);
+    const isUrgent = critical !== undefined && (other === undefined || !lastWasUrgent);
+    const wake = isUrgent ? critical : other;
     if (wake === undefined) return undefined;
-    from.delete(wake);
+    (isUrgent ? urgent : others).delete(wake);
     lastWasUrgent = isUrgent;
     return wake;
+  }
+
+  function firstOf(waiting: ReadonlyMap<() => void, number>): (() => void) | undefined {
+    for (const [wake, allowed] of waiting) if (open < allowed) return wake;
+    return undefined;
   }
 
   /** One for each path that waits, as far as there are any. */

@@ -15,12 +15,14 @@ export interface ProviderGate {
   waiting: Set<() => void>;
 }
 
-/** All connections of the process. */
+/** Connections that several paths share. `allowed`: as many as this path may open besides the others; default: `most`. */
 export interface ConnectionTotal {
   readonly most: number;
-  isFull(): boolean;
+  isFull(allowed?: number): boolean;
+  /** None is open. */
+  isUnused(): boolean;
   /** Closes an idle one, and calls `wake` when one may be opened. `isUrgent`: for critical mail. */
-  wait(isUrgent: boolean, wake: () => void): void;
+  wait(isUrgent: boolean, wake: () => void, allowed?: number): void;
   opened(): void;
   /** One has ended, or was not opened after all. */
   ended(): void;

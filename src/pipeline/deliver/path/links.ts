@@ -17,6 +17,8 @@ export interface Link {
   readonly session: Session;
   readonly endpoint: Endpoint;
   readonly farEnd: FarEnd;
+  /** The connections to its address; null for a relay. */
+  readonly shared: ConnectionTotal | null;
   /** The conversation while it opened. */
   readonly opening: string;
   readonly openedAtMs: number;
@@ -62,7 +64,7 @@ export interface Links {
   busy<Mail>(lane: Lane, withinMs: number, may: (link: Link, mail: Mail) => boolean, mail: Mail): Link | null;
   /** The connection of this lane with the fewest unanswered messages that were sent whole, and that may carry one more. */
   following(lane: Lane, may: (link: Link) => boolean): Link | null;
-  add(endpoint: Endpoint, farEnd: FarEnd, session: Session, idleMs: number): void;
+  add(opened: Pick<Link, 'endpoint' | 'session' | 'shared' | 'farEnd'>, idleMs: number): void;
   /** The connection on which an item waits behind another message, or null. */
   behind(item: ReadyItem): Link | null;
   take(link: Link, delivery: ClaimedDelivery): void;
@@ -147,12 +149,13 @@ export function createLinks(deps: {
       }
       return found;
     },
-    add(endpoint, farEnd, session, idleMs) {
+    add({ endpoint, session, shared, farEnd }, idleMs) {
       farEnd.answeredWithin(session.roundTripMs);
       const link: Link = {
         session,
         endpoint,
         farEnd,
+        shared,
         opening: session.conversation.text(),
         openedAtMs: clock.monotonicMs(),
         taken: 0,
@@ -182,7 +185,7 @@ export function createLinks(deps: {
       });
       session.onClosed((close) => {
         link.idleTimer?.cancel();
-        total.restsNoMore(link);
+        restsNoMore(link);
         links.delete(link);
         leaving.delete(link);
         deps.closed(link, close);
@@ -195,7 +198,7 @@ export function createLinks(deps: {
     take(link, { lane, senderDomain }) {
       link.idleTimer?.cancel();
       link.idleTimer = null;
-      total.restsNoMore(link);
+      restsNoMore(link);
       link.taken += 1;
       link.inFlight += 1;
       link.lane = lane;
@@ -251,7 +254,15 @@ export function createLinks(deps: {
   }
 
   function offer(link: Link): void {
-    if (links.has(link) && link.inFlight === 0) total.rests(link, () => leave(link));
+    if (!links.has(link) || link.inFlight > 0) return;
+    const leaves = () => leave(link);
+    total.rests(link, leaves);
+    link.shared?.rests(link, leaves);
+  }
+
+  function restsNoMore(link: Link): void {
+    total.restsNoMore(link);
+    link.shared?.restsNoMore(link);
   }
 
   function leave(link: Link): void {

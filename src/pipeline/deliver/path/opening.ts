@@ -16,12 +16,17 @@ import type { EndpointAnswer } from '../routing/endpoints.ts';
 import { type TriedHosts, untriedFirst } from '../routing/tried-hosts.ts';
 import type { Endpoint } from '../tls/endpoint.ts';
 import { isByTls, type OpenWish } from '../tls/opener.ts';
+import type { PathAddresses } from './address-connections.ts';
 import type { PathDomains } from './domains.ts';
+import type { ConnectionTotal } from './limits.ts';
 
 export type PathOutcome = Extract<Outcome, { kind: 'path' }>;
 
 export type Opened =
-  | { kind: 'open'; endpoint: Endpoint; session: Session }
+  /** `shared`: the connections to its address, of which it is one; null for a relay. */
+  | { kind: 'open'; endpoint: Endpoint; session: Session; shared: ConnectionTotal | null }
+  /** All sites together have as many connections to these addresses as they may. */
+  | { kind: 'full'; addresses: readonly string[] }
   /** Applies to every recipient of the domain. */
   | { kind: 'permanent'; answer: Extract<EndpointAnswer, { kind: 'permanent' }> }
   /**
@@ -43,6 +48,7 @@ export interface OpeningDeps {
   /** Hosts that earlier attempts tried without success. */
   tried: TriedHosts;
   domains: Pick<PathDomains, 'takes'>;
+  addresses: Pick<PathAddresses, 'take'>;
 }
 
 /** Sessions that reached a connection, for one attempt. */
@@ -73,6 +79,7 @@ export async function openForHead(
   // All were tried without success: start again with the best.
   if (endpoints.every((endpoint) => tried.has(endpoint))) tried.clear();
   const sessions = new Map<string, number>();
+  const full: string[] = [];
   for (const endpoint of untriedFirst(endpoints, tried)) {
     if (signal.aborted) break;
     // After two hosts have answered and refused, the others are not asked; relays were chosen by the operator and are
@@ -80,13 +87,19 @@ export async function openForHead(
     const target = endpoint.route === 'mx' ? '' : `${endpoint.host}:${endpoint.port}`;
     const met = sessions.get(target) ?? 0;
     if (met >= MAX_SESSIONS) continue;
+    const shared = endpoint.route === 'relay' ? null : deps.addresses.take(endpoint.address);
+    if (shared === null && endpoint.route !== 'relay') {
+      full.push(endpoint.address);
+      continue;
+    }
     const startedAt = clock.monotonicMs();
     const result = await connector.open(endpoint, opening);
     metrics.opened(result.kind, clock.monotonicMs() - startedAt);
     if (result.kind === 'open') {
       tried.clear();
-      return { kind: 'open', endpoint, session: result.session };
+      return { kind: 'open', endpoint, session: result.session, shared };
     }
+    shared?.ended();
     if (result.reason !== 'aborted') tried.failed(endpoint);
     if (result.stage !== 'connect') sessions.set(target, met + 1);
     failure = { endpoint, result };
@@ -94,6 +107,7 @@ export async function openForHead(
   }
   // A stop aborts openings, which says nothing about the path.
   if (signal.aborted) return { kind: 'stopped' };
+  if (full.length > 0) return { kind: 'full', addresses: full };
   if (failure === null) {
     const outcome = pathOutcome('dns', 'dns_failure', `no usable address for ${recipientDomain}`);
     return { kind: 'unresolved', outcome };

@@ -32,6 +32,7 @@ import type { Connector } from '../routing/connector.ts';
 import { egressFingerprint } from '../routing/egress-fingerprint.ts';
 import type { SitePath } from '../routing/sites.ts';
 import { createTriedHosts } from '../routing/tried-hosts.ts';
+import type { AddressConnections } from './address-connections.ts';
 import { createCapacity } from './capacity.ts';
 import { createChoice } from './choice.ts';
 import { createConnecting, type OpeningEnd } from './connecting.ts';
@@ -94,6 +95,7 @@ export interface PathDeps {
   farEnds: FarEnds;
   warmup: Warmup;
   total: ConnectionTotal;
+  addresses: AddressConnections;
 }
 
 /** Specific to one path. */
@@ -141,6 +143,7 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
     {
       ...{ site, clock, log, metrics, classifier, capacity, links, notes, alarm, tried, connector, domains },
       farEnds: deps.farEnds,
+      addresses: deps.addresses.of(source, capacity.cap),
     },
     { ended: openingEnded, room: pump },
   );
@@ -328,6 +331,8 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
       case 'failed':
         failures.failed(end.outcome, { timedOut: end.timedOut });
         break;
+      // It asks again, and waits for one of the addresses.
+      case 'full':
       case 'stopped':
     }
     pump();
@@ -336,6 +341,7 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
 
   function linkClosed(link: Link, { reason }: SessionClose): void {
     gates.connectionEnded();
+    link.shared?.ended();
     const byFarEnd = reason === 'closed' || reason === 'reset' || reason === '421';
     if (byFarEnd && link.inFlight === 0 && link.taken > 0) failures.endedBetween(link);
     if (links.size() === 0) connecting.unpause();

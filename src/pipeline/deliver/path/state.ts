@@ -28,7 +28,9 @@ export type WaitKind =
   | 'connection-rate'
   /** Other sites of the provider use all of its connections. */
   | 'provider-connections'
-  /** So are all connections of the process. */
+  /** All sites together have as many connections to the address of its host as they may. */
+  | 'address-connections'
+  /** All connections of the process are in use. */
   | 'all-connections'
   /** The warm-up of a new source allows no more now. */
   | 'warm-up'

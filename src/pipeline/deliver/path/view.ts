@@ -118,6 +118,8 @@ export function createPathView(deps: Deps): PathView {
         return `${site} gets at most ${limits.newConnectionsPerMinute ?? 0} new connections a minute`;
       case 'provider-connections':
         return `all ${limits.providerConnections ?? 0} connections to ${provider ?? site} are in use`;
+      case 'address-connections':
+        return `all connections to the mail server of ${site} are in use, also by mail to other domains`;
       case 'all-connections':
         return `all ${total.most} connections of this server are in use`;
       case 'warm-up':
