@@ -132,4 +132,21 @@ describe('a simulated world', () => {
     expect(wrong).toEqual([]);
     expect(transactions).toBe(4);
   });
+
+  it('sees no lease kept by a stop during which the store can be written again', async () => {
+    const { wrong, transactions } = await runPlan({
+      ...QUIET,
+      sites: QUIET.sites.map((site) => ({
+        ...site,
+        troubles: [{ kind: 'mute', fromMs: 0, untilMs: 5 * MINUTE, share: 1, most: 1 }],
+      })),
+      timeline: [
+        { atMs: 0, action: { ...LETTER, recipients: ['a@d0.site0.test', 'b@d0.site0.test'] } },
+        { atMs: 0.2 * MINUTE, action: { kind: 'outage', forMs: 0.4 * MINUTE, as: 'full' } },
+        { atMs: 0.3 * MINUTE, action: { kind: 'restart', downMs: 1_000, deadlineMs: 0.5 * MINUTE } },
+      ],
+    });
+    expect(wrong).toEqual([]);
+    expect(transactions).toBe(2);
+  });
 });

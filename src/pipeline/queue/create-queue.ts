@@ -270,7 +270,6 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       storeTimer?.cancel();
       await claims.stop();
       await untold.stop();
-      settler.stop();
       const until = clock.monotonicMs() + deadlineMs;
       for (const site of window.sites()) release(window.drain(site), clock.now(), null);
       while (window.rows() > 0 && clock.monotonicMs() < until) {
@@ -278,6 +277,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
           clock.setTimer(10, resolve);
         });
       }
+      settler.stop();
     },
   };
 
