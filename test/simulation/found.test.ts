@@ -116,14 +116,17 @@ describe('a simulated world', () => {
     expect(transactions).toBe(2);
   });
 
-  it('sees TLS again where STARTTLS was refused for some minutes', async () => {
+  it('sees TLS again where STARTTLS was refused for some minutes, one connection at a time', async () => {
     const { wrong, transactions } = await runPlan({
       ...QUIET,
       sites: QUIET.sites.map((site) => ({
         ...site,
         tls: true,
-        troubles: [{ kind: 'tls-refused', fromMs: MINUTE / 2, untilMs: 4 * MINUTE, share: 1, most: 1 }],
+        troubles: (['tls-refused', 'tarpits'] as const).map((kind) => ({
+          ...{ kind, fromMs: MINUTE / 2, untilMs: 4 * MINUTE, share: 1, most: 1 },
+        })),
       })),
+      shaping: ['default', 'small'].map((id) => ({ id, limits: { connections: 1 } })),
       timeline: [0, 1, 3, 5].map((minute) => ({
         atMs: minute * MINUTE,
         action: { ...LETTER, recipients: [`u${minute}@d0.site0.test`] },

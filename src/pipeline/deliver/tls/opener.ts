@@ -171,7 +171,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
       return openInClear(endpoint, wish, { to: 'clear', result: 'validation-failure', why: died.why });
     const small = fallback?.to === 'small';
     const mustDoTls = didTls.get(key) !== null && !lastsAlready(key);
-    const first = held(await connect(endpoint, wish, { mode, small }), mustDoTls);
+    const first = await held(await connect(endpoint, wish, { mode, small }), mustDoTls);
     if (!isTlsTrouble(first) || wish.signal.aborted) return ended(endpoint, first, small);
     let last = first;
     let definite = false;
@@ -179,7 +179,7 @@ export function createOpener(deps: OpenerDeps, options: { heloName: string }): O
     const broken = isBrokenHandshake(first);
     if (broken || (mustDoTls && !isBusy(first))) {
       const again = broken ? !small : small;
-      const second = held(await connect(endpoint, wish, { mode, small: again }), mustDoTls);
+      const second = await held(await connect(endpoint, wish, { mode, small: again }), mustDoTls);
       if (!isTlsTrouble(second) || wish.signal.aborted) return ended(endpoint, second, again);
       last = second;
       definite = isDefinite(first) && isDefinite(second);
@@ -310,11 +310,14 @@ function failureResult(failed: OpenFailure): TlsResult {
   return failed.tls === null || failed.stage !== 'tls' ? 'validation-failure' : certificateResult(failed.tls);
 }
 
-/** A host that did TLS until recently and now offers none counts as one whose TLS fails. */
-function held(result: OpenResult, mustDoTls: boolean): OpenResult {
+/** A host that did TLS until recently and now offers none counts as one whose TLS fails. Its connection has ended by then. */
+async function held(result: OpenResult, mustDoTls: boolean): Promise<OpenResult> {
   if (result.kind === 'failed' || !mustDoTls || result.session.tls !== null) return result;
   const { conversation } = result.session;
+  const { promise: isClosed, resolve } = Promise.withResolvers<unknown>();
+  result.session.onClosed(resolve);
   result.session.quit();
+  await isClosed;
   const detail = 'the server did TLS lately and does not offer it now';
   return { kind: 'failed', stage: 'starttls', reason: 'tls', detail, reply: null, tls: null, conversation };
 }
