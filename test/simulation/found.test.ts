@@ -152,4 +152,23 @@ describe('a simulated world', () => {
     expect(wrong).toEqual([]);
     expect(transactions).toBe(2);
   });
+
+  it('sees that mail waits for a connection that is not greeted while the others hang', async () => {
+    const { wrong, transactions } = await runPlan({
+      ...QUIET,
+      sites: QUIET.sites.map((site) => ({
+        ...site,
+        troubles: [
+          { kind: 'mute-after-dot', fromMs: 0, untilMs: 8 * MINUTE, share: 1, most: 1 },
+          { kind: 'mute', fromMs: 0.1 * MINUTE, untilMs: 8 * MINUTE, share: 1, most: 1 },
+        ],
+      })),
+      timeline: [0, 0.2].map((minute) => ({
+        atMs: minute * MINUTE,
+        action: { ...LETTER, recipients: [`u${minute * 5}@d0.site0.test`] },
+      })),
+    });
+    expect(wrong).toEqual([]);
+    expect(transactions).toBeGreaterThanOrEqual(2);
+  });
 });

@@ -90,7 +90,8 @@ export function createChoice(deps: Deps, on: { warmupFull(): void }): Choice {
       const isUrgent = candidates.some(({ item }) => item.delivery.lane === 'critical');
       connecting.openFor(first, ready.size(), isUrgent);
       const stage = connecting.stage();
-      if (stage !== null && links.size() === 0) notes.waits(stage);
+      // Where others are open, what a further one waits for says more.
+      if (stage !== null && (links.size() === 0 || notes.waiting().kind === 'none')) notes.waits(stage);
     } else if (heads.every(isWarm)) notes.waits('slots');
     else waitForWarmup();
     return null;

@@ -168,7 +168,7 @@ export function createConnecting(
           resolving -= 1;
           connecting += 1;
         }
-        if (links.size() === 0) notes.waits('connecting');
+        if (links.size() === 0 || notes.waiting().kind === 'resolving') notes.waits('connecting');
       },
     })
       .catch((cause: unknown): OpeningEnd => {
