@@ -144,7 +144,10 @@ const bounces = setInterval(() => void bringBack(), 200);
 let looked = 0;
 const sampler = setInterval(() => {
   void sampleProcess(server.pid, data.path).then(async (sample) => {
-    samples.push({ ...sample, waiting: await metric(server, 'postrider_queue_waiting').catch(() => -1) });
+    samples.push({
+      ...sample,
+      waiting: (await metric(server, 'postrider_queue_waiting').catch(() => null)) ?? -1,
+    });
     looked += 1;
     if (looked % (60_000 / SAMPLE_MS) === 0) console.log(minuteLine(samples, taken, book.asked));
   });
