@@ -161,6 +161,21 @@ describe('the warm-up of a new source', () => {
     expect(world.engine.warmup.list()).toMatchObject([{ provider: 'provider', used: 0, deferredToday: 0 }]);
   });
 
+  it('is what mail waits for, also when what was next has expired', async () => {
+    const world = await start({ warmUp: true, limits: { messagesPerSecond: 0.5 } });
+    await world.send(many(6, 'good'), 'bulk', 500, 5 * MINUTE);
+    await world.send(many(8, 'later'), 'bulk');
+    const waitsFor = () => world.engine.deliver.paths().map((path) => path.snapshot().waitsFor);
+    await world.clock.advance(4 * MINUTE);
+    let without = 0;
+    for (let second = 0; second < 120; second++) {
+      await world.clock.advance(1_000);
+      if (waitsFor()[0] !== 'warm-up') without += 1;
+    }
+    // While the next are read.
+    expect(without).toBeLessThanOrEqual(1);
+  });
+
   it('counts what was taken', async () => {
     const world = await start({ warmUp: true });
     await world.send(['good1', 'good2']);

@@ -49,7 +49,7 @@ export interface OneFarEnd {
   clock: ReturnType<typeof createVirtualClock>;
   engine: Awaited<ReturnType<typeof startProcess>>['engine'];
   /** One message for each, all at once; those without a domain are at far.test. */
-  send(locals: readonly string[], lane?: Lane, octets?: number): Promise<void>;
+  send(locals: readonly string[], lane?: Lane, octets?: number, expiresInMs?: number): Promise<void>;
   /** Monotonic times at which a recipient's mail was taken. */
   takenAt(local: string): readonly number[];
   connections(address?: string): number;
@@ -137,11 +137,14 @@ export async function startOneFarEnd(
   return {
     clock,
     engine: started.engine,
-    async send(locals, lane = 'normal', octets = 500) {
+    async send(locals, lane = 'normal', octets = 500, expiresInMs) {
       for (const local of locals) {
         const result = await started.engine.acceptance.accept({
           caller: CALLER,
-          submission: letter(local, lane, octets),
+          submission: {
+            ...letter(local, lane, octets),
+            expiresAt: expiresInMs === undefined ? null : clock.now() + expiresInMs,
+          },
           idempotency: null,
         });
         if (result.kind !== 'accepted') throw new Error(`not accepted: ${result.kind}`);

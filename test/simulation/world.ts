@@ -18,6 +18,7 @@ import { createNames } from '../../src/simulation/names.ts';
 import { createNetwork } from '../../src/simulation/network.ts';
 import { type Process, startProcess } from '../../src/simulation/process.ts';
 import { createDice } from '../../src/simulation/seeded.ts';
+import type { TroubleKind } from '../../src/simulation/troubles.ts';
 import { createWire } from '../../src/simulation/wire.ts';
 import type { FailStoreWrites } from '../../src/store/sqlite/engine/protocol.ts';
 import { checkEnd, checkStarted, checkStopped, checkWaiting, type Diary } from './checks.ts';
@@ -54,6 +55,10 @@ const MAX_WRONG = 20;
 /** Nothing lives longer than its expiry, its last transaction and a clock set back. */
 const OVERTIME_MS = 6 * 60 * MINUTE;
 const CRITICAL_MS = MINUTE;
+/** They keep a connection for long. */
+const SILENT: ReadonlySet<TroubleKind> = new Set([
+  ...(['black-hole', 'mute', 'tls-mute', 'mute-after-dot', 'bdat-unanswered', 'tarpits'] as const),
+]);
 /** Whatever the store is asked, it has answered by then, where the process lives. */
 const ANSWERED_MS = 10 * SECOND;
 /** Turns in which a store that takes no time has answered. */
@@ -106,6 +111,10 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   /** Periods in which nobody can be prompt. */
   const disturbed: { fromMs: number; untilMs: number }[] = [];
   const urgent: { id: number; site: number; atMs: number }[] = [];
+  /** Far ends that are silent may hold the few connections that there are in all. */
+  const mayRunOut =
+    extras.maxConnectionsInAll !== null &&
+    [...plan.sites, ...extras.relays].some(({ troubles }) => troubles.some(({ kind }) => SILENT.has(kind)));
 
   // ── the world outside ───────────────────────────────────────────────────────────────────────────────────
   const names = createNames(clock, plan.ttlSeconds);
@@ -521,6 +530,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
 
   /** Where a site has no trouble and nobody disturbs, a one-time code goes at once, whatever else waits. */
   function lateCritical(): string[] {
+    if (mayRunOut) return [];
     return urgent.flatMap(({ id, site, atMs }) => {
       const plain = plan.sites[site];
       if (plain === undefined || plain.troubles.length > 0 || plain.provider !== null) return [];

@@ -408,11 +408,15 @@ export function createClaims(
     const sinceMs = clock.monotonicMs();
     const eventId = uuidv7(clock, random);
     const claim = { queueId, epoch: node.epoch, now: clock.now(), limit, maxBytes, eventId };
-    const rows = await asking(() => store.claimDue(claim)).finally(() => {
+    let rows: readonly ClaimedDelivery[] = [];
+    try {
+      rows = await asking(() => store.claimDue(claim));
+    } finally {
+      // In one go with their arrival: a message that is accepted in between would find room for itself.
       promised.rows -= limit;
       promised.at.add(site, -limit);
       promised.bytes -= maxBytes;
-    });
+    }
     if (rows.some((delivery) => delivery.wasScheduled)) deps.eventsStored();
     let bytes = 0;
     for (const { size } of rows) bytes += size;

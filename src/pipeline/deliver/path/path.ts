@@ -238,7 +238,11 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
 
   function pump(): void {
     const goes = !life.stopping && egress.may() && state.closed() === null;
-    if (goes) take();
+    if (goes) {
+      // However long it has waited for a connection. Before others are taken in its place.
+      ready.remove(({ item }) => !queue.mayGoOn(item));
+      take();
+    }
     // Checked again: taking messages may have closed the path.
     if (goes && egress.may() && state.closed() === null) {
       dispatch();
@@ -259,8 +263,6 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
   }
 
   function dispatch(): void {
-    // However long it has waited for a connection.
-    ready.remove(({ item }) => !queue.mayGoOn(item));
     if (ready.size() > 0 && !queue.recordable()) {
       notes.waits('store');
       return;
