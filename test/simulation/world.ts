@@ -374,8 +374,9 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     for (const what of inMemory.look(process.engine, nowMs)) note(what);
     const found = checkWaiting(room.db, wire, now, plan.lookAheadMs, hasReason, geography.mayHang);
     for (const what of found.wrong) note(what);
-    // At one instant a path may stand between two reasons; not at two looks in a row.
-    if (nowMs - lastLookMs >= 10 * SECOND) {
+    // At one instant a path may stand between two reasons; not at two looks in a row, which must not keep time with its limits
+    // (six connections a minute).
+    if (nowMs - lastLookMs >= 13 * SECOND) {
       const without = found.unexplained.filter((id) => !isHeld(id));
       for (const id of without)
         if (unexplained.has(id)) note(`delivery ${id} is due and waits for no reason`);
