@@ -232,7 +232,8 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   let downUntilMs = 0;
   let diesAfter: number | null = null;
   let steadySinceMs = 0;
-  let unexplained: ReadonlySet<number> = new Set();
+  /** When something was last sent on the paths of each. */
+  let unexplained: ReadonlyMap<number, number> = new Map();
   let lastLookMs = 0;
   await boot();
   for (const { atMs, action } of plan.timeline) {
@@ -374,17 +375,25 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     for (const what of inMemory.look(process.engine, nowMs)) note(what);
     const found = checkWaiting(room.db, wire, now, plan.lookAheadMs, hasReason, geography.mayHang);
     for (const what of found.wrong) note(what);
-    // At one instant a path may stand between two reasons; not at two looks in a row, which must not keep time with its limits
-    // (six connections a minute).
-    if (nowMs - lastLookMs >= 13 * SECOND) {
-      const without = found.unexplained.filter((id) => !isHeld(id));
-      for (const id of without)
-        if (unexplained.has(id)) note(`delivery ${id} is due and waits for no reason`);
-      unexplained = new Set(without);
+    // At one instant a path may stand between two reasons; not at two looks in a row with nothing sent in between.
+    if (nowMs - lastLookMs >= 10 * SECOND) {
+      const without = new Map(
+        found.unexplained.filter((id) => !isHeld(id)).map((id) => [id, lastSentAt(id)] as const),
+      );
+      for (const [id, sentAt] of without)
+        if (unexplained.get(id) === sentAt) note(`delivery ${id} is due and waits for no reason`);
+      unexplained = without;
       lastLookMs = nowMs;
     }
     if (queue.held().rows > plan.windowRows)
       note(`${queue.held().rows} rows in memory, ${plan.windowRows} are allowed`);
+
+    function lastSentAt(deliveryId: number): number {
+      const domain = room.mailOf(deliveryId)?.domain ?? '';
+      return paths
+        .filter(({ site }) => geography.isWayTo(site, domain))
+        .reduce((at, path) => Math.max(at, path.lastSuccess?.at ?? 0, path.lastFailure?.at ?? 0), 0);
+    }
   }
 
   function isHeld(deliveryId: number): boolean {
