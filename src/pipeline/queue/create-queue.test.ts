@@ -502,6 +502,19 @@ describe('mail in memory that waits', () => {
     return { queue, items: [...queue.items()] };
   }
 
+  it('give a message that comes back from a connection to the store where the site has closed meanwhile', async () => {
+    await queued(1);
+    const { queue } = await start();
+    await eventually(() => inMemory(queue, 'example.net') === 1);
+    const [item] = takeAll(queue);
+    if (item === undefined) throw new Error('nothing was taken');
+    close(queue, 'example.net');
+    queue.putBack(item);
+    await eventually(() => queue.held().rows === 0);
+    const [row] = (await messagesOf(store, { limit: 1 }))[0]?.recipients ?? [];
+    expect(row).toMatchObject({ state: 'queued', waitReason: 'path: refused' });
+  });
+
   it('can be changed in the store: nobody sends it meanwhile, and what was changed leaves memory', async () => {
     const { queue } = await threeHeld();
     const taken = queue.take('example.net');

@@ -217,7 +217,9 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     putBack(item) {
       if (item.withdrawn) return;
       item.underWay = null;
-      window.putBack(item);
+      const closed = gate.site(item.site);
+      if (closed === null) window.putBack(item);
+      else release([item], clock.now(), closed.reason);
     },
     settle,
     giveBack: (item, dueAt, waitReason) => release([item], dueAt, waitReason),
