@@ -82,7 +82,16 @@ export const domainCommands: CommandGroup = (program) => {
       const found = await api.call<DomainAnswer>('POST', `/domains/${encodeURIComponent(name)}/verify`);
       const lines = [...checkLines(ctx.terminal.stdout, found.Checks), ...changeLines(found.Changes)];
       const failed = found.Checks.some((check) => check.Status === 'Failed');
+      const unknown = found.Checks.filter(({ Status }) => Status === 'Unknown');
+      const isUndecided = unknown.some(({ BlocksSending }) => BlocksSending);
       const blocking = found.Checks.filter(({ BlocksSending }) => BlocksSending).map(({ Name }) => Name);
+      if (isUndecided) {
+        lines.push(
+          '',
+          `It could not be found out whether ${found.Domain} is in order: ${unknown.length} ${unknown.length === 1 ? 'look-up' : 'look-ups'} failed, so its status is that of before.`,
+          `Find out why: ${ctx.command('doctor')}`,
+        );
+      }
       if (blocking.length > 0 && found.Status !== 'Verified') {
         lines.push(
           '',
@@ -91,7 +100,7 @@ export const domainCommands: CommandGroup = (program) => {
       }
       if (failed) lines.push('', `The records to publish: ${ctx.command(`domain show ${found.Domain}`)}`);
       ctx.print(found, [`${found.Domain}: ${found.Status}`, ...lines].join('\n'));
-      if (found.Status !== 'Verified') ctx.fail();
+      if (isUndecided || found.Status !== 'Verified') ctx.fail();
     });
 
   domain

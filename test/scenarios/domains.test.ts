@@ -121,6 +121,19 @@ describe('domain verify', () => {
     expect(result.stdout).toContain('Publish it exactly as shown');
   });
 
+  it('says that it could not find anything out while no DNS server answers, with exit code 1', async () => {
+    const name = 'unanswered.example';
+    await server.call('POST', '/domains', { body: { Domain: name, Verified: true } });
+    dns.fault('*', { kind: 'servfail' });
+    const result = await command(['domain', 'verify', name, '--data', server.folder]);
+    dns.fault('*', undefined);
+    expect(result.code, result.stdout).toBe(1);
+    expect(result.stdout).toContain(`It could not be found out whether ${name} is in order: `);
+    expect(result.stdout).toMatch(/Find out why: \S*postrider doctor --data/);
+    expect(result.stdout).toMatch(/^\? +bimi:/m);
+    expect(result.stdout).not.toMatch(/^warn/m);
+  });
+
   it('recognises a key that the panel cut at 255 characters', async () => {
     const facts = await add();
     const [key, standby] = dkimOf(facts);

@@ -72,8 +72,8 @@ async function checkOwnership(
   const answer = await resolver.txt(name);
   const result = finding('own', name, expected, answer);
   if (answer.kind === 'failure') {
-    const { message, fix } = unanswered(name, answer.reason);
-    return result('unknown', 'warn', message, fix);
+    const { severity, message, fix } = unanswered(name, answer.reason);
+    return result('unknown', severity, message, fix);
   }
   if (textsOf(answer).some(isOurs)) return result('proven', 'ok', 'The ownership record is in place.', '');
   const appended = await findAppended(resolver, name, domain, isOurs);
@@ -106,8 +106,8 @@ async function checkKey(
   // Only the active key signs mail; a wrong standby key only prevents the next rotation.
   const wrong = key.role === 'active' ? 'fail' : 'warn';
   if (answer.kind === 'failure') {
-    const { message, fix } = unanswered(name, answer.reason);
-    return result('unknown', 'warn', message, fix);
+    const { severity, message, fix } = unanswered(name, answer.reason);
+    return result('unknown', severity, message, fix);
   }
 
   const [text, ...others] = textsOf(answer);

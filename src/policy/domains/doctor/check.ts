@@ -95,7 +95,7 @@ const FAILURES: Record<DnsFailureReason, string> = {
 /** The finding for a record that could not be looked up. */
 export function unanswered(name: string, reason: DnsFailureReason): Finding {
   return {
-    severity: 'warn',
+    severity: 'unknown',
     message: `The look-up of ${showable(name)} failed for now: ${FAILURES[reason]}. This says nothing about the record and changes nothing.`,
     fix: 'Check again in some minutes. If it stays so, look at the name servers (and DNSSEC) of the domain and at the resolver of this server.',
   };

@@ -246,11 +246,12 @@ export function day(at: number): string {
 export function judgeBimi(domain: string, answer: DnsAnswer<string>): DomainCheck {
   const name = `default._bimi.${domain}`;
   const found = answer.kind === 'found' ? answer.records.filter((text) => /^v=BIMI1\b/i.test(text)) : [];
+  const findings = answer.kind === 'failure' ? [unanswered(name, answer.reason)] : [];
   const fine =
     found.length > 0
       ? 'A logo is published (BIMI); receivers show it where DMARC refuses or quarantines forgeries.'
       : 'No logo is published (BIMI); nothing is wrong with that.';
-  return checkOf('bimi', { type: 'TXT', name, expected: '', found }, [], fine);
+  return checkOf('bimi', { type: 'TXT', name, expected: '', found }, findings, fine);
 }
 
 /** CNAMEs that form a loop. */

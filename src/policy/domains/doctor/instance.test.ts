@@ -333,7 +333,7 @@ describe('the doctor says what is wrong with the server', () => {
     for (const target of ['MX post.test', 'mail.post.test']) {
       const sentences = await examine(good(), {}, {}, (dns) => dns.fault(target, { kind: 'servfail' }));
       const found = sentences.find((sentence) => sentence.includes('bounce-domain:'));
-      expect(found).toMatch(/^warn bounce-domain: The look-up of .* failed for now/);
+      expect(found).toMatch(/^unknown bounce-domain: The look-up of .* failed for now/);
     }
   });
 
