@@ -130,10 +130,14 @@ export async function openFoundation(params: ServerParams): Promise<Foundation> 
       membership ??
       soleLease(await store.beginEpoch({ nodeId: folder.nodeId, now: clock.now(), alone: true, about }));
     const network = openNetwork({ clock, random }, config, params.trust?.ca);
+    // One of several nodes ends its epoch itself, with its leases.
+    const endAlone = async () => {
+      if (membership === null) await store.endEpoch({ epoch: node.epoch, now: clock.now() });
+    };
     return {
       ...{ logs, clock, random, registry, failpoints, folder, database, store, sealer, instanceId, node },
       ...{ membership, network, sources: { own, foreign }, failed: failed.promise },
-      close: () => eachInTurn(logs.service, [network.close, database.close, folder.withdraw]),
+      close: () => eachInTurn(logs.service, [network.close, endAlone, database.close, folder.withdraw]),
     };
   } catch (cause) {
     await database.close();

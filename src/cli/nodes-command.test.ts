@@ -61,3 +61,12 @@ it('lists the nodes of a server of an earlier version, before it is restarted', 
   const text = nodesText({ Items: [earlier as NodeItem], NextCursor: null, HasMore: false });
   expect(text).toMatch(/^one \*/m);
 });
+
+it('says of a node that was lost what that means, and only then', () => {
+  const lost = { ...ended, Node: 'two', Status: 'Lost' } as const;
+  const listed = (...Items: NodeItem[]) => nodesText({ Items, NextCursor: null, HasMore: false });
+  expect(listed(running, lost)).toMatch(/^two .* Lost .*\n\n\* = .*\nLost = it ended without stopping: /m);
+  expect(listed(running, ended)).not.toContain('Lost');
+  // Of those that were lost only the last run is shown, as of those that ended.
+  expect(listed(running, { ...lost, Node: 'one', Epoch: 2 })).not.toContain('Lost');
+});

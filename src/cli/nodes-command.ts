@@ -6,6 +6,8 @@ import { printPages } from './lists.ts';
 import { table } from './terminal.ts';
 
 const MAX_LEASES = 5;
+const LOST =
+  'Lost = it ended without stopping: it was killed, crashed or was silent for too long. What it was sending may be sent twice';
 
 /** `nodes`: the living processes, and the leases of each. */
 export const nodesCommand: CommandGroup = (program) => {
@@ -21,7 +23,7 @@ export function nodesText({ Items: all }: Page<NodeItem>): string {
   // Each command that runs without a server begins an epoch of its node. Of the ended ones only the latest is shown.
   const latest = new Map<string, number>();
   for (const { Node, Epoch } of all) latest.set(Node, Math.max(Epoch, latest.get(Node) ?? 0));
-  const Items = all.filter((item) => item.Status !== 'Ended' || item.Epoch === latest.get(item.Node));
+  const Items = all.filter((item) => item.EndedAt === null || item.Epoch === latest.get(item.Node));
   const rows = table([
     [
       'NODE',
@@ -58,7 +60,8 @@ export function nodesText({ Items: all }: Page<NodeItem>): string {
     ({ Node, Host, DiffersIn }) =>
       `${Host || Node} has other values of ${DiffersIn.join(', ')} than the node that answers (*): give all nodes the same.`,
   );
-  return [rows, ...differing, '', '* = the node that answers'].join('\n');
+  const lost = Items.some(({ Status }) => Status === 'Lost') ? [LOST] : [];
+  return [rows, ...differing, '', '* = the node that answers', ...lost].join('\n');
 }
 
 function leasesText(leases: readonly string[]): string {

@@ -868,8 +868,8 @@ export type Node = {
   Epoch: number;
   /** The one that answers */
   Self: boolean;
-  /** Silent: it has sent no heartbeat for a while, and will soon count as dead */
-  Status: 'Alive' | 'Silent' | 'Ended';
+  /** Silent: it has sent no heartbeat for a while, and will soon count as dead. Lost: it ended without stopping, because it was killed, crashed or was silent for too long */
+  Status: 'Alive' | 'Silent' | 'Ended' | 'Lost';
   /** Its `node-name`, by default the name of its machine */
   Host: string;
   Pid: number;

@@ -88,4 +88,13 @@ describe('stopping', () => {
     expect(await stopMs(instance.server)).toBeLessThan(DEADLINE_MS + SLACK_MS);
     expect(taken()).toBe(2);
   });
+
+  it('is no loss of the node, which only one that is killed is', async () => {
+    const folder = await temporaryFolder(scope);
+    const first = await startInstance(scope, { folder });
+    await first.stop();
+    const second = await startInstance(scope, { folder });
+    const { Items } = (await second.call('GET', '/nodes')).json;
+    expect(Items.map(({ Status }: { Status: string }) => Status)).toEqual(['Alive', 'Ended']);
+  });
 });

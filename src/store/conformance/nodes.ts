@@ -127,12 +127,41 @@ export function describeNodes({ store, reopen }: Suite): void {
       expect(rows.map(({ epoch }) => epoch)).toEqual([living, ended]);
       expect(rows[0]).toEqual({
         ...about,
-        ...{ epoch: living, nodeId: 'b', startedAt: T0, heartbeatAt: T0 + 5, endedAt: null, beat: 1 },
+        ...{
+          epoch: living,
+          nodeId: 'b',
+          startedAt: T0,
+          heartbeatAt: T0 + 5,
+          endedAt: null,
+          beat: 1,
+          lost: false,
+        },
         schemaNumber: expect.toSatisfy((number) => number >= 210),
         ...{ sending: 1, leases: ['x', 'y'] },
       });
       expect(rows[1]).toMatchObject({ endedAt: T0, sending: 0, leases: [] });
       expect(await store.listNodes({ limit: 1 })).toHaveLength(1);
+    });
+
+    it('tells a node that stopped from one that others, its next run or a node that is alone ended', async () => {
+      const lostOf = async (epoch: number) =>
+        (await store.listNodes({ limit: 10 })).find((node) => node.epoch === epoch)?.lost;
+      const [stopped, silent, killed, other] = [
+        await begin('a'),
+        await begin('b'),
+        await begin('c'),
+        await begin('d'),
+      ];
+      await end(stopped);
+      await end(silent, 0);
+      await begin('c');
+      await begin('e', true);
+      expect(await Promise.all([stopped, silent, killed, other].map(lostOf))).toEqual([
+        false,
+        true,
+        true,
+        true,
+      ]);
     });
   });
 

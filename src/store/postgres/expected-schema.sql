@@ -248,7 +248,8 @@ CREATE TABLE node (
   ended_at bigint,
   version text COLLATE "C" DEFAULT ''::text NOT NULL,
   schema_number integer DEFAULT 0 NOT NULL,
-  settings text COLLATE "C" DEFAULT '{}'::text NOT NULL
+  settings text COLLATE "C" DEFAULT '{}'::text NOT NULL,
+  lost boolean DEFAULT false NOT NULL
 );
 CREATE TABLE node_lease (
   name text COLLATE "C" NOT NULL,

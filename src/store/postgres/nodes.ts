@@ -49,7 +49,7 @@ export const beginEpoch = write('beginEpoch', { serial: 'nodes' }, async (sessio
   await db.run('LOCK TABLE migration IN ROW SHARE MODE');
   await requireKnown(db, schemaNumber);
   const over = await db.all<{ epoch: number }>(
-    `UPDATE node SET ended_at = $1 WHERE ended_at IS NULL AND ($2 OR node_id = $3) RETURNING epoch`,
+    'UPDATE node SET ended_at = $1, lost = true WHERE ended_at IS NULL AND ($2 OR node_id = $3) RETURNING epoch',
     now,
     alone,
     nodeId,
@@ -100,7 +100,8 @@ export const heartbeat = write(
 
 export const endEpoch = write('endEpoch', async ({ db }, { epoch, beat, now }) => {
   const ended = await db.run(
-    'UPDATE node SET ended_at = $1 WHERE epoch = $2 AND ended_at IS NULL AND beat = coalesce($3, beat)',
+    `UPDATE node SET ended_at = $1, lost = $3::int8 IS NOT NULL
+     WHERE epoch = $2 AND ended_at IS NULL AND beat = coalesce($3, beat)`,
     now,
     epoch,
     beat ?? null,

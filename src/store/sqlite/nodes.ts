@@ -25,7 +25,7 @@ export const beginEpoch = write('beginEpoch', 'small', { synced: true }, (sessio
     `SELECT epoch FROM node WHERE ended_at IS NULL${alone ? '' : ' AND node_id = ?'}`,
     ...(alone ? [] : [nodeId]),
   );
-  for (const { epoch } of over) end(session, epoch, now);
+  for (const { epoch } of over) end(session, { epoch, now, lost: true });
   const last = db.get<{ epoch: number | null }>('SELECT max(epoch) AS epoch FROM node')?.epoch ?? 0;
   const least = leastEpoch(now, chance);
   // AUTOINCREMENT uses no number twice.
@@ -67,12 +67,12 @@ export const endEpoch = write('endEpoch', 'by key', { synced: true }, (session, 
     epoch,
   );
   if (row === undefined || (beat !== undefined && row.beat !== beat)) return false;
-  end(session, epoch, now);
+  end(session, { epoch, now, lost: beat !== undefined });
   return true;
 });
 
-function end(session: Session, epoch: number, now: number): void {
-  session.db.run('UPDATE node SET ended_at = ? WHERE epoch = ?', now, epoch);
+function end(session: Session, { epoch, now, lost }: { epoch: number; now: number; lost: boolean }): void {
+  session.db.run('UPDATE node SET ended_at = ?, lost = ? WHERE epoch = ?', now, Number(lost), epoch);
   session.db.run('DELETE FROM node_lease WHERE epoch = ?', epoch);
   session.epochsChanged();
 }

@@ -47,6 +47,8 @@ export interface NodeRow extends NodeAbout, NodeBeat {
   heartbeatAt: number;
   /** null = it is alive, or nobody has noticed yet. */
   endedAt: number | null;
+  /** It did not end its epoch by itself: others did, or its next run. */
+  lost: boolean;
   /** Recipients under its lease. */
   sending: number;
   /** Names of its leases, in order, at most 1000. */

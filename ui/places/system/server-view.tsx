@@ -24,7 +24,7 @@ export function ServerView() {
     );
   const { Mode, Version, Items } = config.data;
   const captures = Items.find(({ Key }) => Key === 'route')?.Value === 'sandbox';
-  const running = nodes.items.filter(({ Status }) => Status !== 'Ended');
+  const running = nodes.items.filter(({ EndedAt }) => EndedAt === null);
   const silent = running.filter(({ Status }) => Status === 'Silent');
   return (
     <>
@@ -85,7 +85,7 @@ function NodeRow({ node }: { node: Node }) {
         {Self && node.Host !== '' && ' (the one that answers)'}{' '}
         {EndedAt !== null ? (
           <>
-            ended <Ago at={EndedAt} />
+            {Status === 'Lost' ? 'was lost' : 'ended'} <Ago at={EndedAt} />
           </>
         ) : Status === 'Silent' ? (
           <span className="text-warn">is silent</span>

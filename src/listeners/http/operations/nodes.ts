@@ -17,8 +17,10 @@ const nodeItem = z
     Epoch: count.describe('Another one with every start'),
     Self: z.boolean().describe('The one that answers'),
     Status: z
-      .enum(['Alive', 'Silent', 'Ended'])
-      .describe('Silent: it has sent no heartbeat for a while, and will soon count as dead'),
+      .enum(['Alive', 'Silent', 'Ended', 'Lost'])
+      .describe(
+        'Silent: it has sent no heartbeat for a while, and will soon count as dead. Lost: it ended without stopping, because it was killed, crashed or was silent for too long',
+      ),
     Host: z.string().describe('Its `node-name`, by default the name of its machine'),
     Pid: count,
     Version: z.string().describe('Of its program; empty if it is older than this field'),
@@ -79,12 +81,11 @@ export function nodeOperations({ store, clock, node }: ApiParts): readonly ApiRo
 
 function toItem(row: NodeRow, own: NodeRow | undefined, now: number): NodeItem {
   const self = row === own;
-  const silent = !self && now - row.heartbeatAt > SILENT_MS;
   return {
     Node: row.nodeId,
     Epoch: row.epoch,
     Self: self,
-    Status: row.endedAt !== null ? 'Ended' : silent ? 'Silent' : 'Alive',
+    Status: statusOf(row, self, now),
     Host: row.host,
     Pid: row.pid,
     Version: row.version,
@@ -98,4 +99,9 @@ function toItem(row: NodeRow, own: NodeRow | undefined, now: number): NodeItem {
     Sending: row.sending,
     Leases: row.leases,
   };
+}
+
+function statusOf({ endedAt, lost, heartbeatAt }: NodeRow, self: boolean, now: number): NodeItem['Status'] {
+  if (endedAt !== null) return lost ? 'Lost' : 'Ended';
+  return !self && now - heartbeatAt > SILENT_MS ? 'Silent' : 'Alive';
 }

@@ -103,6 +103,8 @@ describe('GET /nodes', () => {
     await world.store.takeLeases({ epoch: other, names: ['upkeep'], quiet: [], now: clock.now() });
     const gone = await world.store.beginEpoch({ nodeId: 'gone', now: clock.now() });
     await world.store.endEpoch({ epoch: gone, now: clock.now() });
+    const killed = await world.store.beginEpoch({ nodeId: 'killed', now: clock.now() });
+    await world.store.endEpoch({ epoch: killed, beat: 0, now: clock.now() });
     const nodes = async () =>
       (await world.call('GET', '/nodes', { token: world.tokens.admin })).json() as { Items: object[] };
     expect(await nodes()).toMatchObject({
@@ -112,6 +114,7 @@ describe('GET /nodes', () => {
           ...{ Roles: ['deliver'], Sources: ['nat'], Sending: 0, Leases: ['upkeep'], EndedAt: null },
         },
         { Node: 'test', Epoch: world.epoch, Self: true, Status: 'Alive', Leases: [] },
+        { Node: 'killed', Epoch: killed, Self: false, Status: 'Lost', EndedAt: expect.any(String) },
         { Node: 'gone', Epoch: gone, Self: false, Status: 'Ended', EndedAt: expect.any(String) },
       ],
       NextCursor: null,

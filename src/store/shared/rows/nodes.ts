@@ -22,6 +22,7 @@ export const NODE = record<Omit<NodeRow, 'sending' | 'leases'>>(
     startedAt: 'plain',
     heartbeatAt: 'plain',
     endedAt: 'plain',
+    lost: 'flag',
     beat: 'plain',
   },
   'n.',

@@ -149,7 +149,8 @@ export interface Tables {
     | 'ended_at'
     | 'version'
     | 'schema_number'
-    | 'settings';
+    | 'settings'
+    | 'lost';
   node_lease: 'name' | 'epoch' | 'taken_at' | 'asked_by';
   notice_count: 'sender' | 'hour' | 'count';
   notice_due: 'id' | 'message_seq' | 'delivery_id' | 'kind' | 'event_seq' | 'at' | 'due_from';
