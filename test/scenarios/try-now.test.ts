@@ -121,6 +121,28 @@ describe('a path that is closed', () => {
   });
 });
 
+describe('the wait of a relay that still fails after a restart', () => {
+  it('goes on where it is the only one: one message tries it at once, and its next wait is the longer one', async () => {
+    const refusing = await startScriptedMx({ mail: '530 5.7.0 Authentication required' });
+    scope.defer(() => refusing.close());
+    const settings = { route: `smtp://127.0.0.1:${refusing.port}`, retry: '1h,3h' };
+    const site = `relay:127.0.0.1:${refusing.port}`;
+    const before = await startInstance(scope, { settings });
+    const token = await addDomain(before, 'example.com');
+    await before.send({}, { token });
+    await closedPath(before, site);
+    await before.stop();
+    const met = refusing.connections.length;
+    const after = await startInstance(scope, { settings, folder: before.folder });
+    await after.send({ To: [{ email: 'new@example.net' }] }, { token });
+    await closedPath(after, site);
+    expect(refusing.connections).toHaveLength(met + 1);
+    const [path] = (await after.call('GET', `/queue/paths/${encodeURIComponent(site)}`)).json.Paths;
+    // The second of the waits, three hours, and not the first.
+    expect(Date.parse(path.WaitsUntil) - Date.now()).toBeGreaterThan(2 * 3_600_000);
+  });
+});
+
 describe('a relay that put off each recipient', () => {
   it('gets their mail now by its name, though nothing was closed', async () => {
     let greylists = true;
