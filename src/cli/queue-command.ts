@@ -41,7 +41,9 @@ export function queueText(answer: QueueAnswer): string {
 function row(item: QueueItem): string[] {
   const { Ages } = item;
   const given = item.Reasons.filter(({ Reason }) => Reason !== '');
-  const reasons = given.slice(0, MAX_REASONS).map(({ Reason, Count }) => `${waitText(Reason)} (${Count})`);
+  const reasons = given
+    .slice(0, MAX_REASONS)
+    .map(({ Reason, Count, Reply }) => `${waitText(Reason, Reply)} (${Count})`);
   if (given.length > MAX_REASONS) reasons.push(`${given.length - MAX_REASONS} more …`);
   return [
     item.Site,

@@ -21,7 +21,8 @@ export function siteText(answer: SiteAnswer): string {
   if (answer.Relays.length > 0) blocks.push(relaysText(answer.Relays));
   const more = answer.Complete ? '' : ' or more';
   const lines = [`${answer.Waiting}${more} waiting in the queue.`];
-  for (const { Reason, Count } of answer.Reasons) lines.push(`  ${Count} × ${waitText(Reason)}`);
+  for (const { Reason, Count, Reply } of answer.Reasons)
+    lines.push(`  ${Count} × ${waitText(Reason, Reply)}`);
   blocks.push(lines.join('\n'));
   if (answer.Holds.length > 0) blocks.push(`Held:\n${holdsText(answer.Holds)}`);
   return blocks.join('\n\n');

@@ -186,7 +186,7 @@ export type Cause = {
   Category: string;
   /** What it concerns */
   Scope: 'recipient' | 'message' | 'domain' | 'sender_domain' | 'batch' | 'path';
-  /** Where it happened */
+  /** Where it happened: the recipients’ domain, or `relay:HOST:PORT` if a relay does it to all mail */
   Site: string;
   /** null: the fault is the path’s, all senders meet it */
   SenderDomain: string | null;

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startScriptedMx } from '../fakes/scripted-mx.ts';
 import { command } from './commands.ts';
-import { addDomain, fileScope, type Instance, makeToken, startInstance } from './harness.ts';
+import { addDomain, fileScope, type Instance, makeToken, startInstance, until } from './harness.ts';
 
 const REFUSED = '550 5.7.26 The DMARC check of example.com failed';
 const scope = fileScope();
@@ -78,5 +78,26 @@ describe('a cause group', () => {
     for (const id of ['0', '999', 'x', '%2e%2e']) {
       expect((await server.call('POST', `/causes/${id}/resend`)).status).toBe(404);
     }
+  });
+});
+
+describe('a relay that makes every message come back later', () => {
+  it('is one cause, with what it says in the list of causes and in the queue', async () => {
+    const said = '451 4.7.1 Greylisting in action, please come back later';
+    const relay = await startScriptedMx({ rcpt: said });
+    scope.defer(() => relay.close());
+    const grey = await startInstance(scope, {
+      settings: { route: `smtp://127.0.0.1:${relay.port}`, retry: '1h' },
+    });
+    const own = await addDomain(grey, 'example.com');
+    for (const email of ['ada@one.test', 'grace@two.test']) {
+      const id = await grey.send({ To: [{ email }] }, { token: own });
+      await until('it is put off', async () => (await grey.statusOf(id)) === 'Deferred');
+    }
+    const data = ['--data', grey.folder];
+    const causes = (await command(['causes', ...data])).stdout;
+    expect(causes).toMatch(new RegExp(`Greylisted +relay:127.0.0.1:${relay.port} +any +2 .*${said}`));
+    for (const words of [['queue'], ['queue', 'path', 'one.test']])
+      expect((await command([...words, ...data])).stdout).toContain(`Deferred: ${said}`);
   });
 });

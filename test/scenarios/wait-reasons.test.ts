@@ -258,7 +258,7 @@ const WAITS: Record<Exclude<WaitKind, 'none' | 'store' | 'lease'> | Other, () =>
     return {
       ...(await sending(hour, { to: 'a@later.test', until: tried })),
       reason: 'deferred',
-      shownAs: 'Deferred; `message` shows why',
+      shownAs: 'Deferred: 450 4.2.0 not now (1)',
     };
   },
   async scheduled() {

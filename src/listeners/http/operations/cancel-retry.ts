@@ -9,6 +9,7 @@ import { uuidv7 } from '../../../lib/ids.ts';
 import type { EventKind } from '../../../model/event.ts';
 import { recipientStatus } from '../../../model/status.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
+import { siteOfPath } from '../../../policy/limits/shaping/types.ts';
 import { suppressedRecipients } from '../../../policy/suppressions/suppressions.ts';
 import type { NewEvent } from '../../../store/topics/events.ts';
 import type { MessageView, RecipientView } from '../../../store/topics/messages.ts';
@@ -190,7 +191,7 @@ function toClosed({
   reason: string;
   until: number | null;
 }): Answer<typeof closedPath> {
-  const site = path.slice(path.indexOf('>') + 1);
+  const site = siteOfPath(path);
   return { Site: site, Reason: reason.replace(/^path: /, ''), Until: isoTimeOrNull(until) };
 }
 

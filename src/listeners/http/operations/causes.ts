@@ -27,7 +27,11 @@ const causeItem = z
     CauseID: z.int().min(1),
     Category: z.string().describe('As `Class` in bounce objects'),
     Scope: bounce.shape.Scope,
-    Site: z.string().describe('Where it happened'),
+    Site: z
+      .string()
+      .describe(
+        'Where it happened: the recipients’ domain, or `relay:HOST:PORT` if a relay does it to all mail',
+      ),
     SenderDomain: z.string().nullable().describe('null: the fault is the path’s, all senders meet it'),
     Reply: z.string().describe('What was said, the first time'),
     Explanation: z.string().describe('What it means, whose fault it is, who can mend it'),

@@ -1,5 +1,7 @@
 /** The end of an attempt: writes its line of the mail log, and gives its settlement to the queue to be stored. */
 import type { Logger } from '../../../lib/log.ts';
+import { isRelaySite } from '../../../model/route.ts';
+import { siteOfPath } from '../../../policy/limits/shaping/types.ts';
 import type { Settlement } from '../../../store/topics/queue.ts';
 import type { Queue } from '../../queue/queue.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
@@ -25,10 +27,18 @@ export function createFinish({
   mailLog: Logger;
 }): Finish {
   return (item, outcome, blockedUntil) => {
-    const settlement = rules.settle(item.delivery, outcome, blockedUntil);
+    const settlement = ofRelay(item, rules.settle(item.delivery, outcome, blockedUntil));
     logOutcome(mailLog, item, outcome, settlement);
     void queue.settle(item, settlement);
   };
+}
+
+/** What a relay does to mail is one cause, wherever the mail was going. */
+function ofRelay(item: ReadyItem, settlement: Settlement): Settlement {
+  const site = siteOfPath(item.site);
+  const { cause } = settlement;
+  if (cause === undefined || cause.scope !== 'path' || !isRelaySite(site)) return settlement;
+  return { ...settlement, cause: { ...cause, site } };
 }
 
 function logOutcome(

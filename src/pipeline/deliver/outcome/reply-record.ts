@@ -30,22 +30,27 @@ export function replyColumns(
 
 /**
  * The group of recipients that share this problem (of the path, the sender domain, the recipient domain or the
- * message). A problem of one recipient's mailbox belongs to no group, and simulated results have no cause.
+ * message). A problem of one recipient's mailbox belongs to no group, and simulated results have no cause. A relay that
+ * makes its own client come back (greylisting) does so for all mail.
  */
 export function causeOf(
   delivery: ClaimedDelivery,
   verdict: { category: Category; scope: Bounce['Scope'] },
   reply: ReplyFacts | null,
   detail: string,
+  { route }: Pick<AttemptFacts, 'route'>,
 ): Pick<Settlement, 'cause'> {
-  if (delivery.sandbox !== null || verdict.scope === 'recipient') return {};
+  const { category } = verdict;
+  const ofRelay = category === 'greylisted' && route === 'relay';
+  const scope = ofRelay ? 'path' : verdict.scope;
+  if (delivery.sandbox !== null || scope === 'recipient') return {};
   const said = reply === null ? detail : replyText(reply);
   return {
     cause: {
-      category: verdict.category,
-      scope: verdict.scope,
+      category,
+      scope,
       site: delivery.recipientDomain,
-      senderDomain: verdict.scope === 'path' || verdict.scope === 'domain' ? '' : delivery.senderDomain,
+      senderDomain: scope === 'path' || scope === 'domain' ? '' : delivery.senderDomain,
       shape: replyShape(said),
       reply: said.slice(0, MAX_TEXT),
     },

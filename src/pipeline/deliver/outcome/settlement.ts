@@ -199,7 +199,7 @@ export function createSettlementRules({
       ...base(delivery, 'bounced', true),
       category: verdict.category,
       ...replyColumns(why.reply, why.detail),
-      ...causeOf(delivery, verdict, why.reply, why.detail),
+      ...causeOf(delivery, verdict, why.reply, why.detail, why.facts),
       events: [
         event('bounced', now, {
           attempt,
@@ -337,7 +337,7 @@ export function createSettlementRules({
       lastCategory: why.verdict.category,
       lastReply: (why.reply === null ? why.detail : replyText(why.reply)).slice(0, MAX_TEXT),
     };
-    const cause = causeOf(delivery, why.verdict, why.reply, why.detail);
+    const cause = causeOf(delivery, why.verdict, why.reply, why.detail, why.facts);
     if (now >= delivery.expiresAt)
       return { ...expire(seen, now), countAttempt: true, ...replyColumns(why.reply, why.detail), ...cause };
     const notify =

@@ -12,7 +12,7 @@
 import type { Clock, Timer } from '../../../lib/clock.ts';
 import { pathReason, reasonSentence } from '../../../model/wait-reason.ts';
 import type { PathMemory, PathState as Remembered } from '../../../policy/limits/shaping/path-memory.ts';
-import { type Override, type Overrides, pathKey } from '../../../policy/limits/shaping/types.ts';
+import { type Override, type Overrides, pathKey, siteOfPath } from '../../../policy/limits/shaping/types.ts';
 import type { KeptBack } from '../../queue/gate.ts';
 import type { BreakerState } from './state.ts';
 
@@ -258,7 +258,7 @@ export function createPathStates(deps: {
 
   function namedEntry(name: string): Entry {
     const cut = name.indexOf('>');
-    return entryOf(name.slice(0, Math.max(0, cut)), name.slice(cut + 1));
+    return entryOf(name.slice(0, Math.max(0, cut)), siteOfPath(name));
   }
 
   function entryOf(source: string, site: string): Entry {

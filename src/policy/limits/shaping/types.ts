@@ -114,6 +114,11 @@ export function pathKey(source: string, site: string): string {
   return `${source}>${site}`;
 }
 
+/** The site of a path, by its key. */
+export function siteOfPath(key: string): string {
+  return key.slice(key.indexOf('>') + 1);
+}
+
 /** Key of a `tenant@site` override. */
 export function senderKey(senderDomain: string, site: string): string {
   return `${senderDomain}@${site}`;
