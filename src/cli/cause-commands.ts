@@ -69,19 +69,27 @@ function causesText(ctx: CommandContext, { Items }: Page<CauseItem>): string {
     item.Site,
     item.SenderDomain ?? 'any',
     String(item.Waiting),
+    String(item.WaitingBehind),
     String(item.Failed),
     item.FirstSeen,
     shortened(item.Reply, 60),
   ]);
-  const worst = [...Items].sort((a, b) => b.Waiting + b.Failed - (a.Waiting + a.Failed));
+  const worst = [...Items].sort((a, b) => countOf(b) - countOf(a));
   const explained = new Map(worst.map((item) => [item.Category, item.Explanation]));
   const words = [...explained].slice(0, MAX_EXPLAINED).map(([category, text]) => `${category}: ${text}`);
   return [
     withWhole(
-      table([['ID', 'CATEGORY', 'SITE', 'FROM', 'WAITING', 'FAILED', 'SINCE', 'REPLY'], ...rows]),
+      table([['ID', 'CATEGORY', 'SITE', 'FROM', 'WAITING', 'BEHIND', 'FAILED', 'SINCE', 'REPLY'], ...rows]),
       ctx.command('causes --json'),
     ),
+    ...(Items.some(({ WaitingBehind }) => WaitingBehind > 0)
+      ? ['BEHIND: recipients that have not met the cause, and wait until what it closed opens again.']
+      : []),
     words.join('\n'),
     `After you fixed a cause: ${ctx.command('causes resend ID')}`,
   ].join('\n\n');
+}
+
+function countOf({ Waiting, WaitingBehind, Failed }: CauseItem): number {
+  return Waiting + WaitingBehind + Failed;
 }

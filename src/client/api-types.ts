@@ -194,8 +194,10 @@ export type Cause = {
   Reply: string;
   /** What it means, whose fault it is, who can mend it */
   Explanation: string;
-  /** Recipients that wait for another try, counted to 10 000 */
+  /** Recipients that met it and wait for another try, counted to 10 000 */
   Waiting: number;
+  /** Recipients that wait because of it without having met it: on the path that it closed, or of the sender domain that it paused; counted over 5 000 queues */
+  WaitingBehind: number;
   /** Recipients that bounced or were given up, counted to 10 000 */
   Failed: number;
   FirstSeen: string;

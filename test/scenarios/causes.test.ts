@@ -101,3 +101,40 @@ describe('a relay that makes every message come back later', () => {
       expect((await command([...words, ...data])).stdout).toContain(`Deferred: ${said}`);
   });
 });
+
+describe('mail that waits behind a failure', () => {
+  it('is counted with the cause of the failure, which almost none of it has met', async () => {
+    const relay = await startScriptedMx({ banner: '421 4.3.2 closed for the day' });
+    scope.defer(() => relay.close());
+    const night = await startInstance(scope, {
+      settings: { route: `smtp://127.0.0.1:${relay.port}`, retry: '1h' },
+    });
+    const own = await addDomain(night, 'example.com');
+    await night.send({ To: [{ email: 'first@one.test' }] }, { token: own });
+    const causes = async () => (await night.call('GET', '/causes')).json.Items;
+    await until('the path is closed', async () => (await causes()).length > 0);
+    for (let n = 0; n < 8; n++) await night.send({ To: [{ email: `a${n}@d${n}.test` }] }, { token: own });
+    const [cause, ...others] = await causes();
+    expect(others).toEqual([]);
+    expect(cause).toMatchObject({ Site: `relay:127.0.0.1:${relay.port}`, Waiting: 1, WaitingBehind: 8 });
+    expect((await night.call('GET', `/causes/${cause.CauseID}`)).json).toMatchObject({ WaitingBehind: 8 });
+    const { stdout } = await command(['causes', '--data', night.folder]);
+    expect(stdout).toMatch(/ WAITING +BEHIND +FAILED .*\n.* any +1 +8 +0 /);
+    expect(stdout).toContain('BEHIND: recipients that have not met the cause');
+  });
+
+  it('is counted where the cause has paused a sender domain', async () => {
+    const far = await startScriptedMx({ dot: REFUSED });
+    scope.defer(() => far.close());
+    const night = await startInstance(scope, {
+      settings: { route: `smtp://127.0.0.1:${far.port}`, retry: '1h' },
+    });
+    const own = await addDomain(night, 'example.com');
+    const send = (name: string) => night.send({ To: [{ email: `${name}@far.test` }] }, { token: own });
+    for (const name of ['ada', 'grace', 'edsger']) await night.settled(await send(name));
+    for (const name of ['alan', 'barbara']) await send(name);
+    expect((await night.call('GET', '/causes')).json.Items).toMatchObject([
+      { Category: 'AuthFailed', Waiting: 0, WaitingBehind: 2, Failed: 3 },
+    ]);
+  });
+});

@@ -14,7 +14,7 @@ import { usePages } from '../../components/pages.ts';
 import { Sentence } from '../../components/sentence.tsx';
 import { Ago } from '../../components/time.tsx';
 import { messageOf, toast } from '../../components/toasts.tsx';
-import { countOf } from './reason-words.ts';
+import { countOf, countText } from './reason-words.ts';
 
 export function CausesView() {
   const list = usePages(['queue', 'causes'], listCauses);
@@ -40,7 +40,7 @@ export function CausesView() {
 
 function CauseItem({ cause }: { cause: Cause }) {
   const [isAsking, setAsking] = useState(false);
-  const { Site, SenderDomain, Reply, Explanation, Waiting, Failed } = cause;
+  const { Site, SenderDomain, Reply, Explanation, Waiting, WaitingBehind, Failed } = cause;
   return (
     <li className="flex flex-wrap items-start gap-x-4 gap-y-2 border-line border-b py-3">
       <div className="grid min-w-0 flex-1 basis-72 gap-1">
@@ -55,6 +55,9 @@ function CauseItem({ cause }: { cause: Cause }) {
           )}
           {Failed > 0 && <span className="text-bad tabular-nums">{countUpTo(Failed)} failed</span>}
           {Waiting > 0 && <span className="text-warn tabular-nums">{countUpTo(Waiting)} waiting</span>}
+          {WaitingBehind > 0 && (
+            <span className="text-warn tabular-nums">{countText(WaitingBehind)} waiting behind it</span>
+          )}
         </p>
         <p>
           <Sentence text={Explanation} />

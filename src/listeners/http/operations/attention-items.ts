@@ -20,6 +20,7 @@ import type { WaitingCount } from '../../../store/topics/queue.ts';
 import { isoTime, isoTimeOrNull } from '../route.ts';
 import type { AttentionAnswer, AttentionItem } from './attention-answer.ts';
 import type { Traffic } from './traffic.ts';
+import { waitingByPath, waitingMail } from './waiting-mail.ts';
 
 /** A problem of this server, now or soon. */
 export interface ServerProblem {
@@ -59,8 +60,6 @@ export interface AttentionView {
 type Counted = (fits: (queue: WaitingCount) => boolean) => number;
 
 export const MAX_OF_A_KIND = 20;
-/** Queues whose waiting recipients are counted. */
-const MAX_QUEUES = 5_000;
 const MAX_CHANGES = 200;
 /** A single failed call of a webhook is normal. */
 const FAILING_MS = 10 * 60_000;
@@ -95,12 +94,12 @@ export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
   const owns = (domain: string | null) => own?.has(domain ?? '') ?? true;
   const limit = MAX_OF_A_KIND + 1;
   const [counts, domains, webhooks, problems] = await Promise.all([
-    store.waitingCounts({ ...visible, limit: MAX_QUEUES }),
+    waitingMail(deps, visible),
     view.mayDomains ? store.failingDomains({ ...visible, limit }) : [],
     view.mayWebhooks ? store.failingWebhooks({ ...visible, limit }) : [],
     view.isOperator ? deps.problems() : [],
   ]);
-  const queues = [...counts.queues, ...memoryCounts(traffic, owns)].filter(({ sandbox }) => !sandbox);
+  const { queues } = counts;
   const counted: Counted = (fits) =>
     queues.reduce((sum, queue) => (fits(queue) ? sum + queue.waiting : sum), 0);
   const holds = traffic.holds
@@ -132,15 +131,6 @@ export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
   ];
   const examinedAt = instance?.at ?? null;
   return { kinds, counted, complete: !counts.more, examinedAt, asked: problems.map(({ name }) => name) };
-}
-
-/** Mail in memory is leased in the store, and not counted there. */
-function memoryCounts({ waits }: Pick<Traffic, 'waits'>, owns: (domain: string) => boolean): WaitingCount[] {
-  return waits
-    .queues(({ senderDomain }) => owns(senderDomain))
-    .map(({ lane, senderDomain, recipientDomain, routeKey, sandbox, createdAt }) => ({
-      ...{ lane, senderDomain, recipientDomain, routeKey, sandbox, waiting: createdAt.length },
-    }));
 }
 
 function worstFirst(a: AttentionItem, b: AttentionItem): number {
@@ -291,13 +281,7 @@ async function siteItems(
   for (const path of traffic.paths())
     if (path.closed) sites.set(path.site, [...(sites.get(path.site) ?? []), path]);
   if (sites.size === 0) return [];
-  const byPath = new Map<string, number>();
-  const unknown = new Set<string>();
-  for (const queue of queues) {
-    const path = traffic.pathOf(queue);
-    if (path === null) unknown.add(queue.recipientDomain);
-    else byPath.set(path, (byPath.get(path) ?? 0) + queue.waiting);
-  }
+  const { byPath, unknown } = waitingByPath(queues, traffic);
   const waiting = [...sites]
     .map(([site, paths]) => {
       const sum = paths.reduce((n, { key }) => n + (byPath.get(key) ?? 0), 0);

@@ -20,7 +20,9 @@ import type { ApiParts, HttpOptions } from '../deps.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { cursor, cursorText, paging } from '../paging.ts';
 import { type ApiRoute, isoTime, refuse } from '../route.ts';
+import { createBehindCauses } from './behind-causes.ts';
 import type { WaitingMail } from './traffic.ts';
+import { waitingMail } from './waiting-mail.ts';
 
 const causeItem = z
   .object({
@@ -35,7 +37,10 @@ const causeItem = z
     SenderDomain: z.string().nullable().describe('null: the fault is the path’s, all senders meet it'),
     Reply: z.string().describe('What was said, the first time'),
     Explanation: z.string().describe('What it means, whose fault it is, who can mend it'),
-    Waiting: count.describe('Recipients that wait for another try, counted to 10 000'),
+    Waiting: count.describe('Recipients that met it and wait for another try, counted to 10 000'),
+    WaitingBehind: count.describe(
+      'Recipients that wait because of it without having met it: on the path that it closed, or of the sender domain that it paused; counted over 5 000 queues',
+    ),
     Failed: count.describe('Recipients that bounced or were given up, counted to 10 000'),
     FirstSeen: time,
     LastSeen: time,
@@ -75,7 +80,7 @@ export function causeOperations(deps: ApiParts, options: HttpOptions): readonly 
       scope: 'admin',
       summary: 'List why mail fails',
       description:
-        'Causes of failures and delays that several recipients share, the latest first, a page: `{CauseID, Category, Scope, Site, SenderDomain, Reply, Explanation, Waiting, Failed, FirstSeen, LastSeen, Example}`. A cause that occurs again moves to the front',
+        'Causes of failures and delays that several recipients share, the latest first, a page: `{CauseID, Category, Scope, Site, SenderDomain, Reply, Explanation, Waiting, WaitingBehind, Failed, FirstSeen, LastSeen, Example}`. A cause that occurs again moves to the front',
       query: PAGES.query,
       answer: pageOf('CausesAnswer', causeItem),
       handle: async ({ query: { Limit, After } }) => {
@@ -90,7 +95,13 @@ export function causeOperations(deps: ApiParts, options: HttpOptions): readonly 
           rows.push(...part);
           before = part.at(-1);
         }
-        return PAGES.pageOf(rows, Limit, ({ lastSeen, id }) => ({ lastSeen, id }), toItem);
+        const behind = rows.length === 0 ? () => 0 : await behindCauses();
+        return PAGES.pageOf(
+          rows,
+          Limit,
+          ({ lastSeen, id }) => ({ lastSeen, id }),
+          (cause) => toItem(cause, behind(cause)),
+        );
       },
     }),
     operation({
@@ -101,7 +112,10 @@ export function causeOperations(deps: ApiParts, options: HttpOptions): readonly 
       summary: 'Show one cause',
       description: 'One cause',
       answer: causeItem,
-      handle: async ({ params }) => toItem(await known(params.id)),
+      handle: async ({ params }) => {
+        const cause = await known(params.id);
+        return toItem(cause, (await behindCauses())(cause));
+      },
     }),
     operation({
       id: 'resendCause',
@@ -129,6 +143,10 @@ export function causeOperations(deps: ApiParts, options: HttpOptions): readonly 
       },
     }),
   ];
+
+  async function behindCauses() {
+    return createBehindCauses((await waitingMail(deps)).queues, deps.traffic);
+  }
 
   async function known(id: string): Promise<CauseView> {
     if (!/^[1-9][0-9]{0,14}$/.test(id)) throw refuse('not-found');
@@ -226,7 +244,7 @@ function byMessage(
   return groups;
 }
 
-function toItem(cause: CauseView): CauseItem {
+function toItem(cause: CauseView, behind: number): CauseItem {
   const facts = isCategory(cause.category) ? categoryFacts(cause.category) : null;
   return {
     CauseID: cause.id,
@@ -237,6 +255,7 @@ function toItem(cause: CauseView): CauseItem {
     Reply: cause.reply,
     Explanation: facts === null ? '' : `${facts.means} ${facts.fix}`,
     Waiting: cause.waiting,
+    WaitingBehind: behind,
     Failed: cause.failed,
     FirstSeen: isoTime(cause.firstSeen),
     LastSeen: isoTime(cause.lastSeen),
