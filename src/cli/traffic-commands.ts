@@ -3,7 +3,7 @@
  * holding it.
  */
 import { parseDuration } from '../config/forms.ts';
-import { systemClock } from '../lib/clock.ts';
+import { sleep, systemClock } from '../lib/clock.ts';
 import type { ReleaseAnswer } from '../listeners/http/operations/holds.ts';
 import type { PathsAnswer, SiteAnswer, TryAnswer } from '../listeners/http/operations/paths.ts';
 import type { HoldItem, OverrideItem, PathItem } from '../listeners/http/operations/traffic-items.ts';
@@ -15,6 +15,12 @@ import { type CommandGroup, type ContextCommand, example } from './command.ts';
 import { printPages } from './lists.ts';
 import { table, UsageError } from './terminal.ts';
 import { holdsText, overridesText, relaysText, siteText, stateWord } from './traffic-text.ts';
+
+/** How long `queue try` waits for what comes of it, and how often it looks. */
+const TRY_MS = 5_000;
+const LOOK_EVERY_MS = 200;
+
+type State = Pick<SiteAnswer, 'Paths' | 'Relays'>;
 
 interface MatchOptions {
   from?: string;
@@ -42,14 +48,33 @@ export function addTrafficCommands(queue: ContextCommand): void {
 
   queue
     .command('try <site>')
-    .description('try a closed path or relay now, with one message')
+    .description('try a closed path or relay now, with one message, and say what came of it within 5 seconds')
     .addHelpText(
       'after',
       example('postrider queue try gmail.com', 'postrider queue try relay:mail.example.net:587'),
     )
     .asks(async (ctx, api, site: string) => {
-      const body = await api.call<TryAnswer>('POST', `/queue/paths/${encodeURIComponent(site)}/try`);
-      ctx.print(body, tryText(body, ctx.command('retry MESSAGE_ID')));
+      const path = `/queue/paths/${encodeURIComponent(site)}`;
+      // What is not in use yet is not found, or tried all the same.
+      const state = () => api.call<State>('GET', path).catch(() => ({ Paths: [], Relays: [] }));
+      const { Paths: before } = await state();
+      const body = await api.call<TryAnswer>('POST', `${path}/try`);
+      const isAwaited = body.Tried + body.Due > 0 && api.alone === null;
+      const { Paths, Relays } = isAwaited ? await triedState(state, before, body) : body;
+      const answer = { ...body, Paths, Relays };
+      const results = Paths.flatMap((one) => resultLine(one, before) ?? []);
+      const look =
+        isAwaited && results.length === 0
+          ? [`Nothing came of it yet. Look again: ${ctx.command(`queue path ${site}`)}`]
+          : [];
+      const others = Paths.filter((one) => resultLine(one, before) === null).map(pathLine);
+      const relays = Relays.length === 0 ? [] : [relaysText(Relays)];
+      ctx.print(
+        answer,
+        [tryText(answer, ctx.command('retry MESSAGE_ID')), ...results, ...others, ...relays, ...look].join(
+          '\n',
+        ),
+      );
     });
 
   matching(queue.command('hold'))
@@ -141,7 +166,7 @@ export const overrideCommands: CommandGroup = (program) => {
     });
 };
 
-function tryText({ Tried, Due, Deferred, Paths, Relays }: TryAnswer, retry: string): string {
+function tryText({ Tried, Due, Deferred, Paths }: TryAnswer, retry: string): string {
   const what =
     Tried > 0
       ? 'One message is sent now; if it is accepted, the rest follows.'
@@ -153,9 +178,36 @@ function tryText({ Tried, Due, Deferred, Paths, Relays }: TryAnswer, retry: stri
     ...(Deferred === 0
       ? []
       : [`Not tried, because a reply asked to wait: ${recipients(Deferred)}. To try one now: ${retry}`]),
-    ...Paths.map(pathLine),
-    ...(Relays.length === 0 ? [] : [relaysText(Relays)]),
   ].join('\n');
+}
+
+/** The state once each of the paths that were tried has got a result, or after `TRY_MS`. */
+async function triedState(
+  state: () => Promise<State>,
+  before: readonly PathItem[],
+  { Tried }: TryAnswer,
+): Promise<State> {
+  const endMs = systemClock.monotonicMs() + TRY_MS;
+  for (;;) {
+    const now = await state();
+    const results = now.Paths.filter((path) => resultLine(path, before) !== null);
+    const isDone = results.length >= Math.max(1, Math.min(Tried, now.Paths.length));
+    if (isDone || systemClock.monotonicMs() >= endMs) return now;
+    await sleep(systemClock, LOOK_EVERY_MS);
+  }
+}
+
+/** What the far end said to a path since `before`; null: nothing yet. */
+function resultLine(path: PathItem, before: readonly PathItem[]): string | null {
+  const was = before.find(({ Site, Source }) => Site === path.Site && Source === path.Source);
+  const { LastSuccess: taken, LastFailure: failed } = path;
+  const isTaken = taken !== null && taken.At !== was?.LastSuccess?.At;
+  const hasFailed = failed !== null && failed.At !== was?.LastFailure?.At;
+  if (hasFailed && !(isTaken && taken.At > failed.At)) {
+    const until = path.WaitsUntil === null ? '' : ` It is tried again at ${path.WaitsUntil}.`;
+    return `Result: ${path.Site} failed again: ${failed.Text}.${until}`;
+  }
+  return isTaken ? `Result: ${path.Site} accepted a message: ${taken.Text}` : null;
 }
 
 function recipients(count: number): string {

@@ -66,6 +66,35 @@ describe('a path that is closed', () => {
     expect((await server.call('POST', `/queue/paths/${site}/try`, { token })).status).toBe(403);
   });
 
+  it('is shown with what came of the attempt, a failure or an acceptance', async () => {
+    const { server, token, site, mend } = await failing();
+    const id = await server.send({}, { token });
+    await closedPath(server, site);
+    const words = ['queue', 'try', site, '--data', server.folder];
+    const again = (await command(words)).stdout;
+    expect(again).toMatch(
+      new RegExp(`^Result: ${site} failed again: .*421 .*closed for the day.* tried again at 2`, 'm'),
+    );
+    expect(again).toMatch(/^127\.0\.0\.1:\d+ +2 /m);
+    mend();
+    expect((await command(words)).stdout).toMatch(
+      new RegExp(`^Result: ${site} accepted a message: 250 `, 'm'),
+    );
+    expect((await server.settled(id)).Status).toBe('Delivered');
+    expect((await command(words)).stdout).toContain('there is nothing to try');
+  });
+
+  it('says how to look where nothing came of the attempt', async () => {
+    const { server, token, site } = await failing();
+    const id = await server.send({}, { token });
+    await closedPath(server, site);
+    expect((await server.call('POST', `/email/${id}/cancel`, { token })).status).toBe(200);
+    const { stdout } = await command(['queue', 'try', site, '--data', server.folder]);
+    expect(stdout).toMatch(
+      new RegExp(`^Nothing came of it yet. Look again: \\S*postrider queue path ${site} --data`, 'm'),
+    );
+  });
+
   it('opens for an administrator who retries a message, and is named to everybody else', async () => {
     const { server, token, site, mend } = await failing();
     const id = await server.send({}, { token });
