@@ -52,6 +52,8 @@ interface Parts {
   domains: DomainService;
   accounts: Accounts;
   node: NodeLease;
+  /** How many run, with this one. */
+  nodes(): number;
   engine: Engine;
   guard: GuardRails;
   webhooks: Pick<WebhookParts, 'service'>;
@@ -193,6 +195,7 @@ export function createHttpApi(
       warmup: engine.warmup,
       personalTexts: engine.personalTexts,
       node: parts.node,
+      nodes: parts.nodes,
       traffic: {
         overrides: traffic.overrides,
         holds: traffic.holds,

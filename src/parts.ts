@@ -120,12 +120,13 @@ export async function createParts(foundation: Foundation, params: ServerParams):
   );
   /** What most parts are given. */
   const base = { store, clock, random, registry, resolver, domains, log: logs.service };
+  const nodes = () => 1 + (membership?.others().length ?? 0);
 
   // ── what is told of it ──────────────────────────────────────────────────────────────────────────────────
   const webhooks = createWebhooks(
     {
       ...{ ...base, http: network.http, sealer, node, log: logs },
-      nodes: () => 1 + (membership?.others().length ?? 0),
+      nodes,
     },
     config,
   );
@@ -198,7 +199,7 @@ export async function createParts(foundation: Foundation, params: ServerParams):
   const httpCertificates = await openHttpCertificates(foundation, params);
   const listener = createHttpApi(
     {
-      ...{ ...base, node, engine, accounts, guard, webhooks, checkup, storage, sealer },
+      ...{ ...base, node, nodes, engine, accounts, guard, webhooks, checkup, storage, sealer },
       ...{ personalTokens, readerFacts, eventsStored, stored, publicUrl: ownUrl },
       ...{
         returns: smtp.returns,

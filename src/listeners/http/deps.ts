@@ -103,6 +103,8 @@ export interface HttpDeps {
   onStored(listener: () => void): () => void;
   /** This process among the nodes. */
   node: NodeLease;
+  /** How many nodes run, with this one. */
+  nodes(): number;
   /** The warm-up of new sources. */
   warmup: { list(): readonly WarmupView[] };
   /** The texts for the token slots of one recipient's copy. */

@@ -203,6 +203,7 @@ export async function openWorld(
       config: () => ({ Mode: 'serve', Version: '0.0.0', Items: [] }),
       warmup: { list: () => [] },
       node: soleLease(epoch),
+      nodes: () => 1,
       ...given.parts,
     },
     given.options,

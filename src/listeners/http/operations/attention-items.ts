@@ -34,7 +34,12 @@ export interface ServerProblem {
 export interface AttentionDeps {
   store: Pick<
     Store,
-    'failingDomains' | 'listDomains' | 'failingWebhooks' | 'waitingCounts' | 'listPathChanges'
+    | 'failingDomains'
+    | 'listDomains'
+    | 'failingWebhooks'
+    | 'waitingCounts'
+    | 'listPathChanges'
+    | 'listPathStates'
   >;
   traffic: Pick<Traffic, 'paths' | 'pathOf' | 'relays' | 'holds' | 'waits'>;
   warmup: { list(): readonly WarmupView[] };
@@ -44,7 +49,17 @@ export interface AttentionDeps {
   doctor: { lastInstance(): Promise<{ at: number; checks: readonly DomainCheck[] } | null> };
   /** Whether such mail leaves this server by its route. */
   leadsOut: Routes['leadsOut'];
+  /** How many nodes run, with this one. */
+  nodes(): number;
   clock: Clock;
+}
+
+/** A path that takes no mail, at this node or at another one. */
+interface ClosedPath extends Pick<PathRef, 'key' | 'site' | 'provider' | 'domains'> {
+  reason: string | null;
+  waitsUntil: number | null;
+  /** Another node sends on it, and has some of its mail in memory. */
+  isElsewhere: boolean;
 }
 
 /** What the caller may see. */
@@ -61,6 +76,10 @@ type Counted = (fits: (queue: WaitingCount) => boolean) => number;
 
 export const MAX_OF_A_KIND = 20;
 const MAX_CHANGES = 200;
+/** Stored paths that are looked at, the last changed first. */
+const MAX_PATHS = 1_000;
+/** After its pause a path is tested; the result is known within this time. */
+const TESTED_WITHIN_MS = 2 * 60_000;
 /** A single failed call of a webhook is normal. */
 const FAILING_MS = 10 * 60_000;
 const SHOWN_REPLY = 300;
@@ -273,13 +292,14 @@ function guardItem({ domain, standing }: { domain: string; standing: GuardStandi
 
 /** Sites that accept no mail while mail waits for them. */
 async function siteItems(
-  { store, traffic }: Pick<AttentionDeps, 'store' | 'traffic'>,
+  deps: Pick<AttentionDeps, 'store' | 'traffic' | 'nodes'>,
   queues: readonly WaitingCount[],
   now: number,
 ): Promise<AttentionItem[]> {
-  const sites = new Map<string, PathRef[]>();
-  for (const path of traffic.paths())
-    if (path.closed) sites.set(path.site, [...(sites.get(path.site) ?? []), path]);
+  const { store, traffic } = deps;
+  const sites = new Map<string, ClosedPath[]>();
+  for (const path of [...closedHere(traffic), ...(await closedElsewhere(deps, now))])
+    sites.set(path.site, [...(sites.get(path.site) ?? []), path]);
   if (sites.size === 0) return [];
   const { byPath, unknown } = waitingByPath(queues, traffic);
   const waiting = [...sites]
@@ -287,11 +307,12 @@ async function siteItems(
       const sum = paths.reduce((n, { key }) => n + (byPath.get(key) ?? 0), 0);
       const named = new Set([...siteNames(site), ...paths.flatMap(({ domains }) => domains)]);
       // The site was closed before the start, and the DNS has not said yet which mail goes there.
+      const isHeldElsewhere = sum === 0 && paths.some(({ isElsewhere }) => isElsewhere);
       const mayBe =
         sum === 0 &&
         unknown.size > 0 &&
         (paths.every(({ domains }) => domains.length === 0) || [...named].some((name) => unknown.has(name)));
-      return { site, paths, waiting: mayBe ? null : sum };
+      return { site, paths, waiting: mayBe || isHeldElsewhere ? null : sum };
     })
     .filter((one) => one.waiting !== 0)
     .sort((a, b) => (b.waiting ?? 0) - (a.waiting ?? 0))
@@ -302,7 +323,7 @@ async function siteItems(
   });
   return waiting.flatMap(({ site, paths: [path], waiting: count }): AttentionItem[] => {
     if (path === undefined) return [];
-    const { reason, waitsUntil } = path.snapshot();
+    const { reason, waitsUntil } = path;
     const own = changes.filter((change) => change.site === site);
     const opened = own.findIndex((change) => change.reason === null);
     const closed = (opened < 0 ? own : own.slice(0, opened)).at(-1);
@@ -319,8 +340,36 @@ async function siteItems(
   });
 }
 
+function closedHere({ paths }: Pick<Traffic, 'paths'>): ClosedPath[] {
+  return paths()
+    .filter(({ closed }) => closed)
+    .map(({ key, site, provider, domains, snapshot }) => {
+      const { reason, waitsUntil } = snapshot();
+      return { key, site, provider, domains, reason, waitsUntil, isElsewhere: false };
+    });
+}
+
+/** Those that other nodes have stored as failing, unless this one knows better. */
+async function closedElsewhere(
+  { store, traffic, nodes }: Pick<AttentionDeps, 'store' | 'traffic' | 'nodes'>,
+  now: number,
+): Promise<ClosedPath[]> {
+  if (nodes() === 1) return [];
+  const here = new Map(traffic.paths().map((path) => [path.key, path]));
+  const stored = await store.listPathStates({ limit: MAX_PATHS });
+  return stored.flatMap(({ key, site, failures, reason, blockedUntil, updatedAt }) => {
+    if (failures === 0 || blockedUntil === null || blockedUntil + TESTED_WITHIN_MS < now) return [];
+    const own = here.get(key);
+    if (own?.closed === true || (own?.snapshot().lastSuccess?.at ?? 0) > updatedAt) return [];
+    const said = `${site} takes no mail: ${reason}`;
+    return [
+      { key, site, provider: null, domains: [], reason: said, waitsUntil: blockedUntil, isElsewhere: true },
+    ];
+  });
+}
+
 /** A single domain whose servers are dead concerns little of all mail. */
-function isGrave({ site, provider }: PathRef, waiting: number | null): boolean {
+function isGrave({ site, provider }: ClosedPath, waiting: number | null): boolean {
   if (waiting === null) return false;
   return isRelaySite(site) || provider !== null || waiting >= GRAVE_WAITING;
 }

@@ -31,6 +31,7 @@ let alerts: Alerts;
 let problems: ServerProblem[];
 let checks: DomainCheck[] | null;
 let lines: string[];
+let nodes: number;
 
 const log: Logger = {
   ...silentLogger,
@@ -45,7 +46,7 @@ const check = (id: string, severity: DomainCheck['severity']): DomainCheck => ({
 beforeEach(async () => {
   clock = createManualClock();
   world = await openWorld({ clock });
-  [problems, checks, lines] = [[], [], []];
+  [problems, checks, lines, nodes] = [[], [], [], 1];
   alerts = process();
 });
 afterEach(() => world.close());
@@ -66,6 +67,7 @@ function process(more: Partial<Parameters<typeof createAlerts>[0]> = {}, registr
     ...{ store, clock, traffic, problems: async () => problems },
     ...{ warmup: { list: () => [] }, guard: { warned: () => [] } },
     leadsOut: () => true,
+    nodes: () => nodes,
     doctor: { lastInstance: async () => (checks === null ? null : { at: clock.now(), checks }) },
   };
   return createAlerts(
@@ -197,6 +199,25 @@ it('tells of a guard-rail that holds mail, and not of a hold by hand', async () 
   await pass(BEGINS_AFTER_MS);
   expect(await told()).toEqual([`* guard-rail ${id} began`]);
   await world.holds.release([id]);
+  await pass(ENDS_AFTER_MS);
+  expect(await told()).toHaveLength(2);
+});
+
+it('tells of a relay that fails at another node, and not of what an earlier run of this one has stored', async () => {
+  const [now, site] = [clock.now(), `relay:${RELAY}`];
+  const failing = {
+    ...{ key: `>${site}`, source: '', site, blockedUntil: now + HOUR, reason: '530 log in', asked: false },
+    ...{ fingerprint: '', failures: 3, concurrency: 1, day: 0, sent: 0, sentBefore: 0, updatedAt: now },
+  };
+  await world.store.putPathStates({ states: [{ ...failing, epoch: world.epoch }] });
+  await pass(BEGINS_AFTER_MS);
+  expect(await told()).toEqual([]);
+  nodes = 2;
+  await pass(BEGINS_AFTER_MS);
+  expect(await told()).toEqual([`* relay ${RELAY} began`]);
+  // The other node got mail through.
+  const healed = { ...failing, blockedUntil: null, reason: '', failures: 0, updatedAt: clock.now() };
+  await world.store.putPathStates({ states: [{ ...healed, epoch: world.epoch }] });
   await pass(ENDS_AFTER_MS);
   expect(await told()).toHaveLength(2);
 });

@@ -293,7 +293,7 @@ it('counts the mail of the holds that it shows, and of no others', async () => {
   const answer = await gatherAttention(
     {
       ...{ store, clock, problems: async () => [], warmup: { list: () => [] }, guard: { warned: () => [] } },
-      ...{ doctor: { lastInstance: async () => null }, leadsOut: () => true },
+      ...{ doctor: { lastInstance: async () => null }, leadsOut: () => true, nodes: () => 1 },
       traffic: {
         ...{ paths: () => [], pathOf: () => null, relays: () => [] },
         holds: { ...world.holds, list: () => holds },
