@@ -159,7 +159,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   Bot: 'true for automatic fetching',
   DisabledWebhookID: 'the disabled webhook',
   Alert:
-    'of an alert: `Kind`, `Subject` (as `GET /attention` names them), `State` (Began, Ended), `Since`; with `Began` also `Fix`, with `Ended` also `EndedAt` and `LastedSeconds`',
+    'of an alert: `Kind`, `Subject` (as `GET /attention` names them), `State` (Began, Ended), `Since` (it may have begun earlier: a server that starts may not know when); with `Began` also `Fix`, with `Ended` also `EndedAt` and `LastedSeconds`',
 };
 
 /** Members that depend on facts of the event, not on its kind. */

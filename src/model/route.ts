@@ -25,7 +25,12 @@ const RELAY_SITE = 'relay:';
 
 /** The name of the site of a relay: `relay:host:port`. Recipients' own sites never begin so, because host names have no colon. */
 export function relaySite({ host, port }: { host: string; port: number }): string {
-  return `${RELAY_SITE}${host}:${port}`;
+  return siteOfRelay(`${host}:${port}`);
+}
+
+/** `host:port` → `relay:host:port`. */
+export function siteOfRelay(relay: string): string {
+  return `${RELAY_SITE}${relay}`;
 }
 
 export function isRelaySite(site: string): boolean {

@@ -183,6 +183,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'model/route.ts relaySite',
     'model/route.ts isRelaySite',
     'model/route.ts relayOfSite',
+    'model/route.ts siteOfRelay',
     'listeners/http/request-facts.ts ownerOf',
     'model/submission.ts sendingCaller',
     'model/webhook.ts listensTo',

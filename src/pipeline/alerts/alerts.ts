@@ -29,7 +29,7 @@ export interface Problem extends AlertKey {
   fix: string;
   /** A command that helps. */
   command: string | null;
-  /** null: not known. */
+  /** When it was there already, where that is stored; null: not known. It may have begun earlier. */
   since: number | null;
 }
 
@@ -171,7 +171,7 @@ export function createAlerts(deps: Deps, { hostname }: { hostname: string }): Al
     for (const one of began) seen.delete(keyOf(one));
     for (const { kind, subject, message, since, endedAt } of ended) {
       gone.delete(keyOf({ kind, subject }));
-      log.info({ alert: kind, subject, message, lastedMs: endedAt - since }, 'an alert is over');
+      log.info({ alert: kind, subject, message, lastedAtLeastMs: endedAt - since }, 'an alert is over');
     }
   }
 }
@@ -211,14 +211,14 @@ function alertMailText(
 function beganText({ message, fix, command, since }: Began): string {
   return [
     oneLine(message),
-    `Since: ${new Date(since).toISOString()}`,
+    `Since at least: ${new Date(since).toISOString()}`,
     ...(fix === '' ? [] : [`What to do: ${oneLine(fix)}`]),
     ...(command === null ? [] : [`Command: ${oneLine(command)}`]),
   ].join('\n');
 }
 
 function endedText({ message, since, endedAt }: Ended): string {
-  return `Over since ${new Date(endedAt).toISOString()}, after ${lasted(endedAt - since)}: ${oneLine(message)}`;
+  return `Over since ${new Date(endedAt).toISOString()}, after at least ${lasted(endedAt - since)}: ${oneLine(message)}`;
 }
 
 /** `3 d 4 h`, `2 h 5 min`, `7 min`. */

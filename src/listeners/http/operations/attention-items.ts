@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from '../../../lib/clock.ts';
-import { isRelaySite, relayOfSite } from '../../../model/route.ts';
+import { isRelaySite, relayOfSite, siteOfRelay } from '../../../model/route.ts';
 import type { Webhook } from '../../../model/webhook.ts';
 import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
 import type { Routes } from '../../../pipeline/deliver/routing/routes.ts';
@@ -132,11 +132,7 @@ export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
   const checks = (instance?.checks ?? [])
     .flatMap(checkItem(instance?.at ?? now))
     .filter((item) => !isOutdated(item, traffic.paths()) && !isToldBy(item, problems));
-  const relays = mergedRelays([
-    ...(view.isOperator ? traffic.relays().map((relay) => relayItem(relay, now)) : []),
-    ...sites,
-    ...checks,
-  ]);
+  const relays = mergedRelays([...(view.isOperator ? await relayItems(deps, now) : []), ...sites, ...checks]);
   const isOther = ({ Kind }: AttentionItem) => Kind !== 'relay';
   const kinds: readonly (readonly AttentionItem[])[] = [
     [...problems.flatMap(serverItem), ...checks.filter(isOther)],
@@ -318,22 +314,21 @@ async function siteItems(
     .sort((a, b) => (b.waiting ?? 0) - (a.waiting ?? 0))
     .slice(0, MAX_OF_A_KIND + 1);
   if (waiting.length === 0) return [];
-  const changes = await store.listPathChanges({
-    ...{ sites: waiting.map(({ site }) => site), since: 0, until: now, limit: MAX_CHANGES },
-  });
+  const since = await failingSince(
+    store,
+    waiting.map(({ site }) => site),
+    now,
+  );
   return waiting.flatMap(({ site, paths: [path], waiting: count }): AttentionItem[] => {
     if (path === undefined) return [];
     const { reason, waitsUntil } = path;
-    const own = changes.filter((change) => change.site === site);
-    const opened = own.findIndex((change) => change.reason === null);
-    const closed = (opened < 0 ? own : own.slice(0, opened)).at(-1);
     return [
       {
         ...(relayItemOf(relayOfSite(site)) ?? { Kind: 'site', Subject: site }),
         ...{ Severity: isGrave(path, count) ? 'Failing' : 'Warning', Waiting: count },
         Message: sentence((reason ?? `${site} takes no mail`).slice(0, SHOWN_REPLY)),
         Fix: 'It is tried again by itself. If you mended the reason, try it now.',
-        ...{ Since: isoTimeOrNull(closed?.at ?? null), Until: ahead(waitsUntil, now) },
+        ...{ Since: isoTimeOrNull(since(site)), Until: ahead(waitsUntil, now) },
         ...{ Action: tryNow(site), Command: `postrider queue try ${site}` },
       },
     ];
@@ -368,6 +363,20 @@ async function closedElsewhere(
   });
 }
 
+/** When the last closing of each site began, as it is stored, also before this start; null: not known. */
+async function failingSince(
+  store: Pick<Store, 'listPathChanges'>,
+  sites: readonly string[],
+  now: number,
+): Promise<(site: string) => number | null> {
+  const changes = await store.listPathChanges({ sites, since: 0, until: now, limit: MAX_CHANGES });
+  return (site) => {
+    const own = changes.filter((change) => change.site === site);
+    const opened = own.findIndex((change) => change.reason === null);
+    return (opened < 0 ? own : own.slice(0, opened)).at(-1)?.at ?? null;
+  };
+}
+
 /** A single domain whose servers are dead concerns little of all mail. */
 function isGrave({ site, provider }: ClosedPath, waiting: number | null): boolean {
   if (waiting === null) return false;
@@ -390,7 +399,7 @@ function mergedRelays(items: readonly AttentionItem[]): AttentionItem[] {
         : [known, item];
     found.set(item.Subject, {
       ...shown,
-      Since: shown.Since ?? other?.Since ?? null,
+      Since: earlierOf(shown.Since, other?.Since ?? null),
       Until: laterOf(shown.Until, other?.Until ?? null),
       Waiting: shown.Waiting ?? other?.Waiting ?? null,
     });
@@ -399,6 +408,10 @@ function mergedRelays(items: readonly AttentionItem[]): AttentionItem[] {
 }
 
 /** ISO times. */
+function earlierOf(one: string | null, other: string | null): string | null {
+  return one === null || (other !== null && other < one) ? other : one;
+}
+
 function laterOf(one: string | null, other: string | null): string | null {
   return one === null || (other !== null && other > one) ? other : one;
 }
@@ -408,8 +421,23 @@ function ahead(at: number | null, now: number): string | null {
   return at === null || at <= now ? null : isoTime(at);
 }
 
+async function relayItems(
+  { store, traffic }: Pick<AttentionDeps, 'store' | 'traffic'>,
+  now: number,
+): Promise<AttentionItem[]> {
+  const relays = traffic.relays();
+  if (relays.length === 0) return [];
+  const since = await failingSince(
+    store,
+    relays.map(({ relay }) => siteOfRelay(relay)),
+    now,
+  );
+  return relays.map((state) => relayItem(state, since(siteOfRelay(state.relay)), now));
+}
+
 function relayItem(
   { relay, why, until, failures }: ReturnType<Traffic['relays']>[number],
+  since: number | null,
   now: number,
 ): AttentionItem {
   return {
@@ -419,7 +447,12 @@ function relayItem(
       `The relay ${relay} failed ${failures === 1 ? 'once' : `${failures} times`}: ${why.slice(0, SHOWN_REPLY)}`,
     ),
     Fix: 'Check its address, login and limits, and that it lets this server in. Other relays of the list are used meanwhile, where there are any.',
-    ...{ Until: ahead(until, now), Action: tryNow(relay), Command: `postrider queue try ${relay}` },
+    ...{
+      Since: isoTimeOrNull(since),
+      Until: ahead(until, now),
+      Action: tryNow(relay),
+      Command: `postrider queue try ${relay}`,
+    },
   };
 }
 

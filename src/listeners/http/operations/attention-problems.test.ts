@@ -203,6 +203,31 @@ it('tells of a guard-rail that holds mail, and not of a hold by hand', async () 
   expect(await told()).toHaveLength(2);
 });
 
+it('counts how long a relay fails from what was stored before this start, and calls that the least', async () => {
+  const before = clock.now() - 26 * HOUR;
+  const closed = { source: '', site: `relay:${RELAY}`, at: before, until: null, reason: '535 no' };
+  await world.store.addPathChanges({ changes: [closed] });
+  relayFails();
+  const texts: string[] = [];
+  const { listAlerts, changeAlerts } = world.store;
+  const store: Pick<World['store'], 'listAlerts' | 'changeAlerts'> = {
+    listAlerts,
+    changeAlerts(params) {
+      texts.push(params.mail?.text ?? '');
+      return changeAlerts(params);
+    },
+  };
+  alerts = process({ store });
+  await pass(BEGINS_AFTER_MS);
+  world.relays.length = 0;
+  await pass(ENDS_AFTER_MS);
+  expect((await told())[1]).toBe(`* relay ${RELAY} over after ${26 * 60 + BEGINS_AFTER_MS / MINUTE} min`);
+  expect(texts).toEqual([
+    expect.stringContaining(`\nSince at least: ${new Date(before).toISOString()}\n`),
+    expect.stringContaining(', after at least 1 d 2 h: '),
+  ]);
+});
+
 it('tells of a relay that fails at another node, and not of what an earlier run of this one has stored', async () => {
   const [now, site] = [clock.now(), `relay:${RELAY}`];
   const failing = {
