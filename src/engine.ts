@@ -270,7 +270,6 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
         tlsCounters,
       },
       ...{ clock, random, log, classifier, relays, port25, failpoints },
-      memory: traffic.pathMemory,
       signers: domains,
       senders: domains,
       tokens: deps.tokens,

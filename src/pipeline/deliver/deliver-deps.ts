@@ -9,7 +9,6 @@ import type { AddressCheck } from '../../net/address-filter.ts';
 import type { CachingResolver } from '../../net/resolver.ts';
 import type { Connect } from '../../net/sockets.ts';
 import type { EgressMemory } from '../../policy/limits/shaping/egress-memory.ts';
-import type { PathMemory } from '../../policy/limits/shaping/path-memory.ts';
 import type { Overrides, Shaping } from '../../policy/limits/shaping/types.ts';
 import type { Warmup } from '../../policy/limits/warmup/warmup.ts';
 import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
@@ -38,7 +37,6 @@ export interface DeliverDeps {
   sites: Sites;
   shaping: Pick<Shaping, 'limitsFor'>;
   overrides: Overrides;
-  memory: PathMemory;
   states: PathStates;
   gate: Pick<Gate, 'mail'>;
   rules: SettlementRules;

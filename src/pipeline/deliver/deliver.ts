@@ -40,7 +40,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
   const { clock, random, log, mailLog, metrics, failpoints, queue, sites, states, gate } = deps;
   const { store, senders, signers, tokens, personalTokens, rules, retry, classifier, senderEffects } = deps;
   const { resolver, filter, mtaSts, tlsContexts, tlsCounters, connect, relays, port25, egressMemory } = deps;
-  const { shaping, overrides, memory, warmup, sandboxRules } = deps;
+  const { shaping, overrides, warmup, sandboxRules } = deps;
 
   const counters = tlsCounters;
   const endpoints = createEndpoints(
@@ -57,7 +57,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
   const paths = createPaths(
     {
       ...{ clock, log, metrics, failpoints, queue, preparer, finish, retry, classifier, senderEffects },
-      ...{ shaping, overrides, memory, states, farEnds, warmup },
+      ...{ shaping, overrides, states, farEnds, warmup },
       total: createConnectionTotal(options.maxConnectionsInAll),
       addresses: createAddressConnections(),
     },

@@ -3,7 +3,6 @@
  * ahead for it. Owns the counters of the path, and stores its state.
  */
 import type { Clock } from '../../../lib/clock.ts';
-import type { PathMemory } from '../../../policy/limits/shaping/path-memory.ts';
 import {
   type EffectiveLimits,
   MOST_SMALL_MESSAGES,
@@ -52,7 +51,6 @@ export function createCapacity(
   deps: {
     clock: Clock;
     shaping: Pick<Shaping, 'limitsFor'>;
-    memory: Pick<PathMemory, 'recall'>;
     state: PathState;
     providerGate: ProviderGate | null;
     total: ConnectionTotal;
@@ -62,7 +60,7 @@ export function createCapacity(
 ): Capacity {
   const { clock, shaping, state } = deps;
   const mayBeSmall = path.route === 'mx' && path.provider === null;
-  const recalled = deps.memory.recall(path.source, path.site);
+  const recalled = state.recall();
   const volume = createPathVolume(clock, recalled);
   // Always the same object, for which shaping finds the answer without allocating.
   let asked: PathQuery = { ...path };

@@ -14,7 +14,6 @@ import { createAlarm } from '../../../lib/alarm.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Failpoints } from '../../../lib/failpoints.ts';
 import type { Logger } from '../../../lib/log.ts';
-import type { PathMemory } from '../../../policy/limits/shaping/path-memory.ts';
 import type { Overrides, Shaping } from '../../../policy/limits/shaping/types.ts';
 import type { Warmup } from '../../../policy/limits/warmup/warmup.ts';
 import type { SessionClose } from '../../../smtp/client-types.ts';
@@ -90,7 +89,6 @@ export interface PathDeps {
   senderEffects: SenderEffects;
   shaping: Pick<Shaping, 'limitsFor'>;
   overrides: Overrides;
-  memory: Pick<PathMemory, 'recall'>;
   states: Pick<PathStates, 'of'>;
   farEnds: FarEnds;
   warmup: Warmup;
@@ -132,7 +130,7 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
   const links = createLinks({ clock, total: deps.total, closed: linkClosed, hangs: pump });
   const capacity = createCapacity(
     {
-      ...{ clock, state, shaping: deps.shaping, memory: deps.memory, total: deps.total },
+      ...{ clock, state, shaping: deps.shaping, total: deps.total },
       providerGate: own.providerGate,
     },
     { source, site, provider, route },

@@ -190,6 +190,17 @@ describe('the state of a path', () => {
     expect([outdated, told]).toEqual([['>relay:r:25'], ['>relay:r:25 open']]);
   });
 
+  it('says of a failure by another login what it says of any', () => {
+    const { states } = world([
+      { site: 'relay:r:25', blockedUntil: T0 + HOUR, failures: 3, fingerprint: 'old' },
+    ]);
+    const path = states.of('', 'relay:r:25', 'new');
+    path.attach(() => ({ concurrency: 1, day: 0, sent: 0, sentBefore: 0 }));
+    path.close(T0 + MINUTE, { reason: 'refused', cause: 'unreachable', asked: false });
+    expect(states.closed('>relay:r:25')).toMatchObject({ until: T0 + MINUTE, why: 'refused' });
+    expect(states.tryNow('>relay:r:25')).toBe(true);
+  });
+
   it('outlives whoever sends by it', async () => {
     const { clock, states, path, told } = world();
     path.close(T0 + MINUTE, { reason: 'refused', cause: 'unreachable', asked: false });

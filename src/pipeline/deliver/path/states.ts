@@ -11,7 +11,11 @@
  */
 import type { Clock, Timer } from '../../../lib/clock.ts';
 import { pathReason, reasonSentence } from '../../../model/wait-reason.ts';
-import type { PathMemory, PathState as Remembered } from '../../../policy/limits/shaping/path-memory.ts';
+import type {
+  PathMemory,
+  PathState as Remembered,
+  RememberedPath,
+} from '../../../policy/limits/shaping/path-memory.ts';
 import { type Override, type Overrides, pathKey, siteOfPath } from '../../../policy/limits/shaping/types.ts';
 import type { KeptBack } from '../../queue/gate.ts';
 import type { BreakerState } from './state.ts';
@@ -49,10 +53,13 @@ export interface PathState {
   elsewhere(served: boolean): void;
   /** This node sends, or it is not known which one does. */
   notElsewhere(): void;
+  /** What is stored of it, or null. What was observed of another route is left out. */
+  recall(): RememberedPath | null;
   /** Stores the state and the measurements. */
   remember(): void;
-  /** A `Path` uses this state and provides its measurements. */
+  /** From now on its `Path` provides the measurements. */
   attach(measures: () => Measures): void;
+  /** Its `Path` is no longer used. */
   detach(): void;
 }
 
@@ -72,8 +79,8 @@ export interface PathStates {
   /** Critical mail waits for it. */
   urgent(name: string): void;
   /**
-   * The state of one path, loaded if stored. If the stored `fingerprint` of its route differs from the given one, the
-   * stored state was that of another route and is dropped.
+   * The state of one path, loaded if stored, for the `Path` that uses it until `detach`. If the stored `fingerprint` of
+   * its route differs from the given one, the stored state was that of another route and is dropped.
    */
   of(source: string, site: string, fingerprint?: string): PathState;
   /** The closed ones. */
@@ -148,9 +155,10 @@ export function createPathStates(deps: {
     },
     of(source, site, fingerprint = '') {
       const entry = entryOf(source, site);
+      entry.attached = true;
       const { fingerprint: before } = entry;
       entry.fingerprint = fingerprint;
-      if (before !== '' && fingerprint !== '' && before !== fingerprint) {
+      if (!isSameRoute(before, fingerprint)) {
         entry.failures = 0;
         entry.until = null;
         entry.halfOpen = false;
@@ -240,9 +248,12 @@ export function createPathStates(deps: {
         entry.elsewhereUntilMs = null;
         update(entry);
       },
+      recall() {
+        const recalled = memory.recall(entry.source, entry.site);
+        return recalled !== null && isSameRoute(recalled.fingerprint, entry.fingerprint) ? recalled : null;
+      },
       remember: () => remember(entry),
       attach(measures) {
-        entry.attached = true;
         entry.measures = measures;
       },
       detach() {
@@ -360,6 +371,11 @@ export function createPathStates(deps: {
     if (elsewhereUntilMs !== null) ends.push(elsewhereUntilMs - nowMs);
     entry.timer = clock.setTimer(Math.max(0, Math.min(...ends)), () => update(entry));
   }
+}
+
+/** An empty fingerprint is not known. */
+function isSameRoute(before: string, now: string): boolean {
+  return before === '' || now === '' || before === now;
 }
 
 function closed(kind: Closed['kind'], until: number | null, about: string, why: string): Closed {
