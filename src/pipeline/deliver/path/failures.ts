@@ -122,9 +122,8 @@ export function createPathFailures(deps: Deps): PathFailures {
       finish(item, { kind: 'unknown', detail: 'an internal error ended the attempt', facts: NO_FACTS });
     },
     sendAgainAtOnce(item) {
-      if (deps.life.stopping || item.redispatched >= MAX_SENT_AGAIN || state.closed() !== null) return false;
-      item.redispatched += 1;
-      queue.putBack(item);
+      if (!maySendAgain(item) || state.closed() !== null) return false;
+      sendAgain(item);
       return true;
     },
   };
@@ -226,11 +225,9 @@ export function createPathFailures(deps: Deps): PathFailures {
     if (item === undefined || link === undefined) return false;
     if (outcome.category === 'tls_required') return underTls(item, link);
     if (outcome.category !== 'connection_limited') return false;
-    if (deps.life.stopping || item.redispatched >= MAX_SENT_AGAIN || (links.size() <= 1 && taken <= 1))
-      return false;
+    if (!maySendAgain(item) || (links.size() <= 1 && taken <= 1)) return false;
     links.leave(link);
-    item.redispatched += 1;
-    queue.putBack(item);
+    sendAgain(item);
     return true;
   }
 
@@ -238,11 +235,19 @@ export function createPathFailures(deps: Deps): PathFailures {
    * The far end requires TLS on a connection without it: from now on it is used, and the message is sent again at once.
    */
   function underTls(item: ReadyItem, link: Link): boolean {
-    if (deps.life.stopping || item.redispatched >= MAX_SENT_AGAIN || link.session.tls !== null) return false;
+    if (!maySendAgain(item) || link.session.tls !== null) return false;
     links.leaveThose(({ session }) => session.tls === null);
+    sendAgain(item);
+    return true;
+  }
+
+  function maySendAgain(item: ReadyItem): boolean {
+    return !deps.life.stopping && item.redispatched < MAX_SENT_AGAIN;
+  }
+
+  function sendAgain(item: ReadyItem): void {
     item.redispatched += 1;
     queue.putBack(item);
-    return true;
   }
 
   /** How long a failure closes the path: the wait in the reply, or that of its category, never less than usual. */
