@@ -139,8 +139,8 @@ export interface Engine extends Service {
   heldBy(question: SiteQuestion): Hold | null;
   /** The name of the path of such mail; null: its site is not known yet, or it is the sandbox. */
   pathOf(question: SiteQuestion): string | null;
-  /** The path of such mail, and why it is closed; null: it is open. */
-  closedFor(question: SiteQuestion): (KeptBack & { path: string }) | null;
+  /** The path of such mail, and why it is blocked; null: it is not. */
+  blockedFor(question: SiteQuestion): (KeptBack & { path: string }) | null;
   /** The pause that a receiver requested for this sender; null = none. */
   pausedBy(question: SiteQuestion): SenderPause | null;
   /** Another node has changed holds, overrides or sandbox rules. */
@@ -212,7 +212,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   };
   const states = createPathStates({ clock, memory: traffic.pathMemory, overrides });
   const gate: Gate = {
-    site: states.closed,
+    site: states.blocked,
     urgent: states.urgent,
     mail(question) {
       const hold = heldBy(question);
@@ -340,11 +340,11 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       const name = sites.nameOf(question);
       return sites.siteNamed(name)?.kind === 'path' ? name : null;
     },
-    closedFor(question) {
+    blockedFor(question) {
       const path = sites.nameOf(question);
-      const closed = states.closed(path);
-      if (closed === null) return null;
-      const { reason, until } = closed;
+      const blocked = states.blocked(path);
+      if (blocked === null) return null;
+      const { reason, until } = blocked;
       return { path, reason, until };
     },
     async sitesOf(question) {

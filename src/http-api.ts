@@ -201,7 +201,7 @@ export function createHttpApi(
         holds: traffic.holds,
         heldBy: (question) => engine.heldBy({ ...question, sandbox: null }),
         pausedBy: (question) => engine.pausedBy({ ...question, sandbox: null }),
-        closedFor: (question) => engine.closedFor({ ...question, sandbox: null }),
+        blockedFor: (question) => engine.blockedFor({ ...question, sandbox: null }),
         pathOf: (question) => engine.pathOf({ ...question, sandbox: null }),
         tryNow: engine.tryNow,
         routeOf: (question) =>

@@ -11,7 +11,7 @@ export const SCHEDULED = 'scheduled';
 /** A reply to this recipient put it off; the timeline has the reply. */
 export const DEFERRED = 'deferred';
 
-/** The path to its site is closed or was closed at the last try. */
+/** The path to its site is blocked, or was at the last try. */
 export function pathReason(sentence: string): string {
   return `path: ${sentence}`.slice(0, MAX_CHARS);
 }

@@ -41,7 +41,7 @@ export function createInMemory(): InMemory {
 
 function stateOf(engine: Engine, item: ReadyItem): [what: string | null, mostMs: number] {
   if (item.leaving) return ['is on its way to the store', CLOSED_MS];
-  if (engine.closedFor(item.delivery)?.path === item.site)
+  if (engine.blockedFor(item.delivery)?.path === item.site)
     return ['waits while its path is closed', CLOSED_MS];
   const reason = engine.deliver.waits.waitOf(item.delivery.id)?.reason ?? '';
   if (reason.includes('behind another message')) return ['waits behind another message', BOUND_MS];

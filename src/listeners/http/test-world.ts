@@ -168,7 +168,7 @@ export async function openWorld(
         holds,
         heldBy: holds.heldBy,
         pausedBy: () => null,
-        closedFor: () => null,
+        blockedFor: () => null,
         tryNow: {
           paths: async () => 0,
           putOffByRelays: async () => 0,
@@ -182,7 +182,7 @@ export async function openWorld(
         paths: () =>
           paths.map((shown) => ({
             ...shown,
-            closed: shown.breaker.kind === 'open',
+            blocked: shown.breaker.kind === 'open',
             elsewhere: shown.waitsFor === 'lease',
             snapshot: () => shown,
           })),

@@ -12,7 +12,7 @@ import { type RelayHealth, relayName } from './routing/relay-health.ts';
 import type { Sites } from './routing/sites.ts';
 
 export interface TryNow {
-  /** Paths by name (`pathKey`). Returns how many were closed and are tried now. */
+  /** Paths by name (`pathKey`). Returns how many were blocked and are tried now. */
   paths(names: Iterable<string>): Promise<number>;
   /**
    * Mail on those of these paths that lead to a relay, which its replies put off: it becomes due, because a relay is the
@@ -47,11 +47,11 @@ export function createTryNow(deps: {
 
   overrides.onChange((override, removed) => {
     const { scope, key, param } = override;
-    const closed = states.closed(key);
+    const blocked = states.blocked(key);
     states.overrideChanged(override, removed);
     if (removed || param === 'suspended') queue.gateChanged();
     // A person ended the suspension: mail that it deferred becomes due too.
-    if (removed && scope === 'path' && closed !== null && states.closed(key) === null) hurry(key);
+    if (removed && scope === 'path' && blocked !== null && states.blocked(key) === null) hurry(key);
   });
   states.onOutdated((name) => {
     for (const { id, rule } of overrides.of('path', name)) {
@@ -66,7 +66,7 @@ export function createTryNow(deps: {
     async paths(names) {
       let tried = 0;
       for (const name of names) {
-        const closed = states.closed(name);
+        const blocked = states.blocked(name);
         for (const { id, param } of overrides.of('path', name))
           if (param === 'suspended') await overrides.remove(id);
         states.tryNow(name);
@@ -76,8 +76,8 @@ export function createTryNow(deps: {
           for (const target of site.egress.targets)
             if (target.kind === 'relay' && relays.tryNow(relayName(target))) passedOver = true;
         if (passedOver) deps.reconnect(name);
-        if (states.closed(name) !== null) continue;
-        if (closed !== null || passedOver) tried += 1;
+        if (states.blocked(name) !== null) continue;
+        if (blocked !== null || passedOver) tried += 1;
         hurry(name);
       }
       return tried;

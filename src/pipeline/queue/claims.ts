@@ -2,7 +2,7 @@
  * Fills the window from the store. Knows what is due per site (due-queues.ts) and claims for sites that hold less than
  * half of what they may, some queues at a time in rotation; a site that is closed or full costs nothing until that
  * ends. A sweep every five seconds asks the store what becomes due within the next ten, and finds rows that were not
- * announced. Expired rows are settled here, whether their site is open or not.
+ * announced. Expired rows are settled here, whether their site is blocked or not.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
@@ -71,7 +71,7 @@ interface Deps {
   held(queue: DueQueue): boolean;
   /** Rows that this site should hold at most. */
   allowance(site: string): number;
-  /** Critical mail waits for a closed site. */
+  /** Critical mail waits for a blocked site. */
   urgent(site: string): void;
   /** Claimed rows enter memory. `sinceMs`: when they were requested, monotonic. */
   add(deliveries: readonly ClaimedDelivery[], sinceMs: number): void;
@@ -183,7 +183,7 @@ export function createClaims(
     schedule();
   }
 
-  /** Also told to a closed site: critical mail may be a reason to try earlier. */
+  /** Also told to a blocked site: critical mail may be a reason to try earlier. */
   function arrived(site: string): void {
     if (!deps.closed(site)) {
       refill(site);

@@ -26,8 +26,8 @@ export interface KeptBack {
 export interface Gate {
   /** Why nothing of this site may be sent now; null = it may. Also for a site that was never used. */
   site(name: string): KeptBack | null;
-  /** Why such mail has to wait although its site is open: a hold, or a pause of its sender. null = it may be sent. */
+  /** Why such mail has to wait although its site is not blocked: a hold, or a pause of its sender. null = it may be sent. */
   mail(mail: SiteQuestion, site: string): KeptBack | null;
-  /** Critical mail waits for a closed site. */
+  /** Critical mail waits for a blocked site. */
   urgent(site: string): void;
 }

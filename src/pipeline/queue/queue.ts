@@ -104,7 +104,7 @@ export interface Queue extends Service {
   onWork(wake: Worker['wake'], demand?: Worker['demand'], throughput?: Worker['throughput']): void;
   /**
    * Next item of a site, optionally of one lane, for which `admits` returns true; only the first item of each sender
-   * domain is asked. null if none waits, the site is closed, or the store cannot record an outcome.
+   * domain is asked. null if none waits, the site is blocked, or the store cannot record an outcome.
    */
   take(site: string, lane?: Lane, admits?: (item: ReadyItem) => boolean): ReadyItem | null;
   /**

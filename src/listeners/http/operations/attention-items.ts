@@ -337,7 +337,7 @@ async function siteItems(
 
 function closedHere({ paths }: Pick<Traffic, 'paths'>): ClosedPath[] {
   return paths()
-    .filter(({ closed }) => closed)
+    .filter(({ blocked }) => blocked)
     .map(({ key, site, provider, domains, snapshot }) => {
       const { reason, waitsUntil } = snapshot();
       return { key, site, provider, domains, reason, waitsUntil, isElsewhere: false };
@@ -355,7 +355,7 @@ async function closedElsewhere(
   return stored.flatMap(({ key, site, failures, reason, blockedUntil, updatedAt }) => {
     if (failures === 0 || blockedUntil === null || blockedUntil + TESTED_WITHIN_MS < now) return [];
     const own = here.get(key);
-    if (own?.closed === true || (own?.snapshot().lastSuccess?.at ?? 0) > updatedAt) return [];
+    if (own?.blocked === true || (own?.snapshot().lastSuccess?.at ?? 0) > updatedAt) return [];
     const said = `${site} takes no mail: ${reason}`;
     return [
       { key, site, provider: null, domains: [], reason: said, waitsUntil: blockedUntil, isElsewhere: true },

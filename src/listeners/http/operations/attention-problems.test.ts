@@ -57,7 +57,7 @@ function process(more: Partial<Parameters<typeof createAlerts>[0]> = {}, registr
   const traffic = {
     paths: () =>
       world.paths.map((shown) => ({
-        ...{ ...shown, closed: shown.breaker.kind === 'open', elsewhere: false, snapshot: () => shown },
+        ...{ ...shown, blocked: shown.breaker.kind === 'open', elsewhere: false, snapshot: () => shown },
       })),
     pathOf: ({ recipientDomain }: { recipientDomain: string }) =>
       world.paths.find(({ domains }) => domains.includes(recipientDomain))?.key ?? null,

@@ -143,7 +143,7 @@ export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): rea
     const waiting = message.sandbox
       ? []
       : message.recipients.filter((row) => isRetryable(row, now) || row.state === 'queued');
-    const closed = waiting.flatMap((row) => deps.traffic.closedFor(mailTo(message, row)) ?? []);
+    const closed = waiting.flatMap((row) => deps.traffic.blockedFor(mailTo(message, row)) ?? []);
     return new Map(closed.map((one) => [one.path, toClosed(one)]));
   }
 

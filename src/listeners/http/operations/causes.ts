@@ -163,7 +163,7 @@ export function causeOperations(deps: ApiParts, options: HttpOptions): readonly 
     }
   }
 
-  /** `paths`: gets the names of those that are closed for its recipients. */
+  /** `paths`: gets the names of those that are blocked for its recipients. */
   async function resend(id: number, from: number, paths: Set<string>): Promise<Omit<ResendAnswer, 'Opened'>> {
     const left = { Suppressed: 0, ContentGone: 0, Moved: 0 };
     let queued = 0;
@@ -174,8 +174,8 @@ export function causeOperations(deps: ApiParts, options: HttpOptions): readonly 
       if (last === undefined) return { Queued: queued, LeftOut: left, More: false, NextCursor: null };
       afterId = last.deliveryId;
       for (const member of members) {
-        const closed = member.sandbox ? null : deps.traffic.closedFor(mailOf(member));
-        if (closed !== null) paths.add(closed.path);
+        const blocked = member.sandbox ? null : deps.traffic.blockedFor(mailOf(member));
+        if (blocked !== null) paths.add(blocked.path);
       }
       const done = await Promise.all([...byMessage(members).values()].map((group) => again(group)));
       for (const result of done) {

@@ -297,7 +297,7 @@ function wantedRecipient({ recipients }: MessageView, address: string | undefine
  */
 export function withReasons(
   message: MessageView,
-  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor' | 'waits'>,
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'blockedFor' | 'waits'>,
   now: number,
 ): MessageView {
   const { domain: senderDomain, lane } = message;

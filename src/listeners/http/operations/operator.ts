@@ -108,7 +108,7 @@ export function operatorOperations(deps: {
   store: Store;
   clock: Clock;
   warmup: { list(): readonly WarmupView[] };
-  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor' | 'routeOf' | 'waits'>;
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'blockedFor' | 'routeOf' | 'waits'>;
   config(): ConfigAnswer;
 }): readonly ApiRoute[] {
   const { store, clock } = deps;
@@ -197,7 +197,7 @@ function toWarmupItem(view: WarmupView): WarmupItem {
 
 function toItem(
   queue: WaitingQueue,
-  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor' | 'routeOf'>,
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'blockedFor' | 'routeOf'>,
   now: number,
 ): QueueItem {
   const [under1m = 0, under10m = 0, under1h = 0, under1d = 0, older = 0] = queue.byAge;

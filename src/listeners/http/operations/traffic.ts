@@ -27,8 +27,8 @@ export interface Traffic {
   heldBy(question: WaitingMail): Hold | null;
   /** Why a sender domain's mail is paused at a site, or null. */
   pausedBy(question: WaitingMail): { reason: string; until: number } | null;
-  /** The path of such mail and why it is closed, null: it is open. */
-  closedFor(question: WaitingMail): { path: string; reason: string; until: number | null } | null;
+  /** The path of such mail and why it is blocked, null: it is not. */
+  blockedFor(question: WaitingMail): { path: string; reason: string; until: number | null } | null;
   /** Ends everything that makes paths (by name) or a relay wait; one message tests them. */
   tryNow: TryNow;
   /** The name of the path of such mail; null: its site is not known yet. */

@@ -9,10 +9,10 @@ const MAIL = {
   lane: 'normal',
   routeKey: '',
 } as const;
-const FREE = { heldBy: () => null, pausedBy: () => null, closedFor: () => null };
+const FREE = { heldBy: () => null, pausedBy: () => null, blockedFor: () => null };
 const closedUntil = (until: number | null) => ({
   ...FREE,
-  closedFor: () => ({ path: '>b.example', reason: 'path: x', until }),
+  blockedFor: () => ({ path: '>b.example', reason: 'path: x', until }),
 });
 const heldUntil = (until: number | null) => ({ ...FREE, heldBy: () => ({ until }) as Hold });
 

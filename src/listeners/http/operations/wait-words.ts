@@ -13,7 +13,7 @@ export function waitReason(
   stored: string | null,
   isDue: boolean,
   mail: WaitingMail,
-  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor'>,
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'blockedFor'>,
 ): string {
   const hold = traffic.heldBy(mail);
   if (hold !== null) return holdReason(hold);
@@ -22,8 +22,8 @@ export function waitReason(
   const said = stored ?? '';
   // Its own time, of a retry or a schedule, comes before any reason of its path.
   if (!isDue && said !== '') return said;
-  const closed = traffic.closedFor(mail);
-  if (closed !== null) return closed.reason;
+  const blocked = traffic.blockedFor(mail);
+  if (blocked !== null) return blocked.reason;
   return said === '' || isPathReason(said) || said === SCHEDULED ? ITS_TURN : said;
 }
 
@@ -34,19 +34,19 @@ export function waitReason(
 export function nextTryAt(
   dueAt: number,
   mail: WaitingMail,
-  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor'>,
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'blockedFor'>,
   now: number,
 ): number | null {
   const hold = traffic.heldBy(mail);
   if (hold !== null && hold.until === null) return null;
-  const ends = [hold, traffic.pausedBy(mail), traffic.closedFor(mail)].map((kept) => kept?.until ?? 0);
+  const ends = [hold, traffic.pausedBy(mail), traffic.blockedFor(mail)].map((kept) => kept?.until ?? 0);
   return Math.max(now, dueAt, ...ends);
 }
 
 /** What the rows of one queue wait for, and how many, most frequent first. Never ''. */
 export function queueReasons(
   queue: WaitingQueue,
-  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'closedFor'>,
+  traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'blockedFor'>,
 ): readonly WaitingReason[] {
   const found = new Map<string, WaitingReason>();
   for (const { reason, count, reply } of queue.reasons) {

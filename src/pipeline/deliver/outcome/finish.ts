@@ -9,7 +9,7 @@ import type { Outcome } from './outcome.ts';
 import type { SettlementRules } from './settlement.ts';
 
 /**
- * Logs and stores an outcome; the queue keeps the item until it is stored. `blockedUntil`: how long its path is closed.
+ * Logs and stores an outcome; the queue keeps the item until it is stored. `blockedUntil`: until when its path is blocked.
  */
 export type Finish = (
   item: ReadyItem,

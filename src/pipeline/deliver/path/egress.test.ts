@@ -4,7 +4,7 @@ import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import type { Lease, LeaseListener, LeaseState } from '../../queue/membership.ts';
 import { createEgressLeases } from '../routing/egress-leases.ts';
 import { createPathEgress, NOT_KNOWN } from './egress.ts';
-import { type Closed, ELSEWHERE, type PathState } from './states.ts';
+import { type Block, ELSEWHERE, type PathState } from './states.ts';
 
 function world(holder: LeaseState) {
   const clock = createVirtualClock();
@@ -15,15 +15,15 @@ function world(holder: LeaseState) {
     leaveAll: () => void done.push('connections leave'),
     destroyAll: () => void done.push('connections are destroyed'),
   };
-  let closed: Closed | null = null;
-  const state: Pick<PathState, 'closed' | 'elsewhere' | 'notElsewhere'> = {
-    closed: () => closed,
+  let blocked: Block | null = null;
+  const state: Pick<PathState, 'blocked' | 'elsewhere' | 'notElsewhere'> = {
+    blocked: () => blocked,
     elsewhere(served) {
-      closed = { kind: 'lease', why: ELSEWHERE, reason: ELSEWHERE, until: null };
+      blocked = { kind: 'lease', why: ELSEWHERE, reason: ELSEWHERE, until: null };
       done.push(served ? 'sent elsewhere' : 'nobody sends');
     },
     notElsewhere() {
-      closed = null;
+      blocked = null;
       done.push('sent here or nobody knows');
     },
   };

@@ -27,7 +27,7 @@ export const NOT_KNOWN = 'it is not known yet whether this node sends from this 
 export function createPathEgress(
   deps: {
     clock: Clock;
-    state: Pick<PathState, 'elsewhere' | 'notElsewhere' | 'closed'>;
+    state: Pick<PathState, 'elsewhere' | 'notElsewhere' | 'blocked'>;
     links: Pick<Links, 'leaveAll' | 'destroyAll' | 'all'>;
     notes: Pick<PathNotes, 'waits'>;
   },
@@ -43,7 +43,7 @@ export function createPathEgress(
       const holder = lease?.state() ?? 'held';
       if (holder === 'held') return true;
       notes.waits('lease', undefined, NOT_KNOWN);
-      if (holder !== 'asking' && state.closed() === null) state.elsewhere(holder === 'elsewhere');
+      if (holder !== 'asking' && state.blocked() === null) state.elsewhere(holder === 'elsewhere');
       return false;
     },
     end: () => lease?.end(),

@@ -1,7 +1,7 @@
 /**
  * What happens when a path, or the connection to one of its domains, fails: what is recorded and for how long nothing
  * is sent. One row gets the failure of the path in its timeline, without counting an attempt; rows that wait only show
- * the reason, and nothing in the store is rewritten. One message alone never closes a path.
+ * the reason, and nothing in the store is rewritten. One message alone never blocks a path.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
@@ -83,7 +83,7 @@ const FURTHER_CONNECTION_MS = 30_000;
 const MAX_SENT_AGAIN = 3;
 /** A path that timed out waits longer: as if it had already failed this often. */
 const TIMEOUT_FAILURES = 3;
-/** A bad reputation limits the path to one message per minute; it is not closed for longer than this. */
+/** A bad reputation limits the path to one message per minute; it is not blocked for longer than this. */
 const REPUTATION_PAUSE_MS = 60_000;
 /** A far end that ends a connection so soon after the last reply does not do it because the connection was idle. */
 const AT_ONCE_MS = 1_000;
@@ -101,14 +101,14 @@ export function createPathFailures(deps: Deps): PathFailures {
     lostUnder(messageId, { endpoint }, detail) {
       notes.failed(detail);
       const { address, port } = endpoint;
-      if (!health.lostUnder(`${address}:${port}`, messageId) || state.closed() !== null) return;
+      if (!health.lostUnder(`${address}:${port}`, messageId) || state.blocked() !== null) return;
       if (tried.avoid(endpoint)) {
         // Another host may accept what this one drops.
         log.info({ site, host: endpoint.host, address, reason: detail }, 'host avoided');
         links.leaveThose((link) => link.endpoint.address === address && link.endpoint.port === port);
         return;
       }
-      close(clock.now() + usualMs(false), detail, 'conn_lost', false);
+      trip(clock.now() + usualMs(false), detail, 'conn_lost', false);
     },
     endedBetween,
     refuseDomain,
@@ -122,7 +122,7 @@ export function createPathFailures(deps: Deps): PathFailures {
       finish(item, { kind: 'unknown', detail: 'an internal error ended the attempt', facts: NO_FACTS });
     },
     sendAgainAtOnce(item) {
-      if (!maySendAgain(item) || state.closed() !== null) return false;
+      if (!maySendAgain(item) || state.blocked() !== null) return false;
       sendAgain(item);
       return true;
     },
@@ -186,10 +186,10 @@ export function createPathFailures(deps: Deps): PathFailures {
       taken,
       messagesPerSecond: gates.effective().limits.messagesPerSecond,
     });
-    const closed = state.closed();
-    // Replies that come together count once. A suspension closes the path, so it is applied last.
+    const blocked = state.blocked();
+    // Replies that come together count once. A suspension blocks the path, so it is applied last.
     const limit = (suspends: boolean): void => {
-      if (closed !== null) return;
+      if (blocked !== null) return;
       for (const note of effects) if ((note.param === 'suspended') === suspends) deps.overrides.note(note);
     };
     limit(false);
@@ -204,14 +204,14 @@ export function createPathFailures(deps: Deps): PathFailures {
       return;
     }
     // Connections that end together are one failure of the path, however many there were.
-    const until = closed?.until ?? now + waitMs;
+    const until = blocked?.until ?? now + waitMs;
     const attempted = item ?? ready.heads()[0]?.item;
     if (attempted !== undefined) {
       ready.remove((prepared) => prepared.item === attempted);
       finish(attempted, outcome, until);
     }
     const asked = outcome.verdict?.hintMs != null;
-    if (closed === null) close(until, outcome.detail, outcome.category, asked);
+    if (blocked === null) trip(until, outcome.detail, outcome.category, asked);
     limit(true);
   }
 
@@ -250,7 +250,7 @@ export function createPathFailures(deps: Deps): PathFailures {
     queue.putBack(item);
   }
 
-  /** How long a failure closes the path: the wait in the reply, or that of its category, never less than usual. */
+  /** How long a failure blocks the path: the wait in the reply, or that of its category, never less than usual. */
   function pauseMs({ verdict, category }: PathOutcome, timedOut: boolean): number {
     const failures = state.failures() + 1;
     const usual = usualMs(timedOut);
@@ -268,17 +268,17 @@ export function createPathFailures(deps: Deps): PathFailures {
     return retry.breakerWaitMs(timedOut ? failures + TIMEOUT_FAILURES : failures);
   }
 
-  function close(until: number, said: string, cause: Category, asked: boolean): void {
+  function trip(until: number, said: string, cause: Category, asked: boolean): void {
     metrics.blocked();
     log.warn(
       { site, failures: state.failures() + 1, until: new Date(until).toISOString(), reason: said },
       'site blocked',
     );
     const urgent = ready.count('critical') > 0;
-    health.closed();
+    health.tripped();
     // All mail for this site shows the reason, and a reply may name somebody else's recipient.
     const reason = said.slice(0, 1024).replace(ADDRESS, '(an address)');
-    state.close(until, { reason, cause, asked });
+    state.trip(until, { reason, cause, asked });
     if (urgent) state.urgent();
   }
 }

@@ -1,7 +1,7 @@
 /**
  * What was observed of a path: how many connections it supports, and whether one of its hosts loses messages. One
  * message or a few recipients are not enough: lost connections are counted by the messages they carried and compared
- * with answered ones, per host. Whether the path is closed is its state (states.ts). Does not use the network.
+ * with answered ones, per host. Whether the path is blocked is its state (states.ts). Does not use the network.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { RememberedPath } from '../../../policy/limits/shaping/path-memory.ts';
@@ -10,7 +10,7 @@ import type { PathState } from './states.ts';
 
 export interface PathHealth {
   readonly window: ConcurrencyWindow;
-  /** A final reply came from a host. Returns true if that opened the path. */
+  /** A final reply came from a host. Returns true if that ended a failure of the path. */
   succeeded(host: string, busy: number, cap: number): boolean;
   /** A connection to a host ended during a message; returns true if the host loses so many that it is at fault. */
   lostUnder(host: string, messageId: string): boolean;
@@ -19,8 +19,8 @@ export interface PathHealth {
    * answered.
    */
   excuses(hanging: number): number;
-  /** The path closed: earlier losses no longer count. */
-  closed(): void;
+  /** The path failed: earlier losses no longer count. */
+  tripped(): void;
 }
 
 /**
@@ -100,7 +100,7 @@ export function createPathHealth(deps: {
         if (one.lost === null && clock.monotonicMs() - one.atMs <= LOOKED_BACK_MS) answered += 1;
       return Math.min(hanging, MESSAGES_TO_BLAME + answered);
     },
-    closed() {
+    tripped() {
       last.length = 0;
       at = 0;
     },

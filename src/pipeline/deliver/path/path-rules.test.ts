@@ -69,7 +69,7 @@ describe('what experience says of a path', () => {
     expect(lost('m5')).toBe(true);
     for (let n = 0; n < 6; n++) path.succeeded('h', 1, 10);
     expect(lost('m6')).toBe(false);
-    path.closed();
+    path.tripped();
     expect(lost('m7', 'm8', 'm9', 'm10')).toBe(false);
   });
 

@@ -235,18 +235,21 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
   // ── work in, work out ───────────────────────────────────────────────────────────────────────────────────
 
   function pump(): void {
-    const goes = !life.stopping && egress.may() && state.closed() === null;
-    if (goes) {
+    if (maySend()) {
       // However long it has waited for a connection. Before others are taken in its place.
       ready.remove(({ item }) => !queue.mayGoOn(item));
       take();
     }
-    // Checked again: taking messages may have closed the path.
-    if (goes && egress.may() && state.closed() === null) {
+    // Checked again: taking messages may have blocked the path.
+    if (maySend()) {
       dispatch();
       if (ready.size() > 0 && links.busyCount() < links.size()) take(true);
     } else giveBackReady();
     if (drained !== null && life.inFlight === 0 && isQuiet()) drained();
+  }
+
+  function maySend(): boolean {
+    return !life.stopping && egress.may() && state.blocked() === null;
   }
 
   /** `isIdle`: a connection has nothing to do, and nothing that is prepared may go on it. */
@@ -254,10 +257,10 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
     intake.take(state.breaker().kind === 'half-open' ? 1 - moving() : null, isIdle);
   }
 
-  /** Messages that were being prepared when the path closed wait with the others. */
+  /** Messages that were being prepared when the path was blocked wait with the others. */
   function giveBackReady(): void {
     for (const { item } of ready.remove(() => true))
-      queue.giveBack(item, clock.now(), state.closed()?.reason ?? null);
+      queue.giveBack(item, clock.now(), state.blocked()?.reason ?? null);
   }
 
   function dispatch(): void {

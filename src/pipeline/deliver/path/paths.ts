@@ -13,7 +13,7 @@ import type { ProviderGate } from './limits.ts';
 import { createPath, type Path, type PathDeps } from './path.ts';
 import type { PathRef, PathsView } from './state.ts';
 import type { PathStates } from './states.ts';
-import { closedPath } from './view.ts';
+import { blockedPath } from './view.ts';
 
 export interface Paths extends PathsView {
   /** The path of this name, if there is one. */
@@ -57,9 +57,9 @@ export function createPaths(
     },
     paths(): PathRef[] {
       const used = [...paths.values()].map(({ ref }) => ref);
-      // Closed since the last run, before anything was sent to them.
+      // Blocked since the last run, before anything was sent to them.
       const others = states.list().filter(({ source, site }) => !paths.has(pathKey(source, site)));
-      return [...used, ...others.map((state) => closedPath(shared, state))];
+      return [...used, ...others.map((state) => blockedPath(shared, state))];
     },
   };
 

@@ -6,7 +6,7 @@ import type { PathRef, PathSnapshot } from './state.ts';
 const NOW = 1_790_000_000_000;
 const failing = (until: number) => ({ relay: 'r.test:25', failures: 1, until, why: 'no', refuses: false });
 const path = (site: string, waitsUntil: number | null): PathRef => ({
-  ...{ key: `>${site}`, site, provider: null, domains: [], elsewhere: false, closed: waitsUntil !== null },
+  ...{ key: `>${site}`, site, provider: null, domains: [], elsewhere: false, blocked: waitsUntil !== null },
   snapshot: () => ({ waitsUntil }) as PathSnapshot,
 });
 const told = (until: number, ...paths: PathRef[]) => relaysAsTried([failing(until)], paths, NOW)[0]?.until;

@@ -15,7 +15,7 @@ export function relaysAsTried(
   const places = paths.map((path) => ({ path, names: siteNames(path.site) }));
   return relays.map((state) => {
     const own = places.filter(({ names }) => names.includes(state.relay));
-    const opens = own.map(({ path }) => (path.closed ? (path.snapshot().waitsUntil ?? 0) : 0));
+    const opens = own.map(({ path }) => (path.blocked ? (path.snapshot().waitsUntil ?? 0) : 0));
     return {
       ...state,
       until: Math.max(now, state.until, ...(opens.length === 0 ? [] : [Math.min(...opens)])),

@@ -86,7 +86,7 @@ export interface PathSnapshot {
 /** One path in a list: its identity, and its view on request. */
 export interface PathRef extends Pick<PathSnapshot, 'key' | 'site' | 'provider' | 'domains'> {
   /** Nothing is sent on it now, and no other node sends instead. */
-  readonly closed: boolean;
+  readonly blocked: boolean;
   /** Another node sends from its source to its site. */
   readonly elsewhere: boolean;
   snapshot(): PathSnapshot;

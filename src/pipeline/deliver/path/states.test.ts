@@ -1,4 +1,4 @@
-/** What closes a path, what opens it again, and who is told. */
+/** What blocks a path, what ends that, and who is told. */
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import type { PathState as Remembered, RememberedPath } from '../../../policy/limits/shaping/path-memory.ts';
@@ -39,7 +39,7 @@ function world(remembered: Partial<RememberedPath>[] = []) {
       suspended: (_, key) => inForce().find((one) => one.key === key && one.param === 'suspended') ?? null,
     },
   });
-  states.onChange((name) => void told.push(`${name} ${states.closed(name)?.kind ?? 'open'}`));
+  states.onChange((name) => void told.push(`${name} ${states.blocked(name)?.kind ?? 'free'}`));
   const path = states.of('', 'a.example');
   path.attach(() => ({ concurrency: 7, day: 0, sent: 1, sentBefore: 0 }));
   const suspend = (until: number, rule = 'Y01'): Override => {
@@ -55,38 +55,38 @@ function world(remembered: Partial<RememberedPath>[] = []) {
 }
 
 describe('the state of a path', () => {
-  it('closes, lets one message find out, and opens when that was taken', async () => {
+  it('is blocked, lets one message find out, and is free when that was taken', async () => {
     const { clock, states, path, told, kept } = world();
-    path.close(T0 + 30_000, { reason: 'refused', cause: 'unreachable', asked: false });
-    expect(states.closed('>a.example')).toEqual({
+    path.trip(T0 + 30_000, { reason: 'refused', cause: 'unreachable', asked: false });
+    expect(states.blocked('>a.example')).toEqual({
       ...{ kind: 'breaker', until: T0 + 30_000, why: 'refused', reason: 'path: refused' },
     });
     expect(path.breaker()).toEqual({ kind: 'open', until: T0 + 30_000, failures: 1 });
     await clock.advance(29_999);
-    expect(path.closed()).not.toBeNull();
+    expect(path.blocked()).not.toBeNull();
     await clock.advance(1);
-    expect([path.closed(), path.breaker()]).toEqual([null, { kind: 'half-open', failures: 1 }]);
-    path.close(T0 + 90_000, { reason: 'refused', cause: 'unreachable', asked: false });
+    expect([path.blocked(), path.breaker()]).toEqual([null, { kind: 'half-open', failures: 1 }]);
+    path.trip(T0 + 90_000, { reason: 'refused', cause: 'unreachable', asked: false });
     expect(path.failures()).toBe(2);
     await clock.advance(MINUTE);
     expect(path.succeeded()).toBe(true);
     expect(path.breaker()).toEqual({ kind: 'closed' });
     expect(told).toEqual([
-      ...['>a.example breaker', '>a.example open', '>a.example breaker', '>a.example open'],
+      ...['>a.example breaker', '>a.example free', '>a.example breaker', '>a.example free'],
     ]);
     expect(kept.at(-1)).toMatchObject({ failures: 0, concurrency: 7, sent: 1, blockedUntil: null });
   });
 
-  it('stays closed when something that was under way is taken meanwhile', () => {
+  it('stays blocked when something that was under way is taken meanwhile', () => {
     const { path } = world();
-    path.close(T0 + HOUR, { reason: 'refused', cause: 'rate_limited', asked: false });
+    path.trip(T0 + HOUR, { reason: 'refused', cause: 'rate_limited', asked: false });
     expect(path.succeeded()).toBe(false);
     expect(path.breaker()).toEqual({ kind: 'open', until: T0 + HOUR, failures: 1 });
   });
 
-  it('is asked again a minute after it closed where critical mail waits, as the same failure', async () => {
+  it('is asked again a minute after it failed where critical mail waits, as the same failure', async () => {
     const { clock, states, path } = world();
-    path.close(T0 + HOUR, { reason: 'refused', cause: 'unreachable', asked: false });
+    path.trip(T0 + HOUR, { reason: 'refused', cause: 'unreachable', asked: false });
     await clock.advance(10_000);
     states.urgent('>a.example');
     expect(path.breaker()).toEqual({ kind: 'open', until: T0 + MINUTE, failures: 1 });
@@ -94,14 +94,14 @@ describe('the state of a path', () => {
     expect(path.breaker().kind).toBe('half-open');
   });
 
-  it('opens when it is tried by hand, and is closed for longer if that fails', () => {
+  it('is free when it is tried by hand, and is blocked for longer if that fails', () => {
     const { states, path, told } = world();
-    path.close(T0 + HOUR, { reason: 'refused', cause: 'relay_login_failed', asked: false });
+    path.trip(T0 + HOUR, { reason: 'refused', cause: 'relay_login_failed', asked: false });
     expect([states.tryNow('>a.example'), states.tryNow('>a.example')]).toEqual([true, false]);
     expect(path.breaker()).toEqual({ kind: 'half-open', failures: 1 });
-    path.close(T0 + HOUR, { reason: 'refused', cause: 'relay_login_failed', asked: false });
+    path.trip(T0 + HOUR, { reason: 'refused', cause: 'relay_login_failed', asked: false });
     expect(path.failures()).toBe(2);
-    expect(told).toEqual(['>a.example breaker', '>a.example open', '>a.example breaker']);
+    expect(told).toEqual(['>a.example breaker', '>a.example free', '>a.example breaker']);
   });
 
   it('opens within a minute where the clock was set beyond the end of a suspension', async () => {
@@ -109,72 +109,72 @@ describe('the state of a path', () => {
     suspend(T0 + HOUR);
     clock.jumpWallTo(T0 + 2 * HOUR);
     await clock.advance(MINUTE);
-    expect(path.closed()).toBeNull();
+    expect(path.blocked()).toBeNull();
   });
 
   it('lies behind a suspension, which ends by itself or by hand', async () => {
     const { clock, states, path, overrides, suspend } = world();
     suspend(T0 + HOUR);
-    expect(path.closed()).toMatchObject({
+    expect(path.blocked()).toMatchObject({
       ...{ kind: 'suspended', until: T0 + HOUR, reason: 'path: a.example is suspended: it said so' },
     });
     await clock.advance(HOUR);
-    expect(path.closed()).toBeNull();
+    expect(path.blocked()).toBeNull();
     const second = suspend(clock.now() + HOUR, 'Y02');
-    path.close(clock.now() + HOUR, { reason: 'refused', cause: 'ip_blocklisted', asked: false });
-    expect(path.closed()?.kind).toBe('suspended');
+    path.trip(clock.now() + HOUR, { reason: 'refused', cause: 'ip_blocklisted', asked: false });
+    expect(path.blocked()?.kind).toBe('suspended');
     overrides.pop();
     // What the same reply brought about ends with it.
     states.overrideChanged(second, true);
-    expect([path.closed(), path.breaker().kind]).toEqual([null, 'half-open']);
+    expect([path.blocked(), path.breaker().kind]).toEqual([null, 'half-open']);
   });
 
-  it('opens with a limit that is taken back by hand, where the same reply closed it, and with no other', () => {
+  it('is free with a limit that is taken back by hand, where the same reply blocked it, and with no other', () => {
     const { states, path } = world();
-    path.close(T0 + HOUR, { reason: 'too fast', cause: 'rate_limited', asked: false });
+    path.trip(T0 + HOUR, { reason: 'too fast', cause: 'rate_limited', asked: false });
     const limit = { scope: 'path', key: '>a.example', param: 'messagesPerSecond' } as const;
     states.overrideChanged({ ...limit, rule: 'connection_limited' }, true);
-    expect(path.closed()).not.toBeNull();
+    expect(path.blocked()).not.toBeNull();
     states.overrideChanged({ ...limit, rule: 'rate_limited' }, true);
-    expect(path.closed()).toBeNull();
+    expect(path.blocked()).toBeNull();
   });
 
   it('waits while another node sends, and is looked at again after a minute', async () => {
     const { clock, path, told } = world();
     path.elsewhere(true);
-    expect(path.closed()).toMatchObject({ kind: 'lease', until: null });
+    expect(path.blocked()).toMatchObject({ kind: 'lease', until: null });
     path.notElsewhere();
-    expect(path.closed()).toBeNull();
+    expect(path.blocked()).toBeNull();
     path.elsewhere(true);
     await clock.advance(MINUTE);
-    expect(path.closed()).toBeNull();
+    expect(path.blocked()).toBeNull();
     expect(told).toHaveLength(4);
   });
 
   it('says that another node sends where it failed before, and tests with one message when it sends again', () => {
     const { clock, path } = world();
-    path.close(clock.now() + HOUR, { reason: 'refused', cause: 'unreachable', asked: false });
+    path.trip(clock.now() + HOUR, { reason: 'refused', cause: 'unreachable', asked: false });
     path.elsewhere(true);
-    expect(path.closed()).toMatchObject({ kind: 'lease', until: null });
+    expect(path.blocked()).toMatchObject({ kind: 'lease', until: null });
     path.notElsewhere();
-    expect([path.closed(), path.breaker()]).toEqual([null, { kind: 'half-open', failures: 1 }]);
+    expect([path.blocked(), path.breaker()]).toEqual([null, { kind: 'half-open', failures: 1 }]);
   });
 
   it('says that the only node that may send is not running', () => {
     const { path } = world();
     path.elsewhere(false);
-    expect(path.closed()).toMatchObject({ kind: 'no-node', why: expect.stringContaining('is not running') });
+    expect(path.blocked()).toMatchObject({ kind: 'no-node', why: expect.stringContaining('is not running') });
   });
 
-  it('closes sites that nothing was sent to since the start: those that are remembered, and suspended ones', async () => {
+  it('blocks sites that nothing was sent to since the start: those that are remembered, and suspended ones', async () => {
     const { clock, states, suspend } = world([
       { site: 'b.example', blockedUntil: T0 + MINUTE, failures: 3, reason: 'path: refused' },
     ]);
-    expect(states.closed('>b.example')).toMatchObject({ until: T0 + MINUTE, why: 'refused' });
+    expect(states.blocked('>b.example')).toMatchObject({ until: T0 + MINUTE, why: 'refused' });
     suspend(T0 + HOUR);
     expect(states.list().map(({ site }) => site)).toEqual(['b.example', 'a.example']);
     await clock.advance(MINUTE);
-    expect(states.closed('>b.example')).toBeNull();
+    expect(states.blocked('>b.example')).toBeNull();
     expect(states.of('', 'b.example').breaker()).toEqual({ kind: 'half-open', failures: 3 });
   });
 
@@ -186,8 +186,8 @@ describe('the state of a path', () => {
     const outdated: string[] = [];
     states.onOutdated((name) => void outdated.push(name));
     expect(states.of('', 'relay:r:25', 'new').breaker()).toEqual({ kind: 'closed' });
-    expect(states.of('', 'relay:s:25', 'same').closed()).not.toBeNull();
-    expect([outdated, told]).toEqual([['>relay:r:25'], ['>relay:r:25 open']]);
+    expect(states.of('', 'relay:s:25', 'same').blocked()).not.toBeNull();
+    expect([outdated, told]).toEqual([['>relay:r:25'], ['>relay:r:25 free']]);
   });
 
   it('says of a failure by another login what it says of any', () => {
@@ -196,28 +196,28 @@ describe('the state of a path', () => {
     ]);
     const path = states.of('', 'relay:r:25', 'new');
     path.attach(() => ({ concurrency: 1, day: 0, sent: 0, sentBefore: 0 }));
-    path.close(T0 + MINUTE, { reason: 'refused', cause: 'unreachable', asked: false });
-    expect(states.closed('>relay:r:25')).toMatchObject({ until: T0 + MINUTE, why: 'refused' });
+    path.trip(T0 + MINUTE, { reason: 'refused', cause: 'unreachable', asked: false });
+    expect(states.blocked('>relay:r:25')).toMatchObject({ until: T0 + MINUTE, why: 'refused' });
     expect(states.tryNow('>relay:r:25')).toBe(true);
   });
 
   it('outlives whoever sends by it', async () => {
     const { clock, states, path, told } = world();
-    path.close(T0 + MINUTE, { reason: 'refused', cause: 'unreachable', asked: false });
+    path.trip(T0 + MINUTE, { reason: 'refused', cause: 'unreachable', asked: false });
     path.detach();
     const again = states.of('', 'a.example');
     again.attach(() => ({ concurrency: 1, day: 0, sent: 0, sentBefore: 0 }));
-    again.close(T0 + HOUR, { reason: 'refused', cause: 'unreachable', asked: false });
+    again.trip(T0 + HOUR, { reason: 'refused', cause: 'unreachable', asked: false });
     await clock.advance(MINUTE);
-    // The first closing's timer is gone with it.
-    expect([again.closed()?.until, again.failures(), told]).toEqual([T0 + HOUR, 2, ['>a.example breaker']]);
+    // The first failure's timer is gone with it.
+    expect([again.blocked()?.until, again.failures(), told]).toEqual([T0 + HOUR, 2, ['>a.example breaker']]);
   });
 
   it('goes by time that passes, not by a wall clock that is set', async () => {
     const { clock, path } = world();
-    path.close(T0 + MINUTE, { reason: 'refused', cause: 'unreachable', asked: false });
+    path.trip(T0 + MINUTE, { reason: 'refused', cause: 'unreachable', asked: false });
     clock.jumpWallTo(T0 - 24 * HOUR);
     await clock.advance(MINUTE);
-    expect(path.closed()).toBeNull();
+    expect(path.blocked()).toBeNull();
   });
 });

@@ -2,12 +2,13 @@
  * The only owner of each path's state: whether mail may be sent on it, why not, and until when. Takes failures, leases
  * and overrides; answers the queue's gate from memory, also for sites without a `Path` object (stored, suspended).
  *
- *   open ──close──► closed(until) ──time, tryNow──► half-open ──success──► open
- *                        ▲                              │
- *                        └────────────close─────────────┘   each time for longer
+ *   closed ──trip──► open(until) ──time, tryNow──► half-open ──success──► closed
+ *                       ▲                              │
+ *                       └────────────trip──────────────┘   each time for longer
  *
- * In addition, a path can be suspended (by an override that a reply or a person set) or leased to another node. Every
- * change is announced once, when mail stops or may be sent again. Timers use the monotonic clock.
+ * These are the states of its circuit breaker, in which closed means working. A path is *blocked* while its breaker is
+ * open, it is suspended (by an override that a reply or a person set), or another node sends. Every change is announced
+ * once, when mail stops or may be sent again. Timers use the monotonic clock.
  */
 import type { Clock, Timer } from '../../../lib/clock.ts';
 import { pathReason, reasonSentence } from '../../../model/wait-reason.ts';
@@ -21,7 +22,7 @@ import type { KeptBack } from '../../queue/gate.ts';
 import type { BreakerState } from './state.ts';
 
 /** Why nothing is sent on a path now. */
-export interface Closed extends KeptBack {
+export interface Block extends KeptBack {
   kind: 'breaker' | 'suspended' | 'lease' | 'no-node';
   /** The reason without the name of what it concerns. */
   why: string;
@@ -35,14 +36,14 @@ export interface PathState {
   readonly source: string;
   readonly site: string;
   /** null: mail may be sent, in half-open one message at a time. */
-  closed(): Closed | null;
+  blocked(): Block | null;
   breaker(): BreakerState;
   /** Consecutive failures. */
   failures(): number;
   /** The reason of the last failure; '' after a success. */
   reason(): string;
   /** It failed: nothing is sent until the given time. */
-  close(until: number, why: ClosedFor): void;
+  trip(until: number, why: PathFailure): void;
   /** A final reply came. Returns true if that ended a failure. */
   succeeded(): boolean;
   /** Critical mail waits: the path is tried again one minute after it failed. */
@@ -63,8 +64,8 @@ export interface PathState {
   detach(): void;
 }
 
-/** Why a path closes. */
-export interface ClosedFor {
+/** Why a breaker opens. */
+export interface PathFailure {
   /** Shown for all waiting mail. */
   reason: string;
   /** The name in `rule` of overrides. */
@@ -75,7 +76,7 @@ export interface ClosedFor {
 
 export interface PathStates {
   /** By `pathKey`. null: mail may be sent. */
-  closed(name: string): Closed | null;
+  blocked(name: string): Block | null;
   /** Critical mail waits for it. */
   urgent(name: string): void;
   /**
@@ -83,9 +84,9 @@ export interface PathStates {
    * its route differs from the given one, the stored state was that of another route and is dropped.
    */
   of(source: string, site: string, fingerprint?: string): PathState;
-  /** The closed ones. */
+  /** The blocked ones. */
   list(): readonly PathState[];
-  /** One message may test the path, whatever closed it. Returns false if it is not closed, or another node sends. */
+  /** One message may test the path, whatever blocks it. Returns false if nothing does, or another node sends. */
   tryNow(name: string): boolean;
   /**
    * To be called for every change of overrides. `byHand`: a person ended it, which also ends other effects of the same
@@ -94,7 +95,7 @@ export interface PathStates {
   overrideChanged(override: Pick<Override, 'scope' | 'key' | 'param' | 'rule'>, byHand: boolean): void;
   /** Calls the listener with the name of a path whose route has changed: what was observed was about the old one. */
   onOutdated(listener: (name: string) => void): void;
-  /** Calls the listener with the name of a path that closed or may be used again. */
+  /** Calls the listener with the name of a path that is blocked or may be used again. */
   onChange(listener: (name: string) => void): void;
   stop(): void;
 }
@@ -103,7 +104,7 @@ interface Entry {
   name: string;
   source: string;
   site: string;
-  closed: Closed | null;
+  blocked: Block | null;
   /** Nothing is sent until then; null = it has not failed, or its time is over. */
   until: number | null;
   /** The same on the monotonic clock, so that setting the wall clock changes nothing. */
@@ -124,7 +125,7 @@ interface Entry {
   attached: boolean;
 }
 
-/** Critical mail tests a closed path at the latest after this time. */
+/** Critical mail tests a blocked path at the latest after this time. */
 const CRITICAL_PROBE_MS = 60_000;
 const ELSEWHERE_MS = 60_000;
 /** A suspension ends by the wall clock, which may be set, so it is checked this often. */
@@ -148,7 +149,7 @@ export function createPathStates(deps: {
     if (scope === 'path' && param === 'suspended') update(namedEntry(key));
 
   return {
-    closed: (name) => entries.get(name)?.closed ?? null,
+    blocked: (name) => entries.get(name)?.blocked ?? null,
     urgent(name) {
       const entry = entries.get(name);
       if (entry !== undefined) urgent(entry);
@@ -168,13 +169,13 @@ export function createPathStates(deps: {
       }
       return viewOf(entry);
     },
-    list: () => [...entries.values()].filter(({ closed }) => closed !== null).map(viewOf),
+    list: () => [...entries.values()].filter(({ blocked }) => blocked !== null).map(viewOf),
     tryNow(name) {
       const entry = entries.get(name);
       if (entry === undefined) return false;
-      const was = entry.closed;
+      const was = entry.blocked;
       endPause(entry);
-      return was !== null && entry.closed === null;
+      return was !== null && entry.blocked === null;
     },
     overrideChanged({ scope, key, param, rule }, byHand) {
       if (scope !== 'path') return;
@@ -198,8 +199,8 @@ export function createPathStates(deps: {
     return {
       source: entry.source,
       site: entry.site,
-      closed() {
-        return entry.closed;
+      blocked() {
+        return entry.blocked;
       },
       breaker(): BreakerState {
         const { until, failures, halfOpen } = entry;
@@ -212,7 +213,7 @@ export function createPathStates(deps: {
       reason() {
         return entry.reason;
       },
-      close(until, { reason, cause, asked }) {
+      trip(until, { reason, cause, asked }) {
         entry.failures += 1;
         entry.failedAt = clock.now();
         entry.reason = reason.slice(0, MAX_REASON);
@@ -225,7 +226,7 @@ export function createPathStates(deps: {
       },
       succeeded() {
         if (entry.until !== null) {
-          // The message was sent before the path closed: the pause remains, but was not one of several in a row.
+          // The message was sent before the path failed: the pause remains, but was not one of several in a row.
           entry.failures = Math.min(1, entry.failures);
           return false;
         }
@@ -279,7 +280,7 @@ export function createPathStates(deps: {
     const recalled = memory.recall(source, site);
     const { concurrency = 1, day = 0, sent = 0, sentBefore = 0 } = recalled ?? {};
     const entry: Entry = {
-      ...{ name, source, site, closed: null, until: null, untilMs: 0, failedAt: clock.now() },
+      ...{ name, source, site, blocked: null, until: null, untilMs: 0, failedAt: clock.now() },
       failures: recalled?.failures ?? 0,
       reason: reasonSentence(recalled?.reason ?? ''),
       cause: '',
@@ -299,7 +300,7 @@ export function createPathStates(deps: {
   }
 
   function forget(entry: Entry): void {
-    if (entry.attached || entry.closed !== null) return;
+    if (entry.attached || entry.blocked !== null) return;
     entry.timer?.cancel();
     entries.delete(entry.name);
   }
@@ -326,7 +327,7 @@ export function createPathStates(deps: {
 
   function urgent(entry: Entry): void {
     const { until } = entry;
-    if (entry.closed?.kind !== 'breaker' || until === null) return;
+    if (entry.blocked?.kind !== 'breaker' || until === null) return;
     const at = Math.max(clock.now(), entry.failedAt + CRITICAL_PROBE_MS);
     if (at >= until) return;
     // The same pause ends earlier.
@@ -341,32 +342,32 @@ export function createPathStates(deps: {
       entry.halfOpen = true;
     }
     if (entry.elsewhereUntilMs !== null && entry.elsewhereUntilMs <= nowMs) entry.elsewhereUntilMs = null;
-    const was = entry.closed;
-    entry.closed = closedNow(entry);
+    const was = entry.blocked;
+    entry.blocked = blockNow(entry);
     watch(entry, nowMs);
-    if ((was === null) === (entry.closed === null)) return;
+    if ((was === null) === (entry.blocked === null)) return;
     changed(entry.name);
     forget(entry);
   }
 
-  function closedNow({ name, site, until, reason, elsewhereUntilMs, served }: Entry): Closed | null {
+  function blockNow({ name, site, until, reason, elsewhereUntilMs, served }: Entry): Block | null {
     const suspended = overrides.suspended('path', name);
     if (suspended !== null)
-      return closed('suspended', suspended.until, `${site} is suspended: `, suspended.why);
+      return block('suspended', suspended.until, `${site} is suspended: `, suspended.why);
     if (elsewhereUntilMs !== null)
-      return served ? closed('lease', null, '', ELSEWHERE) : closed('no-node', null, '', NO_NODE);
-    return until === null ? null : closed('breaker', until, '', reason);
+      return served ? block('lease', null, '', ELSEWHERE) : block('no-node', null, '', NO_NODE);
+    return until === null ? null : block('breaker', until, '', reason);
   }
 
   /** Sets the timer for the first reason that ends. */
   function watch(entry: Entry, nowMs: number): void {
     entry.timer?.cancel();
     entry.timer = null;
-    const { closed, until, untilMs, elsewhereUntilMs } = entry;
-    if (closed === null) return;
+    const { blocked, until, untilMs, elsewhereUntilMs } = entry;
+    if (blocked === null) return;
     const ends: number[] = [];
-    if (closed.kind === 'suspended' && closed.until !== null)
-      ends.push(Math.min(closed.until - clock.now(), SUSPENDED_LOOK_MS));
+    if (blocked.kind === 'suspended' && blocked.until !== null)
+      ends.push(Math.min(blocked.until - clock.now(), SUSPENDED_LOOK_MS));
     if (until !== null) ends.push(untilMs - nowMs);
     if (elsewhereUntilMs !== null) ends.push(elsewhereUntilMs - nowMs);
     entry.timer = clock.setTimer(Math.max(0, Math.min(...ends)), () => update(entry));
@@ -378,6 +379,6 @@ function isSameRoute(before: string, now: string): boolean {
   return before === '' || now === '' || before === now;
 }
 
-function closed(kind: Closed['kind'], until: number | null, about: string, why: string): Closed {
+function block(kind: Block['kind'], until: number | null, about: string, why: string): Block {
   return { kind, until, why, reason: pathReason(`${about}${why}`) };
 }

@@ -59,7 +59,7 @@ async function sent(
   const parts = {
     sitePath: { source: '', site: 'mx.test', provider: null },
     queue: { mayGoOn: () => true, putBack: nothing, giveBack: nothing },
-    state: { closed: () => null },
+    state: { blocked: () => null },
     clock: systemClock,
     classifier: createClassifier(),
     metrics: { attempted: nothing },

@@ -36,7 +36,7 @@ import type { PathWarmup } from './warmup.ts';
 export interface TransactionParts {
   sitePath: SitePath;
   queue: Pick<Queue, 'mayGoOn' | 'giveBack' | 'putBack'>;
-  state: Pick<PathState, 'closed'>;
+  state: Pick<PathState, 'blocked'>;
   preparer: Pick<Preparer, 'inSevenBit'>;
   clock: Clock;
   classifier: Pick<Classifier, 'classify'>;
@@ -202,9 +202,9 @@ export async function transact(
 
   /** To the front of the waiting messages, in their order; or back to the store if nothing may be sent. */
   function requeue(some: readonly ReadyItem[]): void {
-    const closed = parts.state.closed();
+    const blocked = parts.state.blocked();
     for (const one of [...some].reverse()) {
-      if (parts.life.stopping || closed !== null) queue.giveBack(one, clock.now(), closed?.reason ?? null);
+      if (parts.life.stopping || blocked !== null) queue.giveBack(one, clock.now(), blocked?.reason ?? null);
       else queue.putBack(one);
     }
   }

@@ -14,7 +14,7 @@ import type { Links } from './links.ts';
 import type { PathNotes } from './notes.ts';
 import type { Picker } from './picker.ts';
 import type { PathRef, WaitKind } from './state.ts';
-import type { Closed, PathState } from './states.ts';
+import type { Block, PathState } from './states.ts';
 
 export interface PathView extends PathRef {
   /** What mail in memory for this path waits for; null: it will be sent next. */
@@ -26,7 +26,7 @@ interface Deps {
   sitePath: SitePath;
   route: 'mx' | 'relay';
   queue: Pick<Queue, 'waiting' | 'heldBy' | 'hasMail'>;
-  state: Pick<PathState, 'closed' | 'breaker'>;
+  state: Pick<PathState, 'blocked' | 'breaker'>;
   capacity: Pick<Capacity, 'gates' | 'usable'>;
   links: Links;
   connecting: Pick<Connecting, 'stage' | 'count'>;
@@ -49,11 +49,11 @@ export function createPathView(deps: Deps): PathView {
     get domains() {
       return notes.domains();
     },
-    get closed() {
-      return isBlocked(state.closed());
+    get blocked() {
+      return isBlocked(state.blocked());
     },
     get elsewhere() {
-      return state.closed()?.kind === 'lease';
+      return state.blocked()?.kind === 'lease';
     },
     snapshot() {
       const lanes = queue.waiting(name);
@@ -97,8 +97,8 @@ export function createPathView(deps: Deps): PathView {
   };
 
   function reason(anybodyWaits: boolean): { kind: WaitKind; text: string | null; until: number | null } {
-    const closed = state.closed();
-    if (closed !== null) return { kind: closed.kind, text: closedText(site, closed), until: closed.until };
+    const block = state.blocked();
+    if (block !== null) return { kind: block.kind, text: blockText(site, block), until: block.until };
     const { kind, why, until } = notes.waiting();
     if (kind === 'lease') return { kind, text: why, until: null };
     // Mail that waits for the result of the test is usually not in memory.
@@ -148,24 +148,24 @@ export function slotsText(
 }
 
 /** Not where another node sends. */
-function isBlocked(closed: Closed | null): boolean {
-  return closed !== null && closed.kind !== 'lease';
+function isBlocked(block: Block | null): boolean {
+  return block !== null && block.kind !== 'lease';
 }
 
-/** A path that is closed and was not used since the start. */
-export function closedPath(
+/** A path that is blocked and was not used since the start. */
+export function blockedPath(
   { shaping, overrides }: { shaping: Pick<Shaping, 'limitsFor'>; overrides: Pick<Overrides, 'of'> },
   state: PathState,
 ): PathRef {
   const { source, site } = state;
-  const [closed, breaker] = [state.closed(), state.breaker()];
+  const [block, breaker] = [state.blocked(), state.breaker()];
   const key = pathKey(source, site);
   const route = isRelaySite(site) ? 'relay' : 'mx';
   const ref = { key, site, provider: null, domains: [] };
   return {
     ...ref,
-    closed: isBlocked(closed),
-    elsewhere: closed?.kind === 'lease',
+    blocked: isBlocked(block),
+    elsewhere: block?.kind === 'lease',
     snapshot: () => ({
       ...ref,
       ...{ source, route, breaker, window: 1, held: 0, inFlight: 0, lastSuccess: null, lastFailure: null },
@@ -173,15 +173,15 @@ export function closedPath(
       waiting: { critical: 0, normal: 0, bulk: 0 },
       effective: shaping.limitsFor({ source, site, provider: null, route }),
       overrides: overrides.of('path', key),
-      reason: closed === null ? null : closedText(site, closed),
-      waitsFor: closed?.kind ?? 'none',
-      waitsUntil: closed?.until ?? null,
+      reason: block === null ? null : blockText(site, block),
+      waitsFor: block?.kind ?? 'none',
+      waitsUntil: block?.until ?? null,
     }),
   };
 }
 
 /** Why nothing is sent to a site, as a sentence. */
-export function closedText(site: string, { kind, why, until }: Closed): string {
+export function blockText(site: string, { kind, why, until }: Block): string {
   if (until === null) return why;
   return kind === 'suspended'
     ? `${site} is suspended until ${iso(until)}: ${why}`
