@@ -10,7 +10,7 @@
 import type { Registry } from 'prom-client';
 import type { RouteRule, SourceConfig } from './config-routing.ts';
 import type { Loggers } from './lib/log.ts';
-import type { Service } from './lib/loop.ts';
+import type { Service } from './lib/service.ts';
 import type { NodeLease } from './model/node.ts';
 import { allTargets, type Route } from './model/route.ts';
 import type { GuardedHttp } from './net/guarded-http.ts';

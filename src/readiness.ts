@@ -6,8 +6,8 @@ import { statfs } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/log.ts';
-import type { Service } from './lib/loop.ts';
 import { createRounds } from './lib/rounds.ts';
+import type { Service } from './lib/service.ts';
 import type { Store } from './store/store.ts';
 
 const DISK_CHECK_MS = 5_000;

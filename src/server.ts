@@ -12,7 +12,7 @@ import { publicUrl } from './config/public-url.ts';
 import { type Foundation, openFoundation, type ServerParams } from './foundation.ts';
 import { atMost } from './lib/clock.ts';
 import { eachInTurn } from './lib/each-in-turn.ts';
-import type { Service } from './lib/loop.ts';
+import type { Service } from './lib/service.ts';
 import { createParts, type Parts } from './parts.ts';
 import { connectionsInAll } from './server-options.ts';
 import type { ListenAddress } from './smtp/server-listener.ts';

@@ -6,8 +6,8 @@
  */
 import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/log.ts';
-import type { Service } from './lib/loop.ts';
 import { createRounds, type Rounds } from './lib/rounds.ts';
+import type { Service } from './lib/service.ts';
 import { nextCheckAt } from './policy/domains/check-schedule.ts';
 import type { DomainService } from './policy/domains/domains.ts';
 import type { Retention } from './policy/retention/retention.ts';

@@ -7,11 +7,11 @@
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import type { Clock } from '../lib/clock.ts';
+import { atMost, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import type { Service } from '../lib/loop.ts';
 import { plainIp } from '../lib/loopback.ts';
 import type { Certificates } from '../lib/server-certificates.ts';
+import type { Service } from '../lib/service.ts';
 import { createTally } from '../lib/tally.ts';
 import type { DataMemory } from './server-data.ts';
 import { lastReply } from './server-reply.ts';
@@ -108,7 +108,14 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
       const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
       for (const socket of arriving) socket.destroy();
       for (const { session } of connections) session.shutdown();
-      if (sockets > 0) await untilEmpty(deadlineMs);
+      if (sockets > 0)
+        await atMost(
+          clock,
+          deadlineMs,
+          new Promise<void>((resolve) => {
+            onEmpty = resolve;
+          }),
+        );
       for (const connection of connections) connection.destroy();
       await Promise.all(closed);
     },
@@ -332,16 +339,6 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
         const { name } = socket.getCipher();
         resolve({ socket, facts: { protocol: socket.getProtocol() ?? 'TLS', cipher: name } });
       });
-    });
-  }
-
-  function untilEmpty(deadlineMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = clock.setTimer(deadlineMs, resolve);
-      onEmpty = () => {
-        timer.cancel();
-        resolve();
-      };
     });
   }
 }

@@ -5,7 +5,7 @@
  * stopping, running requests are finished, new ones get 503, and idle connections are closed.
  */
 
-import type { Service } from '../../lib/loop.ts';
+import type { Service } from '../../lib/service.ts';
 import type { Problems } from '../../pipeline/alerts/alerts.ts';
 import { createApp } from './app.ts';
 import { createAudit } from './audit.ts';

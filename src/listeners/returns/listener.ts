@@ -3,8 +3,9 @@
  * written to the spool and acknowledged, then read one by one; what was not read when the process ended is read at the
  * next start.
  */
-import type { Service } from '../../lib/loop.ts';
+
 import type { Certificates } from '../../lib/server-certificates.ts';
+import type { Service } from '../../lib/service.ts';
 import type { ReturnedMailReader } from '../../pipeline/events/returned-mail.ts';
 import { addressKey } from '../../policy/access/failed-logins.ts';
 import { createSmtpPorts, type ListenAddress } from '../../smtp/server-listener.ts';

@@ -3,8 +3,8 @@
  * start.
  */
 import { join } from 'node:path';
-import type { Service } from '../../lib/loop.ts';
 import type { Certificates } from '../../lib/server-certificates.ts';
+import type { Service } from '../../lib/service.ts';
 import type { SenderDomains } from '../../pipeline/accept/accept.ts';
 import type { Acceptance } from '../../pipeline/accept/acceptance.ts';
 import { createReturnedMailReader, type ReturnedMailDeps } from '../../pipeline/events/returned-mail.ts';

@@ -3,9 +3,10 @@
  * TLS (RFC 8314). Each connection gets its own handler. Here it is decided, by the peer's address, who may send without
  * a login.
  */
-import type { Service } from '../../lib/loop.ts';
+
 import { isLoopbackAddress } from '../../lib/loopback.ts';
 import type { Certificates } from '../../lib/server-certificates.ts';
+import type { Service } from '../../lib/service.ts';
 import type { Caller } from '../../model/submission.ts';
 import { addressKey } from '../../policy/access/failed-logins.ts';
 import { createSmtpPorts, type ListenAddress } from '../../smtp/server-listener.ts';

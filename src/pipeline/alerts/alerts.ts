@@ -11,9 +11,9 @@
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
 import { createRounds } from '../../lib/rounds.ts';
+import type { Service } from '../../lib/service.ts';
 import type { NodeLease } from '../../model/node.ts';
 import { OPERATOR_DOMAIN } from '../../model/webhook.ts';
 import type { Store } from '../../store/store.ts';

@@ -8,7 +8,7 @@
  * continues from there), the sandbox, or a domain that must be looked up in the DNS first. A stop finishes running
  * transactions and gives the rest back.
  */
-import type { Service } from '../../lib/loop.ts';
+import type { Service } from '../../lib/service.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { DeliverDeps, DeliverOptions } from './deliver-deps.ts';
 import { createMemoryWaits, type MemoryWaits } from './memory-waits.ts';

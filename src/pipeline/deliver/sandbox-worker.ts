@@ -2,7 +2,7 @@
  * The delivery of sandbox mail: takes its rows, prepares each as if it were sent, and settles it with the simulated
  * result. Limited in concurrency. When it stops, it finishes the current rows.
  */
-import type { Clock } from '../../lib/clock.ts';
+import { atMost, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { SandboxRules } from '../../policy/sandbox/sandbox-rules.ts';
 import type { Queue } from '../queue/queue.ts';
@@ -47,13 +47,10 @@ export function createSandboxWorker(deps: Deps): SandboxWorker {
     stop(deadlineMs) {
       stopping = true;
       if (playing === 0) return Promise.resolve();
-      return new Promise((resolve) => {
-        const timer = clock.setTimer(deadlineMs, resolve);
-        idle = () => {
-          timer.cancel();
-          resolve();
-        };
+      const finished = new Promise<void>((resolve) => {
+        idle = resolve;
       });
+      return atMost(clock, deadlineMs, finished);
     },
   };
 

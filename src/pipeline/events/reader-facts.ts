@@ -8,13 +8,13 @@
  * last two seconds of opens and clicks, never an unsubscribe that was answered.
  */
 import { BoundedMap } from '../../lib/bounded-map.ts';
-import type { Clock, Timer } from '../../lib/clock.ts';
+import { atMost, type Clock, type Timer } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { createKeptWrites } from '../../lib/kept-writes.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
+import type { Service } from '../../lib/service.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { EventDetail } from '../../store/topics/events.ts';
 import type { ReaderFact } from '../../store/topics/readers.ts';
@@ -111,11 +111,8 @@ export function createReaderFacts(deps: Deps): ReaderFacts {
     async stop(deadlineMs) {
       timer?.cancel();
       timer = null;
-      const deadline = new Promise<void>((resolve) => {
-        clock.setTimer(deadlineMs, resolve);
-      });
       passOn(Number.MAX_VALUE);
-      await Promise.race([Promise.allSettled([writes.drained(), ...unsubscribing.values()]), deadline]);
+      await atMost(clock, deadlineMs, Promise.allSettled([writes.drained(), ...unsubscribing.values()]));
       writes.stop();
     },
     opened: (deliveryId, visitor) => note('opened', deliveryId, null, visitor),

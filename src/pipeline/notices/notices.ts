@@ -10,9 +10,9 @@ import type { Clock } from '../../lib/clock.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
 import { createRounds } from '../../lib/rounds.ts';
+import type { Service } from '../../lib/service.ts';
 import { parseAddress } from '../../mail/address.ts';
 import {
   isSevenBitMessage,

@@ -12,8 +12,8 @@
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { LogFields, Logger } from '../../lib/log.ts';
-import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
+import type { Service } from '../../lib/service.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Heartbeat, LivingNode, NodeAbout, NodeBeat, NodeStore } from '../../store/topics/nodes.ts';
 

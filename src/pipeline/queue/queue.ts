@@ -2,7 +2,7 @@
  * The running half of the queue, as acceptance and delivery see it: rows of the store that are leased to this node and wait
  * in a bounded window in memory. `createQueue` (create-queue.ts) makes one.
  */
-import type { Service } from '../../lib/loop.ts';
+import type { Service } from '../../lib/service.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 import type { Hint } from '../../store/topics/hints.ts';

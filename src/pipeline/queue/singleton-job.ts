@@ -4,7 +4,7 @@
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Service } from '../../lib/loop.ts';
+import type { Service } from '../../lib/service.ts';
 import type { Lease, Membership } from './membership.ts';
 
 /** How long a service may take to end when another node continues. */

@@ -5,8 +5,8 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Service } from '../../lib/loop.ts';
 import { createRounds } from '../../lib/rounds.ts';
+import type { Service } from '../../lib/service.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { NodeStore } from '../../store/topics/nodes.ts';
 

@@ -8,9 +8,9 @@
  */
 import { atMost, type Clock, type Timer } from '../../lib/clock.ts';
 import type { Loggers } from '../../lib/log.ts';
-import type { Service } from '../../lib/loop.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Sealer } from '../../lib/seal.ts';
+import type { Service } from '../../lib/service.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { AllowHttp } from '../../net/checked-url.ts';
 import type { GuardedHttp } from '../../net/guarded-http.ts';

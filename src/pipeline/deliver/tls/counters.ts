@@ -6,7 +6,7 @@
 import { Counter, type Registry } from 'prom-client';
 import type { Clock, Timer } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
-import type { Service } from '../../../lib/loop.ts';
+import type { Service } from '../../../lib/service.ts';
 import type { TlsFacts } from '../../../smtp/client-tls.ts';
 import type { Store } from '../../../store/store.ts';
 import type { TlsCount, TlsPolicyType, TlsResult } from '../../../store/topics/tls.ts';

@@ -13,7 +13,7 @@
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock, Timer } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
-import type { Service } from '../../../lib/loop.ts';
+import type { Service } from '../../../lib/service.ts';
 import type { Resolver } from '../../../net/dns-types.ts';
 import type { GuardedHttp, HttpOutcome } from '../../../net/guarded-http.ts';
 import { type MtaStsPolicy, parseMtaStsPolicy, readMtaStsRecord } from '../../../net/mta-sts.ts';
