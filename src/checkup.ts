@@ -5,7 +5,6 @@
  */
 
 import { readdir, stat, statfs } from 'node:fs/promises';
-import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { bounceDomainOf } from './config/bounce-domain.ts';
 import type { ListenAddress } from './config/forms.ts';
@@ -14,6 +13,7 @@ import type { Config } from './config/table.ts';
 import type { Routing } from './config-routing.ts';
 import type { Clock } from './lib/clock.ts';
 import { isLoopbackAddress } from './lib/loopback.ts';
+import { ownAddresses } from './lib/own-addresses.ts';
 import type { Random } from './lib/random.ts';
 import { differingSettings } from './model/node.ts';
 import { reachOf } from './model/personal.ts';
@@ -181,8 +181,7 @@ export function createCheckup(parts: Parts): Checkup {
       .filter(({ address }) => isPublic(address))
       .map((source) => ({ address: source.address, ehlo: source.ehlo ?? ehlo }));
     if (configured.length > 0) return configured.slice(0, MAX_ADDRESSES);
-    const own = Object.values(networkInterfaces())
-      .flatMap((list) => list ?? [])
+    const own = ownAddresses()
       .map(({ address }) => address)
       .filter(isPublic);
     if (own.length > 0) return own.slice(0, MAX_ADDRESSES).map((address) => ({ address, ehlo }));

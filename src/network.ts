@@ -3,9 +3,9 @@
  * Nothing is contacted yet; `close` ends the connections. Throws with a sentence for the operator if `dns` or
  * `allow-networks` cannot be read.
  */
-import { networkInterfaces } from 'node:os';
 import type { Config } from './config/table.ts';
 import type { Clock } from './lib/clock.ts';
+import { ownAddresses } from './lib/own-addresses.ts';
 import type { Random } from './lib/random.ts';
 import { type AddressCheck, createAddressFilter } from './net/address-filter.ts';
 import { createGuardedHttp, type GuardedHttp } from './net/guarded-http.ts';
@@ -40,7 +40,7 @@ export function openNetwork(
   const filter = filterOf(config, []);
   const mxFilter = filterOf(
     config,
-    ownAddresses([config.http, config.submission, config['submission-tls'], config.returns]),
+    addressesOf([config.http, config.submission, config['submission-tls'], config.returns]),
   );
   const resolver = createResolver({
     clock,
@@ -70,7 +70,7 @@ export function openNetwork(
   };
 }
 
-function filterOf(config: Config, own: ReturnType<typeof ownAddresses>): AddressCheck {
+function filterOf(config: Config, own: ReturnType<typeof addressesOf>): AddressCheck {
   const filter = createAddressFilter({ allowNetworks: config['allow-networks'], own });
   if (filter.kind === 'invalid') throw new Error(`allow-networks "${filter.text}": ${filter.detail}`);
   return filter;
@@ -80,11 +80,9 @@ function filterOf(config: Config, own: ReturnType<typeof ownAddresses>): Address
  * Addresses of this machine, so that mail for a domain whose MX we are is not sent in a circle: of the interfaces without
  * loopback (which is refused in any case), and of listeners bound to one address.
  */
-function ownAddresses(listeners: readonly ({ host: string } | null)[]): string[] {
+function addressesOf(listeners: readonly ({ host: string } | null)[]): string[] {
   const own = new Set<string>();
-  for (const each of Object.values(networkInterfaces()).flat()) {
-    if (each !== undefined && !each.internal) own.add(each.address.replace(/%.*$/, ''));
-  }
+  for (const { address, internal } of ownAddresses()) if (!internal) own.add(address);
   for (const listener of listeners) {
     const host = listener?.host ?? '';
     if (/^[0-9.]+$|:/.test(host) && host !== '0.0.0.0' && host !== '::') own.add(host);

@@ -5,8 +5,8 @@
  * including the look-up and a slow answer. Connections are kept for a short time per address and name; one that the
  * server had closed is replaced once, so a request may be sent twice.
  */
-import { networkInterfaces } from 'node:os';
 import type { Clock } from '../lib/clock.ts';
+import { ownAddresses } from '../lib/own-addresses.ts';
 import type { AddressCheck } from './address-filter.ts';
 import {
   type AllowHttp,
@@ -267,10 +267,9 @@ export function createGuardedHttp(
   };
 }
 
-/** Read at each call, because addresses change. */
 function isThisMachine(address: string): boolean {
   if (/^(127\.|0\.|::1?$|::ffff:)/.test(address)) return true;
-  return Object.values(networkInterfaces()).some((each) => each?.some((own) => own.address === address));
+  return ownAddresses().some((own) => own.address === address);
 }
 
 function withoutOurs(headers: Readonly<Record<string, string>>): Record<string, string> {
