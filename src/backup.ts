@@ -11,6 +11,7 @@ import { chmod, type FileHandle, mkdir, open, readdir, rename, rm } from 'node:f
 import { dirname, join } from 'node:path';
 import type { Clock } from './lib/clock.ts';
 import { sleep } from './lib/clock.ts';
+import { DATA_FILES } from './lib/data-files.ts';
 import { readTarHeader, TAR_BLOCK, TAR_END, tarHeader, tarPadding } from './lib/tar.ts';
 import { whyNot } from './lib/why-not.ts';
 import { openWayBack, type WayBack } from './store/sqlite/before-migration.ts';
@@ -38,12 +39,11 @@ const LIST = 'backup.json';
 /** The beginning of a backup of version 0.1. */
 const OLD_MAGIC = 'postrider backup\n';
 const MAX_HEADER_BYTES = 65_536;
-const DATABASE = 'postrider.db';
 /**
  * Small files of a data folder that belong to the database. The configuration belongs to the machine and is left out.
  */
-const SECRETS = ['secret-key', 'node-id', 'admin-token'] as const;
-const NAMES: ReadonlySet<string> = new Set([...SECRETS, DATABASE]);
+const SECRETS = [DATA_FILES.secretKey, DATA_FILES.nodeId, DATA_FILES.adminToken] as const;
+const NAMES: ReadonlySet<string> = new Set([...SECRETS, DATA_FILES.database]);
 const CHUNK = 1024 * 1024;
 const LOOK_EVERY_MS = 200;
 
@@ -72,7 +72,7 @@ export async function writeBackup(params: {
       ...SECRETS.map((name) => ({ name: name as string, path: join(folder, name) })).filter(({ path }) =>
         existsSync(path),
       ),
-      { name: DATABASE, path: copy },
+      { name: DATA_FILES.database, path: copy },
     ];
     const files = [];
     for (const { name, path } of sources) {
@@ -144,7 +144,7 @@ export async function restoreBackup(params: {
         );
         restored += size;
       }
-      const database = join(folder, `.${DATABASE}.restoring`);
+      const database = join(folder, `.${DATA_FILES.database}.restoring`);
       const waiting = prepareRestored(database, hold);
       for (const { name } of header.files) {
         await rename(join(folder, `.${name}.restoring`), join(folder, name));
@@ -263,7 +263,7 @@ function parseHeader(text: string): Header | null {
       return null;
     names.add(each.name);
   }
-  return names.has(DATABASE) ? (header as Header) : null;
+  return names.has(DATA_FILES.database) ? (header as Header) : null;
 }
 
 async function extract(

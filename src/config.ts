@@ -13,6 +13,7 @@ import { CONFIG_KEYS, CONFIG_NAMES, type Config, type ConfigKey, environmentName
 import { isKnownVariable } from './config/variables.ts';
 import { type Routing, readRouting } from './config-routing.ts';
 import { didYouMean, probablyMeant } from './lib/closest.ts';
+import { DATA_FILES } from './lib/data-files.ts';
 import { syntaxErrorLine } from './lib/json-lines.ts';
 import { isLoopbackHost } from './lib/loopback.ts';
 import { isPostgresUrl, withPassword } from './lib/postgres-url.ts';
@@ -50,7 +51,7 @@ export function loadConfig(
 
   // The data folder contains the file, so it is read first and cannot be set in the file.
   const data = pick('data', null);
-  const file = readFile(join(resolve(data.text ?? '.'), 'postrider.json'), problems);
+  const file = readFile(join(resolve(data.text ?? '.'), DATA_FILES.config), problems);
   for (const name of Object.keys(file)) {
     const keys = [...CONFIG_NAMES, ...STRUCTURED];
     if (keys.includes(name)) continue;

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DATA_FILES } from './lib/data-files.ts';
 import type { Random } from './lib/random.ts';
 import { writeWhole } from './lib/whole-file.ts';
 
@@ -29,36 +30,36 @@ export interface DataFolder {
 
 export async function openDataFolder(path: string, random: Random): Promise<DataFolder> {
   await mkdir(path, { recursive: true, mode: 0o700 });
-  const nodeId = await kept('node-id', () => Buffer.from(random.bytes(8)).toString('hex'));
+  const nodeId = await kept(DATA_FILES.nodeId, () => Buffer.from(random.bytes(8)).toString('hex'));
   return {
     path,
     async secrets(configured, isAnySealed) {
       if (configured === null) await refuseLostSecret(isAnySealed);
       const hexKeys =
-        configured ?? (await kept('secret-key', () => Buffer.from(random.bytes(32)).toString('hex')));
+        configured ?? (await kept(DATA_FILES.secretKey, () => Buffer.from(random.bytes(32)).toString('hex')));
       return hexKeys.split(',').map((hex) => {
         const secret = Buffer.from(hex.trim(), 'hex');
         if (secret.length !== 32)
-          throw new Error(`${join(path, 'secret-key')} must hold 64 hexadecimal digits`);
+          throw new Error(`${join(path, DATA_FILES.secretKey)} must hold 64 hexadecimal digits`);
         return { id: keyId(secret), secret };
       });
     },
     nodeId,
     async adminToken(choose) {
-      const existing = await readText('admin-token');
+      const existing = await readText(DATA_FILES.adminToken);
       const token = await choose(existing);
-      if (token !== existing) await writePrivate('admin-token', `${token}\n`);
+      if (token !== existing) await writePrivate(DATA_FILES.adminToken, `${token}\n`);
       return token;
     },
-    announce: (at) => writePrivate('server.json', `${JSON.stringify(at)}\n`),
-    withdraw: () => rm(join(path, 'server.json'), { force: true }),
+    announce: (at) => writePrivate(DATA_FILES.server, `${JSON.stringify(at)}\n`),
+    withdraw: () => rm(join(path, DATA_FILES.server), { force: true }),
   };
 
   /** If there are sealed keys and no secret, the secret was lost, or is that of other nodes; a new one could decrypt nothing. */
   async function refuseLostSecret(isAnySealed: () => Promise<boolean>): Promise<void> {
-    if (((await readText('secret-key')) ?? '') !== '' || !(await isAnySealed())) return;
+    if (((await readText(DATA_FILES.secretKey)) ?? '') !== '' || !(await isAnySealed())) return;
     throw new Error(
-      `${join(path, 'secret-key')} is missing, but keys in the database are sealed with one. Put it back from a backup, or give the one of the other nodes as POSTRIDER_SECRET_KEY.`,
+      `${join(path, DATA_FILES.secretKey)} is missing, but keys in the database are sealed with one. Put it back from a backup, or give the one of the other nodes as POSTRIDER_SECRET_KEY.`,
     );
   }
 

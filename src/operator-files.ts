@@ -5,6 +5,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DATA_FILES } from './lib/data-files.ts';
 import { type JsonLines, readJson } from './lib/json-lines.ts';
 import type { Logger } from './lib/log.ts';
 
@@ -74,7 +75,7 @@ export function shapingFile(shaping: {
   useShippedOnly(): void;
 }): OperatorFile {
   return {
-    name: 'shaping.json',
+    name: DATA_FILES.shaping,
     use(text, path) {
       const used = shaping.useOperatorFile(text, path);
       return used.kind === 'used' ? [] : used.problems;
@@ -90,7 +91,7 @@ export function replyRulesFile(rules: {
   ): { kind: 'used' } | { kind: 'kept'; errors: readonly { index: number; id: string; message: string }[] };
 }): OperatorFile {
   return {
-    name: 'reply-rules.json',
+    name: DATA_FILES.replyRules,
     use(text, path) {
       const json = readJson(text);
       if (!json.ok) return [`${path}: ${json.message}`];

@@ -10,6 +10,7 @@ import type { Mode } from '../config/key-facts.ts';
 import { publicUrl } from '../config/public-url.ts';
 import type { Config } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
+import { DATA_FILES, readServerNote } from '../lib/data-files.ts';
 import { ERRORS, type ErrorName } from '../lib/errors.ts';
 import { silentLoggers } from '../lib/log.ts';
 import { isPostgresUrl } from '../lib/postgres-url.ts';
@@ -152,7 +153,7 @@ export async function openApi(
     return { ...client(running.url, running.token, null, words), close: async () => undefined };
   }
   // A file that a server of this folder has created: the id of the node, or the whole database.
-  const left = isPostgresUrl(config.database) ? 'node-id' : 'postrider.db';
+  const left = isPostgresUrl(config.database) ? DATA_FILES.nodeId : DATA_FILES.database;
   const isElsewhere = config.database.startsWith('sqlite:') && config.database !== 'sqlite:';
   if (existing && !isElsewhere && !existsSync(join(config.data, left))) {
     throw new CommandError(
@@ -176,21 +177,15 @@ export async function openApi(
 
 /** Where the data folder's server listens, if it answers. */
 async function findServer(folder: string): Promise<{ url: string; token: string } | null> {
-  let url: string;
-  let token: string;
+  const note = readServerNote(folder);
+  if (note === null) return null;
+  const { url } = note;
   try {
-    const note = JSON.parse(await readFile(join(folder, 'server.json'), 'utf8')) as { url?: unknown };
-    if (typeof note.url !== 'string') return null;
-    url = note.url;
-    token = (await readFile(join(folder, 'admin-token'), 'utf8')).trim();
-  } catch {
-    return null;
-  }
-  try {
+    const token = (await readFile(join(folder, DATA_FILES.adminToken), 'utf8')).trim();
     const health = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2_000) });
     return health.ok ? { url, token } : null;
   } catch {
-    // The file of a server that was killed.
+    // There is no token, or the note is that of a server that was killed.
     return null;
   }
 }

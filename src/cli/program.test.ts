@@ -178,7 +178,10 @@ describe('texts that a server answers', () => {
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    writeFileSync(join(data, 'server.json'), JSON.stringify({ url: `http://127.0.0.1:${port}` }));
+    writeFileSync(
+      join(data, 'server.json'),
+      JSON.stringify({ url: `http://127.0.0.1:${port}`, pid: process.pid }),
+    );
     writeFileSync(join(data, 'admin-token'), 'token');
   });
   afterAll(async () => {

@@ -8,6 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
+import { DATA_FILES } from '../lib/data-files.ts';
 import { whyNot } from '../lib/why-not.ts';
 import type { EngineKeys } from '../simulation/plan/plan.ts';
 import type { OwnConfig } from '../simulation/plan/read-plan.ts';
@@ -117,7 +118,7 @@ async function ownConfig(ctx: CommandContext): Promise<OwnConfig> {
   if (!existsSync(config.data))
     throw new CommandError(`there is no folder ${config.data}; name the one with postrider.json with --data`);
   const { readOperatorRows } = await import('../policy/limits/shaping/shaping.ts');
-  const file = join(config.data, 'shaping.json');
+  const file = join(config.data, DATA_FILES.shaping);
   const text = await readFile(file, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === 'ENOENT') return '[]';
     throw new CommandError(`${file} cannot be read: ${whyNot(cause)}`);

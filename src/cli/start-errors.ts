@@ -3,9 +3,9 @@
  * without permission. Takes the error and the configuration; returns an Error to print. Unknown errors are returned
  * unchanged.
  */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import type { Config } from '../config/table.ts';
+import { readServerNote } from '../lib/data-files.ts';
 
 const LISTENERS = ['http', 'submission', 'submission-tls', 'returns'] as const;
 const WHY: Readonly<Record<string, string>> = {
@@ -34,12 +34,8 @@ export function isLocked({ name, reason }: Error & { reason?: string }): boolean
 
 /** As the server wrote it down; null: not known, or no such process. */
 function pidOfServer(folder: string): number | null {
-  try {
-    const { pid } = JSON.parse(readFileSync(join(folder, 'server.json'), 'utf8')) as { pid?: unknown };
-    return typeof pid === 'number' && isRunning(pid) ? pid : null;
-  } catch {
-    return null;
-  }
+  const note = readServerNote(folder);
+  return note !== null && isRunning(note.pid) ? note.pid : null;
 }
 
 function isRunning(pid: number): boolean {

@@ -1,5 +1,6 @@
 /** Where an embedded database is. */
 import { join } from 'node:path';
+import { DATA_FILES } from '../lib/data-files.ts';
 import { isPostgresUrl } from '../lib/postgres-url.ts';
 import type { Config } from './table.ts';
 
@@ -7,5 +8,5 @@ import type { Config } from './table.ts';
 export function databaseFile({ data, database }: Pick<Config, 'data' | 'database'>): string | null {
   if (isPostgresUrl(database)) return null;
   const path = database.slice('sqlite:'.length);
-  return path === '' ? join(data, 'postrider.db') : path;
+  return path === '' ? join(data, DATA_FILES.database) : path;
 }

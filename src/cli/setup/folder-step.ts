@@ -4,6 +4,7 @@ import { access, readdir, realpath, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { DATA_FILES } from '../../lib/data-files.ts';
 import { whyNot } from '../../lib/why-not.ts';
 import { UsageError } from '../terminal.ts';
 import type { Ask } from './ask.ts';
@@ -12,7 +13,7 @@ import type { Ask } from './ask.ts';
 const SYSTEM_FOLDER = '/var/lib/postrider';
 const USUAL_FOLDER = './postrider-data';
 /** Every data folder has at least one of these files. */
-const MARKS = ['postrider.json', 'postrider.db', 'node-id'];
+const MARKS: readonly string[] = [DATA_FILES.config, DATA_FILES.database, DATA_FILES.nodeId];
 
 /** The program as it was installed. */
 export function launcherPath(): string {
@@ -28,7 +29,9 @@ export async function chooseFolder(ask: Ask, named: string | undefined): Promise
     if (wrong !== null) throw new UsageError(wrong);
     return resolve(named);
   }
-  const before = [USUAL_FOLDER, SYSTEM_FOLDER].filter((folder) => existsSync(join(folder, 'postrider.json')));
+  const before = [USUAL_FOLDER, SYSTEM_FOLDER].filter((folder) =>
+    existsSync(join(folder, DATA_FILES.config)),
+  );
   const [only] = before;
   let initial = process.getuid?.() === 0 ? SYSTEM_FOLDER : USUAL_FOLDER;
   if (only !== undefined && before.length === 1) initial = only;

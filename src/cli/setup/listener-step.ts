@@ -2,9 +2,8 @@
  * Where the server listens: the API always; SMTP submission and the listener for bounces if wanted. Every port is
  * tried, and the program that has a taken one is named. Then looks for certificates for the listeners.
  */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type ListenAddress, parseListen, parseOptionalListen } from '../../config/forms.ts';
+import { readServerNote } from '../../lib/data-files.ts';
 import { isLoopbackHost } from '../../lib/loopback.ts';
 import { CommandError, UsageError } from '../terminal.ts';
 import { addressProblem } from './ask.ts';
@@ -81,7 +80,7 @@ async function chooseOperator(setup: Setup): Promise<void> {
 async function settle(setup: Setup, key: Listener, first: string): Promise<void> {
   const { ask, answers } = setup;
   let text = known(setup, key)?.given === true ? (known(setup, key)?.text ?? first) : first;
-  const own = await ownProcess(setup.data);
+  const own = readServerNote(setup.data)?.pid ?? null;
   for (;;) {
     const other = LISTENERS.find((one) => one !== key && answers[one] === text && !text.endsWith(':0'));
     const wrong =
@@ -131,16 +130,6 @@ async function problem(text: string, own: number | null): Promise<string | null>
       if (state.holder === null) return 'is already in use';
       if (state.holder.pid === own) return null;
       return `is already in use by ${state.holder.name} (process ${state.holder.pid})`;
-  }
-}
-
-/** The process of the server on this data folder, which may have these ports. */
-async function ownProcess(data: string): Promise<number | null> {
-  try {
-    const { pid } = JSON.parse(await readFile(join(data, 'server.json'), 'utf8')) as { pid?: unknown };
-    return typeof pid === 'number' ? pid : null;
-  } catch {
-    return null;
   }
 }
 

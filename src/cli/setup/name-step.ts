@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { domainToASCII } from 'node:url';
 import { domainText } from '../../config/forms.ts';
+import { DATA_FILES } from '../../lib/data-files.ts';
 import type { DomainAnswer } from '../../listeners/http/operations/domains.ts';
 import { everyItem } from '../api-client.ts';
 import { checkLines } from '../check-text.ts';
@@ -21,7 +22,7 @@ export async function chooseDomain(setup: Setup, given: string | undefined): Pro
     if (wrong !== undefined) throw new UsageError(`"${given}": ${wrong}`);
     return domainToASCII(given);
   }
-  const before = existsSync(join(data, 'postrider.db'))
+  const before = existsSync(join(data, DATA_FILES.database))
     ? await setup.withApi((api) => everyItem<DomainAnswer>(api, '/domains'))
     : [];
   if (before.length > 1 && !ask.asks) return null;

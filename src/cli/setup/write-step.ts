@@ -8,6 +8,7 @@ import { chmod, lchown, mkdir, readdir, readFile, realpath, stat } from 'node:fs
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { DATA_FILES } from '../../lib/data-files.ts';
 import { writeWhole } from '../../lib/whole-file.ts';
 import { whyNot } from '../../lib/why-not.ts';
 import { CommandError, UsageError } from '../terminal.ts';
@@ -93,7 +94,7 @@ async function writing(path: string, work: () => Promise<unknown>): Promise<void
 
 /** The target of a symbolic link, so that the link stays. */
 async function configPath(data: string): Promise<string> {
-  const path = join(data, 'postrider.json');
+  const path = join(data, DATA_FILES.config);
   return realpath(path).catch(() => path);
 }
 
