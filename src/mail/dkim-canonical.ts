@@ -11,6 +11,7 @@
 
 import { createHash, type Hash, hash } from 'node:crypto';
 import { asBuffer } from '../lib/as-buffer.ts';
+import { inOneGo, inTurns, type Turn } from '../lib/turns.ts';
 
 /**
  * Why a message cannot be signed. `malformed`: its bytes; `signer`: the domain, selector or key; `crypto`: the signing
@@ -59,7 +60,7 @@ export function bodyHash(message: Uint8Array, bodyOffset: number): string {
   if (!Number.isInteger(bodyOffset) || bodyOffset < 0 || bodyOffset > message.length) {
     throw new DkimError('malformed', `body offset ${bodyOffset} lies outside the message`);
   }
-  const end = contentEnd(message, bodyOffset);
+  const end = inOneGo(contentEndInSteps(message, bodyOffset));
   // A relaxed body without content has no octets, not even a CRLF.
   if (end === bodyOffset) return hash('sha256', '', 'base64');
 
@@ -71,42 +72,56 @@ export function bodyHash(message: Uint8Array, bodyOffset: number): string {
   return digest.update(CRLF).digest('base64');
 }
 
-/** The same for a body that takes long to hash: `turn` is awaited before each portion. */
-export async function bodyHashInTurns(
-  message: Uint8Array,
-  bodyOffset: number,
-  turn: () => Promise<void> | undefined,
-): Promise<string> {
-  const end = contentEnd(message, bodyOffset);
+/** The same for a body that takes long to hash: other work has a turn between portions. */
+export function bodyHashInTurns(message: Uint8Array, bodyOffset: number, turn: Turn): Promise<string> {
+  return inTurns(bodyHashInSteps(message, bodyOffset), turn);
+}
+
+function* bodyHashInSteps(message: Uint8Array, bodyOffset: number): Generator<void, string, void> {
+  const end = yield* contentEndInSteps(message, bodyOffset);
   if (end === bodyOffset) return hash('sha256', '', 'base64');
   const digest = createHash('sha256');
   for (let from = bodyOffset; from < end; ) {
-    await turn();
     const to = portionEnd(message, from, end);
-    digestChanged(digest, message, from, firstChange(message, from, to), to);
-    from = to;
+    if (to > from) {
+      digestChanged(digest, message, from, firstChange(message, from, to), to);
+      from = to;
+      yield;
+    } else {
+      from = yield* blanksEndInSteps(message, from);
+      if (message[from] !== CR) digest.update(' ');
+    }
   }
   return digest.update(CRLF).digest('base64');
 }
 
-/** An offset where a body may be divided: nothing after it changes what is before it. */
+/** An offset where a body may be divided, in front of blanks or after a line end; `from` if only blanks follow it. */
 function portionEnd(message: Uint8Array, from: number, end: number): number {
   let to = Math.min(end, from + PORTION_BYTES);
-  while (to < end && isBlankOrCr(message[to - 1])) to++;
-  return to;
+  if (to === end) return end;
+  while (to > from && isBlank(message[to - 1])) to--;
+  return to > from && message[to - 1] === CR ? to + 1 : to;
 }
 
-function isBlankOrCr(octet: number | undefined): boolean {
-  return octet === SP || octet === TAB || octet === CR;
+/** The end of the blanks at `from`; other octets follow them. */
+function* blanksEndInSteps(message: Uint8Array, from: number): Generator<void, number, void> {
+  let at = from;
+  for (; isBlank(message[at]); at++) if ((at - from) % PORTION_BYTES === 0) yield;
+  return at;
+}
+
+function isBlank(octet: number | undefined): boolean {
+  return octet === SP || octet === TAB;
 }
 
 /**
  * The end of the last line's content: blanks and empty lines at the end of the body are ignored (rules a and b together
  * drop a last line that contains only blanks).
  */
-function contentEnd(message: Uint8Array, start: number): number {
+function* contentEndInSteps(message: Uint8Array, start: number): Generator<void, number, void> {
   let end = message.length;
-  for (; end > start; end--) {
+  for (let looks = 1; end > start; end--, looks++) {
+    if (looks % PORTION_BYTES === 0) yield;
     const octet = message[end - 1];
     if (octet === LF) {
       if (end - 2 < start || message[end - 2] !== CR) throw bareLineEnding();
@@ -177,7 +192,7 @@ function digestChanged(digest: Hash, message: Uint8Array, start: number, change:
     }
     if (at === end) break;
 
-    while (message[at] === SP || message[at] === TAB) at++;
+    while (isBlank(message[at])) at++;
     // Blanks before a line end are dropped; other runs of blanks become one space.
     if (message[at] !== CR) scratch[used++] = SP;
     clean = at;

@@ -279,6 +279,25 @@ describe('bodyHash', () => {
     );
   });
 
+  it.each([
+    ['x', '\r\n', ''],
+    ['x', ' \t\r\n', ''],
+    ['x', ' ', '\r\n'],
+    ['x', ' ', 'y\r\n'],
+    ['x', '\t', '\r\ny'],
+    ['', ' ', 'y'],
+  ])('has turns in %j, megabytes of %j and %j', async (before, blanks, after) => {
+    const text = `${before}${blanks.repeat(Math.ceil(4_000_000 / blanks.length))}${after}`;
+    const message = Buffer.from(text, 'latin1');
+    let turns = 0;
+    const hash = await bodyHashInTurns(message, 0, () => {
+      turns += 1;
+      return undefined;
+    });
+    expect(hash).toBe(bodyHash(message, 0));
+    expect(turns).toBeGreaterThan(2);
+  });
+
   it('gathers many small changes over the size of its buffer', () => {
     for (const unit of [
       'a  b',
