@@ -15,7 +15,7 @@ import {
   returnTarget,
 } from '../../pipeline/events/return-target.ts';
 import type { ReturnMetrics } from '../../pipeline/events/returns-metrics.ts';
-import { reply } from '../../smtp/server-reply.ts';
+import { REPLIES, reply } from '../../smtp/server-reply.ts';
 import type { RcptTo, ServerHandler } from '../../smtp/server-types.ts';
 import type { Store } from '../../store/store.ts';
 import type { NoRoom, Spool } from './spool.ts';
@@ -61,6 +61,12 @@ export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: st
       if (target === null || !(await isKnown(target))) {
         metrics.received('refused');
         return UNKNOWN;
+      }
+      if (target.kind === 'message') {
+        // One report can name a thousand recipients of a message, and no report is about two messages.
+        const taken = targets.find((one) => one.kind === 'message');
+        if (taken !== undefined)
+          return taken.messageSeq === target.messageSeq ? null : REPLIES.tooManyRecipients;
       }
       const full = refused([target]);
       if (full === null) targets.push(target);

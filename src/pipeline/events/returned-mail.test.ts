@@ -37,15 +37,28 @@ let clock: VirtualClock;
 let store: Store;
 let reader: ReturnedMailReader;
 let asked: string[];
+/** Facts that were being recorded at the same time, at most. */
+let together: number;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'postrider-returned-'));
   clock = createVirtualClock(T0);
   store = await openSqliteStore({ path: join(folder, 'store.db'), clock, patienceMs: 0, threads: 0 });
   asked = [];
+  together = 0;
+  let recording = 0;
   const silent = { debug() {}, info() {}, warn() {}, error() {} };
   reader = createReturnedMailReader({
-    store,
+    store: {
+      ...store,
+      async recordReturn(params) {
+        recording += 1;
+        together = Math.max(together, recording);
+        return store.recordReturn(params).finally(() => {
+          recording -= 1;
+        });
+      },
+    },
     tokens,
     classifier,
     keys: async (name) => {
@@ -241,6 +254,15 @@ describe('a bounce that comes back', () => {
 });
 
 describe('a bounce at a return path that several recipients share', () => {
+  it('is recorded for as many as it names, some of them together', async () => {
+    const addresses = Array.from({ length: 150 }, (_, i) => `reader${i}@reader.example`);
+    const { seq } = await deliver('mx', addresses);
+    await take({ kind: 'message', messageSeq: seq }, dsn(addresses.map((each) => ({ recipient: each }))));
+    const { events } = await store.findEvents(everyEvent({ kinds: ['bounced'], limit: 1000 }));
+    expect(events).toHaveLength(150);
+    expect(together).toBe(64);
+  });
+
   const unknown = dsn([{ recipient: 'victim@reader.example' }], {
     headers: ['From: Sender <sender@example.com>', 'Message-ID: <1@example.com>'],
   });

@@ -84,6 +84,8 @@ const MAX_READ_BYTES = 512 * 1024;
 /** A far server may report before our own result is stored; no transaction takes longer than this. */
 const UNDER_WAY_MS = 15 * 60_000;
 const MAX_TEXT = 512;
+/** Recipients of one report that are recorded together. */
+const PORTION = 64;
 const BY_MAIL = 'Opted out by mail';
 /** Domains of signatures of providers that send complaints. */
 const FEEDBACK_SIGNERS: ReadonlySet<string> = new Set(['arf.mail.yahoo.com']);
@@ -217,14 +219,23 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
     const shared = target.kind === 'message';
     const mayWait = clock.now() - mail.receivedAt < UNDER_WAY_MS;
     let later = false;
-    for (const subject of subjects) {
-      if (subject.sandbox) continue;
-      await turn();
-      const fact = bounceFact(subject, report, { mayWait, shared }, { classifier, event, now: clock.now() });
-      if (fact === null) continue;
-      metrics.took(fact.kind === 'bounce' ? 'bounce' : 'note');
-      const result = await record(fact, subject);
-      later ||= result === 'under-way';
+    // Recorded in portions: the store commits those that it gets together at once.
+    for (let at = 0; at < subjects.length; at += PORTION) {
+      const facts: [ReturnFact, ReturnSubject][] = [];
+      for (const subject of subjects.slice(at, at + PORTION)) {
+        if (subject.sandbox) continue;
+        await turn();
+        const fact = bounceFact(
+          subject,
+          report,
+          { mayWait, shared },
+          { classifier, event, now: clock.now() },
+        );
+        if (fact !== null) facts.push([fact, subject]);
+      }
+      for (const [{ kind }] of facts) metrics.took(kind === 'bounce' ? 'bounce' : 'note');
+      const results = await Promise.all(facts.map(([fact, subject]) => record(fact, subject)));
+      later ||= results.includes('under-way');
     }
     return later ? { kind: 'later', about: [target] } : DONE;
   }
