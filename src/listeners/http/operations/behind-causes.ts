@@ -18,8 +18,8 @@ export function createBehindCauses(queues: readonly WaitingCount[], traffic: Fac
   const { byPath } = waitingByPath(queues, traffic);
   const failing = traffic
     .paths()
-    .map((path) => ({ ...path.snapshot(), isClosed: path.closed }))
-    .filter(({ isClosed, breaker }) => isClosed || breaker.kind !== 'closed');
+    .map((path) => ({ ...path.snapshot(), isBlocked: path.blocked }))
+    .filter(({ isBlocked, breaker }) => isBlocked || breaker.kind !== 'closed');
 
   return (cause: CauseView): number => {
     const all = cause.scope === 'path' ? onItsPaths(cause) : cause.senderDomain === '' ? 0 : paused(cause);
