@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
+import { uuidv7 } from '../../lib/ids.ts';
 import { silentLogger } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import { createTally } from '../../lib/tally.ts';
@@ -176,6 +177,27 @@ describe('claims', () => {
     await expect.poll(() => taken.length).toBeGreaterThan(0);
     await claims.underWay();
     expect(count('large.example')).toBe(count('small.example'));
+  });
+
+  it('go on with the other queues of a site where the first has none left', async () => {
+    allowance = 1;
+    closed.add(SITE);
+    await queued(1, { from: 'first.example', lane: 'critical' });
+    await queued(1, { from: 'second.example', lane: 'critical' });
+    claims.start();
+    await clock.advance(10);
+    await expect.poll(() => urgent).toContain(SITE);
+    const [first] = await store.dueQueues({ dueBefore: T0, limit: 1 });
+    const gone = {
+      now: T0 + 10,
+      limit: 1,
+      maxBytes: 1_000_000,
+      eventId: uuidv7(clock, createSystemRandom()),
+    };
+    await store.claimDue({ ...gone, queueId: first?.queueId ?? 0, epoch: 1 });
+    closed.clear();
+    claims.refill(SITE);
+    await expect.poll(() => count('second.example')).toBe(1);
   });
 
   it('look only at those queues of a site that they claim from', async () => {

@@ -368,7 +368,7 @@ export function createClaims(
     });
     const chosen = new Set<DueQueue>();
     let moved = 0;
-    const claims: Promise<boolean>[] = [];
+    const claims: Promise<void>[] = [];
     while (
       chosen.size < QUEUES_AT_ONCE &&
       rowsLeft > 0 &&
@@ -395,12 +395,12 @@ export function createClaims(
       bytesLeft -= maxBytes;
       claims.push(claimFrom(queue, limit, maxBytes));
     }
-    const found = await Promise.all(claims);
-    return moved > 0 || found.some(Boolean);
+    await Promise.all(claims);
+    // A queue that had no due rows is not among them any more, so this ends.
+    return moved > 0 || claims.length > 0;
   }
 
-  /** Returns true if the queue had due rows. */
-  async function claimFrom(queue: DueQueue, limit: number, maxBytes: number): Promise<boolean> {
+  async function claimFrom(queue: DueQueue, limit: number, maxBytes: number): Promise<void> {
     const { revision, queueId, site } = queue;
     promised.rows += limit;
     promised.at.add(site, limit);
@@ -425,6 +425,5 @@ export function createClaims(
     // the space is left for the sweep.
     if (rows.length < limit && bytes <= maxBytes / 2) due.exhausted(queue, revision);
     else due.leftMore(queue);
-    return rows.length > 0;
   }
 }
