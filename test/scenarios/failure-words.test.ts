@@ -271,7 +271,7 @@ describe('who looks from further away', () => {
       'the relay relay.misspelt.test cannot be found: the name does not exist in DNS',
     );
     expect(queue?.stdout).toContain('relay.misspelt.test');
-    expect(causes?.stdout).toMatch(/RelayUnresolved +misspelt\.test/);
+    expect(causes?.stdout).toMatch(/RelayUnresolved +relay:relay\.misspelt\.test/);
   });
 
   it('is told of a copy that may have arrived twice', async () => {
