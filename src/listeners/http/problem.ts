@@ -9,6 +9,7 @@ import { AppError, ERRORS, type ErrorName, type Problem } from '../../lib/errors
 import { isUuid } from '../../lib/ids.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import type { Answer } from './answer-schemas.ts';
+import { BASE } from './route.ts';
 import { captureSummary } from './sandbox/captures.ts';
 
 export const shownProblem = z
@@ -54,7 +55,7 @@ export function problemAnswer(error: AppError, publicUrl: string, requestId: str
   const status = error.status;
   const title = first.message ?? ERRORS[first.name].text;
   const body: Answer<typeof problemBody> = {
-    type: `${publicUrl}/api/v1/problems/${first.name}`,
+    type: `${publicUrl}${BASE}/problems/${first.name}`,
     title: ERRORS[first.name].text,
     status,
     detail: detailText(error.problems, title),

@@ -6,7 +6,7 @@
 import { EVENT_KINDS } from '../../../model/event.ts';
 import { SCOPES } from '../../../model/token.ts';
 import { problemBody } from '../problem.ts';
-import type { ApiRoute } from '../route.ts';
+import { type ApiRoute, BASE } from '../route.ts';
 import { type Components, createComponents, type Json } from './components.ts';
 import { openPaths } from './open-paths.ts';
 import { errorsOf, refusals, sharedRefusals } from './refusals.ts';
@@ -34,7 +34,7 @@ export function openApiDocument(routes: readonly ApiRoute[], publicUrl = ''): Js
       description: ABOUT,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: `${publicUrl}/api/v1` }],
+    servers: [{ url: `${publicUrl}${BASE}` }],
     security: [{ bearer: [] }, { session: [] }],
     tags: TAGS.map(({ name, description }) => ({ name, description })),
     paths: { ...paths, ...openPaths(components, publicUrl) },

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ERRORS, type ErrorName } from '../../../lib/errors.ts';
 import { PROBLEM_MEDIA_TYPE } from '../problem.ts';
-import type { ApiRoute } from '../route.ts';
+import { type ApiRoute, BASE } from '../route.ts';
 import type { Json } from './components.ts';
 
 const ALWAYS: readonly ErrorName[] = [
@@ -108,7 +108,7 @@ function response(group: readonly ErrorName[]): Json {
 function example(name: ErrorName): Json {
   const { code, status, text } = ERRORS[name];
   return {
-    type: `https://mail.example.com/api/v1/problems/${name}`,
+    type: `https://mail.example.com${BASE}/problems/${name}`,
     title: text,
     status,
     detail: text,

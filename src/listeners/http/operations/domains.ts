@@ -28,7 +28,7 @@ import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { text } from '../query.ts';
-import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { type ApiRoute, BASE, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { createSlots } from '../streams/slots.ts';
 import {
   alignment,
@@ -222,7 +222,7 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
         // An operator may add a long list.
         const asker = callerDomains(caller) === undefined ? name : lineOf(caller);
         const domain = await inTurn(asker, () => domains.add(wanted));
-        return withHeaders(toAnswer(domain), { location: `/api/v1/domains/${domain.name}` });
+        return withHeaders(toAnswer(domain), { location: `${BASE}/domains/${domain.name}` });
       },
     }),
     operation({

@@ -13,7 +13,7 @@ import type { ApiParts } from '../deps.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { flag } from '../query.ts';
-import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { type ApiRoute, BASE, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { domainName, revokedTokenAnswer } from './tokens.ts';
 
 const personAnswer = z
@@ -138,7 +138,7 @@ export function peopleOperations({
           inSession: caller.session,
           idempotency: key && ((made) => key(toAnswer(made))),
         });
-        return withHeaders(toAnswer(person), { location: `/api/v1/people/${person.id}` });
+        return withHeaders(toAnswer(person), { location: `${BASE}/people/${person.id}` });
       },
     }),
     operation({

@@ -17,7 +17,15 @@ import { readJsonBody } from '../body/json-request.ts';
 import type { ApiParts, HttpOptions } from '../deps.ts';
 import { type Idempotency, replayedAnswer, withKey } from '../idempotency.ts';
 import { rawOperation } from '../operation.ts';
-import { type ApiAnswer, type ApiRequest, type ApiRoute, invalidParameter, json, refuse } from '../route.ts';
+import {
+  type ApiAnswer,
+  type ApiRequest,
+  type ApiRoute,
+  BASE,
+  invalidParameter,
+  json,
+  refuse,
+} from '../route.ts';
 import { ownDomains, ownMessage } from '../tenancy.ts';
 
 const sentAgain = z.object({ MessageID: z.uuid() }).meta({ id: 'Released' });
@@ -58,7 +66,7 @@ function sendAgain(
     const result = await deps.acceptance.release(given);
     if (result.kind === 'replay') return replayedAnswer(result.status, result.body);
     const answer: SentAgainAnswer = { MessageID: result.messageId };
-    return json(answer, 200, { location: `/api/v1/email/${result.messageId}` });
+    return json(answer, 200, { location: `${BASE}/email/${result.messageId}` });
   });
 }
 

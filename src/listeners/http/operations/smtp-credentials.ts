@@ -14,7 +14,7 @@ import type { ApiParts } from '../deps.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { DOMAIN } from '../query.ts';
-import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { type ApiRoute, BASE, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { ownDomains } from '../tenancy.ts';
 import { maker } from './tokens.ts';
 
@@ -115,7 +115,7 @@ export function smtpCredentialOperations({
         });
         return withHeaders(
           { ...toAnswer(credential), Password: password },
-          { location: `/api/v1/smtp-credentials/${credential.id}` },
+          { location: `${BASE}/smtp-credentials/${credential.id}` },
         );
       },
     }),

@@ -17,7 +17,7 @@ import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { DOMAIN, integer, text } from '../query.ts';
-import { type ApiRoute, invalidParameter, isoTime, refuse } from '../route.ts';
+import { type ApiRoute, BASE, invalidParameter, isoTime, refuse } from '../route.ts';
 import { findTemplate } from '../templates/stored-templates.ts';
 import {
   CHANGED_TEMPLATE,
@@ -168,7 +168,7 @@ export function templateOperations({
         });
         if (result === 'taken') throw taken(domain, given.name);
         if (result === 'full') throw refuse('template-limit');
-        return withHeaders(answer, { location: `/api/v1/templates/${id}` });
+        return withHeaders(answer, { location: `${BASE}/templates/${id}` });
       },
     }),
     operation({

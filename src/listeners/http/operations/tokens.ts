@@ -17,7 +17,7 @@ import { gather, looksOf } from '../looks.ts';
 import { operation, withHeaders, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { flag } from '../query.ts';
-import { type ApiRoute, isoTime, isoTimeOrNull, refuse } from '../route.ts';
+import { type ApiRoute, BASE, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 import { ownDomains } from '../tenancy.ts';
 
 export const maker = z
@@ -182,7 +182,7 @@ export function tokenOperations({
         );
         return withHeaders(
           { TokenID: minted.id, Token: minted.jwt },
-          { location: `/api/v1/tokens/${minted.id}` },
+          { location: `${BASE}/tokens/${minted.id}` },
         );
       },
     }),
@@ -257,7 +257,7 @@ export function tokenOperations({
         }
         return withHeaders(
           { ...shown(rotated.id, rotated.oldEndsAt), Token: rotated.jwt },
-          { location: `/api/v1/tokens/${rotated.id}` },
+          { location: `${BASE}/tokens/${rotated.id}` },
         );
       },
     }),

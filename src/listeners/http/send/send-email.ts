@@ -14,7 +14,7 @@ import { prefersStrict } from '../body/prefer.ts';
 import type { ApiParts } from '../deps.ts';
 import { replayedAnswer, withKey } from '../idempotency.ts';
 import { rawOperation } from '../operation.ts';
-import { type ApiAnswer, type ApiRequest, type ApiRoute, json } from '../route.ts';
+import { type ApiAnswer, type ApiRequest, type ApiRoute, BASE, json } from '../route.ts';
 import { forgetTexts, type ParsedBody, parseBody, type ReadEmail } from './email-reader.ts';
 import { EMAIL_ERRORS, EMAIL_EXAMPLE } from './fields.ts';
 import { asHeader } from './unknown-members.ts';
@@ -66,7 +66,7 @@ export function sendEmailOperation({ acceptance, idempotency, reader, email }: A
     if (result.kind === 'replay') return replayedAnswer(result.status, result.body);
     const answer: Answer<typeof emailAnswer> = { MessageID: result.messageId };
     return json(answer, 200, {
-      location: `/api/v1/email/${result.messageId}`,
+      location: `${BASE}/email/${result.messageId}`,
       ...(ignored.length === 0 ? {} : { [IGNORED]: asHeader(ignored) }),
     });
   }
