@@ -60,7 +60,7 @@ export const AREAS: readonly Area[] = [
     at: 'src/cli/',
     may: [
       ...['server', 'backup', 'preflight', 'transfer', 'simulation', 'config', 'listeners/http', CLASSIFIER],
-      ...['policy/limits', 'policy/suppressions', ...BASE],
+      ...['policy/limits', 'policy/suppressions', 'client', ...BASE],
     ],
   },
   {

@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { streamedEvents } from '../client/event-stream.ts';
 import type { Mode } from '../config/key-facts.ts';
 import { publicUrl } from '../config/public-url.ts';
 import type { Config } from '../config/table.ts';
@@ -202,8 +203,7 @@ function client(url: string, token: string, alone: string | null, words: Wording
     bytes: async (path) => (await open('GET', path)).bytes(),
     async *events(path) {
       const response = await open('GET', path);
-      if (response.body === null) return;
-      for await (const data of eventData(response.body)) yield parse(data);
+      for await (const data of eventData(response)) yield parse(data);
     },
   };
 
@@ -245,20 +245,9 @@ function client(url: string, token: string, alone: string | null, words: Wording
   }
 }
 
-/** The data of server-sent events as this API writes them: one line for each field, an empty line after each event. */
-async function* eventData(body: AsyncIterable<Uint8Array>): AsyncIterable<string> {
-  const decoder = new TextDecoder();
-  let text = '';
+async function* eventData(response: Response): AsyncIterable<string> {
   try {
-    for await (const chunk of body) {
-      text += decoder.decode(chunk, { stream: true });
-      for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-        const lines = text.slice(0, end).split('\n');
-        text = text.slice(end + 2);
-        const data = lines.find((line) => line.startsWith('data: '))?.slice('data: '.length) ?? '';
-        if (data !== '') yield data;
-      }
-    }
+    for await (const { data } of streamedEvents(response)) yield data;
   } catch (cause) {
     throw new CommandError(`the connection was lost: ${(cause as Error).message}`);
   }

@@ -4,6 +4,7 @@
  * which the newest page of a list says what was missed. A silent connection (the server sends a heartbeat every 15 seconds)
  * counts as lost. Tried again after one second, then two, up to ten; at once when the page is shown again.
  */
+import { streamedEvents } from '../../src/client/event-stream.ts';
 import { ApiError, open, type Query } from './call.ts';
 
 const FIRST_WAIT_MS = 1_000;
@@ -93,19 +94,19 @@ async function readEvents(
   end: AbortController,
   onData: (data: string) => void,
 ): Promise<void> {
-  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
-  if (reader === undefined) return;
-  let rest = '';
-  for (;;) {
-    const silence = setTimeout(() => end.abort(), SILENCE_MS);
-    const { done, value } = await reader.read().finally(() => clearTimeout(silence));
-    if (done) return;
-    rest += value;
-    const blocks = rest.split('\n\n');
-    rest = blocks.pop() ?? '';
-    for (const block of blocks) {
-      const lines = block.split('\n').filter((line) => line.startsWith('data:'));
-      if (lines.length > 0) onData(lines.map((line) => line.slice(5).trimStart()).join('\n'));
-    }
+  const patience = () => setTimeout(() => end.abort(), SILENCE_MS);
+  let silence = patience();
+  // A heartbeat is no event, so what counts is that octets come.
+  const heard = new TransformStream<Uint8Array, Uint8Array>({
+    transform(octets, on) {
+      clearTimeout(silence);
+      silence = patience();
+      on.enqueue(octets);
+    },
+  });
+  try {
+    for await (const { data } of streamedEvents(new Response(answer.body?.pipeThrough(heard)))) onData(data);
+  } finally {
+    clearTimeout(silence);
   }
 }
