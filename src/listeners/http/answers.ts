@@ -1,5 +1,5 @@
 /** How an answer of the API or of a plain route goes out. */
-import { constants } from 'node:http2';
+import { constants, Http2ServerResponse } from 'node:http2';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { asBuffer } from '../../lib/as-buffer.ts';
 import type { ApiAnswer } from './route.ts';
@@ -17,14 +17,9 @@ export function heldBytes({ body }: ApiAnswer): number {
 /** Ends the answer of a client that reads nothing of it for this time. A slow one that reads is served to the end. */
 export function endIfStalled({ raw }: FastifyReply, afterMs: number): void {
   raw.setTimeout(afterMs, () => {
-    if ('stream' in raw) (raw as unknown as Http2Answer).stream.close(constants.NGHTTP2_CANCEL);
+    if (raw instanceof Http2ServerResponse) raw.stream.close(constants.NGHTTP2_CANCEL);
     else raw.destroy();
   });
-}
-
-/** Fastify's types know answers of HTTP/1.1 only. */
-interface Http2Answer {
-  stream: { close(code: number): void };
 }
 
 export function sendAnswer(reply: FastifyReply, answer: ApiAnswer): FastifyReply {
