@@ -13,13 +13,13 @@ import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Store } from '../../store/store.ts';
-import type { HurriedQueue, Settlement } from '../../store/topics/queue.ts';
+import type { Settlement } from '../../store/topics/queue.ts';
 import type { SuppressionChange } from '../../store/topics/suppressions.ts';
 import { createChanging } from './changing.ts';
 import { createClaims } from './claims.ts';
-import { dueQueuePages } from './due-pages.ts';
 import { createDueQueues, type QueueRef } from './due-queues.ts';
 import type { Gate, KeptBack, SiteQuestion } from './gate.ts';
+import { hurry } from './hurry.ts';
 import { createLateSuppressions } from './late-suppressions.ts';
 import type { ExpirySettler, Queue, QueueOptions, Reservation, SuppressionSettler, Worker } from './queue.ts';
 import type { ReadyItem, SharedContent } from './ready-item.ts';
@@ -27,6 +27,7 @@ import { createReadyWindow } from './ready-window.ts';
 import { createReservations } from './reservations.ts';
 import { LEAST_TIME_LEFT_MS, NO_TIME_LEFT } from './retry-schedule.ts';
 import { createSettler, SETTLE_RETRY_MS } from './settler.ts';
+import { takeOver } from './take-over.ts';
 import { createUntoldSuppressions } from './untold-suppressions.ts';
 
 interface Deps {
@@ -51,13 +52,6 @@ const ROW_OVERHEAD_BYTES = 1024;
 /** If more than this share of all rows is used, a site gets few, so that places are left for others. */
 const CROWDED_SHARE = 3 / 4;
 const CROWDED_ROWS = 32;
-/** Rows per transaction while they are moved to other queues. */
-const REFILE_ROWS = 2_000;
-/** Queues examined to find those of one site, and changed in one transaction. */
-const HURRIED_QUEUES = 20_000;
-const HURRIED_AT_ONCE = 10;
-/** Each examines at most 500 rows of each of its queues; rows beyond keep their time. */
-const HURRIED_LOOKS = 2_500;
 /** Longer is not waited for outcomes that are being stored. */
 const SETTLING_MS = 1_000;
 /** The most rows of a site that sends this many per second. */
@@ -183,20 +177,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     async hurry(mail) {
       // What has just failed for the path is not in the store yet, and would keep its later time.
       await atMost(clock, SETTLING_MS, settler.stored());
-      const fits = (queue: QueueRef) =>
-        'site' in mail ? siteOfQueue(queue) === mail.site : queue.recipientDomain === mail.recipientDomain;
-      const deferred = 'site' in mail && mail.deferred === true;
-      const left: HurriedQueue[] = [];
-      const all = { dueBefore: Number.MAX_SAFE_INTEGER, most: HURRIED_QUEUES };
-      for await (const queues of dueQueuePages(store, all))
-        for (const queue of queues) if (fits(queue)) left.push({ queueId: queue.queueId });
-      let hurried = 0;
-      for (let looks = 0; left.length > 0 && looks < HURRIED_LOOKS; looks += 1) {
-        const queues = left.splice(0, HURRIED_AT_ONCE);
-        const done = await store.hurry({ queues, deferred, now: clock.now() });
-        hurried += done.hurried;
-        left.push(...done.more);
-      }
+      const hurried = await hurry({ store, clock, siteOfQueue }, mail);
       claims.sweepSoon();
       return hurried;
     },
@@ -250,18 +231,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     async start() {
       running = true;
       deaf = store.onSuppressed(suppressedNow);
-      let reclaimed = 0;
-      for (let n = -1; n !== 0; reclaimed += n) {
-        n = await store.reclaim({ now: clock.now(), limit: 2000 });
-      }
-      if (reclaimed > 0) log.info({ rows: reclaimed }, 'took back what an earlier run held');
-      let moved = 0;
-      for (let more = routeTags !== null; more; ) {
-        const step = await store.refile({ tags: routeTags ?? [], limit: REFILE_ROWS });
-        moved += step.moved;
-        more = !step.done;
-      }
-      if (moved > 0) log.info({ rows: moved }, 'what waits goes by the tags that routes name now');
+      await takeOver({ store, clock, log }, routeTags);
       claims.start();
       untold.start();
     },
