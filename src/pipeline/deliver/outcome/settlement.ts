@@ -103,55 +103,10 @@ export function createSettlementRules({
         });
         return defer(delivery, now, attempt, outcome, at);
       }
-      case 'unknown': {
-        // A far end that never confirms may have accepted every copy: attempts come at increasing intervals, and a
-        // one-time code is sent at most twice.
-        const again = delivery.lastCategory === 'outcome_unknown';
-        const end = atMostOnce(delivery.senderDomain)
-          ? 'given up, it may have arrived and this domain sends at most once'
-          : again && delivery.lane === 'critical'
-            ? 'given up, it was sent twice and never confirmed'
-            : null;
-        if (end !== null) {
-          const detail = `${end}: ${outcome.detail}`.slice(0, MAX_TEXT);
-          const failed = {
-            kind: 'failed',
-            category: 'outcome_unknown',
-            detail,
-            facts: outcome.facts,
-          } as const;
-          return { ...settle(delivery, failed), mayBeDuplicate: true };
-        }
-        const first = now + retry.fixedWaitMs(UNKNOWN_WAIT_MS[delivery.lane], attempt);
-        const { lane, expiresAt } = delivery;
-        const later = again
-          ? retry.nextAttemptAt({ now, attempts: attempt, lane, expiresAt, hintMs: null })
-          : first;
-        const at = Math.max(first, later ?? expiresAt);
-        const settlement = defer(
-          delivery,
-          now,
-          attempt,
-          { ...outcome, verdict: { category: 'outcome_unknown', scope: 'path' }, reply: null },
-          at < delivery.expiresAt ? at : null,
-        );
-        return { ...settlement, mayBeDuplicate: true };
-      }
-      case 'path': {
-        const { verdict } = outcome;
-        if (verdict !== null && isOver(delivery, verdict, now, delivery.attempts)) {
-          return bounced(delivery, now, attempt, outcome, verdict);
-        }
-        const at = blockedUntil ?? now + retry.breakerWaitMs(1);
-        const settlement = defer(
-          delivery,
-          now,
-          delivery.attempts,
-          { ...outcome, verdict: verdict ?? { category: outcome.category, scope: 'path' } },
-          at < delivery.expiresAt ? at : null,
-        );
-        return { ...settlement, countAttempt: false };
-      }
+      case 'unknown':
+        return unknown(delivery, outcome, now, attempt);
+      case 'path':
+        return pathFailed(delivery, outcome, now, blockedUntil);
       case 'held': {
         const first = delivery.lastCategory !== outcome.category;
         return {
@@ -183,6 +138,70 @@ export function createSettlementRules({
           ],
         };
     }
+  }
+
+  /**
+   * A far end that never confirms may have accepted every copy: attempts come at increasing intervals, and a one-time
+   * code is sent at most twice.
+   */
+  function unknown(
+    delivery: ClaimedDelivery,
+    outcome: Extract<Outcome, { kind: 'unknown' }>,
+    now: number,
+    attempt: number,
+  ): Settlement {
+    const again = delivery.lastCategory === 'outcome_unknown';
+    const end = atMostOnce(delivery.senderDomain)
+      ? 'given up, it may have arrived and this domain sends at most once'
+      : again && delivery.lane === 'critical'
+        ? 'given up, it was sent twice and never confirmed'
+        : null;
+    if (end !== null) {
+      const detail = `${end}: ${outcome.detail}`.slice(0, MAX_TEXT);
+      const failed = {
+        kind: 'failed',
+        category: 'outcome_unknown',
+        detail,
+        facts: outcome.facts,
+      } as const;
+      return { ...settle(delivery, failed), mayBeDuplicate: true };
+    }
+    const first = now + retry.fixedWaitMs(UNKNOWN_WAIT_MS[delivery.lane], attempt);
+    const { lane, expiresAt } = delivery;
+    const later = again
+      ? retry.nextAttemptAt({ now, attempts: attempt, lane, expiresAt, hintMs: null })
+      : first;
+    const at = Math.max(first, later ?? expiresAt);
+    const settlement = defer(
+      delivery,
+      now,
+      attempt,
+      { ...outcome, verdict: { category: 'outcome_unknown', scope: 'path' }, reply: null },
+      at < delivery.expiresAt ? at : null,
+    );
+    return { ...settlement, mayBeDuplicate: true };
+  }
+
+  /** A failure of the path counts no attempt: the message waits until the path may be tried again. */
+  function pathFailed(
+    delivery: ClaimedDelivery,
+    outcome: Extract<Outcome, { kind: 'path' }>,
+    now: number,
+    blockedUntil?: number,
+  ): Settlement {
+    const { verdict } = outcome;
+    if (verdict !== null && isOver(delivery, verdict, now, delivery.attempts)) {
+      return bounced(delivery, now, delivery.attempts + 1, outcome, verdict);
+    }
+    const at = blockedUntil ?? now + retry.breakerWaitMs(1);
+    const settlement = defer(
+      delivery,
+      now,
+      delivery.attempts,
+      { ...outcome, verdict: verdict ?? { category: outcome.category, scope: 'path' } },
+      at < delivery.expiresAt ? at : null,
+    );
+    return { ...settlement, countAttempt: false };
   }
 
   /** Refused permanently, or deferred so long that it counts as refused (then it may change: `Transient`). */
