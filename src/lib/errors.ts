@@ -146,6 +146,16 @@ export const ERRORS = {
     403,
     'Confirm again who you are: the result of this request outlives the session',
   ),
+  'token-limit': e(
+    2301,
+    409,
+    'The domain has reached its maximum number of tokens: revoke some that nobody needs',
+  ),
+  'smtp-credential-limit': e(
+    2302,
+    409,
+    'The domain has reached its maximum number of SMTP credentials: remove some that nobody needs',
+  ),
   'key-not-published': e(2004, 409, 'The standby DKIM key is not published yet'),
 } as const satisfies Record<string, ErrorFacts>;
 

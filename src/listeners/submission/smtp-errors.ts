@@ -67,6 +67,8 @@ const BY_NAME: { readonly [Name in ErrorName]?: Codes } = {
   'code-wrong': SYNTAX,
   'idempotency-key-in-flight': BUSY,
   'template-limit': STATE,
+  'token-limit': STATE,
+  'smtp-credential-limit': STATE,
   'template-changed': STATE,
   'key-not-published': STATE,
   'identity-refused': LOGIN,

@@ -10,6 +10,7 @@ import { createLoggers } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import { createSealer } from '../../lib/seal.ts';
 import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.ts';
+import type { Token } from '../../model/token.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
 import { type Access, createAccess, type MintRequest } from './access.ts';
@@ -373,5 +374,27 @@ describe('authentication under load', () => {
     await clock.advance(6_000);
     await access.authenticate(bearer(jwt), '192.0.2.2');
     await expect.poll(lastUse).toEqual([start + 65_000, '192.0.2.2']);
+  });
+});
+
+describe('the tokens of a domain', () => {
+  it('are limited in number; each can be replaced, and revoking one makes room', async () => {
+    const few = newAccess({ maxPerDomain: 2 });
+    const request = { ...REQUEST, domains: ['limited.example'], expiresInSeconds: null };
+    const [one, two] = [await few.mint(request), await few.mint(request)];
+    await expect(few.mint(request)).rejects.toMatchObject({
+      problems: [{ name: 'token-limit' }],
+      message: expect.stringContaining('revoke'),
+    });
+    const replace = (old: Token) => few.rotate(old, 60, { createdBy: old.id, endsAt: null });
+    for (const { token } of [one, two]) expect(await replace(token)).not.toBeNull();
+    const extra = await store.listTokens({ domains: ['limited.example'], limit: 1, look: 100 });
+    await expect(replace(extra.tokens[0] as Token)).rejects.toMatchObject({
+      problems: [{ name: 'token-limit' }],
+    });
+    for (const { id } of (await store.listTokens({ domains: ['limited.example'], limit: 9, look: 100 }))
+      .tokens)
+      await few.revoke(id);
+    expect((await few.mint(request)).token.domains).toEqual(['limited.example']);
   });
 });

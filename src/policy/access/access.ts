@@ -64,8 +64,8 @@ export interface Access {
    */
   renew(caller: Caller): Promise<Caller | null>;
   /**
-   * Stores a token and returns its text, which is not stored. Throws AppError `invalid-parameter`, or `token-invalid`
-   * or `session-ended` if its creator has ended.
+   * Stores a token and returns its text, which is not stored. Throws AppError `invalid-parameter`, `token-limit`, or
+   * `token-invalid` or `session-ended` if its creator has ended.
    */
   mint(
     request: MintRequest,
@@ -73,7 +73,7 @@ export interface Access {
   ): Promise<{ id: string; jwt: string; token: Token }>;
   /**
    * A new token with the rights and the lifetime of the old one, but not beyond `by.endsAt`. The old one ends after
-   * `overlapSeconds`, in this process exactly then. null if the old one has already ended.
+   * `overlapSeconds`, in this process exactly then. null if the old one has already ended. Throws AppError `token-limit`.
    */
   rotate(
     old: Token,
@@ -104,6 +104,8 @@ export interface AccessOptions {
   failuresPerMinute?: number;
   /** Default 300,000 ms. */
   failurePauseMs?: number;
+  /** Tokens with the same first domain. Default `MAX_TOKENS_PER_DOMAIN`. */
+  maxPerDomain?: number;
   /** IP addresses remembered. Default 10,000. */
   maxAddresses?: number;
 }
@@ -131,6 +133,9 @@ const TOUCH_EVERY_MS = 60_000;
 const PORTION = 200;
 const MAX_LIFETIME_SECONDS = 10 * 365.25 * 86_400;
 
+/** Of tokens with the same first domain; those that have ended make room for others. */
+export const MAX_TOKENS_PER_DOMAIN = 1_000;
+
 /** `instanceId` is only the uuid. */
 export function createAccess(
   deps: {
@@ -155,6 +160,7 @@ export function createAccess(
 ): Access {
   const { store, clock, random, log } = deps;
   const cacheMs = options.cacheMs ?? 5_000;
+  const maxPerDomain = options.maxPerDomain ?? MAX_TOKENS_PER_DOMAIN;
   const maxCached = options.maxCached ?? 10_000;
   const instance = `urn:postrider:${deps.instanceId}`;
   const keys = createSigningKeys(deps);
@@ -331,12 +337,14 @@ export function createAccess(
       const jwt = await signToken(keys, instance, token);
       const key = idempotency === undefined ? {} : { idempotency: idempotency(id) };
       const { inSession } = request;
-      const isAdded = await store.addToken({
+      const added = await store.addToken({
         token,
+        maxPerDomain,
         ...(inSession === undefined ? {} : { inSession }),
         ...key,
       });
-      if (!isAdded) throw makerEnded(request);
+      if (added === 'ended') throw makerEnded(request);
+      if (added === 'full') throw new AppError('token-limit');
       return { id, jwt, token };
     },
     async rotate(old, overlapSeconds, by, idempotency) {
@@ -360,12 +368,15 @@ export function createAccess(
         oldId: old.id,
         oldEndsAt: wanted,
         token,
+        // Twice as many, so that a token can be replaced where there are as many as there may be.
+        maxPerDomain: 2 * maxPerDomain,
         now,
         ...(by.inSession === undefined ? {} : { inSession: by.inSession }),
         ...(idempotency === undefined ? {} : { idempotency: idempotency(id, oldEndsAt) }),
       });
       forget(old.id);
-      return rotated ? { id, jwt, token, oldEndsAt } : null;
+      if (rotated === 'full') throw new AppError('token-limit');
+      return rotated === 'rotated' ? { id, jwt, token, oldEndsAt } : null;
     },
     async revoke(id, children = false) {
       const found = await store.revokeToken({ id, now: clock.now() });

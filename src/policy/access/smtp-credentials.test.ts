@@ -15,7 +15,9 @@ function memory() {
     rows,
     counts,
     store: {
-      async addSmtpCredential({ credential }: { credential: SmtpCredential }) {
+      async addSmtpCredential(params: { credential: SmtpCredential; maxPerDomain: number }) {
+        const { credential } = params;
+        if (rows.size >= params.maxPerDomain) return 'full' as const;
         if (rows.has(credential.username)) return 'taken' as const;
         rows.set(credential.username, credential);
         return 'added' as const;
@@ -37,7 +39,7 @@ function setUp() {
   const clock = createVirtualClock();
   const credentials = createSmtpCredentials(
     { store: kept.store, clock, random: createSystemRandom(), log: silentLoggers.service },
-    { costLog2: 4 },
+    { costLog2: 4, maxPerDomain: 20 },
   );
   return { ...kept, clock, credentials };
 }
@@ -202,5 +204,14 @@ describe('an SMTP credential', () => {
     const refused = flood.filter((each) => each.status === 'rejected');
     expect(refused.length).toBeGreaterThan(100);
     expect(refused[0]).toMatchObject({ reason: { problems: [{ name: 'unavailable' }] } });
+  });
+});
+
+it('no more SMTP credentials are made for a domain than it may have', async () => {
+  const { credentials } = setUp();
+  for (let n = 0; n < 20; n += 1) await credentials.create(WANTED);
+  await expect(credentials.create(WANTED)).rejects.toMatchObject({
+    problems: [{ name: 'smtp-credential-limit' }],
+    message: expect.stringContaining('remove'),
   });
 });

@@ -57,6 +57,8 @@ const USERNAME_BYTES = 6;
 const MAX_USERNAME_CHARS = 128;
 const MAX_PASSWORD_CHARS = 256;
 const MAX_PROVEN = 10_000;
+/** Those that have expired make room for others. */
+export const MAX_CREDENTIALS_PER_DOMAIN = 1_000;
 
 export function createSmtpCredentials(
   deps: {
@@ -67,9 +69,15 @@ export function createSmtpCredentials(
     /** Shared with other logins by password; its own where left out. */
     hashTurns?: HashTurns;
   },
-  options: { costLog2?: number; failuresPerMinute?: number; failurePauseMs?: number } = {},
+  options: {
+    costLog2?: number;
+    failuresPerMinute?: number;
+    failurePauseMs?: number;
+    maxPerDomain?: number;
+  } = {},
 ): SmtpCredentials {
   const { store, clock, random, log } = deps;
+  const maxPerDomain = options.maxPerDomain ?? MAX_CREDENTIALS_PER_DOMAIN;
   const costLog2 = options.costLog2 ?? COST_LOG2;
   const failures = createFailedLogins(clock, {
     perWindow: options.failuresPerMinute ?? 10,
@@ -137,8 +145,9 @@ export function createSmtpCredentials(
         // The random name is taken: try another.
         const key = idempotency === undefined ? {} : { idempotency: idempotency(credential) };
         const session = inSession === undefined ? {} : { inSession };
-        const stored = await store.addSmtpCredential({ credential, ...session, ...key });
+        const stored = await store.addSmtpCredential({ credential, maxPerDomain, ...session, ...key });
         if (stored === 'ended') throw makerEnded({ inSession });
+        if (stored === 'full') throw new AppError('smtp-credential-limit');
         if (stored === 'added') return { credential, password };
       }
     },

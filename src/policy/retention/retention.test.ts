@@ -8,7 +8,8 @@ import { uuidv7 } from '../../lib/ids.ts';
 import { createSystemRandom } from '../../lib/random.ts';
 import type { DomainSettingsPatch } from '../../model/domain.ts';
 import type { MessageId } from '../../model/message.ts';
-import { event, message, messagesOf, recipient } from '../../store/conformance/fixtures.ts';
+import { event, message, messagesOf, recipient, token } from '../../store/conformance/fixtures.ts';
+import { credential } from '../../store/conformance/smtp-credentials.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
 import { createRetention, type RetentionOptions } from './retention.ts';
@@ -149,5 +150,26 @@ describe('retention', () => {
     expect(await kept(seqs)).toBe(100 - first.contents);
     expect((await purge()).contents).toBe(100 - first.contents);
     expect(await kept(seqs)).toBe(0);
+  });
+
+  it('forgets tokens and SMTP credentials ninety days after they ended, with those that they made', async () => {
+    const ids = Array.from({ length: 70 }, () => uuidv7({ ...systemClock, now: () => now }, random)).sort();
+    for (const [i, id] of ids.entries())
+      await store.addToken({
+        token: token({ id, createdBy: ids[i - 1] ?? null, expiresAt: null }),
+        maxPerDomain: 100,
+      });
+    for (const id of ids.slice(-40)) await store.revokeToken({ id, now });
+    await store.addSmtpCredential({ credential: credential({ expiresAt: now }), maxPerDomain: 1 });
+    now += 90 * DAY;
+    expect(await purge()).toMatchObject({ credentials: 0 });
+    now += 1;
+    let forgotten = 0;
+    // One that made another is removed in a round after that.
+    for (let n = 0; n < 40; n += 1) forgotten += (await purge()).credentials;
+    expect(forgotten).toBe(41);
+    expect((await store.listTokens({ limit: 100, look: 100 })).tokens.map(({ id }) => id).sort()).toEqual(
+      ids.slice(0, 30),
+    );
   });
 });

@@ -36,6 +36,8 @@ export interface Forgotten {
   sessions: number;
   /** Entries of who changed what. */
   audit: number;
+  /** Tokens and SMTP credentials that had ended. */
+  credentials: number;
 }
 
 export interface Retention {
@@ -59,11 +61,15 @@ type RetentionNeeds = Pick<
   | 'purgeLeftovers'
   | 'purgeSessions'
   | 'purgeAudit'
+  | 'purgeTokens'
+  | 'purgeSmtpCredentials'
 >;
 
 const DAY_MS = 86_400_000;
 /** How long it is kept who changed what: more than a year, so that yearly changes can be compared. */
 const AUDIT_KEPT_MS = 400 * DAY_MS;
+/** How long a token or an SMTP credential that has ended is shown. */
+const CREDENTIALS_KEPT_MS = 90 * DAY_MS;
 /** Rows read in one query. */
 const PAGE = 500;
 /** Contents, or small rows, that one step of the writer deletes; measured, see docs/howto/retention.md. */
@@ -102,6 +108,7 @@ export function createRetention(
         optOuts: 0,
         sessions: 0,
         audit: 0,
+        credentials: 0,
       };
       await leftovers(mayGoOn);
       forgotten.calls = await calls(now - options.callsMs, mayGoOn);
@@ -126,6 +133,7 @@ export function createRetention(
       forgotten.audit = await whole(mayGoOn, (limit) =>
         store.purgeAudit({ before: now - AUDIT_KEPT_MS, limit }),
       );
+      forgotten.credentials = await credentials(now - CREDENTIALS_KEPT_MS, mayGoOn);
       forgotten.contents += await bySize(mayGoOn);
       return forgotten;
     },
@@ -169,6 +177,19 @@ export function createRetention(
       const step = await paced(() => store.purgeCalls({ before, afterId: from, limit: ROWS_PER_STEP }));
       removed += step.removed;
       afterId = step.nextId;
+    }
+    return removed;
+  }
+
+  async function credentials(before: number, mayGoOn: () => boolean): Promise<number> {
+    let removed = await whole(mayGoOn, (limit) => store.purgeSmtpCredentials({ before, limit }));
+    // The newest first: a token stays while one that it made is there.
+    let from: { beforeId?: string } | null = {};
+    while (from !== null && mayGoOn()) {
+      const page: { beforeId?: string } = from;
+      const step = await paced(() => store.purgeTokens({ before, ...page, look: ROWS_PER_STEP }));
+      removed += step.removed;
+      from = step.nextId === null ? null : { beforeId: step.nextId };
     }
     return removed;
   }

@@ -277,8 +277,11 @@ export function describeCaptures({ store }: Suite): void {
         await store.settle({ now: T0, settlements: [delivered(only(deliveries).id, 1, { capture: copy })] });
         return copy.id;
       };
-      await store.addToken({ token: token({ id: 'ci', name: 'Run-7 Ä' }) });
-      await store.addSmtpCredential({ credential: credential({ id: 'smtp', name: 'App' }) });
+      await store.addToken({ maxPerDomain: 1000, token: token({ id: 'ci', name: 'Run-7 Ä' }) });
+      await store.addSmtpCredential({
+        maxPerDomain: 1000,
+        credential: credential({ id: 'smtp', name: 'App' }),
+      });
       await captured('ci');
       const a = await captured('ci', { subject: 'Newest' });
       const b = await captured('smtp', { domain: 'example.org' });

@@ -35,8 +35,15 @@ export function describeKeyed({ store, reopen }: Suite): void {
       expect(await store.createWebhook(full)).toEqual({ kind: 'limit' });
       expect(await stored('w')).toBeNull();
       const entry = idempotency({ operation: 'r' });
-      const gone = { oldId: token().id, oldEndsAt: T0, token: token(), now: T0, idempotency: entry };
-      expect(await store.rotateToken(gone)).toBe(false);
+      const gone = {
+        oldId: token().id,
+        oldEndsAt: T0,
+        token: token(),
+        maxPerDomain: 9,
+        now: T0,
+        idempotency: entry,
+      };
+      expect(await store.rotateToken(gone)).toBe('ended');
       expect(await stored('r')).toBeNull();
       const held = { person: person(), idempotency: idempotency({ operation: 'p' }) };
       expect(await store.addPerson({ ...held, maxPeople: 0 })).toBe('limit');
@@ -62,7 +69,9 @@ export function describeKeyed({ store, reopen }: Suite): void {
       expect((await stored('s'))?.body).toBe('{"Added":1,"Existing":0}');
       const same = idempotency({ operation: 't' });
       const tokens = await Promise.all(
-        [token(), token()].map((each) => heldBy(store.addToken({ token: each, idempotency: same }))),
+        [token(), token()].map((each) =>
+          heldBy(store.addToken({ maxPerDomain: 1000, token: each, idempotency: same })),
+        ),
       );
       expect(tokens.filter((held) => held === null)).toHaveLength(1);
       expect((await store.listTokens({ limit: 9, look: 9 })).tokens).toHaveLength(1);

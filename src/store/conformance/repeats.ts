@@ -110,14 +110,18 @@ export function describeRepeats({ store }: Suite): void {
 
     it('makes a thing once, which stays as it was told first', async () => {
       const made = token();
-      await twice(() => store.addToken({ token: made }));
-      expect(await store.addToken({ token: { ...made, scopes: ['admin'] } })).toBe(true);
+      await twice(() => store.addToken({ maxPerDomain: 1000, token: made }));
+      expect(await store.addToken({ maxPerDomain: 1000, token: { ...made, scopes: ['admin'] } })).toBe(
+        'added',
+      );
       expect(await store.getToken({ id: made.id })).toEqual(made);
       const rotated = token();
-      const rotation = { oldId: made.id, oldEndsAt: T0, now: T0, token: rotated };
-      expect(await twice(() => store.rotateToken(rotation))).toBe(true);
+      const rotation = { oldId: made.id, oldEndsAt: T0, now: T0, token: rotated, maxPerDomain: 2 };
+      expect(await twice(() => store.rotateToken(rotation))).toBe('rotated');
       const login = credential();
-      expect(await twice(() => store.addSmtpCredential({ credential: login }))).toBe('added');
+      expect(await twice(() => store.addSmtpCredential({ maxPerDomain: 1000, credential: login }))).toBe(
+        'added',
+      );
       const fault = { rule: rule(), now: T0, maxPerDomain: 1 };
       expect(await twice(() => store.addSandboxRule(fault))).toBe(true);
       const kept = hold();

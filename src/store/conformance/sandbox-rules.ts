@@ -84,7 +84,7 @@ export function describeSandboxRules({ store }: Suite): void {
     });
 
     it('ask for the subject, the tags and the sender of a message', async () => {
-      await store.addToken({ token: token({ id: 'ci', name: 'Run' }) });
+      await store.addToken({ maxPerDomain: 1000, token: token({ id: 'ci', name: 'Run' }) });
       const sent = message({ tokenId: 'ci', tags: ['t'], recipients: [recipient()] });
       const { seq } = only(await commit(store, [sent]));
       const facts = await store.ruleSubject({ messageSeq: seq });

@@ -32,16 +32,38 @@ export function describeSmtpCredentials({ store }: Suite): void {
   describe('SMTP credentials', () => {
     it('come back by their user name as they were stored', async () => {
       const one = credential({ sandbox: true, notices: false });
-      expect(await store.addSmtpCredential({ credential: one })).toBe('added');
+      expect(await store.addSmtpCredential({ maxPerDomain: 1000, credential: one })).toBe('added');
       expect(await store.getSmtpCredential({ username: one.username })).toEqual(one);
       expect(await store.getSmtpCredential({ username: 'nobody' })).toBeNull();
     });
 
+    it('are limited in number for each domain, and those that have expired make room', async () => {
+      const add = (one: SmtpCredential) => store.addSmtpCredential({ credential: one, maxPerDomain: 1 });
+      const one = credential({ expiresAt: T0 + 1 });
+      expect([await add(one), await add(one)]).toEqual(['added', 'added']);
+      expect(await add(credential())).toBe('full');
+      expect(await add(credential({ domain: 'example.org' }))).toBe('added');
+      expect(await add(credential({ createdAt: T0 + 1 }))).toBe('added');
+      expect(await store.getSmtpCredential({ username: one.username })).toBeNull();
+    });
+
+    it('are removed long after they expired', async () => {
+      const [endless, late, early, first] = [null, T0 + 2, T0 + 1, T0].map((expiresAt) =>
+        credential({ expiresAt }),
+      );
+      for (const one of [endless, late, early, first])
+        if (one !== undefined) await store.addSmtpCredential({ credential: one, maxPerDomain: 9 });
+      const purge = () => store.purgeSmtpCredentials({ before: T0 + 2, limit: 1 });
+      expect([await purge(), await purge(), await purge()]).toEqual([1, 1, 0]);
+      const left = await store.listSmtpCredentials({ limit: 9 });
+      expect(left.map(({ id }) => id)).toEqual([late?.id, endless?.id]);
+    });
+
     it('have a user name each', async () => {
       const one = credential();
-      await store.addSmtpCredential({ credential: one });
+      await store.addSmtpCredential({ maxPerDomain: 1000, credential: one });
       const second = credential({ username: one.username, domain: 'example.org' });
-      expect(await store.addSmtpCredential({ credential: second })).toBe('taken');
+      expect(await store.addSmtpCredential({ maxPerDomain: 1000, credential: second })).toBe('taken');
       expect(await store.getSmtpCredential({ username: one.username })).toEqual(one);
     });
 
@@ -49,7 +71,8 @@ export function describeSmtpCredentials({ store }: Suite): void {
       const late = credential({ createdAt: T0 + 2 });
       const early = credential({ createdAt: T0 + 1 });
       const foreign = credential({ domain: 'example.org' });
-      for (const one of [late, early, foreign]) await store.addSmtpCredential({ credential: one });
+      for (const one of [late, early, foreign])
+        await store.addSmtpCredential({ maxPerDomain: 1000, credential: one });
       const ids = async (domains?: string[]) =>
         (await store.listSmtpCredentials({ ...(domains === undefined ? {} : { domains }), limit: 100 })).map(
           ({ id }) => id,

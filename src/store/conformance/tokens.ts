@@ -1,11 +1,12 @@
 /** Conformance: tokens, whose row decides, and the keys that sign them. */
 import { describe, expect, it } from 'vitest';
+import type { Token } from '../../model/token.ts';
 import type { Store } from '../store.ts';
 import { createWebhook, HOUR, only, type Suite, T0, token, webhook } from './fixtures.ts';
 import { person, session } from './people.ts';
 import { credential } from './smtp-credentials.ts';
 
-/** Tests of `addToken`, `getToken`, `listTokens`, `revokeToken`, `endMadeWith`, `touchToken`, `signingKeys`, `addSigningKey`. */
+/** Tests of `addToken`, `getToken`, `listTokens`, `revokeToken`, `endMadeWith`, `purgeTokens` and the keys that sign. */
 export function describeTokens({ store }: Suite): void {
   const listed = async (more: { domains?: string[] }) =>
     (await store.listTokens({ limit: 100, look: 100, ...more })).tokens;
@@ -23,7 +24,8 @@ export function describeTokens({ store }: Suite): void {
         createdBy: 'maker',
         expiresAt: null,
       });
-      for (const one of [plain, token({ id: 'maker' }), full]) await store.addToken({ token: one });
+      for (const one of [plain, token({ id: 'maker' }), full])
+        await store.addToken({ maxPerDomain: 1000, token: one });
       expect(await store.getToken({ id: plain.id })).toEqual(plain);
       expect(await store.getToken({ id: full.id })).toEqual(full);
       expect(await store.getToken({ id: 'nobody' })).toBeNull();
@@ -33,7 +35,7 @@ export function describeTokens({ store }: Suite): void {
       const a = token({ createdAt: T0 + 2 });
       const both = token({ domains: ['example.com', 'example.org'], createdAt: T0 + 1 });
       const any = token({ domains: ['*'], createdAt: T0 });
-      for (const one of [a, both, any]) await store.addToken({ token: one });
+      for (const one of [a, both, any]) await store.addToken({ maxPerDomain: 1000, token: one });
       const ids = async (domains?: string[]) =>
         (await listed(domains === undefined ? {} : { domains })).map((one) => one.id);
       expect(await ids()).toEqual([any.id, both.id, a.id]);
@@ -55,7 +57,7 @@ export function describeTokens({ store }: Suite): void {
 
     it('are revoked once and keep that time', async () => {
       const one = token();
-      await store.addToken({ token: one });
+      await store.addToken({ maxPerDomain: 1000, token: one });
       expect(await store.revokeToken({ id: one.id, now: T0 + 5 })).toBe(true);
       expect(await store.revokeToken({ id: one.id, now: T0 + 9 })).toBe(true);
       expect((await store.getToken({ id: one.id }))?.revokedAt).toBe(T0 + 5);
@@ -66,15 +68,17 @@ export function describeTokens({ store }: Suite): void {
       const maker = token({ revokedAt: T0 });
       const old = token();
       const { id: createdBy } = maker;
-      expect([await store.addToken({ token: maker }), await store.addToken({ token: old })]).toEqual([
-        true,
-        true,
-      ]);
+      expect([
+        await store.addToken({ maxPerDomain: 1000, token: maker }),
+        await store.addToken({ maxPerDomain: 1000, token: old }),
+      ]).toEqual(['added', 'added']);
       const late = token({ createdBy });
-      expect(await store.addToken({ token: late })).toBe(false);
-      const rotation = { oldId: old.id, oldEndsAt: T0 + HOUR, now: T0, token: late };
-      expect(await store.rotateToken(rotation)).toBe(false);
-      expect(await store.addSmtpCredential({ credential: credential({ createdBy }) })).toBe('ended');
+      expect(await store.addToken({ maxPerDomain: 1000, token: late })).toBe('ended');
+      const rotation = { oldId: old.id, oldEndsAt: T0 + HOUR, now: T0, token: late, maxPerDomain: 1000 };
+      expect(await store.rotateToken(rotation)).toBe('ended');
+      expect(
+        await store.addSmtpCredential({ maxPerDomain: 1000, credential: credential({ createdBy }) }),
+      ).toBe('ended');
       expect(await store.createWebhook(webhook({ createdBy }))).toEqual({ kind: 'ended' });
       expect((await listed({})).map(({ id }) => id).sort()).toEqual([maker.id, old.id].sort());
       expect((await store.getToken({ id: old.id }))?.expiresAt).toBe(old.expiresAt);
@@ -85,11 +89,15 @@ export function describeTokens({ store }: Suite): void {
       for (const one of [off, removed, active]) await store.addPerson({ person: one, maxPeople: 100 });
       await store.removePerson({ id: removed.id });
       for (const createdBy of [off.id, removed.id, 'nobody']) {
-        expect(await store.addToken({ token: token({ createdBy }) })).toBe(false);
-        expect(await store.addSmtpCredential({ credential: credential({ createdBy }) })).toBe('ended');
+        expect(await store.addToken({ maxPerDomain: 1000, token: token({ createdBy }) })).toBe('ended');
+        expect(
+          await store.addSmtpCredential({ maxPerDomain: 1000, credential: credential({ createdBy }) }),
+        ).toBe('ended');
         expect(await store.createWebhook(webhook({ createdBy }))).toEqual({ kind: 'ended' });
       }
-      expect(await store.addToken({ token: token({ createdBy: active.id }) })).toBe(true);
+      expect(await store.addToken({ maxPerDomain: 1000, token: token({ createdBy: active.id }) })).toBe(
+        'added',
+      );
       expect((await store.createWebhook(webhook({ createdBy: active.id }))).kind).toBe('created');
     });
 
@@ -100,21 +108,25 @@ export function describeTokens({ store }: Suite): void {
       const by = { passwordHash: maker.passwordHash ?? '', proof: null };
       await store.addSession({ session: begun, by, replaces: null, maxPerPerson: 10 });
       const old = token();
-      await store.addToken({ token: old });
+      await store.addToken({ maxPerDomain: 1000, token: old });
       const { id: inSession } = begun;
       const made = async () => {
         const createdBy = maker.id;
-        const rotation = { oldId: old.id, oldEndsAt: T0 + HOUR, now: T0 };
+        const rotation = { oldId: old.id, oldEndsAt: T0 + HOUR, now: T0, maxPerDomain: 1000 };
         return [
-          await store.addToken({ token: token({ createdBy }), inSession }),
+          await store.addToken({ maxPerDomain: 1000, token: token({ createdBy }), inSession }),
           await store.rotateToken({ ...rotation, token: token({ createdBy }), inSession }),
-          await store.addSmtpCredential({ credential: credential({ createdBy }), inSession }),
+          await store.addSmtpCredential({
+            maxPerDomain: 1000,
+            credential: credential({ createdBy }),
+            inSession,
+          }),
           (await store.createWebhook({ ...webhook({ createdBy }), inSession })).kind,
         ];
       };
-      expect(await made()).toEqual([true, true, 'added', 'created']);
+      expect(await made()).toEqual(['added', 'rotated', 'added', 'created']);
       await store.updatePerson({ id: maker.id, change: { preset: 'Send' }, keepSession: null });
-      expect(await made()).toEqual([false, false, 'ended', 'ended']);
+      expect(await made()).toEqual(['ended', 'ended', 'ended', 'ended']);
     });
 
     it('take along what was made with them, a portion at a time', async () => {
@@ -125,7 +137,8 @@ export function describeTokens({ store }: Suite): void {
       }));
       const grandchild = token({ createdBy: children[0]?.id ?? '' });
       const other = token();
-      for (const one of [maker, ...children, grandchild, other]) await store.addToken({ token: one });
+      for (const one of [maker, ...children, grandchild, other])
+        await store.addToken({ maxPerDomain: 1000, token: one });
       const taken = credential({
         createdBy: maker.id,
         ipAllowList: ['192.0.2.1'],
@@ -133,7 +146,7 @@ export function describeTokens({ store }: Suite): void {
         expiresAt: T0 + 1,
       });
       const kept = credential({ createdBy: other.id });
-      for (const one of [taken, kept]) await store.addSmtpCredential({ credential: one });
+      for (const one of [taken, kept]) await store.addSmtpCredential({ maxPerDomain: 1000, credential: one });
       expect(await store.getSmtpCredential({ username: taken.username })).toEqual(taken);
       for (const createdBy of [maker.id, maker.id, maker.id, other.id])
         await createWebhook(store, { createdBy });
@@ -170,7 +183,7 @@ export function describeTokens({ store }: Suite): void {
 
     it('remember their last use', async () => {
       const one = token();
-      await store.addToken({ token: one });
+      await store.addToken({ maxPerDomain: 1000, token: one });
       await store.touchToken({ id: one.id, usedAt: T0 + 3, ip: '192.0.2.7' });
       await store.touchToken({ id: 'nobody', usedAt: T0 + 3, ip: '192.0.2.7' });
       const used = await store.getToken({ id: one.id });
@@ -180,22 +193,22 @@ export function describeTokens({ store }: Suite): void {
 
   describe('rotating a token', () => {
     const rotate = (oldId: string, oldEndsAt: number, fresh = token()) =>
-      store.rotateToken({ oldId, oldEndsAt, token: fresh, now: T0 + 1 });
+      store.rotateToken({ oldId, oldEndsAt, token: fresh, now: T0 + 1, maxPerDomain: 1000 });
 
     it('stores the new one and lets the old one end later', async () => {
       const [old, endless, fresh] = [token(), token({ expiresAt: null }), token()];
-      await store.addToken({ token: old });
-      await store.addToken({ token: endless });
-      expect(await rotate(old.id, T0 + 5, fresh)).toBe(true);
+      await store.addToken({ maxPerDomain: 1000, token: old });
+      await store.addToken({ maxPerDomain: 1000, token: endless });
+      expect(await rotate(old.id, T0 + 5, fresh)).toBe('rotated');
       expect(await store.getToken({ id: fresh.id })).toEqual(fresh);
       expect(await store.getToken({ id: old.id })).toEqual({ ...old, expiresAt: T0 + 5 });
-      expect(await rotate(endless.id, T0 + 6)).toBe(true);
+      expect(await rotate(endless.id, T0 + 6)).toBe('rotated');
       expect((await store.getToken({ id: endless.id }))?.expiresAt).toBe(T0 + 6);
     });
 
     it('revokes the old one where there is no overlap, and never prolongs it', async () => {
       const [ends, soon] = [token(), token({ expiresAt: T0 + 2 })];
-      for (const one of [ends, soon]) await store.addToken({ token: one });
+      for (const one of [ends, soon]) await store.addToken({ maxPerDomain: 1000, token: one });
       await rotate(ends.id, T0 + 1);
       expect((await store.getToken({ id: ends.id }))?.revokedAt).toBe(T0 + 1);
       await rotate(soon.id, T0 + HOUR);
@@ -205,9 +218,72 @@ export function describeTokens({ store }: Suite): void {
     it('does nothing for one that is gone, revoked or over', async () => {
       const over = token({ expiresAt: T0 + 1 });
       const revoked = token({ revokedAt: T0 });
-      for (const one of [over, revoked]) await store.addToken({ token: one });
-      for (const id of [over.id, revoked.id, token().id]) expect(await rotate(id, T0 + HOUR)).toBe(false);
+      for (const one of [over, revoked]) await store.addToken({ maxPerDomain: 1000, token: one });
+      for (const id of [over.id, revoked.id, token().id]) expect(await rotate(id, T0 + HOUR)).toBe('ended');
       expect(await listed({})).toEqual([revoked, over]);
+    });
+  });
+
+  describe('tokens of a domain', () => {
+    const add = (made: Token) => store.addToken({ token: made, maxPerDomain: 2 });
+    const rotate = (oldId: string) =>
+      store.rotateToken({ oldId, oldEndsAt: T0 + HOUR, token: token(), now: T0, maxPerDomain: 2 });
+
+    it('are limited in number, each domain and tokens of all domains for themselves', async () => {
+      const [one, two] = [token({ expiresAt: null }), token()];
+      expect([await add(one), await add(two)]).toEqual(['added', 'added']);
+      expect([await add(token()), await rotate(one.id)]).toEqual(['full', 'full']);
+      expect((await store.getToken({ id: one.id }))?.expiresAt).toBeNull();
+      expect(await add(one)).toBe('added');
+      expect(await add(token({ domains: ['example.org', 'example.com'] }))).toBe('added');
+      const ofAll = { domains: ['*'], scopes: ['admin' as const] };
+      for (let n = 0; n < 3; n += 1) expect(await add(token(ofAll))).toBe('added');
+      await store.revokeToken({ id: two.id, now: T0 });
+      expect(await add(token())).toBe('added');
+      expect(await store.getToken({ id: two.id })).toBeNull();
+    });
+
+    it('make no room as long as something is there that they made', async () => {
+      const [maker, child] = [token(), token()];
+      await add(maker);
+      await add({ ...child, createdBy: maker.id });
+      await store.revokeToken({ id: maker.id, now: T0 });
+      expect(await add(token())).toBe('full');
+      await store.revokeToken({ id: child.id, now: T0 });
+      expect(await add(token())).toBe('added');
+      expect((await listed({})).map(({ id }) => id)).toContain(maker.id);
+      expect(await store.getToken({ id: child.id })).toBeNull();
+    });
+
+    it('are removed long after they ended, unless something that they made is there', async () => {
+      const makers = Array.from({ length: 3 }, () => token({ revokedAt: null }));
+      const [ofToken, ofCredential, ofWebhook] = makers as [Token, Token, Token];
+      const child = token({ createdBy: ofToken.id, expiresAt: null });
+      const login = credential({ createdBy: ofCredential.id });
+      const expired = token({ expiresAt: T0 + 1 });
+      const revoked = token({ expiresAt: null });
+      const lately = token({ expiresAt: T0 + HOUR });
+      const all = [...makers, child, expired, revoked, lately];
+      for (const one of all) await store.addToken({ token: one, maxPerDomain: 1000 });
+      await store.addSmtpCredential({ credential: login, maxPerDomain: 1000 });
+      await store.createWebhook(webhook({ createdBy: ofWebhook.id }));
+      for (const { id } of [...makers, revoked]) await store.revokeToken({ id, now: T0 + 1 });
+      const purge = async () => {
+        let removed = 0;
+        for (let from: { beforeId?: string } | null = {}; from !== null; ) {
+          const page: { beforeId?: string } = from;
+          const step = await store.purgeTokens({ before: T0 + HOUR, ...page, look: 2 });
+          removed += step.removed;
+          from = step.nextId === null ? null : { beforeId: step.nextId };
+        }
+        return removed;
+      };
+      expect([await purge(), await purge()]).toEqual([2, 0]);
+      const left = (await listed({})).map(({ id }) => id).sort();
+      expect(left).toEqual([...makers, child, lately].map(({ id }) => id).sort());
+      await store.removeSmtpCredential({ id: login.id });
+      expect(await purge()).toBe(1);
+      expect(await store.getToken({ id: ofCredential.id })).toBeNull();
     });
   });
 

@@ -6,7 +6,7 @@ import { claimCalls, commitOne, createWebhook, only, type Suite, T0, token, webh
 export function describeWebhooks({ store, reopen }: Suite): void {
   describe('webhooks', () => {
     it('start enabled and never called', async () => {
-      await store.addToken({ token: token({ id: 'maker' }) });
+      await store.addToken({ maxPerDomain: 1000, token: token({ id: 'maker' }) });
       const id = await createWebhook(store, {
         events: ['bounce'],
         description: 'to the shop',

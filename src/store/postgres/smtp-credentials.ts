@@ -9,12 +9,31 @@ import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
 import { isMakerGone } from './makers.ts';
 
-export const addSmtpCredential = write('addSmtpCredential', async ({ db }, { credential, inSession }) => {
+export const addSmtpCredential = write('addSmtpCredential', async ({ db }, params) => {
+  const { credential, inSession } = params;
+  if ((await credentialOf(db, credential.username))?.id === credential.id) return 'added';
   if (await isMakerGone(db, credential.createdBy, inSession)) return 'ended';
+  if (!(await hasRoom(db, credential, params.maxPerDomain))) return 'full';
   const added = await db.insert('smtp_credential', CREDENTIAL.row(credential), 'ON CONFLICT DO NOTHING');
-  if (added > 0) return 'added';
-  return (await credentialOf(db, credential.username))?.id === credential.id ? 'added' : 'taken';
+  return added > 0 ? 'added' : 'taken';
 });
+
+/** Whether a domain has room for one more, after one that has expired was removed for it. */
+async function hasRoom(db: Db, { domain, createdAt }: SmtpCredential, max: number): Promise<boolean> {
+  const of = 'FROM smtp_credential WHERE domain = $1';
+  const count = await db.get<{ n: number }>(`SELECT count(*) AS n ${of}`, domain);
+  if ((count?.n ?? 0) < max) return true;
+  const expired = `SELECT id ${of} AND expires_at <= $2 ORDER BY id LIMIT 1`;
+  return (await db.run(`DELETE FROM smtp_credential WHERE id IN (${expired})`, domain, createdAt)) > 0;
+}
+
+export const purgeSmtpCredentials = write('purgeSmtpCredentials', ({ db }, { before, limit }) =>
+  db.run(
+    'DELETE FROM smtp_credential WHERE id IN (SELECT id FROM smtp_credential WHERE expires_at < $1 LIMIT $2)',
+    before,
+    limit,
+  ),
+);
 
 /** The credential of a user name, or null. */
 export const getSmtpCredential = read('getSmtpCredential', (db, { username }) => credentialOf(db, username));

@@ -7,16 +7,48 @@ import type { Token } from '../../model/token.ts';
 import { SIGNING_KEY, TOKEN } from '../shared/rows/tokens.ts';
 import { texts } from './engine/arrays.ts';
 import type { Db } from './engine/db.ts';
-import { newestById } from './engine/newest-by-id.ts';
+import { AFTER_ALL_IDS, newestById } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
 import { isMakerGone } from './makers.ts';
 import { deleteWebhooksMadeWith } from './webhook-removal.ts';
 
-export const addToken = write('addToken', async ({ db }, { token, inSession }) => {
-  if (await isMakerGone(db, token.createdBy, inSession)) return false;
-  await db.insert('token', TOKEN.row(token), 'ON CONFLICT DO NOTHING');
-  return true;
+/** It made nothing that is still stored. */
+const IS_LEAF = `NOT EXISTS (SELECT FROM token c WHERE c.created_by = t.id)
+  AND NOT EXISTS (SELECT FROM smtp_credential c WHERE c.created_by = t.id)
+  AND NOT EXISTS (SELECT FROM webhook c WHERE c.created_by = t.id)`;
+
+export const addToken = write('addToken', async ({ db }, params) => {
+  const { token, inSession } = params;
+  if ((await tokenOf(db, token.id)) !== null) return 'added';
+  if (await isMakerGone(db, token.createdBy, inSession)) return 'ended';
+  if (!(await hasRoom(db, token, params.maxPerDomain))) return 'full';
+  await db.insert('token', TOKEN.row(token));
+  return 'added';
 });
+
+/** Whether the first domain of a token has room for one more, after one that has ended was removed for it. */
+async function hasRoom(db: Db, { domains: [domain = '*'], createdAt }: Token, max: number): Promise<boolean> {
+  if (domain === '*') return true;
+  const of = 'FROM token t WHERE (domains::json ->> 0) = $1';
+  const count = await db.get<{ n: number }>(`SELECT count(*) AS n ${of}`, domain);
+  if ((count?.n ?? 0) < max) return true;
+  const ended = `SELECT id ${of} AND (revoked_at IS NOT NULL OR expires_at <= $2) AND ${IS_LEAF} ORDER BY id LIMIT 1`;
+  return (await db.run(`DELETE FROM token WHERE id IN (${ended})`, domain, createdAt)) > 0;
+}
+
+export const purgeTokens = write(
+  'purgeTokens',
+  async ({ db }, { before, beforeId = AFTER_ALL_IDS, look }) => {
+    const rows = await db.all<{ id: string; ended: boolean }>(
+      `SELECT id, (revoked_at < $1 OR expires_at < $1) IS TRUE AND ${IS_LEAF} AS ended
+     FROM token t WHERE id < $2 ORDER BY id DESC LIMIT $3`,
+      ...[before, beforeId, look],
+    );
+    const ended = rows.filter((row) => row.ended).map(({ id }) => id);
+    const removed = await db.run('DELETE FROM token WHERE id = ANY ($1::text[])', texts(ended));
+    return { removed, nextId: rows.length === look ? (rows.at(-1)?.id ?? null) : null };
+  },
+);
 
 export const getToken = read('getToken', (db, { id }) => tokenOf(db, id));
 
@@ -71,16 +103,17 @@ export const endMadeWith = write('endMadeWith', async ({ db }, params) => {
 
 export const rotateToken = write('rotateToken', async ({ db }, params) => {
   const { now, oldEndsAt, token } = params;
-  if ((await tokenOf(db, token.id)) !== null) return true;
-  if (await isMakerGone(db, token.createdBy, params.inSession)) return false;
+  if ((await tokenOf(db, token.id)) !== null) return 'rotated';
+  if (await isMakerGone(db, token.createdBy, params.inSession)) return 'ended';
+  if (!(await hasRoom(db, token, params.maxPerDomain))) return 'full';
   const changes = await db.run(
     `UPDATE token SET expires_at = least(expires_at, $1), revoked_at = CASE WHEN $1 <= $2 THEN $2 END
      WHERE id = $3 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
     ...[oldEndsAt, now, params.oldId],
   );
-  if (changes === 0) return false;
+  if (changes === 0) return 'ended';
   await db.insert('token', TOKEN.row(token));
-  return true;
+  return 'rotated';
 });
 
 export const touchToken = write('touchToken', { unsynced: true }, async ({ db }, params) => {

@@ -1,5 +1,7 @@
 /** User names and passwords for SMTP submission. A name is unique; a list never contains those of another domain. */
+import type { SmtpCredential } from '../../model/smtp-credential.ts';
 import { CREDENTIAL } from '../shared/rows/smtp-credentials.ts';
+import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
 import { mergedRows, type Ranges } from './engine/merged.ts';
 import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
@@ -10,11 +12,32 @@ export const addSmtpCredential = write(
   'addSmtpCredential',
   'by key',
   { synced: true },
-  ({ db }, { credential, inSession }) => {
+  ({ db }, { credential, maxPerDomain, inSession }) => {
+    if (getSmtpCredential(db, credential)?.id === credential.id) return 'added';
     if (isMakerGone(db, credential.createdBy, inSession)) return 'ended';
+    if (!hasRoom(db, credential, maxPerDomain)) return 'full';
     const { changes } = db.insert('smtp_credential', CREDENTIAL.row(credential), 'ON CONFLICT DO NOTHING');
-    if (changes > 0) return 'added';
-    return getSmtpCredential(db, credential)?.id === credential.id ? 'added' : 'taken';
+    return changes > 0 ? 'added' : 'taken';
+  },
+);
+
+/** Whether a domain has room for one more, after one that has expired was removed for it. */
+function hasRoom(db: Connection, { domain, createdAt }: SmtpCredential, max: number): boolean {
+  const of = 'FROM smtp_credential INDEXED BY smtp_credential_place WHERE domain = ?';
+  const count = db.get<{ n: number }>(`SELECT count(*) AS n ${of}`, domain);
+  if ((count?.n ?? 0) < max) return true;
+  const expired = `SELECT rowid ${of} AND expires_at <= ? ORDER BY id LIMIT 1`;
+  return db.run(`DELETE FROM smtp_credential WHERE rowid IN (${expired})`, domain, createdAt).changes > 0;
+}
+
+export const purgeSmtpCredentials = write(
+  'purgeSmtpCredentials',
+  'as asked',
+  { portion: true },
+  ({ db }, { before, limit }) => {
+    const sql =
+      'SELECT rowid FROM smtp_credential INDEXED BY smtp_credential_end WHERE expires_at < ? LIMIT ?';
+    return db.run(`DELETE FROM smtp_credential WHERE rowid IN (${sql})`, before, limit).changes;
   },
 );
 

@@ -15,14 +15,18 @@ export interface StoredSigningKey {
 }
 
 export interface CredentialStore {
-  /** false if its creator was revoked meanwhile, or the session of the person has ended. Rejects if the id exists. */
+  /**
+   * `ended` if its creator was revoked meanwhile, or the session of the person has ended; `full` if `maxPerDomain`
+   * tokens have the same first domain, of which one that has ended makes room. Tokens of all domains are not counted.
+   */
   addToken(params: {
     token: Token;
+    maxPerDomain: number;
     /** Id of the session in which a person makes it: who changes the person's rights ends it. */
     inSession?: string;
     /** Stored in the same transaction if something is created; rejects with KeyTaken if it is taken. */
     idempotency?: IdempotencyEntry;
-  }): Promise<boolean>;
+  }): Promise<'added' | 'ended' | 'full'>;
   getToken(params: { id: string }): Promise<Token | null>;
   /**
    * At most `limit`, by id, newest first; only tokens all of whose domains are among `domains` (undefined = all
@@ -50,31 +54,45 @@ export interface CredentialStore {
   }>;
   /**
    * Stores `token` and lets the old one end at `oldEndsAt` unless it ends before; if that is not after `now`, it is
-   * revoked. false, and nothing happens, if the old one does not exist or has already ended, or the creator of the new
-   * one was revoked, or its session has ended.
+   * revoked. `ended`, and nothing happens, if the old one does not exist or has already ended, or the creator of the new
+   * one was revoked, or its session has ended; `full` as of `addToken`.
    */
   rotateToken(params: {
     oldId: string;
     oldEndsAt: number;
     token: Token;
+    maxPerDomain: number;
     /** As of `addToken`. */
     inSession?: string;
     now: number;
     /** Stored in the same transaction if something is created; rejects with KeyTaken if it is taken. */
     idempotency?: IdempotencyEntry;
-  }): Promise<boolean>;
+  }): Promise<'rotated' | 'ended' | 'full'>;
+  /**
+   * Removes tokens that ended before `before` and made nothing that is still stored, so that what they made can be
+   * revoked with their own makers; `look` tokens are examined, the newest first. `nextId` as of `listTokens`.
+   */
+  purgeTokens(params: {
+    before: number;
+    beforeId?: string;
+    look: number;
+  }): Promise<{ removed: number; nextId: string | null }>;
   /** Records a use; not synced, may wait for other operations. */
   touchToken(params: { id: string; usedAt: number; ip: string }): Promise<void>;
   signingKeys(): Promise<readonly StoredSigningKey[]>;
   addSigningKey(params: StoredSigningKey): Promise<void>;
-  /** `taken` if the user name is in use, `ended` if its creator was revoked meanwhile, or the session has ended. */
+  /**
+   * `taken` if the user name is in use, `ended` if its creator was revoked meanwhile, or the session has ended; `full` if
+   * its domain has `maxPerDomain`, of which one that has expired makes room.
+   */
   addSmtpCredential(params: {
     credential: SmtpCredential;
+    maxPerDomain: number;
     /** As of `addToken`. */
     inSession?: string;
     /** Stored in the same transaction if something is created; rejects with KeyTaken if it is taken. */
     idempotency?: IdempotencyEntry;
-  }): Promise<'added' | 'taken' | 'ended'>;
+  }): Promise<'added' | 'taken' | 'ended' | 'full'>;
   getSmtpCredential(params: { username: string }): Promise<SmtpCredential | null>;
   /** At most `limit` below `beforeId`, by id, newest first. `domains` undefined = all. */
   listSmtpCredentials(params: {
@@ -84,4 +102,6 @@ export interface CredentialStore {
   }): Promise<readonly SmtpCredential[]>;
   /** false if those domains have none with this id. */
   removeSmtpCredential(params: { id: string; domains?: readonly string[] }): Promise<boolean>;
+  /** Removes at most `limit` that expired before `before`; how many. */
+  purgeSmtpCredentials(params: { before: number; limit: number }): Promise<number>;
 }

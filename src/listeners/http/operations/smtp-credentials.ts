@@ -91,13 +91,13 @@ export function smtpCredentialOperations({
       proven: true,
       summary: 'Make an SMTP credential',
       description:
-        '`{Domain?, Name?, Sandbox?, Notices?}`: 201 `{CredentialID, Username, Password, …}`; the password is shown only here. Needs `email:send` too. It has the `IPAllowList` and the rate of the token that creates it, and ends with that token at the latest. `Notices: false`: senders get no mail about failures',
+        '`{Domain?, Name?, Sandbox?, Notices?}`: 201 `{CredentialID, Username, Password, …}`; the password is shown only here. Needs `email:send` too. It has the `IPAllowList` and the rate of the token that creates it, and ends with that token at the latest. `Notices: false`: senders get no mail about failures. At most 1000 a domain',
       body: { schema: NEW_CREDENTIAL, example: { Name: 'printer', Domain: 'example.com' } },
       status: 201,
       answer: newSmtpCredentialAnswer,
       headers: { Location: 'Address of the credential' },
       once: createOnce,
-      errors: ['domain-ambiguous', 'not-found'],
+      errors: ['domain-ambiguous', 'not-found', 'smtp-credential-limit'],
       handle: async ({ caller, body, key }) => {
         // Whoever has the password can send with it.
         requireScope(caller, 'email:send');

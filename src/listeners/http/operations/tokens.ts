@@ -152,13 +152,13 @@ export function tokenOperations({
       proven: true,
       summary: 'Make a token',
       description:
-        '`{Name, Domains?, Scopes or Preset, ExpiresIn?, Sandbox?, IPAllowList?, RateLimit?}`: 201 `{TokenID, Token}`, shown only here. It never has more scopes and domains or wider limits than the caller. If `IPAllowList`, `RateLimit` or `ExpiresIn` is left out, the caller’s value is used (at most 365 days). Its mail also counts towards the rates of the tokens that it was created with',
+        '`{Name, Domains?, Scopes or Preset, ExpiresIn?, Sandbox?, IPAllowList?, RateLimit?}`: 201 `{TokenID, Token}`, shown only here. It never has more scopes and domains or wider limits than the caller. If `IPAllowList`, `RateLimit` or `ExpiresIn` is left out, the caller’s value is used (at most 365 days). At most 1000 with the same first domain; those that have ended are removed for new ones. Its mail also counts towards the rates of the tokens that it was created with',
       body: { schema: NEW_TOKEN, example: { Name: 'shop', Domains: ['example.com'], Preset: 'Send' } },
       status: 201,
       answer: newTokenAnswer,
       headers: { Location: 'Address of the token' },
       once: createOnce,
-      errors: ['domain-invalid', 'from-domain-not-allowed'],
+      errors: ['domain-invalid', 'from-domain-not-allowed', 'token-limit'],
       handle: async ({ caller, body, key }) => {
         const wanted = {
           domains: [...new Set(body.Domains ?? caller.domains)],
@@ -236,7 +236,7 @@ export function tokenOperations({
       answer: rotatedTokenAnswer,
       headers: { Location: 'Address of the new token' },
       once: createOnce,
-      errors: ['from-domain-not-allowed'],
+      errors: ['from-domain-not-allowed', 'token-limit'],
       handle: async ({ caller, params, body, key }) => {
         const old = await ownToken(caller, params.id);
         // The new text has all rights of the old one: only a caller that could create such a token may get it.
