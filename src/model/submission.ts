@@ -33,7 +33,10 @@ export interface SubmittedAttachment {
 
 export type SubmittedBody =
   /** `text`: the plain text part; null = none; undefined = make it from the HTML. */
-  { kind: 'html'; html: string; text: string | null | undefined } | { kind: 'text'; text: string };
+  | { kind: 'html'; html: string; text: string | null | undefined }
+  | { kind: 'text'; text: string }
+  /** Only the text that is made from the HTML. */
+  | { kind: 'text-of-html'; html: string };
 
 /** What the store keeps of a submission as it is. A new part has its form below. */
 export interface KeptFields {

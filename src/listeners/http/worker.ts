@@ -5,8 +5,9 @@
  */
 import { parentPort } from 'node:worker_threads';
 import { AppError, type Problem } from '../../lib/errors.ts';
+import { inOneGo } from '../../lib/turns.ts';
 import type { PersonalOptions } from '../../model/personal.ts';
-import { toComposeInput } from '../../pipeline/accept/compose-input.ts';
+import { composeInputInSteps } from '../../pipeline/accept/compose-input.ts';
 import type { PersonalFacts } from '../../pipeline/accept/personal-rules.ts';
 import { compose } from '../../pipeline/compose/compose.ts';
 import { createCompiledCache } from '../../pipeline/compose/template/compiled-cache.ts';
@@ -169,7 +170,7 @@ async function prepare(job: EmailJob, ask: Ask): Promise<PreparedEmail> {
   const personal = await ask({ fromDomain, lane, headers, personal: submission.personal ?? null });
   const { messageId } = job;
   const dateMs = submission.sendAt ?? job.dateMs;
-  const composed = compose(toComposeInput(submission, { messageId, dateMs, personal }));
+  const composed = compose(inOneGo(composeInputInSteps(submission, { messageId, dateMs, personal })));
   return {
     ok: true,
     warnings,

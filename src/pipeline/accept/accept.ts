@@ -48,7 +48,7 @@ import type {
 } from './acceptance.ts';
 import { acceptDrafts } from './batch.ts';
 import { createCommitter, type Draft, RETRY_AFTER_SECONDS, type RoutedMail } from './commit-messages.ts';
-import { toComposeInput } from './compose-input.ts';
+import { composeInputInSteps } from './compose-input.ts';
 import { type MessageDeps, newMessage, type SimulatedMail } from './new-message.ts';
 import { createPersonalRules } from './personal-rules.ts';
 import { quotaExceeded, requireQuota } from './quota.ts';
@@ -240,11 +240,14 @@ export function createAcceptance(
     const composed =
       request.prepared?.composed ??
       compose(
-        toComposeInput(submission, {
-          messageId,
-          dateMs: submission.sendAt ?? now,
-          personal: personalRules.optionsFor(submission, settings ?? null),
-        }),
+        await inTurns(
+          composeInputInSteps(submission, {
+            messageId,
+            dateMs: submission.sendAt ?? now,
+            personal: personalRules.optionsFor(submission, settings ?? null),
+          }),
+          createTurns(clock),
+        ),
       );
     checkSize(composed);
     const message = newMessage(rows, request, name, messageId, now, composed);

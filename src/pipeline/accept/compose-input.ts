@@ -6,16 +6,16 @@ import type { Mailbox } from '../../model/message.ts';
 import type { PersonalOptions } from '../../model/personal.ts';
 import type { Submission } from '../../model/submission.ts';
 import type { ComposeBody, ComposeInput } from '../compose/compose.ts';
-import { textFromHtml } from '../compose/text-from-html.ts';
+import { textFromHtmlInSteps } from '../compose/text-from-html.ts';
 
 /**
  * `messageId`: the UUID; `dateMs`: the Date header, milliseconds since the Unix epoch; `personal`: the personal links
  * of each copy, null = none.
  */
-export function toComposeInput(
+export function* composeInputInSteps(
   submission: Submission,
   { messageId, dateMs, personal }: { messageId: string; dateMs: number; personal: PersonalOptions | null },
-): ComposeInput {
+): Generator<void, ComposeInput, void> {
   const to: Mailbox[] = [];
   const cc: Mailbox[] = [];
   for (const recipient of submission.recipients) {
@@ -31,16 +31,18 @@ export function toComposeInput(
     cc,
     replyTo: submission.replyTo,
     subject: submission.subject,
-    body: composeBody(submission.body),
+    body: yield* composeBody(submission.body),
     headers: submission.headers,
     attachments: submission.attachments,
     personal,
   };
 }
 
-function composeBody(body: Submission['body']): ComposeBody {
+function* composeBody(body: Submission['body']): Generator<void, ComposeBody, void> {
   if (body.kind === 'text') return body;
-  const text = body.text === undefined ? textFromHtml(body.html) : body.text;
+  const text =
+    body.kind === 'html' && body.text !== undefined ? body.text : yield* textFromHtmlInSteps(body.html);
+  if (body.kind === 'text-of-html') return { kind: 'text', text: text ?? '' };
   // The HTML contains no text (only an image): programs that show text would prefer an empty alternative.
   return { kind: 'html', html: body.html, text: text === '' ? null : text };
 }

@@ -5,6 +5,7 @@
  * instead of a tree, so nesting costs nothing and time is linear in the input. It cannot fail: broken markup gives a
  * poorer text.
  */
+import { inOneGo } from '../../lib/turns.ts';
 import { decodeEntities } from './html-entities.ts';
 import { attributeOf, endTagOf, type HtmlTag, RAW_TEXT, readTag, UNENDED } from './html-tags.ts';
 
@@ -24,18 +25,28 @@ const VOID = new Set('area base br col embed hr img input link meta param source
 const MAX_INDENT = 8;
 const MAX_QUOTE = 5;
 const MAX_LIST_DEPTH = 200;
+/** Some milliseconds. */
+const TAGS_PER_STEP = 4096;
 /** Soft hyphens, joiners and similar characters that mail uses as padding in previews. */
 const PADDING = /\u034f|[\u00ad\u200b\u2060\ufeff]/g;
 const BLANKS = /[ \t\n\f\r\u00a0\u2028\u2029]+/g;
 
 /** Plain text for an HTML body; '' if it contains no text. Without a line end at the end. */
 export function textFromHtml(html: string): string {
-  const first = convert(html, true);
-  // A hidden element without end tag would hide the rest: showing it is better than losing the text.
-  return first.complete ? first.text : convert(html, false).text;
+  return inOneGo(textFromHtmlInSteps(html));
 }
 
-function convert(html: string, skipHidden: boolean): { text: string; complete: boolean } {
+/** The same for HTML of many tags. */
+export function* textFromHtmlInSteps(html: string): Generator<void, string, void> {
+  const first = yield* convert(html, true);
+  // A hidden element without end tag would hide the rest: showing it is better than losing the text.
+  return first.complete ? first.text : (yield* convert(html, false)).text;
+}
+
+function* convert(
+  html: string,
+  skipHidden: boolean,
+): Generator<void, { text: string; complete: boolean }, void> {
   const out = new TextLines();
   const lists: { ordered: boolean; count: number }[] = [];
   let link: string | null = null;
@@ -44,6 +55,7 @@ function convert(html: string, skipHidden: boolean): { text: string; complete: b
   // Names without a further end tag, so that each is searched for to the end only once.
   const unclosed = new Set<string>();
   let at = 0;
+  let tags = 0;
 
   const closeLink = (): void => {
     if (link === null) return;
@@ -54,6 +66,8 @@ function convert(html: string, skipHidden: boolean): { text: string; complete: b
   };
 
   while (at < html.length) {
+    tags += 1;
+    if (tags % TAGS_PER_STEP === 0) yield;
     let open = html.indexOf('<', at);
     let tag = open < 0 ? UNENDED : readTag(html, open);
     // A lone `<` is text like what stands around it.

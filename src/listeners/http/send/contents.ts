@@ -5,7 +5,6 @@
  * HTMLContent is turned into text where PlainContent is absent.
  */
 import type { SubmittedBody } from '../../../model/submission.ts';
-import { textFromHtml } from '../../../pipeline/compose/text-from-html.ts';
 import type { ProblemList } from '../body/problem-list.ts';
 import { exceedsOctets, hasControl, isLongerThan } from '../body/text-rules.ts';
 import type { EmailLimits } from './limits.ts';
@@ -53,7 +52,7 @@ export function readBody(
   if (kind === 'text') {
     if (html === null || plain === null) return null;
     if (plain !== undefined && plain !== '') return { kind: 'text', text: plain };
-    if (hasHtml) return { kind: 'text', text: textFromHtml(html) };
+    if (hasHtml) return { kind: 'text-of-html', html };
     problems.add('plain-content-required', '/PlainContent');
     return null;
   }

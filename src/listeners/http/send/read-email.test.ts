@@ -228,12 +228,18 @@ describe('contents', () => {
   });
 
   it('gives PlainContent its three meanings beside HTML', () => {
-    const text = (plain: unknown) => accepted({ ...MAIL, PlainContent: plain }).body.text;
+    const text = (plain: unknown) => {
+      const { body } = accepted({ ...MAIL, PlainContent: plain });
+      return body.kind === 'html' ? body.text : body;
+    };
     expect([text(undefined), text(''), text('alt')]).toEqual([undefined, null, 'alt']);
   });
 
-  it('makes the text from the HTML where a Text mail has only that', () => {
-    expect(accepted({ ...MAIL, ContentType: 'Text' }).body).toEqual({ kind: 'text', text: 'Hi' });
+  it('takes the HTML for the text where a Text mail has only that', () => {
+    expect(accepted({ ...MAIL, ContentType: 'Text' }).body).toEqual({
+      kind: 'text-of-html',
+      html: MAIL.HTMLContent,
+    });
   });
 });
 
