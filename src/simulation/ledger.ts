@@ -161,7 +161,7 @@ export function createLedger(
         for (const group of groups.values()) if (group.provider === name) sum += real(group.waiting);
         counts.waiting[i]?.push(sum);
       });
-      for (const engine of engines) heldRows = Math.max(heldRows, engine.queue.held().rows);
+      for (const engine of engines) heldRows = Math.max(heldRows, engine.queue.inMemory().rows);
       for (const group of groups.values()) lookAt(group, engines, snapshots, nowMs);
       if (atMs.length > MOST_LOOKS) thinOut();
     },

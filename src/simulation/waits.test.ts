@@ -9,16 +9,21 @@ const GROUP = { provider: 'google', lane: 'bulk', deferred: 0, deferredBy: '' } 
 function path(
   waitsFor: string,
   reason: string | null,
-  more: { held?: number; messagesPerSecond?: number } = {},
+  more: { inMemory?: number; messagesPerSecond?: number } = {},
 ) {
-  const { held = 1, messagesPerSecond = null } = more;
-  return { waitsFor, reason, held, effective: { limits: { messagesPerSecond } } } as unknown as PathSnapshot;
+  const { inMemory = 1, messagesPerSecond = null } = more;
+  return {
+    waitsFor,
+    reason,
+    inMemory,
+    effective: { limits: { messagesPerSecond } },
+  } as unknown as PathSnapshot;
 }
 
 describe('what waited', () => {
   it('has the reason of the path with the most mail, from the first look to the last, as it was at its worst', () => {
     const waits = createWaits(PLAN, 1);
-    const paths = [path('connections', 'few', { held: 1 }), path('pause', 'much', { held: 9 })];
+    const paths = [path('connections', 'few', { inMemory: 1 }), path('pause', 'much', { inMemory: 9 })];
     for (const [waiting, atMs] of [
       [10, 0],
       [50, 1000],

@@ -30,7 +30,9 @@ export function createWaits(plan: SimulationPlan, weight: number) {
         note(one, 'deferred', `tried again later, after: ${one.deferredBy}`, one.deferred, nowMs);
       const rest = one.waiting - one.deferred;
       if (rest <= 0) return;
-      const busiest = [...paths].filter(({ reason }) => reason !== null).sort((a, b) => b.held - a.held)[0];
+      const busiest = [...paths]
+        .filter(({ reason }) => reason !== null)
+        .sort((a, b) => b.inMemory - a.inMemory)[0];
       if (busiest === undefined) note(one, 'turn', 'on its way: nothing holds it up', rest, nowMs);
       else note(one, busiest.waitsFor, reasonOf(busiest), rest, nowMs);
     },

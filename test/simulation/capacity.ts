@@ -247,7 +247,7 @@ export async function runCapacity(options: CapacityOptions): Promise<CapacityRes
 
     // ── and out ─────────────────────────────────────────────────────────────────────────────────────────
     const unfinished = () =>
-      started.engine.queue.held().rows > 0 || (taken < recipients && room.unfinished() > 0);
+      started.engine.queue.inMemory().rows > 0 || (taken < recipients && room.unfinished() > 0);
     while (unfinished() && clock.monotonicMs() < MOST_HOURS * HOUR) {
       await clock.advance(10 * SECOND);
       sample();

@@ -245,11 +245,11 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   while (room.unfinished() > 0 && clock.monotonicMs() < overMs && wrong.length < MAX_WRONG) {
     await advanceTo(clock.monotonicMs() + STEP_MS);
   }
-  const held = process?.engine.queue.held();
+  const held = process?.engine.queue.inMemory();
   if (room.unfinished() === 0 && held !== undefined && (held.rows > 0 || held.bytes > 0)) {
     // What ended a moment ago may still be being removed from memory.
     await clock.advance(SECOND);
-    const left = process?.engine.queue.held();
+    const left = process?.engine.queue.inMemory();
     if (left !== undefined && (left.rows > 0 || left.bytes > 0))
       note(`${left.rows} rows, ${left.bytes} octets are left in memory when all is done`);
   }
@@ -363,7 +363,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     const { epoch } = process;
     const { queue, deliver } = process.engine;
     const paths = deliver.paths().map((path) => path.snapshot());
-    const full = queue.held().rows >= 0.7 * plan.windowRows;
+    const full = queue.inMemory().rows >= 0.7 * plan.windowRows;
     const now = { wallMs: clock.now(), monotonicMs: nowMs, epoch };
     // For the instant in which a path takes its mail anew, the connection that is being opened is the reason.
     const explains = ({ reason, connections }: (typeof paths)[number]) =>
@@ -385,8 +385,8 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
       unexplained = without;
       lastLookMs = nowMs;
     }
-    if (queue.held().rows > plan.windowRows)
-      note(`${queue.held().rows} rows in memory, ${plan.windowRows} are allowed`);
+    if (queue.inMemory().rows > plan.windowRows)
+      note(`${queue.inMemory().rows} rows in memory, ${plan.windowRows} are allowed`);
 
     function lastSentAt(deliveryId: number): number {
       const domain = room.mailOf(deliveryId)?.domain ?? '';

@@ -149,7 +149,7 @@ describe('what is refused leaves nothing', () => {
   ] as const)('%s', async (_, more, name) => {
     const { accept, stored, queue, events } = await open();
     expect(await refusal(accept(submission(undefined, more)))).toEqual([name]);
-    expect([await stored(), queue.held().rows, events()]).toEqual([[], 0, 0]);
+    expect([await stored(), queue.inMemory().rows, events()]).toEqual([[], 0, 0]);
   });
 
   it('a name that shows an address of its own is none', async () => {
@@ -187,7 +187,7 @@ describe('what is refused leaves nothing', () => {
     failStoreWrites.count = 0;
     await clock.advance(60_000);
     expect((await accept()).kind).toBe('accepted');
-    expect([(await stored()).length, queue.held().rows]).toEqual([1, 1]);
+    expect([(await stored()).length, queue.inMemory().rows]).toEqual([1, 1]);
   });
 });
 
@@ -195,9 +195,9 @@ describe('room in memory', () => {
   const ROWS = 20;
   /** How many of so many recipients find room. */
   const roomLeft = async ({ accept, queue }: Pick<Awaited<ReturnType<typeof open>>, 'accept' | 'queue'>) => {
-    const before = queue.held().rows;
+    const before = queue.inMemory().rows;
     for (let n = 0; n < ROWS; n += 1) await accept(submission([`r${n}@example.net`]));
-    return queue.held().rows - before;
+    return queue.inMemory().rows - before;
   };
 
   it('is given back by what was answered before, refused, or over its quota', async () => {
@@ -225,13 +225,13 @@ describe('room in memory', () => {
   it('is taken by no more rows than fit, and by none that go later', async () => {
     const { accept, states, queue } = await open({ maxRows: ROWS });
     await accept(submission(undefined, { sendAt: 1_800_000_060_000 }));
-    expect(queue.held().rows).toBe(0);
+    expect(queue.inMemory().rows).toBe(0);
     await accept(submission(Array.from({ length: 3 * ROWS }, (_, i) => `r${i}@example.net`)));
-    expect(queue.held().rows).toBeGreaterThan(0);
-    expect(queue.held().rows).toBeLessThanOrEqual(ROWS);
+    expect(queue.inMemory().rows).toBeGreaterThan(0);
+    expect(queue.inMemory().rows).toBeLessThanOrEqual(ROWS);
     const [newest = [], scheduled] = await states();
     expect(scheduled).toEqual(['queued']);
-    expect(newest.filter((state) => state === 'sending')).toHaveLength(queue.held().rows);
+    expect(newest.filter((state) => state === 'sending')).toHaveLength(queue.inMemory().rows);
   });
 });
 

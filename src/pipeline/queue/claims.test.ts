@@ -78,7 +78,7 @@ beforeEach(async () => {
       reserved: () => ({ rows: 0, bytes: 0, at: createTally() }),
       due: createDueQueues(siteOf),
       closed: (site) => site !== null && closed.has(site),
-      held: ({ senderDomain }) => held.has(senderDomain),
+      keptBack: ({ senderDomain }) => held.has(senderDomain),
       allowance: () => allowance,
       urgent: (site) => urgent.push(site),
       add(deliveries) {

@@ -68,7 +68,7 @@ interface Deps {
   /** Nothing may be claimed for this site, or for any (null). */
   closed(site: string | null): boolean;
   /** A hold applies to this queue's mail. */
-  held(queue: DueQueue): boolean;
+  keptBack(queue: DueQueue): boolean;
   /** Rows that this site should hold at most. */
   allowance(site: string): number;
   /** Critical mail waits for a blocked site. */
@@ -376,7 +376,7 @@ export function createClaims(
     ) {
       const queue = due.next(
         site,
-        (other) => !chosen.has(other) && window.room(placeOf(other)).rows > 0 && !deps.held(other),
+        (other) => !chosen.has(other) && window.room(placeOf(other)).rows > 0 && !deps.keptBack(other),
       );
       if (queue === null) break;
       // Only of those that are next: to ask for all of a site's queues in every round took 50 ms for 100,000.

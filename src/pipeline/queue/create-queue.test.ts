@@ -191,7 +191,7 @@ describe('the window over the store', () => {
     await eventually(async () => (await states()).failed === 3, 1_000);
     expect(clock.now()).toBeLessThanOrEqual(T0 + MINUTE + 10_000);
     expect(await eventKinds()).toEqual(['failed', 'failed', 'failed']);
-    expect(queue.held().rows).toBe(0);
+    expect(queue.inMemory().rows).toBe(0);
   });
 
   it('says of what was never tried why its site was closed', async () => {
@@ -211,16 +211,16 @@ describe('the window over the store', () => {
     let done = 0;
     let most = 0;
     await eventually(async () => {
-      most = Math.max(most, queue.held().rows);
+      most = Math.max(most, queue.inMemory().rows);
       for (const item of takeAll(queue)) {
         done += 1;
         void queue.settle(item, deliveredOf(item.delivery));
       }
-      return done === 30 && queue.held().rows === 0;
+      return done === 30 && queue.inMemory().rows === 0;
     }, 50);
     // One sender domain leaves a quarter of the places to others.
     expect(most).toBe(4);
-    expect(queue.held()).toEqual({ rows: 0, bytes: 0 });
+    expect(queue.inMemory()).toEqual({ rows: 0, bytes: 0 });
     expect(await states()).toEqual({ delivered: 30 });
     expect(new Set(called)).toEqual(new Set(['example.net']));
   });
@@ -229,7 +229,7 @@ describe('the window over the store', () => {
     faults.queueCounts = () => new Promise(() => {});
     await queued(2);
     const { queue } = await start();
-    await eventually(() => queue.held().rows === 2, 50);
+    await eventually(() => queue.inMemory().rows === 2, 50);
   });
 
   it('sends a single message that is larger than the whole window', async () => {
@@ -237,7 +237,7 @@ describe('the window over the store', () => {
     const { queue } = await start({ maxBytes: 10 });
     let done = 0;
     await eventually(async () => {
-      expect(queue.held().rows).toBeLessThanOrEqual(1);
+      expect(queue.inMemory().rows).toBeLessThanOrEqual(1);
       for (const item of takeAll(queue)) {
         done += 1;
         void queue.settle(item, deliveredOf(item.delivery));
@@ -300,7 +300,7 @@ describe('the window over the store', () => {
     const { queue } = await start({ maxRows: 4, maxRowsPerSite: 4 });
     await queued(6);
     queue.wake();
-    await eventually(() => queue.held().rows === 3);
+    await eventually(() => queue.inMemory().rows === 3);
     await eventually(() => reserve(queue, 'normal').rows === 0);
     // A one-time code does not wait behind it where there is room.
     const first = queue.take('example.net');
@@ -312,7 +312,7 @@ describe('the window over the store', () => {
         done += 1;
         void queue.settle(item, deliveredOf(item.delivery));
       }
-      return done === 6 && queue.held().rows === 0;
+      return done === 6 && queue.inMemory().rows === 0;
     }, 50);
     await eventually(() => reserve(queue, 'normal').rows === 1, 250);
   });
@@ -321,7 +321,7 @@ describe('the window over the store', () => {
     const { queue } = await start();
     await queued(1);
     queue.wake();
-    await eventually(() => queue.held().rows === 1);
+    await eventually(() => queue.inMemory().rows === 1);
     // The sweep that claimed it has to end.
     await eventually(() => reserve(queue, 'normal').rows === 1);
   });
@@ -329,7 +329,7 @@ describe('the window over the store', () => {
   it('hands nothing out after its time, however long it waited in memory', async () => {
     await queued(2, 'example.net', { expiresAt: T0 + MINUTE });
     const { queue } = await start({ lookAheadMs: HOUR });
-    await eventually(() => queue.held().rows === 2);
+    await eventually(() => queue.inMemory().rows === 2);
     expect(queue.take('example.net')).not.toBeNull();
     clock.jumpWallTo(T0 + 2 * MINUTE);
     expect(queue.take('example.net')).toBeNull();
@@ -359,7 +359,7 @@ describe('many due rows that cannot go', () => {
     const asked = counted();
     const { queue } = await start();
     close(queue, 'shut.example');
-    await eventually(() => queue.held().rows === 0);
+    await eventually(() => queue.inMemory().rows === 0);
     const before = { claims: asked.claims(), sweeps: asked.sweeps() };
     await eventually(() => asked.sweeps() - before.sweeps >= 5, 1_000);
     expect(clock.now() - T0).toBeGreaterThan(15_000);
@@ -376,8 +376,8 @@ describe('many due rows that cannot go', () => {
       () => {},
       () => 1,
     );
-    await eventually(() => queue.held().rows > 0);
-    const held = queue.held().rows;
+    await eventually(() => queue.inMemory().rows > 0);
+    const held = queue.inMemory().rows;
     const claims = asked.claims();
     // One a minute.
     for (let n = 0; n < 5; n++) {
@@ -386,7 +386,7 @@ describe('many due rows that cannot go', () => {
       await clock.advance(MINUTE);
     }
     await eventually(() => inMemory(queue, 'slow.example') > 0);
-    expect(queue.held().rows).toBeLessThanOrEqual(held);
+    expect(queue.inMemory().rows).toBeLessThanOrEqual(held);
     expect(asked.claims() - claims).toBeLessThanOrEqual(12);
   });
 });
@@ -396,12 +396,12 @@ describe('blocked sites', () => {
     await queued(3);
     await queued(1, 'other.example');
     const { queue } = await start();
-    await eventually(() => queue.held().rows === 4);
+    await eventually(() => queue.inMemory().rows === 4);
     close(queue, 'example.net');
     expect(queue.take('example.net')).toBeNull();
     expect(queue.take('other.example')).not.toBeNull();
     expect(reserve(queue, 'critical').rows).toBe(0);
-    await eventually(() => queue.held().rows === 1);
+    await eventually(() => queue.inMemory().rows === 1);
     const rows = (await messagesOf(store, { limit: 10, to: 'r0@example.net' }))[0]?.recipients;
     expect(rows).toMatchObject([
       // Due as before: it goes on with its site, whether that opens sooner or later.
@@ -433,7 +433,7 @@ describe('blocked sites', () => {
     close(queue, 'example.net');
     goOn();
     await eventually(async () => (await states()).queued === 3);
-    expect(queue.held().rows).toBe(0);
+    expect(queue.inMemory().rows).toBe(0);
     const [row] = (await messagesOf(store, { limit: 1 }))[0]?.recipients ?? [];
     expect(row).toMatchObject({ waitReason: 'path: refused', attempts: 0 });
   });
@@ -441,9 +441,9 @@ describe('blocked sites', () => {
   it('hear of critical mail that waits for them, whenever it came', async () => {
     await queued(1);
     const { queue } = await start();
-    await eventually(() => queue.held().rows === 1);
+    await eventually(() => queue.inMemory().rows === 1);
     close(queue, 'example.net');
-    await eventually(() => queue.held().rows === 0, 100);
+    await eventually(() => queue.inMemory().rows === 0, 100);
     await eventually(() => true, 6_000);
     expect(urgent).toEqual([]);
     const critical = message({ lane: 'critical', recipients: [recipient({ address: 'r9@example.net' })] });
@@ -454,9 +454,9 @@ describe('blocked sites', () => {
   it('can be opened early, and their rows then wait for nothing but their due time', async () => {
     await queued(1, 'example.net', { expiresAt: T0 + DAY });
     const { queue, called } = await start();
-    await eventually(() => queue.held().rows === 1);
+    await eventually(() => queue.inMemory().rows === 1);
     close(queue, 'example.net');
-    await eventually(() => queue.held().rows === 0);
+    await eventually(() => queue.inMemory().rows === 0);
     called.length = 0;
     open(queue, 'example.net');
     expect(called).toEqual(['example.net']);
@@ -466,9 +466,9 @@ describe('blocked sites', () => {
   it('let their mail expire on time, with the last answer', async () => {
     await queued(2, 'example.net', { expiresAt: T0 + 10 * MINUTE });
     const { queue } = await start();
-    await eventually(() => queue.held().rows === 2);
+    await eventually(() => queue.inMemory().rows === 2);
     close(queue, 'example.net');
-    await eventually(() => queue.held().rows === 0);
+    await eventually(() => queue.inMemory().rows === 0);
     await clock.advance(10 * MINUTE - 1);
     expect(await eventKinds()).toEqual([]);
     await eventually(async () => (await states()).failed === 2, 1_000);
@@ -510,7 +510,7 @@ describe('mail in memory that waits', () => {
     if (item === undefined) throw new Error('nothing was taken');
     close(queue, 'example.net');
     queue.putBack(item);
-    await eventually(() => queue.held().rows === 0);
+    await eventually(() => queue.inMemory().rows === 0);
     const [row] = (await messagesOf(store, { limit: 1 }))[0]?.recipients ?? [];
     expect(row).toMatchObject({ state: 'queued', waitReason: 'path: refused' });
   });
@@ -538,7 +538,7 @@ describe('mail in memory that waits', () => {
     expect(await queue.changing([id], canceling(messageSeq))).toMatchObject([{ changed: [], tooLate: 1 }]);
     await queue.settle(going, deliveredOf(going.delivery));
     expect(await states()).toEqual({ canceled: 2, delivered: 1 });
-    expect(queue.held()).toEqual({ rows: 0, bytes: 0 });
+    expect(queue.inMemory()).toEqual({ rows: 0, bytes: 0 });
   });
 
   it('goes on waiting where the store did not change it', async () => {
@@ -549,7 +549,7 @@ describe('mail in memory that waits', () => {
     const failing = queue.changing(ids, () => Promise.reject(new StoreUnavailable('no disk')));
     expect(queue.take('example.net')).toBeNull();
     await expect(failing).rejects.toThrow('no disk');
-    expect(queue.held().rows).toBe(3);
+    expect(queue.inMemory().rows).toBe(3);
     const again = takeAll(queue);
     expect(again.map(({ delivery }) => delivery.id).sort()).toEqual([...ids].sort());
     expect(again).not.toContain(taken);
@@ -606,16 +606,16 @@ describe('mail in memory that waits', () => {
     };
     const { queue } = await start();
     await claimed.promise;
-    await eventually(() => queue.held().rows === 1);
+    await eventually(() => queue.inMemory().rows === 1);
     const arriving = queue.changing(ids, moving);
     goOn.resolve();
     expect((await arriving).at(-1)?.changed).toEqual(ids);
-    expect(queue.held().rows).toBe(0);
+    expect(queue.inMemory().rows).toBe(0);
 
     await clock.advance(HOUR);
     delete faults.claimDue;
     queue.wake();
-    await eventually(() => queue.held().rows === 2);
+    await eventually(() => queue.inMemory().rows === 2);
     const taken = queue.take('example.net');
     if (taken === null) throw new Error('there is work');
     const released = Promise.withResolvers<void>();
@@ -667,7 +667,7 @@ describe('held mail', () => {
     for (let i = 0; i < 60; i++) await eventually(() => true, 1_000);
     // What is due and held does not bring the next sweep about: two looks every ten seconds.
     expect((looks - before) / ((clock.now() - from) / 10_000)).toBeLessThan(4);
-    expect(queue.held().rows).toBe(1);
+    expect(queue.inMemory().rows).toBe(1);
     expect(reserve(queue, 'critical').rows).toBe(0);
     heldDomain = null;
     closed.clear();
@@ -680,13 +680,13 @@ describe('held mail', () => {
   it('that is in memory already goes back with the reason, and is not lost', async () => {
     await queued(2);
     const { queue, called } = await start();
-    await eventually(() => queue.held().rows === 2);
+    await eventually(() => queue.inMemory().rows === 2);
     heldDomain = 'example.net';
     called.length = 0;
     queue.gateChanged();
     expect(called).toEqual(['example.net']);
     expect(queue.take('example.net')).toBeNull();
-    await eventually(() => queue.held().rows === 0, 100);
+    await eventually(() => queue.inMemory().rows === 0, 100);
     const rows = (await messagesOf(store, { limit: 10 })).flatMap(({ recipients }) => recipients);
     expect(rows.map(({ state, waitReason }) => [state, waitReason])).toEqual([
       ['queued', 'held: wrong price'],
@@ -727,7 +727,7 @@ describe('a store that fails under the queue', () => {
   it('holds outcomes and hands out nothing until they are stored', async () => {
     await queued(3);
     const { queue, called } = await start();
-    await eventually(() => queue.held().rows === 3);
+    await eventually(() => queue.inMemory().rows === 3);
     const first = queue.take('example.net');
     if (first === null) throw new Error('there is work');
     let refused = 0;
@@ -758,7 +758,7 @@ describe('a store that fails under the queue', () => {
   it('wakes the sites that were refused work, though no outcome waited', async () => {
     await queued(1);
     const { queue, called } = await start();
-    await eventually(() => queue.held().rows === 1);
+    await eventually(() => queue.inMemory().rows === 1);
     faults.writable = () => ({ ok: false, reason: 'the disk is full' });
     expect(queue.take('example.net')).toBeNull();
     called.length = 0;
@@ -787,7 +787,7 @@ describe('a store that fails under the queue', () => {
   it('puts aside one outcome that cannot be stored for what it is, and stores the others', async () => {
     await queued(3);
     const { queue } = await start();
-    await eventually(() => queue.held().rows === 3);
+    await eventually(() => queue.inMemory().rows === 3);
     const items = takeAll(queue);
     const bad = items[1]?.delivery.id;
     faults.settle = (params) =>
@@ -795,7 +795,7 @@ describe('a store that fails under the queue', () => {
         ? Promise.reject(new TypeError('not storable'))
         : store.settle(params);
     await Promise.all(items.map((item) => queue.settle(item, deliveredOf(item.delivery))));
-    expect(queue.held().rows).toBe(0);
+    expect(queue.inMemory().rows).toBe(0);
     expect(queue.recordable()).toBe(true);
     expect(await states()).toEqual({ delivered: 2, sending: 1 });
   });
@@ -805,7 +805,7 @@ describe('mail that is to be tried now', () => {
   it('also has a time at once where its failure is only being stored', async () => {
     await queued(1);
     const { queue } = await start();
-    await eventually(() => queue.held().rows === 1);
+    await eventually(() => queue.inMemory().rows === 1);
     const [item] = takeAll(queue);
     if (item === undefined) throw new Error('no item');
     const storing = Promise.withResolvers<void>();
@@ -822,7 +822,7 @@ describe('mail that is to be tried now', () => {
     });
     await eventually(() => found !== null);
     expect(found).toBe(1);
-    await eventually(() => queue.held().rows === 1);
+    await eventually(() => queue.inMemory().rows === 1);
   });
 });
 
@@ -830,11 +830,11 @@ describe('starting and stopping', () => {
   it('takes back what an earlier run held, marked as a possible duplicate', async () => {
     await queued(2);
     const { queue } = await start();
-    await eventually(() => queue.held().rows === 2);
+    await eventually(() => queue.inMemory().rows === 2);
     // The node dies; its successor has a later epoch.
     epoch = await store.beginEpoch({ nodeId: 'test', now: T0 });
     const next = await start();
-    await eventually(() => next.queue.held().rows === 2);
+    await eventually(() => next.queue.inMemory().rows === 2);
     const items = takeAll(next.queue);
     expect(items.map((item) => item.delivery.mayBeDuplicate)).toEqual([true, true]);
     // The late one is fenced: its outcome changes nothing.
@@ -848,7 +848,7 @@ describe('starting and stopping', () => {
   it('hands nothing out and claims nothing while others may hold the node for dead', async () => {
     await queued(2);
     const { queue } = await start();
-    await eventually(() => queue.held().rows === 2);
+    await eventually(() => queue.inMemory().rows === 2);
     node.valid = false;
     expect(queue.take('example.net')).toBeNull();
     expect(queue.recordable()).toBe(false);
@@ -860,7 +860,7 @@ describe('starting and stopping', () => {
   it('gives back what waits under an epoch that ended, sends none of it, and claims under the new one', async () => {
     await queued(3);
     const { queue } = await start();
-    await eventually(() => queue.held().rows === 3);
+    await eventually(() => queue.inMemory().rows === 3);
     const taken = queue.take('example.net');
     if (taken === null) throw new Error('there is work');
     node.epoch = await store.beginEpoch({ nodeId: 'test', now: T0 });
@@ -868,7 +868,7 @@ describe('starting and stopping', () => {
     expect(await store.reclaim({ now: T0, limit: 1 })).toBe(1);
     queue.fenced();
     expect(queue.mayGoOn(taken)).toBe(false);
-    await eventually(() => queue.held().rows === 3 && queue.waiting('example.net').normal === 3);
+    await eventually(() => queue.inMemory().rows === 3 && queue.waiting('example.net').normal === 3);
     const items = takeAll(queue);
     expect(items.every((item) => item.delivery.epoch === node.epoch)).toBe(true);
     expect(items.filter((item) => item.delivery.mayBeDuplicate)).toHaveLength(1);
@@ -880,20 +880,20 @@ describe('starting and stopping', () => {
   it('gives every lease back, unmarked, when it stops', async () => {
     await queued(5);
     const { queue } = await start();
-    await eventually(() => queue.held().rows === 5);
+    await eventually(() => queue.inMemory().rows === 5);
     const stopping = queue.stop(1_000);
-    await eventually(() => queue.held().rows === 0, 10);
+    await eventually(() => queue.inMemory().rows === 0, 10);
     await stopping;
     expect(await store.queueCounts({ now: T0 })).toMatchObject({ queued: 5, sending: 0 });
     const next = await start();
-    await eventually(() => next.queue.held().rows === 5);
+    await eventually(() => next.queue.inMemory().rows === 5);
     expect(takeAll(next.queue).some((item) => item.delivery.mayBeDuplicate)).toBe(false);
   });
 
   it('does not spin on a store that is closed', async () => {
     await queued(1);
     const { queue } = await start();
-    await eventually(() => queue.held().rows === 1);
+    await eventually(() => queue.inMemory().rows === 1);
     const item = queue.take('example.net');
     if (item === null) throw new Error('there is work');
     let refused = 0;
@@ -910,7 +910,7 @@ describe('starting and stopping', () => {
   it('waits for outcomes under way when it stops', async () => {
     await queued(1);
     const { queue } = await start();
-    await eventually(() => queue.held().rows === 1);
+    await eventually(() => queue.inMemory().rows === 1);
     const item = queue.take('example.net');
     if (item === null) throw new Error('there is work');
     void queue.settle(item, deliveredOf(item.delivery));
@@ -932,7 +932,7 @@ describe('a wall clock that jumps', () => {
       return store.dueQueues(params);
     };
     const { queue } = await start();
-    await eventually(() => queue.held().rows === 1);
+    await eventually(() => queue.inMemory().rows === 1);
     await clock.advance(5_000);
     looks = 0;
     clock.jumpWallTo(clock.now() + jump);
@@ -948,9 +948,9 @@ describe('a wall clock that jumps', () => {
   it('back does not put off the expiry of what is due then', async () => {
     await queued(1, 'example.net', { expiresAt: T0 + MINUTE });
     const { queue } = await start();
-    await eventually(() => queue.held().rows === 1);
+    await eventually(() => queue.inMemory().rows === 1);
     close(queue, 'example.net');
-    await eventually(() => queue.held().rows === 0);
+    await eventually(() => queue.inMemory().rows === 0);
     await clock.advance(20_000);
     clock.jumpWallTo(clock.now() - 10 * MINUTE);
     await clock.advance(10 * MINUTE);
@@ -981,7 +981,7 @@ describe('recipients who were suppressed after acceptance', () => {
     expect(taken).toEqual(['r0@example.net', 'r2@example.net']);
     await eventually(async () => (await states()).suppressed === 1);
     expect(await eventKinds()).toEqual(['suppressed']);
-    expect(queue.held().rows).toBe(2);
+    expect(queue.inMemory().rows).toBe(2);
   });
 
   it('go after all where the entry is lifted before their turn, also while they are on their way into memory', async () => {

@@ -95,7 +95,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       eventsStored,
       reserved: () => reservations.reserved,
       closed: (site) => settler.isPaused() || !node.valid || (site !== null && gate.site(site) !== null),
-      held: (queue) => gate.mail(questionOf(queue), queue.site) !== null,
+      keptBack: (queue) => gate.mail(questionOf(queue), queue.site) !== null,
       urgent: gate.urgent,
       allowance,
       add(deliveries, sinceMs) {
@@ -205,8 +205,8 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     settle,
     giveBack: (item, dueAt, waitReason) => release([item], dueAt, waitReason),
     waiting: (site) => window.waiting(site),
-    heldBy: (site) => window.held(site),
-    hasMail: (site) => window.held(site) > 0 || due.count(site) > 0,
+    rowsOf: (site) => window.rowsOf(site),
+    hasMail: (site) => window.rowsOf(site) > 0 || due.count(site) > 0,
     regroup,
     counting: {
       async start() {
@@ -218,7 +218,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       if (settler.isPaused()) return 'outcomes cannot be stored';
       return claims.queued() > options.highWaterMark ? `${claims.queued()} recipients are waiting` : null;
     },
-    held() {
+    inMemory() {
       return { rows: window.rows(), bytes: window.bytes() };
     },
     holding() {

@@ -14,7 +14,7 @@ const COUNTED = [
 
 function metricsOf(queueCounts: Parameters<typeof createQueueMetrics>[1]['store']['queueCounts']) {
   const registry = new Registry();
-  const queue = { held: () => ({ rows: 3, bytes: 700 }) };
+  const queue = { inMemory: () => ({ rows: 3, bytes: 700 }) };
   createQueueMetrics(registry, { store: { queueCounts }, queue, clock: createVirtualClock(T0) });
   /** Name → value of every sample. */
   return async () =>

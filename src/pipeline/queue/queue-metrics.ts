@@ -8,7 +8,11 @@ import type { Queue } from './queue.ts';
 
 export function createQueueMetrics(
   registry: Registry,
-  { store, queue, clock }: { store: Pick<Store, 'queueCounts'>; queue: Pick<Queue, 'held'>; clock: Clock },
+  {
+    store,
+    queue,
+    clock,
+  }: { store: Pick<Store, 'queueCounts'>; queue: Pick<Queue, 'inMemory'>; clock: Clock },
 ): void {
   /** One count for all gauges of a request; null while the database cannot be asked. */
   let counting: Promise<QueueCounts | null> | null = null;
@@ -51,7 +55,7 @@ export function createQueueMetrics(
     help: 'Recipients held in memory, of all that wait',
     registers: [registry],
     collect() {
-      this.set(queue.held().rows);
+      this.set(queue.inMemory().rows);
     },
   });
   new Gauge({
@@ -59,7 +63,7 @@ export function createQueueMetrics(
     help: 'Bytes of messages held in memory',
     registers: [registry],
     collect() {
-      this.set(queue.held().bytes);
+      this.set(queue.inMemory().bytes);
     },
   });
 }

@@ -122,7 +122,7 @@ export interface Queue extends Service {
   /** Waiting items in memory, by lane. */
   waiting(site: string): Readonly<Record<Lane, number>>;
   /** Rows in memory, including those being sent. */
-  heldBy(site: string): number;
+  rowsOf(site: string): number;
   /** Whether mail for the site is in memory, or due in the store. */
   hasMail(site: string): boolean;
   /** Some recipients belong to another site now: their waiting items move there. */
@@ -131,7 +131,7 @@ export interface Queue extends Service {
   counting: Service;
   /** Why new mail must not be accepted: too much is queued, or outcomes cannot be stored. */
   backlogged(): string | null;
-  held(): { rows: number; bytes: number };
+  inMemory(): { rows: number; bytes: number };
   /** The recipients that this node knows to be leased to it. */
   holding(): Holding;
   /** All items in memory, including those being sent. */

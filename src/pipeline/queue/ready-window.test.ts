@@ -38,7 +38,7 @@ describe('the window', () => {
     window.add(first);
     window.add(second);
     expect(window.take('a')).toBe(first);
-    expect([window.held('a'), window.itemOf(1)?.delivery.id, window.itemOf(3)]).toEqual([2, 1, null]);
+    expect([window.rowsOf('a'), window.itemOf(1)?.delivery.id, window.itemOf(3)]).toEqual([2, 1, null]);
     // A site's share is for what waits; the whole window counts what was taken too.
     expect(window.room(place('a'))).toEqual({ rows: 1, bytes: 80 });
     window.add(item(3, 'critical', 'b'));
@@ -70,7 +70,7 @@ describe('the window', () => {
     expect(id).toBe(24);
     expect(rows('bulk', 'small.example')).toBe(8);
     while (rows('normal', 'big.example') > 0) window.add(item(id++, 'normal', 'a', 10, 'big.example'));
-    expect(window.held('a')).toBeLessThan(64);
+    expect(window.rowsOf('a')).toBeLessThan(64);
     expect(rows('normal', 'small.example')).toBeGreaterThan(0);
     expect(rows('critical', 'small.example')).toBeGreaterThan(0);
   });
@@ -87,7 +87,7 @@ describe('the window', () => {
     expect(taken?.delivery.id).toBe(1);
     const reached = window.regroup('a', ({ delivery }) => (delivery.id === 2 ? 'a' : 'b'));
     expect([...reached]).toEqual(['b']);
-    expect([window.held('a'), window.held('b')]).toEqual([2, 1]);
+    expect([window.rowsOf('a'), window.rowsOf('b')]).toEqual([2, 1]);
     expect(window.take('b')?.site).toBe('b');
   });
 

@@ -51,7 +51,7 @@ export interface ReadyWindow {
   remove(leaves: (item: ReadyItem) => boolean): ReadyItem[];
   waiting(site: string): Readonly<Record<Lane, number>>;
   /** Rows of a site in memory, including taken ones. */
-  held(site: string): number;
+  rowsOf(site: string): number;
   /** All of them, including taken ones. */
   items(): Iterable<ReadyItem>;
   /** Their deliveries. */
@@ -75,16 +75,16 @@ interface SiteRows {
   turns: LaneTurns;
   lanes: Record<Lane, SenderRows>;
   /** Including taken ones. */
-  held: number;
+  rows: number;
   /** Waiting, by lane. */
-  heldBy: Record<Lane, number>;
+  waitingByLane: Record<Lane, number>;
   /** Waiting, by lane and sender domain. */
-  heldBySender: Map<string, number>;
+  waitingBySender: Map<string, number>;
 }
 
 /** Taken items count for the whole window, not for their site's share of it. */
-function waitingAt({ heldBy }: SiteRows): number {
-  return heldBy.critical + heldBy.normal + heldBy.bulk;
+function waitingAt({ waitingByLane }: SiteRows): number {
+  return waitingByLane.critical + waitingByLane.normal + waitingByLane.bulk;
 }
 
 const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
@@ -113,9 +113,9 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       site = {
         lanes: { critical: createSenderRows(), normal: createSenderRows(), bulk: createSenderRows() },
         turns: createLaneTurns(),
-        held: 0,
-        heldBy: { ...NOBODY },
-        heldBySender: new Map(),
+        rows: 0,
+        waitingByLane: { ...NOBODY },
+        waitingBySender: new Map(),
       };
       sites.set(name, site);
     }
@@ -133,22 +133,22 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     let ofThisSender = 0;
     // A lane's share includes the rows of the lanes below it.
     for (const below of BELOW[lane]) {
-      inLane += site.heldBy[below];
-      ofThisSender += site.heldBySender.get(`${below} ${senderDomain}`) ?? 0;
+      inLane += site.waitingByLane[below];
+      ofThisSender += site.waitingBySender.get(`${below} ${senderDomain}`) ?? 0;
     }
     const free = Math.min(most - waitingAt(site), ofLane - inLane, ofSender - ofThisSender);
-    return lane === 'critical' ? Math.max(free, CRITICAL_ROWS - site.heldBy.critical) : free;
+    return lane === 'critical' ? Math.max(free, CRITICAL_ROWS - site.waitingByLane.critical) : free;
   };
 
   const hasOwnRoom = ({ site, lane }: RoomRequest): boolean =>
-    lane === 'critical' && (sites.get(site)?.heldBy.critical ?? 0) < CRITICAL_ROWS;
+    lane === 'critical' && (sites.get(site)?.waitingByLane.critical ?? 0) < CRITICAL_ROWS;
 
   const count = (site: SiteRows, { delivery }: ReadyItem, by: 1 | -1): void => {
-    site.heldBy[delivery.lane] += by;
+    site.waitingByLane[delivery.lane] += by;
     const key = `${delivery.lane} ${delivery.senderDomain}`;
-    const left = (site.heldBySender.get(key) ?? 0) + by;
-    if (left === 0) site.heldBySender.delete(key);
-    else site.heldBySender.set(key, left);
+    const left = (site.waitingBySender.get(key) ?? 0) + by;
+    if (left === 0) site.waitingBySender.delete(key);
+    else site.waitingBySender.set(key, left);
   };
 
   const removeFrom = (site: SiteRows, leaves: (item: ReadyItem) => boolean): ReadyItem[] => {
@@ -167,7 +167,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   };
 
   const forgetEmpty = (name: string, site: SiteRows): void => {
-    if (site.held === 0) sites.delete(name);
+    if (site.rows === 0) sites.delete(name);
   };
 
   return {
@@ -187,7 +187,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       const site = siteOf(item.site);
       site.lanes[item.delivery.lane].push(item);
       count(site, item, 1);
-      site.held += 1;
+      site.rows += 1;
       byId.set(item.delivery.id, item);
       rows += 1;
       bytes += item.heldBytes;
@@ -235,7 +235,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       dropContent(item);
       const site = sites.get(item.site);
       if (site === undefined) return;
-      site.held -= 1;
+      site.rows -= 1;
       forgetEmpty(item.site, site);
     },
     drain(name) {
@@ -250,12 +250,12 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       for (const lane of LANES) {
         for (const item of site.lanes[lane].remove((candidate) => where(candidate) !== name)) {
           count(site, item, -1);
-          site.held -= 1;
+          site.rows -= 1;
           item.site = where(item);
           const target = siteOf(item.site);
           target.lanes[lane].push(item);
           count(target, item, 1);
-          target.held += 1;
+          target.rows += 1;
           reached.add(item.site);
         }
       }
@@ -267,7 +267,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       if (lanes === undefined) return NOBODY;
       return { critical: lanes.critical.size(), normal: lanes.normal.size(), bulk: lanes.bulk.size() };
     },
-    held: (name) => sites.get(name)?.held ?? 0,
+    rowsOf: (name) => sites.get(name)?.rows ?? 0,
     items: () => byId.values(),
     ids: () => byId.keys(),
     itemOf: (deliveryId) => byId.get(deliveryId) ?? null,

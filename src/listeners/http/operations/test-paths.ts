@@ -22,7 +22,7 @@ export function pathSnapshot(world: World, more: Partial<PathSnapshot> = {}): Pa
     waitsFor: 'breaker',
     waitsUntil: now + HOUR,
     waiting: { critical: 0, normal: 2, bulk: 5 },
-    held: 8,
+    inMemory: 8,
     inFlight: 1,
     lastSuccess: { at: now - HOUR, text: '250 ok' },
     lastFailure: null,

@@ -101,7 +101,7 @@ export function createPaths(
 
   function forgetIdle(most: number): void {
     const looks = Math.min(most, paths.size - FORGET_IDLE_ABOVE);
-    const isUnused = (path: Path, name: string): boolean => path.isIdle() && shared.queue.heldBy(name) === 0;
+    const isUnused = (path: Path, name: string): boolean => path.isIdle() && shared.queue.rowsOf(name) === 0;
     for (const [name, path] of sweepSome(paths, looks, isUnused)) {
       path.forget();
       sites.forget(name);

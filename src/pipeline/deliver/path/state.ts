@@ -76,7 +76,7 @@ export interface PathSnapshot {
   /** Messages in memory under this node's lease that are not being sent. */
   waiting: Readonly<Record<Lane, number>>;
   /** All messages in memory, including those being sent. */
-  held: number;
+  inMemory: number;
   /** Being sent. */
   inFlight: number;
   lastSuccess: PathWord | null;

@@ -25,7 +25,7 @@ interface Deps {
   name: string;
   sitePath: SitePath;
   route: 'mx' | 'relay';
-  queue: Pick<Queue, 'waiting' | 'heldBy' | 'hasMail'>;
+  queue: Pick<Queue, 'waiting' | 'rowsOf' | 'hasMail'>;
   state: Pick<PathState, 'blocked' | 'breaker'>;
   capacity: Pick<Capacity, 'gates' | 'usable'>;
   links: Links;
@@ -84,7 +84,7 @@ export function createPathView(deps: Deps): PathView {
         reason: why.text,
         waitsFor: why.kind,
         waitsUntil: why.until,
-        held: queue.heldBy(name),
+        inMemory: queue.rowsOf(name),
         inFlight: deps.life.inFlight,
         lastSuccess: notes.lastSuccess(),
         lastFailure: notes.lastFailure(),
@@ -168,7 +168,16 @@ export function blockedPath(
     elsewhere: block?.kind === 'lease',
     snapshot: () => ({
       ...ref,
-      ...{ source, route, breaker, window: 1, held: 0, inFlight: 0, lastSuccess: null, lastFailure: null },
+      ...{
+        source,
+        route,
+        breaker,
+        window: 1,
+        inMemory: 0,
+        inFlight: 0,
+        lastSuccess: null,
+        lastFailure: null,
+      },
       connections: { open: 0, busy: 0, hanging: 0, opening: 0 },
       waiting: { critical: 0, normal: 0, bulk: 0 },
       effective: shaping.limitsFor({ source, site, provider: null, route }),
