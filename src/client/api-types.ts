@@ -816,11 +816,11 @@ export type MessageWithContents = {
   /** When it is given up */
   ExpiresAt: string;
   Recipients: readonly MessageRecipient[];
-  /** Null: none, or no longer kept */
+  /** Null: none, no longer kept, or too long to read */
   HTMLContent: string | null;
-  /** Null: none, or no longer kept */
+  /** Null: none, no longer kept, or too long to read */
   PlainContent: string | null;
-  /** Null: no longer kept */
+  /** Null: no longer kept, or too long to read */
   Attachments: readonly AttachmentFacts[] | null;
 };
 

@@ -136,9 +136,9 @@ const messageWithContents = z
   .object({
     ...members,
     Recipients: z.array(messageRecipient),
-    HTMLContent: z.string().nullable().describe('Null: none, or no longer kept'),
-    PlainContent: z.string().nullable().describe('Null: none, or no longer kept'),
-    Attachments: z.array(attachmentFacts).nullable().describe('Null: no longer kept'),
+    HTMLContent: z.string().nullable().describe('Null: none, no longer kept, or too long to read'),
+    PlainContent: z.string().nullable().describe('Null: none, no longer kept, or too long to read'),
+    Attachments: z.array(attachmentFacts).nullable().describe('Null: no longer kept, or too long to read'),
   })
   .meta({ id: 'MessageWithContents' });
 

@@ -18,7 +18,7 @@ export type CapturedContents = Pick<
   'HTMLContent' | 'PlainContent' | 'Headers' | 'Attachments' | 'Links' | 'Codes' | 'ParseError'
 >;
 
-const UNREADABLE: CapturedContents = {
+export const UNREADABLE: CapturedContents = {
   HTMLContent: '',
   PlainContent: '',
   Headers: [],

@@ -3,17 +3,18 @@
  * other request was served. The bytes of large ones are transferred, so the caller loses them.
  */
 
+import { AppError } from '../../../lib/errors.ts';
 import type { WorkerPool } from '../worker-pool.ts';
 import type { CapturedFile } from './captured-parts.ts';
 import type { SearchedText } from './captured-text.ts';
-import { type CapturedAnswer, type CapturedWish, readCaptured } from './captured-wish.ts';
+import { type CapturedAnswer, type CapturedWish, readCaptured, unreadIn } from './captured-wish.ts';
 
 /**
  * `tenant`: workers are shared out fairly between tenants. Throws AppError unavailable if too many large messages wait,
- * request-too-complex if parsing exceeds the deadline.
+ * request-too-complex if parsing exceeds the deadline, unless the answer can say so.
  */
 export interface CapturedReader {
-  /** The members of `head`, followed by those of the parsed message, as JSON. */
+  /** The members of `head`, followed by those of the parsed message, or of an unreadable one, as JSON. */
   detail(bytes: Uint8Array, head: object, of: 'capture' | 'email', tenant: string): Promise<Uint8Array>;
   /** The text that searches look at. `deadlineMs`: of a worker, in place of the usual one. */
   searched(bytes: Uint8Array, tenant: string, more?: { deadlineMs: number }): Promise<SearchedText>;
@@ -37,10 +38,25 @@ export function createCapturedReader(
     bytes.length > hereBytes
       ? workers.run(tenant, 'captured', { body: bytes, wish }, more)
       : readCaptured(bytes, wish);
+  /** Stands in for what takes too long to parse. */
+  const orUnread = async (
+    answer: Promise<CapturedAnswer>,
+    unread: CapturedAnswer,
+  ): Promise<CapturedAnswer> => {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof AppError && error.problems[0].name === 'request-too-complex') return unread;
+      throw error;
+    }
+  };
   const unexpected = () => new Error('an answer of another kind');
   return {
     async detail(bytes, head, of, tenant) {
-      const answer = await read(bytes, { kind: 'contents', of }, tenant);
+      const answer = await orUnread(read(bytes, { kind: 'contents', of }, tenant), {
+        kind: 'contents',
+        json: unreadIn(of),
+      });
       if (answer.kind === 'contents') return joined(head, answer.json);
       throw unexpected();
     },
@@ -55,7 +71,10 @@ export function createCapturedReader(
       throw unexpected();
     },
     async page(bytes, tenant, remoteImages) {
-      const answer = await read(bytes, { kind: 'page', remoteImages }, tenant);
+      const answer = await orUnread(read(bytes, { kind: 'page', remoteImages }, tenant), {
+        kind: 'page',
+        page: null,
+      });
       if (answer.kind === 'page') return answer.page;
       throw unexpected();
     },

@@ -1,5 +1,5 @@
 /** What can be read from a captured message; runs on the main thread or in a worker. */
-import { type CapturedContents, readCapturedMail } from './captured-mail.ts';
+import { type CapturedContents, readCapturedMail, UNREADABLE } from './captured-mail.ts';
 import { type CapturedFile, readCapturedFile, readCapturedPage } from './captured-parts.ts';
 import { type SearchedText, searchedText } from './captured-text.ts';
 
@@ -31,6 +31,16 @@ export async function readCaptured(bytes: Uint8Array, wish: CapturedWish): Promi
       return { kind: 'page', page: page === null ? null : new TextEncoder().encode(page) };
     }
   }
+}
+
+/** The contents of a message that takes too long to read. */
+export function unreadIn(of: 'capture' | 'email'): Uint8Array {
+  const ParseError = 'The message takes too long to read; its raw bytes can be had.';
+  const unread =
+    of === 'capture'
+      ? { ...UNREADABLE, ParseError }
+      : { HTMLContent: null, PlainContent: null, Attachments: null };
+  return new TextEncoder().encode(JSON.stringify(unread));
 }
 
 /** What the operations show: all of a captured copy, or the contents of a sent message; null for a part that is missing. */
