@@ -2,11 +2,13 @@ import { expect, it } from 'vitest';
 import { holdsText, stateWord } from './traffic-text.ts';
 
 it.each([
-  ['closed', 'goes'],
-  ['open', 'blocked'],
-  ['half-open', 'probing'],
-] as const)('shows the state %s of a path as %s', (State, word) => {
-  expect(stateWord({ State })).toBe(word);
+  ['closed', 'none', 'goes'],
+  ['closed', 'suspended', 'blocked'],
+  ['closed', 'no-node', 'blocked'],
+  ['open', 'breaker', 'blocked'],
+  ['half-open', 'breaker', 'probing'],
+] as const)('shows the state %s (%s) of a path as %s', (State, WaitsFor, word) => {
+  expect(stateWord({ State, WaitsFor })).toBe(word);
 });
 
 it('says of a hold without an end that it waits for a person', () => {

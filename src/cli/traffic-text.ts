@@ -58,14 +58,19 @@ function pathText(path: PathItem): string {
 /**
  * One word for a list: `open` and `closed` are those of a circuit breaker, which many would read the other way round.
  */
-export function stateWord({ State }: Pick<PathItem, 'State'>): string {
-  if (State === 'closed') return 'goes';
-  return State === 'open' ? 'blocked' : 'probing';
+export function stateWord(path: Pick<PathItem, 'State' | 'WaitsFor'>): string {
+  if (isBlocked(path)) return 'blocked';
+  return path.State === 'closed' ? 'goes' : 'probing';
 }
 
-function stateText({ State }: PathItem): string {
-  if (State === 'closed') return 'mail goes';
-  return State === 'open' ? 'blocked' : 'blocked; one message tests whether mail can be sent again';
+function stateText(path: PathItem): string {
+  if (isBlocked(path)) return 'blocked';
+  return path.State === 'closed' ? 'mail goes' : 'blocked; one message tests whether mail can be sent again';
+}
+
+/** Also by a suspension, and where no node sends from the source, which its circuit breaker does not know. */
+function isBlocked({ State, WaitsFor }: Pick<PathItem, 'State' | 'WaitsFor'>): boolean {
+  return State === 'open' || WaitsFor === 'suspended' || WaitsFor === 'no-node';
 }
 
 function waitingText({ Waiting }: PathItem): string {

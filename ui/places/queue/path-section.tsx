@@ -16,7 +16,9 @@ const STATES = {
 } as const;
 
 export function PathSection({ path, isOnly }: { path: Path; isOnly: boolean }) {
-  const [state, colour] = STATES[path.State];
+  // Neither is a matter of its circuit breaker.
+  const isStopped = path.WaitsFor === 'suspended' || path.WaitsFor === 'no-node';
+  const [state, colour] = STATES[isStopped ? 'open' : path.State];
   const from = path.Source === '' ? '' : ` from ${path.Source}`;
   return (
     <Section
