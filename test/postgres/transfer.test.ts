@@ -79,6 +79,7 @@ function sampleOf(table: string, column: string, type: string, n: number): Value
   if (`${table}.${column}` === 'webhook_call.state') return 0;
   if (`${table}.${column}` === 'override.value') return n === 1 ? 12.5 : `"${n}"`;
   if (column === 'webhooks') return JSON.stringify(Array(n).fill(n));
+  if (column === 'domains') return JSON.stringify([`d${n}.example`]);
   if (column === 'settings') return JSON.stringify({ returnPathHost: `r${n}.example` });
   if (column === 'coding') return 0;
   switch (type) {
