@@ -49,3 +49,15 @@ export const attentionAnswer = z
 
 export type AttentionItem = Answer<typeof attentionItem>;
 export type AttentionAnswer = Answer<typeof attentionAnswer>;
+
+export const MAX_OF_A_KIND = 20;
+/** Characters of a reply. */
+export const SHOWN_REPLY = 300;
+export const NOTHING_ELSE = { Since: null, Until: null, Waiting: null, Action: null, Command: null } as const;
+
+export function sentence(text: string): string {
+  // The name of a host stays as it is.
+  const isName = /^\S*[.:]\S/.test(text);
+  const begun = isName ? text : text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
+}

@@ -5,22 +5,30 @@
  */
 
 import type { Clock } from '../../../lib/clock.ts';
-import { isRelaySite, relayOfSite, siteOfRelay } from '../../../model/route.ts';
+import { relayOfSite } from '../../../model/route.ts';
 import type { Webhook } from '../../../model/webhook.ts';
 import type { PathRef } from '../../../pipeline/deliver/path/state.ts';
 import type { Routes } from '../../../pipeline/deliver/routing/routes.ts';
 import type { DomainCheck } from '../../../policy/domains/doctor/check.ts';
 import { checksOf, heldFrom } from '../../../policy/domains/domain-status.ts';
 import { type GuardStanding, isGuardHold } from '../../../policy/limits/guard-rails.ts';
-import { type Hold, isFor, siteNames } from '../../../policy/limits/holds.ts';
+import { type Hold, isFor } from '../../../policy/limits/holds.ts';
 import type { WarmupView } from '../../../policy/limits/warmup/warmup.ts';
 import type { Store } from '../../../store/store.ts';
 import type { FailingDomain } from '../../../store/topics/domains.ts';
 import type { WaitingCount } from '../../../store/topics/queue.ts';
 import { isoTime, isoTimeOrNull } from '../route.ts';
-import type { AttentionAnswer, AttentionItem } from './attention-answer.ts';
+import {
+  type AttentionAnswer,
+  type AttentionItem,
+  MAX_OF_A_KIND,
+  NOTHING_ELSE,
+  SHOWN_REPLY,
+  sentence,
+} from './attention-answer.ts';
+import { mergedRelays, relayItemOf, relayItems, siteItems } from './attention-paths.ts';
 import type { Traffic } from './traffic.ts';
-import { waitingByPath, waitingMail } from './waiting-mail.ts';
+import { waitingMail } from './waiting-mail.ts';
 
 /** A problem of this server, now or soon. */
 export interface ServerProblem {
@@ -54,14 +62,6 @@ export interface AttentionDeps {
   clock: Clock;
 }
 
-/** A path that takes no mail, at this node or at another one. */
-interface ClosedPath extends Pick<PathRef, 'key' | 'site' | 'provider' | 'domains'> {
-  reason: string | null;
-  waitsUntil: number | null;
-  /** Another node sends on it, and has some of its mail in memory. */
-  isElsewhere: boolean;
-}
-
 /** What the caller may see. */
 export interface AttentionView {
   domains?: readonly string[];
@@ -74,17 +74,8 @@ export interface AttentionView {
 /** Recipients that wait, by what they wait for. */
 type Counted = (fits: (queue: WaitingCount) => boolean) => number;
 
-export const MAX_OF_A_KIND = 20;
-const MAX_CHANGES = 200;
-/** Stored paths that are looked at, the last changed first. */
-const MAX_PATHS = 1_000;
-/** After its pause a path is tested; the result is known within this time. */
-const TESTED_WITHIN_MS = 2 * 60_000;
 /** A single failed call of a webhook is normal. */
 const FAILING_MS = 10 * 60_000;
-const SHOWN_REPLY = 300;
-/** Recipients that wait for one site: from here on it concerns much of the mail. */
-const GRAVE_WAITING = 100;
 /** A relay's check is named by its address behind this. */
 const RELAY_CHECK = 'relay ';
 
@@ -156,7 +147,6 @@ function worstFirst(a: AttentionItem, b: AttentionItem): number {
   );
 }
 
-const NOTHING_ELSE = { Since: null, Until: null, Waiting: null, Action: null, Command: null } as const;
 const EXAMINE = {
   Action: { Label: 'Check again', Method: 'GET', Path: '/doctor', Body: {} },
   Command: 'postrider doctor',
@@ -286,180 +276,6 @@ function guardItem({ domain, standing }: { domain: string; standing: GuardStandi
   };
 }
 
-/** Sites that accept no mail while mail waits for them. */
-async function siteItems(
-  deps: Pick<AttentionDeps, 'store' | 'traffic' | 'nodes'>,
-  queues: readonly WaitingCount[],
-  now: number,
-): Promise<AttentionItem[]> {
-  const { store, traffic } = deps;
-  const sites = new Map<string, ClosedPath[]>();
-  for (const path of [...closedHere(traffic), ...(await closedElsewhere(deps, now))])
-    sites.set(path.site, [...(sites.get(path.site) ?? []), path]);
-  if (sites.size === 0) return [];
-  const { byPath, unknown } = waitingByPath(queues, traffic);
-  const waiting = [...sites]
-    .map(([site, paths]) => {
-      const sum = paths.reduce((n, { key }) => n + (byPath.get(key) ?? 0), 0);
-      const named = new Set([...siteNames(site), ...paths.flatMap(({ domains }) => domains)]);
-      // The site was closed before the start, and the DNS has not said yet which mail goes there.
-      const isHeldElsewhere = sum === 0 && paths.some(({ isElsewhere }) => isElsewhere);
-      const mayBe =
-        sum === 0 &&
-        unknown.size > 0 &&
-        (paths.every(({ domains }) => domains.length === 0) || [...named].some((name) => unknown.has(name)));
-      return { site, paths, waiting: mayBe || isHeldElsewhere ? null : sum };
-    })
-    .filter((one) => one.waiting !== 0)
-    .sort((a, b) => (b.waiting ?? 0) - (a.waiting ?? 0))
-    .slice(0, MAX_OF_A_KIND + 1);
-  if (waiting.length === 0) return [];
-  const since = await failingSince(
-    store,
-    waiting.map(({ site }) => site),
-    now,
-  );
-  return waiting.flatMap(({ site, paths: [path], waiting: count }): AttentionItem[] => {
-    if (path === undefined) return [];
-    const { reason, waitsUntil } = path;
-    return [
-      {
-        ...(relayItemOf(relayOfSite(site)) ?? { Kind: 'site', Subject: site }),
-        ...{ Severity: isGrave(path, count) ? 'Failing' : 'Warning', Waiting: count },
-        Message: sentence((reason ?? `${site} takes no mail`).slice(0, SHOWN_REPLY)),
-        Fix: 'It is tried again by itself. If you mended the reason, try it now.',
-        ...{ Since: isoTimeOrNull(since(site)), Until: ahead(waitsUntil, now) },
-        ...{ Action: tryNow(site), Command: `postrider queue try ${site}` },
-      },
-    ];
-  });
-}
-
-function closedHere({ paths }: Pick<Traffic, 'paths'>): ClosedPath[] {
-  return paths()
-    .filter(({ blocked }) => blocked)
-    .map(({ key, site, provider, domains, snapshot }) => {
-      const { reason, waitsUntil } = snapshot();
-      return { key, site, provider, domains, reason, waitsUntil, isElsewhere: false };
-    });
-}
-
-/** Those that other nodes have stored as failing, unless this one knows better. */
-async function closedElsewhere(
-  { store, traffic, nodes }: Pick<AttentionDeps, 'store' | 'traffic' | 'nodes'>,
-  now: number,
-): Promise<ClosedPath[]> {
-  if (nodes() === 1) return [];
-  const here = new Map(traffic.paths().map((path) => [path.key, path]));
-  const stored = await store.listPathStates({ limit: MAX_PATHS });
-  return stored.flatMap(({ key, site, failures, reason, blockedUntil, updatedAt }) => {
-    if (failures === 0 || blockedUntil === null || blockedUntil + TESTED_WITHIN_MS < now) return [];
-    const own = here.get(key);
-    if (own?.blocked === true || (own?.snapshot().lastSuccess?.at ?? 0) > updatedAt) return [];
-    const said = `${site} takes no mail: ${reason}`;
-    return [
-      { key, site, provider: null, domains: [], reason: said, waitsUntil: blockedUntil, isElsewhere: true },
-    ];
-  });
-}
-
-/** When the last closing of each site began, as it is stored, also before this start; null: not known. */
-async function failingSince(
-  store: Pick<Store, 'listPathChanges'>,
-  sites: readonly string[],
-  now: number,
-): Promise<(site: string) => number | null> {
-  const changes = await store.listPathChanges({ sites, since: 0, until: now, limit: MAX_CHANGES });
-  return (site) => {
-    const own = changes.filter((change) => change.site === site);
-    const opened = own.findIndex((change) => change.reason === null);
-    return (opened < 0 ? own : own.slice(0, opened)).at(-1)?.at ?? null;
-  };
-}
-
-/** A single domain whose servers are dead concerns little of all mail. */
-function isGrave({ site, provider }: ClosedPath, waiting: number | null): boolean {
-  if (waiting === null) return false;
-  return isRelaySite(site) || provider !== null || waiting >= GRAVE_WAITING;
-}
-
-function relayItemOf(relay: string | null) {
-  return relay === null ? null : ({ Kind: 'relay', Subject: relay } as const);
-}
-
-/** One item for each relay: the worst of them, then the first, with the times and the number that only another knows. */
-function mergedRelays(items: readonly AttentionItem[]): AttentionItem[] {
-  const found = new Map<string, AttentionItem>();
-  for (const item of items) {
-    if (item.Kind !== 'relay') continue;
-    const known = found.get(item.Subject);
-    const [shown, other] =
-      known === undefined || (known.Severity === 'Warning' && item.Severity === 'Failing')
-        ? [item, known]
-        : [known, item];
-    found.set(item.Subject, {
-      ...shown,
-      Since: earlierOf(shown.Since, other?.Since ?? null),
-      Until: laterOf(shown.Until, other?.Until ?? null),
-      Waiting: shown.Waiting ?? other?.Waiting ?? null,
-    });
-  }
-  return [...found.values()];
-}
-
-/** ISO times. */
-function earlierOf(one: string | null, other: string | null): string | null {
-  return one === null || (other !== null && other < one) ? other : one;
-}
-
-function laterOf(one: string | null, other: string | null): string | null {
-  return one === null || (other !== null && other > one) ? other : one;
-}
-
-/** null: it is not ahead. */
-function ahead(at: number | null, now: number): string | null {
-  return at === null || at <= now ? null : isoTime(at);
-}
-
-async function relayItems(
-  { store, traffic }: Pick<AttentionDeps, 'store' | 'traffic'>,
-  now: number,
-): Promise<AttentionItem[]> {
-  const relays = traffic.relays();
-  if (relays.length === 0) return [];
-  const since = await failingSince(
-    store,
-    relays.map(({ relay }) => siteOfRelay(relay)),
-    now,
-  );
-  return relays.map((state) => relayItem(state, since(siteOfRelay(state.relay)), now));
-}
-
-function relayItem(
-  { relay, why, until, failures }: ReturnType<Traffic['relays']>[number],
-  since: number | null,
-  now: number,
-): AttentionItem {
-  return {
-    ...NOTHING_ELSE,
-    ...{ Kind: 'relay', Severity: 'Failing', Subject: relay },
-    Message: sentence(
-      `The relay ${relay} failed ${failures === 1 ? 'once' : `${failures} times`}: ${why.slice(0, SHOWN_REPLY)}`,
-    ),
-    Fix: 'Check its address, login and limits, and that it lets this server in. Other relays of the list are used meanwhile, where there are any.',
-    ...{
-      Since: isoTimeOrNull(since),
-      Until: ahead(until, now),
-      Action: tryNow(relay),
-      Command: `postrider queue try ${relay}`,
-    },
-  };
-}
-
-function tryNow(site: string): AttentionItem['Action'] {
-  return { Label: 'Try now', Method: 'POST', Path: `/queue/paths/${encodeURIComponent(site)}/try`, Body: {} };
-}
-
 function isLasting({ status, failingSince }: Webhook, now: number): boolean {
   return status === 'Disabled' || (failingSince !== null && now - failingSince >= FAILING_MS);
 }
@@ -530,11 +346,4 @@ function warmupItem({ source, provider, budget, used, blockedToday }: WarmupView
     Fix: 'More goes as older messages leave the 24 hours. Send less, or from another source.',
     Command: 'postrider warmup',
   };
-}
-
-function sentence(text: string): string {
-  // The name of a host stays as it is.
-  const isName = /^\S*[.:]\S/.test(text);
-  const begun = isName ? text : text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
 }

@@ -5,7 +5,8 @@
  */
 import type { Problem, Problems } from '../../../pipeline/alerts/alerts.ts';
 import type { AttentionItem } from './attention-answer.ts';
-import { type AttentionDeps, gatherKinds, MAX_OF_A_KIND } from './attention-items.ts';
+import { MAX_OF_A_KIND } from './attention-answer.ts';
+import { type AttentionDeps, gatherKinds } from './attention-items.ts';
 
 const EVERYTHING = { mayDomains: true, mayWebhooks: false, isOperator: true } as const;
 
