@@ -198,9 +198,9 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     putBack(item) {
       if (item.withdrawn) return;
       item.underWay = null;
-      const closed = gate.site(item.site);
-      if (closed === null) window.putBack(item);
-      else release([item], clock.now(), closed.reason);
+      const blocked = gate.site(item.site);
+      if (blocked === null) window.putBack(item);
+      else release([item], clock.now(), blocked.reason);
     },
     settle,
     giveBack: (item, dueAt, waitReason) => release([item], dueAt, waitReason),

@@ -200,11 +200,10 @@ export async function transact(
     return link.session.transactions() + (ended.kind === 'done' ? 0 : 1);
   }
 
-  /** To the front of the waiting messages, in their order; or back to the store if nothing may be sent. */
+  /** To the front of the waiting messages, in their order; or back to the store if this path ends. */
   function requeue(some: readonly ReadyItem[]): void {
-    const blocked = parts.state.blocked();
     for (const one of [...some].reverse()) {
-      if (parts.life.stopping || blocked !== null) queue.giveBack(one, clock.now(), blocked?.reason ?? null);
+      if (parts.life.stopping) queue.giveBack(one, clock.now(), parts.state.blocked()?.reason ?? null);
       else queue.putBack(one);
     }
   }
