@@ -336,8 +336,6 @@ describe('one port for all', () => {
     const stream = client.session.request({ ':path': '/large' });
     stream.on('error', () => undefined);
     const closed = new Promise((resolve) => stream.once('close', resolve));
-    const head = await new Promise((resolve) => stream.once('response', (got) => resolve(got[':status'])));
-    expect(head).toBe(200);
     await closed;
     expect(stream.rstCode).toBe(constants.NGHTTP2_CANCEL);
     expect((await client.send('GET', '/small')).text).toHaveLength(10);
