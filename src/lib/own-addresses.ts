@@ -4,6 +4,6 @@ import { networkInterfaces } from 'node:os';
 /** Without the zone of a link-local one. `internal`: of a loopback interface. */
 export function ownAddresses(): { address: string; internal: boolean }[] {
   return Object.values(networkInterfaces()).flatMap((each) =>
-    (each ?? []).map(({ address, internal }) => ({ address: address.replace(/%.*$/, ''), internal })),
+    (each ?? []).map(({ address, internal }) => ({ address: address.replace(/%.*/, ''), internal })),
   );
 }

@@ -17,7 +17,6 @@ const SHORT: Readonly<Record<string, string>> = {
   'src/config-routing.ts /\\/\\/.*@/s': 'the configuration of the operator',
   'src/config/keys/server.ts /\\/+$/': 'the configuration of the operator',
   'src/listeners/http/openapi/document.ts /\\[([^\\]]+)\\]\\([^)]+\\)/g': 'descriptions of this program',
-  'src/network.ts /%.*$/': 'addresses that the operating system names',
 };
 
 /** For all texts of one expression together; what is linear takes a tenth of it. */

@@ -88,6 +88,8 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
   ],
   'writes what was read, or shapes an answer': [
     'listeners/http/operation.ts withHeaders',
+    'listeners/http/operations/attention-answer.ts sentence',
+    'listeners/http/operations/attention-paths.ts relayItemOf',
     'listeners/http/paging.ts cursorText',
     'listeners/http/idempotency.ts withKey',
     'listeners/http/idempotency.ts replayedAnswer',
