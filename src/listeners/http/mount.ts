@@ -3,6 +3,7 @@
  * body is read, then its operation is called, then the audit is written, then the answer is sent.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../lib/clock.ts';
 import { AppError, type Problem } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { SendRate } from '../../policy/limits/send-rate.ts';
@@ -21,6 +22,7 @@ interface MountDeps {
   audit: ReturnType<typeof createAudit>;
   /** Octets of large answers that clients have not read. */
   answers: ByteBudget;
+  clock: Clock;
   errors: ReturnType<typeof createErrorAnswers>;
   requests: RunningRequests;
   sendRate: SendRate;
@@ -37,7 +39,7 @@ export function mountRoutes(
   deps: MountDeps,
   options: Pick<HttpOptions, 'maxBodyBytes' | 'stalledAnswerMs'>,
 ): void {
-  const { callers, audit, answers, errors, requests, sendRate } = deps;
+  const { callers, audit, answers, clock, errors, requests, sendRate } = deps;
   for (const route of routes.api) mountApi(route);
   for (const route of routes.plain) mountPlain(route);
 
@@ -96,7 +98,7 @@ export function mountRoutes(
         const { method, hostname: host } = request;
         const about = { method, host, ip: ipOf(request) };
         const answer = await route.handle({ ...contextOf(request), ...about });
-        if (heldBytes(answer) > SMALL_ANSWER_BYTES) endIfStalled(reply, options.stalledAnswerMs);
+        if (heldBytes(answer) > SMALL_ANSWER_BYTES) endIfStalled(reply, clock, options.stalledAnswerMs);
         return sendAnswer(reply, answer);
       },
     });
@@ -113,7 +115,7 @@ export function mountRoutes(
       const message = 'Too many large answers at once that their clients have not read';
       throw new AppError('unavailable', { message, retryAfterSeconds: 5 });
     }
-    endIfStalled(reply, options.stalledAnswerMs);
+    endIfStalled(reply, clock, options.stalledAnswerMs);
   }
 
   /** Where a limit is on, every answer says what is left of it. */

@@ -325,7 +325,7 @@ describe('one port for all', () => {
     await short.close();
   });
 
-  it('ends an answer that nobody reads, and not its connection', async () => {
+  it('ends an answer that nobody reads, also while its client sends pings, and not its connection', async () => {
     const answers = { '/large': new Uint8Array(1_000_000), '/small': new Uint8Array(10) };
     const routes = Object.entries(answers).map(([path, body]) => {
       return { method: 'GET' as const, path, handle: async () => ({ status: 200, headers: {}, body }) };
@@ -336,9 +336,31 @@ describe('one port for all', () => {
     const stream = client.session.request({ ':path': '/large' });
     stream.on('error', () => undefined);
     const closed = new Promise((resolve) => stream.once('close', resolve));
+    const pinging = setInterval(() => client.session.ping(() => undefined), 20);
     await closed;
+    clearInterval(pinging);
     expect(stream.rstCode).toBe(constants.NGHTTP2_CANCEL);
     expect((await client.send('GET', '/small')).text).toHaveLength(10);
+    client.close();
+    await short.close();
+  });
+
+  it('serves an answer to the end to a client that reads slowly', async () => {
+    const body = new Uint8Array(600_000);
+    const handle = async () => ({ status: 200, headers: {}, body });
+    const short = await start({ stalledAnswerMs: 400 }, [{ method: 'GET', path: '/large', handle }]);
+    const client = await openHttp2(short.server);
+    const stream = client.session.request({ ':path': '/large' });
+    let read = 0;
+    stream.on('data', (chunk: Buffer) => {
+      read += chunk.length;
+      stream.pause();
+      setTimeout(() => stream.resume(), 30);
+    });
+    const began = performance.now();
+    await new Promise((resolve) => stream.once('close', resolve));
+    expect(read).toBe(body.length);
+    expect(performance.now() - began).toBeGreaterThan(400);
     client.close();
     await short.close();
   });

@@ -41,7 +41,6 @@ const PROTOCOLS = Buffer.from('\x02h2\x08http/1.1', 'latin1');
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_STREAMS = 100;
 const MAX_BAD_FRAMES = 100;
-const PIECE_BYTES = 64 * 1024;
 
 /** Takes over new connections of `server`; `handle` is its request handler. */
 export function createSecurePort(
@@ -227,34 +226,10 @@ export function createSecurePort(
     // What everything else reads. A request that names two hosts is refused as one that names none (RFC 9113 §8.3.1).
     if (authority !== undefined && (host === undefined || host === authority)) headers.host = authority;
     else if (authority !== undefined) delete headers.host;
-    endInPieces(response);
     // Node gives both the interface of HTTP/1.1, as far as Fastify and the listener use it, but its types do not say
     // so.
     deps.handle(request as unknown as IncomingMessage, response as unknown as ServerResponse);
   }
-}
-
-/**
- * A large answer goes out in pieces, each after the one before was taken. As a whole it would be encrypted at once, as far
- * as the window of the client allows, which can be gigabytes, and for each of its streams.
- */
-function endInPieces(response: Http2ServerResponse): void {
-  const end = response.end.bind(response) as (...given: unknown[]) => Http2ServerResponse;
-  response.end = ((...given: unknown[]) => {
-    const [content] = given;
-    const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-    if (!(bytes instanceof Uint8Array) || bytes.length <= PIECE_BYTES) return end(...given);
-    let at = 0;
-    const next = (): void => {
-      const piece = bytes.subarray(at, at + PIECE_BYTES);
-      at += PIECE_BYTES;
-      if (response.stream.destroyed) return;
-      if (at >= bytes.length) end(piece);
-      else response.write(piece, next);
-    };
-    next();
-    return response;
-  }) as typeof response.end;
 }
 
 /** A connection of this machine: from loopback, or from the address that it leads to. */

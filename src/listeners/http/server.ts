@@ -78,7 +78,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     app,
     { api: routes, plain },
     {
-      ...{ callers, audit, errors, requests, sendRate },
+      ...{ callers, audit, clock, errors, requests, sendRate },
       answers: createByteBudget(options.maxHeldAnswerBytes),
     },
     options,
