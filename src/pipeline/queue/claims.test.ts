@@ -17,7 +17,7 @@ import { openSqliteStore } from '../../store/sqlite/open.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import { type Claims, createClaims } from './claims.ts';
 import { createDueQueues } from './due-queues.ts';
-import { createReadyWindow } from './ready-window.ts';
+import { createReadyWindow, type ReadyWindow } from './ready-window.ts';
 import { testItem } from './test-items.ts';
 
 const SITE = 'example.net';
@@ -26,6 +26,7 @@ let folder: string;
 let store: Store;
 let clock: VirtualClock;
 let claims: Claims;
+let window: ReadyWindow;
 let taken: ClaimedDelivery[];
 /** Sites that are closed, and sender domains whose mail is held. */
 const closed = new Set<string>();
@@ -53,7 +54,7 @@ beforeEach(async () => {
   held.clear();
   const node = soleLease(await store.beginEpoch({ nodeId: 'test', now: T0 }));
   const limits = { maxRows: 100, maxBytes: 64 * 1024 * 1024, maxRowsPerSite: 64 };
-  const window = createReadyWindow(limits);
+  window = createReadyWindow(limits);
   claims = createClaims(
     {
       store: new Proxy(store, {
@@ -222,6 +223,26 @@ describe('claims', () => {
     allowance = 8;
     claims.refill(SITE);
     await expect.poll(() => taken.length).toBe(6);
+  });
+
+  it('leave places for critical mail where other mail has crowded them out', async () => {
+    const [large, full] = [93, 100];
+    for (const to of ['slow1.example', 'slow2.example', 'slow3.example', 'slow4.example'])
+      for (const from of ['one.example', 'two.example']) await queued(32, { to, from });
+    claims.start();
+    await expect.poll(() => taken.length).toBe(large);
+    await queued(1);
+    await queued(9, { lane: 'critical', from: 'urgent.example' });
+    await clock.advance(5_000);
+    await expect.poll(() => count('urgent.example')).toBe(full - large);
+    const [first] = taken;
+    const item = window.itemOf(first?.id ?? 0);
+    if (item === null) throw new Error('it is in memory');
+    window.pull(item);
+    window.done(item);
+    claims.refill('slow1.example');
+    await expect.poll(() => count('urgent.example')).toBe(full - large + 1);
+    expect(count('example.com')).toBe(0);
   });
 
   it('count the places that they may fill until the store has answered', async () => {

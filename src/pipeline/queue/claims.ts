@@ -17,7 +17,7 @@ import type { Settlement } from '../../store/topics/queue.ts';
 import { dueQueuePages } from './due-pages.ts';
 import type { DueQueue, DueQueues } from './due-queues.ts';
 import type { QueueOptions } from './queue.ts';
-import type { ReadyWindow, RoomRequest } from './ready-window.ts';
+import type { ReadyWindow } from './ready-window.ts';
 import type { Holding } from './strays.ts';
 
 export interface Claims {
@@ -120,7 +120,9 @@ export function createClaims(
   /** When the running claims began (monotonic), the oldest first. */
   const asked = new Set<{ sinceMs: number }>();
   const promised: Promised = { rows: 0, bytes: 0, at: createTally() };
-  /** Sites that found no place because of others. */
+  /** Sites that found no place because of others, also for critical mail. */
+  const urgentOut = new Set<string>();
+  /** Those that found none below critical mail. */
   const crowdedOut = new Set<string>();
 
   return {
@@ -147,6 +149,7 @@ export function createClaims(
       running = false;
       timer?.cancel();
       wanting.clear();
+      urgentOut.clear();
       crowdedOut.clear();
       await sweeping;
       await Promise.all(claiming.values());
@@ -301,15 +304,25 @@ export function createClaims(
   }
 
   function refill(site: string): void {
-    if (crowdedOut.size > 0 && window.rows() + promised.rows < ROOM_AGAIN * options.maxRows) {
-      for (const other of crowdedOut) wanting.add(other);
-      crowdedOut.clear();
-      startClaims();
-    }
+    if (urgentOut.size > 0 && !window.isFull('critical', taken())) wantAgain(urgentOut);
+    if (crowdedOut.size > 0 && taken().rows + window.rows() < ROOM_AGAIN * options.maxRows)
+      wantAgain(crowdedOut);
     if (!running || claiming.has(site) || due.count(site) === 0 || deps.closed(site)) return;
     if (!isLow(site)) return;
     wanting.add(site);
     startClaims();
+  }
+
+  function wantAgain(sites: Set<string>): void {
+    for (const site of sites) wanting.add(site);
+    sites.clear();
+    startClaims();
+  }
+
+  /** Rows and bytes that others may fill, in all. */
+  function taken(): { rows: number; bytes: number } {
+    const { rows, bytes } = deps.reserved();
+    return { rows: rows + promised.rows, bytes: bytes + promised.bytes };
   }
 
   function startClaims(): void {
@@ -347,36 +360,31 @@ export function createClaims(
     const isUrgent = due.hasLane(site, 'critical') && window.waiting(site).critical === 0;
     if (!running || deps.closed(site) || !(isLow(site) || isUrgent)) return false;
     const allowed = deps.allowance(site);
-    const room = window.room({ site, lane: 'critical', senderDomain: '' });
-    const reserved = deps.reserved();
     const { critical, normal, bulk } = window.waiting(site);
-    const waiting = critical + normal + bulk;
-    const free = allowed - waiting - reserved.at.of(site) - promised.at.of(site);
+    const free = allowed - (critical + normal + bulk) - deps.reserved().at.of(site) - promised.at.of(site);
     let rowsLeft = Math.min(
       isUrgent ? Math.max(1, free) : free,
-      options.maxRows - window.rows() - reserved.rows - promised.rows,
+      options.maxRows - window.rows() - taken().rows,
     );
-    let bytesLeft = room.bytes - reserved.bytes - promised.bytes;
-    // An empty window accepts a row of any size.
-    if (window.rows() === 0) bytesLeft = Math.max(1, bytesLeft);
-    if (rowsLeft <= 0 || bytesLeft <= 0) crowdedOut.add(site);
-    const placeOf = (queue: DueQueue): RoomRequest => ({
-      site,
-      lane: queue.lane,
-      senderDomain: queue.senderDomain,
-      siteRows: allowed,
-    });
+    const roomOf = ({ lane, senderDomain }: Pick<DueQueue, 'lane' | 'senderDomain'>) => {
+      const room = window.room({ site, lane, senderDomain, siteRows: allowed }, taken());
+      // An empty window accepts a row of any size.
+      return window.rows() === 0 ? { ...room, bytes: Math.max(1, room.bytes) } : room;
+    };
     const chosen = new Set<DueQueue>();
+    const fits = (queue: Pick<DueQueue, 'lane' | 'senderDomain'>) => {
+      const { rows, bytes } = roomOf(queue);
+      return rows > 0 && bytes > (chosen.size === 0 ? 0 : LARGE_BYTES);
+    };
+    if (due.hasLane(site, 'critical') && window.isFull('critical', taken())) urgentOut.add(site);
+    else if (window.isFull('normal', taken())) crowdedOut.add(site);
     let moved = 0;
     const claims: Promise<void>[] = [];
-    while (
-      chosen.size < QUEUES_AT_ONCE &&
-      rowsLeft > 0 &&
-      bytesLeft > (chosen.size === 0 ? 0 : LARGE_BYTES)
-    ) {
+    while (chosen.size < QUEUES_AT_ONCE && rowsLeft > 0) {
       const queue = due.next(
         site,
-        (other) => !chosen.has(other) && window.room(placeOf(other)).rows > 0 && !deps.keptBack(other),
+        (lane) => (free > 0 || lane === 'critical') && fits({ lane, senderDomain: '' }),
+        (other) => !chosen.has(other) && fits(other) && !deps.keptBack(other),
       );
       if (queue === null) break;
       // Only of those that are next: to ask for all of a site's queues in every round took 50 ms for 100,000.
@@ -387,13 +395,12 @@ export function createClaims(
         if (moved === MOST_MOVED) break;
         continue;
       }
+      const { rows, bytes } = roomOf(queue);
       chosen.add(queue);
       const share = Math.ceil(rowsLeft / Math.min(QUEUES_AT_ONCE, due.count(site) - chosen.size + 1));
-      const limit = Math.min(CLAIM_ROWS, share, window.room(placeOf(queue)).rows);
-      const maxBytes = Math.ceil(bytesLeft / 2);
+      const limit = Math.min(CLAIM_ROWS, share, rows);
       rowsLeft -= limit;
-      bytesLeft -= maxBytes;
-      claims.push(claimFrom(queue, limit, maxBytes));
+      claims.push(claimFrom(queue, limit, Math.ceil(bytes / 2)));
     }
     await Promise.all(claims);
     // A queue that had no due rows is not among them any more, so this ends.

@@ -285,6 +285,26 @@ describe('the window over the store', () => {
     expect(reserve(queue, 'critical').rows).toBe(1);
   });
 
+  it('holds little for sites that send slowly where half of its places are in use', async () => {
+    const { queue } = await start({ maxRows: 40, maxRowsPerSite: 8 });
+    queue.onWork(
+      () => {},
+      () => 8,
+      (site) => (site === 'quick.example' ? 100 : 0),
+    );
+    const at = (...sites: string[]) =>
+      sites.map((site) => [...queue.items()].filter((item) => item.site === site).length);
+    const first = ['a.example', 'b.example', 'c.example', 'd.example'];
+    for (const site of first) await queued(8, site);
+    queue.wake();
+    // One sender domain leaves a quarter of the places of a site to others.
+    await eventually(() => at(...first).every((rows) => rows === 6));
+    for (const site of ['slow.example', 'quick.example']) await queued(8, site);
+    queue.wake();
+    await eventually(() => at('quick.example')[0] === 6);
+    await eventually(() => at('slow.example')[0] === 3);
+  });
+
   it('has room for many sites at once: what one has been promised is not taken from the others', async () => {
     const { queue } = await start();
     const rooms = Array.from({ length: 400 }, (_, n) => reserve(queue, 'critical', `site-${n}.example`));

@@ -49,7 +49,10 @@ interface Deps {
 }
 
 const ROW_OVERHEAD_BYTES = 1024;
-/** If more than this share of all rows is used, a site gets few, so that places are left for others. */
+/** If more than this share of all rows is used, a site gets what it sends in a second, so that slow ones leave places for others. */
+const BUSY_SHARE = 1 / 2;
+const SLOW_ROWS = 4;
+/** If more than this share is used, every site gets few. */
 const CROWDED_SHARE = 3 / 4;
 const CROWDED_ROWS = 32;
 /** Longer is not waited for outcomes that are being stored. */
@@ -265,10 +268,14 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   function allowance(site: string): number {
     // Rows that do not fit are read back from the store, and all later mail waits behind them: a fast site holds about
     // what it sends in a second, so that a burst stays in memory.
-    const quick = Math.min(FAST_SITE_ROWS, options.maxRows / 4, worker.throughput?.(site) ?? 0);
+    const perSecond = worker.throughput?.(site) ?? 0;
+    const quick = Math.min(FAST_SITE_ROWS, options.maxRows / 4, perSecond);
     const most = Math.max(options.maxRowsPerSite, Math.floor(quick));
     const useful = Math.max(1, Math.min(most, worker.demand(site)));
-    return window.rows() > CROWDED_SHARE * options.maxRows ? Math.min(useful, CROWDED_ROWS) : useful;
+    const used = window.rows() / options.maxRows;
+    if (used <= BUSY_SHARE) return useful;
+    const soon = Math.min(useful, Math.max(SLOW_ROWS, Math.ceil(perSecond)));
+    return used > CROWDED_SHARE ? Math.min(soon, CROWDED_ROWS) : soon;
   }
 
   function admit(

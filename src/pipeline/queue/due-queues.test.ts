@@ -33,18 +33,18 @@ describe('queues that are due', () => {
     const due = createDueQueues(() => 'site');
     for (const id of [1, 2, 3]) due.note(ref(id), 0, 0);
     due.advance(0);
-    const order = Array.from({ length: 6 }, () => due.next('site', any)?.queueId);
+    const order = Array.from({ length: 6 }, () => due.next('site', any, any)?.queueId);
     expect(order.slice(3)).toEqual(order.slice(0, 3));
     expect(order.slice(0, 3).sort()).toEqual([1, 2, 3]);
-    expect(due.next('site', (queue) => queue.queueId === 3)?.queueId).toBe(3);
-    expect(due.next('elsewhere', any)).toBeNull();
+    expect(due.next('site', any, (queue) => queue.queueId === 3)?.queueId).toBe(3);
+    expect(due.next('elsewhere', any, any)).toBeNull();
   });
 
   it('leave when a claim found nothing more, unless more was revision of them meanwhile', () => {
     const due = createDueQueues(() => 'site');
     due.note(ref(1), 0, 0);
     due.advance(0);
-    const queue = due.next('site', any);
+    const queue = due.next('site', any, any);
     if (queue === null) throw new Error('one is due');
     const { revision } = queue;
     due.note(ref(1), 0, 0);
@@ -62,7 +62,7 @@ describe('queues that are due', () => {
     for (let at = due.nextAt(); at !== null; at = due.nextAt()) {
       seen.push(at);
       due.advance(at);
-      const queue = due.next('site', any);
+      const queue = due.next('site', any, any);
       if (queue !== null) due.exhausted(queue, queue.revision);
     }
     expect(seen).toEqual([100, 3_000, 5_000]);
@@ -88,7 +88,7 @@ describe('queues that are due', () => {
     site = 'provider';
     expect([...due.regroup('unknown')]).toEqual(['provider']);
     expect([due.count('unknown'), due.count('provider')]).toEqual([0, 1]);
-    const moved = due.next('provider', any);
+    const moved = due.next('provider', any, any);
     site = 'relay';
     expect(moved === null ? null : due.move(moved)).toBe('relay');
     expect([due.count('provider'), due.count('relay')]).toEqual([0, 1]);
@@ -114,7 +114,7 @@ describe('queues that are due', () => {
     due.note(ref(1), 0, 0);
     due.advance(0);
     due.note(ref(1), 0, 0);
-    const queue = due.next('site', any);
+    const queue = due.next('site', any, any);
     if (queue === null) throw new Error('one is due');
     due.exhausted(queue, queue.revision);
     expect(due.count('site')).toBe(0);

@@ -25,8 +25,11 @@ export interface DueQueues {
   note(queue: QueueRef, at: number, now: number): void;
   /** Moves queues whose time has come to their sites; returns these sites. */
   advance(now: number): Set<string>;
-  /** The site's next queue in rotation, or null. Those for which `admits` returns false are skipped. */
-  next(site: string, admits: (queue: DueQueue) => boolean): DueQueue | null;
+  /**
+   * The site's next queue, or null: lanes for which `mayLane` returns true take turns, and the queues of each. Queues for
+   * which `admits` returns false are skipped.
+   */
+  next(site: string, mayLane: (lane: Lane) => boolean, admits: (queue: DueQueue) => boolean): DueQueue | null;
   /**
    * The claim found no more due rows: the queue leaves its site. If it changed since `revision` it stays, but no longer
    * counts as having a backlog.
@@ -65,41 +68,43 @@ interface Known extends DueQueue, Turn<Known> {
   soon: boolean;
 }
 
-/** What is due at one site; `ofLane` counts its queues. */
-interface DueThere {
+/** What is due at one site of one lane; `count` of its queues. */
+interface DueOfLane {
+  lane: Lane;
   rotation: Rotation<Known>;
-  ofLane: Record<Lane, number>;
+  count: number;
 }
 
 export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_QUEUES): DueQueues {
   const byId = new Map<number, Known>();
   const dueKeys = new Set<string>();
-  const bySite = new Map<string, DueThere>();
+  /** Of each site the lanes in their turn. */
+  const bySite = new Map<string, DueOfLane[]>();
   const heap = createHeap<{ at: number; queue: Known }>((a, b) => a.at - b.at);
 
-  const count = (site: string): number => {
-    const { critical = 0, normal = 0, bulk = 0 } = bySite.get(site)?.ofLane ?? {};
-    return critical + normal + bulk;
-  };
+  const count = (site: string): number => (bySite.get(site) ?? []).reduce((n, there) => n + there.count, 0);
+
+  const ofLane = (site: string, lane: Lane): DueOfLane | undefined =>
+    bySite.get(site)?.find((there) => there.lane === lane);
 
   const park = (queue: Known, site: string): void => {
     queue.site = site;
     queue.due = true;
     dueKeys.add(queue.key);
-    let there = bySite.get(site);
+    let there = ofLane(site, queue.lane);
     if (there === undefined) {
-      there = { rotation: createRotation(), ofLane: { critical: 0, normal: 0, bulk: 0 } };
-      bySite.set(site, there);
+      there = { lane: queue.lane, rotation: createRotation(), count: 0 };
+      bySite.set(site, [...(bySite.get(site) ?? []), there]);
     }
     there.rotation.add(queue);
-    there.ofLane[queue.lane] += 1;
+    there.count += 1;
   };
 
   const unpark = (queue: Known): void => {
-    const there = bySite.get(queue.site);
+    const there = ofLane(queue.site, queue.lane);
     if (there === undefined || !queue.due) return;
     there.rotation.remove(queue);
-    there.ofLane[queue.lane] -= 1;
+    there.count -= 1;
     if (count(queue.site) === 0) bySite.delete(queue.site);
     queue.due = false;
     dueKeys.delete(queue.key);
@@ -151,7 +156,17 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       }
       return reached;
     },
-    next: (site, admits) => bySite.get(site)?.rotation.next(admits) ?? null,
+    next(site, mayLane, admits) {
+      const lanes = bySite.get(site) ?? [];
+      for (const [at, there] of lanes.entries()) {
+        const queue = there.count > 0 && mayLane(there.lane) ? there.rotation.next(admits) : null;
+        if (queue === null) continue;
+        lanes.splice(at, 1);
+        lanes.push(there);
+        return queue;
+      }
+      return null;
+    },
     exhausted(queue, revision) {
       const known = byId.get(queue.queueId);
       if (known === undefined) return;
@@ -166,14 +181,16 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
     },
     has: (queue) => dueKeys.has(keyOf(queue)),
     count,
-    hasLane: (site, lane) => (bySite.get(site)?.ofLane[lane] ?? 0) > 0,
+    hasLane: (site, lane) => (ofLane(site, lane)?.count ?? 0) > 0,
     regroup(site) {
       const reached = new Set<string>();
-      for (const queue of bySite.get(site)?.rotation.items() ?? []) {
-        const belongs = siteOf(queue);
-        if (belongs === site) continue;
-        move(queue, belongs);
-        reached.add(belongs);
+      for (const { rotation } of bySite.get(site) ?? []) {
+        for (const queue of rotation.items()) {
+          const belongs = siteOf(queue);
+          if (belongs === site) continue;
+          move(queue, belongs);
+          reached.add(belongs);
+        }
       }
       return reached;
     },

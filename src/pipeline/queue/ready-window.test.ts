@@ -40,7 +40,7 @@ describe('the window', () => {
     expect(window.take('a')).toBe(first);
     expect([window.rowsOf('a'), window.itemOf(1)?.delivery.id, window.itemOf(3)]).toEqual([2, 1, null]);
     // A site's share is for what waits; the whole window counts what was taken too.
-    expect(window.room(place('a'))).toEqual({ rows: 1, bytes: 80 });
+    expect(window.room(place('a'), NONE)).toEqual({ rows: 1, bytes: 80 });
     window.add(item(3, 'critical', 'b'));
     expect(window.hasRoom(place('a'), NONE, 1)).toBe(false);
     for (const left of window.drain('b')) window.done(left);
@@ -58,13 +58,13 @@ describe('the window', () => {
     expect(window.hasRoom(place('a'), { rows: 1, bytes: 80, siteRows: 1 }, 80)).toBe(false);
     window.add(item(1, 'normal', 'a', 1_000));
     expect(window.hasRoom(place('b'), NONE, 1)).toBe(false);
-    expect(window.room(place('b'))).toEqual({ rows: 2, bytes: 0 });
+    expect(window.room(place('b'), NONE)).toEqual({ rows: 2, bytes: 0 });
   });
 
   it('keeps room for the lanes above, and for other senders beside one that fills a lane', () => {
     const window = createReadyWindow({ ...LIMITS, maxRowsPerSite: 64 });
     const rows = (lane: Lane, senderDomain: string) =>
-      window.room({ ...place('a'), lane, senderDomain }).rows;
+      window.room({ ...place('a'), lane, senderDomain }, NONE).rows;
     let id = 0;
     while (rows('bulk', 'big.example') > 0) window.add(item(id++, 'bulk', 'a', 10, 'big.example'));
     expect(id).toBe(24);

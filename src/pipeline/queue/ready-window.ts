@@ -25,8 +25,10 @@ export interface ReadyWindow {
     promised: { rows: number; bytes: number; siteRows: number },
     bytes: number,
   ): boolean;
-  /** Free places for a claim of one lane and sender domain: rows, and bytes in total. */
-  room(place: RoomRequest): { rows: number; bytes: number };
+  /** Free places for a claim of one lane and sender domain, in addition to what is reserved in all: rows, and bytes in total. */
+  room(place: RoomRequest, promised: { rows: number; bytes: number }): { rows: number; bytes: number };
+  /** Whether no row of this lane fits, of whichever site and sender domain. */
+  isFull(lane: Lane, promised: { rows: number; bytes: number }): boolean;
   add(item: ReadyItem): void;
   /**
    * Next item of a lane for which `admits` returns true, or null; sender domains take turns, and only the first item of
@@ -97,7 +99,9 @@ const BELOW: Readonly<Record<Lane, readonly Lane[]>> = {
 const LANE_SHARE: Readonly<Record<Lane, number>> = { critical: 1, normal: 7 / 8, bulk: 1 / 2 };
 /** A site that became slow holds more rows than it should, and critical mail does not wait until they are gone. */
 const CRITICAL_ROWS = 4;
-/** Share of these for one sender domain. */
+/** Share of all rows and bytes for the lanes below critical: mail to slow sites leaves critical mail a place. */
+const SHARE_BELOW_CRITICAL = 15 / 16;
+/** Share of a site's rows of a lane for one sender domain. */
 const SENDER_SHARE = 3 / 4;
 const NOBODY: Readonly<Record<Lane, number>> = { critical: 0, normal: 0, bulk: 0 };
 
@@ -106,6 +110,13 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   const byId = new Map<number, ReadyItem>();
   let rows = 0;
   let bytes = 0;
+
+  const below = {
+    maxRows: Math.max(1, Math.floor(SHARE_BELOW_CRITICAL * limits.maxRows)),
+    maxBytes: Math.floor(SHARE_BELOW_CRITICAL * limits.maxBytes),
+  };
+  const limitsOf = (lane: Lane): Pick<WindowLimits, 'maxRows' | 'maxBytes'> =>
+    lane === 'critical' ? limits : below;
 
   const siteOf = (name: string): SiteRows => {
     let site = sites.get(name);
@@ -132,9 +143,9 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     let inLane = 0;
     let ofThisSender = 0;
     // A lane's share includes the rows of the lanes below it.
-    for (const below of BELOW[lane]) {
-      inLane += site.waitingByLane[below];
-      ofThisSender += site.waitingBySender.get(`${below} ${senderDomain}`) ?? 0;
+    for (const part of BELOW[lane]) {
+      inLane += site.waitingByLane[part];
+      ofThisSender += site.waitingBySender.get(`${part} ${senderDomain}`) ?? 0;
     }
     const free = Math.min(most - waitingAt(site), ofLane - inLane, ofSender - ofThisSender);
     return lane === 'critical' ? Math.max(free, CRITICAL_ROWS - site.waitingByLane.critical) : free;
@@ -173,15 +184,22 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   return {
     hasRoom(place, promised, size) {
       // An item larger than the whole window fits into an empty one, or it would wait forever.
-      const fitsBytes = bytes + promised.bytes + size <= limits.maxBytes || rows + promised.rows === 0;
-      if (!fitsBytes || rows + promised.rows >= limits.maxRows) return false;
+      const { maxRows, maxBytes } = limitsOf(place.lane);
+      const fitsBytes = bytes + promised.bytes + size <= maxBytes || rows + promised.rows === 0;
+      if (!fitsBytes || rows + promised.rows >= maxRows) return false;
       return hasOwnRoom(place) || siteRoom(place) > promised.siteRows;
     },
-    room(place) {
+    room(place, promised) {
+      const { maxRows, maxBytes } = limitsOf(place.lane);
       return {
-        rows: Math.max(0, Math.min(limits.maxRows - rows, siteRoom(place))),
-        bytes: Math.max(0, limits.maxBytes - bytes),
+        rows: Math.max(0, Math.min(maxRows - rows - promised.rows, siteRoom(place))),
+        bytes: Math.max(0, maxBytes - bytes - promised.bytes),
       };
+    },
+    isFull(lane, promised) {
+      const { maxRows, maxBytes } = limitsOf(lane);
+      const all = rows + promised.rows;
+      return all >= maxRows || (all > 0 && bytes + promised.bytes >= maxBytes);
     },
     add(item) {
       const site = siteOf(item.site);
