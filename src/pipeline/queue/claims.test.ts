@@ -76,7 +76,7 @@ beforeEach(async () => {
       log: silentLogger,
       node,
       window,
-      reserved: () => ({ rows: 0, bytes: 0, at: createTally() }),
+      reserved: () => ({ rows: 0, bytes: 0, large: 0, at: createTally() }),
       due: createDueQueues(siteOf),
       closed: (site) => site !== null && closed.has(site),
       keptBack: ({ senderDomain }) => held.has(senderDomain),
@@ -84,7 +84,8 @@ beforeEach(async () => {
       urgent: (site) => urgent.push(site),
       add(deliveries) {
         taken.push(...deliveries);
-        for (const delivery of deliveries) window.add(testItem(delivery, { site: delivery.recipientDomain }));
+        for (const delivery of deliveries)
+          window.add(testItem(delivery, { site: delivery.recipientDomain, heldBytes: delivery.size }));
       },
       wake() {},
       expire(delivery) {
@@ -113,12 +114,20 @@ function siteOf({ recipientDomain }: { recipientDomain: string }): string {
 /** Stores messages of one queued recipient each. */
 async function queued(
   count: number,
-  more: { from?: string; to?: string; lane?: Lane; dueAt?: number; expiresAt?: number } = {},
+  more: {
+    from?: string;
+    to?: string;
+    lane?: Lane;
+    dueAt?: number;
+    expiresAt?: number;
+    content?: Uint8Array;
+  } = {},
 ): Promise<void> {
   const { from = 'example.com', to = SITE, lane = 'normal', dueAt = T0, expiresAt = T0 + HOUR } = more;
   const messages = Array.from({ length: count }, (_, n) =>
     message({
       ...{ domain: from, lane, expiresAt },
+      ...(more.content === undefined ? {} : { content: more.content }),
       recipients: [recipient({ address: `r${n}@${to}`, domain: to, dueAt })],
     }),
   );
@@ -232,17 +241,43 @@ describe('claims', () => {
     claims.start();
     await expect.poll(() => taken.length).toBe(large);
     await queued(1);
-    await queued(9, { lane: 'critical', from: 'urgent.example' });
+    for (const from of ['code1.example', 'code2.example', 'code3.example'])
+      await queued(3, { lane: 'critical', from });
+    const urgent = () => taken.filter(({ lane }) => lane === 'critical').length;
     await clock.advance(5_000);
-    await expect.poll(() => count('urgent.example')).toBe(full - large);
+    await expect.poll(urgent).toBe(full - large);
     const [first] = taken;
     const item = window.itemOf(first?.id ?? 0);
     if (item === null) throw new Error('it is in memory');
     window.pull(item);
     window.done(item);
     claims.refill('slow1.example');
-    await expect.poll(() => count('urgent.example')).toBe(full - large + 1);
+    await expect.poll(urgent).toBe(full - large + 1);
     expect(count('example.com')).toBe(0);
+  });
+
+  it('take small mail of others beside large mail that fills its places, and large mail of its sender later', async () => {
+    const content = new Uint8Array(19_000_000);
+    for (const to of ['silent1.example', 'silent2.example', 'silent3.example', 'silent4.example'])
+      await queued(2, { from: 'large.example', to, content });
+    claims.start();
+    await expect.poll(() => count('large.example')).toBe(2);
+    await clock.advance(5_000);
+    await queued(5, { from: 'large.example' });
+    await queued(5);
+    await queued(1, { from: 'other.example', to: 'silent5.example', content });
+    await clock.advance(5_000);
+    await expect.poll(() => count('example.com')).toBe(5);
+    await expect.poll(() => count('other.example')).toBe(1);
+    await expect.poll(() => count('large.example')).toBe(7);
+    for (const { id } of taken) {
+      const item = window.itemOf(id);
+      if (item === null) throw new Error('it is in memory');
+      window.pull(item);
+      window.done(item);
+    }
+    await clock.advance(5_000);
+    await expect.poll(() => count('large.example')).toBeGreaterThan(7);
   });
 
   it('count the places that they may fill until the store has answered', async () => {

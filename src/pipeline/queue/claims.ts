@@ -10,6 +10,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import { createTally, type Tally } from '../../lib/tally.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
+import type { Lane } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Store } from '../../store/store.ts';
 import type { Hint } from '../../store/topics/hints.ts';
@@ -17,7 +18,7 @@ import type { Settlement } from '../../store/topics/queue.ts';
 import { dueQueuePages } from './due-pages.ts';
 import type { DueQueue, DueQueues } from './due-queues.ts';
 import type { QueueOptions } from './queue.ts';
-import type { ReadyWindow } from './ready-window.ts';
+import { LARGE_ROW_BYTES, type ReadyWindow, type Room, type Taken } from './ready-window.ts';
 import type { Holding } from './strays.ts';
 
 export interface Claims {
@@ -42,13 +43,14 @@ export interface Claims {
   /** Counts them; a sweep does so too. */
   count(): Promise<void>;
   /** Places that running claims may fill, in total and per site. */
-  promised(): Promised;
+  promised(): Promised & Pick<Taken, 'largeOf'>;
 }
 
-/** Reserved places. */
+/** Reserved places: rows, also by site, and bytes, of which large rows may take `large`. */
 export interface Promised {
   rows: number;
   bytes: number;
+  large: number;
   at: Tally;
 }
 
@@ -90,9 +92,7 @@ const QUEUES_AT_ONCE = 8;
 const MOST_MOVED = 256;
 /** Sites that are claimed for concurrently. */
 const SITES_AT_ONCE = 8;
-/** The first row of a claim may have any size: further queues are claimed from only if another such row fits. */
-const LARGE_BYTES = 8 * 1024 * 1024;
-/** Sites that found no place are tried again below this share of all rows. */
+/** Sites that found no place are tried again when no more than this share of the rows is left. */
 const ROOM_AGAIN = 0.9;
 const QUEUES_PER_SWEEP = 20_000;
 const FAILED_SWEEP_MS = 1_000;
@@ -119,11 +119,12 @@ export function createClaims(
   const claiming = new Map<string, Promise<void>>();
   /** When the running claims began (monotonic), the oldest first. */
   const asked = new Set<{ sinceMs: number }>();
-  const promised: Promised = { rows: 0, bytes: 0, at: createTally() };
+  const promised = { rows: 0, bytes: 0, at: createTally(), large: 0, largeOf: createTally() };
   /** Sites that found no place because of others, also for critical mail. */
   const urgentOut = new Set<string>();
-  /** Those that found none below critical mail. */
+  /** Those that found none below critical mail, or none for a sender domain, and the rows that were in use then. */
   const crowdedOut = new Set<string>();
+  let crowdedAt = 0;
 
   return {
     look,
@@ -305,12 +306,20 @@ export function createClaims(
 
   function refill(site: string): void {
     if (urgentOut.size > 0 && !window.isFull('critical', taken())) wantAgain(urgentOut);
-    if (crowdedOut.size > 0 && taken().rows + window.rows() < ROOM_AGAIN * options.maxRows)
-      wantAgain(crowdedOut);
+    if (crowdedOut.size > 0 && usedRows() < ROOM_AGAIN * crowdedAt) wantAgain(crowdedOut);
     if (!running || claiming.has(site) || due.count(site) === 0 || deps.closed(site)) return;
     if (!isLow(site)) return;
     wanting.add(site);
     startClaims();
+  }
+
+  function crowdOut(site: string): void {
+    crowdedAt = crowdedOut.size === 0 ? usedRows() : Math.max(crowdedAt, usedRows());
+    crowdedOut.add(site);
+  }
+
+  function usedRows(): number {
+    return window.rows() + taken().rows;
   }
 
   function wantAgain(sites: Set<string>): void {
@@ -320,9 +329,12 @@ export function createClaims(
   }
 
   /** Rows and bytes that others may fill, in all. */
-  function taken(): { rows: number; bytes: number } {
-    const { rows, bytes } = deps.reserved();
-    return { rows: rows + promised.rows, bytes: bytes + promised.bytes };
+  function taken(): Taken {
+    const { rows, bytes, large } = deps.reserved();
+    return {
+      ...{ rows: rows + promised.rows, bytes: bytes + promised.bytes, large: large + promised.large },
+      largeOf: promised.largeOf,
+    };
   }
 
   function startClaims(): void {
@@ -362,30 +374,22 @@ export function createClaims(
     const allowed = deps.allowance(site);
     const { critical, normal, bulk } = window.waiting(site);
     const free = allowed - (critical + normal + bulk) - deps.reserved().at.of(site) - promised.at.of(site);
-    let rowsLeft = Math.min(
-      isUrgent ? Math.max(1, free) : free,
-      options.maxRows - window.rows() - taken().rows,
-    );
-    const roomOf = ({ lane, senderDomain }: Pick<DueQueue, 'lane' | 'senderDomain'>) => {
-      const room = window.room({ site, lane, senderDomain, siteRows: allowed }, taken());
-      // An empty window accepts a row of any size.
-      return window.rows() === 0 ? { ...room, bytes: Math.max(1, room.bytes) } : room;
-    };
+    let rowsLeft = Math.min(isUrgent ? Math.max(1, free) : free, options.maxRows - usedRows());
+    const roomOf = (lane: Lane, senderDomain: string) =>
+      window.room({ site, lane, senderDomain, siteRows: allowed }, taken());
     const chosen = new Set<DueQueue>();
-    const fits = (queue: Pick<DueQueue, 'lane' | 'senderDomain'>) => {
-      const { rows, bytes } = roomOf(queue);
-      return rows > 0 && bytes > (chosen.size === 0 ? 0 : LARGE_BYTES);
+    const fits = (lane: Lane, senderDomain: string) => {
+      if (free <= 0 && lane !== 'critical') return false;
+      const room = roomOf(lane, senderDomain);
+      if (room.crowdedOut) crowdOut(site);
+      return room.rows > 0 && room.bytes > 0;
     };
     if (due.hasLane(site, 'critical') && window.isFull('critical', taken())) urgentOut.add(site);
-    else if (window.isFull('normal', taken())) crowdedOut.add(site);
+    else if (window.isFull('normal', taken())) crowdOut(site);
     let moved = 0;
     const claims: Promise<void>[] = [];
     while (chosen.size < QUEUES_AT_ONCE && rowsLeft > 0) {
-      const queue = due.next(
-        site,
-        (lane) => (free > 0 || lane === 'critical') && fits({ lane, senderDomain: '' }),
-        (other) => !chosen.has(other) && fits(other) && !deps.keptBack(other),
-      );
+      const queue = due.next(site, fits, (other) => !chosen.has(other) && !deps.keptBack(other));
       if (queue === null) break;
       // Only of those that are next: to ask for all of a site's queues in every round took 50 ms for 100,000.
       const belongs = due.move(queue);
@@ -395,41 +399,49 @@ export function createClaims(
         if (moved === MOST_MOVED) break;
         continue;
       }
-      const { rows, bytes } = roomOf(queue);
+      const room = roomOf(queue.lane, queue.senderDomain);
       chosen.add(queue);
       const share = Math.ceil(rowsLeft / Math.min(QUEUES_AT_ONCE, due.count(site) - chosen.size + 1));
-      const limit = Math.min(CLAIM_ROWS, share, rows);
+      const limit = Math.min(CLAIM_ROWS, share, room.rows);
       rowsLeft -= limit;
-      claims.push(claimFrom(queue, limit, Math.ceil(bytes / 2)));
+      claims.push(claimFrom(queue, { ...room, rows: limit }));
     }
     await Promise.all(claims);
     // A queue that had no due rows is not among them any more, so this ends.
     return moved > 0 || claims.length > 0;
   }
 
-  async function claimFrom(queue: DueQueue, limit: number, maxBytes: number): Promise<void> {
-    const { revision, queueId, site } = queue;
-    promised.rows += limit;
-    promised.at.add(site, limit);
-    promised.bytes += maxBytes;
+  async function claimFrom(queue: DueQueue, { rows: limit, bytes: free, takesLarge }: Room): Promise<void> {
+    const { revision, queueId, site, senderDomain } = queue;
+    const maxBytes = Math.ceil(free / 2);
+    const promise = (by: 1 | -1): void => {
+      promised.rows += by * limit;
+      promised.at.add(site, by * limit);
+      promised.bytes += by * maxBytes;
+      if (!takesLarge) return;
+      promised.large += by * maxBytes;
+      promised.largeOf.add(senderDomain, by * maxBytes);
+    };
+    promise(1);
     const sinceMs = clock.monotonicMs();
     const eventId = uuidv7(clock, random);
-    const claim = { queueId, epoch: node.epoch, now: clock.now(), limit, maxBytes, eventId };
+    const claim = {
+      ...{ queueId, epoch: node.epoch, now: clock.now(), limit, maxBytes, eventId },
+      ...(takesLarge ? {} : { maxRowBytes: Math.min(maxBytes, LARGE_ROW_BYTES) }),
+    };
     let rows: readonly ClaimedDelivery[] = [];
     try {
       rows = await asking(() => store.claimDue(claim));
     } finally {
       // In one go with their arrival: a message that is accepted in between would find room for itself.
-      promised.rows -= limit;
-      promised.at.add(site, -limit);
-      promised.bytes -= maxBytes;
+      promise(-1);
     }
     if (rows.some((delivery) => delivery.wasScheduled)) deps.eventsStored();
     let bytes = 0;
     for (const { size } of rows) bytes += size;
     deps.add(rows, sinceMs);
-    // Neither the limit of rows nor of bytes ended this claim, so there are no more due rows. A row larger than half
-    // the space is left for the sweep.
+    // Neither the limit of rows nor of bytes ended this claim, so there are no more due rows. A row larger than half of
+    // that, and one that is too large for now, are left for the sweep.
     if (rows.length < limit && bytes <= maxBytes / 2) due.exhausted(queue, revision);
     else due.leftMore(queue);
   }

@@ -305,6 +305,35 @@ describe('the window over the store', () => {
     await eventually(() => at('slow.example')[0] === 3);
   });
 
+  it('lets one sender domain fill three quarters of its places at most, at however many sites', async () => {
+    const { queue } = await start({ maxRows: 64, maxRowsPerSite: 8 });
+    const sites = Array.from({ length: 40 }, (_, n) => `site-${n}.example`);
+    for (const site of sites) await queued(4, site);
+    queue.wake();
+    await eventually(() => queue.inMemory().rows >= 40);
+    await clock.advance(10_000);
+    // Claims that run at the same time may take some more.
+    expect(queue.inMemory().rows).toBeLessThan(54);
+    const other = {
+      ...asked,
+      recipientDomain: 'other.test',
+      senderDomain: 'other.example',
+      lane: 'normal',
+    } as const;
+    expect(queue.reserve([other], 10).rows).toBe(1);
+    // What it sends makes room for the rest, long before the next sweep.
+    const began = clock.now();
+    let done = 0;
+    await eventually(() => {
+      for (const item of sites.flatMap((site) => takeAll(queue, site))) {
+        done += 1;
+        void queue.settle(item, deliveredOf(item.delivery));
+      }
+      return done === 160;
+    }, 1);
+    expect(clock.now() - began).toBeLessThan(5_000);
+  });
+
   it('has room for many sites at once: what one has been promised is not taken from the others', async () => {
     const { queue } = await start();
     const rooms = Array.from({ length: 400 }, (_, n) => reserve(queue, 'critical', `site-${n}.example`));

@@ -26,10 +26,14 @@ export interface DueQueues {
   /** Moves queues whose time has come to their sites; returns these sites. */
   advance(now: number): Set<string>;
   /**
-   * The site's next queue, or null: lanes for which `mayLane` returns true take turns, and the queues of each. Queues for
-   * which `admits` returns false are skipped.
+   * The site's next queue, or null: the lanes take turns, in each the sender domains for which `may` returns true, and the
+   * queues of each of these. Queues for which `admits` returns false are skipped.
    */
-  next(site: string, mayLane: (lane: Lane) => boolean, admits: (queue: DueQueue) => boolean): DueQueue | null;
+  next(
+    site: string,
+    may: (lane: Lane, senderDomain: string) => boolean,
+    admits: (queue: DueQueue) => boolean,
+  ): DueQueue | null;
   /**
    * The claim found no more due rows: the queue leaves its site. If it changed since `revision` it stays, but no longer
    * counts as having a backlog.
@@ -68,10 +72,17 @@ interface Known extends DueQueue, Turn<Known> {
   soon: boolean;
 }
 
-/** What is due at one site of one lane; `count` of its queues. */
+/** What is due at one site of one lane and sender domain; `count` of its queues. */
+interface DueOfSender extends Turn<DueOfSender> {
+  senderDomain: string;
+  queues: Rotation<Known>;
+  count: number;
+}
+
 interface DueOfLane {
   lane: Lane;
-  rotation: Rotation<Known>;
+  senders: Rotation<DueOfSender>;
+  byName: Map<string, DueOfSender>;
   count: number;
 }
 
@@ -93,17 +104,31 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
     dueKeys.add(queue.key);
     let there = ofLane(site, queue.lane);
     if (there === undefined) {
-      there = { lane: queue.lane, rotation: createRotation(), count: 0 };
+      there = { lane: queue.lane, senders: createRotation(), byName: new Map(), count: 0 };
       bySite.set(site, [...(bySite.get(site) ?? []), there]);
     }
-    there.rotation.add(queue);
+    const { senderDomain } = queue;
+    let sender = there.byName.get(senderDomain);
+    if (sender === undefined) {
+      sender = { senderDomain, queues: createRotation(), count: 0, before: null, after: null };
+      there.byName.set(senderDomain, sender);
+      there.senders.add(sender);
+    }
+    sender.queues.add(queue);
+    sender.count += 1;
     there.count += 1;
   };
 
   const unpark = (queue: Known): void => {
     const there = ofLane(queue.site, queue.lane);
-    if (there === undefined || !queue.due) return;
-    there.rotation.remove(queue);
+    const sender = there?.byName.get(queue.senderDomain);
+    if (there === undefined || sender === undefined || !queue.due) return;
+    sender.queues.remove(queue);
+    sender.count -= 1;
+    if (sender.count === 0) {
+      there.senders.remove(sender);
+      there.byName.delete(sender.senderDomain);
+    }
     there.count -= 1;
     if (count(queue.site) === 0) bySite.delete(queue.site);
     queue.due = false;
@@ -156,14 +181,18 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       }
       return reached;
     },
-    next(site, mayLane, admits) {
+    next(site, may, admits) {
       const lanes = bySite.get(site) ?? [];
       for (const [at, there] of lanes.entries()) {
-        const queue = there.count > 0 && mayLane(there.lane) ? there.rotation.next(admits) : null;
-        if (queue === null) continue;
+        let found: Known | null = null;
+        there.senders.next(({ senderDomain, queues }) => {
+          found = may(there.lane, senderDomain) ? queues.next(admits) : null;
+          return found !== null;
+        });
+        if (found === null) continue;
         lanes.splice(at, 1);
         lanes.push(there);
-        return queue;
+        return found;
       }
       return null;
     },
@@ -184,12 +213,14 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
     hasLane: (site, lane) => (ofLane(site, lane)?.count ?? 0) > 0,
     regroup(site) {
       const reached = new Set<string>();
-      for (const { rotation } of bySite.get(site) ?? []) {
-        for (const queue of rotation.items()) {
-          const belongs = siteOf(queue);
-          if (belongs === site) continue;
-          move(queue, belongs);
-          reached.add(belongs);
+      for (const { senders } of bySite.get(site) ?? []) {
+        for (const { queues } of senders.items()) {
+          for (const queue of queues.items()) {
+            const belongs = siteOf(queue);
+            if (belongs === site) continue;
+            move(queue, belongs);
+            reached.add(belongs);
+          }
         }
       }
       return reached;

@@ -1,6 +1,7 @@
 /** Order and bounds of the window, by example and against a plain model. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createTally } from '../../lib/tally.ts';
 import type { Lane } from '../../model/message.ts';
 import type { ReadyItem } from './ready-item.ts';
 import { createReadyWindow } from './ready-window.ts';
@@ -8,7 +9,7 @@ import { testItem } from './test-items.ts';
 
 const LIMITS = { maxRows: 1000, maxBytes: 10_000, maxRowsPerSite: 500 };
 
-const NONE = { rows: 0, bytes: 0, siteRows: 0 };
+const NONE = { rows: 0, bytes: 0, siteRows: 0, large: 0, largeOf: createTally() };
 const place = (site: string) => ({ site, lane: 'critical' as Lane, senderDomain: 'example.com' });
 
 function item(
@@ -40,7 +41,12 @@ describe('the window', () => {
     expect(window.take('a')).toBe(first);
     expect([window.rowsOf('a'), window.itemOf(1)?.delivery.id, window.itemOf(3)]).toEqual([2, 1, null]);
     // A site's share is for what waits; the whole window counts what was taken too.
-    expect(window.room(place('a'), NONE)).toEqual({ rows: 1, bytes: 80 });
+    expect(window.room(place('a'), NONE)).toEqual({
+      rows: 1,
+      bytes: 75,
+      takesLarge: true,
+      crowdedOut: false,
+    });
     window.add(item(3, 'critical', 'b'));
     expect(window.hasRoom(place('a'), NONE, 1)).toBe(false);
     for (const left of window.drain('b')) window.done(left);
@@ -55,10 +61,12 @@ describe('the window', () => {
     const window = createReadyWindow({ maxRows: 3, maxBytes: 100, maxRowsPerSite: 2 });
     expect(window.hasRoom(place('a'), NONE, 1_000)).toBe(true);
     // One after the other, while the first is still being stored, they are not the only one.
-    expect(window.hasRoom(place('a'), { rows: 1, bytes: 80, siteRows: 1 }, 80)).toBe(false);
+    expect(window.hasRoom(place('a'), { ...NONE, rows: 1, bytes: 80, large: 80, siteRows: 1 }, 80)).toBe(
+      false,
+    );
     window.add(item(1, 'normal', 'a', 1_000));
     expect(window.hasRoom(place('b'), NONE, 1)).toBe(false);
-    expect(window.room(place('b'), NONE)).toEqual({ rows: 2, bytes: 0 });
+    expect(window.room(place('b'), NONE)).toEqual({ rows: 2, bytes: 0, takesLarge: false, crowdedOut: true });
   });
 
   it('keeps room for the lanes above, and for other senders beside one that fills a lane', () => {

@@ -1,9 +1,11 @@
 /**
  * The window of claimed rows in memory, limited in number and bytes, over the unlimited queue in the store. Rows are
- * grouped by site, lane and sender domain. Part of each site's capacity is reserved for higher lanes, and one sender
- * domain cannot fill a lane, so there are always places for urgent mail and for small senders. Does not use the store
- * or the network.
+ * grouped by site, lane and sender domain. So that there are always places for urgent mail and for other senders, parts of
+ * it are kept for higher lanes, at each site and in all, and a part of the bytes for small mail; and a sender domain gets
+ * at most some times what is free in all, so that the more it has, the more others can get. Does not use the store or the
+ * network.
  */
+import { createTally, type Tally } from '../../lib/tally.ts';
 import type { Lane } from '../../model/message.ts';
 import { createLaneTurns, type LaneTurns } from './lane-turns.ts';
 import type { ReadyItem } from './ready-item.ts';
@@ -20,15 +22,11 @@ export interface ReadyWindow {
    * Whether a row of `bytes` of this lane and sender domain fits, in addition to what is reserved already: rows and
    * bytes in total, and rows of this site.
    */
-  hasRoom(
-    place: RoomRequest,
-    promised: { rows: number; bytes: number; siteRows: number },
-    bytes: number,
-  ): boolean;
-  /** Free places for a claim of one lane and sender domain, in addition to what is reserved in all: rows, and bytes in total. */
-  room(place: RoomRequest, promised: { rows: number; bytes: number }): { rows: number; bytes: number };
+  hasRoom(place: RoomRequest, promised: Taken & { siteRows: number }, bytes: number): boolean;
+  /** Free places for a claim of one lane and sender domain, in addition to what is reserved in all. */
+  room(place: RoomRequest, promised: Taken): Room;
   /** Whether no row of this lane fits, of whichever site and sender domain. */
-  isFull(lane: Lane, promised: { rows: number; bytes: number }): boolean;
+  isFull(lane: Lane, promised: Taken): boolean;
   add(item: ReadyItem): void;
   /**
    * Next item of a lane for which `admits` returns true, or null; sender domains take turns, and only the first item of
@@ -73,6 +71,23 @@ export interface RoomRequest {
   siteRows?: number;
 }
 
+/** What is promised already, in all; `large`: the bytes of these that large rows may take, `largeOf` by sender domain. */
+export interface Taken {
+  rows: number;
+  bytes: number;
+  large: number;
+  largeOf: Pick<Tally, 'of'>;
+}
+
+export interface Room {
+  rows: number;
+  bytes: number;
+  /** false: for rows of up to `LARGE_ROW_BYTES`. true: the first may be larger than `bytes`. */
+  takesLarge: boolean;
+  /** None of it because of other sites' mail. */
+  crowdedOut: boolean;
+}
+
 interface SiteRows {
   turns: LaneTurns;
   lanes: Record<Lane, SenderRows>;
@@ -101,6 +116,15 @@ const LANE_SHARE: Readonly<Record<Lane, number>> = { critical: 1, normal: 7 / 8,
 const CRITICAL_ROWS = 4;
 /** Share of all rows and bytes for the lanes below critical: mail to slow sites leaves critical mail a place. */
 const SHARE_BELOW_CRITICAL = 15 / 16;
+/** Rows with more octets are large. Four of 20 MB to a host that does not answer would otherwise stop all other mail. */
+export const LARGE_ROW_BYTES = 256 * 1024;
+/** Share of all bytes for large rows. Small ones get the rest of it, however many large ones there are. */
+const SHARE_OF_LARGE = 3 / 4;
+/** With less than this share of all bytes no large row is claimed: how large it is, only the store knows. */
+const LEAST_FOR_LARGE = 1 / 16;
+/** A sender domain gets this times the rows, and bytes of large rows, that are free. */
+const ROWS_OF_SENDER = 3;
+const LARGE_OF_SENDER = 1;
 /** Share of a site's rows of a lane for one sender domain. */
 const SENDER_SHARE = 3 / 4;
 const NOBODY: Readonly<Record<Lane, number>> = { critical: 0, normal: 0, bulk: 0 };
@@ -110,6 +134,9 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   const byId = new Map<number, ReadyItem>();
   let rows = 0;
   let bytes = 0;
+  let largeBytes = 0;
+  const rowsBySender = createTally();
+  const largeBySender = createTally();
 
   const below = {
     maxRows: Math.max(1, Math.floor(SHARE_BELOW_CRITICAL * limits.maxRows)),
@@ -151,6 +178,35 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     return lane === 'critical' ? Math.max(free, CRITICAL_ROWS - site.waitingByLane.critical) : free;
   };
 
+  /** Rows that a sender domain may still have in the window. */
+  const rowsFor = ({ lane, senderDomain }: RoomRequest, promised: number): number => {
+    const free = limitsOf(lane).maxRows - rows - promised;
+    return Math.min(free, ROWS_OF_SENDER * free - rowsBySender.of(senderDomain));
+  };
+
+  const bytesFor = (
+    { lane, senderDomain }: RoomRequest,
+    promised: Taken,
+  ): { small: number; large: number } => {
+    const { maxBytes } = limitsOf(lane);
+    const free = maxBytes - bytes - promised.bytes;
+    const ofSmall =
+      Math.floor((1 - SHARE_OF_LARGE) * maxBytes) - (bytes - largeBytes) - (promised.bytes - promised.large);
+    const ofLarge = Math.min(free, Math.floor(SHARE_OF_LARGE * maxBytes) - largeBytes - promised.large);
+    const own = largeBySender.of(senderDomain) + promised.largeOf.of(senderDomain);
+    return {
+      small: Math.max(free, ofSmall),
+      large: own === 0 ? ofLarge : Math.min(ofLarge, LARGE_OF_SENDER * ofLarge - own),
+    };
+  };
+
+  const countBytes = (size: number, senderDomain: string, by: 1 | -1): void => {
+    bytes += by * size;
+    if (size <= LARGE_ROW_BYTES) return;
+    largeBytes += by * size;
+    largeBySender.add(senderDomain, by * size);
+  };
+
   const hasOwnRoom = ({ site, lane }: RoomRequest): boolean =>
     lane === 'critical' && (sites.get(site)?.waitingByLane.critical ?? 0) < CRITICAL_ROWS;
 
@@ -173,7 +229,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   const dropContent = (item: ReadyItem): void => {
     if (item.content === null) return;
     item.content.sharers -= 1;
-    if (item.content.sharers === 0) bytes -= item.content.size;
+    if (item.content.sharers === 0) countBytes(item.content.size, item.delivery.senderDomain, -1);
     item.content = null;
   };
 
@@ -183,23 +239,26 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
 
   return {
     hasRoom(place, promised, size) {
+      const { small, large } = bytesFor(place, promised);
       // An item larger than the whole window fits into an empty one, or it would wait forever.
-      const { maxRows, maxBytes } = limitsOf(place.lane);
-      const fitsBytes = bytes + promised.bytes + size <= maxBytes || rows + promised.rows === 0;
-      if (!fitsBytes || rows + promised.rows >= maxRows) return false;
+      const fitsBytes = size <= (size > LARGE_ROW_BYTES ? large : small) || rows + promised.rows === 0;
+      if (!fitsBytes || rowsFor(place, promised.rows) <= 0) return false;
       return hasOwnRoom(place) || siteRoom(place) > promised.siteRows;
     },
     room(place, promised) {
-      const { maxRows, maxBytes } = limitsOf(place.lane);
+      const { small, large } = bytesFor(place, promised);
+      const takesLarge = large >= LEAST_FOR_LARGE * limits.maxBytes || rows + promised.rows === 0;
+      const most = rowsFor(place, promised.rows);
+      const free = takesLarge ? Math.max(1, large) : Math.max(0, small);
       return {
-        rows: Math.max(0, Math.min(maxRows - rows - promised.rows, siteRoom(place))),
-        bytes: Math.max(0, maxBytes - bytes - promised.bytes),
+        rows: Math.max(0, Math.min(most, siteRoom(place))),
+        ...{ bytes: free, takesLarge, crowdedOut: most <= 0 || free === 0 },
       };
     },
     isFull(lane, promised) {
-      const { maxRows, maxBytes } = limitsOf(lane);
-      const all = rows + promised.rows;
-      return all >= maxRows || (all > 0 && bytes + promised.bytes >= maxBytes);
+      const nobody = { site: '', lane, senderDomain: '' };
+      const isEmpty = rows + promised.rows === 0;
+      return rowsFor(nobody, promised.rows) <= 0 || (!isEmpty && bytesFor(nobody, promised).small <= 0);
     },
     add(item) {
       const site = siteOf(item.site);
@@ -208,9 +267,10 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       site.rows += 1;
       byId.set(item.delivery.id, item);
       rows += 1;
-      bytes += item.heldBytes;
+      rowsBySender.add(item.delivery.senderDomain, 1);
+      countBytes(item.heldBytes, item.delivery.senderDomain, 1);
       if (item.content === null) return;
-      if (item.content.sharers === 0) bytes += item.content.size;
+      if (item.content.sharers === 0) countBytes(item.content.size, item.delivery.senderDomain, 1);
       item.content.sharers += 1;
     },
     take(name, lane = null, admits = () => true) {
@@ -248,7 +308,8 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     dropContent,
     done(item) {
       rows -= 1;
-      bytes -= item.heldBytes;
+      rowsBySender.add(item.delivery.senderDomain, -1);
+      countBytes(item.heldBytes, item.delivery.senderDomain, -1);
       byId.delete(item.delivery.id);
       dropContent(item);
       const site = sites.get(item.site);

@@ -9,7 +9,7 @@ import type { createClaims } from './claims.ts';
 import type { createDueQueues } from './due-queues.ts';
 import type { SiteQuestion } from './gate.ts';
 import type { Reservation } from './queue.ts';
-import type { createReadyWindow } from './ready-window.ts';
+import { type createReadyWindow, LARGE_ROW_BYTES } from './ready-window.ts';
 
 export function createReservations(deps: {
   clock: Clock;
@@ -23,7 +23,7 @@ export function createReservations(deps: {
   allowance(site: string): number;
 }) {
   const { clock, window, due, siteOf, allowance } = deps;
-  const reserved = { rows: 0, bytes: 0, at: createTally() };
+  const reserved = { rows: 0, bytes: 0, large: 0, at: createTally() };
   /** The oldest first. */
   const reservations = new Set<Reservation>();
 
@@ -45,6 +45,7 @@ export function createReservations(deps: {
         rows += 1;
         reserved.rows += 1;
         reserved.bytes += share;
+        if (share > LARGE_ROW_BYTES) reserved.large += share;
         reserved.at.add(site, 1);
         return site;
       });
@@ -58,6 +59,7 @@ export function createReservations(deps: {
       reservations.delete(reservation);
       reserved.rows -= rows;
       reserved.bytes -= bytes;
+      if (bytes > LARGE_ROW_BYTES * rows) reserved.large -= bytes;
       if (rows > 0) for (const site of sites) if (site !== null) reserved.at.add(site, -1);
     },
   };
@@ -75,6 +77,8 @@ export function createReservations(deps: {
     const taken = {
       rows: reserved.rows + promised.rows,
       bytes: reserved.bytes + promised.bytes,
+      large: reserved.large + promised.large,
+      largeOf: promised.largeOf,
       siteRows: reserved.at.of(site) + promised.at.of(site),
     };
     return window.hasRoom({ site, lane, senderDomain, siteRows: allowance(site) }, taken, bytes);

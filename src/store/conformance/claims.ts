@@ -168,6 +168,21 @@ export function describeClaims({ store }: Suite): void {
       expect(await within(10_000)).toHaveLength(2);
     });
 
+    it('leaves rows that are too large, and takes those behind them', async () => {
+      const sizes = [3000, 1000, 2000, 1000];
+      let queueId = 0;
+      for (const size of sizes) ({ queueId } = await commitOne(store, { content: new Uint8Array(size) }));
+      const within = async (maxRowBytes: number, limit = 100) => {
+        const bounds = { now: T0, limit, maxBytes: 10_000, maxRowBytes };
+        const rows = await store.claimDue({ eventId: newId(), queueId, epoch: 1, ...bounds });
+        return rows.map(({ size }) => size);
+      };
+      expect(await within(1000)).toEqual([1000, 1000]);
+      expect(await within(999)).toEqual([]);
+      expect(await within(2000)).toEqual([2000]);
+      expect(await within(3000)).toEqual([3000]);
+    });
+
     it('gives each row to one of several claimers at once', async () => {
       let queueId = 0;
       for (let i = 0; i < 30; i++) queueId = (await commitOne(store)).queueId;

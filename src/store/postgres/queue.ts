@@ -119,7 +119,7 @@ const CLAIM_DUE = `WITH ${TAKE_XID},
   picked AS MATERIALIZED (
     SELECT id FROM (
       SELECT due.id, sum(m.size) OVER w AS bytes, row_number() OVER w AS place
-      FROM due JOIN message m ON m.seq = due.message_seq WINDOW w AS (ORDER BY due.due_at, due.id)) s
+      FROM due JOIN message m ON m.seq = due.message_seq AND m.size <= $8::int8 WINDOW w AS (ORDER BY due.due_at, due.id)) s
     WHERE bytes <= $6 OR place = 1),
   ${LEASE} ORDER BY l.due_at, l.id`;
 
@@ -140,16 +140,17 @@ const CLAIM_EXPIRED = `WITH ${TAKE_XID},
   ${LEASE} ORDER BY l.expires_at, l.id`;
 
 /**
- * Leases the earliest due rows of one queue; at least one row of any size, then up to `maxBytes` of content. While some
+ * Leases the earliest due rows of one queue; at least one row of any size, or up to `maxRowBytes`, then up to `maxBytes` of
+ * content. While some
  * snapshot is open (a copy by pg_dump), what was claimed since stays in the index, and every claim would step over all of
  * it: after a full one, the next begins a little before the last row of that one.
  */
 export const claimDue = write('claimDue', { lane: 'claim', whole: true }, async (session, params) => {
-  const { epoch, now, eventId, queueId, limit, maxBytes } = params;
+  const { epoch, now, eventId, queueId, limit, maxBytes, maxRowBytes = Number.MAX_SAFE_INTEGER } = params;
   if (session.isOver(epoch)) return [];
   const { claimFloors } = session;
   const claim = (floor: number) =>
-    session.db.all<LeasedRow>(CLAIM_DUE, epoch, now, eventId, queueId, limit, maxBytes, floor);
+    session.db.all<LeasedRow>(CLAIM_DUE, epoch, now, eventId, queueId, limit, maxBytes, floor, maxRowBytes);
   const known = claimFloors.get(queueId);
   const floor = known !== undefined && now - known.since <= FLOOR_FOR_MS ? known : undefined;
   let rows = await claim(floor?.dueAt ?? EARLIEST);

@@ -80,7 +80,8 @@ export const queueCounts = read('queueCounts', 'measured', (db, params) => {
 });
 
 /**
- * Leases the earliest due rows of one queue; at least one row of any size, then up to `maxBytes` of content. Synced:
+ * Leases the earliest due rows of one queue; at least one row of any size, or up to `maxRowBytes`, then up to `maxBytes` of
+ * content. Synced:
  * after a power failure, a lost claim would let the row be sent again without the mark of a possible duplicate.
  */
 export const claimDue = write('claimDue', 'as asked', { synced: true, rows: 'limit' }, (session, params) => {
@@ -90,6 +91,7 @@ export const claimDue = write('claimDue', 'as asked', { synced: true, rows: 'lim
   const accepting = eventIdsFrom(params.eventId);
   let bytes = 0;
   for (const row of rows) {
+    if (row.size > (params.maxRowBytes ?? Number.POSITIVE_INFINITY)) continue;
     bytes += row.size;
     if (claimed.length > 0 && bytes > params.maxBytes) break;
     claimed.push(lease(session, row, params, accepting));
