@@ -197,6 +197,16 @@ describe('bounds', () => {
     expect(first.count()).toBe(8);
   });
 
+  it('names of a zone that gives no answer do not keep others waiting', async () => {
+    use([first.server], { maxInFlight: 4 });
+    for (let n = 0; n < 20; n++) first.fault(`MX n${n}.silent.example`, { kind: 'drop' });
+    const silent = (n: number) => client.query(`n${n}.silent.example`, 'MX');
+    await afterTimeouts(silent(0));
+    for (let n = 1; n < 20; n++) void silent(n);
+    await first.reached(3);
+    expect(await client.query('example.com', 'MX')).toMatchObject({ kind: 'message' });
+  });
+
   it('closing ends what is under way and what comes after', async () => {
     first.fault('*', { kind: 'drop' });
     use([first.server], { maxInFlight: 1 });

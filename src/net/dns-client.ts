@@ -2,10 +2,13 @@
  * Asks DNS servers one question at a time: over UDP first, over TCP if the answer was truncated. Returns one decoded
  * message that answers exactly that question, or a failure with the problem of each server. Against forged answers,
  * every try uses a new socket with a random port, connected so that only the asked server is heard, and a random id;
- * anything that does not match is ignored. A server that does not answer is asked last for a while.
+ * anything that does not match is ignored. A server that does not answer is asked last for a while. Questions that were
+ * not answered, and those about names of the same zone, wait in a line of their own, so that zones without servers do not
+ * delay the look-ups of others.
  */
 import { createSocket } from 'node:dgram';
 import { connect } from 'node:net';
+import { BoundedMap } from '../lib/bounded-map.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
 import {
@@ -38,7 +41,7 @@ export interface DnsClientOptions {
   tries?: number;
   /** How long a silent server is asked last. Default 30,000. */
   deadMs?: number;
-  /** Concurrent exchanges, i.e. sockets; further ones wait. Default 256. */
+  /** Concurrent exchanges, i.e. sockets; further ones wait. A quarter more for what was not answered before. Default 256. */
   maxInFlight?: number;
   /** false: servers are asked only for what they know themselves, as those of a zone are. Default true. */
   recursion?: boolean;
@@ -62,6 +65,8 @@ type Exchange =
 
 /** For a whole exchange over TCP. */
 const TCP_TIMEOUT_MS = 3_000;
+const SILENT_MS = 30_000;
+const MAX_SILENT_ZONES = 1_000;
 /** Of several servers' failures, the one that says most about the question. */
 const TELLING: readonly DnsFailureReason[] = ['servfail', 'refused', 'malformed', 'timeout', 'network'];
 
@@ -75,8 +80,10 @@ export function createDnsClient(
   const { recursion = true } = options;
   const deadUntilMs = new Map<DnsServer, number>();
   const abortOpen = new Set<() => void>();
-  const waiting: (() => void)[] = [];
-  let inFlight = 0;
+  const line = createLine(maxInFlight);
+  const silentLine = createLine(Math.max(1, maxInFlight >> 2));
+  /** Zones for which no server gave an answer, and until when they count as silent. */
+  const silentUntilMs = new BoundedMap<string, number>(MAX_SILENT_ZONES);
   let closed = false;
 
   function inOrder(): DnsServer[] {
@@ -93,11 +100,15 @@ export function createDnsClient(
     const order = inOrder();
     const failures = new Map<DnsServer, { reason: DnsFailureReason; detail: string }>();
     const done = new Set<DnsServer>();
+    const zone = zoneOf(question.name);
+    const isSilent = () => (silentUntilMs.get(zone) ?? 0) > clock.monotonicMs();
     for (let round = 0; round < tries; round++) {
       for (const server of order) {
         if (done.has(server)) continue;
         if (closed) return { kind: 'failure', reason: 'network', detail: 'the resolver is closed' };
-        const exchange = await inTurn(() => ask(server, question));
+        const run = () => ask(server, question);
+        // Its zone may have shown itself silent while it waited.
+        const exchange = (await line(async () => (isSilent() ? null : run()))) ?? (await silentLine(run));
         if (exchange.kind === 'answer') {
           deadUntilMs.delete(server);
           return { kind: 'message', message: exchange.message, server };
@@ -110,20 +121,9 @@ export function createDnsClient(
           done.add(server);
         }
       }
+      if (done.size < order.length) silentUntilMs.set(zone, clock.monotonicMs() + SILENT_MS);
     }
     return summarize(failures);
-  }
-
-  async function inTurn<T>(run: () => Promise<T>): Promise<T> {
-    if (inFlight >= maxInFlight) await new Promise<void>((resolve) => waiting.push(resolve));
-    else inFlight++;
-    try {
-      return await run();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else inFlight--;
-    }
   }
 
   async function ask(server: DnsServer, question: Question): Promise<Exchange> {
@@ -220,6 +220,28 @@ export function createDnsClient(
       for (const abort of [...abortOpen]) abort();
     },
   };
+}
+
+/** Runs at most so many at the same time; the others wait, the first first. */
+function createLine(max: number): <T>(run: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (run) => {
+    if (running >= max) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running++;
+    try {
+      return await run();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else running--;
+    }
+  };
+}
+
+/** Its last two labels: the zone of most names. Of others it is one above, which they share. */
+function zoneOf(name: string): string {
+  return name.split('.').slice(-2).join('.');
 }
 
 /** What a datagram means for our question; undefined for a datagram that does not belong to it, which is ignored. */
