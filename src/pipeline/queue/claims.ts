@@ -8,17 +8,22 @@ import type { Clock, Timer } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
-import { createTally, type Tally } from '../../lib/tally.ts';
 import type { ClaimedDelivery } from '../../model/delivery.ts';
 import type { Lane } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Store } from '../../store/store.ts';
 import type { Hint } from '../../store/topics/hints.ts';
-import type { Settlement } from '../../store/topics/queue.ts';
+import type { QueueHint, Settlement } from '../../store/topics/queue.ts';
 import { dueQueuePages } from './due-pages.ts';
 import type { DueQueue, DueQueues } from './due-queues.ts';
 import type { QueueOptions } from './queue.ts';
-import { LARGE_ROW_BYTES, type ReadyWindow, type Room, type Taken } from './ready-window.ts';
+import {
+  createPromises,
+  LARGE_ROW_BYTES,
+  type Promised,
+  type ReadyWindow,
+  type Room,
+} from './ready-window.ts';
 import type { Holding } from './strays.ts';
 
 export interface Claims {
@@ -42,16 +47,8 @@ export interface Claims {
   queued(): number;
   /** Counts them; a sweep does so too. */
   count(): Promise<void>;
-  /** Places that running claims may fill, in total and per site. */
-  promised(): Promised & Pick<Taken, 'largeOf'>;
-}
-
-/** Reserved places: rows, also by site, and bytes, of which large rows may take `large`. */
-export interface Promised {
-  rows: number;
-  bytes: number;
-  large: number;
-  at: Tally;
+  /** Places that running claims may fill. */
+  promised(): Promised;
 }
 
 interface Deps {
@@ -92,7 +89,7 @@ const QUEUES_AT_ONCE = 8;
 const MOST_MOVED = 256;
 /** Sites that are claimed for concurrently. */
 const SITES_AT_ONCE = 8;
-/** Sites that found no place are tried again when no more than this share of the rows is left. */
+/** Sites that found no place are tried again below this share of all rows, or of those of their sender domain. */
 const ROOM_AGAIN = 0.9;
 const QUEUES_PER_SWEEP = 20_000;
 const FAILED_SWEEP_MS = 1_000;
@@ -112,6 +109,8 @@ export function createClaims(
   let nextCountMs = 0;
   let queued = 0;
   let sweeping: Promise<void> | null = null;
+  /** Where the last sweep stopped if it found more than it looks at: the next one goes on there. */
+  let sweptTo: QueueHint | undefined;
   /** Expired rows that are leased but not settled yet. */
   let expiring: Settlement[] = [];
   /** Sites to claim for, in turn. */
@@ -119,12 +118,13 @@ export function createClaims(
   const claiming = new Map<string, Promise<void>>();
   /** When the running claims began (monotonic), the oldest first. */
   const asked = new Set<{ sinceMs: number }>();
-  const promised = { rows: 0, bytes: 0, at: createTally(), large: 0, largeOf: createTally() };
+  const promised = createPromises();
   /** Sites that found no place because of others, also for critical mail. */
   const urgentOut = new Set<string>();
-  /** Those that found none below critical mail, or none for a sender domain, and the rows that were in use then. */
+  /** Those that found none below critical mail. */
   const crowdedOut = new Set<string>();
-  let crowdedAt = 0;
+  /** By sender domain: those where its mail found no place because of its mail to others. */
+  const fullSenders = new Map<string, Set<string>>();
 
   return {
     look,
@@ -152,6 +152,7 @@ export function createClaims(
       wanting.clear();
       urgentOut.clear();
       crowdedOut.clear();
+      fullSenders.clear();
       await sweeping;
       await Promise.all(claiming.values());
     },
@@ -244,14 +245,21 @@ export function createClaims(
       void count();
     }
     const dueBefore = clock.now() + lookAheadMs();
-    for await (const hints of dueQueuePages(store, { dueBefore, most: QUEUES_PER_SWEEP })) {
+    const from = sweptTo;
+    sweptTo = undefined;
+    let left = QUEUES_PER_SWEEP;
+    for await (const hints of dueQueuePages(store, { dueBefore, most: left, from })) {
       const now = clock.now();
       for (const hint of hints) due.note(hint, hint.nextDueAt, now);
+      left -= hints.length;
+      if (left === 0) sweptTo = hints.at(-1);
     }
+    retryFullSenders();
     // Sites that wait for a place, and were woken while there was none.
     for (const site of [...due.sites()]) {
-      if (!deps.closed(site)) refill(site);
-      else if (due.hasLane(site, 'critical')) deps.urgent(site);
+      if (!deps.closed(site)) {
+        if (!waitsForPlaces(site)) refill(site);
+      } else if (due.hasLane(site, 'critical')) deps.urgent(site);
     }
   }
 
@@ -306,20 +314,38 @@ export function createClaims(
 
   function refill(site: string): void {
     if (urgentOut.size > 0 && !window.isFull('critical', taken())) wantAgain(urgentOut);
-    if (crowdedOut.size > 0 && usedRows() < ROOM_AGAIN * crowdedAt) wantAgain(crowdedOut);
+    if (crowdedOut.size > 0 && usedRows() < ROOM_AGAIN * options.maxRows) wantAgain(crowdedOut);
+    retryFullSenders();
     if (!running || claiming.has(site) || due.count(site) === 0 || deps.closed(site)) return;
     if (!isLow(site)) return;
     wanting.add(site);
     startClaims();
   }
 
-  function crowdOut(site: string): void {
-    crowdedAt = crowdedOut.size === 0 ? usedRows() : Math.max(crowdedAt, usedRows());
-    crowdedOut.add(site);
+  /** A few sites of each sender domain: the others would ask in vain. */
+  function retryFullSenders(): void {
+    if (fullSenders.size === 0 || wanting.size > 0) return;
+    for (const [senderDomain, sites] of fullSenders) {
+      const { more, has } = window.rowsOfSender(senderDomain, taken());
+      if (more <= (1 - ROOM_AGAIN) * has) continue;
+      for (const site of sites) {
+        if (wanting.size === SITES_AT_ONCE) break;
+        sites.delete(site);
+        wanting.add(site);
+      }
+      if (sites.size === 0) fullSenders.delete(senderDomain);
+    }
+    startClaims();
+  }
+
+  /** It has its turn when there are places. */
+  function waitsForPlaces(site: string): boolean {
+    for (const sites of fullSenders.values()) if (sites.has(site)) return true;
+    return false;
   }
 
   function usedRows(): number {
-    return window.rows() + taken().rows;
+    return window.rows() + deps.reserved().rows + promised.rows;
   }
 
   function wantAgain(sites: Set<string>): void {
@@ -328,13 +354,9 @@ export function createClaims(
     startClaims();
   }
 
-  /** Rows and bytes that others may fill, in all. */
-  function taken(): Taken {
-    const { rows, bytes, large } = deps.reserved();
-    return {
-      ...{ rows: rows + promised.rows, bytes: bytes + promised.bytes, large: large + promised.large },
-      largeOf: promised.largeOf,
-    };
+  /** Places that are promised, also to mail that is being accepted. */
+  function taken(): readonly Promised[] {
+    return [deps.reserved(), promised];
   }
 
   function startClaims(): void {
@@ -354,6 +376,7 @@ export function createClaims(
           .then((again) => {
             claiming.delete(site);
             if (again) refill(site);
+            else retryFullSenders();
             startClaims();
           }),
       );
@@ -381,11 +404,14 @@ export function createClaims(
     const fits = (lane: Lane, senderDomain: string) => {
       if (free <= 0 && lane !== 'critical') return false;
       const room = roomOf(lane, senderDomain);
-      if (room.crowdedOut) crowdOut(site);
+      if (room.crowdedOut === 'by its sender') {
+        const sites = fullSenders.get(senderDomain) ?? new Set();
+        fullSenders.set(senderDomain, sites.add(site));
+      }
       return room.rows > 0 && room.bytes > 0;
     };
     if (due.hasLane(site, 'critical') && window.isFull('critical', taken())) urgentOut.add(site);
-    else if (window.isFull('normal', taken())) crowdOut(site);
+    else if (window.isFull('normal', taken())) crowdedOut.add(site);
     let moved = 0;
     const claims: Promise<void>[] = [];
     while (chosen.size < QUEUES_AT_ONCE && rowsLeft > 0) {
@@ -414,15 +440,7 @@ export function createClaims(
   async function claimFrom(queue: DueQueue, { rows: limit, bytes: free, takesLarge }: Room): Promise<void> {
     const { revision, queueId, site, senderDomain } = queue;
     const maxBytes = Math.ceil(free / 2);
-    const promise = (by: 1 | -1): void => {
-      promised.rows += by * limit;
-      promised.at.add(site, by * limit);
-      promised.bytes += by * maxBytes;
-      if (!takesLarge) return;
-      promised.large += by * maxBytes;
-      promised.largeOf.add(senderDomain, by * maxBytes);
-    };
-    promise(1);
+    promised.add(queue, limit, maxBytes, takesLarge);
     const sinceMs = clock.monotonicMs();
     const eventId = uuidv7(clock, random);
     const claim = {
@@ -434,7 +452,7 @@ export function createClaims(
       rows = await asking(() => store.claimDue(claim));
     } finally {
       // In one go with their arrival: a message that is accepted in between would find room for itself.
-      promise(-1);
+      promised.add({ site, senderDomain }, -limit, -maxBytes, takesLarge);
     }
     if (rows.some((delivery) => delivery.wasScheduled)) deps.eventsStored();
     let bytes = 0;

@@ -130,10 +130,14 @@ async function eventually(holds: () => boolean | Promise<boolean>, stepMs = 0): 
 async function queued(
   count: number,
   domain = 'example.net',
-  more: { expiresAt?: number } = {},
+  { expiresAt, from }: { expiresAt?: number; from?: string } = {},
 ): Promise<void> {
   const messages = Array.from({ length: count }, (_, n) =>
-    message({ ...more, recipients: [recipient({ address: `r${n}@${domain}`, domain })] }),
+    message({
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(from === undefined ? {} : { domain: from }),
+      recipients: [recipient({ address: `r${n}@${domain}`, domain })],
+    }),
   );
   await store.commitAccepted({ messages, epoch, idempotency: null });
 }
@@ -225,6 +229,21 @@ describe('the window over the store', () => {
     expect(new Set(called)).toEqual(new Set(['example.net']));
   });
 
+  it('refills without a sweep for a sender domain whose mail waits for more sites than there are places', async () => {
+    const sites = Array.from({ length: 60 }, (_, n) => `site-${n}.example`);
+    for (const site of sites) await queued(1, site);
+    const { queue } = await start({ maxRows: 8 });
+    let done = 0;
+    await eventually(async () => {
+      expect(queue.inMemory().rows).toBeLessThanOrEqual(6);
+      for (const item of sites.flatMap((site) => takeAll(queue, site))) {
+        done += 1;
+        void queue.settle(item, deliveredOf(item.delivery));
+      }
+      return done === 60;
+    });
+  });
+
   it('claims on while the store is busy with long searches', async () => {
     faults.queueCounts = () => new Promise(() => {});
     await queued(2);
@@ -299,7 +318,8 @@ describe('the window over the store', () => {
     queue.wake();
     // One sender domain leaves a quarter of the places of a site to others.
     await eventually(() => at(...first).every((rows) => rows === 6));
-    for (const site of ['slow.example', 'quick.example']) await queued(8, site);
+    await queued(8, 'slow.example', { from: 'second.example' });
+    await queued(8, 'quick.example', { from: 'third.example' });
     queue.wake();
     await eventually(() => at('quick.example')[0] === 6);
     await eventually(() => at('slow.example')[0] === 3);
@@ -338,9 +358,13 @@ describe('the window over the store', () => {
     const { queue } = await start();
     const rooms = Array.from({ length: 400 }, (_, n) => reserve(queue, 'critical', `site-${n}.example`));
     expect(rooms.filter(({ rows }) => rows === 0)).toEqual([]);
-    // The window itself is full some time.
+    // One sender domain leaves a quarter of the whole window to others.
     const more = Array.from({ length: 4_000 }, (_, n) => reserve(queue, 'critical', `other-${n}.example`));
-    expect(more.filter(({ rows }) => rows === 1).length).toBe(QUEUE_DEFAULTS.maxRows - 400);
+    expect(more.filter(({ rows }) => rows === 1).length).toBe((QUEUE_DEFAULTS.maxRows * 3) / 4 - 400);
+    const other = { ...asked, senderDomain: 'other.example', lane: 'normal' } as const;
+    const beside = queue.reserve([other], 10);
+    expect(beside.rows).toBe(1);
+    queue.unreserve(beside);
     for (const room of [...rooms, ...more]) queue.unreserve(room);
     expect(reserve(queue, 'critical').rows).toBe(1);
   });

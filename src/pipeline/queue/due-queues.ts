@@ -2,9 +2,11 @@
  * Remembers what is due, to avoid asking the store repeatedly: per queue of the store (lane, sender domain, recipient
  * domain) the times at which rows become due, in a heap; and per site the due queues, in rotation. Filled by what this
  * process inserts and defers, and by a sweep that finds everything else. It is only a hint: the claim decides, so a
- * wrong time costs one empty claim. Limited in size.
+ * wrong time costs one empty claim. Limited in size; one sender domain has at most three times as much of it as stays
+ * free, so mail to very many domains does not keep that of others unknown.
  */
 
+import { createTally } from '../../lib/tally.ts';
 import type { Lane } from '../../model/message.ts';
 import type { QueueHint } from '../../store/topics/queue.ts';
 import { createHeap } from './heap.ts';
@@ -56,8 +58,10 @@ export interface DueQueues {
   nextAt(): number | null;
 }
 
-/** Further queues are found by the sweep, earliest due first. */
+/** Further queues are found by the sweep. */
 const MAX_QUEUES = 100_000;
+/** A sender domain may have this times the queues that are free. */
+const TIMES_FREE = 3;
 /** Times stored per queue; the sweep finds further ones. */
 const MAX_INSTANTS = 32;
 /** Times this close to each other count as one. */
@@ -88,6 +92,7 @@ interface DueOfLane {
 
 export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_QUEUES): DueQueues {
   const byId = new Map<number, Known>();
+  const bySender = createTally();
   const dueKeys = new Set<string>();
   /** Of each site the lanes in their turn. */
   const bySite = new Map<string, DueOfLane[]>();
@@ -144,7 +149,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
     note(ref, at, now) {
       let queue = byId.get(ref.queueId);
       if (queue === undefined) {
-        if (byId.size >= max) return;
+        if (bySender.of(ref.senderDomain) >= TIMES_FREE * (max - byId.size)) return;
         const { queueId, lane, senderDomain, recipientDomain, sandbox, routeKey } = ref;
         queue = {
           ...{ queueId, lane, senderDomain, recipientDomain, sandbox },
@@ -153,6 +158,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
           ...{ before: null, after: null },
         };
         byId.set(ref.queueId, queue);
+        bySender.add(ref.senderDomain, 1);
       }
       queue.revision += 1;
       if (at <= now) {
@@ -202,7 +208,9 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       dueKeys.delete(known.key);
       if (known.revision !== revision) return;
       unpark(known);
-      if (known.instants.length === 0) byId.delete(known.queueId);
+      if (known.instants.length > 0) return;
+      byId.delete(known.queueId);
+      bySender.add(known.senderDomain, -1);
     },
     leftMore(queue) {
       const known = byId.get(queue.queueId);

@@ -57,6 +57,7 @@ export interface Reservation {
    * is inserted as queued.
    */
   readonly sites: readonly (string | null)[];
+  readonly senderDomain: string;
   readonly rows: number;
   readonly bytes: number;
   /** When it was requested (monotonic): later suppressions are applied when the rows arrive. */

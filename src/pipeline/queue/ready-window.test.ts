@@ -1,15 +1,14 @@
 /** Order and bounds of the window, by example and against a plain model. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createTally } from '../../lib/tally.ts';
 import type { Lane } from '../../model/message.ts';
 import type { ReadyItem } from './ready-item.ts';
-import { createReadyWindow } from './ready-window.ts';
+import { createPromises, createReadyWindow, type Promised } from './ready-window.ts';
 import { testItem } from './test-items.ts';
 
 const LIMITS = { maxRows: 1000, maxBytes: 10_000, maxRowsPerSite: 500 };
 
-const NONE = { rows: 0, bytes: 0, siteRows: 0, large: 0, largeOf: createTally() };
+const NONE: Promised[] = [];
 const place = (site: string) => ({ site, lane: 'critical' as Lane, senderDomain: 'example.com' });
 
 function item(
@@ -45,7 +44,7 @@ describe('the window', () => {
       rows: 1,
       bytes: 75,
       takesLarge: true,
-      crowdedOut: false,
+      crowdedOut: null,
     });
     window.add(item(3, 'critical', 'b'));
     expect(window.hasRoom(place('a'), NONE, 1)).toBe(false);
@@ -61,12 +60,17 @@ describe('the window', () => {
     const window = createReadyWindow({ maxRows: 3, maxBytes: 100, maxRowsPerSite: 2 });
     expect(window.hasRoom(place('a'), NONE, 1_000)).toBe(true);
     // One after the other, while the first is still being stored, they are not the only one.
-    expect(window.hasRoom(place('a'), { ...NONE, rows: 1, bytes: 80, large: 80, siteRows: 1 }, 80)).toBe(
-      false,
-    );
+    const oneOnItsWay = createPromises();
+    oneOnItsWay.add(place('a'), 1, 80, false);
+    expect(window.hasRoom(place('a'), [oneOnItsWay], 80)).toBe(false);
     window.add(item(1, 'normal', 'a', 1_000));
     expect(window.hasRoom(place('b'), NONE, 1)).toBe(false);
-    expect(window.room(place('b'), NONE)).toEqual({ rows: 2, bytes: 0, takesLarge: false, crowdedOut: true });
+    expect(window.room(place('b'), NONE)).toEqual({
+      rows: 2,
+      bytes: 0,
+      takesLarge: false,
+      crowdedOut: 'by all',
+    });
   });
 
   it('keeps room for the lanes above, and for other senders beside one that fills a lane', () => {

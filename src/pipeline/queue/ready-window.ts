@@ -18,15 +18,14 @@ export interface WindowLimits {
 }
 
 export interface ReadyWindow {
-  /**
-   * Whether a row of `bytes` of this lane and sender domain fits, in addition to what is reserved already: rows and
-   * bytes in total, and rows of this site.
-   */
-  hasRoom(place: RoomRequest, promised: Taken & { siteRows: number }, bytes: number): boolean;
-  /** Free places for a claim of one lane and sender domain, in addition to what is reserved in all. */
-  room(place: RoomRequest, promised: Taken): Room;
+  /** Whether a row of `bytes` of this lane and sender domain fits, in addition to what is promised. */
+  hasRoom(place: RoomRequest, promised: readonly Promised[], bytes: number): boolean;
+  /** Free places for a claim of one lane and sender domain, in addition to what is promised in all. */
+  room(place: RoomRequest, promised: readonly Promised[]): Room;
   /** Whether no row of this lane fits, of whichever site and sender domain. */
-  isFull(lane: Lane, promised: Taken): boolean;
+  isFull(lane: Lane, promised: readonly Promised[]): boolean;
+  /** Rows that a sender domain may still have below critical mail, and those that it has. */
+  rowsOfSender(senderDomain: string, promised: readonly Promised[]): { more: number; has: number };
   add(item: ReadyItem): void;
   /**
    * Next item of a lane for which `admits` returns true, or null; sender domains take turns, and only the first item of
@@ -71,12 +70,39 @@ export interface RoomRequest {
   siteRows?: number;
 }
 
-/** What is promised already, in all; `large`: the bytes of these that large rows may take, `largeOf` by sender domain. */
-export interface Taken {
-  rows: number;
-  bytes: number;
-  large: number;
-  largeOf: Pick<Tally, 'of'>;
+/** Places that are promised to rows on their way into the window. */
+export interface Promised {
+  /** In all; `large`: the bytes that large rows may take. */
+  readonly rows: number;
+  readonly bytes: number;
+  readonly large: number;
+  /** Rows by site and by sender domain, and `large` by sender domain. */
+  readonly at: Pick<Tally, 'of'>;
+  readonly rowsOf: Pick<Tally, 'of'>;
+  readonly largeOf: Pick<Tally, 'of'>;
+  /** Negative numbers take back what was promised. */
+  add(to: { site: string; senderDomain: string }, rows: number, bytes: number, mayBeLarge: boolean): void;
+}
+
+export function createPromises(): Promised {
+  const [at, rowsOf, largeOf] = [createTally(), createTally(), createTally()];
+  const all = { rows: 0, bytes: 0, large: 0, at, rowsOf, largeOf };
+  return Object.assign(all, {
+    add(
+      { site, senderDomain }: { site: string; senderDomain: string },
+      rows: number,
+      bytes: number,
+      mayBeLarge: boolean,
+    ) {
+      all.rows += rows;
+      all.bytes += bytes;
+      at.add(site, rows);
+      rowsOf.add(senderDomain, rows);
+      if (!mayBeLarge) return;
+      all.large += bytes;
+      largeOf.add(senderDomain, bytes);
+    },
+  });
 }
 
 export interface Room {
@@ -84,8 +110,8 @@ export interface Room {
   bytes: number;
   /** false: for rows of up to `LARGE_ROW_BYTES`. true: the first may be larger than `bytes`. */
   takesLarge: boolean;
-  /** None of it because of other sites' mail. */
-  crowdedOut: boolean;
+  /** Why there is none, where other sites' mail is why: all of it, or that of the sender domain. */
+  crowdedOut: 'by all' | 'by its sender' | null;
 }
 
 interface SiteRows {
@@ -122,9 +148,8 @@ export const LARGE_ROW_BYTES = 256 * 1024;
 const SHARE_OF_LARGE = 3 / 4;
 /** With less than this share of all bytes no large row is claimed: how large it is, only the store knows. */
 const LEAST_FOR_LARGE = 1 / 16;
-/** A sender domain gets this times the rows, and bytes of large rows, that are free. */
-const ROWS_OF_SENDER = 3;
-const LARGE_OF_SENDER = 1;
+/** A sender domain gets this times the rows, and bytes of large rows, that are free: three quarters if it is alone. */
+const TIMES_FREE = 3;
 /** Share of a site's rows of a lane for one sender domain. */
 const SENDER_SHARE = 3 / 4;
 const NOBODY: Readonly<Record<Lane, number>> = { critical: 0, normal: 0, bulk: 0 };
@@ -179,26 +204,27 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   };
 
   /** Rows that a sender domain may still have in the window. */
-  const rowsFor = ({ lane, senderDomain }: RoomRequest, promised: number): number => {
-    const free = limitsOf(lane).maxRows - rows - promised;
-    return Math.min(free, ROWS_OF_SENDER * free - rowsBySender.of(senderDomain));
+  const rowsFor = ({ lane, senderDomain }: RoomRequest, promised: readonly Promised[]): number => {
+    const free = limitsOf(lane).maxRows - rows - sum(promised, (one) => one.rows);
+    const own = rowsBySender.of(senderDomain) + sum(promised, ({ rowsOf }) => rowsOf.of(senderDomain));
+    return Math.min(free, TIMES_FREE * free - own);
   };
 
-  const bytesFor = (
-    { lane, senderDomain }: RoomRequest,
-    promised: Taken,
-  ): { small: number; large: number } => {
+  /** Bytes that its small and large rows may still have; a large one may have more where it has none. */
+  const bytesFor = ({ lane, senderDomain }: RoomRequest, promised: readonly Promised[]) => {
     const { maxBytes } = limitsOf(lane);
-    const free = maxBytes - bytes - promised.bytes;
-    const ofSmall =
-      Math.floor((1 - SHARE_OF_LARGE) * maxBytes) - (bytes - largeBytes) - (promised.bytes - promised.large);
-    const ofLarge = Math.min(free, Math.floor(SHARE_OF_LARGE * maxBytes) - largeBytes - promised.large);
-    const own = largeBySender.of(senderDomain) + promised.largeOf.of(senderDomain);
+    const large = largeBytes + sum(promised, (one) => one.large);
+    const all = bytes + sum(promised, (one) => one.bytes);
+    const own = largeBySender.of(senderDomain) + sum(promised, ({ largeOf }) => largeOf.of(senderDomain));
+    const free = maxBytes - all;
+    const ofLarge = Math.min(free, Math.floor(SHARE_OF_LARGE * maxBytes) - large);
     return {
-      small: Math.max(free, ofSmall),
-      large: own === 0 ? ofLarge : Math.min(ofLarge, LARGE_OF_SENDER * ofLarge - own),
+      small: Math.max(free, Math.floor((1 - SHARE_OF_LARGE) * maxBytes) - (all - large)),
+      large: own === 0 ? ofLarge : Math.min(ofLarge, TIMES_FREE * ofLarge - own),
     };
   };
+
+  const isEmpty = (promised: readonly Promised[]): boolean => rows + sum(promised, (one) => one.rows) === 0;
 
   const countBytes = (size: number, senderDomain: string, by: 1 | -1): void => {
     bytes += by * size;
@@ -241,25 +267,28 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     hasRoom(place, promised, size) {
       const { small, large } = bytesFor(place, promised);
       // An item larger than the whole window fits into an empty one, or it would wait forever.
-      const fitsBytes = size <= (size > LARGE_ROW_BYTES ? large : small) || rows + promised.rows === 0;
-      if (!fitsBytes || rowsFor(place, promised.rows) <= 0) return false;
-      return hasOwnRoom(place) || siteRoom(place) > promised.siteRows;
+      if (size > (size > LARGE_ROW_BYTES ? large : small) && !isEmpty(promised)) return false;
+      if (rowsFor(place, promised) <= 0) return false;
+      return hasOwnRoom(place) || siteRoom(place) > sum(promised, ({ at }) => at.of(place.site));
     },
     room(place, promised) {
       const { small, large } = bytesFor(place, promised);
-      const takesLarge = large >= LEAST_FOR_LARGE * limits.maxBytes || rows + promised.rows === 0;
-      const most = rowsFor(place, promised.rows);
+      const takesLarge = large >= LEAST_FOR_LARGE * limits.maxBytes || isEmpty(promised);
       const free = takesLarge ? Math.max(1, large) : Math.max(0, small);
+      const most = rowsFor(place, promised);
       return {
-        rows: Math.max(0, Math.min(most, siteRoom(place))),
-        ...{ bytes: free, takesLarge, crowdedOut: most <= 0 || free === 0 },
+        ...{ rows: Math.max(0, Math.min(most, siteRoom(place))), bytes: free, takesLarge },
+        crowdedOut: this.isFull(place.lane, promised) ? 'by all' : most <= 0 ? 'by its sender' : null,
       };
     },
     isFull(lane, promised) {
       const nobody = { site: '', lane, senderDomain: '' };
-      const isEmpty = rows + promised.rows === 0;
-      return rowsFor(nobody, promised.rows) <= 0 || (!isEmpty && bytesFor(nobody, promised).small <= 0);
+      return rowsFor(nobody, promised) <= 0 || (bytesFor(nobody, promised).small <= 0 && !isEmpty(promised));
     },
+    rowsOfSender: (senderDomain, promised) => ({
+      more: rowsFor({ site: '', lane: 'normal', senderDomain }, promised),
+      has: rowsBySender.of(senderDomain),
+    }),
     add(item) {
       const site = siteOf(item.site);
       site.lanes[item.delivery.lane].push(item);
@@ -358,4 +387,10 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       return bytes;
     },
   };
+}
+
+function sum(promised: readonly Promised[], of: (one: Promised) => number): number {
+  let all = 0;
+  for (const one of promised) all += of(one);
+  return all;
 }

@@ -4,12 +4,11 @@
  * of its own queue nor keep the window so full that due rows are never claimed.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { createTally } from '../../lib/tally.ts';
 import type { createClaims } from './claims.ts';
 import type { createDueQueues } from './due-queues.ts';
 import type { SiteQuestion } from './gate.ts';
 import type { Reservation } from './queue.ts';
-import { type createReadyWindow, LARGE_ROW_BYTES } from './ready-window.ts';
+import { createPromises, type createReadyWindow, LARGE_ROW_BYTES } from './ready-window.ts';
 
 export function createReservations(deps: {
   clock: Clock;
@@ -23,12 +22,11 @@ export function createReservations(deps: {
   allowance(site: string): number;
 }) {
   const { clock, window, due, siteOf, allowance } = deps;
-  const reserved = { rows: 0, bytes: 0, large: 0, at: createTally() };
+  const reserved = createPromises();
   /** The oldest first. */
   const reservations = new Set<Reservation>();
 
   return {
-    /** Rows and octets, and rows by site. */
     reserved,
     /** Since when the oldest message is being committed; undefined = there is none. */
     sinceMs(): number | undefined {
@@ -43,24 +41,21 @@ export function createReservations(deps: {
         const site = siteOf(recipient);
         if (!fits(recipient, site, share)) return null;
         rows += 1;
-        reserved.rows += 1;
-        reserved.bytes += share;
-        if (share > LARGE_ROW_BYTES) reserved.large += share;
-        reserved.at.add(site, 1);
+        reserved.add({ site, senderDomain: recipient.senderDomain }, 1, share, share > LARGE_ROW_BYTES);
         return site;
       });
-      const reservation = { sites, rows, bytes: rows * share, sinceMs: clock.monotonicMs() };
+      const senderDomain = recipients[0]?.senderDomain ?? '';
+      const reservation = { sites, senderDomain, rows, bytes: rows * share, sinceMs: clock.monotonicMs() };
       if (rows > 0) reservations.add(reservation);
       return reservation;
     },
 
     unreserve(reservation: Reservation): void {
-      const { sites, rows, bytes } = reservation;
+      const { sites, senderDomain, rows, bytes } = reservation;
       reservations.delete(reservation);
-      reserved.rows -= rows;
-      reserved.bytes -= bytes;
-      if (bytes > LARGE_ROW_BYTES * rows) reserved.large -= bytes;
-      if (rows > 0) for (const site of sites) if (site !== null) reserved.at.add(site, -1);
+      const share = bytes / rows;
+      for (const site of sites)
+        if (site !== null) reserved.add({ site, senderDomain }, -1, -share, share > LARGE_ROW_BYTES);
     },
   };
 
@@ -73,14 +68,7 @@ export function createReservations(deps: {
       // If fresh mail kept the window full, due rows would never be claimed.
       if (!claims.isLow(site) || due.has({ ...recipient, sandbox: recipient.sandbox !== null })) return false;
     }
-    const promised = claims.promised();
-    const taken = {
-      rows: reserved.rows + promised.rows,
-      bytes: reserved.bytes + promised.bytes,
-      large: reserved.large + promised.large,
-      largeOf: promised.largeOf,
-      siteRows: reserved.at.of(site) + promised.at.of(site),
-    };
-    return window.hasRoom({ site, lane, senderDomain, siteRows: allowance(site) }, taken, bytes);
+    const place = { site, lane, senderDomain, siteRows: allowance(site) };
+    return window.hasRoom(place, [reserved, claims.promised()], bytes);
   }
 }
