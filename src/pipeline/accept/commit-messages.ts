@@ -78,7 +78,7 @@ export interface RoutedMail {
   size: number;
 }
 
-const NO_ROOM: Reservation = { sites: [], senderDomain: '', rows: 0, bytes: 0, sinceMs: 0 };
+const NO_ROOM: Reservation = { sites: [], lane: 'normal', senderDomain: '', rows: 0, bytes: 0, sinceMs: 0 };
 
 export const RETRY_AFTER_SECONDS = 5;
 

@@ -438,7 +438,8 @@ export function createClaims(
   }
 
   async function claimFrom(queue: DueQueue, { rows: limit, bytes: free, takesLarge }: Room): Promise<void> {
-    const { revision, queueId, site, senderDomain } = queue;
+    // Its site may change meanwhile.
+    const { revision, queueId, site, lane, senderDomain } = queue;
     const maxBytes = Math.ceil(free / 2);
     promised.add(queue, limit, maxBytes, takesLarge);
     const sinceMs = clock.monotonicMs();
@@ -452,7 +453,7 @@ export function createClaims(
       rows = await asking(() => store.claimDue(claim));
     } finally {
       // In one go with their arrival: a message that is accepted in between would find room for itself.
-      promised.add({ site, senderDomain }, -limit, -maxBytes, takesLarge);
+      promised.add({ site, lane, senderDomain }, -limit, -maxBytes, takesLarge);
     }
     if (rows.some((delivery) => delivery.wasScheduled)) deps.eventsStored();
     let bytes = 0;

@@ -57,6 +57,8 @@ export interface Reservation {
    * is inserted as queued.
    */
   readonly sites: readonly (string | null)[];
+  /** Of all of them. */
+  readonly lane: Lane;
   readonly senderDomain: string;
   readonly rows: number;
   readonly bytes: number;

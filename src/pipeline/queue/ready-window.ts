@@ -62,11 +62,14 @@ export interface ReadyWindow {
   bytes(): number;
 }
 
-/** A request for places. `siteRows`: the limit for this site, instead of the general one. */
-export interface RoomRequest {
+interface Place {
   site: string;
   lane: Lane;
   senderDomain: string;
+}
+
+/** A request for places. `siteRows`: the limit for this site, instead of the general one. */
+export interface RoomRequest extends Place {
   siteRows?: number;
 }
 
@@ -76,28 +79,25 @@ export interface Promised {
   readonly rows: number;
   readonly bytes: number;
   readonly large: number;
-  /** Rows by site and by sender domain, and `large` by sender domain. */
+  /** Rows by site and by sender domain, those of critical mail too, and `large` by sender domain. */
   readonly at: Pick<Tally, 'of'>;
+  readonly criticalOf: Pick<Tally, 'of'>;
   readonly rowsOf: Pick<Tally, 'of'>;
   readonly largeOf: Pick<Tally, 'of'>;
   /** Negative numbers take back what was promised. */
-  add(to: { site: string; senderDomain: string }, rows: number, bytes: number, mayBeLarge: boolean): void;
+  add(to: Place, rows: number, bytes: number, mayBeLarge: boolean): void;
 }
 
 export function createPromises(): Promised {
-  const [at, rowsOf, largeOf] = [createTally(), createTally(), createTally()];
-  const all = { rows: 0, bytes: 0, large: 0, at, rowsOf, largeOf };
+  const [at, rowsOf, criticalOf, largeOf] = [createTally(), createTally(), createTally(), createTally()];
+  const all = { rows: 0, bytes: 0, large: 0, at, rowsOf, criticalOf, largeOf };
   return Object.assign(all, {
-    add(
-      { site, senderDomain }: { site: string; senderDomain: string },
-      rows: number,
-      bytes: number,
-      mayBeLarge: boolean,
-    ) {
+    add({ site, lane, senderDomain }: Place, rows: number, bytes: number, mayBeLarge: boolean) {
       all.rows += rows;
       all.bytes += bytes;
       at.add(site, rows);
       rowsOf.add(senderDomain, rows);
+      if (lane === 'critical') criticalOf.add(senderDomain, rows);
       if (!mayBeLarge) return;
       all.large += bytes;
       largeOf.add(senderDomain, bytes);
@@ -161,6 +161,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   let bytes = 0;
   let largeBytes = 0;
   const rowsBySender = createTally();
+  const criticalBySender = createTally();
   const largeBySender = createTally();
 
   const below = {
@@ -203,10 +204,13 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     return lane === 'critical' ? Math.max(free, CRITICAL_ROWS - site.waitingByLane.critical) : free;
   };
 
-  /** Rows that a sender domain may still have in the window. */
+  /** Rows that a sender domain may still have in the window: critical ones however many others it has. */
   const rowsFor = ({ lane, senderDomain }: RoomRequest, promised: readonly Promised[]): number => {
     const free = limitsOf(lane).maxRows - rows - sum(promised, (one) => one.rows);
-    const own = rowsBySender.of(senderDomain) + sum(promised, ({ rowsOf }) => rowsOf.of(senderDomain));
+    const own =
+      lane === 'critical'
+        ? criticalBySender.of(senderDomain) + sum(promised, ({ criticalOf }) => criticalOf.of(senderDomain))
+        : rowsBySender.of(senderDomain) + sum(promised, ({ rowsOf }) => rowsOf.of(senderDomain));
     return Math.min(free, TIMES_FREE * free - own);
   };
 
@@ -225,6 +229,12 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
   };
 
   const isEmpty = (promised: readonly Promised[]): boolean => rows + sum(promised, (one) => one.rows) === 0;
+
+  const countRow = ({ delivery: { lane, senderDomain } }: ReadyItem, by: 1 | -1): void => {
+    rows += by;
+    rowsBySender.add(senderDomain, by);
+    if (lane === 'critical') criticalBySender.add(senderDomain, by);
+  };
 
   const countBytes = (size: number, senderDomain: string, by: 1 | -1): void => {
     bytes += by * size;
@@ -295,8 +305,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       count(site, item, 1);
       site.rows += 1;
       byId.set(item.delivery.id, item);
-      rows += 1;
-      rowsBySender.add(item.delivery.senderDomain, 1);
+      countRow(item, 1);
       countBytes(item.heldBytes, item.delivery.senderDomain, 1);
       if (item.content === null) return;
       if (item.content.sharers === 0) countBytes(item.content.size, item.delivery.senderDomain, 1);
@@ -336,8 +345,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     },
     dropContent,
     done(item) {
-      rows -= 1;
-      rowsBySender.add(item.delivery.senderDomain, -1);
+      countRow(item, -1);
       countBytes(item.heldBytes, item.delivery.senderDomain, -1);
       byId.delete(item.delivery.id);
       dropContent(item);

@@ -41,21 +41,24 @@ export function createReservations(deps: {
         const site = siteOf(recipient);
         if (!fits(recipient, site, share)) return null;
         rows += 1;
-        reserved.add({ site, senderDomain: recipient.senderDomain }, 1, share, share > LARGE_ROW_BYTES);
+        reserved.add({ ...recipient, site }, 1, share, share > LARGE_ROW_BYTES);
         return site;
       });
-      const senderDomain = recipients[0]?.senderDomain ?? '';
-      const reservation = { sites, senderDomain, rows, bytes: rows * share, sinceMs: clock.monotonicMs() };
+      const { lane = 'normal', senderDomain = '' } = recipients[0] ?? {};
+      const reservation = {
+        ...{ sites, lane, senderDomain, rows, bytes: rows * share },
+        sinceMs: clock.monotonicMs(),
+      };
       if (rows > 0) reservations.add(reservation);
       return reservation;
     },
 
     unreserve(reservation: Reservation): void {
-      const { sites, senderDomain, rows, bytes } = reservation;
+      const { sites, lane, senderDomain, rows, bytes } = reservation;
       reservations.delete(reservation);
       const share = bytes / rows;
       for (const site of sites)
-        if (site !== null) reserved.add({ site, senderDomain }, -1, -share, share > LARGE_ROW_BYTES);
+        if (site !== null) reserved.add({ site, lane, senderDomain }, -1, -share, share > LARGE_ROW_BYTES);
     },
   };
 
