@@ -55,7 +55,8 @@ describe('a refused request', () => {
       Status: 403,
       Code: 33,
       Name: 'from-domain-not-allowed',
-      Message: '/From/email: This token may not send from theirs.example',
+      Message:
+        '/From/email: This token or SMTP login may not send from theirs.example, only from mine.example',
       Domain: 'theirs.example',
       TokenName: 'my shop',
       Peer: '127.0.0.1',

@@ -331,7 +331,9 @@ it('says of a domain that is not here how to add it, to a token that may send fr
   expect(everywhere.json.Errors[0].Message).toBe(
     'missing.example is not a sender domain of this server; to add it, run: postrider domain add missing.example',
   );
-  expect((await send(from)).json.Errors[0].Message).toBe('This token may not send from missing.example');
+  expect((await send(from)).json.Errors[0].Message).toBe(
+    'This token or SMTP login may not send from missing.example, only from example.com',
+  );
 });
 
 describe('the registry of errors', () => {

@@ -163,7 +163,7 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
 
   async function refusedSender(from: Caller, domain: string): Promise<ServerReply | null> {
     const sender = await senders.senderFor(from, domain);
-    return sender.kind === 'domain' ? null : smtpReply(senderRefusal(sender, domain));
+    return sender.kind === 'domain' ? null : smtpReply(senderRefusal(sender, from, domain));
   }
 
   async function logIn({ username, password }: AuthAttempt): Promise<Login | null> {

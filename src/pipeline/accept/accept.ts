@@ -334,7 +334,7 @@ export function createAcceptance(
   async function senderDomain(caller: Caller, fromDomain: string) {
     const sender = await senders.senderFor(caller, fromDomain);
     if (sender.kind === 'domain') return sender;
-    throw senderRefusal(sender, fromDomain, '/From/email');
+    throw senderRefusal(sender, caller, fromDomain, '/From/email');
   }
 
   /**

@@ -1,17 +1,24 @@
 /** Why a caller may not send from a domain, in the words of every way in. */
 import { AppError } from '../../lib/errors.ts';
+import type { Caller } from '../../model/submission.ts';
 
 /** What is known of the domain for this caller. */
 type NoSender = { kind: 'not-allowed' } | { kind: 'unknown' } | { kind: 'not-verified'; name: string };
 
 /** `field`: where the request names the domain. */
-export function senderRefusal(sender: NoSender, fromDomain: string, field?: string): AppError {
+export function senderRefusal(
+  sender: NoSender,
+  { domains }: Pick<Caller, 'domains'>,
+  fromDomain: string,
+  field?: string,
+): AppError {
   const at = field === undefined ? {} : { field };
+  const only = domains.length === 1 ? `, only from ${domains[0]}` : '';
   switch (sender.kind) {
     case 'not-allowed':
       return new AppError('from-domain-not-allowed', {
         ...at,
-        message: `This token may not send from ${fromDomain}`,
+        message: `This token or SMTP login may not send from ${fromDomain}${only}`,
       });
     case 'unknown':
       return new AppError('from-domain-not-allowed', {
