@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
-import { refuseExisting, writeText } from './files.ts';
+import { readText, refuseExisting, writeText } from './files.ts';
 import { createProgram } from './program.ts';
 import { CommandError, type Terminal } from './terminal.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'files-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe('a file that a command writes', () => {
+describe('a file of a command', () => {
   it('is refused if it has a content, unless that is forced', async () => {
     const file = join(folder, 'full');
     writeFileSync(file, 'kept');
@@ -31,6 +31,12 @@ describe('a file that a command writes', () => {
   it('is named with the reason if it cannot be written', async () => {
     await expect(writeText(join(folder, 'none', 'x'), '')).rejects.toThrow(
       /x cannot be written: there is no/,
+    );
+  });
+
+  it('is not the text itself, which is said to who gives that', async () => {
+    await expect(readText('Hello world')).rejects.toThrow(
+      'Hello world cannot be read: there is no such file or folder. Give the name of a file, or - to read',
     );
   });
 

@@ -18,7 +18,15 @@ export async function readBytes(file: string, stdin: NodeJS.ReadStream = process
 
 /** The text of a file; undefined if none was named. */
 export async function readText(file: string | undefined): Promise<string | undefined> {
-  return file === undefined ? undefined : (await readBytes(file)).toString('utf8');
+  if (file === undefined) return undefined;
+  try {
+    return (await readBytes(file)).toString('utf8');
+  } catch (cause) {
+    // Who gives the text itself reads first what was expected.
+    throw new CommandError(
+      `${(cause as Error).message}. Give the name of a file, or - to read standard input`,
+    );
+  }
 }
 
 /** The JSON object in a file; undefined if none was named. Throws CommandError if it contains anything else. */
