@@ -74,6 +74,7 @@ function localKind(local: string): boolean | { problem: string } {
       continue;
     }
     afterDot = false;
+    if (code === 64) return { problem: 'has more than one @; several addresses are given one by one' };
     if (code > 127) ascii = false;
     else if (ATEXT[code] === 0) return { problem: 'has a character before the @ that is not allowed' };
   }

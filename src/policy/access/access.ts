@@ -129,6 +129,9 @@ type Lookup =
 
 /** The accuracy of `lastUsedAt`, so that a busy token causes one small write per minute. */
 const TOUCH_EVERY_MS = 60_000;
+/** The same whatever is wrong, so that nobody learns from it which tokens exist. */
+const NOT_VALID =
+  'The token is not valid: it is incomplete, it was revoked or has ended, or another server made it';
 /** Tokens, credentials and webhooks ended in one transaction. */
 const PORTION = 200;
 const MAX_LIFETIME_SECONDS = 10 * 365.25 * 86_400;
@@ -178,7 +181,7 @@ export function createAccess(
 
   async function authenticate(authorization: string | undefined, ip: string): Promise<Caller> {
     const text = bearerToken(authorization);
-    if (text === null) throw new AppError('token-missing', missingScheme(authorization));
+    if (text === null) throw new AppError('token-missing', wrongHeader(authorization));
     const key = hash('sha256', text, 'base64url');
     const found = await lookUp(key, () => readText(text));
     if (found.kind === 'good') return admit(found.verified, ip);
@@ -220,7 +223,7 @@ export function createAccess(
     const verdict = failures.record(ip);
     if (verdict.kind === 'counted') {
       log.info({ jti: tokenId, ip, reason }, 'authentication failed');
-      throw new AppError('token-invalid');
+      throw new AppError('token-invalid', { message: NOT_VALID });
     }
     if (verdict.justNow) {
       log.warn({ ip, pauseSeconds: verdict.retryAfterSeconds }, 'too many failed authentications');
@@ -399,11 +402,20 @@ export function makerEnded({ inSession }: Pick<MintRequest, 'inSession'>): AppEr
   return new AppError(inSession === undefined ? 'token-invalid' : 'session-ended');
 }
 
-/** A header with only a token has no scheme; the message must not repeat the token. */
-function missingScheme(authorization: string | undefined): { message?: string } {
-  const token = authorization?.trim() ?? '';
-  const bare = token.length <= MAX_TOKEN_CHARS && /^(?:token\s{1,8})?[\w-]+\.[\w-]+\.[\w-]+$/i.test(token);
-  return bare ? { message: 'The word Bearer is missing: send the header Authorization: Bearer TOKEN' } : {};
+/** What is wrong with a header that has no token in it; the message must not repeat what the header has. */
+function wrongHeader(authorization = ''): { message?: string } {
+  const text = authorization.slice(0, 8).trim().toLowerCase();
+  if (text === '') return {};
+  if (text === 'bearer' && authorization.trim().length === text.length) {
+    return {
+      message: 'There is no token after the word Bearer: the variable or file that it comes from is empty',
+    };
+  }
+  return {
+    message: /^bearer\b/.test(text)
+      ? 'What stands after the word Bearer is not a token: it is too long, or has quotation marks, spaces or other characters that no token has'
+      : 'The word Bearer is missing: send the header Authorization: Bearer TOKEN',
+  };
 }
 
 /** The credentials of a Bearer header (RFC 6750 §2.1), or null if there are none of the form of a token. */

@@ -52,6 +52,7 @@ it('gives the whole of one that fits, and says of the others what is wrong', asy
   ];
   for (const [bytes, maxBytes, name] of refusals)
     await expect(read(bytes, share(), maxBytes), name).rejects.toMatchObject({ problems: [{ name }] });
+  await expect(read(gzipSync(text), share(), 1000)).rejects.toThrow('may have at most 1000 octets');
 });
 
 it('takes all of a body that came with its headers, also where one read gives a part of it', async () => {

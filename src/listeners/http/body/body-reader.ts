@@ -33,7 +33,7 @@ interface BodyLimits {
 export async function readBody(stream: IncomingMessage, options: BodyLimits): Promise<Uint8Array> {
   const encoding = contentEncoding(stream.headers['content-encoding']);
   const announced = Number(stream.headers['content-length'] ?? 0);
-  if (announced > options.maxBytes) throw new AppError('body-too-large');
+  if (announced > options.maxBytes) throw tooLarge(options.maxBytes);
   // Node reports the end one turn after the last octet; all announced octets have arrived before.
   const whole = stream.complete || (announced > 0 && stream.readableLength >= announced);
   try {
@@ -53,7 +53,7 @@ function inflated(raw: Uint8Array, { maxBytes, clock, share }: BodyLimits): Prom
     const gunzip = createGunzip();
     gunzip.on('data', (chunk: Buffer) => {
       length += chunk.length;
-      if (length > maxBytes) fail(new AppError('body-too-large'));
+      if (length > maxBytes) fail(tooLarge(maxBytes));
       else if (!share.take(chunk.length)) fail(noRoom());
       else chunks.push(chunk);
     });
@@ -67,6 +67,10 @@ function inflated(raw: Uint8Array, { maxBytes, clock, share }: BodyLimits): Prom
       reject(error);
     }
   });
+}
+
+function tooLarge(maxBytes: number): AppError {
+  return new AppError('body-too-large', { message: `The request body may have at most ${maxBytes} octets` });
 }
 
 function noRoom(): AppError {
@@ -87,7 +91,7 @@ function takeWhole(stream: IncomingMessage, { maxBytes, share }: BodyLimits): Ui
   for (let part: unknown = stream.read(); part instanceof Uint8Array; part = stream.read()) parts.push(part);
   const [first = EMPTY] = parts;
   const bytes = parts.length > 1 ? Buffer.concat(parts) : first;
-  if (bytes.length > maxBytes) throw new AppError('body-too-large');
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
   if (!share.take(bytes.length)) throw noRoom();
   return bytes;
 }
@@ -110,7 +114,7 @@ function collect(
 
     function onData(chunk: Buffer): void {
       received += chunk.length;
-      if (received > maxBytes) fail(new AppError('body-too-large'));
+      if (received > maxBytes) fail(tooLarge(maxBytes));
       else if (!share.take(chunk.length)) fail(noRoom());
       else chunks.push(chunk);
     }

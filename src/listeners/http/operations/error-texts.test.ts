@@ -38,6 +38,13 @@ describe('a refusal names the fix', () => {
       { from: MAIL.From, to: MAIL.To, subject: 'Hi', text: 'Hi' },
       '"text" is not known here: a text goes into PlainContent',
     ],
+    ['no content type', { ...MAIL, ContentType: undefined }, 'ContentType is required: HTML or Text'],
+    ['nothing at all', {}, 'HTMLContent or PlainContent is required'],
+    [
+      'two addresses in one',
+      { ...MAIL, To: [{ email: 'a@example.net, b@example.net' }] },
+      'several addresses are given one by one',
+    ],
     ['no content but html', { ...MAIL, HTMLContent: undefined, html: 'Hi' }, '"html" is not known here'],
   ])('%s', async (_, body, expected) => {
     const { status, said } = await texts(body);
@@ -60,12 +67,20 @@ describe('a refusal names the fix', () => {
       415,
       expect.stringContaining('Content-Type: application/json'),
     ]);
-    const bare = await world.call('GET', '/me', { headers: { authorization: world.tokens.own } });
-    expect([bare.status, bare.json().Error]).toEqual([
-      401,
-      expect.stringContaining('The word Bearer is missing'),
-    ]);
-    expect(bare.text).not.toContain(world.tokens.own);
+  });
+
+  it.each([
+    ['a bare token', (token: string) => token, 'The word Bearer is missing'],
+    ['another scheme', (token: string) => `Basic ${token}`, 'The word Bearer is missing'],
+    ['nothing after the scheme', () => 'Bearer ', 'There is no token after the word Bearer'],
+    ['the scheme twice', (token: string) => `Bearer Bearer ${token}`, 'spaces'],
+    ['a token in quotation marks', (token: string) => `Bearer "${token}"`, 'quotation marks'],
+    ['a tab after the scheme', (token: string) => `Bearer\t${token}`, 'is not a token'],
+    ['a token that was cut off', (token: string) => `Bearer ${token.slice(0, -4)}`, 'it is incomplete'],
+  ])('says what is wrong with %s, without repeating it', async (_, header, expected) => {
+    const reply = await world.call('GET', '/me', { headers: { authorization: header(world.tokens.own) } });
+    expect([reply.status, reply.json().Error]).toEqual([401, expect.stringContaining(expected)]);
+    expect(reply.text).not.toContain(world.tokens.own.slice(0, -4));
   });
 });
 

@@ -58,7 +58,8 @@ export function readBody(
   }
   // Without a known ContentType the body is still required: a request without anything shows every mistake at once.
   if (!hasHtml && html !== null && (kind === 'html' || plain === undefined)) {
-    problems.add('html-content-required', '/HTMLContent');
+    const message = kind === null ? 'HTMLContent or PlainContent is required' : undefined;
+    problems.add('html-content-required', '/HTMLContent', message);
   }
   if (kind === null || html === null || !hasHtml || plain === null) return null;
   return { kind: 'html', html, text: plain === '' ? null : plain };
@@ -66,7 +67,7 @@ export function readBody(
 
 function readContentType(value: unknown, problems: ProblemList): 'html' | 'text' | null {
   if (value === undefined || value === '') {
-    problems.add('content-type-required', '/ContentType');
+    problems.add('content-type-required', '/ContentType', 'ContentType is required: HTML or Text');
     return null;
   }
   if (typeof value !== 'string') {
