@@ -19,12 +19,12 @@ const program = createProgram({
   stdin: process.stdin,
 });
 
-// The reader of the output may end first (`| head`): the rest is dropped, and the work is still finished.
-for (const stream of [process.stdout, process.stderr]) {
-  stream.on('error', (cause: NodeJS.ErrnoException) => {
-    if (cause.code !== 'EPIPE') throw cause;
-  });
-}
+// The reader of the output may end first (`| head`): the rest is dropped, and the work is still finished. Where standard
+// error cannot be written, such as on a full disk, nobody can be told.
+process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
+  if (cause.code !== 'EPIPE') throw cause;
+});
+process.stderr.on('error', () => {});
 
 // Where a launcher stays beside this process, it is the one whose pid is known: who kills it means this one.
 if (process.channel !== undefined) {

@@ -265,7 +265,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   ],
   jose: ['src/policy/access/'],
   'openid-client': ['src/policy/access/identity-provider.ts'],
-  pino: ['src/lib/log.ts', 'src/cli/server-commands.ts'],
+  pino: ['src/lib/log.ts'],
   'prom-client': [
     'src/foundation.ts',
     'src/engine.ts',

@@ -4,13 +4,13 @@
  */
 import { mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { destination } from 'pino';
 import type { Mode } from '../config/key-facts.ts';
 import type { Config } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { freeStart } from '../lib/free-start.ts';
 import { createLoggers } from '../lib/log.ts';
+import { createLogSink } from '../lib/log-sink.ts';
 import { isLoopbackHost } from '../lib/loopback.ts';
 import { reachOf } from '../model/personal.ts';
 import type { RunningServer } from '../server.ts';
@@ -23,8 +23,6 @@ const DRAIN_MS = 30_000;
 const SAME_REQUEST_MS = 1_000;
 /** A start that gets a signal is ended after this time; it may be changing a large database, or waiting for one. */
 const START_GRACE_MS = 3_000;
-const LOG_BUFFER_BYTES = 8192;
-const LOG_FLUSH_MS = 200;
 
 /** Runs until SIGTERM or SIGINT, or until it cannot continue; resolves with the exit code. */
 export async function runServer(
@@ -39,12 +37,11 @@ export async function runServer(
   // Made private before the log is created there, because the folder contains secrets.
   explained(config, () => mkdirSync(config.data, { recursive: true, mode: 0o700 }));
   // Open from here on, so that messages of a start that fails are not lost.
-  const sink = destination({
-    dest: logFile === null ? 1 : explained(config, () => openSync(logFile, 'a', 0o600)),
-    sync: false,
-    minLength: LOG_BUFFER_BYTES,
-    periodicFlush: LOG_FLUSH_MS,
-  });
+  const sink = createLogSink(
+    logFile === null ? 1 : explained(config, () => openSync(logFile, 'a', 0o600)),
+    systemClock,
+  );
+  process.on('exit', () => sink.flush());
   const logs = createLoggers({
     destination: sink,
     level: config['log-level'],
@@ -56,14 +53,12 @@ export async function runServer(
   void asked.then(() => {
     if (started !== null) return;
     systemClock.setTimer(START_GRACE_MS, () => {
-      if (started !== null) return;
-      sink.flushSync();
-      process.exit(0);
+      if (started === null) process.exit(0);
     });
   });
   // Written at once: a start that changes a large database, or waits for one, may take minutes.
   logs.service.info({ version, data: config.data }, 'postrider starts');
-  sink.flushSync();
+  sink.flush();
   const underTest = terminal.environment.NODE_ENV === 'test';
   let server: RunningServer;
   try {
@@ -84,7 +79,6 @@ export async function runServer(
     // A known error, such as a port in use, is one sentence; an unknown one is printed with its stack.
     const foreseen = error !== cause || error.name === 'StoreRefused';
     logs.service.error(foreseen ? { reason: error.message } : { err: cause }, 'could not start');
-    sink.flushSync();
     throw error;
   }
   if (mode === 'dev') terminal.stdout.write(banner(server, config, terminal, logFile ?? ''));
@@ -106,7 +100,6 @@ export async function runServer(
   }
   // The next start reclaims what was not released by then.
   await server.stop(DRAIN_MS);
-  sink.flushSync();
   return typeof end === 'object' ? 1 : 0;
 }
 

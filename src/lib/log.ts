@@ -2,7 +2,7 @@
  * Logs as JSON lines, two streams to one destination. The *mail log* has one line per lifecycle step with stable names
  * (`accepted`, `attempted`, `delivered`, `called`, …) and may contain addresses, masked if the operator wants that. The
  * *service log* reports starts, stops and unexpected events, without addresses or content. `error` means that a person
- * should look. A line that the destination refuses is lost.
+ * should look.
  */
 import { type DestinationStream, pino, stdTimeFunctions } from 'pino';
 import { createMailLog } from './mail-log.ts';

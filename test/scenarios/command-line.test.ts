@@ -1,10 +1,11 @@
 /** The command line: configuration and its errors, exit codes, and commands with and without a running server. */
 import { execFile, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { command, startCommand } from './commands.ts';
@@ -427,6 +428,36 @@ describe('the launcher that stays beside its server', () => {
     launcher.kill('SIGKILL');
     // As it ends by SIGTERM: what it wrote down is gone.
     await until('the server has ended', () => !existsSync(join(folder, 'server.json')));
+  });
+});
+
+describe('a server whose log cannot be written', () => {
+  it('starts, works and stops as any other', async () => {
+    const folder = await temporaryFolder(scope);
+    const full = openSync('/dev/full', 'w');
+    scope.defer(async () => closeSync(full));
+    const server = spawn(
+      'bin/postrider',
+      ['serve', '--http', '127.0.0.1:0', '--route', 'sandbox', '--data', folder],
+      {
+        stdio: ['ignore', full, full],
+      },
+    );
+    const ended = new Promise((resolve) => server.once('exit', (...how) => resolve(how)));
+    scope.defer(async () => {
+      server.kill('SIGKILL');
+      await ended;
+    });
+    await until('the server has started', () => existsSync(join(folder, 'server.json')));
+    for (const name of ['one.example', 'two.example']) {
+      const added = await command(['domain', 'add', name, '--verified', '--data', folder]);
+      expect(added.code, added.stderr).toBe(0);
+      // What the log did not take was tried in the meantime.
+      await setTimeout(300);
+    }
+    expect(server.exitCode).toBeNull();
+    server.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
   });
 });
 

@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from './clock.ts';
+import { createLogSink } from './log-sink.ts';
+
+const clean: (() => void)[] = [];
+afterEach(() => {
+  for (const step of clean.splice(0).reverse()) step();
+});
+
+/** Both ends of a pipe that takes some 64 KiB until it is read, and refuses more instead of waiting. */
+function narrowPipe(): { fd: number; read(): string } {
+  const folder = mkdtempSync(join(tmpdir(), 'log-sink-'));
+  clean.push(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'pipe');
+  execFileSync('mkfifo', [path]);
+  const out = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  const fd = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  clean.push(() => closeSync(out));
+  clean.push(() => closeSync(fd));
+  const chunk = Buffer.alloc(65_536);
+  return {
+    fd,
+    read() {
+      try {
+        return chunk.toString('utf8', 0, readSync(out, chunk));
+      } catch {
+        return '';
+      }
+    },
+  };
+}
+
+async function readUntil(pipe: { read(): string }, end: string): Promise<string> {
+  let text = '';
+  while (!text.endsWith(end)) {
+    text += pipe.read();
+    await pause(1);
+  }
+  return text;
+}
+
+describe('the destination of the log', () => {
+  it('keeps what is not taken and writes it later, in order', async () => {
+    const pipe = narrowPipe();
+    const sink = createLogSink(pipe.fd, systemClock);
+    const lines = Array.from({ length: 3000 }, (_, i) => `line ${i} ${'x'.repeat(100)}\n`);
+    for (const line of lines) sink.write(line);
+    expect(await readUntil(pipe, lines.at(-1) ?? '')).toBe(lines.join(''));
+  });
+
+  it('loses lines beyond a limit, and tells how many', async () => {
+    const pipe = narrowPipe();
+    const sink = createLogSink(pipe.fd, systemClock);
+    const line = `${'x'.repeat(999)}\n`;
+    for (let i = 0; i < 10_000; i++) sink.write(line);
+    const text = await readUntil(pipe, 'lines of it were lost"}\n');
+    const written = text.split(line).length - 1;
+    const told = JSON.parse(text.trimEnd().split('\n').at(-1) ?? '');
+    expect(told).toMatchObject({ level: 'warn', stream: 'service', lines: 10_000 - written });
+    expect(written).toBeGreaterThan(8000);
+    sink.write('after it\n');
+    expect(await readUntil(pipe, 'after it\n')).toBe('after it\n');
+  });
+
+  it('flushes at once what it can', () => {
+    const pipe = narrowPipe();
+    const sink = createLogSink(pipe.fd, systemClock);
+    sink.write('one\n');
+    sink.flush();
+    expect(pipe.read()).toBe('one\n');
+    const full = openSync('/dev/full', 'w');
+    clean.push(() => closeSync(full));
+    const refused = createLogSink(full, systemClock);
+    refused.write('nobody reads this\n');
+    refused.flush();
+  });
+});

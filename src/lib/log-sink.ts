@@ -1,0 +1,100 @@
+/**
+ * Where the log goes: a file descriptor. Text is written in portions and nobody waits for it. What the descriptor does
+ * not take (a full disk, a terminal that is gone, a slow reader) is kept and tried again; beyond a limit further lines
+ * are lost, and a line tells how many as soon as lines are taken again. So the log can neither stop nor end the process.
+ */
+import { write as writeLater, writeSync } from 'node:fs';
+import type { Clock } from './clock.ts';
+
+export interface LogSink {
+  write(text: string): void;
+  /** Writes what waits before it returns, as far as the descriptor takes it. */
+  flush(): void;
+}
+
+/** Text that is written at once; less waits a moment for more. */
+const PORTION_CHARS = 8192;
+const WAIT_MS = 200;
+/** Text that is kept for a descriptor that takes nothing. */
+const MAX_KEPT_CHARS = 8 * 1024 * 1024;
+/** A reader that is slow, at the other end of a pipe, is asked again soon; `flush` waits for it for a second at most. */
+const SLOW_MS = 10;
+const SLOW_TRIES = 100;
+
+export function createLogSink(fd: number, clock: Clock): LogSink {
+  let kept = '';
+  /** What is written now, or was not taken. */
+  let portion: Uint8Array = new Uint8Array(0);
+  let isWriting = false;
+  let isWaiting = false;
+  let isRefused = false;
+  let lost = 0;
+
+  return {
+    write(text) {
+      if (kept.length + text.length > MAX_KEPT_CHARS) {
+        lost += text.split('\n').length - 1;
+        return;
+      }
+      kept += text;
+      if (kept.length < PORTION_CHARS || isRefused) wait();
+      else begin();
+    },
+    flush() {
+      // A portion that is being written goes its own way.
+      let rest: Uint8Array = isWriting ? Buffer.from(kept) : Buffer.concat([portion, Buffer.from(kept)]);
+      kept = '';
+      for (let tries = 0; rest.length > 0 && tries < SLOW_TRIES; ) {
+        try {
+          rest = rest.subarray(writeSync(fd, rest));
+        } catch (cause) {
+          if (!isSlow(cause)) break;
+          tries += 1;
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SLOW_MS);
+        }
+      }
+      if (isWriting) return;
+      portion = rest;
+      if (rest.length > 0) wait();
+    },
+  };
+
+  function wait(ms = WAIT_MS): void {
+    if (isWaiting) return;
+    isWaiting = true;
+    clock.setTimer(ms, () => {
+      isWaiting = false;
+      begin();
+    });
+  }
+
+  function begin(): void {
+    if (isWriting) return;
+    if (portion.length === 0) {
+      portion = Buffer.from(kept);
+      kept = '';
+    }
+    if (portion.length === 0) return;
+    isWriting = true;
+    writeLater(fd, portion, (cause, bytes) => {
+      isWriting = false;
+      isRefused = cause !== null;
+      if (!isRefused) taken(bytes);
+      if (!isRefused && (portion.length > 0 || kept.length >= PORTION_CHARS)) begin();
+      else if (portion.length > 0 || kept !== '') wait(isSlow(cause) ? SLOW_MS : WAIT_MS);
+    });
+  }
+
+  function taken(bytes: number): void {
+    portion = portion.subarray(bytes);
+    if (lost === 0) return;
+    const time = new Date(clock.now()).toISOString();
+    const msg = 'the log could not be written for a time, and lines of it were lost';
+    kept += `${JSON.stringify({ level: 'warn', time, stream: 'service', lines: lost, msg })}\n`;
+    lost = 0;
+  }
+}
+
+function isSlow(cause: unknown): boolean {
+  return (cause as NodeJS.ErrnoException | null)?.code === 'EAGAIN';
+}
