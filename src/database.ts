@@ -2,13 +2,16 @@
  * Which engine the store has, and what follows from it: `database` of the configuration in, an open Store out. Nothing
  * else knows whether that is SQLite or PostgreSQL.
  */
+import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { databaseFile } from './config/database-file.ts';
 import type { Config } from './config/table.ts';
 import type { Clock } from './lib/clock.ts';
+import { DATA_FILES } from './lib/data-files.ts';
 import type { Failpoints } from './lib/failpoints.ts';
 import { isPostgresUrl } from './lib/postgres-url.ts';
 import { openPostgresStore } from './store/postgres/open.ts';
+import { StoreRefused } from './store/shared/refusal.ts';
 import { removeOldCopies } from './store/sqlite/before-migration.ts';
 import { takeLock } from './store/sqlite/engine/lock.ts';
 import { openSqliteStore } from './store/sqlite/open.ts';
@@ -52,6 +55,7 @@ export function isShared(config: Keys): boolean {
 export async function openDatabase(deps: Dependencies, config: Keys): Promise<Database> {
   const { clock } = deps;
   const file = databaseFile(config);
+  if (file !== null) refuseLost(file, config.data);
   const folderLock = isShared(config) ? takeLock(join(config.data, 'node')) : null;
   try {
     const store = await (file === null
@@ -81,4 +85,18 @@ export async function openDatabase(deps: Dependencies, config: Keys): Promise<Da
     folderLock?.release();
     throw cause;
   }
+}
+
+/**
+ * The administrator's token is made in a database. Where only the token is left, a server on a new database would lack all
+ * that waits, and refuse its clients for good, who would otherwise try again.
+ */
+function refuseLost(file: string, folder: string): void {
+  const token = join(folder, DATA_FILES.adminToken);
+  const isEmpty = !existsSync(file) || statSync(file).size === 0;
+  if (!isEmpty || !existsSync(token)) return;
+  throw new StoreRefused(
+    'inaccessible',
+    `${file} is missing or empty, but ${token} was made with a database. Put that one back: mount its disk, correct the key database, or restore a backup into a new folder. To begin with an empty database, delete ${token}.`,
+  );
 }

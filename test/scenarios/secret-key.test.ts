@@ -1,7 +1,8 @@
-/** A lost or wrong instance secret is reported at the start, before mail is held because it cannot be signed. */
-import { readFile, rm, writeFile } from 'node:fs/promises';
+/** A lost or wrong instance secret, or a lost database, is reported at the start, and nothing new takes its place. */
+import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { isOnPostgres } from './database-of-folder.ts';
 import { fileScope, startInstance } from './harness.ts';
 
 const scope = fileScope();
@@ -33,4 +34,29 @@ describe('a server whose secret', () => {
       await both.stop();
     }
   });
+});
+
+describe.skipIf(isOnPostgres())('a server whose database', () => {
+  it.each([
+    ['is gone', rm],
+    ['is empty', (path: string) => truncate(path)],
+  ])(
+    '%s refuses to start until it is back, or the token that was made in it is deleted',
+    async (_what, lose) => {
+      const first = await startInstance(scope);
+      await first.stop();
+      const { folder } = first;
+      const path = join(folder, 'postrider.db');
+      const kept = await readFile(path);
+      await lose(path);
+      await expect(startInstance(scope, { folder })).rejects.toThrow(
+        /postrider\.db is missing or empty.*Put that one back/,
+      );
+      await writeFile(path, kept);
+      await (await startInstance(scope, { folder })).stop();
+      await lose(path);
+      await rm(join(folder, 'admin-token'));
+      await (await startInstance(scope, { folder })).stop();
+    },
+  );
 });
