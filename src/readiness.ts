@@ -34,7 +34,7 @@ export async function readiness(store: Store, refusing: () => string | null, sus
 
 /** Nothing is accepted while the disk is nearly full, because accepted mail still needs space to finish. */
 export function createDiskWatch(
-  { clock, log }: { clock: Clock; log: Pick<Logger, 'warn'> },
+  { clock, log }: { clock: Clock; log: Pick<Logger, 'info' | 'warn' | 'error'> },
   folder: string,
 ): Service & { refusing(): string | null; freeBytes(): number | null } {
   let reason: string | null = null;
@@ -56,7 +56,11 @@ export function createDiskWatch(
     const disk = await statfs(folder);
     free = Math.max(0, disk.bavail - disk.blocks * LEAST_FREE_SHARE) * disk.bsize;
     const share = disk.blocks === 0 ? 1 : disk.bavail / disk.blocks;
+    const wasRefusing = reason !== null;
     reason = share < LEAST_FREE_SHARE ? `the disk is nearly full (${(share * 100).toFixed(1)} % free)` : null;
+    if (reason !== null && !wasRefusing)
+      log.error({ reason, folder }, 'new mail is refused until the disk has room');
+    if (reason === null && wasRefusing) log.info({ folder }, 'the disk has room again: new mail is accepted');
     isFailing = false;
   }
 
