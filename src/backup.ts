@@ -14,8 +14,15 @@ import { sleep } from './lib/clock.ts';
 import { DATA_FILES } from './lib/data-files.ts';
 import { readTarHeader, TAR_BLOCK, TAR_END, tarHeader, tarPadding } from './lib/tar.ts';
 import { whyNot } from './lib/why-not.ts';
-import { openWayBack, type WayBack } from './store/sqlite/before-migration.ts';
-import { copyDatabase, type Hold, newestSchema, prepareRestored, schemaOf } from './store/sqlite/copy.ts';
+import { freeBytes, openWayBack, type WayBack } from './store/sqlite/before-migration.ts';
+import {
+  copyDatabase,
+  type Hold,
+  newestSchema,
+  prepareRestored,
+  schemaOf,
+  sizeOfCopy,
+} from './store/sqlite/copy.ts';
 
 /** A mistake of the person, or something they have to do; the message says what. */
 export class BackupError extends Error {}
@@ -64,10 +71,12 @@ export async function writeBackup(params: {
   if (!existsSync(database)) throw new BackupError(`there is no postrider database at ${database}`);
   const part = `${file}.part`;
   const copy = `${file}.db.part`;
+  const total = sizeOfCopy(database);
+  await requireRoom(dirname(file), total, database);
   try {
     await makePrivate(part);
     await makePrivate(copy);
-    await copied(database, copy, clock, progress);
+    await copied(database, copy, clock, (done) => progress(done, total));
     const sources = [
       ...SECRETS.map((name) => ({ name: name as string, path: join(folder, name) })).filter(({ path }) =>
         existsSync(path),
@@ -108,6 +117,9 @@ export async function writeBackup(params: {
       bytes: statSync(file).size,
       files: files.map(({ name }) => name),
     };
+  } catch (cause) {
+    if (!isDiskFull(cause)) throw cause;
+    throw new BackupError(`the disk of ${dirname(file)} is full; nothing was left there`, { cause });
   } finally {
     for (const left of [part, copy, `${copy}-journal`]) await rm(left, { force: true });
   }
@@ -178,23 +190,40 @@ export function wayBack(database: string): WayBack {
   return way;
 }
 
+/** A backup is refused before it fills the disk, which would stop a server that works on the same one. */
+async function requireRoom(folder: string, copyBytes: number, database: string): Promise<void> {
+  const isServers = statSync(folder).dev === statSync(database).dev;
+  const free = await freeBytes(folder, isServers ? undefined : 0);
+  // The copy of the database and the archive with it are there at the same time.
+  if (free >= 2 * copyBytes) return;
+  const mebibytes = (bytes: number) => `${Math.ceil(bytes / 1_048_576)} MiB`;
+  const kept = isServers
+    ? ', if 5 % of the disk stay free for the server, which accepts no mail with less'
+    : '';
+  throw new BackupError(
+    `a backup needs ${mebibytes(2 * copyBytes)} in ${folder} while it is made, and there is room for ${mebibytes(free)}${kept}; choose a folder on another disk`,
+  );
+}
+
+function isDiskFull(cause: unknown): boolean {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT' || message === 'database or disk is full';
+}
+
 /** Copies the database and reports the progress by its size. */
 async function copied(
   from: string,
   to: string,
   clock: Clock,
-  progress: (done: number, total: number | null) => void,
+  progress: (done: number) => void,
 ): Promise<void> {
-  let total: number | null = null;
   let running = true;
-  const copying = copyDatabase(from, to, (bytes) => {
-    total = bytes;
-  }).finally(() => {
+  const copying = copyDatabase(from, to, () => {}).finally(() => {
     running = false;
   });
   while (running) {
     await Promise.race([copying, sleep(clock, LOOK_EVERY_MS)]);
-    progress(statSync(to).size, total);
+    progress(statSync(to).size);
   }
   await copying;
 }

@@ -13,7 +13,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createBenches } from './bench.ts';
 import { askAgain, post, startLoad } from './load.ts';
 import { reckon, reclaimedRows } from './reckoning.ts';
-import { addDomain, queueEmpty, type ServerProcess, until } from './server-process.ts';
+import { addDomain, makeDataFolder, queueEmpty, type ServerProcess, until } from './server-process.ts';
 
 const benches = createBenches();
 afterEach(() => benches.clear());
@@ -191,6 +191,17 @@ describe('a store that cannot write', () => {
     expect(await unreadyChecks(server)).not.toContain('store');
     const answer = await post(server, { key: 'late', recipients: ['late@domain.test'] });
     expect(answer.status).toBe(503);
+    await until('the log says so', 15_000, () =>
+      server.lines.some(({ msg }) => msg === 'new mail is refused until the disk has room'),
+    );
+    const backup = (folder: string) =>
+      run('./bin/postrider', ['backup', join(folder, 'copy'), '--data', join(disk.path, 'data')]);
+    await expect(backup(disk.path)).rejects.toThrow(
+      /there is room for 0 MiB.*choose a folder on another disk/,
+    );
+    const elsewhere = await makeDataFolder();
+    benches.afterwards(elsewhere.remove);
+    await backup(elsewhere.path);
     await rm(join(disk.path, 'ballast'));
     await until('acceptance is open', 15_000, async () => (await unreadyChecks(server)).length === 0);
     expect((await post(server, { key: 'late', recipients: ['late@domain.test'] })).status).toBe(200);

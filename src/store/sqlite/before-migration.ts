@@ -187,9 +187,10 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-async function freeBytes(folder: string): Promise<number> {
+/** Octets that may be written in `folder`; `kept`: the share of its disk that stays free. */
+export async function freeBytes(folder: string, kept = FREE_SHARE): Promise<number> {
   const disk = await statfs(folder);
-  return Math.floor(Math.max(0, disk.bavail - disk.blocks * FREE_SHARE) * disk.bsize);
+  return Math.floor(Math.max(0, disk.bavail - disk.blocks * kept) * disk.bsize);
 }
 
 function freeName(name: string): string {

@@ -11,14 +11,27 @@ import type { Connection } from './engine/connection.ts';
 import { openConnection } from './engine/connection.ts';
 import { openDatabase } from './engine/open-database.ts';
 
-/** Copies the database `from` into `to`, an empty file. `begun` gets the approximate number of octets. */
-export async function copyDatabase(from: string, to: string, begun: (bytes: number) => void): Promise<void> {
+/** Copies the database `from` into `to`, an empty file. */
+export async function copyDatabase(from: string, to: string, begun: () => void): Promise<void> {
   const worker = new Worker(new URL('./engine/copy-thread.ts', import.meta.url), {
     workerData: { from, to },
   });
   worker.once('message', begun);
   // Rejects with the error of the thread.
   await once(worker, 'exit');
+}
+
+/** How many octets a copy has, approximately. */
+export function sizeOfCopy(path: string): number {
+  const db = openConnection(path, { readOnly: true, busyMs: 5000 });
+  try {
+    const facts = db.get<{ bytes: number }>(
+      'SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()',
+    );
+    return facts?.bytes ?? 0;
+  } finally {
+    db.close();
+  }
 }
 
 /** The newest schema of this program. */
