@@ -62,14 +62,14 @@ export interface ReadyWindow {
   bytes(): number;
 }
 
-interface Place {
+interface RowOwner {
   site: string;
   lane: Lane;
   senderDomain: string;
 }
 
 /** A request for places. `siteRows`: the limit for this site, instead of the general one. */
-export interface RoomRequest extends Place {
+export interface RoomRequest extends RowOwner {
   siteRows?: number;
 }
 
@@ -85,14 +85,14 @@ export interface Promised {
   readonly rowsOf: Pick<Tally, 'of'>;
   readonly largeOf: Pick<Tally, 'of'>;
   /** Negative numbers take back what was promised. */
-  add(to: Place, rows: number, bytes: number, mayBeLarge: boolean): void;
+  add(to: RowOwner, rows: number, bytes: number, mayBeLarge: boolean): void;
 }
 
 export function createPromises(): Promised {
   const [at, rowsOf, criticalOf, largeOf] = [createTally(), createTally(), createTally(), createTally()];
   const all = { rows: 0, bytes: 0, large: 0, at, rowsOf, criticalOf, largeOf };
   return Object.assign(all, {
-    add({ site, lane, senderDomain }: Place, rows: number, bytes: number, mayBeLarge: boolean) {
+    add({ site, lane, senderDomain }: RowOwner, rows: number, bytes: number, mayBeLarge: boolean) {
       all.rows += rows;
       all.bytes += bytes;
       at.add(site, rows);
