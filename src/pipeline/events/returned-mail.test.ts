@@ -36,6 +36,8 @@ let folder: string;
 let clock: VirtualClock;
 let store: Store;
 let reader: ReturnedMailReader;
+/** The clock goes on by so much with each look at it. */
+let eachLookMs: number;
 let asked: string[];
 /** Facts that were being recorded at the same time, at most. */
 let together: number;
@@ -46,6 +48,8 @@ beforeEach(async () => {
   store = await openSqliteStore({ path: join(folder, 'store.db'), clock, patienceMs: 0, threads: 0 });
   asked = [];
   together = 0;
+  eachLookMs = 0;
+  let looks = 0;
   let recording = 0;
   const silent = { debug() {}, info() {}, warn() {}, error() {} };
   reader = createReturnedMailReader({
@@ -67,7 +71,13 @@ beforeEach(async () => {
         ? { kind: 'found', texts: [PROVIDER_KEY] }
         : { kind: 'none' };
     },
-    clock,
+    clock: {
+      ...clock,
+      now: () => {
+        looks += eachLookMs;
+        return clock.now() + looks;
+      },
+    },
     random: createSystemRandom(),
     log: silent,
     metrics: createReturnMetrics(new Registry()),
@@ -106,6 +116,18 @@ const told = async () =>
       everyEvent({ kinds: ['bounced', 'complained', 'return_noted', 'auto_reply', 'unsubscribed'] }),
     )
   ).events.map(({ kind, recipient: who }) => `${kind} ${who}`);
+
+it.each([
+  ['bounced', dsn([{ recipient: 'ann@reader.example' }])],
+  ['complained', arf([])],
+] as const)('has no earlier time for what follows from %s', async (kind, text) => {
+  eachLookMs = 1;
+  const { id } = await deliver();
+  await take({ kind: 'delivery', deliveryId: id }, text);
+  const { events } = await store.findEvents(everyEvent({ kinds: [kind, 'suppression_added'] }));
+  expect(events.map((one) => one.kind)).toEqual([kind, 'suppression_added']);
+  expect(events[1]?.at).toBeGreaterThanOrEqual(events[0]?.at ?? Number.NaN);
+});
 
 describe('a bounce that comes back', () => {
   const cases: [

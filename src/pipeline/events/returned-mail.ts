@@ -27,7 +27,7 @@ import type { EventDetail, NewEvent } from '../../store/topics/events.ts';
 import type { ReturnFact, ReturnResult, ReturnSubject } from '../../store/topics/returns.ts';
 import type { SuppressionSignal } from '../../store/topics/suppressions.ts';
 import type { Classifier } from '../deliver/outcome/classifier/classify.ts';
-import { type BounceReport, bounceFact, byAddress } from './bounce-fact.ts';
+import { type BounceReport, bounceFact, byAddress, type MakeEvent } from './bounce-fact.ts';
 import { RETURNS_TAKEN_MS, type ReturnTarget, type TokenTarget } from './return-target.ts';
 import type { ReturnMetrics } from './returns-metrics.ts';
 
@@ -225,12 +225,10 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
       for (const subject of subjects.slice(at, at + PORTION)) {
         if (subject.sandbox) continue;
         await turn();
-        const fact = bounceFact(
-          subject,
-          report,
-          { mayWait, shared },
-          { classifier, event, now: clock.now() },
-        );
+        const now = clock.now();
+        // A bounce and what follows from it have one time, or a timeline would show them in the order in which they were made.
+        const at: MakeEvent = (kind, detail) => ({ ...event(kind, detail), at: now });
+        const fact = bounceFact(subject, report, { mayWait, shared }, { classifier, event: at, now });
         if (fact !== null) facts.push([fact, subject]);
       }
       for (const [{ kind }] of facts) metrics.took(kind === 'bounce' ? 'bounce' : 'note');
@@ -259,11 +257,9 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
     if (COMPLAINTS.has(report.type)) {
       metrics.took('complaint');
       const reason = cut(`Reported as spam (${who})`);
+      const complained = event('complained', { reason });
       const suppress = suppression('Complaint', reason, 'feedback');
-      await record(
-        { kind: 'complaint', deliveryId, event: event('complained', { reason }), suppress },
-        subject,
-      );
+      await record({ kind: 'complaint', deliveryId, event: complained, suppress }, subject);
     } else if (report.type === 'not-spam') {
       metrics.took('not_spam');
       const reason = cut(`Reported as no spam (${who})`);
