@@ -16,6 +16,7 @@ import { type Hold, isFor } from '../../../policy/limits/holds.ts';
 import type { WarmupView } from '../../../policy/limits/warmup/warmup.ts';
 import type { Store } from '../../../store/store.ts';
 import type { FailingDomain } from '../../../store/topics/domains.ts';
+import type { NodeRow } from '../../../store/topics/nodes.ts';
 import type { WaitingCount } from '../../../store/topics/queue.ts';
 import { isoTime, isoTimeOrNull } from '../route.ts';
 import {
@@ -45,6 +46,7 @@ export interface AttentionDeps {
     | 'failingDomains'
     | 'listDomains'
     | 'failingWebhooks'
+    | 'listNodes'
     | 'waitingCounts'
     | 'listPathChanges'
     | 'listPathStates'
@@ -76,6 +78,7 @@ type Counted = (fits: (queue: WaitingCount) => boolean) => number;
 
 /** A single failed call of a webhook is normal. */
 const FAILING_MS = 10 * 60_000;
+const AWAY_FOR_GOOD_MS = 86_400_000;
 /** A relay's check is named by its address behind this. */
 const RELAY_CHECK = 'relay ';
 
@@ -103,11 +106,12 @@ export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
   const own = view.domains === undefined ? null : new Set(view.domains);
   const owns = (domain: string | null) => own?.has(domain ?? '') ?? true;
   const limit = MAX_OF_A_KIND + 1;
-  const [counts, domains, webhooks, problems] = await Promise.all([
+  const [counts, domains, webhooks, problems, nodes] = await Promise.all([
     waitingMail(deps, visible),
     view.mayDomains ? store.failingDomains({ ...visible, limit }) : [],
     view.mayWebhooks ? store.failingWebhooks({ ...visible, limit }) : [],
     view.isOperator ? deps.problems() : [],
+    view.isOperator ? store.listNodes({ limit: deps.nodes() + limit }) : [],
   ]);
   const { queues } = counts;
   const counted: Counted = (fits) =>
@@ -126,7 +130,7 @@ export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
   const relays = mergedRelays([...(view.isOperator ? await relayItems(deps, now) : []), ...sites, ...checks]);
   const isOther = ({ Kind }: AttentionItem) => Kind !== 'relay';
   const kinds: readonly (readonly AttentionItem[])[] = [
-    [...problems.flatMap(serverItem), ...checks.filter(isOther)],
+    [...problems.flatMap(serverItem), ...checks.filter(isOther), ...lostNodes(nodes, now).map(lostNodeItem)],
     domains.map((domain) => domainItem(domain, now)),
     warned.map(guardItem),
     sites.filter(isOther),
@@ -174,6 +178,27 @@ function serverItem({ name, ok, detail }: ServerProblem): AttentionItem[] {
       Fix: SERVER_FIXES[name] ?? 'Look at the log.',
     },
   ];
+}
+
+/** Nodes that ended without stopping and have not come back, until they have been away so long that they will not. */
+function lostNodes(rows: readonly NodeRow[], now: number): NodeRow[] {
+  return rows.filter((row) => {
+    const isAgain = (other: NodeRow) =>
+      other.epoch !== row.epoch &&
+      (other.nodeId === row.nodeId || other.host === row.host) &&
+      other.startedAt > row.heartbeatAt;
+    return row.lost && now - (row.endedAt ?? now) < AWAY_FOR_GOOD_MS && !rows.some(isAgain);
+  });
+}
+
+function lostNodeItem({ host, nodeId, endedAt }: NodeRow): AttentionItem {
+  return {
+    ...NOTHING_ELSE,
+    ...{ Kind: 'server', Severity: 'Warning', Subject: `node ${nodeId}` },
+    Message: `The node ${host} was lost: it was killed, crashed or was silent for too long. The others do its work, except for its own sources.`,
+    Fix: 'Look at its machine and its log, and start it again. If it was removed, this ends after a day.',
+    ...{ Since: isoTimeOrNull(endedAt), Command: 'postrider nodes' },
+  };
 }
 
 function checkItem(at: number): (check: DomainCheck) => AttentionItem[] {

@@ -247,6 +247,24 @@ it('tells of a relay that fails at another node, and not of what an earlier run 
   expect(await told()).toHaveLength(2);
 });
 
+it('tells of a node that was lost until it runs again or a day has passed, and not of one that stopped', async () => {
+  const { store } = world;
+  const about = { pid: 7, version: '1.2.3', roles: [], sources: [], settings: {} };
+  const start = (nodeId: string) =>
+    store.beginEpoch({ nodeId, now: clock.now(), about: { ...about, host: `host of ${nodeId}` } });
+  for (const nodeId of ['two', 'three', 'four']) {
+    const epoch = await start(nodeId);
+    await store.endEpoch({ epoch, now: clock.now(), ...(nodeId === 'four' ? {} : { beat: 0 }) });
+  }
+  await pass(BEGINS_AFTER_MS);
+  expect((await told()).toSorted()).toEqual(['* server node three began', '* server node two began']);
+  await start('two');
+  await pass(ENDS_AFTER_MS);
+  expect((await told()).slice(2)).toEqual([expect.stringMatching(/^\* server node two over/)]);
+  await pass(24 * HOUR);
+  expect((await told()).slice(3)).toEqual([expect.stringMatching(/^\* server node three over/)]);
+});
+
 it('tells of one relay once, however many parts know of it, and of what comes together in one mail', async () => {
   relayFails();
   checks?.push(check(`relay ${RELAY}`, 'fail'), check('clock', 'fail'));
