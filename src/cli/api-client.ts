@@ -18,7 +18,7 @@ import { isPostgresUrl } from '../lib/postgres-url.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import type { RunningServer } from '../server.ts';
 import { commandLine } from './called-as.ts';
-import { explainStart } from './start-errors.ts';
+import { explainStart, isLocked, pidOfServer } from './start-errors.ts';
 import { CommandError, parsedForTerminal, printable, type Terminal, UsageError } from './terminal.ts';
 import { withName } from './typed-name.ts';
 
@@ -168,7 +168,11 @@ export async function openApi(
     const { startServer } = await import('../server.ts');
     server = await startServer({ mode, loaded, logs: silentLoggers, version });
   } catch (cause) {
-    throw explainStart(cause, config);
+    const pid = isLocked(cause as Error) ? pidOfServer(config.data) : null;
+    if (pid === null) throw explainStart(cause, config);
+    throw new CommandError(
+      `the server with pid ${pid} uses the data folder ${config.data}, but does not answer. If it is stopping, wait until it has ended. If this lasts for a minute, it is paused or hangs: end it with kill -KILL ${pid} and start it again; no accepted mail is lost by that.`,
+    );
   }
   return {
     ...client(server.localUrl, server.adminToken, config.data, words),

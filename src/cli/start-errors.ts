@@ -33,7 +33,7 @@ export function isLocked({ name, reason }: Error & { reason?: string }): boolean
 }
 
 /** As the server wrote it down; null: not known, or no such process. */
-function pidOfServer(folder: string): number | null {
+export function pidOfServer(folder: string): number | null {
   const note = readServerNote(folder);
   return note !== null && isRunning(note.pid) ? note.pid : null;
 }

@@ -431,6 +431,22 @@ describe('the launcher that stays beside its server', () => {
   });
 });
 
+describe('a server that is paused', () => {
+  it('is named by the commands, which say that it does not answer and how to end it', async () => {
+    const folder = await temporaryFolder(scope);
+    const { child } = startCommand(scope, ['serve', '--http', '127.0.0.1:0', '--data', folder]);
+    await until('the server has started', () => existsSync(join(folder, 'server.json')));
+    child.kill('SIGSTOP');
+    const asked = await command(['status', '--data', folder]);
+    child.kill('SIGCONT');
+    expect(asked.code).toBe(1);
+    expect(asked.stderr).toMatch(
+      new RegExp(`the server with pid ${child.pid} .* does not answer.*kill -KILL ${child.pid}`),
+    );
+    expect((await command(['status', '--data', folder])).code).toBe(0);
+  });
+});
+
 describe('a server whose log cannot be written', () => {
   it('starts, works and stops as any other', async () => {
     const folder = await temporaryFolder(scope);
