@@ -125,6 +125,8 @@ export function createClaims(
   const crowdedOut = new Set<string>();
   /** By sender domain: those where its mail found no place because of its mail to others. */
   const fullSenders = new Map<string, Set<string>>();
+  /** A claim failed since the last sweep: two sites of a sender domain would otherwise take turns without end. */
+  let isFailing = false;
 
   return {
     look,
@@ -254,6 +256,7 @@ export function createClaims(
       left -= hints.length;
       if (left === 0) sweptTo = hints.at(-1);
     }
+    isFailing = false;
     retryFullSenders();
     // Sites that wait for a place, and were woken while there was none.
     for (const site of [...due.sites()]) {
@@ -324,7 +327,7 @@ export function createClaims(
 
   /** A few sites of each sender domain: the others would ask in vain. */
   function retryFullSenders(): void {
-    if (fullSenders.size === 0 || wanting.size > 0) return;
+    if (isFailing || fullSenders.size === 0 || wanting.size > 0) return;
     for (const [senderDomain, sites] of fullSenders) {
       const { more, has } = window.rowsOfSender(senderDomain, taken());
       if (more <= (1 - ROOM_AGAIN) * has) continue;
@@ -370,6 +373,7 @@ export function createClaims(
             // The sweep tries again.
             log.warn({ err: cause, site }, 'due mail could not be claimed; it will be tried again');
             nextSweepMs = Math.min(nextSweepMs, clock.monotonicMs() + FAILED_SWEEP_MS);
+            isFailing = true;
             schedule();
             return false;
           })

@@ -244,6 +244,21 @@ describe('the window over the store', () => {
     });
   });
 
+  it('asks a store that cannot be written once in a while, also for sites of one sender domain in turns', async () => {
+    for (const site of ['one.example', 'two.example']) await queued(30, site);
+    let asked = 0;
+    faults.claimDue = async () => {
+      asked += 1;
+      // Without end, nothing else would run any more.
+      if (asked > 1_000) return [];
+      throw new StoreUnavailable('full');
+    };
+    await start({ maxRows: 22, maxRowsPerSite: 22 });
+    await eventually(() => asked > 0);
+    for (let n = 0; n < 100; n++) await clock.advance(10);
+    expect(asked).toBeLessThan(10);
+  });
+
   it('claims on while the store is busy with long searches', async () => {
     faults.queueCounts = () => new Promise(() => {});
     await queued(2);
