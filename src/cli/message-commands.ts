@@ -61,7 +61,11 @@ export const messageCommands: CommandGroup = (program) => {
           item.Subject,
         ]);
         const head = ['ID', 'ACCEPTED', 'STATUS', 'TO', 'SUBJECT'];
-        ctx.print(Items, rows.length === 0 ? 'No messages.' : table([head, ...rows]));
+        const isAboutSomebody = options.to !== undefined || options.from !== undefined;
+        const none = isAboutSomebody
+          ? 'No messages. Mail that was not accepted is listed by: postrider refusals'
+          : 'No messages.';
+        ctx.print(Items, rows.length === 0 ? none : table([head, ...rows]));
       }, EXISTING);
     });
 

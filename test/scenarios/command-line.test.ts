@@ -528,6 +528,7 @@ describe('postrider send and messages', () => {
     const found = async (...more: string[]) => (await command(['messages', ...more, ...data])).stdout;
     expect(await found('--since', '1h')).toContain('All of it');
     expect(await found('--until', '1h')).toBe('No messages.\n');
+    expect(await found('--to', 'nobody@example.net')).toContain('listed by: postrider refusals');
     expect((await command(['messages', '--since', 'lately', ...data])).code).toBe(2);
     expect((await command([...mail, '--header', 'nothing'])).code).toBe(2);
   });
