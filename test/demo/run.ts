@@ -49,6 +49,10 @@ const demo = await startDemo({
   },
 }).catch(async (cause: unknown) => {
   await removeData();
+  if ((cause as NodeJS.ErrnoException).code === 'EADDRINUSE')
+    return fail(
+      `${values.http} is in use, perhaps by npm start. Choose another port: npm run demo -- --http 127.0.0.1:8030`,
+    );
   return fail(cause instanceof Error ? cause.message : String(cause));
 });
 if (isTerminal) process.stderr.write('\r\x1b[K');
