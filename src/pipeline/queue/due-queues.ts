@@ -10,6 +10,7 @@ import { createTally } from '../../lib/tally.ts';
 import type { Lane } from '../../model/message.ts';
 import type { QueueHint } from '../../store/topics/queue.ts';
 import { createHeap } from './heap.ts';
+import { TIMES_FREE } from './ready-window.ts';
 import { createRotation, type Rotation, type Turn } from './rotation.ts';
 
 /** One queue of the store. */
@@ -60,8 +61,6 @@ export interface DueQueues {
 
 /** Further queues are found by the sweep. */
 const MAX_QUEUES = 100_000;
-/** A sender domain may have this times the queues that are free. */
-const TIMES_FREE = 3;
 /** Times stored per queue; the sweep finds further ones. */
 const MAX_INSTANTS = 32;
 /** Times this close to each other count as one. */

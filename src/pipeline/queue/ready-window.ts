@@ -148,8 +148,8 @@ export const LARGE_ROW_BYTES = 256 * 1024;
 const SHARE_OF_LARGE = 3 / 4;
 /** With less than this share of all bytes no large row is claimed: how large it is, only the store knows. */
 const LEAST_FOR_LARGE = 1 / 16;
-/** A sender domain gets this times the rows, and bytes of large rows, that are free: three quarters if it is alone. */
-const TIMES_FREE = 3;
+/** A sender domain gets this times the rows, bytes of large rows, and known queues that are free: three quarters if it is alone. */
+export const TIMES_FREE = 3;
 /** Share of a site's rows of a lane for one sender domain. */
 const SENDER_SHARE = 3 / 4;
 const NOBODY: Readonly<Record<Lane, number>> = { critical: 0, normal: 0, bulk: 0 };
@@ -230,6 +230,11 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
 
   const isEmpty = (promised: readonly Promised[]): boolean => rows + sum(promised, (one) => one.rows) === 0;
 
+  const isFull = (lane: Lane, promised: readonly Promised[]): boolean => {
+    const nobody = { site: '', lane, senderDomain: '' };
+    return rowsFor(nobody, promised) <= 0 || (bytesFor(nobody, promised).small <= 0 && !isEmpty(promised));
+  };
+
   const countRow = ({ delivery: { lane, senderDomain } }: ReadyItem, by: 1 | -1): void => {
     rows += by;
     rowsBySender.add(senderDomain, by);
@@ -288,13 +293,10 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       const most = rowsFor(place, promised);
       return {
         ...{ rows: Math.max(0, Math.min(most, siteRoom(place))), bytes: free, takesLarge },
-        crowdedOut: this.isFull(place.lane, promised) ? 'by all' : most <= 0 ? 'by its sender' : null,
+        crowdedOut: most > 0 && free > 0 ? null : isFull(place.lane, promised) ? 'by all' : 'by its sender',
       };
     },
-    isFull(lane, promised) {
-      const nobody = { site: '', lane, senderDomain: '' };
-      return rowsFor(nobody, promised) <= 0 || (bytesFor(nobody, promised).small <= 0 && !isEmpty(promised));
-    },
+    isFull,
     rowsOfSender: (senderDomain, promised) => ({
       more: rowsFor({ site: '', lane: 'normal', senderDomain }, promised),
       has: rowsBySender.of(senderDomain),

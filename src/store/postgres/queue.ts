@@ -141,8 +141,7 @@ const CLAIM_EXPIRED = `WITH ${TAKE_XID},
 
 /**
  * Leases the earliest due rows of one queue; at least one row of any size, or up to `maxRowBytes`, then up to `maxBytes` of
- * content. While some
- * snapshot is open (a copy by pg_dump), what was claimed since stays in the index, and every claim would step over all of
+ * content. While some snapshot is open (a copy by pg_dump), what was claimed since stays in the index, and every claim would step over all of
  * it: after a full one, the next begins a little before the last row of that one.
  */
 export const claimDue = write('claimDue', { lane: 'claim', whole: true }, async (session, params) => {

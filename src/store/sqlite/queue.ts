@@ -81,8 +81,7 @@ export const queueCounts = read('queueCounts', 'measured', (db, params) => {
 
 /**
  * Leases the earliest due rows of one queue; at least one row of any size, or up to `maxRowBytes`, then up to `maxBytes` of
- * content. Synced:
- * after a power failure, a lost claim would let the row be sent again without the mark of a possible duplicate.
+ * content. Synced: after a power failure, a lost claim would let the row be sent again without the mark of a possible duplicate.
  */
 export const claimDue = write('claimDue', 'as asked', { synced: true, rows: 'limit' }, (session, params) => {
   if (session.hasEnded(params.epoch)) return [];

@@ -118,7 +118,8 @@ export interface QueueStore {
   dueAmong(params: { queueIds: readonly number[]; dueBefore: number }): Promise<readonly QueueHint[]>;
   /**
    * Leases the earliest due rows of one queue that have not expired; limited in rows and content bytes, but never empty
-   * because the first is large, unless rows of more than `maxRowBytes` are to stay. A scheduled row whose time came gets its `accepted` event now, with the id `eventId`
+   * because the first is large, unless rows of more than `maxRowBytes` are to stay. A scheduled row whose time came gets
+   * its `accepted` event now, with the id `eventId`
    * or, for the second and later ones, an id that counts up from it. Synced: if a power failure removed a claim, a
    * possible duplicate would not be marked.
    */
