@@ -306,6 +306,18 @@ describe('claims', () => {
     await expect.poll(() => count('large.example')).toBeGreaterThan(7);
   });
 
+  it('take large mail to many sites as soon as the claims beside them have ended', async () => {
+    const sites = Array.from({ length: 8 }, (_, n) => `site${n}.example`);
+    allowance = 4;
+    for (const to of sites) await queued(2, { from: 'large.example', to, content: new Uint8Array(300_000) });
+    const answer = Promise.withResolvers<void>();
+    storeAnswers = answer.promise;
+    claims.start();
+    await expect.poll(() => claims.promised().rows).toBeGreaterThan(0);
+    answer.resolve();
+    await expect.poll(() => count('large.example')).toBe(16);
+  });
+
   it('count the places that they may fill until the store has answered', async () => {
     await queued(3);
     const answer = Promise.withResolvers<void>();

@@ -125,6 +125,8 @@ export function createClaims(
   const crowdedOut = new Set<string>();
   /** By sender domain: those where its mail found no place because of its mail to others. */
   const fullSenders = new Map<string, Set<string>>();
+  /** The same for large mail. */
+  const largeOut = new Map<string, Set<string>>();
   /** A claim failed since the last sweep: two sites of a sender domain would otherwise take turns without end. */
   let isFailing = false;
 
@@ -155,6 +157,7 @@ export function createClaims(
       urgentOut.clear();
       crowdedOut.clear();
       fullSenders.clear();
+      largeOut.clear();
       await sweeping;
       await Promise.all(claiming.values());
     },
@@ -325,20 +328,32 @@ export function createClaims(
     startClaims();
   }
 
-  /** A few sites of each sender domain: the others would ask in vain. */
   function retryFullSenders(): void {
-    if (isFailing || fullSenders.size === 0 || wanting.size > 0) return;
-    for (const [senderDomain, sites] of fullSenders) {
+    if (isFailing || wanting.size > 0) return;
+    wantSome(fullSenders, (senderDomain) => {
       const { more, has } = window.rowsOfSender(senderDomain, taken());
-      if (more <= (1 - ROOM_AGAIN) * has) continue;
+      return more > (1 - ROOM_AGAIN) * has;
+    });
+    wantSome(largeOut, (senderDomain) => window.takesLarge(senderDomain, taken()));
+    startClaims();
+  }
+
+  /** A few sites of each sender domain that has places: the others would ask in vain. */
+  function wantSome(out: Map<string, Set<string>>, hasPlaces: (senderDomain: string) => boolean): void {
+    for (const [senderDomain, sites] of out) {
+      if (!hasPlaces(senderDomain)) continue;
       for (const site of sites) {
         if (wanting.size === SITES_AT_ONCE) break;
         sites.delete(site);
         wanting.add(site);
       }
-      if (sites.size === 0) fullSenders.delete(senderDomain);
+      if (sites.size === 0) out.delete(senderDomain);
     }
-    startClaims();
+  }
+
+  function waitsAt(site: string, out: Map<string, Set<string>>, senderDomain: string): void {
+    const sites = out.get(senderDomain) ?? new Set();
+    out.set(senderDomain, sites.add(site));
   }
 
   /** It has its turn when there are places. */
@@ -408,18 +423,21 @@ export function createClaims(
     const fits = (lane: Lane, senderDomain: string) => {
       if (free <= 0 && lane !== 'critical') return false;
       const room = roomOf(lane, senderDomain);
-      if (room.crowdedOut === 'by its sender') {
-        const sites = fullSenders.get(senderDomain) ?? new Set();
-        fullSenders.set(senderDomain, sites.add(site));
-      }
+      if (room.crowdedOut === 'by its sender') waitsAt(site, fullSenders, senderDomain);
       return room.rows > 0 && room.bytes > 0;
+    };
+    const admits = (queue: DueQueue) => {
+      if (chosen.has(queue) || deps.keptBack(queue)) return false;
+      if (!queue.onlyLarge || roomOf(queue.lane, queue.senderDomain).takesLarge) return true;
+      waitsAt(site, largeOut, queue.senderDomain);
+      return false;
     };
     if (due.hasLane(site, 'critical') && window.isFull('critical', taken())) urgentOut.add(site);
     else if (window.isFull('normal', taken())) crowdedOut.add(site);
     let moved = 0;
     const claims: Promise<void>[] = [];
     while (chosen.size < QUEUES_AT_ONCE && rowsLeft > 0) {
-      const queue = due.next(site, fits, (other) => !chosen.has(other) && !deps.keptBack(other));
+      const queue = due.next(site, fits, admits);
       if (queue === null) break;
       // Only of those that are next: to ask for all of a site's queues in every round took 50 ms for 100,000.
       const belongs = due.move(queue);
@@ -464,8 +482,9 @@ export function createClaims(
     for (const { size } of rows) bytes += size;
     deps.add(rows, sinceMs);
     // Neither the limit of rows nor of bytes ended this claim, so there are no more due rows. A row larger than half of
-    // that, and one that is too large for now, are left for the sweep.
-    if (rows.length < limit && bytes <= maxBytes / 2) due.exhausted(queue, revision);
-    else due.leftMore(queue);
+    // that is left for the sweep.
+    if (rows.length === limit || bytes > maxBytes / 2) due.leftMore(queue);
+    else if (takesLarge) due.exhausted(queue, revision);
+    else due.noMoreSmall(queue, revision);
   }
 }

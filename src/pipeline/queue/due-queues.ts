@@ -21,6 +21,8 @@ export interface DueQueue extends QueueRef {
   site: string;
   /** Increases with every change of the queue, so that a claim does not remove changes made while it ran. */
   revision: number;
+  /** The last claim took small rows only, and left none: it may have large ones. */
+  onlyLarge: boolean;
 }
 
 export interface DueQueues {
@@ -42,6 +44,11 @@ export interface DueQueues {
    * counts as having a backlog.
    */
   exhausted(queue: DueQueue, revision: number): void;
+  /**
+   * The same for a claim of small rows only: the queue stays, as it may have large ones, but fresh mail does not go to its
+   * end.
+   */
+  noMoreSmall(queue: DueQueue, revision: number): void;
   /** The claim left due rows behind. */
   leftMore(queue: DueQueue): void;
   /** Whether a backlog of this queue waits in the store: fresh mail goes to its end. */
@@ -153,7 +160,15 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
         queue = {
           ...{ queueId, lane, senderDomain, recipientDomain, sandbox },
           ...(routeKey === undefined ? {} : { routeKey }),
-          ...{ key: keyOf(ref), site: '', revision: 0, due: false, soon: false, instants: [] },
+          ...{
+            key: keyOf(ref),
+            site: '',
+            revision: 0,
+            onlyLarge: false,
+            due: false,
+            soon: false,
+            instants: [],
+          },
           ...{ before: null, after: null },
         };
         byId.set(ref.queueId, queue);
@@ -161,6 +176,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       }
       queue.revision += 1;
       if (at <= now) {
+        queue.onlyLarge = false;
         if (queue.due || queue.soon) return;
         // It reaches its site with the next `advance`, which tells which site to wake.
         heap.push({ at: now, queue });
@@ -180,6 +196,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
         const index = queue.instants.indexOf(at);
         if (index >= 0) queue.instants.splice(index, 1);
         queue.revision += 1;
+        queue.onlyLarge = false;
         queue.soon = false;
         if (!queue.due) park(queue, siteOf(queue));
         reached.add(queue.site);
@@ -210,6 +227,12 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       if (known.instants.length > 0) return;
       byId.delete(known.queueId);
       bySender.add(known.senderDomain, -1);
+    },
+    noMoreSmall(queue, revision) {
+      const known = byId.get(queue.queueId);
+      if (known === undefined) return;
+      dueKeys.delete(known.key);
+      if (known.revision === revision) known.onlyLarge = true;
     },
     leftMore(queue) {
       const known = byId.get(queue.queueId);

@@ -26,6 +26,8 @@ export interface ReadyWindow {
   isFull(lane: Lane, promised: readonly Promised[]): boolean;
   /** Rows that a sender domain may still have below critical mail, and those that it has. */
   rowsOfSender(senderDomain: string, promised: readonly Promised[]): { more: number; has: number };
+  /** Whether a claim may have large rows of a sender domain below critical mail. */
+  takesLarge(senderDomain: string, promised: readonly Promised[]): boolean;
   add(item: ReadyItem): void;
   /**
    * Next item of a lane for which `admits` returns true, or null; sender domains take turns, and only the first item of
@@ -235,6 +237,9 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     return rowsFor(nobody, promised) <= 0 || (bytesFor(nobody, promised).small <= 0 && !isEmpty(promised));
   };
 
+  const isForLarge = (bytesLeft: number, promised: readonly Promised[]): boolean =>
+    bytesLeft >= LEAST_FOR_LARGE * limits.maxBytes || isEmpty(promised);
+
   const countRow = ({ delivery: { lane, senderDomain } }: ReadyItem, by: 1 | -1): void => {
     rows += by;
     rowsBySender.add(senderDomain, by);
@@ -288,7 +293,7 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
     },
     room(place, promised) {
       const { small, large } = bytesFor(place, promised);
-      const takesLarge = large >= LEAST_FOR_LARGE * limits.maxBytes || isEmpty(promised);
+      const takesLarge = isForLarge(large, promised);
       const free = takesLarge ? Math.max(1, large) : Math.max(0, small);
       const most = rowsFor(place, promised);
       return {
@@ -297,6 +302,8 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       };
     },
     isFull,
+    takesLarge: (senderDomain, promised) =>
+      isForLarge(bytesFor({ site: '', lane: 'normal', senderDomain }, promised).large, promised),
     rowsOfSender: (senderDomain, promised) => ({
       more: rowsFor({ site: '', lane: 'normal', senderDomain }, promised),
       has: rowsBySender.of(senderDomain),
