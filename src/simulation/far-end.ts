@@ -50,6 +50,8 @@ interface Deps {
   tokens: ReturnPathTokens;
   /** A message was taken, with its bytes. */
   took?(transaction: WireTransaction, message: string): void;
+  /** The delivery of a message to an address, for transactions with several; if absent, there are none. */
+  deliveryOf?(messageSeq: number, address: string): number;
   /** Makes the TLS side of a connection; if absent, no site may offer TLS. */
   secureHalf?(client: ClientHalf, heard: { secured(): void; data(bytes: Buffer): void }): SecureHalf;
   /** Told how a TLS handshake ended at a site. */
@@ -63,6 +65,20 @@ export type TlsEnd = 'secure' | 'fault' | 'definite';
 const HANDSHAKE_FAILURE = '\x15\x03\x01\x00\x02\x02\x28';
 const GREYLIST_MS = 240_000;
 const MINUTE = 60_000;
+
+/** What MAIL began. */
+interface Envelope {
+  /** The delivery of its return path, or the message whose copies go together. */
+  of: { deliveryId: number } | { messageSeq: number };
+  atMs: number;
+  /** MAIL was refused; `blamesPath`: because of the sender's address or connection. */
+  refused: boolean;
+  blamesPath: boolean;
+  /** Known to the wire, although its recipient is not yet. */
+  told: WireTransaction | null;
+  /** Of the recipients that were accepted. */
+  accepted: WireTransaction[];
+}
 
 export interface FarEnd {
   answer(source: string, process: number, mostMessages: () => number): Answer;
@@ -111,8 +127,7 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
     /** Its replies no longer match the commands, so the client may not have understood them. */
     let outOfStep = false;
     let busy = false;
-    let now: WireTransaction | null = null;
-    let refused = false;
+    let now: Envelope | null = null;
     let arrivedMs = clock.monotonicMs();
     const openedAtMs = arrivedMs;
     let out = '';
@@ -189,8 +204,11 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
     /** For the client, input that was sent and not answered may have been accepted. */
     function leave(): void {
       wire.disconnect(connection);
-      if (plan.chunking === true)
-        for (const [line] of input.matchAll(/^MAIL FROM:<[^>]*>/gm)) wire.unread(transactionOf(line));
+      let unread = now !== null && now.told === null ? now : null;
+      for (const [line] of input.matchAll(/^(?:MAIL FROM|RCPT TO):<[^>]*>/gm)) {
+        if (line.startsWith('MAIL')) unread = plan.chunking === true ? envelopeOf(line) : null;
+        else if (unread !== null) wire.unread(transactionOf(unread, addressOf(line)));
+      }
       input = '';
     }
 
@@ -251,7 +269,7 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
         case 'RCPT':
           return onRcpt(line);
         case 'DATA':
-          if (now === null || refused) return say('503 5.5.1 no valid recipients');
+          if (now === null || now.accepted.length === 0) return say('503 5.5.1 no valid recipients');
           if (strikes('drops-in-data')) return hangUp(null, 'reset');
           inBody = true;
           byBdat = false;
@@ -320,39 +338,63 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
 
     function onMail(line: string) {
       if (plan.login === true && !loggedIn) return say('530 5.7.0 Authentication required');
-      refused = false;
-      now = transactionOf(line);
-      wire.begin(now, connection);
+      const envelope = envelopeOf(line);
+      now = envelope;
+      wire.begin(connection);
+      if ('deliveryId' in envelope.of) {
+        envelope.told = transactionOf(envelope, null);
+        wire.envelope(envelope.told);
+      }
       const few = trouble('few-messages');
       if (few !== null && connection.messages > few.most) {
-        now.blamedPath = true;
-        return hangUp(REFUSALS['few-messages'].text);
+        refuseMail(envelope, REFUSALS['few-messages']);
+        return hangUp(null);
       }
       const slow = trouble('slow-down');
-      if (slow !== null && isTooFast(slow.most)) return refuse(REFUSALS['slow-down']);
-      if (trouble('blocklisted') !== null) return refuse(REFUSALS.blocklisted);
+      if (slow !== null && isTooFast(slow.most)) return refuseMail(envelope, REFUSALS['slow-down']);
+      if (trouble('blocklisted') !== null) return refuseMail(envelope, REFUSALS.blocklisted);
       say('250 2.1.0 ok');
     }
 
-    function transactionOf(line: string): WireTransaction {
-      const local = /<([^<@>]*)@/.exec(line)?.[1] ?? '';
+    function refuseMail(envelope: Envelope, { text, about }: Refusal): void {
+      envelope.refused = true;
+      envelope.blamesPath = about === 'path';
+      if (envelope.told !== null) envelope.told.blamedPath = envelope.blamesPath;
+      say(text);
+    }
+
+    function envelopeOf(line: string): Envelope {
+      const local = /<([^<>@]*)@/.exec(line)?.[1] ?? '';
       const token = tokens.parse(local);
       if (!token.ok || typeof token.id !== 'number') throw new Error(`not a return path of ours: ${line}`);
       return {
-        deliveryId: token.id,
-        address: null,
+        of: token.purpose === 'g' ? { messageSeq: token.id } : { deliveryId: token.id },
+        ...{ atMs: arrivedMs, refused: false, blamesPath: false, told: null, accepted: [] },
+      };
+    }
+
+    function transactionOf({ of, atMs, blamesPath }: Envelope, address: string | null): WireTransaction {
+      return {
+        deliveryId: 'deliveryId' in of ? of.deliveryId : deliveryOf(of.messageSeq, address ?? ''),
+        address,
         site: plan.name,
         source: connection.source,
         process: connection.process,
-        atMs: arrivedMs,
+        atMs,
         bodyAtMs: null,
         messageId: null,
         takenAtMs: null,
         confirmedAtMs: null,
-        blamedPath: false,
+        blamedPath: blamesPath,
         secure: isSecure,
         openedAtMs,
       };
+    }
+
+    function deliveryOf(messageSeq: number, address: string): number {
+      if (deps.deliveryOf === undefined)
+        throw new Error('several copies go together, and nothing names them');
+      return deps.deliveryOf(messageSeq, address);
     }
 
     function isTooFast(most: number): boolean {
@@ -363,16 +405,28 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
     }
 
     function onRcpt(line: string) {
-      if (now === null || refused) return say('503 5.5.1 MAIL first');
-      const address = /<([^<>]*)>/.exec(line)?.[1] ?? '';
-      now.address = address;
+      if (now === null) return say('503 5.5.1 MAIL first');
+      const address = addressOf(line);
+      const transaction = now.told ?? transactionOf(now, address);
+      transaction.address = address;
+      if (now.told === null) wire.envelope(transaction);
+      now.told = null;
+      if (now.refused) return say('503 5.5.1 MAIL first');
+      const few = trouble('few-recipients');
+      if (few !== null && now.accepted.length >= few.most) return refuse(REFUSALS['few-recipients']);
       const unknown = trouble('unknown-users');
       if (unknown !== null && shareOf(address) < unknown.share) return refuse(REFUSALS['unknown-users']);
       const full = trouble('full-mailboxes');
       if (full !== null && shareOf(address) > 1 - full.share) return refuse(REFUSALS['full-mailboxes']);
       if (strikes('lookup-failures')) return refuse(REFUSALS['lookup-failures']);
       if (trouble('greylists') !== null && isNew(address)) return refuse(REFUSALS.greylists);
+      now.accepted.push(transaction);
       say('250 2.1.5 ok');
+
+      function refuse({ text, about }: Refusal): void {
+        transaction.blamedPath = about === 'path';
+        say(text);
+      }
     }
 
     function isNew(address: string): boolean {
@@ -383,14 +437,8 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
       return nowMs - (seen ?? nowMs) < GREYLIST_MS;
     }
 
-    function refuse({ text, about }: Refusal): void {
-      refused = true;
-      if (now !== null && about === 'path') now.blamedPath = true;
-      say(text);
-    }
-
     function onChunk(octets: string) {
-      if (now === null || refused || now.address === null) return say('503 5.5.1 no valid recipients');
+      if (now === null || now.accepted.length === 0) return say('503 5.5.1 no valid recipients');
       byBdat = true;
       if (!strikes('bdat-refused')) return onMessage(octets);
       now = null;
@@ -399,46 +447,52 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
     }
 
     function onMessage(text: string) {
-      const transaction = now;
-      if (transaction === null) return say('503 5.5.1 RCPT first');
+      const copies = now?.accepted ?? [];
+      if (copies.length === 0) return say('503 5.5.1 RCPT first');
       now = null;
-      transaction.bodyAtMs = clock.monotonicMs();
-      transaction.messageId = /^message-id:\s*<([^<>]*)>/im.exec(text)?.[1] ?? '';
+      const messageId = /^message-id:\s*<([^<>]*)>/im.exec(text)?.[1] ?? '';
+      for (const copy of copies) Object.assign(copy, { messageId, bodyAtMs: clock.monotonicMs() });
       if (strikes('drops-after-dot')) {
-        if (dice.chance(0.5)) take(transaction, text);
+        if (dice.chance(0.5)) take(copies, text);
         return hangUp(null, dice.chance(0.5) ? 'end' : 'reset');
       }
       if (strikes('mute-after-dot')) {
-        take(transaction, text);
+        take(copies, text);
         busy = true;
         return;
       }
       if (strikes('dislikes-content')) return say(REFUSALS['dislikes-content'].text);
-      take(transaction, text);
+      take(copies, text);
       flush();
-      if (plan.dotMs > 0) return after(plan.dotMs, () => accept(transaction), weight);
-      confirm(transaction);
+      if (plan.dotMs > 0) return after(plan.dotMs, () => accept(copies), weight);
+      confirm(copies);
     }
 
-    function confirm(transaction: WireTransaction): void {
+    function confirm(copies: readonly WireTransaction[]): void {
       if (byBdat && strikes('bdat-unanswered')) outOfStep = true;
       else say('250 2.0.0 kept');
-      if (!outOfStep) transaction.confirmedAtMs = clock.monotonicMs();
+      if (!outOfStep) for (const copy of copies) copy.confirmedAtMs = clock.monotonicMs();
       if (!byBdat || !strikes('bdat-twice')) return;
       say('250 2.0.0 kept');
       outOfStep = true;
     }
 
-    function take(transaction: WireTransaction, text: string): void {
-      wire.take(transaction, clock.monotonicMs());
-      deps.took?.(transaction, `${text}\r\n`);
+    function take(copies: readonly WireTransaction[], text: string): void {
+      for (const copy of copies) {
+        wire.take(copy, clock.monotonicMs());
+        deps.took?.(copy, `${text}\r\n`);
+      }
     }
 
-    function accept(transaction: WireTransaction): void {
-      confirm(transaction);
+    function accept(copies: readonly WireTransaction[]): void {
+      confirm(copies);
       work();
     }
   }
+}
+
+function addressOf(line: string): string {
+  return /<([^<>]*)>/.exec(line)?.[1] ?? '';
 }
 
 /** A number from 0 to 1, always the same for one address. */

@@ -78,6 +78,7 @@ export async function simulate(plan: SimulationPlan, options: SimulateOptions): 
       {
         opened: () => ledger.opened(wire),
         mail() {},
+        envelope() {},
       },
       () => [],
       { keep: false },

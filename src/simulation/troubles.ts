@@ -31,6 +31,7 @@ export type TroubleKind =
   | 'unknown-users'
   | 'full-mailboxes'
   | 'lookup-failures'
+  | 'few-recipients'
   // in and after DATA
   | 'drops-in-data'
   | 'drops-after-dot'
@@ -90,5 +91,6 @@ export const REFUSALS = {
   },
   'full-mailboxes': { text: '552 5.2.2 The mailbox is over quota', about: 'message' },
   'lookup-failures': { text: '451 4.3.0 Temporary lookup failure', about: 'message' },
+  'few-recipients': { text: '452 4.5.3 Too many recipients', about: 'path' },
   'dislikes-content': { text: '554 5.7.1 This message has been identified as spam', about: 'message' },
 } as const satisfies Partial<Record<TroubleKind, Refusal>>;

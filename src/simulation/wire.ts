@@ -3,7 +3,7 @@
  * only observers independent of the engine, so the promises about deliveries are checked with their records.
  */
 
-/** One MAIL, and how it went on. */
+/** One MAIL and one of its recipients, and how it went on; several recipients of one MAIL are one each. */
 export interface WireTransaction {
   deliveryId: number;
   /** Null until RCPT. */
@@ -42,7 +42,9 @@ export interface OpenConnection {
 /** Called when a connection or a transaction begins; records violations of the promises. */
 export interface WireWatch {
   opened(connection: OpenConnection, open: { path: number; provider: number }): void;
-  mail(transaction: WireTransaction, connection: OpenConnection): void;
+  mail(connection: OpenConnection): void;
+  /** It is known for whom a transaction is. */
+  envelope(transaction: WireTransaction): void;
   taken?(transaction: WireTransaction, atMs: number): void;
 }
 
@@ -54,7 +56,10 @@ export interface Wire {
   openNow(site: string, source?: string): number;
   connect(connection: OpenConnection): void;
   disconnect(connection: OpenConnection): void;
-  begin(transaction: WireTransaction, connection: OpenConnection): void;
+  /** MAIL has come. */
+  begin(connection: OpenConnection): void;
+  /** It is known for whom it is: for each recipient once. */
+  envelope(transaction: WireTransaction): void;
   /** The far end hung up before it read this. */
   unread(transaction: WireTransaction): void;
   /** The far end has the whole message. */
@@ -105,10 +110,13 @@ export function createWire(
       if (open.delete(connection)) add(connection.site, connection.source, -1);
     },
     unread: keep,
-    begin(transaction, connection) {
+    begin(connection) {
       connection.messages += 1;
+      watch.mail(connection);
+    },
+    envelope(transaction) {
       keep(transaction);
-      watch.mail(transaction, connection);
+      watch.envelope(transaction);
     },
     take(transaction, atMs) {
       transaction.takenAtMs = atMs;

@@ -3,6 +3,7 @@
  * operator's limits, mail by lane and sender over time, what operators do, when processes die, the store fails or
  * somebody turns the clock. Pure.
  */
+import { SHARED_FROM_BYTES } from '../../src/model/delivery.ts';
 import type { Lane } from '../../src/model/message.ts';
 import type { PathLimits } from '../../src/policy/limits/shaping/types.ts';
 import type { SitePlan } from '../../src/simulation/far-end.ts';
@@ -176,20 +177,18 @@ export function planOf(seed: number, size: Size = sizeOf(seed)): Plan {
   const tenants = Array.from({ length: dice.whole(1, size.tenants) }, (_, i) => `sender${i}.test`);
   const more = extrasOf(createDice(seed, 3), { tenants, sites, loadUntilMs, lasts: size.trouble });
   const far = chunkingOf(createDice(seed, 5), more, { tenants, domains, loadUntilMs, lasts: size.trouble });
+  const scene = { loadUntilMs, tenants, domains: domains.map(({ name }) => name) };
+  const together = togetherOf(createDice(seed, 6), far.sites, scene, size);
   const timeline = [
     ...far.timed,
+    ...together.timed,
     ...more.timed,
-    ...mail(dice, size, { loadUntilMs, tenants, domains: domains.map(({ name }) => name) }),
-    ...happenings(dice, {
-      loadUntilMs,
-      tenants,
-      domains: domains.map(({ name }) => name),
-      sites: sites.length,
-    }),
+    ...mail(dice, size, scene),
+    ...happenings(dice, { ...scene, sites: sites.length }),
   ].sort((a, b) => a.atMs - b.atMs);
   return {
     seed,
-    ...{ sites: far.sites, extras: { ...more.extras, relays: far.relays }, tenants },
+    ...{ sites: together.sites, extras: { ...more.extras, relays: far.relays }, tenants },
     domains,
     shaping: withFastLimits(limitsOf(dice, providers), far.fast),
     sources: dice.chance(0.3)
@@ -282,6 +281,39 @@ function chunkingOf(
     timed,
     fast: dice.chance(0.5) ? dice.whole(1, 6) : null,
   };
+}
+
+/** Some large mail, whose copies go together, and sites that take only so many recipients at once. */
+function togetherOf(
+  dice: Dice,
+  sites: readonly SitePlan[],
+  { loadUntilMs, tenants, domains }: Scene,
+  size: Size,
+): { sites: SitePlan[]; timed: Timed[] } {
+  if (!dice.chance(0.3)) return { sites: [...sites], timed: [] };
+  let user = 0;
+  const timed = Array.from({ length: dice.whole(1, 3) }, (): Timed => {
+    const few = Array.from({ length: dice.whole(1, 2) }, () => dice.pick(domains));
+    const recipients = Array.from({ length: dice.whole(2, 30) }, () => `large${user++}@${dice.pick(few)}`);
+    return {
+      atMs: dice.chance(0.2) ? 0 : dice.ms(0, loadUntilMs),
+      action: {
+        kind: 'send',
+        ...{ tenant: dice.pick(tenants), lane: dice.pick(['normal', 'bulk'] as const), recipients },
+        expiresInMs: dice.pick(size.life) * MINUTE + dice.whole(0, 59) * SECOND,
+        sendInMs: dice.chance(0.07) ? dice.ms(MINUTE / 2, 20 * MINUTE) : null,
+        octets: SHARED_FROM_BYTES + dice.whole(1, 100_000),
+      },
+    };
+  });
+  const some = (site: SitePlan): SitePlan => {
+    if (!dice.chance(0.3)) return site;
+    const fromMs = dice.chance(0.4) ? 0 : dice.ms(0, loadUntilMs);
+    const untilMs = fromMs + dice.pick(size.trouble) * MINUTE;
+    const few: Trouble = { kind: 'few-recipients', fromMs, untilMs, share: 1, most: dice.whole(1, 12) };
+    return { ...site, troubles: [...site.troubles, few] };
+  };
+  return { sites: sites.map(some), timed };
 }
 
 /** So few connections and so fast that messages are in flight, where the operator set no other limits. */

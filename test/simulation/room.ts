@@ -35,6 +35,8 @@ export interface Room {
   stateOf(deliveryId: number): DeliveryState;
   isQueued(deliveryId: number): boolean;
   mailOf(deliveryId: number): { tenant: string; domain: string; lane: Lane } | null;
+  /** The delivery of a message to an address. */
+  deliveryTo(messageSeq: number, address: string): number;
   deliveriesOf(messageId: string): { id: number; domain: string }[];
   /** Some message that is there, `scheduled`: among those that were given a time; `pick` from 0 to 1 chooses. */
   chosen(pick: number, scheduled?: boolean): { messageSeq: number; deliveryIds: number[] } | null;
@@ -106,6 +108,14 @@ export function openRoom(options: {
         deliveryId,
       );
       return row === undefined ? null : { ...row, lane: laneCode.word(row.lane) };
+    },
+    deliveryTo(messageSeq, address) {
+      const row = db.get<{ id: number }>(
+        'SELECT id FROM delivery WHERE message_seq = ? AND address = ?',
+        ...[messageSeq, address],
+      );
+      if (row === undefined) throw new Error(`message ${messageSeq} has no recipient ${address}`);
+      return row.id;
     },
     deliveriesOf: (messageId) =>
       db.all<{ id: number; domain: string }>(

@@ -34,7 +34,8 @@ const HOLD_MS = 30_000;
 
 export interface WireRules extends WireWatch {
   /** `unlimited`: the limits of the site are not its own alone, and are not looked at. */
-  mail(transaction: WireTransaction, connection: OpenConnection, unlimited?: boolean): void;
+  mail(connection: OpenConnection, unlimited?: boolean): void;
+  envelope(transaction: WireTransaction, unlimited?: boolean): void;
 }
 
 export function createWireRules(asked: RuleQuestions, wrong: (what: string) => void): WireRules {
@@ -75,15 +76,18 @@ export function createWireRules(asked: RuleQuestions, wrong: (what: string) => v
       if (early > 0 && !apart)
         wrong(`a connection to ${site} ${early} ms before its time (${perMinute} a minute)`);
     },
-    mail(transaction, connection, unlimited = false) {
-      const { site, source } = connection;
+    envelope(transaction, unlimited = false) {
+      const { deliveryId, site, source, secure } = transaction;
       const held = asked.heldForMs(transaction);
       if (held !== null && held > HOLD_MS)
-        wrong(`delivery ${transaction.deliveryId} went out ${Math.round(held / 1000)} s after it was held`);
+        wrong(`delivery ${deliveryId} went out ${Math.round(held / 1000)} s after it was held`);
+      if (!unlimited && !secure && asked.written(site, source).tls === 'required')
+        wrong(`delivery ${deliveryId} went in the clear to ${site}, which must not be`);
+    },
+    mail(connection, unlimited = false) {
       if (unlimited) return;
-      const { messagesPerConnection, tls } = asked.written(site, source);
-      if (tls === 'required' && !transaction.secure)
-        wrong(`delivery ${transaction.deliveryId} went in the clear to ${site}, which must not be`);
+      const { site, source } = connection;
+      const { messagesPerConnection } = asked.written(site, source);
       if (connection.messages > messagesPerConnection)
         wrong(
           `${connection.messages} messages on one connection to ${site}, where ${messagesPerConnection} are allowed`,

@@ -201,9 +201,10 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
             : same.reduce((sum, other) => sum + wire.openNow(other, connection.source), 0);
         rules.opened({ ...connection, site: same[0] ?? connection.site }, { ...open, path });
       },
-      mail(transaction, connection) {
+      mail: (connection) => rules.mail(connection, relays.has(connection.site) || mixed),
+      envelope(transaction) {
         tls.mail(transaction);
-        rules.mail(transaction, connection, relays.has(connection.site) || mixed);
+        rules.envelope(transaction, relays.has(transaction.site) || mixed);
       },
       taken: extras.newSources && !mixed ? warmup.taken : () => {},
     },
@@ -215,6 +216,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     const farEnd = createFarEnd(site, {
       ...{ clock, dice, wire, tokens, secureHalf },
       tls: tls.heard,
+      deliveryOf: room.deliveryTo,
       ...(keys === null ? {} : { took: keys.took }),
     });
     for (const host of site.hosts) {
@@ -364,7 +366,8 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     const { epoch } = process;
     const { queue, deliver } = process.engine;
     const paths = deliver.paths().map((path) => path.snapshot());
-    const full = queue.inMemory().rows >= 0.7 * plan.windowRows;
+    // With so many rows, one sender domain may have all that it is allowed.
+    const full = queue.inMemory().rows >= 0.66 * plan.windowRows;
     const now = { wallMs: clock.now(), monotonicMs: nowMs, epoch };
     // For the instant in which a path takes its mail anew, the connection that is being opened is the reason.
     const explains = ({ reason, connections }: (typeof paths)[number]) =>
