@@ -1,7 +1,10 @@
 /** A connection that breaks: replies that were sent before are still read. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { createServer as createTlsServer, connect as dialTls } from 'node:tls';
 import { expect, it } from 'vitest';
+import { makeCertificates } from '../../test/fakes/certificates.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createChannel } from './client-channel.ts';
 
@@ -36,3 +39,40 @@ it('hears the last word of a server that has gone by the time something is writt
   expect({ heard, flushed }).toEqual({ heard: ['354 go', '552 5.3.4 too big'], flushed: false });
   server.close();
 });
+
+const certificates = makeCertificates('mx.test');
+
+it.skipIf(certificates === null)(
+  'takes for sent what the server may have under TLS, when the server goes before the system reports it',
+  async () => {
+    const server = createTlsServer({ ...certificates?.good });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const socket = dialTls({ port, host: '127.0.0.1', servername: 'mx.test', ca: certificates?.ca });
+    await once(socket, 'secureConnect');
+    expect(said(socket)).toEqual(['first sent', 'closed']);
+    server.close();
+  },
+);
+
+it('takes for sent only what the system has taken, without TLS', async () => {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = dial((server.address() as AddressInfo).port, '127.0.0.1');
+  await once(socket, 'connect');
+  expect(said(socket)).toEqual(['closed']);
+  server.close();
+});
+
+/** Two writes, and the end of the connection before anything of them is reported. */
+function said(socket: Duplex): string[] {
+  const heard: string[] = [];
+  const channel = createChannel(socket, systemClock);
+  channel.listen({ onReply: () => true, onClose: () => heard.push('closed') });
+  channel.writeParts([Buffer.alloc(1_000)], '', () => heard.push('first sent'));
+  channel.writeParts([Buffer.alloc(1_000)], '', () => heard.push('second sent'));
+  channel.close('closed', 'the server closed the connection');
+  return heard;
+}

@@ -6,6 +6,7 @@
  * uses the same timer.
  */
 import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import type { Clock, Timer } from '../lib/clock.ts';
 import { afterInput } from '../lib/turns.ts';
 import type { LostReason } from './client-types.ts';
@@ -38,7 +39,10 @@ export interface Channel {
   listen(listener: ChannelListener | null): void;
   /** Sends command lines that passed the guard. */
   write(text: string): void;
-  /** Sends chunks and then text together; `onFlushed` is called when the system has taken all of it. */
+  /**
+   * Sends chunks and then text together; `onFlushed` is called when the system has taken all of it, and before a close, if
+   * it may have.
+   */
   writeParts(parts: readonly Uint8Array[], trailer: string, onFlushed: () => void): void;
   /** From now on `what` must happen within `limitMs`, otherwise the channel closes with `timeout`. */
   expectWithin(limitMs: number, what: string): void;
@@ -66,6 +70,10 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
   let timer: Timer | null = null;
   let timerAtMs = Number.POSITIVE_INFINITY;
   let pumping = false;
+  /** Of writes whose end was not reported. */
+  const unflushed: (() => void)[] = [];
+  /** So many of them were passed to the system, the oldest first. */
+  let inHand = 0;
 
   function arm(): void {
     timerAtMs = Math.min(deadlineMs, reminderMs);
@@ -95,6 +103,9 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
 
   function close(reason: LostReason, detail: string, reply: Reply | null = null): void {
     if (closed !== null) return;
+    // TLS reports some turns of the event loop later what the system has taken, and the server may have it by then.
+    if (socket instanceof TLSSocket && reason !== 'timeout')
+      for (const flushed of unflushed.slice(0, inHand)) flushed();
     closed = { reason, detail, reply };
     timer?.cancel();
     timer = null;
@@ -131,7 +142,9 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
     const code = error.code ?? error.message;
     close('reset', RESET_CODES.has(code) ? 'the connection was reset' : `the connection broke: ${code}`);
   };
-  const atOnce = readBeforeFailing(socket);
+  const atOnce = readBeforeFailing(socket, () => {
+    inHand = unflushed.length;
+  });
   socket.on('data', onData);
   socket.on('end', onEnd);
   socket.on('error', onError);
@@ -164,8 +177,12 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
     writeParts(parts, trailer, onFlushed) {
       if (closed !== null) return;
       nowMs = clock.monotonicMs();
+      unflushed.push(onFlushed);
       const flushed = (error?: Error | null) => {
-        if (error === undefined || error === null) onFlushed();
+        if (closed !== null || (error !== undefined && error !== null)) return;
+        unflushed.shift();
+        inHand -= 1;
+        onFlushed();
       };
       socket.cork();
       for (const part of parts) if (part.length > 0) socket.write(part);
@@ -204,9 +221,10 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
 
 /**
  * After a failed write, Node drops everything that the socket has received by then, which is often the reason why the
- * server closed. So errors are reported only after the input was read. Returns the undo function.
+ * server closed. So errors are reported only after the input was read. `writes` is called when everything written so far is
+ * passed to the system. Returns the undo function.
  */
-function readBeforeFailing(socket: Duplex): () => void {
+function readBeforeFailing(socket: Duplex, writes: () => void): () => void {
   type Done = (error?: Error | null) => void;
   const { _write, _writev } = socket;
   const late =
@@ -215,7 +233,14 @@ function readBeforeFailing(socket: Duplex): () => void {
       if (error === undefined || error === null) done();
       else afterInput(() => done(error));
     };
-  socket._write = (chunk, encoding, done) => _write.call(socket, chunk, encoding, late(done));
-  if (_writev) socket._writev = (chunks, done) => _writev.call(socket, chunks, late(done));
+  socket._write = (chunk, encoding, done) => {
+    writes();
+    _write.call(socket, chunk, encoding, late(done));
+  };
+  if (_writev)
+    socket._writev = (chunks, done) => {
+      writes();
+      _writev.call(socket, chunks, late(done));
+    };
   return () => Object.assign(socket, { _write }, _writev && { _writev });
 }
