@@ -16,11 +16,15 @@ export function openPassingDatabase(path: string): Connection {
   return db;
 }
 
-/** A store on an open connection. Several may follow one another on it, as processes do on a file. */
+/**
+ * A store on an open connection. Several may follow one another on it, as processes do on a file; `shared`: several at a
+ * time.
+ */
 export function openStoreOver(
   connection: Connection,
   clock: Clock,
   failStoreWrites: FailStoreWrites | null = null,
+  shared = false,
 ): Promise<Store> {
-  return openSqliteStore({ path: ':memory:', clock, threads: 0, connection, failStoreWrites });
+  return openSqliteStore({ path: ':memory:', clock, threads: 0, connection, failStoreWrites, shared });
 }

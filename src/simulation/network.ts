@@ -34,8 +34,8 @@ export type Answer =
   | { kind: 'silent' };
 
 export interface Network {
-  /** The network as one process sees it; `die` ends its connections. */
-  plugIn(clock: Clock): { connect: Connect; die(): void };
+  /** The network as one process sees it; `die` ends its connections. `whenAwake` delays what reaches a paused process. */
+  plugIn(clock: Clock, whenAwake?: (run: () => void) => void): { connect: Connect; die(): void };
 }
 
 class ClientSocket extends Duplex {
@@ -81,7 +81,7 @@ export function createNetwork(
   answerOf: (request: Pick<ConnectRequest, 'address' | 'port' | 'localAddress'>) => Answer,
 ): Network {
   return {
-    plugIn(clock) {
+    plugIn(clock, whenAwake = (run) => run()) {
       const open = new Set<ClientSocket>();
       let dead = false;
 
@@ -103,11 +103,12 @@ export function createNetwork(
           request.signal?.addEventListener('abort', onAbort, { once: true });
           const answer = answerOf(request);
           if (answer.kind === 'silent') return;
-          worldClock.setTimer(answer.afterMs, () => {
+          const arrive = () => {
             if (dead || settled) return;
             if (answer.kind === 'refuses') return settle({ kind: 'refused', detail: 'ECONNREFUSED' });
             settle({ kind: 'connected', socket: openSocket(answer.serve) });
-          });
+          };
+          worldClock.setTimer(answer.afterMs, () => whenAwake(arrive));
         });
 
       return {
@@ -123,21 +124,28 @@ export function createNetwork(
         const socket = new ClientSocket();
         open.add(socket);
         socket.once('close', () => open.delete(socket));
+        const reaches = (arrive: () => void) =>
+          whenAwake(() => {
+            if (!dead && !socket.destroyed) arrive();
+          });
         const isOpen = () => !dead && !socket.destroyed && socket.server !== null;
         socket.server = serve({
           get isOpen() {
             return isOpen();
           },
           say(text) {
-            if (isOpen()) socket.push(Buffer.from(text, 'latin1'));
+            if (isOpen()) reaches(() => socket.push(Buffer.from(text, 'latin1')));
           },
           end() {
             if (!isOpen()) return;
-            socket.push(null);
+            reaches(() => socket.push(null));
             socket.leave();
           },
           reset() {
-            if (isOpen()) socket.destroy(Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }));
+            if (!isOpen()) return;
+            socket.leave();
+            const error = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+            reaches(() => socket.destroy(error));
           },
         });
         return socket;

@@ -9,18 +9,21 @@ import type { RouteRule } from '../config-routing.ts';
 import { createEngine, type Engine, type EngineOptions, MOST_CONNECTIONS_IN_ALL } from '../engine.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Failpoints } from '../lib/failpoints.ts';
-import { silentLoggers } from '../lib/log.ts';
+import { silentLogger, silentLoggers } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
 import { createSealer, type Sealer } from '../lib/seal.ts';
+import { createSlewedClock } from '../lib/slewed-clock.ts';
 import { createPersonalTokens, type PersonalTokens } from '../mail/personal-token.ts';
 import type { ReturnPathTokens } from '../mail/verp.ts';
-import { soleLease } from '../model/node.ts';
+import { type NodeLease, soleLease } from '../model/node.ts';
 import type { Route } from '../model/route.ts';
 import { createAddressFilter } from '../net/address-filter.ts';
 import { createGuardedHttp } from '../net/guarded-http.ts';
 import { createResolver } from '../net/resolver.ts';
 import { type Classifier, createClassifier } from '../pipeline/deliver/outcome/classifier/classify.ts';
+import { type Membership, NODE_TIMES, openMembership } from '../pipeline/queue/membership.ts';
 import type { QueueOptions } from '../pipeline/queue/queue.ts';
+import { createStrays } from '../pipeline/queue/strays.ts';
 import { createDomainService, type DomainService } from '../policy/domains/domains.ts';
 import { createTlsContexts, type TlsContexts } from '../smtp/client-tls.ts';
 import type { Store } from '../store/store.ts';
@@ -92,6 +95,8 @@ export interface ProcessOptions {
   weight?: number;
   /** Connections of all paths together. */
   maxConnectionsInAll?: number;
+  /** Other processes work on the same store and send from the same sources; its name among them. Absent: none does. */
+  node?: string;
 }
 
 export interface Process {
@@ -103,6 +108,9 @@ export interface Process {
   readonly store: Store;
   stop(deadlineMs: number): Promise<void>;
   die(): void;
+  /** It stands still: what falls due, is answered or arrives meanwhile waits for `resume`. Its connections stay open. */
+  pause(): void;
+  resume(): void;
 }
 
 export const BOUNCE_DOMAIN = 'bounce.sender.test';
@@ -122,11 +130,24 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
   const { random, names, network, tokens } = deps;
   const { classifier, tlsContexts, sealer, personalTokens } = deps.parts;
   const life = createLife(deps.clock);
-  const { clock } = life;
+  const clock = options.node === undefined ? life.clock : createSlewedClock(life.clock);
   const whole = life.whileAlive(await deps.openStore(clock));
   const store = options.change?.store?.(whole) ?? whole;
-  const plug = network.plugIn(clock);
-  const epoch = await store.beginEpoch({ nodeId: 'simulated', now: clock.now() });
+  const plug = network.plugIn(clock, life.whenAwake);
+  const sources = options.sources.map(({ id }) => id);
+  const membership =
+    options.node === undefined
+      ? null
+      : await openMembership(
+          { store, clock, random, log: silentLogger },
+          {
+            nodeId: options.node,
+            about: { host: options.node, pid: 0, version: '', roles: [], sources, settings: {} },
+            sharedSources: new Set(sources),
+          },
+        );
+  const node: NodeLease =
+    membership ?? soleLease(await store.beginEpoch({ nodeId: 'simulated', now: clock.now() }));
   let confirmed = 0;
   let diedAtMs: number | null = null;
   const failpoints: Failpoints = {
@@ -154,7 +175,7 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
         store,
         clock,
         random,
-        node: soleLease(epoch),
+        node,
         resolver,
         filter,
         tlsContexts,
@@ -162,6 +183,7 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
         tokens,
         personalTokens,
       },
+      ...(membership === null ? {} : { membership }),
       ...{ classifier, failpoints },
       logs: silentLoggers,
       registry: new Registry(),
@@ -185,7 +207,7 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
         node: null,
         newSince: options.newSources === true ? deps.clock.now() : null,
         ...source,
-        shared: false,
+        shared: membership !== null,
       })),
       ...{ maxConnections: null, retry: null, ...options.keys },
       ...(options.weight === undefined ? {} : { weight: options.weight }),
@@ -204,8 +226,20 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
     },
   );
   options.change?.engine?.(engine, clock);
+  const others = membership === null ? null : besides(membership, engine);
+  await membership?.start();
   await engine.start();
+  await others?.start();
   life.answersAfter(options.storeMs ?? 0);
+
+  /** What gives back the leases whose answer was lost. */
+  function besides(among: Membership, { queue }: Engine) {
+    return createStrays(
+      { store, node: among, clock, log: silentLogger, freed: () => queue.wake() },
+      { deliveries: queue, calls: { holding: () => ({ ids: [], sinceMs: null }) } },
+      NODE_TIMES.strayMs,
+    );
+  }
 
   function die(): void {
     diedAtMs ??= deps.clock.monotonicMs();
@@ -220,13 +254,19 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
     get diedAtMs() {
       return diedAtMs;
     },
-    epoch,
+    get epoch() {
+      return node.epoch;
+    },
     engine,
     store,
     die,
+    pause: life.pause,
+    resume: life.resume,
     async stop(deadlineMs) {
+      await others?.stop(0);
       await engine.drain(deadlineMs);
       await engine.stop(Math.max(deadlineMs, 1_000));
+      await membership?.stop(0);
       http.close();
       resolver.close();
       if (life.alive) await store.close();
@@ -239,24 +279,51 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
 function createLife(worldClock: Clock) {
   let alive = true;
   let answerMs = 0;
+  /** What waits while it is paused: what fell due comes first, as in an event loop that goes on. */
+  let waiting: { timers: (() => void)[]; answers: (() => void)[] } | null = null;
   const never = new Promise<never>(() => {});
   const clock: Clock = {
     now: () => worldClock.now(),
     monotonicMs: () => worldClock.monotonicMs(),
-    setTimer: (delayMs, fire) =>
-      alive
-        ? worldClock.setTimer(delayMs, () => {
-            if (alive) fire();
-          })
-        : { cancel() {} },
+    setTimer(delayMs, fire) {
+      if (!alive) return { cancel() {} };
+      let isOver = false;
+      const fireOnce = () => {
+        if (alive && !isOver) fire();
+      };
+      const timer = worldClock.setTimer(delayMs, () => {
+        if (waiting === null) fireOnce();
+        else waiting.timers.push(fireOnce);
+      });
+      return {
+        cancel() {
+          isOver = true;
+          timer.cancel();
+        },
+      };
+    },
+  };
+  const whenAwake = (run: () => void): void => {
+    if (waiting === null) run();
+    else waiting.answers.push(run);
   };
   return {
     clock,
+    /** Calls it at once, or when the pause is over. */
+    whenAwake,
     get alive() {
       return alive;
     },
     end() {
       alive = false;
+    },
+    pause() {
+      waiting ??= { timers: [], answers: [] };
+    },
+    resume() {
+      const waited = waiting;
+      waiting = null;
+      for (const run of [...(waited?.timers ?? []), ...(waited?.answers ?? [])]) worldClock.setTimer(0, run);
     },
     /** From now on, answers of the store arrive this much later. */
     answersAfter(ms: number) {
@@ -265,6 +332,9 @@ function createLife(worldClock: Clock) {
     whileAlive(store: Store): Store {
       const later = (): Promise<void> =>
         answerMs === 0 ? Promise.resolve() : new Promise((resolve) => clock.setTimer(answerMs, resolve));
+      const awake = (): Promise<void> | void => {
+        if (waiting !== null) return new Promise<void>((resolve) => whenAwake(resolve)).then(awake);
+      };
       return new Proxy(store, {
         get(target, name, receiver) {
           const value: unknown = Reflect.get(target, name, receiver);
@@ -274,9 +344,11 @@ function createLife(worldClock: Clock) {
             const result: unknown = Reflect.apply(value, target, params);
             // The store may have done what was asked, but a dead process gets no answer.
             if (!(result instanceof Promise)) return result;
+            const heard = <Answer>(answer: () => Answer | Promise<never>) =>
+              later().then(() => (waiting === null ? answer() : Promise.resolve(awake()).then(answer)));
             return result.then(
-              (answer: unknown) => later().then(() => (alive ? answer : never)),
-              (cause: unknown) => later().then(() => (alive ? Promise.reject(cause) : never)),
+              (answer: unknown) => heard(() => (alive ? answer : never)),
+              (cause: unknown) => heard(() => (alive ? Promise.reject(cause) : never)),
             );
           };
         },

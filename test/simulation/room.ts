@@ -87,6 +87,8 @@ export function openRoom(options: {
   shaping: readonly unknown[];
   failStoreWrites: FailStoreWrites | null;
   path?: string;
+  /** Several processes work on it at a time. */
+  shared?: boolean;
 }): Room {
   const folder = folderWith(options.shaping);
   const db = options.path === undefined ? inMemory() : openDatabase(options.path);
@@ -94,7 +96,7 @@ export function openRoom(options: {
   return {
     folder,
     db,
-    openStore: (clock) => openStoreOver(db, clock, options.failStoreWrites),
+    openStore: (clock) => openStoreOver(db, clock, options.failStoreWrites, options.shared),
     recipients: () => count('SELECT count(*) AS n FROM delivery'),
     unfinished: () =>
       count('SELECT count(*) AS n FROM delivery INDEXED BY delivery_expiry WHERE state = 0') +
