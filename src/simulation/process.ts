@@ -125,11 +125,20 @@ export function createProcessParts(): ProcessParts {
   };
 }
 
-/** Starts a process on the store; its queue reclaims the leases of an earlier one. */
+/** Starts a process on the store; its queue reclaims the leases of an earlier one. One that cannot start is dead. */
 export async function startProcess(deps: ProcessDeps, options: ProcessOptions): Promise<Process> {
+  const life = createLife(deps.clock);
+  try {
+    return await start(life, deps, options);
+  } catch (cause) {
+    life.end();
+    throw cause;
+  }
+}
+
+async function start(life: Life, deps: ProcessDeps, options: ProcessOptions): Promise<Process> {
   const { random, names, network, tokens } = deps;
   const { classifier, tlsContexts, sealer, personalTokens } = deps.parts;
-  const life = createLife(deps.clock);
   const clock = options.node === undefined ? life.clock : createSlewedClock(life.clock);
   const whole = life.whileAlive(await deps.openStore(clock));
   const store = options.change?.store?.(whole) ?? whole;
@@ -274,6 +283,8 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
     },
   };
 }
+
+type Life = ReturnType<typeof createLife>;
 
 /** Connects a process to its clock and its store; after `end`, neither calls it any more. */
 function createLife(worldClock: Clock) {

@@ -73,6 +73,13 @@ function emptyDatabase(): Uint8Array {
   return schema;
 }
 
+/** A folder with an empty database, which no disk waits for. */
+function newFile(): string {
+  const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'postrider-nodes-'));
+  writeFileSync(join(folder, 'shared.db'), emptyDatabase());
+  return folder;
+}
+
 function inMemory(): Connection {
   const memory = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false });
   memory.deserialize(emptyDatabase());
@@ -87,16 +94,25 @@ export function openRoom(options: {
   shaping: readonly unknown[];
   failStoreWrites: FailStoreWrites | null;
   path?: string;
-  /** Several processes work on it at a time. */
+  /** Several processes work on it at a time, each on a connection of its own. */
   shared?: boolean;
 }): Room {
   const folder = folderWith(options.shaping);
-  const db = options.path === undefined ? inMemory() : openDatabase(options.path);
+  const shared = options.shared === true ? newFile() : null;
+  const path = shared === null ? options.path : join(shared, 'shared.db');
+  const db = path === undefined ? inMemory() : openDatabase(path);
+  const connections: Connection[] = [];
+  const connect = (): Connection => {
+    if (shared === null || path === undefined) return db;
+    const own = openDatabase(path, 'joined');
+    connections.push(own);
+    return own;
+  };
   const count = (sql: string) => db.get<{ n: number }>(sql)?.n ?? 0;
   return {
     folder,
     db,
-    openStore: (clock) => openStoreOver(db, clock, options.failStoreWrites, options.shared),
+    openStore: (clock) => openStoreOver(connect(), clock, options.failStoreWrites, options.shared),
     recipients: () => count('SELECT count(*) AS n FROM delivery'),
     unfinished: () =>
       count('SELECT count(*) AS n FROM delivery INDEXED BY delivery_expiry WHERE state = 0') +
@@ -134,7 +150,11 @@ export function openRoom(options: {
       const rows = db.all<{ id: number }>('SELECT id FROM delivery WHERE message_seq = ?', messageSeq);
       return { messageSeq, deliveryIds: rows.map(({ id }) => id) };
     },
-    close: () => db.close(),
+    close() {
+      for (const one of connections) one.close();
+      db.close();
+      if (shared !== null) rmSync(shared, { recursive: true });
+    },
   };
 
   function stateOf(deliveryId: number): DeliveryState {

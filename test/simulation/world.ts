@@ -19,7 +19,8 @@ import { createNetwork } from '../../src/simulation/network.ts';
 import { type Process, startProcess } from '../../src/simulation/process.ts';
 import { createDice } from '../../src/simulation/seeded.ts';
 import type { TroubleKind } from '../../src/simulation/troubles.ts';
-import { createWire } from '../../src/simulation/wire.ts';
+import { createWire, type Wire } from '../../src/simulation/wire.ts';
+import type { Connection } from '../../src/store/sqlite/engine/connection.ts';
 import type { FailStoreWrites } from '../../src/store/sqlite/engine/protocol.ts';
 import { checkEnd, checkStarted, checkStopped, checkWaiting, type Diary } from './checks.ts';
 import { secureHalf, TLS_TURNS } from './far-end-tls.ts';
@@ -69,6 +70,33 @@ const CALLER = sendingCaller('simulated');
 
 /** Typed so that what a function assigns later is not overlooked. */
 const noProcess = (): Process | null => null;
+
+/** What is accepted for it at `now`. */
+export function submissionOf(mail: Extract<Action, { kind: 'send' }>, now: number): Submission {
+  const sendAt = mail.sendInMs === null ? null : Math.round(now + mail.sendInMs);
+  return {
+    ...SUBMISSION_DEFAULTS,
+    from: { name: '', address: `news@${mail.tenant}` },
+    fromDomain: mail.tenant,
+    recipients: mail.recipients.map((address) => ({
+      name: '',
+      address,
+      domain: address.slice(address.indexOf('@') + 1),
+      kind: 'To',
+    })),
+    subject: 'Simulated',
+    body: {
+      kind: 'text',
+      text: 'x'
+        .repeat(60)
+        .concat('\n')
+        .repeat(Math.ceil(mail.octets / 61)),
+    },
+    sendAt,
+    expiresAt: mail.expiresInMs === null ? null : (sendAt ?? now) + mail.expiresInMs,
+    lane: mail.lane,
+  };
+}
 
 /** `mutation`: with this bug in the engine. */
 export async function runSeed(seed: number, mutation: Mutation | null = null): Promise<RunResult> {
@@ -265,7 +293,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   for (const what of lateCritical()) note(what);
   if (wire.open.size > 0) note(`${wire.open.size} connections are open after the end`);
   const recipients = room.recipients();
-  const trace = digest();
+  const digest = digestOf(room.db, wire);
   const virtualMs = clock.monotonicMs();
   room.close();
   return {
@@ -275,7 +303,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     transactions: wire.transactions.length,
     processes,
     virtualMs,
-    digest: trace,
+    digest,
   };
 
   async function boot(): Promise<void> {
@@ -501,36 +529,14 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     if (process === null) return;
     const accepting = process.engine.acceptance;
     const now = clock.now();
-    const sendAt = mail.sendInMs === null ? null : Math.round(now + mail.sendInMs);
-    const submission: Submission = {
-      ...SUBMISSION_DEFAULTS,
-      from: { name: '', address: `news@${mail.tenant}` },
-      fromDomain: mail.tenant,
-      recipients: mail.recipients.map((address) => ({
-        name: '',
-        address,
-        domain: address.slice(address.indexOf('@') + 1),
-        kind: 'To',
-      })),
-      subject: 'Simulated',
-      body: {
-        kind: 'text',
-        text: 'x'
-          .repeat(60)
-          .concat('\n')
-          .repeat(Math.ceil(mail.octets / 61)),
-      },
-      sendAt,
-      expiresAt: mail.expiresInMs === null ? null : (sendAt ?? now) + mail.expiresInMs,
-      lane: mail.lane,
-    };
+    const submission = submissionOf(mail, now);
     const nowMs = clock.monotonicMs();
     try {
       const result = await awaited(accepting.accept({ caller: CALLER, submission, idempotency: null }));
       if (result.kind !== 'accepted') return;
       const { messageId } = result;
       diary.accepted.push({ messageId, recipients: new Set(mail.recipients).size });
-      if (mail.lane !== 'critical' || sendAt !== null) return;
+      if (mail.lane !== 'critical' || mail.sendInMs !== null) return;
       if (geography.targetsOf(mail.tenant).some(({ kind }) => kind !== 'mx')) return;
       for (const { id, domain } of room.deliveriesOf(messageId)) {
         const site = plan.domains.find(({ name }) => name === domain)?.site;
@@ -562,17 +568,16 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
       return [`critical delivery ${id} to ${plain.name} ${waited}, at most ${withinMs / 1000} s are allowed`];
     });
   }
+}
 
-  function digest(): string {
-    const hash = createHash('sha256');
-    for (const { deliveryId, atMs, takenAtMs, messageId } of wire.transactions)
-      hash.update(`${deliveryId} ${atMs} ${takenAtMs} ${messageId}\n`);
-    for (const row of room.db.all(
-      'SELECT id, state, attempts, updated_at, last_reply FROM delivery ORDER BY id',
-    ))
-      hash.update(JSON.stringify(row));
-    for (const row of room.db.all('SELECT delivery_id, kind, at, detail FROM event ORDER BY seq'))
-      hash.update(JSON.stringify(row));
-    return hash.digest('hex').slice(0, 16);
-  }
+/** The same for two runs in which the same was seen and stored. */
+export function digestOf(db: Connection, wire: Wire): string {
+  const hash = createHash('sha256');
+  for (const { deliveryId, atMs, takenAtMs, messageId } of wire.transactions)
+    hash.update(`${deliveryId} ${atMs} ${takenAtMs} ${messageId}\n`);
+  for (const row of db.all('SELECT id, state, attempts, updated_at, last_reply FROM delivery ORDER BY id'))
+    hash.update(JSON.stringify(row));
+  for (const row of db.all('SELECT delivery_id, kind, at, detail FROM event ORDER BY seq'))
+    hash.update(JSON.stringify(row));
+  return hash.digest('hex').slice(0, 16);
 }

@@ -1,0 +1,401 @@
+/**
+ * One simulated run of several nodes on one store that send from the same sources: days within milliseconds, as world.ts
+ * plays them with one process. Nodes die, stop, come back, and stand still while the others go on. Held against what the
+ * far ends saw: every promise about recipients (checks.ts), and that two nodes never send from one source to one site.
+ */
+import { AppError } from '../../src/lib/errors.ts';
+import { createVirtualClock } from '../../src/lib/virtual-clock.ts';
+import { createReturnPathTokens } from '../../src/mail/verp.ts';
+import { sendingCaller } from '../../src/model/submission.ts';
+import { siteNameOf } from '../../src/pipeline/deliver/routing/site-key.ts';
+import { NODE_TIMES } from '../../src/pipeline/queue/membership.ts';
+import { QUEUE_DEFAULTS } from '../../src/pipeline/queue/queue.ts';
+import { createShaping } from '../../src/policy/limits/shaping/shaping.ts';
+import { createFarEnd, type FarEnd } from '../../src/simulation/far-end.ts';
+import { createNames } from '../../src/simulation/names.ts';
+import { createNetwork } from '../../src/simulation/network.ts';
+import { type Process, startProcess } from '../../src/simulation/process.ts';
+import { createDice } from '../../src/simulation/seeded.ts';
+import { createWire, type OpenConnection } from '../../src/simulation/wire.ts';
+import { checkEnd, checkWaiting, type Diary } from './checks.ts';
+import { secureHalf, TLS_TURNS } from './far-end-tls.ts';
+import type { Mutation } from './mutations.ts';
+import { PARTS } from './parts.ts';
+import { type Action, type Plan, planOf } from './plan.ts';
+import { openRoom } from './room.ts';
+import { createSecondThoughts } from './second-thoughts.ts';
+import { digestOf, type RunResult, submissionOf } from './world.ts';
+
+/** A node, whichever of its processes runs now. */
+interface Node {
+  name: string;
+  process: Process | null;
+  /** Of that process, as far ends know it. */
+  number: number;
+  downUntilMs: number;
+  pausedUntilMs: number | null;
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const STEP_MS = 59_023;
+const MAX_WRONG = 20;
+/** Nothing lives longer than its expiry and its last transaction. */
+const OVERTIME_MS = 6 * 60 * MINUTE;
+/** A node that was gone or stood still is noticed, and what it had is taken over. */
+const TAKEN_OVER_MS = 2 * NODE_TIMES.deadMs + 30 * SECOND;
+/** The store has answered by then, where the process lives. */
+const ANSWERED_MS = 10 * SECOND;
+/** What begins a moment before a node stands still. */
+const MOMENT_MS = 1_000;
+
+const CALLER = sendingCaller('simulated');
+
+/** What may happen to a node, beside what happens in a world of one process. */
+type Happening =
+  | { kind: 'pause'; node: number; forMs: number }
+  | { kind: 'crash'; node: number; forMs: number }
+  | { kind: 'stop'; node: number; forMs: number };
+
+/** The mail and the far ends of the world of that seed, without what is about one process. */
+function nodesPlanOf(seed: number): {
+  plan: Plan;
+  nodes: number;
+  happenings: { atMs: number; what: Happening }[];
+} {
+  const plan = planOf(seed);
+  const dice = createDice(seed, 7);
+  const nodes = dice.whole(2, 3);
+  const happenings: { atMs: number; what: Happening }[] = [];
+  while (dice.chance(0.75))
+    happenings.push({
+      atMs: dice.ms(SECOND, plan.loadUntilMs + 5 * MINUTE),
+      what: {
+        kind: dice.pick(['pause', 'pause', 'crash', 'stop'] as const),
+        node: dice.whole(0, nodes - 1),
+        forMs: dice.pick([2, 7, 11, 15, 25, 60, 300]) * SECOND,
+      },
+    });
+  happenings.sort((a, b) => a.atMs - b.atMs);
+  const kept = new Set<Action['kind']>(['send', 'cancel', 'suppress', 'suppress-waiting', 'outage']);
+  return {
+    plan: { ...plan, timeline: plan.timeline.filter(({ action }) => kept.has(action.kind)) },
+    nodes,
+    happenings,
+  };
+}
+
+/** `mutation`: with this bug in every engine. */
+export async function runNodesSeed(seed: number, mutation: Mutation | null = null): Promise<RunResult> {
+  const { plan, nodes: count, happenings } = nodesPlanOf(seed);
+  const wrong: string[] = [];
+  const note = (what: string) => {
+    const told = `at ${Math.round(clock.monotonicMs() / 1000)} s: ${what}`;
+    if (wrong.length < MAX_WRONG && !wrong.includes(told)) wrong.push(told);
+  };
+  const clock = createVirtualClock(undefined, () =>
+    plan.sites.some(({ tls }) => tls === true) ? TLS_TURNS : 1,
+  );
+  const dice = createDice(seed, 8);
+  const tokens = createReturnPathTokens([{ id: 1, secret: Buffer.from('simulated return path') }]);
+  const outage = { from: 0, count: 0, as: 'full' as 'full' | 'io' };
+  const room = openRoom({ shaping: plan.shaping, failStoreWrites: outage, shared: true });
+  const diary: Diary = { crashes: [], outages: [], accepted: [], canceled: new Map(), moved: new Map() };
+  const thoughts = createSecondThoughts({ room, diary, clock, random: dice }, note);
+  const written = createShaping(
+    { of: () => [] },
+    { maxConnections: null, sourceIds: new Set(plan.sources.map(({ id }) => id)) },
+  );
+  if (written.useOperatorFile(JSON.stringify(plan.shaping), 'shaping.json').kind === 'refused')
+    throw new Error('the plan has no valid limits');
+
+  // ── the world outside ───────────────────────────────────────────────────────────────────────────────────
+  const names = createNames(clock, plan.ttlSeconds);
+  const hostsOf = (site: number) => plan.sites[site]?.hosts.map(({ name }) => name) ?? [];
+  const engineSites = new Map(
+    plan.sites.map(({ name }, i) => [
+      name,
+      siteNameOf(name, hostsOf(i), written.groupingOf(name, hostsOf(i))).site,
+    ]),
+  );
+  const providerOf = new Map(plan.sites.map(({ name, provider }) => [name, provider]));
+  /** What one lease is for. */
+  const unitOf = (site: string) => providerOf.get(site) ?? engineSites.get(site);
+  let disturbedMs = 0;
+  const nodes: Node[] = Array.from({ length: count }, (_, i) => ({
+    ...{ name: `node${i}`, process: null },
+    ...{ number: 0, downUntilMs: 0, pausedUntilMs: null },
+  }));
+  let processes = 0;
+  const nodeWith = (number: number) => nodes.find((one) => one.number === number);
+  /** A node that stands still cannot close its connections. */
+  const isAwake = ({ process }: OpenConnection) => nodeWith(process)?.pausedUntilMs === null;
+  const wire = createWire(
+    {
+      opened({ site, source, process }) {
+        const others = [...wire.open].filter(
+          (one) =>
+            one.process !== process &&
+            one.source === source &&
+            unitOf(one.site) === unitOf(site) &&
+            isAwake(one),
+        );
+        if (others.length > 0)
+          note(
+            `node ${nodeWith(process)?.name} opens a connection from ${source} to ${site} beside another's`,
+          );
+        const most = written.limitsFor({
+          ...{
+            site: engineSites.get(site) ?? site,
+            source,
+            provider: providerOf.get(site) ?? null,
+            route: 'mx',
+          },
+        }).limits.connections;
+        const open = [...wire.open].filter(
+          (one) =>
+            one.source === source && engineSites.get(one.site) === engineSites.get(site) && isAwake(one),
+        );
+        if (open.length > most)
+          note(`${open.length} connections from ${source} to ${site}, where ${most} are allowed`);
+      },
+      mail() {},
+      envelope() {},
+    },
+    () => [],
+    { keep: true },
+  );
+  const farEnds = new Map<string, FarEnd>();
+  for (const site of plan.sites) {
+    const farEnd = createFarEnd(site, { clock, dice, wire, tokens, secureHalf, deliveryOf: room.deliveryTo });
+    for (const host of site.hosts) {
+      names.setAddress(host.name, host.address);
+      farEnds.set(host.address, farEnd);
+    }
+  }
+  for (const { name, site } of plan.domains) names.setMx(name, hostsOf(site));
+  const sourceIds = new Map(plan.sources.map(({ id, address }) => [address, id]));
+  const networkOf = (number: number) =>
+    createNetwork(clock, ({ address, localAddress }) => {
+      const source = sourceIds.get(localAddress ?? '') ?? '';
+      return farEnds.get(address)?.answer(source, number, () => 0) ?? { kind: 'silent' };
+    });
+
+  // ── a run ───────────────────────────────────────────────────────────────────────────────────────────────
+  let unexplained: ReadonlySet<number> = new Set();
+  let lastLookMs = 0;
+  let lastTransactions = 0;
+  const timeline = [
+    ...plan.timeline.map(({ atMs, action }) => ({ atMs, run: () => act(action) })),
+    ...happenings.map(({ atMs, what }) => ({ atMs, run: () => happen(what) })),
+  ].sort((a, b) => a.atMs - b.atMs);
+  for (const node of nodes) await boot(node);
+  for (const { atMs, run } of timeline) {
+    await advanceTo(atMs);
+    await run();
+  }
+  await advanceTo(plan.loadUntilMs);
+  const overMs = clock.monotonicMs() + OVERTIME_MS;
+  while (room.unfinished() > 0 && clock.monotonicMs() < overMs && wrong.length < MAX_WRONG)
+    await advanceTo(clock.monotonicMs() + STEP_MS);
+  await advanceTo(clock.monotonicMs() + TAKEN_OVER_MS);
+  for (const node of nodes) {
+    const held = node.process?.engine.queue.inMemory();
+    if (held !== undefined && held.rows > 0) note(`${held.rows} rows are left in memory of ${node.name}`);
+    await stop(node, 30 * SECOND);
+  }
+  for (const what of checkEnd(room.db, wire, diary)) note(what);
+  for (const what of thoughts.checkEnd(wire)) note(what);
+  if (wire.open.size > 0) note(`${wire.open.size} connections are open after the end`);
+  const result = {
+    ...{ seed, wrong, processes, recipients: room.recipients(), transactions: wire.transactions.length },
+    ...{ virtualMs: clock.monotonicMs(), digest: digestOf(room.db, wire) },
+  };
+  room.close();
+  return result;
+
+  /** It starts at one instant: it reads files, which the virtual clock does not wait for. */
+  async function boot(node: Node): Promise<void> {
+    processes += 1;
+    Object.assign(node, { number: processes, pausedUntilMs: null });
+    disturb();
+    try {
+      node.process = await startProcess(
+        {
+          ...{ parts: PARTS, clock, names, network: networkOf(processes), tokens, openStore: room.openStore },
+          random: createDice(seed, 100 + processes),
+        },
+        {
+          ...{ folder: room.folder, sources: plan.sources, node: node.name, ipv6: false, diesAfter: null },
+          queue: {
+            ...QUEUE_DEFAULTS,
+            ...{ maxRows: plan.windowRows, lookAheadMs: plan.lookAheadMs, checkMs: plan.lookAheadMs / 2 },
+            lookAheadWithoutHintsMs: SECOND,
+          },
+          change: mutation,
+          storeMs: plan.extras.storeMs,
+        },
+      );
+    } catch {
+      // The store cannot be written: whoever supervises tries again.
+      node.downUntilMs = clock.monotonicMs() + 5 * SECOND;
+    }
+  }
+
+  async function advanceTo(untilMs: number): Promise<void> {
+    while (clock.monotonicMs() < untilMs) {
+      const nowMs = clock.monotonicMs();
+      for (const node of nodes) await comesBack(node, nowMs);
+      const next = nodes
+        .flatMap(({ process, downUntilMs, pausedUntilMs }) =>
+          process === null ? downUntilMs : (pausedUntilMs ?? []),
+        )
+        .filter((atMs) => atMs > nowMs);
+      await clock.advance(Math.min(untilMs, nowMs + STEP_MS, ...next) - nowMs);
+      look();
+    }
+  }
+
+  async function comesBack(node: Node, nowMs: number): Promise<void> {
+    if (node.process === null) {
+      if (nowMs >= node.downUntilMs) await boot(node);
+    } else if (node.pausedUntilMs !== null && nowMs >= node.pausedUntilMs) {
+      node.pausedUntilMs = null;
+      node.process.resume();
+      disturb();
+    }
+  }
+
+  function disturb(): void {
+    disturbedMs = clock.monotonicMs();
+  }
+
+  async function happen({ kind, node: index, forMs }: Happening): Promise<void> {
+    const node = nodes[index];
+    if (node?.process == null || node.pausedUntilMs !== null) return;
+    const nowMs = clock.monotonicMs();
+    disturb();
+    if (kind === 'pause') {
+      // Replies that arrive meanwhile are as good as unread, where others take over.
+      for (let atMs = nowMs; atMs <= nowMs + forMs + MOMENT_MS; atMs += MOMENT_MS / 2)
+        diary.crashes.push(atMs);
+      node.pausedUntilMs = nowMs + forMs;
+      node.process.pause();
+    } else if (kind === 'crash') {
+      diary.crashes.push(nowMs);
+      node.process.die();
+      node.process = null;
+      node.downUntilMs = nowMs + forMs;
+    } else {
+      await stop(node, 10 * SECOND);
+      node.downUntilMs = clock.monotonicMs() + forMs;
+    }
+  }
+
+  async function stop(node: Node, deadlineMs: number): Promise<void> {
+    const { process } = node;
+    if (process === null) return;
+    if (node.pausedUntilMs !== null) process.resume();
+    node.pausedUntilMs = null;
+    let stopped = false;
+    const stopping = process.stop(deadlineMs).then(() => {
+      stopped = true;
+    });
+    const lastMs = clock.monotonicMs() + 2 * deadlineMs + 10 * SECOND;
+    while (!stopped && clock.monotonicMs() < lastMs) await clock.advance(100);
+    if (!stopped) note(`a stop of ${node.name} within ${deadlineMs} ms has not ended`);
+    else await stopping;
+    if (outage.count > 0) diary.crashes.push(clock.monotonicMs());
+    process.die();
+    node.process = null;
+    disturb();
+  }
+
+  function look(): void {
+    const nowMs = clock.monotonicMs();
+    const awake = nodes.flatMap(({ process, pausedUntilMs }) =>
+      pausedUntilMs === null ? (process ?? []) : [],
+    );
+    if (awake.length < nodes.length || outage.count > 0 || nowMs - disturbedMs < TAKEN_OVER_MS) return;
+    const epochs = new Set(awake.map(({ epoch }) => epoch));
+    const rows = room.db.all<{ epoch: number; n: number }>(
+      'SELECT epoch, count(*) AS n FROM delivery WHERE state = 1 GROUP BY epoch',
+    );
+    for (const { epoch, n } of rows)
+      if (!epochs.has(epoch)) note(`${n} recipients are leased to a node that is gone`);
+    const paths = awake.flatMap(({ engine }) => engine.deliver.paths().map((path) => path.snapshot()));
+    const full = awake.some(({ engine }) => engine.queue.inMemory().rows >= 0.66 * plan.windowRows);
+    const isWayTo = (site: string, domain: string) => {
+      const home = plan.domains.find(({ name }) => name === domain)?.site ?? -1;
+      return engineSites.get(plan.sites[home]?.name ?? '') === site || site === domain;
+    };
+    // That another node sends is no reason: that node must have one.
+    const hasReason = (domain: string) =>
+      full ||
+      paths.some(
+        ({ site, reason, waitsFor, connections }) =>
+          ((reason !== null && waitsFor !== 'lease') || connections.opening > 0) && isWayTo(site, domain),
+      );
+    const [first] = epochs;
+    const now = { wallMs: clock.now(), monotonicMs: nowMs, epoch: first ?? 0 };
+    const found = checkWaiting(room.db, wire, now, plan.lookAheadMs, hasReason, () => true);
+    if (nowMs - lastLookMs < 10 * SECOND) return;
+    const without = new Set(found.unexplained);
+    if (wire.transactions.length === lastTransactions)
+      for (const id of without)
+        if (unexplained.has(id)) note(`delivery ${id} is due and waits for no reason`);
+    [unexplained, lastLookMs, lastTransactions] = [without, nowMs, wire.transactions.length];
+  }
+
+  async function act(action: Action): Promise<void> {
+    const nowMs = clock.monotonicMs();
+    const awake = nodes.flatMap(({ process, pausedUntilMs }) =>
+      pausedUntilMs === null ? (process ?? []) : [],
+    );
+    const process = awake.length === 0 ? undefined : dice.pick(awake);
+    switch (action.kind) {
+      case 'send':
+        if (process !== undefined) await send(process, action);
+        return;
+      case 'cancel':
+      case 'suppress':
+      case 'suppress-waiting':
+        if (process !== undefined) await awaited(thoughts.act(action, process));
+        return;
+      case 'outage':
+        if (outage.count > 0) return;
+        Object.assign(outage, { count: Number.POSITIVE_INFINITY, as: action.as });
+        diary.outages.push({ fromMs: nowMs, untilMs: nowMs + action.forMs + 5 * SECOND });
+        disturb();
+        clock.setTimer(action.forMs, () => {
+          outage.count = 0;
+          disturb();
+        });
+    }
+  }
+
+  async function send(process: Process, mail: Extract<Action, { kind: 'send' }>): Promise<void> {
+    try {
+      const submission = submissionOf(mail, clock.now());
+      const result = await awaited(
+        process.engine.acceptance.accept({ caller: CALLER, submission, idempotency: null }),
+      );
+      if (result.kind !== 'accepted') return;
+      diary.accepted.push({ messageId: result.messageId, recipients: new Set(mail.recipients).size });
+    } catch (cause) {
+      // Refused: nothing was promised.
+      if (!(cause instanceof AppError) && process.alive) throw cause;
+    }
+  }
+
+  async function awaited<Result>(doing: Promise<Result>): Promise<Result> {
+    let done = false;
+    const ended = doing.finally(() => {
+      done = true;
+    });
+    ended.catch(() => {});
+    const lastMs = clock.monotonicMs() + ANSWERED_MS;
+    for (let i = 0; !done && clock.monotonicMs() < lastMs; i++) await clock.advance(i < 4 ? 0 : 1);
+    return done ? ended : Promise.reject(new Error('the process died meanwhile'));
+  }
+}
