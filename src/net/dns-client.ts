@@ -19,7 +19,7 @@ import {
   recordTypes,
   responseCodes,
 } from './dns-codec.ts';
-import { normalizeName } from './dns-name.ts';
+import { normalizeName, zoneOf } from './dns-name.ts';
 import type { DnsFailureReason } from './dns-types.ts';
 import type { DnsServer } from './system-resolvers.ts';
 
@@ -237,11 +237,6 @@ function createLine(max: number): <T>(run: () => Promise<T>) => Promise<T> {
       else running--;
     }
   };
-}
-
-/** Its last two labels: the zone of most names. Of others it is one above, which they share. */
-function zoneOf(name: string): string {
-  return name.split('.').slice(-2).join('.');
 }
 
 /** What a datagram means for our question; undefined for a datagram that does not belong to it, which is ignored. */

@@ -89,3 +89,8 @@ function printable(octet: number): string {
   if (octet > 0x20 && octet < 0x7f) return String.fromCharCode(octet);
   return `\\${String(octet).padStart(3, '0')}`;
 }
+
+/** Its last two labels: the zone of most names. Of others it is one above, which they share. */
+export function zoneOf(name: string): string {
+  return name.split('.').slice(-2).join('.');
+}

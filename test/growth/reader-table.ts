@@ -90,7 +90,7 @@ import { foldText } from '../../src/model/search-text.ts';
 import { suppressionKey } from '../../src/model/suppression.ts';
 import { checkUrl } from '../../src/net/checked-url.ts';
 import { decodeMessage } from '../../src/net/dns-codec.ts';
-import { encodeName, isHostName, normalizeName, readName } from '../../src/net/dns-name.ts';
+import { encodeName, isHostName, normalizeName, readName, zoneOf } from '../../src/net/dns-name.ts';
 import { parseIp, parseNetwork, reverseName } from '../../src/net/ip-address.ts';
 import { isNamedByPolicy, parseMtaStsPolicy, readMtaStsRecord } from '../../src/net/mta-sts.ts';
 import { parseServers } from '../../src/net/system-resolvers.ts';
@@ -464,6 +464,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'net/dns-name.ts isHostName': isHostName,
   'net/dns-name.ts normalizeName': normalizeName,
   'net/dns-name.ts readName': refusing((text) => readName(bytes(text), 0)),
+  'net/dns-name.ts zoneOf': zoneOf,
   'net/ip-address.ts parseIp': parseIp,
   'net/ip-address.ts parseNetwork': parseNetwork,
   'net/ip-address.ts reverseName': refusing(reverseName),

@@ -1,4 +1,5 @@
 /** MTA-STS policies over time: found, renewed, kept through outages, forgotten when they end. Over a real store. */
+import type { ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
@@ -94,6 +95,43 @@ describe('a policy', () => {
     await later(0);
     expect(await mode()).toBe('enforce');
     expect(fetched).toEqual(['/.well-known/mta-sts.txt']);
+  });
+
+  it('is found while more domains of a zone than are asked at once have hosts that do not answer', async () => {
+    const flood = Array.from({ length: 200 }, (_, i) => `d${i}.flood.example`);
+    web.setSecureContext(
+      ca.issue({ names: ['mta-sts.example.net', ...flood.map((name) => `mta-sts.${name}`)] }),
+    );
+    for (const domain of flood) {
+      dns.set(`_mta-sts.${domain}`, { TXT: ['v=STSv1; id=1'] });
+      dns.set(`mta-sts.${domain}`, { A: ['127.0.0.1'] });
+    }
+    const held: ServerResponse[] = [];
+    let open = 0;
+    let most = 0;
+    web.removeAllListeners('request').on('request', (request, response) => {
+      held.push(response);
+      open += 1;
+      most = Math.max(most, open);
+      response.on('close', () => {
+        open -= 1;
+      });
+      if (request.headers.host?.startsWith('mta-sts.example.net')) wanted = response;
+    });
+    let wanted: ServerResponse | null = null;
+    const own = mode();
+    await expect.poll(() => wanted).not.toBeNull();
+    const others = flood.map((domain) => sts.policyOf(domain));
+    // What has no place any more counts as not answered, at once.
+    await expect
+      .poll(() => [failures.length, open], { timeout: 50_000 })
+      .toEqual([flood.length + 1 - 128, 128]);
+    (wanted as ServerResponse | null)?.writeHead(200, answer.headers).end(answer.body);
+    expect(await own).toBe('enforce');
+    expect(new Set(failures)).toEqual(new Set(['sts-policy-fetch-error']));
+    for (const response of held) response.destroy();
+    expect(new Set(await Promise.all(others))).toEqual(new Set([null]));
+    expect(most).toBeLessThanOrEqual(128);
   });
 
   it('gives way to a newer one, and to one that ends it', async () => {
