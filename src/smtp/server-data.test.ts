@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createByteBudget } from '../lib/byte-budget.ts';
 import { createDataReader, type DataFault } from './server-data.ts';
 
 interface Read {
@@ -159,22 +160,11 @@ describe('the octets of a message', () => {
   });
 
   it('take shared memory as they come, and give it all back', () => {
-    let left = 40_000;
-    const memory = {
-      take(bytes: number) {
-        if (bytes > left) return false;
-        left -= bytes;
-        return true;
-      },
-      give: (bytes: number) => {
-        left += bytes;
-      },
-    };
+    const memory = createByteBudget(40_000);
     const limits = { maxBytes: 100_000, maxLineBytes: 998 };
-    const small = createDataReader(limits, 0, memory);
+    const small = createDataReader(limits, 0, memory.open('a'));
     small.read(Buffer.from('a\r\n'), 0);
-    expect(left).toBeLessThan(40_000);
-    const large = createDataReader(limits, 0, memory);
+    const large = createDataReader(limits, 0, memory.open('b'));
     large.read(Buffer.from(`${'a'.repeat(98)}\r\n`.repeat(500)), 0);
     expect(large.fault()).toBe('no-room');
     small.read(Buffer.from('b\r\n.\r\n'), 0);
@@ -182,7 +172,7 @@ describe('the octets of a message', () => {
     small.release();
     small.release();
     large.release();
-    expect(left).toBe(40_000);
+    expect([memory.open('a').take(20_000), memory.open('b').take(20_000)]).toEqual([true, true]);
   });
 
   it('say whether one of them is above 127', () => {

@@ -7,19 +7,13 @@
  *
  * Only CRLF.CRLF ends the data. Takes bytes divided anywhere; returns the message without stuffing, or why it is
  * refused; a refused message is read to its end, but not kept. Memory: at most twice the message, never more than the
- * limit, taken from the memory that all connections share.
+ * limit, taken from a share of the memory that all connections have.
  */
+import type { ByteShare } from '../lib/byte-budget.ts';
 
 export type DataFault = 'bare-line-end' | 'nul' | 'long-line' | 'too-large' | 'no-room';
 
-/** Memory that many connections share. */
-export interface DataMemory {
-  /** Reserves this many more octets; false if that exceeds the total. */
-  take(bytes: number): boolean;
-  give(bytes: number): void;
-}
-
-export const UNLIMITED_MEMORY: DataMemory = { take: () => true, give: () => undefined };
+const UNLIMITED: ByteShare = { take: () => true, end: () => undefined };
 
 export interface DataLimits {
   maxBytes: number;
@@ -62,7 +56,7 @@ const EMPTY = Buffer.alloc(0);
 export function createDataReader(
   limits: DataLimits,
   sizeHint: number,
-  memory: DataMemory = UNLIMITED_MEMORY,
+  memory: ByteShare = UNLIMITED,
 ): DataReader {
   const { maxBytes, maxLineBytes } = limits;
   let state = LINE_START;
@@ -84,8 +78,7 @@ export function createDataReader(
 
   function release(): void {
     buffer = EMPTY;
-    memory.give(taken);
-    taken = 0;
+    memory.end();
   }
 
   /** Makes room for `needed` octets; false if the shared memory is used up, or the system has no more. */

@@ -1,4 +1,4 @@
-/** Places of a listener that strangers fill: who must log in and does not makes room. */
+/** Places and memory of a listener that some fill: who must log in and does not makes room, and nobody has all of it. */
 import { createSecureContext } from 'node:tls';
 import { expect, it } from 'vitest';
 import { openLineClient } from '../../test/fakes/smtp-line-client.ts';
@@ -17,7 +17,11 @@ const handler: ServerHandler = {
   },
 };
 
-function listener(maxConnections: number, maxConnectionsPerAddress: number) {
+function listener(
+  maxConnections: number,
+  maxConnectionsPerAddress: number,
+  open: (() => ServerHandler) | null = null,
+) {
   return createSmtpPorts(
     {
       clock: systemClock,
@@ -28,8 +32,8 @@ function listener(maxConnections: number, maxConnectionsPerAddress: number) {
         problem: async () => null,
       },
       terms: () => ({
-        handler,
-        auth: { required: true, plainText: true },
+        handler: open?.() ?? handler,
+        auth: open === null ? { required: true, plainText: true } : null,
         limits: SERVER_LIMITS,
         startTls: false,
       }),
@@ -74,5 +78,72 @@ it('lets nobody take the place of others who has as many as one address may have
   expect(await more.reply()).toMatch(/^421 4\.7\.0 Too many connections from your address/);
   for (const one of strangers) expect(await one.ask('NOOP')).toMatch(/^250 /);
   for (const one of [...strangers, more]) one.close();
+  await ports.stop(0);
+});
+
+/** Nobody logs in; the local part of a sender is the owner, and messages of `slow` are never answered. */
+function ownedBySender(): { open: () => ServerHandler; waiting: () => number } {
+  let waiting = 0;
+  const open = (): ServerHandler => {
+    let owner: string | null = null;
+    return {
+      ...handler,
+      owner: () => owner,
+      onMail: async ({ address }) => {
+        owner = address?.local ?? null;
+        return null;
+      },
+      onMessage: (envelope, message, facts) => {
+        if (owner !== 'slow') return handler.onMessage(envelope, message, facts);
+        waiting += 1;
+        return new Promise(() => undefined);
+      },
+    };
+  };
+  return { open, waiting: () => waiting };
+}
+
+const HUNDRED_KB = { to: ['you@b.example'], data: `${'x'.repeat(98)}\r\n`.repeat(1000) };
+
+it('leaves memory for the messages of others, whatever one owner sends', async () => {
+  const { open, waiting } = ownedBySender();
+  const ports = listener(20, 20, open);
+  await ports.start();
+  const [{ port } = { port: 0 }] = ports.addresses();
+  let refused = 0;
+  const clients = await Promise.all(Array.from({ length: 11 }, () => openLineClient(port)));
+  for (const one of clients) {
+    await one.reply();
+    await one.ask('EHLO a.test');
+  }
+  const [other, ...slow] = clients;
+  for (const one of slow) {
+    void one.transact({ from: 'slow@a.example', ...HUNDRED_KB }).then((reply) => {
+      if (reply.startsWith('452')) refused += 1;
+    });
+  }
+  await expect.poll(() => waiting() + refused, { timeout: 20_000 }).toBe(slow.length);
+  expect(await other?.transact({ from: 'other@b.example', ...HUNDRED_KB })).toMatch(/^250 /);
+  for (const one of clients) one.close();
+  await ports.stop(0);
+});
+
+it('ends the oldest connection of who has most for a new one where nobody has to log in', async () => {
+  const ports = listener(3, 100, ownedBySender().open);
+  await ports.start();
+  const [{ port } = { port: 0 }] = ports.addresses();
+  const clientOf = async (owner: string) => {
+    const one = await openLineClient(port);
+    expect(await one.reply()).toMatch(/^220 /);
+    await one.ask('EHLO a.test');
+    expect(await one.ask(`MAIL FROM:<${owner}@a.example>`)).toMatch(/^250 /);
+    return one;
+  };
+  const early = await clientOf('early');
+  const many = [await clientOf('many'), await clientOf('many')];
+  const late = await clientOf('late');
+  await many[0]?.closed();
+  for (const one of [early, many[1], late]) expect(await one?.ask('NOOP')).toMatch(/^250 /);
+  for (const one of [early, ...many, late]) one.close();
   await ports.stop(0);
 });

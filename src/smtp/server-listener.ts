@@ -2,18 +2,18 @@
  * Ports that speak SMTP: sockets, TLS and limits around server sessions, shared by both SMTP listeners. Each port
  * begins without TLS and offers STARTTLS unless configured otherwise, or begins with TLS (RFC 8314). Takes a
  * certificate and, for each connection, a handler and its options; returns a `Service`. Limited are connections in
- * total and per address, unread input, and output that the peer does not read. While stopping, messages that are
- * arriving are finished; all other peers get a 421.
+ * total and per address, the memory of arriving messages, unread input, and output that the peer does not read; nobody
+ * can have all of it. While stopping, messages that are arriving are finished; all other peers get a 421.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { createByteBudget } from '../lib/byte-budget.ts';
 import { atMost, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { plainIp } from '../lib/loopback.ts';
 import type { Certificates } from '../lib/server-certificates.ts';
 import type { Service } from '../lib/service.ts';
 import { createTally } from '../lib/tally.ts';
-import type { DataMemory } from './server-data.ts';
 import { lastReply } from './server-reply.ts';
 import { createServerSession, type ServerSession } from './server-session.ts';
 import type { ServerHandler, ServerLimits, ServerSessionOptions, TlsFacts } from './server-types.ts';
@@ -71,6 +71,8 @@ interface Connection {
   session: ServerSession;
   /** It must log in and has not, so that another one may have its place. */
   isStranger(): boolean;
+  /** As the shares of memory and connections are counted. */
+  owner(): string;
   destroy(): void;
 }
 
@@ -88,7 +90,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
   /** Connections that have not been greeted yet. */
   const arriving = new Set<Socket>();
   const perAddress = createTally();
-  const memory = sharedMemory(options.maxMemoryBytes);
+  const memory = createByteBudget(options.maxMemoryBytes);
   let sockets = 0;
   let stopping = false;
   let onEmpty: (() => void) | null = null;
@@ -195,20 +197,33 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
 
   /**
    * Ends the oldest connection without a login, or the oldest handshake: nothing tells a silent stranger from a slow one but
-   * time.
+   * time. If there is neither, the oldest one of who has most.
    */
   function makeRoom(): boolean {
-    for (const connection of connections) {
-      if (!connection.isStranger()) continue;
-      connections.delete(connection);
-      connection.destroy();
-      return true;
-    }
+    const silent = [...connections].find((connection) => connection.isStranger());
     // The last one is the one that wants its place.
     const [oldest] = arriving;
-    if (oldest === undefined || arriving.size === 1) return false;
-    oldest.destroy();
+    if (silent === undefined && oldest !== undefined && arriving.size > 1) {
+      oldest.destroy();
+      return true;
+    }
+    const one = silent ?? oldestOfMost();
+    if (one === null) return false;
+    connections.delete(one);
+    one.destroy();
     return true;
+  }
+
+  /** Those that are being answered stay: their message may be stored already, and would be sent again. */
+  function oldestOfMost(): Connection | null {
+    const counts = createTally();
+    for (const connection of connections) counts.add(connection.owner(), 1);
+    let found: Connection | null = null;
+    for (const each of connections) {
+      if (each.session.isAnswering()) continue;
+      if (found === null || counts.of(each.owner()) > counts.of(found.owner())) found = each;
+    }
+    return found;
   }
 
   /** The session of one connection, and its socket, which STARTTLS replaces. */
@@ -229,6 +244,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
       startTls = true,
       minLabels = 2,
     } = deps.terms({ ip, connections: sockets });
+    const owner = () => handler.owner?.() ?? deps.peerKey(ip);
     const session = createServerSession(
       {
         clock,
@@ -268,13 +284,14 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
         auth,
         dsn: options.dsn === true,
         minLabels,
-        memory,
+        memory: () => memory.open(owner()),
         limits,
       },
     );
     listenTo(socket);
     return {
       session,
+      owner,
       isStranger: () => auth?.required === true && !session.facts().authenticated && !session.isBusy(),
       destroy() {
         session.end();
@@ -341,20 +358,6 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
       });
     });
   }
-}
-
-function sharedMemory(maxBytes: number): DataMemory {
-  let left = maxBytes;
-  return {
-    take(bytes) {
-      if (bytes > left) return false;
-      left -= bytes;
-      return true;
-    },
-    give(bytes) {
-      left += bytes;
-    },
-  };
 }
 
 const STOPPING = lastReply(421, '4.3.2', 'The server is stopping; try again soon');

@@ -245,14 +245,19 @@ describe('limits of a transaction', () => {
 
   it('give shared memory back whatever becomes of the message', async () => {
     let used = 0;
-    const memory = {
-      take(bytes: number) {
-        used += bytes;
-        return used <= 100_000;
-      },
-      give(bytes: number) {
-        used -= bytes;
-      },
+    const memory = () => {
+      let own = 0;
+      return {
+        take(bytes: number) {
+          own += bytes;
+          used += bytes;
+          return used <= 100_000;
+        },
+        end() {
+          used -= own;
+          own = 0;
+        },
+      };
     };
     const taken = await greeted({ memory });
     await taken.say(`${ENVELOPE}DATA\r\nx\r\n.\r\n`);

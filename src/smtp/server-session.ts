@@ -51,6 +51,8 @@ export interface ServerSession {
   shutdown(): void;
   /** A message is arriving, or the answer to a command or message is being made. */
   isBusy(): boolean;
+  /** The handler is being asked. */
+  isAnswering(): boolean;
   facts(): SessionFacts;
 }
 
@@ -165,6 +167,9 @@ export function createServerSession(
       if (state === 'handshake') finish(null);
       else if (state === 'greeting' || ((state === 'command' || state === 'auth') && !waiting))
         finish(REPLIES.stopping);
+    },
+    isAnswering() {
+      return waiting;
     },
     isBusy() {
       return state === 'data' || waiting;
@@ -423,7 +428,7 @@ export function createServerSession(
     data = createDataReader(
       { maxBytes: limits.maxMessageBytes, maxLineBytes: limits.maxLineBytes },
       from.size ?? 0,
-      options.memory,
+      options.memory?.(),
     );
     dataStartedMs = clock.monotonicMs();
     state = 'data';

@@ -2,8 +2,8 @@
  * The types between the SMTP server session and its two listeners: what the session asks (a login, a sender, a
  * recipient, a message), what it is answered, what it needs of its connection, and its limits with their defaults.
  */
+import type { ByteShare } from '../lib/byte-budget.ts';
 import type { Address } from '../mail/address.ts';
-import type { DataMemory } from './server-data.ts';
 
 /** One reply. Several items of `text` become several lines; each is cleaned and cut before it is sent. */
 export interface ServerReply {
@@ -88,6 +88,8 @@ export interface ServerHandler {
   onRcpt(to: RcptTo, envelope: ServerEnvelope, facts: SessionFacts): Promise<ServerReply | null>;
   /** The positive reply takes responsibility for the message: it is given only after it is stored safely. */
   onMessage(envelope: ServerEnvelope, message: ReceivedMessage, facts: SessionFacts): Promise<ServerReply>;
+  /** Whose mail it is, as far as it is known: they share memory and connections with others. null: the peer's address is all. */
+  owner?(): string | null;
   /** One of the above rejected: a bug, or something unavailable. */
   onFailure(error: unknown): void;
   /**
@@ -122,8 +124,8 @@ export interface ServerSessionOptions {
   dsn: boolean;
   /** The minimum of labels of domains in the envelope: 2, or 1 if mail does not leave this machine. */
   minLabels: number;
-  /** Memory for arriving messages, shared with other sessions; absent: each has only its own limit. */
-  memory?: DataMemory;
+  /** Opens a share of the memory for arriving messages; absent: each has only its own limit. */
+  memory?: () => ByteShare;
   limits: ServerLimits;
 }
 

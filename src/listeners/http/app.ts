@@ -4,12 +4,12 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { ByteBudget, ByteShare } from '../../lib/byte-budget.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Caller } from '../../model/submission.ts';
 import { closeAfter } from './answers.ts';
 import { readBody } from './body/body-reader.ts';
-import type { ByteBudget, ByteShare } from './byte-budget.ts';
 import type { HttpDeps, HttpOptions } from './deps.ts';
 import type { createErrorAnswers } from './error-answers.ts';
 import type { OwnAddress } from './own-address.ts';

@@ -3,13 +3,13 @@
  * body is read, then its operation is called, then the audit is written, then the answer is sent.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ByteBudget } from '../../lib/byte-budget.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { AppError, type Problem } from '../../lib/errors.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { SendRate } from '../../policy/limits/send-rate.ts';
 import { endIfStalled, heldBytes, sendAnswer } from './answers.ts';
 import type { createAudit } from './audit.ts';
-import type { ByteBudget } from './byte-budget.ts';
 import { type Asking, type Callers, NOBODY } from './callers.ts';
 import type { HttpOptions } from './deps.ts';
 import type { createErrorAnswers } from './error-answers.ts';

@@ -5,11 +5,11 @@
  * stopping, running requests are finished, new ones get 503, and idle connections are closed.
  */
 
+import { createByteBudget } from '../../lib/byte-budget.ts';
 import type { Service } from '../../lib/service.ts';
 import type { Problems } from '../../pipeline/alerts/alerts.ts';
 import { createApp } from './app.ts';
 import { createAudit } from './audit.ts';
-import { createByteBudget } from './byte-budget.ts';
 import { createCallers } from './callers.ts';
 import { limitConnections } from './connection-limit.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps, type HttpOptions } from './deps.ts';

@@ -96,6 +96,8 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
   let fromDomain: string | null = null;
 
   return {
+    owner: () => caller?.owner ?? null,
+
     async onAuth(attempt) {
       try {
         const found = await (anybody === null ? logIn(attempt) : logInAnyhow(attempt, anybody));

@@ -3,9 +3,9 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
+import { type ByteShare, createByteBudget } from '../../../lib/byte-budget.ts';
 import { systemClock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
-import { type ByteShare, createByteBudget } from '../byte-budget.ts';
 import { readBody } from './body-reader.ts';
 
 const MB = 1024 * 1024;

@@ -5,11 +5,11 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { createGunzip } from 'node:zlib';
+import type { ByteShare } from '../../../lib/byte-budget.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { joinInTurns } from '../../../lib/join-in-turns.ts';
 import { createTurns } from '../../../lib/turns.ts';
-import type { ByteShare } from '../byte-budget.ts';
 
 const EMPTY = new Uint8Array(0);
 

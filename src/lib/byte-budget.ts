@@ -1,10 +1,9 @@
 /**
- * Limits how many octets of bodies, or of answers, are in memory at once: each has its own limit, but their number has none.
- * Each request opens a share for its owner, takes what it holds, and returns everything when its answer is sent. The caller
- * refuses what does not fit: an owner gets at most half, strangers all together a quarter, and a quarter is left to
+ * Limits how many octets of bodies, of answers or of arriving mail are in memory at once: each has its own limit, but their
+ * number has none. Each opens a share for its owner, takes what it holds, and returns everything at its end. The caller refuses what does not fit: an owner gets at most half, strangers all together a quarter, and a quarter is left to
  * small ones. A single one always fits.
  */
-import { createTally } from '../../lib/tally.ts';
+import { createTally } from './tally.ts';
 
 export interface ByteShare {
   /** Takes `bytes` more; false, without taking any, if they do not fit or the share has ended. */
