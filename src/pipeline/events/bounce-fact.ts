@@ -128,6 +128,7 @@ export function bounceFact(
     lastReply: words,
     lastCode: one.isSmtp ? code : 0,
     suppress: options.shared ? null : suppress,
+    shared: options.shared,
     mayWait: options.mayWait,
   };
 }

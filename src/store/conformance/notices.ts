@@ -140,6 +140,7 @@ export function describeNotices({ store, reopen }: Suite): void {
           lastReply: '552 5.2.2 Full',
           lastCode: 552,
           suppress: null,
+          shared: false,
           mayWait: false,
         },
       });

@@ -33,6 +33,7 @@ export function describeReturns({ store, reopen }: Suite): void {
     lastReply: '550 5.1.1 No such user',
     lastCode: 550,
     suppress: signal(),
+    shared: false,
     mayWait: true,
     ...more,
   });
@@ -202,6 +203,10 @@ export function describeReturns({ store, reopen }: Suite): void {
         ],
       });
       const rates = (window: number) => store.outcomeRates({ domain: 'example.com', window });
+      expect(await rates(100)).toEqual({ outcomes: 4, bounced: 1, complained: 1 });
+      // One that another recipient could have written is a bounce, and does not count.
+      expect(await record(bounce(ids[0] as number, { suppress: null, shared: true }))).toBe('recorded');
+      expect(await state(ids[0] as number)).toBe('bounced');
       expect(await rates(100)).toEqual({ outcomes: 4, bounced: 1, complained: 1 });
       expect((await rates(2)).outcomes).toBe(2);
       expect(await store.outcomeRates({ domain: 'none.example', window: 9 })).toEqual({

@@ -8,6 +8,7 @@ import { suppressionKey } from '../../model/suppression.ts';
 import { eventKindCode, returnKindCode, stateCode, suppressionReasonCode } from '../shared/codes.ts';
 import type { EventSubject } from '../shared/rows/events.ts';
 import {
+  COUNTS_AS_BOUNCED,
   factRow,
   MAX_EVENTS_READ,
   MAX_SUBJECTS,
@@ -95,8 +96,8 @@ export const outcomeRates = read('outcomeRates', { lane: 'search' }, async (db, 
   const newest = (kind: 'delivered' | 'bounced') => `(SELECT delivery_id, at FROM event
       WHERE domain_id = $1 AND kind = ${eventKindCode.of(kind)} ORDER BY at DESC LIMIT 4 * $2::int8)`;
   const row = await db.get<{ outcomes: number; bounced: number; oldest: number | null }>(
-    `SELECT count(*) AS outcomes, count(*) FILTER (WHERE state = ${stateCode.of('bounced')}) AS bounced, min(at) AS oldest
-     FROM (SELECT d.state, max(o.at) AS at
+    `SELECT count(*) AS outcomes, count(*) FILTER (WHERE bounced) AS bounced, min(at) AS oldest
+     FROM (SELECT ${COUNTS_AS_BOUNCED} AS bounced, max(o.at) AS at
        FROM (${newest('delivered')} UNION ALL ${newest('bounced')}) o JOIN delivery d ON d.id = o.delivery_id
        WHERE d.sandbox IS NULL GROUP BY d.id ORDER BY max(o.at) DESC LIMIT $2) n`,
     domainId,

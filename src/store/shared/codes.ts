@@ -98,12 +98,13 @@ export const suppressionReasonCode = code<SuppressionReason>('suppression reason
 });
 
 /** `return_fact.kind`. */
-export const returnKindCode = code<ReturnFact['kind']>('kind of return', {
+export const returnKindCode = code<ReturnFact['kind'] | 'shared-bounce'>('kind of return', {
   bounce: 1,
   complaint: 2,
   'not-spam': 3,
   unsubscribe: 4,
   note: 5,
+  'shared-bounce': 6,
 });
 
 /** `event.kind`: the numbers are those of EVENT_KINDS. */

@@ -8,6 +8,7 @@ import { suppressionKey } from '../../model/suppression.ts';
 import { eventKindCode, returnKindCode, stateCode, suppressionReasonCode } from '../shared/codes.ts';
 import type { EventSubject } from '../shared/rows/events.ts';
 import {
+  COUNTS_AS_BOUNCED,
   factRow,
   MAX_EVENTS_READ,
   MAX_SUBJECTS,
@@ -96,8 +97,8 @@ export const outcomeRates = read('outcomeRates', 'measured', { search: true }, (
       (SELECT delivery_id, at FROM event INDEXED BY event_kind
        WHERE domain_id = ? AND kind = ${eventKindCode.of(kind)} ORDER BY at DESC LIMIT ${4 * window})`;
   const row = db.get<{ outcomes: number; bounced: number; oldest: number | null }>(
-    `SELECT count(*) AS outcomes, coalesce(sum(state = ${stateCode.of('bounced')}), 0) AS bounced, min(at) AS oldest
-     FROM (SELECT d.state, max(o.at) AS at
+    `SELECT count(*) AS outcomes, coalesce(sum(bounced), 0) AS bounced, min(at) AS oldest
+     FROM (SELECT ${COUNTS_AS_BOUNCED} AS bounced, max(o.at) AS at
        FROM (${newest('delivered')} UNION ALL ${newest('bounced')}) o CROSS JOIN delivery d ON d.id = o.delivery_id
        WHERE d.sandbox IS NULL GROUP BY d.id ORDER BY max(o.at) DESC LIMIT ?)`,
     domainId,

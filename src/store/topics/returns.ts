@@ -33,6 +33,8 @@ export type ReturnFact =
       lastReply: string;
       lastCode: number;
       suppress: SuppressionSignal | null;
+      /** Other recipients could have written it, so it does not count in the rates of its sender domain. */
+      shared: boolean;
       /** false: the outcome of a running delivery is not waited for. */
       mayWait: boolean;
     }
@@ -52,7 +54,7 @@ export type ReturnResult = 'recorded' | 'noted' | 'repeated' | 'under-way' | 'no
 export interface OutcomeRates {
   /** The newest recipients that were delivered or bounced, up to the window; none of the sandbox. */
   outcomes: number;
-  /** Of them bounced, at once or later. */
+  /** Of them bounced, at once or later, as far as no other recipient could have said so. */
   bounced: number;
   /** Complaints since the oldest of them, without withdrawn ones. */
   complained: number;

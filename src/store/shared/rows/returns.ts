@@ -1,7 +1,7 @@
 /** Recipients that returned mail is about, and what was recorded of them, as rows. */
 import type { MessageId } from '../../../model/message.ts';
 import type { OutcomeRates, ReturnFact, ReturnSubject } from '../../topics/returns.ts';
-import { eventKindCode, returnKindCode, routeCode } from '../codes.ts';
+import { eventKindCode, returnKindCode, routeCode, stateCode } from '../codes.ts';
 import { idOf, isTrue, type StoredFlag, type StoredId } from '../stored.ts';
 
 export const MAX_SUBJECTS = 1000;
@@ -56,12 +56,16 @@ export function factRow(fact: ReturnFact, { attempts }: { attempts: number }, at
   const isOfAttempt = fact.kind === 'bounce' || fact.kind === 'note';
   return {
     delivery_id: fact.deliveryId,
-    kind: returnKindCode.of(fact.kind),
+    kind: returnKindCode.of(fact.kind === 'bounce' && fact.shared ? 'shared-bounce' : fact.kind),
     class: isOfAttempt ? fact.class : '',
     attempts: isOfAttempt ? attempts : 0,
     at,
   };
 }
+
+/** Whether delivery `d` counts as bounced in the rates of its sender domain. */
+export const COUNTS_AS_BOUNCED = `d.state = ${stateCode.of('bounced')} AND NOT EXISTS
+  (SELECT 1 FROM return_fact f WHERE f.delivery_id = d.id AND f.kind = ${returnKindCode.of('shared-bounce')})`;
 
 /** Events for which a sender domain's rates are looked at. */
 export const RETURNED_KINDS = (['bounced', 'complained', 'complaint_withdrawn'] as const).map(
