@@ -5,6 +5,7 @@
 import { fileURLToPath } from 'node:url';
 import { calledAs } from './cli/called-as.ts';
 import { createProgram } from './cli/program.ts';
+import { keepProcess } from './lib/clock.ts';
 
 const program = createProgram({
   calledAs: () =>
@@ -32,4 +33,7 @@ if (process.channel !== undefined) {
   process.channel.unref();
 }
 
+// A command that only waits, such as for the result of an attempt, has nothing else that keeps the process.
+const release = keepProcess();
 process.exitCode = await program.run(process.argv.slice(2));
+release();

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { startScriptedMx } from '../fakes/scripted-mx.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
-import { command } from './commands.ts';
+import { command, startCommand } from './commands.ts';
 import { addDomain, fileScope, type Instance, startInstance, until } from './harness.ts';
 
 const scope = fileScope();
@@ -38,6 +38,23 @@ async function closedPath(server: Instance, site: string) {
 }
 
 describe('a path that is closed', () => {
+  it('is waited for by the command, as a process, while the far end says nothing', async () => {
+    const relay = await startScriptedMx([
+      { banner: '421 4.3.2 closed for the day' },
+      { banner: { do: 'silence' } },
+    ]);
+    scope.defer(() => relay.close());
+    const server = await startInstance(scope, {
+      settings: { route: `smtp://127.0.0.1:${relay.port}`, retry: '1h' },
+    });
+    const site = `relay:127.0.0.1:${relay.port}`;
+    await server.send({}, { token: await addDomain(server, 'example.com') });
+    await closedPath(server, site);
+    const tried = await startCommand(scope, ['queue', 'try', site, '--data', server.folder]).ended;
+    expect(tried).toMatchObject({ code: 0, stderr: '' });
+    expect(tried.stdout).toContain('Nothing came of it yet');
+  });
+
   it('is tried now by one operation, and by one command', async () => {
     const { server, token, site, mend } = await failing();
     // Null where it was asked too often.

@@ -6,7 +6,6 @@
 import { Option } from 'commander';
 import { CONFIG_KEYS, type ConfigKey } from '../../config/table.ts';
 import { loadConfig } from '../../config.ts';
-import { keepProcess } from '../../lib/clock.ts';
 import { openApi, runningApi } from '../api-client.ts';
 import { commandLine } from '../called-as.ts';
 import { type CommandContext, type CommandGroup, example } from '../command.ts';
@@ -103,7 +102,6 @@ async function runSetup(
   const interrupt = new AbortController();
   const onSignal = () => interrupt.abort();
   for (const signal of SIGNALS) process.on(signal, onSignal);
-  const release = keepProcess();
   let report: SetupReport | null = null;
   try {
     const ask = options.yes === true ? askNobody() : await askAtTerminal(terminal, interrupt.signal);
@@ -125,7 +123,6 @@ async function runSetup(
     );
   } finally {
     for (const signal of SIGNALS) process.removeListener(signal, onSignal);
-    release();
   }
 }
 
