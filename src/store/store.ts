@@ -88,7 +88,10 @@ export interface Store
     WarmupStore,
     TlsStore,
     ReaderStore {
-  /** Whether the last write or probe succeeded, and no answer of a write was lost; `reason` says what is wrong. */
+  /**
+   * Whether the last write or probe succeeded, no answer of a write was lost, and no read of the last minute failed because
+   * of what is stored; `reason` says what is wrong.
+   */
   writable(): { ok: true } | { ok: false; reason: string };
   close(): Promise<void>;
 }

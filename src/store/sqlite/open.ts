@@ -51,6 +51,8 @@ const PATIENT_ROWS = 64;
 /** About 30 ms of the writer. */
 const MAX_BATCH_ROWS = 1000;
 const PROBE_EVERY_MS = 1000;
+/** How long after a read that failed, because the file or its disk is bad, nothing is accepted or sent. */
+const UNREADABLE_MS = 60_000;
 
 export interface SqliteStoreOptions {
   /** Database file; its folder must exist. */
@@ -169,6 +171,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const captured = createCaptureTeller();
   const suppressions = createSignal<readonly SuppressionChange[]>();
   let trouble: string | null = null;
+  let readTrouble: { reason: string; atMs: number } | null = null;
   let probeTimer: Timer | null = null;
   let closing: Promise<void> | null = null;
   let answeredMs = 0;
@@ -197,6 +200,17 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     trouble = null;
     probeTimer?.cancel();
     probeTimer = null;
+  }
+
+  /** Nothing is accepted or sent for a while: what is damaged would be met again at once, by every reader of the row. */
+  function noteUnreadable(reason: string): void {
+    if (unreadable() === null) log('error', 'the store cannot be read', { reason });
+    readTrouble = { reason, atMs: clock.monotonicMs() };
+  }
+
+  function unreadable(): string | null {
+    if (readTrouble === null || clock.monotonicMs() - readTrouble.atMs > UNREADABLE_MS) return null;
+    return readTrouble.reason;
   }
 
   async function probe(): Promise<void> {
@@ -289,7 +303,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     const by = apart && !search ? quick : searches;
     const answered = (reply: ReaderReply): void => {
       if (reply.kind === 'more') by.goOn(reply.read).then(answered, reject);
-      else settleWith(reply, resolve, reject);
+      else {
+        if (reply.kind === 'unavailable' && reply.lasting === true) noteUnreadable(reply.reason);
+        settleWith(reply, resolve, reject);
+      }
     };
     by.read(call, search).then(answered, reject);
     return promise;
@@ -345,7 +362,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   log('info', 'the store is open', { path });
   return {
     writable() {
-      const reason = lost ?? trouble;
+      const reason = lost ?? trouble ?? unreadable();
       return reason === null ? { ok: true } : { ok: false, reason };
     },
     close() {

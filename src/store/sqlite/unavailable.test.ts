@@ -1,3 +1,4 @@
+import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   commitOne,
@@ -105,6 +106,41 @@ describe('a store that cannot write', () => {
     expect(logged.at(-1)).toBe('info: the store can write again');
     await commitOne(store);
     expect(await messagesOf(store, { limit: 10 })).toHaveLength(2);
+  });
+
+  it.each(['', '-wal'])('says that a file was removed (store.db%s), until it is back', async (end) => {
+    await open({});
+    await commitOne(store);
+    const file = `${folder.file('store.db')}${end}`;
+    renameSync(file, `${file}.away`);
+    await expect(commitOne(store)).rejects.toThrow(StoreUnavailable);
+    expect(store.writable()).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining(`${file} was removed or replaced`),
+    });
+    copyFileSync(`${file}.away`, file);
+    await expect(commitOne(store)).rejects.toThrow('was removed or replaced');
+    renameSync(`${file}.away`, file);
+    await commitOne(store);
+    expect(store.writable()).toEqual({ ok: true });
+    expect(await messagesOf(store, { limit: 10 })).toHaveLength(2);
+  });
+
+  it('says that what is stored cannot be read, for a minute after the last such read', async () => {
+    await open({});
+    const { seq } = await commitOne(store);
+    await store.close();
+    const file = folder.file('store.db');
+    const whole = readFileSync(file);
+    await open({});
+    // Behind the first page, which both had read.
+    writeFileSync(file, Buffer.concat([whole.subarray(0, 8192), Buffer.alloc(whole.length - 8192, 0x55)]));
+    await expect(store.readContent({ messageSeq: seq })).rejects.toThrow(StoreUnavailable);
+    expect(store.writable()).toMatchObject({ ok: false, reason: expect.stringContaining('damaged') });
+    expect(logged).toContain('error: the store cannot be read');
+    clock.advance(60_001);
+    expect(store.writable()).toEqual({ ok: true });
+    writeFileSync(file, whole);
   });
 
   it('recovers by the next write that succeeds, too', async () => {

@@ -21,11 +21,16 @@ export interface BatchRunner {
 
 /**
  * A runner over one session. `failStoreWrites` makes chosen transactions fail as with a full disk; `othersWrite`: other
- * processes change the database too, so the session's cache is checked before every transaction.
+ * processes change the database too, so the session's cache is checked before every transaction; `requireFiles` throws
+ * where what is committed would be lost with the process.
  */
 export function createBatchRunner(
   session: Session,
-  { failStoreWrites, othersWrite }: { failStoreWrites: FailStoreWrites | null; othersWrite: boolean },
+  {
+    failStoreWrites,
+    othersWrite,
+    requireFiles = () => {},
+  }: { failStoreWrites: FailStoreWrites | null; othersWrite: boolean; requireFiles?: () => void },
 ): BatchRunner {
   const { db } = session;
   let syncedNow: boolean | null = null;
@@ -45,6 +50,7 @@ export function createBatchRunner(
     ) {
       throw simulatedFailure(failStoreWrites.as ?? 'full');
     }
+    requireFiles();
     if (logSuspect) {
       const done = db.get<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)');
       if (done?.busy !== 0) {

@@ -8,7 +8,7 @@ import { READS, type ReadName } from '../operations.ts';
 import { type Connection, openConnection } from './connection.ts';
 import type { ParamsOf, ResultOf, Steps } from './operation.ts';
 import type { ReaderData, ReaderReplies, ReaderReply, ReaderRequest } from './protocol.ts';
-import { unavailableReason } from './sqlite-errors.ts';
+import { isLasting, unavailableReason } from './sqlite-errors.ts';
 import type { Work } from './writer-work.ts';
 
 export type ReaderAsk = Exclude<ReaderRequest, { kind: 'close' }>;
@@ -59,7 +59,9 @@ export function openReader(data: ReaderData, given?: Connection): Work<ReaderAsk
     } catch (error) {
       if (opened?.inTransaction() === true) opened.exec('ROLLBACK');
       const reason = unavailableReason(error);
-      return reason === null ? { kind: 'thrown', error } : { kind: 'unavailable', reason };
+      return reason === null
+        ? { kind: 'thrown', error }
+        : { kind: 'unavailable', reason, ...(isLasting(error) ? { lasting: true } : {}) };
     }
   }
 

@@ -12,6 +12,7 @@ const UNAVAILABLE: Readonly<Record<number, string>> = {
   11: 'the database is damaged',
   13: 'the disk is full',
   14: 'a database file cannot be opened',
+  26: 'the database is damaged',
 };
 
 const CORRUPT = 11;
@@ -19,6 +20,7 @@ const NOT_A_DATABASE = 26;
 const IO_ERROR = 10;
 const FULL = 13;
 const BUSY = 5;
+const CANNOT_OPEN = 14;
 
 /** The primary result code of an error of SQLite, or null for any other error. */
 export function sqliteCode(error: unknown): number | null {
@@ -39,6 +41,11 @@ export function isCorruption(error: unknown): boolean {
   return code === CORRUPT || code === NOT_A_DATABASE;
 }
 
+/** Whether the same call fails again: the disk or the file is bad. */
+export function isLasting(error: unknown): boolean {
+  return isIoError(error) || isCorruption(error);
+}
+
 /** Whether earlier writes may also be lost from the system's cache. */
 export function isIoError(error: unknown): boolean {
   return sqliteCode(error) === IO_ERROR;
@@ -49,6 +56,16 @@ export function simulatedFailure(as: 'full' | 'io'): Error {
   return as === 'full'
     ? Object.assign(new Error('database or disk is full'), { errcode: FULL })
     : Object.assign(new Error('disk I/O error'), { errcode: IO_ERROR });
+}
+
+/** The error for a database whose file is not where it was opened: the open one is lost with the process. */
+export function movedError(path: string): Error {
+  return Object.assign(
+    new Error(
+      `${path} was removed or replaced; put it back: until this process ends, it is in /proc/${process.pid}/fd`,
+    ),
+    { errcode: CANNOT_OPEN },
+  );
 }
 
 /** The error of SQLite when another connection has the lock. */

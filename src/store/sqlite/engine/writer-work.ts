@@ -5,6 +5,7 @@
  */
 import { createBatchRunner } from './batch.ts';
 import type { Connection } from './connection.ts';
+import { createFileWatch } from './file-watch.ts';
 import { openDatabase } from './open-database.ts';
 import type { WireCall, WriteCall, WriterData, WriterReply, WriterRequest } from './protocol.ts';
 import { createSession } from './session.ts';
@@ -25,6 +26,7 @@ export function openWriter(data: WriterData, given?: Connection): Work<WriterAsk
   const runner = createBatchRunner(createSession(db), {
     failStoreWrites: data.failStoreWrites,
     othersWrite: data.sharing !== 'none',
+    ...(given === undefined ? { requireFiles: createFileWatch(data.path) } : {}),
   });
 
   /** Puts the contents back into the calls. */
