@@ -23,6 +23,7 @@ import {
   schemaOf,
   sizeOfCopy,
 } from './store/sqlite/copy.ts';
+import { unavailableReason } from './store/sqlite/engine/sqlite-errors.ts';
 
 /** A mistake of the person, or something they have to do; the message says what. */
 export class BackupError extends Error {}
@@ -54,6 +55,12 @@ const NAMES: ReadonlySet<string> = new Set([...SECRETS, DATA_FILES.database]);
 const CHUNK = 1024 * 1024;
 const LOOK_EVERY_MS = 200;
 
+/** What a backup into `file` leaves if its process is killed. */
+export function unfinished(file: string): { part: string; copy: string; journal: string } {
+  const copy = `${file}.db.part`;
+  return { part: `${file}.part`, copy, journal: `${copy}-journal` };
+}
+
 /** Writes `file` from the data folder, while a server is running or not. Throws BackupError. */
 export async function writeBackup(params: {
   folder: string;
@@ -69,11 +76,11 @@ export async function writeBackup(params: {
     throw new BackupError(`there is no folder ${dirname(file)}; make it, or correct the path`);
   }
   if (!existsSync(database)) throw new BackupError(`there is no postrider database at ${database}`);
-  const part = `${file}.part`;
-  const copy = `${file}.db.part`;
-  const total = sizeOfCopy(database);
-  await requireRoom(dirname(file), total, database);
+  const left = unfinished(file);
+  const { part, copy } = left;
   try {
+    const total = sizeOfCopy(database);
+    await requireRoom(dirname(file), total, database);
     await makePrivate(part);
     await makePrivate(copy);
     await copied(database, copy, clock, (done) => progress(done, total));
@@ -118,10 +125,13 @@ export async function writeBackup(params: {
       files: files.map(({ name }) => name),
     };
   } catch (cause) {
-    if (!isDiskFull(cause)) throw cause;
-    throw new BackupError(`the disk of ${dirname(file)} is full; nothing was left there`, { cause });
+    if (isDiskFull(cause))
+      throw new BackupError(`the disk of ${dirname(file)} is full; nothing was left there`, { cause });
+    const reason = unavailableReason(cause);
+    if (reason === null) throw cause;
+    throw new BackupError(`${database} cannot be copied: ${reason}. There is no backup of it.`, { cause });
   } finally {
-    for (const left of [part, copy, `${copy}-journal`]) await rm(left, { force: true });
+    for (const one of Object.values(left)) await rm(one, { force: true });
   }
 }
 

@@ -2,8 +2,9 @@
  * `backup` writes everything that a server has into one file, `restore` makes a data folder from it, and `rollback` goes
  * back to before an upgrade.
  */
+import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { BackupError, type BackupFacts, restoreBackup, wayBack, writeBackup } from '../backup.ts';
+import { BackupError, type BackupFacts, restoreBackup, unfinished, wayBack, writeBackup } from '../backup.ts';
 import { databaseFile } from '../config/database-file.ts';
 import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -14,6 +15,8 @@ import { confirm, YES } from './confirm.ts';
 import { createProgress } from './progress.ts';
 import { CommandError } from './terminal.ts';
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 export const backupCommands: CommandGroup = (program) => {
   program
     .command('backup <file>')
@@ -21,12 +24,21 @@ export const backupCommands: CommandGroup = (program) => {
     .addHelpText('after', example('postrider backup /var/backups/postrider-today'))
     .runs(async (ctx, file: string) => {
       const { folder, database } = places(ctx);
+      const to = resolve(file);
+      // At once, because the copy of a large database takes minutes and cannot be stopped.
+      const interrupted = (signal: NodeJS.Signals) => {
+        for (const one of Object.values(unfinished(to))) rmSync(one, { force: true });
+        process.kill(process.pid, signal);
+      };
+      for (const signal of SIGNALS) process.once(signal, interrupted);
       const facts = await withProgress(ctx, (progress) =>
-        writeBackup({ folder, database, file: resolve(file), clock: systemClock, progress }),
-      );
+        writeBackup({ folder, database, file: to, clock: systemClock, progress }),
+      ).finally(() => {
+        for (const signal of SIGNALS) process.removeListener(signal, interrupted);
+      });
       ctx.print(
-        { File: resolve(file), ...answer(facts) },
-        `${resolve(file)}: ${facts.bytes} octets, with ${facts.files.join(', ')}. It gives full access: keep it as safe as the data folder.`,
+        { File: to, ...answer(facts) },
+        `${to}: ${facts.bytes} octets, with ${facts.files.join(', ')}. It gives full access: keep it as safe as the data folder.`,
       );
     });
 

@@ -1,10 +1,11 @@
 /** A backup made beside a running server is that server again, somewhere else. */
 import { spawnSync } from 'node:child_process';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { readTarHeader, TAR_BLOCK, tarPadding } from '../../src/lib/tar.ts';
-import { command } from './commands.ts';
+import { command, startCommand } from './commands.ts';
 import {
   addDomain,
   email,
@@ -13,6 +14,7 @@ import {
   request,
   startInstance,
   temporaryFolder,
+  until,
 } from './harness.ts';
 
 const scope = fileScope();
@@ -87,6 +89,43 @@ it('works without a server, and refuses what was altered, cut off or is no backu
   const schema = /(?<="schema": )\d+/;
   const newer = whole.toString('latin1').replace(schema, (digits) => '9'.repeat(digits.length));
   expect(await refusal(Buffer.from(newer, 'latin1'))).toContain('made by a newer postrider');
+});
+
+it('names the database that cannot be copied', async () => {
+  const folder = await temporaryFolder(scope);
+  await (await startInstance(scope, { folder })).stop();
+  const database = join(folder, 'postrider.db');
+  const whole = await readFile(database);
+  const to = await temporaryFolder(scope);
+  await writeFile(database, Buffer.concat([whole.subarray(0, 8192), whole.subarray(8192).fill(0x55)]));
+  expect(await command(['backup', join(to, 'copy'), '--data', folder])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`${database} cannot be copied: the database is damaged`),
+  });
+  await writeFile(
+    database,
+    'this is no database, but some text that is long enough to be read as a header of one',
+  );
+  expect((await command(['backup', join(to, 'copy'), '--data', folder])).stderr).toContain(
+    `${database} cannot be copied: the database is damaged`,
+  );
+  expect(await readdir(to)).toEqual([]);
+});
+
+it('leaves nothing behind if it is interrupted', async () => {
+  const folder = await temporaryFolder(scope);
+  await (await startInstance(scope, { folder })).stop();
+  const db = new DatabaseSync(join(folder, 'postrider.db'));
+  db.exec('CREATE TABLE filler (bytes BLOB)');
+  for (let n = 0; n < 60; n += 1) db.exec('INSERT INTO filler VALUES (randomblob(4000000))');
+  db.close();
+  const to = await temporaryFolder(scope);
+  const { child, ended } = startCommand(scope, ['backup', join(to, 'copy'), '--data', folder]);
+  await until('the copy has begun', async () => (await readdir(to)).includes('copy.db.part'));
+  child.kill('SIGINT');
+  await ended;
+  expect(child.signalCode).toBe('SIGINT');
+  expect(await readdir(to)).toEqual([]);
 });
 
 it('reads a backup of version 0.1', async () => {
