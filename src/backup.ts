@@ -7,11 +7,11 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, statSync } from 'node:fs';
-import { chmod, type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, type FileHandle, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from './lib/clock.ts';
 import { sleep } from './lib/clock.ts';
-import { DATA_FILES } from './lib/data-files.ts';
+import { DATA_FILES, makeFolder } from './lib/data-files.ts';
 import { readTarHeader, TAR_BLOCK, TAR_END, tarHeader, tarPadding } from './lib/tar.ts';
 import { whyNot } from './lib/why-not.ts';
 import { freeBytes, openWayBack, type WayBack } from './store/sqlite/before-migration.ts';
@@ -156,7 +156,7 @@ export async function restoreBackup(params: {
       );
     }
     const total = header.files.reduce((sum, { size }) => sum + size, 0);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     try {
       let restored = 0;
       for (const { name, size, sha256 } of header.files) {

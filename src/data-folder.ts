@@ -3,11 +3,12 @@
  * line where the running server listens. Files with secrets have mode 0600, the folder 0700.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DATA_FILES } from './lib/data-files.ts';
+import { DATA_FILES, makeFolder } from './lib/data-files.ts';
 import type { Random } from './lib/random.ts';
 import { writeWhole } from './lib/whole-file.ts';
+import { StoreRefused } from './store/shared/refusal.ts';
 
 export interface DataFolder {
   readonly path: string;
@@ -29,7 +30,7 @@ export interface DataFolder {
 }
 
 export async function openDataFolder(path: string, random: Random): Promise<DataFolder> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  makeFolder(path);
   const nodeId = await kept(DATA_FILES.nodeId, () => Buffer.from(random.bytes(8)).toString('hex'));
   return {
     path,
@@ -40,7 +41,10 @@ export async function openDataFolder(path: string, random: Random): Promise<Data
       return hexKeys.split(',').map((hex) => {
         const secret = Buffer.from(hex.trim(), 'hex');
         if (secret.length !== 32)
-          throw new Error(`${join(path, DATA_FILES.secretKey)} must hold 64 hexadecimal digits`);
+          throw new StoreRefused(
+            'unfit',
+            `${join(path, DATA_FILES.secretKey)} does not hold 64 hexadecimal digits. Put it back from a backup: a new one could not decrypt what is in the database.`,
+          );
         return { id: keyId(secret), secret };
       });
     },
@@ -58,7 +62,8 @@ export async function openDataFolder(path: string, random: Random): Promise<Data
   /** If there are sealed keys and no secret, the secret was lost, or is that of other nodes; a new one could decrypt nothing. */
   async function refuseLostSecret(isAnySealed: () => Promise<boolean>): Promise<void> {
     if (((await readText(DATA_FILES.secretKey)) ?? '') !== '' || !(await isAnySealed())) return;
-    throw new Error(
+    throw new StoreRefused(
+      'unfit',
       `${join(path, DATA_FILES.secretKey)} is missing, but keys in the database are sealed with one. Put it back from a backup, or give the one of the other nodes as POSTRIDER_SECRET_KEY.`,
     );
   }

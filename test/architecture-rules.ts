@@ -187,7 +187,7 @@ export const AREAS: readonly Area[] = [
   { name: 'database', at: 'src/database.ts', may: ['config', 'store', ...ENGINES, 'lib'] },
   { name: 'backup', at: 'src/backup.ts', may: ['store/sqlite', 'lib'] },
   { name: 'transfer', at: 'src/transfer/', may: ['store', ...ENGINES, 'lib'] },
-  { name: 'data-folder', at: 'src/data-folder.ts', may: ['lib'] },
+  { name: 'data-folder', at: 'src/data-folder.ts', may: ['store', 'lib'] },
   { name: 'operator-files', at: 'src/operator-files.ts', may: ['lib'] },
   { name: 'readiness', at: 'src/readiness.ts', may: ['store', 'lib'] },
   { name: 'traffic', at: 'src/traffic.ts', may: ['operator-files', 'policy/limits', 'store', ...BASE] },

@@ -2,12 +2,13 @@
  * `dev` and `serve`: run the server in this process until a signal stops it. `dev` prints on standard output what a
  * new user needs, and logs to a file; `serve` logs to standard output and says on standard error where mail goes.
  */
-import { mkdirSync, openSync } from 'node:fs';
+import { openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Mode } from '../config/key-facts.ts';
 import type { Config } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
+import { makeFolder } from '../lib/data-files.ts';
 import { freeStart } from '../lib/free-start.ts';
 import { createLoggers } from '../lib/log.ts';
 import { createLogSink } from '../lib/log-sink.ts';
@@ -35,7 +36,7 @@ export async function runServer(
   const { config } = loaded;
   const logFile = mode === 'dev' ? join(config.data, 'postrider.log') : null;
   // Made private before the log is created there, because the folder contains secrets.
-  explained(config, () => mkdirSync(config.data, { recursive: true, mode: 0o700 }));
+  explained(config, () => makeFolder(config.data));
   // Open from here on, so that messages of a start that fails are not lost.
   const sink = createLogSink(
     logFile === null ? 1 : explained(config, () => openSync(logFile, 'a', 0o600)),

@@ -23,6 +23,7 @@ describe('explainStart', () => {
     ['EACCES', 'mkdir', '/srv/mail', 'permission denied'],
     ['ENOTDIR', 'mkdir', '/srv/mail', 'part of the path is a file, not a folder'],
     ['EACCES', 'open', '/srv/mail/secret-key', 'permission denied'],
+    ['ENOENT', 'mkdir', '/srv/mail', 'it cannot be made there'],
     ['EROFS', 'open', '/srv/mail/.node-id.new', 'read-only'],
     ['EISDIR', 'open', '/srv/mail/postrider.log', 'it is a folder'],
   ])('says of %s at %s %s that the data folder is to blame', (code, syscall, path, why) => {

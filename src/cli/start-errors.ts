@@ -11,6 +11,7 @@ const LISTENERS = ['http', 'submission', 'submission-tls', 'returns'] as const;
 const WHY: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
+  ENOENT: 'it cannot be made there',
   EROFS: 'the file system is read-only',
   ENOTDIR: 'part of the path is a file, not a folder',
   EEXIST: 'it is a file',

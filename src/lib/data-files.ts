@@ -2,8 +2,8 @@
  * The names of the files in a data folder, and the note in which a running server says where it listens. The names are
  * in the documentation and in the folders of all servers.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
 export const DATA_FILES = {
   config: 'postrider.json',
@@ -15,6 +15,22 @@ export const DATA_FILES = {
   shaping: 'shaping.json',
   replyRules: 'reply-rules.json',
 } as const;
+
+/**
+ * Makes a folder that only its owner can use, and those above it. `recursive` of Node never ends where nothing can be made,
+ * as in /proc.
+ */
+export function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && statSync(path).isDirectory()) return;
+    if (code !== 'ENOENT' || existsSync(dirname(path))) throw cause;
+    makeFolder(dirname(path));
+    makeFolder(path);
+  }
+}
 
 /** The note of the folder's server, which may have been killed since; null: there is none. */
 export function readServerNote(folder: string): { url: string; pid: number } | null {

@@ -21,6 +21,16 @@ describe('a server whose secret', () => {
     await (await startInstance(scope, { folder })).stop();
   });
 
+  it('is no key says so, and what to do', async () => {
+    const first = await startInstance(scope);
+    await first.stop();
+    const { folder } = first;
+    await truncate(join(folder, 'secret-key'), 30);
+    await expect(startInstance(scope, { folder })).rejects.toThrow(
+      /secret-key does not hold 64 hexadecimal digits\. Put it back from a backup/,
+    );
+  });
+
   it('is another one says so; the old one beside the new one is enough', async () => {
     const old = 'a1'.repeat(32);
     const first = await startInstance(scope, { settings: { 'secret-key': old } });

@@ -8,7 +8,7 @@ import { chmod, lchown, mkdir, readdir, readFile, realpath, stat } from 'node:fs
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { DATA_FILES } from '../../lib/data-files.ts';
+import { DATA_FILES, makeFolder } from '../../lib/data-files.ts';
 import { writeWhole } from '../../lib/whole-file.ts';
 import { whyNot } from '../../lib/why-not.ts';
 import { CommandError, UsageError } from '../terminal.ts';
@@ -66,7 +66,7 @@ export async function agreePlan(setup: Setup): Promise<Plan> {
   async function write(): Promise<void> {
     if (unit?.newAccount === true) await makeAccount(unit.user, data);
     await writing(data, async () => {
-      await mkdir(data, { recursive: true, mode: 0o700 });
+      makeFolder(data);
       if (open) await chmod(data, 0o700);
     });
     if (newConfig) {

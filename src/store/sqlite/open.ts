@@ -404,10 +404,13 @@ function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, 'a', 0o600));
   } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
     const fix =
-      (error as NodeJS.ErrnoException).code === 'ENOENT'
+      code === 'ENOENT'
         ? `make the folder ${dirname(path)}, owned by the user that runs postrider`
-        : 'run as the user that owns it, or choose another folder with --data';
+        : code === 'EROFS'
+          ? 'mount it read-write (ReadWritePaths= in a systemd unit), or choose another folder with --data'
+          : 'run as the user that owns it, or choose another folder with --data';
     throw new StoreRefused('inaccessible', `${path} cannot be opened: ${whyNot(error)}; ${fix}`, {
       cause: error,
     });
