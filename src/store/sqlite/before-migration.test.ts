@@ -69,6 +69,42 @@ const mailOf = (path: string) =>
 
 const copyLines = () => logged.filter(({ message }) => message.includes('copied before it is migrated'));
 
+describe('an upgrade that fails', () => {
+  const breakAt = (path: string, sql: string) => {
+    const db = openConnection(path, { readOnly: false, busyMs: 1000 });
+    db.exec(sql);
+    db.close();
+  };
+
+  it('says how to go back, which works', async () => {
+    const { path, copy } = old();
+    const before = schemaOf(path);
+    breakAt(path, 'CREATE TABLE alert (id INTEGER)');
+    const refusal = await open(path).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({
+      name: 'StoreRefused',
+      message: expect.stringMatching(
+        /was not upgraded.*table alert already exists.*`postrider rollback`, which puts back/,
+      ),
+    });
+    expect(String(refusal)).toContain(copy);
+    expect(schemaOf(path)).toBeGreaterThan(before);
+    const way = openWayBack(path);
+    await way?.go(null);
+    way?.release();
+    expect(schemaOf(path)).toBe(before);
+  });
+
+  it('says that nothing was changed if the first change failed', async () => {
+    const { path } = old();
+    await (await open(path)).close();
+    breakAt(path, `UPDATE meta SET value = value - 1 WHERE name = 'schema_version'`);
+    await expect(open(path)).rejects.toThrow(
+      /already exists.*It was not changed: the former version of postrider can be started again\.$/,
+    );
+  });
+});
+
 describe('the data of a released version', () => {
   it.each(RELEASED)(
     '$version opens in this one with all its mail, and is copied before',

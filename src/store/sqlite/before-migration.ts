@@ -10,6 +10,7 @@ import { StoreRefused } from '../shared/refusal.ts';
 import { copyDatabase, type Hold, newestSchema, reclaimWaiting, schemaOf } from './copy.ts';
 import { openConnection } from './engine/connection.ts';
 import { takeLock } from './engine/lock.ts';
+import { copyBefore } from './engine/open-database.ts';
 
 const KEPT_MS = 14 * 86_400_000;
 /** A server refuses mail if less than 5 % of the disk is free (src/readiness.ts). */
@@ -27,7 +28,7 @@ export type CopyBefore =
 export async function copyBeforeMigration(path: string): Promise<CopyBefore | null> {
   const [from, to] = [schemaIn(path), newestSchema()];
   if (from === 0 || from >= to) return null;
-  const file = `${path}.before-${to}`;
+  const file = copyBefore(path, to);
   const begun = schemaIn(file);
   if (begun > 0 && begun < from) return null;
   // The migration itself may write everything once more.

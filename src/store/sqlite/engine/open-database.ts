@@ -47,7 +47,7 @@ export function openDatabase(path: string, sharing: Sharing = 'none'): Connectio
     db.exec(SETTINGS);
     const migrations = readMigrations('sqlite');
     if (sharing === 'joined') requireCurrent(db, path, migrations);
-    migrate(db, migrations);
+    upgrade(db, path, migrations);
     return db;
   } catch (error) {
     db?.close();
@@ -62,6 +62,34 @@ function requireCurrent(db: Connection, path: string, migrations: readonly Migra
     'locked',
     `${path} needs an upgrade, but processes of an older postrider work with it. Stop them all first, then start this one.`,
   );
+}
+
+/** Says of a change that fails what has become of the database, and how to go back. */
+function upgrade(db: Connection, path: string, migrations: readonly Migration[]): void {
+  const from = schemaVersion(db);
+  try {
+    migrate(db, migrations);
+  } catch (error) {
+    if (error instanceof StoreRefused) throw error;
+    const why = unavailableReason(error) ?? (error instanceof Error ? error.message : String(error));
+    const copy = copyBefore(path, migrations.at(-1)?.version ?? 0);
+    const way =
+      schemaVersion(db) === from
+        ? 'It was not changed: the former version of postrider can be started again'
+        : existsSync(copy)
+          ? `To go back to the former version: \`postrider rollback\`, which puts back ${copy}`
+          : 'To go back to the former version, restore a backup';
+    throw new StoreRefused(
+      'inaccessible',
+      `${path} was not upgraded, because a change of its schema failed: ${why}. Start again once that is mended. ${way}.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Where the copy is that is made before a database gets the schema `to`. */
+export function copyBefore(path: string, to: number): string {
+  return `${path}.before-${to}`;
 }
 
 /** The meaning of a failed opening. */
