@@ -87,6 +87,8 @@ export interface EngineDeps extends Pick<DeliverDeps, OfDelivery> {
   storage?: Storage;
   /** Reasons other than a full queue for refusing mail, or null. */
   refusing(): string | null;
+  /** Mail is not given up for its age meanwhile: the clock may be wrong. Absent = never. */
+  doubtsClock?: () => boolean;
   /** Base of personal links of domains without a tracking host; absent = no such links. */
   publicUrl?(): string;
 }
@@ -232,6 +234,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       gate,
       eventsStored,
       routeTags: routes.tags,
+      ...(deps.doubtsClock === undefined ? {} : { doubtsClock: deps.doubtsClock }),
     },
     options.queue,
   );

@@ -11,6 +11,7 @@ import type { SourceConfig } from './config-routing.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { type Database, isShared, openDatabase } from './database.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
+import { type ClockWatch, createClockWatch } from './lib/clock-watch.ts';
 import { eachInTurn } from './lib/each-in-turn.ts';
 import { createFailpoints, type Failpoints, NO_FAILPOINTS } from './lib/failpoints.ts';
 import { uuidv7 } from './lib/ids.ts';
@@ -53,6 +54,7 @@ export interface ServerParams {
 export interface Foundation {
   logs: Loggers;
   clock: Clock;
+  clockWatch: ClockWatch;
   random: Random;
   registry: Registry;
   failpoints: Failpoints;
@@ -106,6 +108,9 @@ export async function openFoundation(params: ServerParams): Promise<Foundation> 
     const isAnySealed = async () => (await store.signingKeys()).length > 0;
     const sealer = createSealer(await folder.secrets(config['secret-key'], isAnySealed));
     await requireSealingSecret(store, sealer);
+    const [last] = await store.listNodes({ limit: 1 });
+    const lastAt = last === undefined ? null : Math.max(last.heartbeatAt, last.endedAt ?? 0);
+    const clockWatch = createClockWatch({ clock, log: logs.service }, lastAt);
     const instanceId = await store.instanceId({ proposedId: uuidv7(clock, random) });
     const about = {
       host,
@@ -135,7 +140,20 @@ export async function openFoundation(params: ServerParams): Promise<Foundation> 
       if (membership === null) await store.endEpoch({ epoch: node.epoch, now: clock.now() });
     };
     return {
-      ...{ logs, clock, random, registry, failpoints, folder, database, store, sealer, instanceId, node },
+      ...{
+        logs,
+        clock,
+        clockWatch,
+        random,
+        registry,
+        failpoints,
+        folder,
+        database,
+        store,
+        sealer,
+        instanceId,
+        node,
+      },
       ...{ membership, network, sources: { own, foreign }, failed: failed.promise },
       close: () => eachInTurn(logs.service, [network.close, endAlone, database.close, folder.withdraw]),
     };

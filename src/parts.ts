@@ -83,7 +83,7 @@ const MAX_NODES = 100;
 export async function createParts(foundation: Foundation, params: ServerParams): Promise<Parts> {
   const { config, routing } = params.loaded;
   const { mode, version } = params;
-  const { logs, clock, random, registry, failpoints, folder, database, store } = foundation;
+  const { logs, clock, clockWatch, random, registry, failpoints, folder, database, store } = foundation;
   const { sealer, instanceId, node, membership, network, sources } = foundation;
   const { resolver, filter } = network;
   const anyDomain = takesAnyDomain(params.loaded, mode);
@@ -161,6 +161,7 @@ export async function createParts(foundation: Foundation, params: ServerParams):
       holdBulk: (name, why) => guard.holdListed(name, why),
       keepsContent: async (name) => keptFor(await domains.settingsOf(name), kept).contentMs > 0,
       refusing: () => disk.refusing(),
+      doubtsClock: clockWatch.isDoubtful,
       publicUrl: ownUrl,
     },
     {
@@ -229,7 +230,7 @@ export async function createParts(foundation: Foundation, params: ServerParams):
   );
   const retention = createRetention({ store, clock }, kept);
   const upkeep = createUpkeep(
-    { ...base, retention, removeOldCopies: database.removeOldCopies },
+    { ...base, retention, removeOldCopies: database.removeOldCopies, doubtsClock: clockWatch.isDoubtful },
     { idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS, checkDomains: !anyDomain },
   );
   const mailer = createAlertMailer({ ...base, acceptance, senders: domains }, alertSenders(config));

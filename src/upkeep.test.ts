@@ -91,7 +91,15 @@ async function startUpkeep(checkDomains = true): Promise<void> {
     },
   );
   upkeep = createUpkeep(
-    { store, domains, retention, clock: watched, log, removeOldCopies: async () => {} },
+    {
+      store,
+      domains,
+      retention,
+      clock: watched,
+      log,
+      removeOldCopies: async () => {},
+      doubtsClock: () => false,
+    },
     { idempotencyWindowMs: DAY, checkDomains },
   );
   await upkeep.start();

@@ -40,6 +40,8 @@ export function createUpkeep(
     retention: Retention;
     /** Removes what was kept long enough to go back to before an upgrade. */
     removeOldCopies(): Promise<void>;
+    /** Whether nothing may be removed for its age now. */
+    doubtsClock(): boolean;
     clock: Clock;
     log: Logger;
   },
@@ -48,12 +50,12 @@ export function createUpkeep(
   const { store, domains, retention, clock, log } = deps;
   let running = false;
   const rounds = [
-    every('idempotency keys', PURGE_EVERY_MS, purge),
-    every('suppressions', PURGE_EVERY_MS, purgeSuppressions),
-    every('overrides and paths', PURGE_EVERY_MS, purgeLimits),
-    every('retention', PURGE_EVERY_MS, forget),
-    every('causes', PURGE_EVERY_MS, purgeCauses),
-    every('copies from before an upgrade', PURGE_EVERY_MS, deps.removeOldCopies),
+    removing('idempotency keys', purge),
+    removing('suppressions', purgeSuppressions),
+    removing('overrides and paths', purgeLimits),
+    removing('retention', forget),
+    removing('causes', purgeCauses),
+    removing('copies from before an upgrade', deps.removeOldCopies),
     every('sender domains', DOMAINS_EVERY_MS, lookAfterDomains),
   ];
 
@@ -116,6 +118,12 @@ export function createUpkeep(
       // The domain was removed meanwhile, or the store is unavailable: the other domains must still be checked.
       log.warn({ domain: name, err: cause }, 'a sender domain could not be checked');
     }
+  }
+
+  function removing(what: string, work: () => Promise<void>): Rounds {
+    return every(what, PURGE_EVERY_MS, async () => {
+      if (!deps.doubtsClock()) await work();
+    });
   }
 
   function every(what: string, everyMs: number, work: () => Promise<void>): Rounds {

@@ -1,7 +1,8 @@
 /** GET /email/{MessageID} shows the content and the attachments of a message as long as they are kept. */
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/lib/clock.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
-import { addDomain, fileScope, startInstance } from './harness.ts';
+import { addDomain, fileScope, startInstance, until } from './harness.ts';
 
 const scope = fileScope();
 
@@ -35,5 +36,19 @@ describe('a message that is looked at', () => {
     const { json } = await server.call('GET', `/email/${id}`, { token });
     expect([json.HTMLContent, json.PlainContent, json.Attachments]).toEqual([null, null, null]);
     expect((await server.call('GET', `/email/${id}/raw`, { token })).status).toBe(410);
+  });
+
+  it('is not removed at once by a start whose clock may be wrong', async () => {
+    const first = await startInstance(scope);
+    const id = await first.send({}, { token: await addDomain(first, 'example.com') });
+    await first.settled(id);
+    await first.stop();
+    const clock = { ...systemClock, now: () => systemClock.now() + 90 * 86_400_000 };
+    const second = await startInstance(scope, { folder: first.folder, clock });
+    await until('the clock is doubted', () =>
+      second.logs.find(({ msg }) => msg.startsWith('the clock went forward far')),
+    );
+    expect((await second.call('GET', `/email/${id}`)).status).toBe(200);
+    expect(second.logs.some(({ msg }) => msg === 'what has been kept long enough was removed')).toBe(false);
   });
 });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
+import { createClockWatch } from '../../lib/clock-watch.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import { createSystemRandom } from '../../lib/random.ts';
@@ -106,6 +107,7 @@ async function start(options: Partial<QueueOptions> = {}): Promise<Started> {
         urgent: (site) => void urgent.push(site),
       },
       eventsStored() {},
+      doubtsClock: createClockWatch({ clock, log: quietLog }, null).isDoubtful,
     },
     { ...QUEUE_DEFAULTS, ...options },
   );
@@ -196,6 +198,33 @@ describe('the window over the store', () => {
     expect(clock.now()).toBeLessThanOrEqual(T0 + MINUTE + 10_000);
     expect(await eventKinds()).toEqual(['failed', 'failed', 'failed']);
     expect(queue.inMemory().rows).toBe(0);
+  });
+
+  it.each(['memory', 'the store'])(
+    'gives up nothing in %s where the clock is wrong for minutes',
+    async (where) => {
+      await queued(3, 'example.net', { expiresAt: T0 + HOUR });
+      if (where === 'the store') heldDomain = 'example.net';
+      const { queue } = await start();
+      if (where === 'memory') await eventually(() => inMemory(queue, 'example.net') === 3);
+      clock.jumpWallTo(T0 + 7 * DAY);
+      expect(queue.take('example.net')).toBeNull();
+      await clock.advance(10 * MINUTE);
+      expect(await states()).toMatchObject({ queued: 3 });
+      clock.jumpWallTo(T0 + 10 * MINUTE);
+      heldDomain = null;
+      queue.gateChanged();
+      await eventually(() => queue.take('example.net') !== null, 1_000);
+      expect(await eventKinds()).toEqual([]);
+    },
+  );
+
+  it('gives up what is too old a quarter of an hour after the clock went forward', async () => {
+    await queued(3, 'example.net', { expiresAt: T0 + HOUR });
+    await start();
+    clock.jumpWallTo(T0 + 7 * DAY);
+    await clock.advance(15 * MINUTE);
+    await eventually(async () => (await states()).failed === 3, 1_000);
   });
 
   it('says of what was never tried why its site was closed', async () => {

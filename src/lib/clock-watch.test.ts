@@ -1,0 +1,38 @@
+import { expect, it } from 'vitest';
+import { createClockWatch } from './clock-watch.ts';
+import { createVirtualClock } from './virtual-clock.ts';
+
+const HOUR = 3_600_000;
+
+function watched(lastAgoMs: number | null = null) {
+  const clock = createVirtualClock();
+  const said: string[] = [];
+  const note = (level: string) => (_fields: object, text: string) => said.push(`${level}: ${text}`);
+  const log = { error: note('error'), warn: note('warn') };
+  const watch = createClockWatch({ clock, log }, lastAgoMs === null ? null : clock.now() - lastAgoMs);
+  return { clock, said, watch };
+}
+
+it('doubts a clock that was set forward, for a quarter of an hour, and says so once', async () => {
+  const { clock, said, watch } = watched();
+  await clock.advance(8 * 24 * HOUR);
+  expect(watch.isDoubtful()).toBe(false);
+  clock.jumpWallTo(clock.now() + HOUR);
+  expect(watch.isDoubtful()).toBe(true);
+  await clock.advance(14 * 60_000);
+  expect(watch.isDoubtful()).toBe(true);
+  await clock.advance(60_000);
+  expect(watch.isDoubtful()).toBe(false);
+  expect(said).toEqual([expect.stringContaining('error: the clock went forward')]);
+});
+
+it('doubts one that is far ahead of when the server last ran, and none that is set by seconds', async () => {
+  expect(watched(8 * 24 * HOUR).watch.isDoubtful()).toBe(true);
+  expect(watched(6 * 24 * HOUR).watch.isDoubtful()).toBe(false);
+  const { clock, said, watch } = watched();
+  clock.jumpWallTo(clock.now() + 30_000);
+  expect(watch.isDoubtful()).toBe(false);
+  clock.jumpWallTo(clock.now() - HOUR);
+  expect(watch.isDoubtful()).toBe(false);
+  expect(said).toEqual([expect.stringContaining('warn: the clock was set back')]);
+});

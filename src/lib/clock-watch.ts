@@ -1,0 +1,49 @@
+/**
+ * Notices that the clock was set forward, also while this server did not run: all mail and data then seem old at once. For
+ * some minutes nothing should be given up or removed for its age, so that a wrong clock can be set right without loss.
+ */
+import type { Clock } from './clock.ts';
+import type { Logger } from './log.ts';
+
+/** A smaller step ends few lives, and is usual where time is set without NTP. */
+const STEP_MS = 10 * 60_000;
+/** Servers stand still for days; nothing tells a longer time from a wrong clock. */
+const AWAY_MS = 7 * 86_400_000;
+const DOUBTED_MS = 15 * 60_000;
+
+export interface ClockWatch {
+  /** Whether the clock was set forward within the last minutes. */
+  isDoubtful(): boolean;
+}
+
+/** `lastAt`: a time at which this server ran, by the clock of then; null: it never did. */
+export function createClockWatch(
+  { clock, log }: { clock: Clock; log: Pick<Logger, 'error' | 'warn'> },
+  lastAt: number | null,
+): ClockWatch {
+  let offsetMs = clock.now() - clock.monotonicMs();
+  let doubtedUntilMs = Number.NEGATIVE_INFINITY;
+  if (lastAt !== null && clock.now() - lastAt > AWAY_MS) doubt(clock.now() - lastAt, 'since this server ran');
+  return {
+    isDoubtful() {
+      const now = clock.now() - clock.monotonicMs();
+      const stepMs = now - offsetMs;
+      offsetMs = now;
+      if (stepMs > STEP_MS) doubt(stepMs, 'at once');
+      else if (stepMs < -STEP_MS)
+        log.warn(
+          { now: new Date(clock.now()).toISOString(), minutes: Math.round(-stepMs / 60_000) },
+          'the clock was set back: mail that got its next attempt before waits until then (postrider queue try, retry)',
+        );
+      return clock.monotonicMs() < doubtedUntilMs;
+    },
+  };
+
+  function doubt(stepMs: number, when: string): void {
+    doubtedUntilMs = clock.monotonicMs() + DOUBTED_MS;
+    log.error(
+      { now: new Date(clock.now()).toISOString(), minutes: Math.round(stepMs / 60_000), when },
+      'the clock went forward far: if it is wrong, set it right now; nothing is given up or removed for its age for 15 minutes',
+    );
+  }
+}
