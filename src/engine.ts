@@ -20,6 +20,7 @@ import { createDeliver, type Deliver } from './pipeline/deliver/deliver.ts';
 import type { DeliverDeps, DeliverOptions } from './pipeline/deliver/deliver-deps.ts';
 import { createDeliverMetrics } from './pipeline/deliver/deliver-metrics.ts';
 import type { Classifier } from './pipeline/deliver/outcome/classifier/classify.ts';
+import { createEndLog } from './pipeline/deliver/outcome/finish.ts';
 import { createSenderEffects } from './pipeline/deliver/outcome/sender-effects.ts';
 import { createSettlementRules } from './pipeline/deliver/outcome/settlement.ts';
 import { relaysAsTried } from './pipeline/deliver/path/relay-times.ts';
@@ -185,7 +186,9 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     retry,
     relayed: targets.some(({ kind }) => kind === 'relay'),
     atMostOnce: domains.sendsAtMostOnce,
+    ...(deps.doubtsClock === undefined ? {} : { doubtsClock: deps.doubtsClock }),
   });
+  const ended = createEndLog(logs.mail);
   const newSources = options.sources.flatMap(({ id, newSince }) => (newSince === null ? [] : [id]));
   const warmup = createWarmup(
     { store, node, clock, log },
@@ -229,8 +232,11 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       log,
       node,
       siteOf: sites.nameOf,
-      expire: rules.expire,
-      suppressed: rules.suppressed,
+      expire: (...given) => ended(given[0], rules.expire(...given)),
+      suppressed(delivery, now) {
+        const settlement = rules.suppressed(delivery, now);
+        return settlement === null ? null : ended(delivery, settlement);
+      },
       gate,
       eventsStored,
       routeTags: routes.tags,

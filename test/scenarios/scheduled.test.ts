@@ -165,6 +165,18 @@ describe('ExpiresAt', () => {
         return found.at(-1) === 'failed' ? found : null;
       }),
     ).toContain('accepted');
+    expect(closed.logs).toContainEqual(
+      expect.objectContaining({
+        ...{
+          msg: 'failed',
+          stream: 'mail',
+          messageId: id,
+          to: expect.stringContaining('@'),
+          category: 'expired',
+        },
+        detail: expect.stringContaining('the maximum age of this message was reached'),
+      }),
+    );
   }, 30_000);
 });
 

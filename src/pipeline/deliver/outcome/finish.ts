@@ -1,5 +1,6 @@
 /** The end of an attempt: writes its line of the mail log, and gives its settlement to the queue to be stored. */
 import type { Logger } from '../../../lib/log.ts';
+import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import { isRelaySite } from '../../../model/route.ts';
 import { siteOfPath } from '../../../policy/limits/shaping/types.ts';
 import type { Settlement } from '../../../store/topics/queue.ts';
@@ -30,6 +31,24 @@ export function createFinish({
     const settlement = ofRelay(item, rules.settle(item.delivery, outcome, blockedUntil));
     logOutcome(mailLog, item, outcome, settlement);
     void queue.settle(item, settlement);
+  };
+}
+
+/** Writes the line of the mail log for what ends in the queue, without an attempt. */
+export function createEndLog(
+  mailLog: Logger,
+): (delivery: ClaimedDelivery, settlement: Settlement) => Settlement {
+  return ({ messageId, id, address, attempts }, settlement) => {
+    const { state, category, events } = settlement;
+    mailLog.info(
+      {
+        ...{ messageId, deliveryId: id, to: address, attempt: attempts },
+        ...(category === undefined ? {} : { category }),
+        detail: events[0]?.detail?.reason,
+      },
+      state,
+    );
+    return settlement;
   };
 }
 

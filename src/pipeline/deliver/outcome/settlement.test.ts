@@ -18,12 +18,8 @@ const EPOCH = 7;
 
 const clock = createVirtualClock(T0);
 const random: Random = { bytes: (count) => new Uint8Array(count), float: () => 0.5 };
-const rules = createSettlementRules({
-  clock,
-  random,
-  retry: createRetrySchedule(random, null),
-  relayed: false,
-});
+const RULES = { clock, random, retry: createRetrySchedule(random, null), relayed: false };
+const rules = createSettlementRules(RULES);
 
 /** What is tried for three days from T0. */
 function claimed(more: Partial<ClaimedDelivery> = {}): ClaimedDelivery {
@@ -90,6 +86,12 @@ describe('settling', () => {
       return events.map((event) => event.notify);
     });
     expect(notified).toEqual([[false], [false], [true]]);
+  });
+
+  it('does not give up what is too old while the clock is doubted', () => {
+    const doubting = createSettlementRules({ ...RULES, doubtsClock: () => true });
+    const over = claimed({ attempts: 5, createdAt: T0 - HOUR, expiresAt: T0 });
+    expect(doubting.settle(over, deferred)).toMatchObject({ state: 'queued', dueAt: T0 - HOUR });
   });
 
   it('moves the last attempt up, then waits, and gives up at the expiry with the last answer', () => {

@@ -51,6 +51,8 @@ interface Deps {
   relayed: boolean;
   /** Whether mail of a sender domain is never sent again if it may have arrived; absent: no. */
   atMostOnce?: (senderDomain: string) => boolean;
+  /** Whether mail must not be given up for its age now; absent: never. */
+  doubtsClock?: () => boolean;
 }
 
 export function createSettlementRules({
@@ -59,6 +61,7 @@ export function createSettlementRules({
   retry,
   relayed,
   atMostOnce = () => false,
+  doubtsClock = () => false,
 }: Deps): SettlementRules {
   return { settle, expire, suppressed };
 
@@ -357,7 +360,8 @@ export function createSettlementRules({
       lastReply: (why.reply === null ? why.detail : replyText(why.reply)).slice(0, MAX_TEXT),
     };
     const cause = causeOf(delivery, why.verdict, why.reply, why.detail, why.facts);
-    if (now >= delivery.expiresAt)
+    const isOver = now >= delivery.expiresAt;
+    if (isOver && !doubtsClock())
       return { ...expire(seen, now), countAttempt: true, ...replyColumns(why.reply, why.detail), ...cause };
     const notify =
       delivery.lastDeferredEventAt === null || now - delivery.lastDeferredEventAt >= DEFERRED_EVENT_EVERY_MS;
@@ -371,7 +375,8 @@ export function createSettlementRules({
     );
     return {
       ...base(delivery, 'queued', true),
-      dueAt: at ?? delivery.expiresAt,
+      // Over: due once the clock is right again. Until then it counts as expired and is not claimed.
+      dueAt: isOver ? delivery.createdAt : (at ?? delivery.expiresAt),
       waitReason:
         at === null && why.kind !== 'path'
           ? NO_TIME_LEFT
