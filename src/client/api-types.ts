@@ -1088,7 +1088,7 @@ export type Quota = {
 export type RecipientStatuses = {
   /** waits for its scheduled time */
   Scheduled?: number;
-  /** waits for its turn, or for its path to open; the receiver has answered nothing about it yet */
+  /** waits for its turn, or for its path to open; no attempt to send it counts yet */
   Queued?: number;
   /** waits for a reason on this server: a hold, a domain that is not verified or paused, a quota. `WaitReason` says which */
   Held?: number;

@@ -9,7 +9,7 @@ import { DEFERRED, isHeldReason, SCHEDULED } from './wait-reason.ts';
 /** `Status` of a recipient → what it means. */
 export const RECIPIENT_STATUSES = {
   Scheduled: 'waits for its scheduled time',
-  Queued: 'waits for its turn, or for its path to open; the receiver has answered nothing about it yet',
+  Queued: 'waits for its turn, or for its path to open; no attempt to send it counts yet',
   Held: 'waits for a reason on this server: a hold, a domain that is not verified or paused, a quota. `WaitReason` says which',
   Sending: 'claimed for delivery, or being sent now',
   Deferred: 'could not be delivered yet and is tried again by itself',

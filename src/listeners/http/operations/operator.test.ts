@@ -58,7 +58,7 @@ describe('GET /queue', () => {
         Due: 1,
         Ages: { Under1m: 1, Under1h: 0, Under1d: 1, Older: 0 },
         Reasons: [
-          { Reason: 'its turn: mail that came before it goes first', Count: 1 },
+          { Reason: 'its turn: earlier mail, or other mail of its sender domain, goes first', Count: 1 },
           { Reason: 'deferred', Count: 1, Reply: '451 4.7.1 busy' },
         ],
       },

@@ -5,8 +5,8 @@ import { holdReason } from '../../../policy/limits/holds.ts';
 import type { WaitingQueue, WaitingReason } from '../../../store/topics/queue.ts';
 import type { Traffic, WaitingMail } from './traffic.ts';
 
-/** The reason of mail that only waits for earlier mail. */
-export const ITS_TURN = 'its turn: mail that came before it goes first';
+/** The reason of mail that only waits for other mail: to its site, or of its sender domain in memory. */
+export const ITS_TURN = 'its turn: earlier mail, or other mail of its sender domain, goes first';
 
 /** Never ''. `stored`: the reason in its row; null or '' = none. `isDue`: its time has come. */
 export function waitReason(
