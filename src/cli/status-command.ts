@@ -21,6 +21,12 @@ function statusText(ctx: CommandContext, answer: AttentionAnswer): string {
   const { critical, normal, bulk } = answer.Waiting;
   const blocks = answer.Items.map((item) => itemText(ctx, item));
   if (blocks.length === 0) blocks.push('Nothing needs attention.');
+  // Some seconds after each start, which is when somebody looks.
+  if (answer.ExaminedAt === null) {
+    blocks.push(
+      `This server itself (certificates, disk, resolver, clock) is not examined yet. To do it now: ${ctx.command('doctor')}`,
+    );
+  }
   if (answer.More) blocks.push('There is more; these are the first twenty of each kind.');
   const waiting = `Waiting: ${critical} critical, ${normal} normal, ${bulk} bulk`;
   blocks.push(`${waiting}${answer.Complete ? '' : ' at least'}. What for: ${ctx.command('queue')}`);
