@@ -200,6 +200,42 @@ describePostgres('a server of PostgreSQL', () => {
   });
 });
 
+describePostgres('two primaries among the hosts', () => {
+  it('are told apart at the start, and the former one is not gone back to', async () => {
+    const former = await startCluster();
+    scope.defer(former.remove);
+    const standby = await startCluster({ standbyOf: former });
+    scope.defer(standby.remove);
+    const both = (first: TestCluster, second: TestCluster) =>
+      first.url.replace(/host=.*/, `host=${first.folder},${second.folder}`);
+    const store = await openPostgresStore({ url: both(former, standby), clock: systemClock });
+    await former.stop();
+    await standby.promote();
+    const isWritten = () =>
+      store.purgeIdempotency({ before: 0, limit: 1 }).then(
+        () => true,
+        () => false,
+      );
+    await until('the standby has taken over', isWritten);
+    await former.start();
+    for (const url of [both(former, standby), both(standby, former)]) {
+      const again = await openPostgresStore({ url, clock: systemClock });
+      await again.beginEpoch({ nodeId: 'again', now: 1 });
+      await again.close();
+    }
+    expect(await Promise.all([former.url, standby.url].map((url) => countOf(url, 'node')))).toEqual([0, 2]);
+    // Its sessions end, and the first of its hosts answers again.
+    await standby.stop();
+    await until('it has lost the standby', async () => !(await isWritten()));
+    await until('it says why', () => {
+      const writable = store.writable();
+      return !writable.ok && writable.reason.includes('is a former primary of the database');
+    });
+    expect(await isWritten()).toBe(false);
+    await store.close();
+  });
+});
+
 describe.skipIf(spawnSync('pgbouncer', ['--version']).status !== 0)('a pooler', () => {
   describePostgres('before the database', () => {
     it('is refused where it changes connections between transactions, and taken where it does not', async () => {

@@ -68,14 +68,14 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const log: StoreLog = options.log ?? (() => {});
   const random = options.random ?? createSystemRandom();
   const statements = createStatements();
-  await prepareDatabase();
-  const connections = createConnections(url, statements, () => shared.forget());
+  const prepared = await prepareDatabase();
+  const connections = createConnections(url, statements, () => shared.forget(), prepared);
   const shared = createShared(connections, migrations.at(-1)?.version ?? 0);
   const transactions = createTransactions({ connections, shared, clock, random });
   const health = createHealth(clock, { probe, gaveUp }, log);
   const suppressions = createSignal<readonly SuppressionChange[]>();
   const hints = createHints({
-    open: () => openLink(url, statements, 'hints'),
+    open: () => openLink(url, statements, 'hints', connections.timeline()),
     clock,
     self: uuidv7(clock, random),
     suppressed: suppressions.notify,
@@ -85,18 +85,20 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   let closing: Promise<void> | null = null;
   let eraTimer: Timer | null = null;
 
-  async function prepareDatabase(): Promise<void> {
+  /** The timeline of its server. */
+  async function prepareDatabase(): Promise<string> {
     const address = addressOf(url);
     try {
-      const link = await openLink(url, statements, 'cold');
+      const link = await openLink(url, statements, 'cold', null);
       try {
-        const other = await openLink(url, statements, 'cold');
+        const other = await openLink(url, statements, 'cold', link.timeline);
         await checkSessions(link, other).finally(other.end);
         await checkClock(link.db, clock);
         await checkRights(link);
         await migrate(link, migrations, clock);
         await checkOurs(link.db);
         await keepEras(link, clock);
+        return link.timeline;
       } finally {
         await link.end();
       }

@@ -72,6 +72,8 @@ export interface Link {
 }
 
 export interface Connections {
+  /** Of the last server. */
+  timeline(): string;
   use<Result>(lane: Lane, work: (link: Link) => Promise<Result>): Promise<Result>;
   /** Closes all connections at once. Running work fails; later work gets new connections. */
   cut(): void;
@@ -81,22 +83,22 @@ export interface Connections {
 
 /**
  * `takenOver` is called before a connection to a new server is used, after a standby has taken over: cached rows may
- * be wrong.
+ * be wrong. `timeline`: of the server that was prepared.
  */
 export function createConnections(
   url: string,
   statements: Statements,
   takenOver: () => void = () => {},
+  timeline = '',
 ): Connections {
-  let timeline: string | null = null;
   async function open(lane: Lane): Promise<Link> {
-    const link = await openLink(url, statements, lane);
+    const link = await openLink(url, statements, lane, timeline);
     // A transfer ends the sessions of paused servers; this connection may be a new one after that.
     await checkOurs(link.db).catch((error: unknown) => {
       link.cut();
       throw error;
     });
-    if (timeline !== null && timeline !== link.timeline) {
+    if (timeline !== '' && timeline !== link.timeline) {
       takenOver();
       // Commits that the former server still answers would be missing in the new one.
       for (const one of Object.values(lanes)) one.cut((old) => old.timeline !== link.timeline);
@@ -108,6 +110,7 @@ export function createConnections(
     Object.entries(SIZES).map(([lane, size]) => [lane, createLane(() => open(lane as Lane), size)]),
   ) as Record<Lane, ReturnType<typeof createLane>>;
   return {
+    timeline: () => timeline,
     use: (lane, work) => lanes[lane].use(work),
     cut() {
       for (const lane of Object.values(lanes)) lane.cut();
@@ -118,19 +121,49 @@ export function createConnections(
   };
 }
 
-/** Connects to the primary among the hosts of a URL, checks it and configures the session. */
-export async function openLink(url: string, statements: Statements, lane: Lane | Apart): Promise<Link> {
+/**
+ * Connects to the primary among the hosts of a URL, checks it and configures the session. Of several primaries only the one
+ * that took over last is right. `latest`: the timeline of the last server; null: not known yet, so all hosts are asked.
+ */
+export async function openLink(
+  url: string,
+  statements: Statements,
+  lane: Lane | Apart,
+  latest: string | null = '',
+): Promise<Link> {
   const address = addressOf(url);
+  const open = (host: (typeof address.hosts)[number]) => linkTo({ ...address, ...host }, statements, lane);
+  let known = latest ?? '';
   let problem: unknown;
-  for (const host of address.hosts) {
+  for (const [i, host] of address.hosts.entries()) {
     try {
-      return await linkTo({ ...address, ...host }, statements, lane);
+      const link = await open(host);
+      const others = latest === null ? address.hosts.slice(i + 1) : [];
+      for (const other of await Promise.all(others.map((one) => timelineOf(open(one)))))
+        if (other > known) known = other;
+      if (link.timeline >= known) return link;
+      link.cut();
+      throw new StoreRefused(
+        'unfit',
+        `${host.host}:${host.port} is a former primary of the database, and another has taken over from it; stop it, or make it a standby. Nothing was written.`,
+      );
     } catch (error) {
       // The error of the first host is reported, unless another host was reached and refused.
       if (problem === undefined || error instanceof StoreRefused) problem = error;
     }
   }
   throw problem;
+}
+
+/** '': it is no primary, or cannot be reached. */
+async function timelineOf(opening: Promise<Link>): Promise<string> {
+  try {
+    const link = await opening;
+    link.cut();
+    return link.timeline;
+  } catch {
+    return '';
+  }
 }
 
 async function linkTo(host: PostgresHost, statements: Statements, lane: Lane | Apart): Promise<Link> {
