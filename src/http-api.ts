@@ -20,7 +20,7 @@ import type { Random } from './lib/random.ts';
 import type { Sealer } from './lib/seal.ts';
 import type { Certificates } from './lib/server-certificates.ts';
 import type { Signal } from './lib/signal.ts';
-import { createDashboardRoutes } from './listeners/dashboard/dashboard.ts';
+import { createDashboard } from './listeners/dashboard/dashboard.ts';
 import { createHealthRoutes } from './listeners/health/health.ts';
 import type { HttpOptions } from './listeners/http/deps.ts';
 import type { SubmissionPort } from './listeners/http/operations/me.ts';
@@ -158,6 +158,7 @@ export function createHttpApi(
     return { ...administrator, scopes: new Set(PAGE_SCOPES), operations: PAGE_OPERATIONS };
   };
 
+  const dashboard = createDashboard(DASHBOARD, parts.publicUrl);
   const listener = createHttpListener(
     {
       ...{ store, access, domains, guard, eventsStored, clock, random, log },
@@ -229,8 +230,9 @@ export function createHttpApi(
           Meaning: row.meaning,
         })),
       }),
+      missingPage: dashboard.missingPage,
       routes: [
-        ...createDashboardRoutes(DASHBOARD, parts.publicUrl),
+        ...dashboard.routes,
         ...createHealthRoutes({
           metrics: parts.registry,
           access,

@@ -40,6 +40,26 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     expect(requests.filter((one) => !one.startsWith(url))).toEqual([]);
   });
 
+  it('says at an address that nothing is at that there is no such page, with a way back', async () => {
+    const { page } = await openPage(browser);
+    for (const path of ['/mesages', '/settings/domains', '/domains/example.com/dns']) {
+      await page.goto(`${url}${path}`);
+      await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+      await page.getByRole('link', { name: 'Go to the inbox' }).click();
+      await expect.poll(() => page.url()).toBe(`${url}/inbox`);
+    }
+    const status = async (method: string, path: string, accept: string) => {
+      const answer = await request(method, `${url}${path}`, { headers: { accept } });
+      return [answer.status, answer.headers.get('content-type')];
+    };
+    const PROBLEM = 'application/problem+json';
+    expect(await status('GET', '/mesages', 'text/html')).toEqual([404, 'text/html; charset=utf-8']);
+    expect(await status('GET', '/mesages', '*/*')).toEqual([404, PROBLEM]);
+    expect(await status('POST', '/mesages', 'text/html')).toEqual([404, PROBLEM]);
+    for (const path of ['/api', '/api/v1/mesages', '/api/v2/email'])
+      expect(await status('GET', path, 'text/html')).toEqual([404, PROBLEM]);
+  });
+
   it('asks who it is everywhere else', async () => {
     const other = await startInstance(scope);
     const { page } = await openPage(browser);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDashboardRoutes } from './dashboard.ts';
+import { createDashboard } from './dashboard.ts';
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8', 'accept-encoding': 'gzip, deflate' };
 let folder = '';
@@ -20,7 +20,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function ask(path: string, headers: Readonly<Record<string, string>> = {}, from = folder, params = {}) {
-  const routes = createDashboardRoutes(from, () => 'http://127.0.0.1:8025');
+  const { routes } = createDashboard(from, () => 'http://127.0.0.1:8025');
   const route = routes.find((one) => one.path === path);
   if (route === undefined) throw new Error(`no route ${path}`);
   return route.handle({ params, header: (name) => headers[name] });
@@ -93,6 +93,16 @@ describe('the dashboard', () => {
       );
       expect(headers['referrer-policy']).toBe('no-referrer');
     }
+  });
+
+  it('is the page for a browser, with status 404, where nothing is', () => {
+    const missing = (headers: Readonly<Record<string, string>>, from = folder) =>
+      createDashboard(from, () => 'http://127.0.0.1:8025').missingPage((name) => headers[name]);
+    const page = missing({ ...BROWSER, 'if-none-match': '*' });
+    expect([page?.status, String(page?.body)]).toEqual([404, expect.stringContaining('built')]);
+    expect(page?.headers['content-security-policy']).toContain("default-src 'none'");
+    for (const accept of ['application/json', '*/*', '']) expect(missing({ accept })).toBeNull();
+    expect(missing(BROWSER, join(folder, 'nowhere'))).toBeNull();
   });
 
   it('says how to build it where it is not built', () => {

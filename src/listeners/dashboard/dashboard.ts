@@ -7,7 +7,7 @@
  *   GET /assets/…      files whose name holds a hash of their content, for ever
  *
  * Nothing here needs a token: the files are the same for everybody, and what they show comes from the API. Where nothing
- * was built, the page says how to build it. A path that is not named here is not answered here.
+ * was built, the page says how to build it. At an address that nothing is at, the page says so to a browser, with status 404.
  */
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -75,12 +75,18 @@ const NOT_BUILT =
   '<p>The dashboard is not built: run <code>npm ci</code> or <code>npm run build:ui</code> in the folder of postrider, ' +
   'and start it again. The API works without it: <a href="/api/v1/docs">/api/v1/docs</a>.</p>';
 
-/** The routes. `folder` may be missing; `publicUrl` is called for each request. */
-export function createDashboardRoutes(folder: string, publicUrl: () => string): readonly DashboardRoute[] {
+export interface Dashboard {
+  routes: readonly DashboardRoute[];
+  /** For an address that nothing is at; null where a program asks, or nothing was built. */
+  missingPage(header: (name: string) => string | undefined): DashboardAnswer | null;
+}
+
+/** `folder` may be missing; `publicUrl` is called for each request. */
+export function createDashboard(folder: string, publicUrl: () => string): Dashboard {
   const files = openBuiltFiles(folder);
   const index = files.get('index.html');
 
-  return [
+  const routes: DashboardRoute[] = [
     {
       method: 'GET',
       path: '/',
@@ -102,6 +108,15 @@ export function createDashboardRoutes(folder: string, publicUrl: () => string): 
       },
     },
   ];
+  return {
+    routes,
+    missingPage(header) {
+      if (index === undefined || !wantsPage(header('accept'))) return null;
+      // Whole, whatever the browser has: 304 would say that there is something.
+      const plain = page((name) => (name === 'if-none-match' ? undefined : header(name)));
+      return { ...plain, status: 404 };
+    },
+  };
 
   function page(header: (name: string) => string | undefined): DashboardAnswer {
     const caching = { 'cache-control': 'no-cache' };

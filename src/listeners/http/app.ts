@@ -8,12 +8,12 @@ import type { ByteBudget, ByteShare } from '../../lib/byte-budget.ts';
 import { AppError } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Caller } from '../../model/submission.ts';
-import { closeAfter } from './answers.ts';
+import { closeAfter, sendAnswer } from './answers.ts';
 import { readBody } from './body/body-reader.ts';
 import type { HttpDeps, HttpOptions } from './deps.ts';
 import type { createErrorAnswers } from './error-answers.ts';
 import type { OwnAddress } from './own-address.ts';
-import { clientIp, ownerOf, pathOfAbsoluteForm } from './request-facts.ts';
+import { clientIp, contextOf, ownerOf, pathOfAbsoluteForm } from './request-facts.ts';
 import { BASE } from './route.ts';
 import type { RunningRequests } from './running-requests.ts';
 
@@ -33,7 +33,7 @@ declare module 'fastify' {
   }
 }
 
-interface AppDeps extends Pick<HttpDeps, 'clock' | 'random'> {
+interface AppDeps extends Pick<HttpDeps, 'clock' | 'random' | 'missingPage'> {
   /** Octets of bodies in memory. */
   bodies: ByteBudget;
   errors: ReturnType<typeof createErrorAnswers>;
@@ -121,8 +121,16 @@ export function createApp(deps: AppDeps, options: HttpOptions): FastifyInstance 
     } else if (request.headers.host === undefined && request.raw.httpVersion !== '1.0') {
       done(new AppError('http-malformed', { message: 'The Host header is missing' }));
     } else if (request.is404) {
-      done(errors.notFound(request, reply));
+      refuseUnknown(request, reply, done);
     } else done();
+  }
+
+  /** A person is shown a page with a way back; a program gets a problem, and so does everybody below `/api`. */
+  function refuseUnknown(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+    const isPage = isRead(request) && !/^\/api(?:[/?]|$)/.test(request.url);
+    const page = isPage ? (deps.missingPage?.(contextOf(request).header) ?? null) : null;
+    if (page === null) done(errors.notFound(request, reply));
+    else sendAnswer(reply, page);
   }
 
   function end(request: FastifyRequest): void {
@@ -148,8 +156,7 @@ export function createApp(deps: AppDeps, options: HttpOptions): FastifyInstance 
   /** A person is led on; a program is told, because it would send its token in the clear again each time. */
   function leadToTls(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
     closeAfter(request, reply);
-    const isPage = request.method === 'GET' || request.method === 'HEAD';
-    if (isPage && own.isPublicByTls && !request.url.startsWith(`${BASE}/`)) {
+    if (isRead(request) && own.isPublicByTls && !request.url.startsWith(`${BASE}/`)) {
       reply
         .code(308)
         .header('location', own.publicUrl() + request.url)
@@ -163,4 +170,8 @@ export function createApp(deps: AppDeps, options: HttpOptions): FastifyInstance 
     const message = `This port takes HTTPS: use ${own.publicUrl()}${exposed}`;
     done(new AppError('http-malformed', { message }));
   }
+}
+
+function isRead({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD';
 }

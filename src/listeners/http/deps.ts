@@ -36,7 +36,7 @@ import type { ServerProblem } from './operations/attention-items.ts';
 import type { SubmissionPort } from './operations/me.ts';
 import type { ConfigAnswer } from './operations/operator.ts';
 import type { Traffic } from './operations/traffic.ts';
-import type { PlainRoute } from './route.ts';
+import type { ApiAnswer, PlainRoute } from './route.ts';
 import type { CaptureFeed } from './sandbox/capture-feed.ts';
 import type { CapturedReader } from './sandbox/captured-reader.ts';
 import type { NearestCaptures } from './sandbox/sandbox-nearest.ts';
@@ -123,6 +123,8 @@ export interface HttpDeps {
   log: Logger;
   /** Mounted at the root of the same port: health, tracking, dashboard. */
   routes?: readonly PlainRoute[];
+  /** For an address that nothing is at: a page for people; null where a program asks. */
+  missingPage?(header: (name: string) => string | undefined): ApiAnswer | null;
 }
 
 /** What the operations share inside this listener. */

@@ -65,6 +65,7 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
   const app = createApp(
     {
       ...{ clock, random, errors, requests, own, bodies: createByteBudget(options.maxHeldBodyBytes) },
+      ...(deps.missingPage === undefined ? {} : { missingPage: deps.missingPage }),
       isPlainStranger: (request) => secure?.isPlainStranger(request) === true,
     },
     options,
