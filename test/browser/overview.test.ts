@@ -79,6 +79,9 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     const item = list.getByRole('listitem').filter({ hasText: 'Too many connections' });
     await item.getByText('1 recipient waiting').waitFor();
     await expect.poll(() => item.getByLabel('Warning').count()).toBe(1);
+    await item.getByRole('link', { name: 'Show the site' }).click();
+    await page.getByRole('heading', { name: 'closed.example' }).waitFor();
+    await page.goBack();
     world.mend();
     await item.getByRole('button', { name: 'Try now' }).click();
     await page.getByText('Try now: done').waitFor();
@@ -96,6 +99,9 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     const { page } = await openPage(browser);
     await page.goto(url);
     const list = page.getByRole('list', { name: 'What needs attention' });
+    await list.getByRole('link', { name: 'Show the holds' }).click();
+    await expect.poll(() => page.url()).toContain('/queue?view=holds');
+    await page.goBack();
     await list.getByRole('button', { name: 'Release', exact: true }).click();
     await page.getByText('Nothing needs attention').waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();

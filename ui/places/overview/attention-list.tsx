@@ -1,5 +1,6 @@
 /** What is wrong, the worst first: a sentence, since when, how much mail it concerns, what to do, and the button for it. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
 import type { Attention, AttentionItem } from '../../../src/client/api-types.ts';
@@ -73,6 +74,7 @@ function Item({ item, onRelease }: { item: AttentionItem; onRelease(): void }) {
           <p>{withLocalTimes(Message)}</p>
           <Facts item={item} />
           <p className="text-soft">{Fix}</p>
+          <Where item={item} />
         </div>
       </div>
       <div className="ml-7 flex shrink-0 items-center gap-1 min-[44rem]:ml-0">
@@ -83,6 +85,45 @@ function Item({ item, onRelease }: { item: AttentionItem; onRelease(): void }) {
       </div>
     </li>
   );
+}
+
+/** The page of what it is about. */
+function Where({ item: { Kind, Subject } }: { item: AttentionItem }) {
+  const className = 'justify-self-start text-accent underline';
+  switch (Kind) {
+    case 'domain':
+      return (
+        <Link to="/domains/$name" params={{ name: Subject }} className={className}>
+          Show the domain
+        </Link>
+      );
+    case 'webhook':
+      return (
+        <Link to="/webhooks/$id" params={{ id: Subject }} className={className}>
+          Show the webhook
+        </Link>
+      );
+    case 'site':
+      return (
+        <Link to="/queue/$site" params={{ site: Subject }} className={className}>
+          Show the site
+        </Link>
+      );
+    case 'hold':
+      return (
+        <Link to="/queue" search={{ view: 'holds' }} className={className}>
+          Show the holds
+        </Link>
+      );
+    case 'warm-up':
+      return (
+        <Link to="/system" search={{ tab: 'warmup' }} className={className}>
+          Show the warm-up
+        </Link>
+      );
+    default:
+      return null;
+  }
 }
 
 function Facts({ item: { Kind, Since, Until: until, Waiting } }: { item: AttentionItem }) {

@@ -76,8 +76,8 @@ export interface AttentionView {
 /** Recipients that wait, by what they wait for. */
 type Counted = (fits: (queue: WaitingCount) => boolean) => number;
 
-/** A single failed call of a webhook is normal. */
-const FAILING_MS = 10 * 60_000;
+/** A call that fails while a receiver restarts is normal: it is made again after five seconds. */
+const FAILING_MS = 60_000;
 const AWAY_FOR_GOOD_MS = 86_400_000;
 /** A relay's check is named by its address behind this. */
 const RELAY_CHECK = 'relay ';
