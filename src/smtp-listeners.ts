@@ -50,8 +50,8 @@ interface Parts {
   eventsStored(): void;
 }
 
-/** The caller for submission on loopback without a login, or with an unknown one; only in development. */
-const WITHOUT_LOGIN = sendingCaller('smtp-without-login');
+/** The caller for submission on loopback without a login, or with an unknown one; only in development. Names an inbox. */
+const WITHOUT_LOGIN = sendingCaller('smtp');
 
 /** Throws if a certificate's files cannot be read. `anyDomain`: mail from any domain is captured, none is sent. */
 export async function openSmtpListeners(

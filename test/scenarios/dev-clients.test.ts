@@ -48,7 +48,10 @@ async function needs(skip: Skip, ...commands: string[]): Promise<void> {
 /** The captured message of that subject, as who sent it. */
 async function captured(subject: string, from = FROM, on = server) {
   const found = await until(`"${subject}" is in the inbox`, async () => {
-    const { json } = await on.call('GET', `/sandbox/messages?Subject=${encodeURIComponent(subject)}`);
+    const { json } = await on.call(
+      'GET',
+      `/sandbox/messages?Inbox=smtp&Subject=${encodeURIComponent(subject)}`,
+    );
     return json.Items[0];
   });
   const detail = (await on.call('GET', `/email/${found.MessageID}`)).json;

@@ -285,11 +285,13 @@ export function describeCaptures({ store }: Suite): void {
       await captured('ci');
       const a = await captured('ci', { subject: 'Newest' });
       const b = await captured('smtp', { domain: 'example.org' });
-      const c = await captured('nobody knows');
+      const c = await captured(newId());
+      const d = await captured('notices', { domain: 'example.org' });
       const inboxes = (more: object = {}) => store.listInboxes({ limit: 10, ...more });
       const latest = (id: string, subject = 'Hello') => ({ id, at: T0, subject });
       const none = { domain: 'example.com', inbox: '', count: 1, unseen: 1, latest: latest(c) };
       const app = { domain: 'example.org', inbox: 'app', count: 1, unseen: 1, latest: latest(b) };
+      const part = { domain: 'example.org', inbox: 'notices', count: 1, unseen: 1, latest: latest(d) };
       const run = {
         domain: 'example.com',
         inbox: 'run-7 ä',
@@ -297,15 +299,15 @@ export function describeCaptures({ store }: Suite): void {
         unseen: 2,
         latest: latest(a, 'Newest'),
       };
-      expect(await inboxes()).toEqual([none, app, run]);
+      expect(await inboxes()).toEqual([none, app, part, run]);
       expect(await inboxes({ limit: 1 })).toEqual([none]);
       expect(await inboxes({ domains: ['example.com'] })).toEqual([none, run]);
       expect(await inboxes({ domains: [] })).toEqual([]);
-      expect(await inboxes({ after: { inbox: '', domain: 'example.com' } })).toEqual([app, run]);
-      expect(await inboxes({ after: { inbox: 'app', domain: 'example.net' } })).toEqual([app, run]);
+      expect(await inboxes({ after: { inbox: '', domain: 'example.com' } })).toEqual([app, part, run]);
+      expect(await inboxes({ after: { inbox: 'app', domain: 'example.net' } })).toEqual([app, part, run]);
       expect(await erase({ inbox: 'run-7 ä', domains: ['example.org'] })).toBe(0);
       expect(await erase({ inbox: 'run-7 ä' })).toBe(2);
-      expect(await inboxes()).toEqual([none, app]);
+      expect(await inboxes()).toEqual([none, app, part]);
     });
 
     it('are deleted in portions that go on, and leave what comes meanwhile', async () => {

@@ -65,11 +65,14 @@ export function insertCapture(
   session.captured.push(captureView({ ...row, seq }));
 }
 
-/** The name of the token or credential of a message; '' if it has none any more. */
+/**
+ * The name of the token or credential of a message; '' if it has none any more. Their ids are UUIDs: whatever is shorter
+ * names a part of this program, such as `smtp` or `notices`.
+ */
 export function senderName(db: Connection, messageSeq: number): string {
   const row = db.get<{ name: string }>(
     `SELECT coalesce((SELECT name FROM token WHERE id = n.text),
-       (SELECT name FROM smtp_credential WHERE id = n.text), '') AS name
+       (SELECT name FROM smtp_credential WHERE id = n.text), iif(length(n.text) < 36, n.text, '')) AS name
      FROM message m CROSS JOIN name n ON n.id = m.token_name_id WHERE m.seq = ?`,
     messageSeq,
   );

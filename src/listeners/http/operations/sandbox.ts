@@ -121,7 +121,7 @@ export function sandboxOperations({
       limitedTokens: true,
       summary: 'List inboxes',
       description:
-        'Inboxes that contain mail, by name: `Inbox, Domain, Count, Unseen, LatestID, LatestAt, LatestSubject`; `Domain` filters. A copy is in the inbox of the `+label` in its recipient’s address (`ada+run-17@example.net`: `run-17`), or without a label in the inbox with the name of the token or SMTP credential that sent it. Names are in lower case',
+        'Inboxes that contain mail, by name: `Inbox, Domain, Count, Unseen, LatestID, LatestAt, LatestSubject`; `Domain` filters. A copy is in the inbox of the `+label` in its recipient’s address (`ada+run-17@example.net`: `run-17`), or without a label in the inbox with the name of the token or SMTP credential that sent it; mail by SMTP without a login of this server is in `smtp`. Names are in lower case',
       query: { ...DOMAIN, ...INBOX_PAGES.query },
       answer: pageOf('InboxList', inboxItem),
       handle: async ({ query, visible }) => {
