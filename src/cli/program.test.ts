@@ -117,6 +117,19 @@ it('names the command for a word of other programs', async () => {
   ]);
 });
 
+it.each([
+  [['dev', '--port', '9000'], '\n(Did you mean --http 127.0.0.1:PORT?)'],
+  [['serve', '--smtp-port=25'], '\n(Did you mean --submission 127.0.0.1:PORT?)'],
+  [['messages', '--port', '9000'], ''],
+])('%j names the flag of a server that is meant', async (args, meant) => {
+  const { code, error } = await run(args);
+  const flag = args[1] ?? '';
+  expect([code, error]).toEqual([
+    2,
+    `postrider: unknown option '${flag}'${meant}\nSee: postrider ${args[0]} --help\n`,
+  ]);
+});
+
 describe('--help', () => {
   it('shows every command once, below a heading, in order', async () => {
     const { out } = await run(['--help']);

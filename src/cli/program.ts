@@ -55,6 +55,7 @@ export function createProgram(terminal: Terminal): Program {
   const version = packageVersion();
   let exitCode = 0;
   let jsonErrors = false;
+  let startsServer = false;
   const called = terminal.calledAs();
   let running: Command;
   const program = new ContextCommand('postrider', context)
@@ -77,7 +78,7 @@ export function createProgram(terminal: Terminal): Program {
       writeOut: (text) => void terminal.stdout.write(text),
       // With --json a refusal is one line, written when the command ends.
       // As every other refusal begins.
-      outputError: (text, write) => write(withMeant(text.replace(/^error: /, 'postrider: '))),
+      outputError: (text, write) => write(withMeant(text.replace(/^error: /, 'postrider: '), startsServer)),
       writeErr: (text) => {
         if (!jsonErrors) terminal.stderr.write(text);
       },
@@ -128,6 +129,7 @@ export function createProgram(terminal: Terminal): Program {
         return 2;
       }
       jsonErrors = wantsJson(args);
+      startsServer = args.includes('dev') || args.includes('serve');
       try {
         await program.parseAsync([...args], { from: 'user' });
         return exitCode;
@@ -229,10 +231,19 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
   why: 'status, causes, queue path or message',
 };
 
-/** Commander proposes commands that are spelt alike; some words are not. */
-function withMeant(text: string): string {
-  const word = /^postrider: unknown command '([a-z]+)'/.exec(text)?.[1] ?? '';
-  const meant = Object.hasOwn(OTHER_WORDS, word) ? OTHER_WORDS[word] : undefined;
+/** The same for flags of `dev` and `serve`. */
+const OTHER_FLAGS: Readonly<Record<string, string>> = {
+  '--host': '--http 127.0.0.1:PORT',
+  '--port': '--http 127.0.0.1:PORT',
+  '--smtp': '--submission 127.0.0.1:PORT',
+  '--smtp-port': '--submission 127.0.0.1:PORT',
+};
+
+/** Commander proposes commands and flags that are spelt alike; some are not what is meant. */
+function withMeant(text: string, startsServer: boolean): string {
+  const [, kind, word = ''] = /^postrider: unknown (command|option) '([a-z-]+)/.exec(text) ?? [];
+  const others = kind === 'command' ? OTHER_WORDS : startsServer ? OTHER_FLAGS : {};
+  const meant = Object.hasOwn(others, word) ? others[word] : undefined;
   return meant === undefined ? text : `${text.split('\n', 1)[0]}\n(Did you mean ${meant}?)\n`;
 }
 
