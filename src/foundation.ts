@@ -33,6 +33,8 @@ export interface ServerParams {
   loaded: LoadedConfig;
   logs: Loggers;
   version: string;
+  /** How a command for this server begins at a terminal; default: `postrider`. */
+  command?: string;
   /** A failpoint specification; only for tests. */
   failpoints?: string | undefined;
   /** Ends the process at once. */

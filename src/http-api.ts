@@ -97,12 +97,14 @@ export function createHttpApi(
     loaded,
     mode,
     version,
+    command,
     idempotencyWindowMs,
     connections,
   }: {
     loaded: LoadedConfig;
     mode: Mode;
     version: string;
+    command?: string;
     idempotencyWindowMs: number;
     connections: Pick<HttpOptions, 'maxConnections' | 'maxConnectionsPerAddress'>;
   },
@@ -248,6 +250,8 @@ export function createHttpApi(
     },
     {
       mode,
+      ...(command === undefined ? {} : { command }),
+      dataFolder: config.data,
       host: config.http.host,
       port: config.http.port,
       ...(url === null ? {} : { publicUrl: url }),

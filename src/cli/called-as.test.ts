@@ -25,7 +25,7 @@ it('is the path from where the user stands, or the whole path from elsewhere', (
   expect(calledAs({ path, launcher, cwd: join(root, 'clone') })).toBe('./bin/postrider');
   expect(calledAs({ path, launcher, cwd: root })).toBe('./clone/bin/postrider');
   expect(calledAs({ path, launcher, cwd: join(root, 'other') })).toBe(launcher);
-  expect(calledAs({ path: undefined, launcher, cwd: '/' })).toBe(`.${launcher}`);
+  expect(calledAs({ path: undefined, launcher, cwd: '/' })).toBe(launcher);
 });
 
 it('is the bare name where PATH leads to this program', () => {

@@ -21,7 +21,9 @@ export function calledAs(options: { path: string | undefined; cwd: string; launc
   if (real !== null && inPath) return NAME;
   if (real !== null && leadsHere(join(cwd, 'node_modules', '.bin'))) return `npx ${NAME}`;
   const fromHere = relative(cwd, launcher);
-  return fromHere.startsWith('..') || fromHere.startsWith(sep) ? quoted(launcher) : quoted(`./${fromHere}`);
+  // A service starts in the root folder, and its user types commands elsewhere.
+  const isElsewhere = cwd === sep || fromHere.startsWith('..') || fromHere.startsWith(sep);
+  return isElsewhere ? quoted(launcher) : quoted(`./${fromHere}`);
 }
 
 /** `domain list` as the user would type it here, with the data folder that was given. */

@@ -15,7 +15,7 @@ import { createLogSink } from '../lib/log-sink.ts';
 import { isLoopbackHost } from '../lib/loopback.ts';
 import { reachOf } from '../model/personal.ts';
 import type { RunningServer } from '../server.ts';
-import { commandLine } from './called-as.ts';
+import { quoted } from './called-as.ts';
 import { explainStart, isLocked } from './start-errors.ts';
 import { styled, type Terminal } from './terminal.ts';
 
@@ -70,6 +70,7 @@ export async function runServer(
       loaded,
       logs,
       version,
+      command: commandStart(config, terminal),
       failpoints: underTest ? terminal.environment.POSTRIDER_FAILPOINT : undefined,
       kill: () => process.kill(process.pid, 'SIGKILL'),
     });
@@ -207,6 +208,11 @@ keep it within a network of your own, such as that of your containers.
 `;
 }
 
+/** The program as its user calls it, with the data folder where that is not the usual one. */
+function commandStart({ data }: Config, { calledAs }: Terminal): string {
+  return `${calledAs()}${data === join(process.cwd(), 'postrider-data') ? '' : ` --data ${quoted(data)}`}`;
+}
+
 function banner(server: RunningServer, config: Config, terminal: Terminal, logFile: string): string {
   const head = (text: string) => styled(terminal.stdout, 'bold', text);
   const dim = (text: string) => styled(terminal.stdout, 'dim', text);
@@ -218,8 +224,7 @@ function banner(server: RunningServer, config: Config, terminal: Terminal, logFi
     ContentType: 'HTML',
     HTMLContent: '<h1>It works</h1><p>Sent by postrider.</p>',
   });
-  const elsewhere = config.data === join(process.cwd(), 'postrider-data') ? {} : { data: config.data };
-  const command = (words: string) => commandLine(terminal, elsewhere, words);
+  const command = (words: string) => `${commandStart(config, terminal)} ${words}`;
   const routes = config.route.map((route) => route.kind).join(', ');
   const isSandbox = routes === 'sandbox';
   const safe = isSandbox

@@ -699,6 +699,10 @@ export type Me = {
   Sandbox: boolean;
   /** How this server was started */
   Mode: 'dev' | 'serve';
+  /** How a command of this server begins at a terminal, in the folder where it was started, e.g. `./bin/postrider`; null except for administrators */
+  Command: string | null;
+  /** Of this server; null except for administrators */
+  DataFolder: string | null;
   /** Where programs submit mail by SMTP, encrypted ports first; empty = nowhere */
   Submission: readonly SubmissionPort[];
   Limits: {

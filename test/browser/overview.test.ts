@@ -32,7 +32,7 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     expect(await ticked('Its DNS records are verified')).toBe(1);
     expect(await ticked('The first mail is delivered')).toBe(0);
     expect(await ticked('A server that sends')).toBe(1);
-    await page.getByText('./bin/postrider send').waitFor();
+    await page.getByText(`postrider --data ${world.server.folder} send`).waitFor();
     await page.getByText('Nothing was sent in the last 24 hours').waitFor();
     await world.server.settled(await send('a@example.net'));
     await page.reload();

@@ -45,6 +45,7 @@ export async function startDemo(options: {
     loaded: loadConfig('dev', { data }, settings),
     logs: createLoggers({ destination: { write() {} }, level: 'error', maskAddresses: false }),
     version: 'demo',
+    command: `./bin/postrider --data ${data}`,
     clock,
   }).catch(async (cause: unknown) => {
     await farEnds.close();

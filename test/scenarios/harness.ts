@@ -167,6 +167,7 @@ export async function startInstance(scope: Scope, options: InstanceOptions = {})
     loaded: loadConfig(mode, { data: folder }, environment),
     logs,
     version: '0.0.0-scenario',
+    command: `postrider --data ${folder}`,
     ...(options.trust === undefined ? {} : { trust: options.trust }),
     ...(options.nodeTimes === undefined ? {} : { nodeTimes: options.nodeTimes }),
     ...(options.openFiles === undefined ? {} : { openFiles: options.openFiles }),

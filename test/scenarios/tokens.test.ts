@@ -1,4 +1,6 @@
 /** Tokens: made and revoked by the command line beside a running server, and what each kind may do. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
@@ -105,11 +107,18 @@ describe('presets and scopes', () => {
       Domains: [{ Domain: 'example.com', Status: 'Verified' }],
       Scopes: ['email:send'],
       Sandbox: true,
-      Mode: 'serve',
+      ...{ Mode: 'serve', Command: null, DataFolder: null },
       Operations: [],
       Submission: [],
       Limits: { RecipientsPerMessage: 50, SendsPerSecond: 5 },
     });
+  });
+
+  it('GET /me tells administrators where the data is and how a command begins', async () => {
+    const { DataFolder, Command } = (await server.call('GET', '/me')).json;
+    expect(Command).toBe(`postrider --data ${DataFolder}`);
+    const token = (await readFile(join(DataFolder, 'admin-token'), 'utf8')).trim();
+    expect(token).toBe(server.server.adminToken);
   });
 
   it('GET /me says where programs submit mail, encrypted ports first', async () => {

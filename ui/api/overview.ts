@@ -35,7 +35,7 @@ export async function getStats(query: Query, signal?: AbortSignal): Promise<Meas
 
 /** What the first steps are ticked by; null where the caller may not know. */
 export interface FirstFacts {
-  mode: Me['Mode'];
+  me: Pick<Me, 'Mode' | 'Command'>;
   route: string | null;
   domains: DomainList['Items'] | null;
   hasToken: boolean | null;
@@ -58,7 +58,7 @@ export async function getFirstFacts(signal?: AbortSignal): Promise<FirstFacts> {
   ]);
   const counts = counted?.stats.Items[0]?.Counts;
   return {
-    mode: me.Mode,
+    me,
     route: config?.Items.find(({ Key }) => Key === 'route')?.Value ?? null,
     domains: domains?.Items ?? null,
     hasToken: tokens === null ? null : tokens.Items.some(({ Scopes }) => !Scopes.includes('admin')),

@@ -154,6 +154,9 @@ export interface ApiParts extends HttpDeps, Shared {
 export const DEFAULT_HTTP_OPTIONS = {
   /** How the server was started. */
   mode: 'serve' as 'dev' | 'serve',
+  /** How a command for this server begins. */
+  command: 'postrider',
+  dataFolder: '',
   host: '127.0.0.1',
   /** 0 = any free port. */
   port: 0,

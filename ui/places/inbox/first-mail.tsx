@@ -1,12 +1,13 @@
 /** What to do while nothing was captured: send the first mail by HTTP or SMTP, ready to paste. */
 import { useQuery } from '@tanstack/react-query';
 import type { Me } from '../../../src/client/api-types.ts';
-import { ME } from '../../api/me.ts';
+import { ME, tokenFileOf, tokenInShell } from '../../api/me.ts';
 import { CodeBlock } from '../../components/copy.tsx';
 
 export function FirstMail() {
   const me = useQuery(ME).data;
   const { origin } = location;
+  const tokenFile = tokenFileOf(me);
   const body = JSON.stringify({
     From: { name: 'Postrider', email: 'hello@example.com' },
     To: [{ name: 'You', email: 'you@example.net' }],
@@ -16,7 +17,7 @@ export function FirstMail() {
   });
   const curl = [
     `curl -sS ${origin}/api/v1/email \\`,
-    `  -H "Authorization: Bearer $(cat postrider-data/admin-token)" \\`,
+    `  -H "Authorization: Bearer ${tokenInShell(tokenFile)}" \\`,
     `  -H 'Content-Type: application/json' \\`,
     `  -d '${body}'`,
   ].join('\n');
@@ -31,7 +32,11 @@ export function FirstMail() {
         </div>
         <section>
           <h2 className="mb-1 font-semibold">By HTTP</h2>
-          <p className="mb-2 text-soft">In the folder where the server was started:</p>
+          <p className="mb-2 text-soft">
+            {tokenFile === null
+              ? 'With a token, which you make in Access, in the variable POSTRIDER_TOKEN:'
+              : 'In a terminal of this machine:'}
+          </p>
           <CodeBlock text={curl} label="Copy the command" />
         </section>
         {me !== undefined && <BySmtp me={me} />}

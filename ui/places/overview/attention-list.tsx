@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
 import type { Attention, AttentionItem } from '../../../src/client/api-types.ts';
-import { ME } from '../../api/me.ts';
+import { commandOf, ME } from '../../api/me.ts';
 import { act } from '../../api/overview.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
@@ -60,6 +60,7 @@ function keyOf({ Kind, Subject }: AttentionItem): string {
 function Item({ item, onRelease }: { item: AttentionItem; onRelease(): void }) {
   const { Severity, Message, Fix, Action, Command } = item;
   const { data: me } = useQuery(ME);
+  const command = Command === null ? null : commandOf(me, Command.replace(/^postrider /, ''));
   const isFailing = Severity === 'Failing';
   const Icon = isFailing ? CircleAlert : TriangleAlert;
   return (
@@ -81,7 +82,7 @@ function Item({ item, onRelease }: { item: AttentionItem; onRelease(): void }) {
         {Action !== null && mayAct(me, Action) && (
           <ActionButton item={item} action={Action} onRelease={onRelease} />
         )}
-        {Command !== null && <CopyButton text={Command} label={`Copy the command: ${Command}`} />}
+        {command !== null && <CopyButton text={command} label={`Copy the command: ${command}`} />}
       </div>
     </li>
   );

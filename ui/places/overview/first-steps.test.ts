@@ -3,7 +3,8 @@ import type { FirstFacts } from '../../api/overview.ts';
 import { firstSteps } from './first-steps.ts';
 
 const FACTS: FirstFacts = {
-  ...{ mode: 'serve', route: 'mx', domains: null, hasToken: null, accepted: null, delivered: null },
+  me: { Mode: 'serve', Command: null },
+  ...{ route: 'mx', domains: null, hasToken: null, accepted: null, delivered: null },
 };
 const sends = (facts: Partial<FirstFacts>) => firstSteps({ ...FACTS, ...facts })[0]?.done;
 
@@ -16,8 +17,17 @@ describe('the first steps', () => {
     // Who may not read the configuration knows the mode alone.
     ['serve', null, true],
     ['dev', null, false],
-  ] as const)('tick a server that sends: %s by the route %s', (mode, route, done) => {
-    expect(sends({ mode, route })).toBe(done);
+  ] as const)('tick a server that sends: %s by the route %s', (Mode, route, done) => {
+    expect(sends({ me: { Mode, Command: null }, route })).toBe(done);
+  });
+
+  it('name the program as it is called where the server was started', () => {
+    const commands = (Command: string | null) =>
+      firstSteps({ ...FACTS, me: { Mode: 'serve', Command }, domains: [] }).map(({ command }) => command);
+    expect(commands('./bin/postrider --data /srv/mail')).toContain(
+      './bin/postrider --data /srv/mail domain add example.com',
+    );
+    expect(commands(null)).toContain('postrider domain add example.com');
   });
 
   it('leave out what the caller may not know', () => {

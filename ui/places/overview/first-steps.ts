@@ -1,4 +1,5 @@
 /** From nothing to the first delivered mail: each step with what it is done by, ticked by facts. Pure. */
+import { commandOf } from '../../api/me.ts';
 import type { FirstFacts } from '../../api/overview.ts';
 
 export interface FirstStep {
@@ -11,43 +12,44 @@ export interface FirstStep {
 
 /** Steps whose fact the caller may not know are left out. */
 export function firstSteps(facts: FirstFacts): readonly FirstStep[] {
-  const { mode, route, domains, hasToken, accepted, delivered } = facts;
+  const { me, route, domains, hasToken, accepted, delivered } = facts;
   const domain = domains?.[0]?.Domain ?? 'example.com';
+  const command = (words: string) => commandOf(me, words);
   const steps: (FirstStep & { known: boolean })[] = [
     {
       name: 'A server that sends',
-      done: route === null ? mode === 'serve' : route !== 'sandbox',
+      done: route === null ? me.Mode === 'serve' : route !== 'sandbox',
       known: true,
       hint: 'A development server captures all mail. The command serve starts one that sends: through a relay, or directly where outgoing port 25 is open.',
-      command: "POSTRIDER_ROUTE='smtp://user:password@relay.example.com:587' ./bin/postrider serve",
+      command: `POSTRIDER_ROUTE='smtp://user:password@relay.example.com:587' ${command('serve')}`,
     },
     {
       name: 'A sender domain',
       done: (domains?.length ?? 0) > 0,
       known: domains !== null,
       hint: 'The domain you write from. This makes its DKIM keys and prints the DNS records to publish.',
-      command: `./bin/postrider domain add ${domain}`,
+      command: command(`domain add ${domain}`),
     },
     {
       name: 'Its DNS records are verified',
       done: domains?.some(({ Status }) => Status === 'Verified') ?? false,
       known: domains !== null,
       hint: 'Publish the records with your DNS provider, then look them up.',
-      command: `./bin/postrider domain verify ${domain}`,
+      command: command(`domain verify ${domain}`),
     },
     {
       name: 'A token for your application',
       done: hasToken === true,
       known: hasToken !== null,
       hint: 'It may send for this domain, and nothing else. It is shown once.',
-      command: `./bin/postrider token create --domain ${domain} --preset Send`,
+      command: command(`token create --domain ${domain} --preset Send`),
     },
     {
       name: 'The first mail is accepted',
       done: (accepted ?? 0) > 0,
       known: accepted !== null,
       hint: 'Send one from your application, or by a command.',
-      command: `./bin/postrider send --from me@${domain} --to you@example.net --subject Hello --text hello.txt`,
+      command: command(`send --from me@${domain} --to you@example.net --subject Hello --text hello.txt`),
     },
     {
       name: 'The first mail is delivered',

@@ -1,6 +1,8 @@
 /** What is held back, by whom it was said or not: what it is, why, since and until when; released with a way back. */
+import { useQuery } from '@tanstack/react-query';
 import { CircleCheck } from 'lucide-react';
 import type { Hold, HoldsAnswer } from '../../../src/client/api-types.ts';
+import { commandOf, ME } from '../../api/me.ts';
 import { releaseHold } from '../../api/queue.ts';
 import { Button } from '../../components/button.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -11,6 +13,7 @@ import { useLeaving, useRemoval } from '../../components/use-removal.ts';
 
 export function HoldsView({ holds, onHold }: { holds: Live<HoldsAnswer>; onHold(): void }) {
   const { data } = holds;
+  const { data: me } = useQuery(ME);
   if (data === undefined) return <NotYet error={holds.error} onAgain={holds.again} />;
   if (data.Items.length === 0)
     return (
@@ -22,7 +25,7 @@ export function HoldsView({ holds, onHold }: { holds: Live<HoldsAnswer>; onHold(
   return (
     <>
       <HoldList holds={data.Items} />
-      {data.HasMore && <p className="text-soft">There are more: postrider queue holds lists all.</p>}
+      {data.HasMore && <p className="text-soft">There are more: {commandOf(me, 'queue holds')} lists all.</p>}
     </>
   );
 }

@@ -1,6 +1,7 @@
 /** The processes that work on this database, the version that answers, and how to back it up. */
 import { useQuery } from '@tanstack/react-query';
-import type { ConfigAnswer, Node } from '../../../src/client/api-types.ts';
+import type { Node } from '../../../src/client/api-types.ts';
+import { commandOf, ME } from '../../api/me.ts';
 import { getConfig, listNodes } from '../../api/system.ts';
 import { CodeBlock } from '../../components/copy.tsx';
 import { MoreButton } from '../../components/more-button.tsx';
@@ -10,6 +11,7 @@ import { Ago, Instant, Lasting } from '../../components/time.tsx';
 import { CONFIG, NODES } from './keys.ts';
 
 export function ServerView() {
+  const { data: me } = useQuery(ME);
   const nodes = usePages(NODES, listNodes);
   const config = useQuery({ queryKey: CONFIG, queryFn: ({ signal }) => getConfig(signal) });
   if (nodes.items === undefined || config.data === undefined)
@@ -62,7 +64,10 @@ export function ServerView() {
           One file holds the database and the secrets; it is written while the server runs. It gives full
           access: keep it as safe as the data folder. The server does not know of the backups that were made.
         </p>
-        <CodeBlock text={backupCommand(config.data)} label="Copy the command for a backup" />
+        <CodeBlock
+          text={commandOf(me, 'backup /var/backups/postrider-$(date +%F)')}
+          label="Copy the command for a backup"
+        />
       </Section>
     </>
   );
@@ -104,10 +109,4 @@ function NodeRow({ node }: { node: Node }) {
 function nameOf({ Host, Pid, Self, Node: id }: Node): string {
   if (Host !== '') return `${Host}, process ${Pid}`;
   return Self ? 'This process' : `Process ${id}`;
-}
-
-function backupCommand({ Items }: ConfigAnswer): string {
-  const data = Items.find(({ Key }) => Key === 'data')?.Value ?? '';
-  const quoted = /^[\w@%+=:,./-]+$/.test(data) ? data : `'${data.replaceAll("'", `'\\''`)}'`;
-  return `postrider backup /var/backups/postrider-$(date +%F)${data === '' ? '' : ` --data ${quoted}`}`;
 }

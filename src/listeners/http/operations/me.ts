@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Domain } from '../../../model/domain.ts';
+import { hasScope } from '../../../policy/access/rights.ts';
 import type { DomainService } from '../../../policy/domains/domains.ts';
 import type { Storage } from '../../../policy/limits/storage.ts';
 import type { Store } from '../../../store/store.ts';
@@ -56,6 +57,13 @@ const meAnswer = z
       ),
     Sandbox: z.boolean(),
     Mode: z.enum(['dev', 'serve']).describe('How this server was started'),
+    Command: z
+      .string()
+      .nullable()
+      .describe(
+        'How a command of this server begins at a terminal, in the folder where it was started, e.g. `./bin/postrider`; null except for administrators',
+      ),
+    DataFolder: z.string().nullable().describe('Of this server; null except for administrators'),
     Submission: z
       .array(submissionPort)
       .describe('Where programs submit mail by SMTP, encrypted ports first; empty = nowhere'),
@@ -96,6 +104,8 @@ export function meOperation(
     maxBodyBytes: number;
     streamsPerTenant: number;
     mode: 'dev' | 'serve';
+    command: string;
+    dataFolder: string;
   },
 ): ApiRoute {
   const { store, domains, clock } = deps;
@@ -117,6 +127,7 @@ export function meOperation(
       const part = own === undefined ? {} : { domains: own };
       const rows = await store.listDomains({ ...part, limit: MAX_SHOWN_DOMAINS });
       const names = own ?? rows.map((row) => row.name);
+      const mayKnowServer = hasScope(caller, 'admin') || caller.operations?.has('getConfig') === true;
       const status = new Map(rows.map((row) => [row.name, row.status]));
       return {
         TokenID: caller.tokenId,
@@ -130,6 +141,8 @@ export function meOperation(
         Operations: [...(caller.operations ?? [])],
         Sandbox: caller.sandbox,
         Mode: options.mode,
+        Command: mayKnowServer ? options.command : null,
+        DataFolder: mayKnowServer ? options.dataFolder : null,
         Submission: [...deps.submission()],
         Quotas: await quotasOf(rows),
         Storage: await storageOf(names),

@@ -4,6 +4,7 @@ import { Plus, Users } from 'lucide-react';
 import { useState } from 'react';
 import type { Me, Person } from '../../../../src/client/api-types.ts';
 import { listPeople } from '../../../api/access.ts';
+import { commandOf } from '../../../api/me.ts';
 import { SESSION } from '../../../api/session.ts';
 import { Address } from '../../../components/addresses.tsx';
 import { Button } from '../../../components/button.tsx';
@@ -37,7 +38,8 @@ export function PeopleView({ me }: { me: Me }) {
       </div>
       {items.length === 0 ? (
         <Notice title="Nobody can sign in yet" icon={<Users aria-hidden />}>
-          Add the first person here, or with <code className="font-mono text-xs">postrider user add</code>.
+          Add the first person here, or with{' '}
+          <code className="font-mono text-xs">{commandOf(me, 'user add')}</code>.
         </Notice>
       ) : (
         <DataTable

@@ -3,7 +3,7 @@ import { KeyRound, Plus } from 'lucide-react';
 import { useState } from 'react';
 import type { Me, Token } from '../../../../src/client/api-types.ts';
 import { listTokens } from '../../../api/access.ts';
-import { mayDo } from '../../../api/me.ts';
+import { commandOf, mayDo } from '../../../api/me.ts';
 import { Button } from '../../../components/button.tsx';
 import { type Column, DataTable } from '../../../components/data-table.tsx';
 import { CheckField } from '../../../components/field.tsx';
@@ -42,7 +42,7 @@ export function TokensView({ me }: { me: Me }) {
             <>
               {' '}
               This page makes none without a sign-in: use{' '}
-              <code className="font-mono text-xs">postrider token create</code>.
+              <code className="font-mono text-xs">{commandOf(me, 'token create')}</code>.
             </>
           )}
         </p>

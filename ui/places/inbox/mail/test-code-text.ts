@@ -1,29 +1,34 @@
 /** Test code that waits for such a mail as one that was captured, in several languages. Pure. */
-import type { CaptureDetail } from '../../../../src/client/api-types.ts';
+import type { CaptureDetail, Me } from '../../../../src/client/api-types.ts';
+import { commandOf, shellWord, tokenFileOf, tokenInShell } from '../../../api/me.ts';
 
 export type Kind = 'cli' | 'curl' | 'node' | 'python';
 
 /** `origin`: where this server is. */
-export function testCode(kind: Kind, mail: CaptureDetail, origin: string): string {
+export function testCode(kind: Kind, mail: CaptureDetail, origin: string, me: Me | undefined): string {
   const { EnvelopeTo: to, Subject: subject, Codes, Links } = mail;
   const find = Codes.length > 0 ? 'code' : Links.length > 0 ? 'link' : null;
+  const tokenFile = tokenFileOf(me);
   const query = new URLSearchParams({ To: to, Subject: subject, Timeout: '30' });
   switch (kind) {
     case 'cli':
-      return `postrider sandbox wait --to ${shell(to)} --subject ${shell(subject)}${find === null ? '' : ` --${find}`}`;
+      return commandOf(
+        me,
+        `sandbox wait --to ${shellWord(to)} --subject ${shellWord(subject)}${find === null ? '' : ` --${find}`}`,
+      );
     case 'curl':
       return [
-        `curl -sS --fail-with-body ${shell(`${origin}/api/v1/sandbox/wait?${query}`)} \\`,
-        `  -H "Authorization: Bearer $(cat postrider-data/admin-token)"`,
+        `curl -sS --fail-with-body ${shellWord(`${origin}/api/v1/sandbox/wait?${query}`)} \\`,
+        `  -H "Authorization: Bearer ${tokenInShell(tokenFile)}"`,
       ].join('\n');
     case 'node':
       return [
         "import assert from 'node:assert/strict';",
-        "import { readFileSync } from 'node:fs';",
+        ...(tokenFile === null ? [] : ["import { readFileSync } from 'node:fs';"]),
         '',
         `const query = new URLSearchParams(${JSON.stringify({ To: to, Subject: subject, Timeout: '30' })});`,
         `const answer = await fetch(\`${origin}/api/v1/sandbox/wait?\${query}\`, {`,
-        "  headers: { authorization: 'Bearer ' + readFileSync('postrider-data/admin-token', 'utf8').trim() },",
+        `  headers: { authorization: 'Bearer ' + ${tokenFile === null ? 'process.env.POSTRIDER_TOKEN' : `readFileSync(${JSON.stringify(tokenFile)}, 'utf8').trim()`} },`,
         '});',
         'assert.equal(answer.status, 200);',
         'const mail = await answer.json();',
@@ -31,10 +36,10 @@ export function testCode(kind: Kind, mail: CaptureDetail, origin: string): strin
       ].join('\n');
     case 'python':
       return [
-        'import json, pathlib, urllib.parse, urllib.request',
+        `import json, ${tokenFile === null ? 'os' : 'pathlib'}, urllib.parse, urllib.request`,
         '',
         `query = urllib.parse.urlencode({"To": ${JSON.stringify(to)}, "Subject": ${JSON.stringify(subject)}, "Timeout": 30})`,
-        'token = pathlib.Path("postrider-data/admin-token").read_text().strip()',
+        `token = ${tokenFile === null ? 'os.environ["POSTRIDER_TOKEN"]' : `pathlib.Path(${JSON.stringify(tokenFile)}).read_text().strip()`}`,
         'request = urllib.request.Request(',
         `    "${origin}/api/v1/sandbox/wait?" + query, headers={"Authorization": "Bearer " + token}`,
         ')',
@@ -42,9 +47,4 @@ export function testCode(kind: Kind, mail: CaptureDetail, origin: string): strin
         ...(find === null ? [] : [`assert mail["${find === 'code' ? 'Codes' : 'Links'}"][0]`]),
       ].join('\n');
   }
-}
-
-/** One word of a POSIX shell. */
-function shell(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
