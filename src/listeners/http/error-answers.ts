@@ -8,6 +8,7 @@ import { AppError, ERRORS } from '../../lib/errors.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { plainIp } from '../../lib/loopback.ts';
 import type { HttpDeps } from './deps.ts';
+import { missingThing } from './openapi/texts.ts';
 import type { OwnAddress } from './own-address.ts';
 import { problemAnswer, toAppError } from './problem.ts';
 import { ipOf } from './request-facts.ts';
@@ -42,7 +43,8 @@ export function createErrorAnswers(
   }
 
   function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const { error, expected } = toAppError(thrown);
+    const { error: given, expected } = toAppError(thrown);
+    const error = named(given, request);
     if (!expected) deps.log.error({ requestId: request.id, err: error.cause ?? error }, 'a request failed');
     if (request.url.startsWith(`${BASE}/`)) tellRefused(request, error.problems, error.about ?? null);
     const answer = problemAnswer(error, own.publicUrl(), request.id);
@@ -56,15 +58,28 @@ export function createErrorAnswers(
     reply.code(answer.status).headers(answer.headers).send(Buffer.from(answer.body));
   }
 
+  /** What is not there says what it is, unless the operation did. */
+  function named(error: AppError, request: FastifyRequest): AppError {
+    const [{ name, message }] = error.problems;
+    if (name !== 'not-found' || message !== undefined) return error;
+    const thing = missingThing(pathOf(request) ?? '');
+    return thing === null ? error : new AppError(name, { message: thing });
+  }
+
+  /** The pattern of the route; errors of the framework that occur before a route is found have none. */
+  function pathOf(request: FastifyRequest): string | undefined {
+    return (request.routeOptions as { url?: string } | undefined)?.url;
+  }
+
   function tellRefused(
     request: FastifyRequest,
     [first, ...more]: AppError['problems'],
     domain: string | null,
   ): void {
     const { method } = request;
-    // Errors of the framework that occur before a route is found have neither.
+    // Absent as well where no route was found.
     const caller = request.caller ?? null;
-    const path = (request.routeOptions as { url?: string } | undefined)?.url;
+    const path = pathOf(request);
     const { name, message = ERRORS[name].text, field } = first;
     const [only, ...others] = caller?.domains ?? [];
     deps.refusals.record({

@@ -29,7 +29,11 @@ export function mayMint(
     return refused('scope-missing', `A token cannot give the scope ${scope}, which it lacks`, '/Scopes');
   }
   if (request.domains.includes('*') && !request.scopes.includes('admin')) {
-    return refused('from-domain-not-allowed', '"*" is for admin tokens only', '/Domains');
+    return refused(
+      'from-domain-not-allowed',
+      'Name the domains in Domains: only a token with the scope admin has all of them ("*")',
+      '/Domains',
+    );
   }
   if (request.domains.some((domain) => !mayActOn(caller, domain))) {
     return refused('from-domain-not-allowed', 'A token cannot give a domain that it lacks', '/Domains');

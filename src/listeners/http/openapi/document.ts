@@ -128,7 +128,7 @@ function parametersOf(route: ApiRoute, components: Components): Json[] {
   const segments = path.split('/');
   const inPath = segments.flatMap((segment, i) => {
     if (!segment.startsWith(':')) return [];
-    const facts = PATH_PARAMETERS[`${segments[i - 1]}/${segment}`];
+    const facts = PATH_PARAMETERS[`${segments[i - 1]}/${segment}`]?.facts;
     if (facts === undefined) throw new TypeError(`say what ${segment} of ${path} is`);
     return [{ name: segment.slice(1), in: 'path', required: true, ...facts }];
   });

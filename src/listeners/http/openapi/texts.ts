@@ -65,29 +65,49 @@ const word = (description: string, example: string): Json => ({
   example,
 });
 
-/** `segment before/parameter` → what it is. */
-export const PATH_PARAMETERS: Readonly<Record<string, Json>> = {
-  'email/:id': uuid('MessageID'),
-  'webhooks/:id': number('WebhookID'),
-  'deliveries/:call': number('DeliveryID'),
-  'domains/:name': word('The domain', 'example.com'),
-  'suppressions/:email': word('The address, percent-encoded', 'former@example.net'),
-  'templates/:id': uuid('TemplateID'),
-  'tokens/:id': word('TokenID', '019aa3f0-5d7c-7c3e-8f1a-2b3c4d5e6f70'),
-  'smtp-credentials/:id': word('CredentialID', '019aa3f0-5d7c-7c3e-8f1a-2b3c4d5e6f70'),
-  'people/:id': uuid('PersonID'),
-  'all/:id': uuid('SessionID'),
-  'messages/:id': uuid('ID of the captured message'),
-  'rules/:id': uuid('RuleID'),
-  'attachments/:place': {
-    description: 'Where the file stands in `Attachments`, from 0',
-    schema: { type: 'integer', minimum: 0 },
-    example: 0,
+/** `segment before/parameter` → the word for the thing that it names, and what it is. */
+export const PATH_PARAMETERS: Readonly<Record<string, { noun: string; facts: Json }>> = {
+  'email/:id': { noun: 'message', facts: uuid('MessageID') },
+  'webhooks/:id': { noun: 'webhook', facts: number('WebhookID') },
+  'deliveries/:call': { noun: 'call of this webhook', facts: number('DeliveryID') },
+  'domains/:name': { noun: 'domain', facts: word('The domain', 'example.com') },
+  'suppressions/:email': {
+    noun: 'suppressed address',
+    facts: word('The address, percent-encoded', 'former@example.net'),
   },
-  'paths/:site': word('Name of the site, its provider, or a recipient domain of it', 'example.net'),
-  'causes/:id': number('CauseID'),
-  'overrides/:id': word('OverrideID', '019aa3f0-5d7c-7c3e-8f1a-2b3c4d5e6f70'),
+  'templates/:id': { noun: 'template', facts: uuid('TemplateID') },
+  'tokens/:id': { noun: 'token', facts: word('TokenID', '019aa3f0-5d7c-7c3e-8f1a-2b3c4d5e6f70') },
+  'smtp-credentials/:id': {
+    noun: 'SMTP credential',
+    facts: word('CredentialID', '019aa3f0-5d7c-7c3e-8f1a-2b3c4d5e6f70'),
+  },
+  'people/:id': { noun: 'person', facts: uuid('PersonID') },
+  'all/:id': { noun: 'session', facts: uuid('SessionID') },
+  'messages/:id': { noun: 'captured mail', facts: uuid('ID of the captured message') },
+  'rules/:id': { noun: 'rule', facts: uuid('RuleID') },
+  'attachments/:place': {
+    noun: 'message',
+    facts: {
+      description: 'Where the file stands in `Attachments`, from 0',
+      schema: { type: 'integer', minimum: 0 },
+      example: 0,
+    },
+  },
+  'paths/:site': {
+    noun: 'site',
+    facts: word('Name of the site, its provider, or a recipient domain of it', 'example.net'),
+  },
+  'causes/:id': { noun: 'cause', facts: number('CauseID') },
+  'overrides/:id': { noun: 'override', facts: word('OverrideID', '019aa3f0-5d7c-7c3e-8f1a-2b3c4d5e6f70') },
 };
+
+/** What is not there, at such a path: the thing that its last parameter names. null: the path has none. */
+export function missingThing(path: string): string | null {
+  const segments = path.split('/');
+  const last = segments.findLastIndex((segment) => segment.startsWith(':'));
+  const noun = PATH_PARAMETERS[`${segments[last - 1]}/${segments[last]}`]?.noun;
+  return noun === undefined ? null : `There is no such ${noun}, or you may not see it`;
+}
 
 const header = (name: string, description: string, example?: string): Json => ({
   name,

@@ -140,3 +140,39 @@ describe('a template', () => {
     expect((await texts({ From, To, TemplateID: 'welcome' })).status).toBe(422);
   });
 });
+
+describe('what is not there', () => {
+  it.each([
+    ['GET', '/webhooks/77', 'webhook'],
+    ['GET', '/webhooks/x', 'webhook'],
+    ['GET', '/email/abc', 'message'],
+    ['GET', '/email/abc/attachments/0', 'message'],
+    ['POST', '/email/abc/cancel', 'message'],
+    ['DELETE', '/domains/nowhere.example', 'domain'],
+    ['GET', '/templates/abc', 'template'],
+    ['GET', '/sandbox/messages/abc', 'captured mail'],
+    ['GET', '/suppressions/nobody@example.net', 'suppressed address'],
+    ['DELETE', '/tokens/abc', 'token'],
+  ])('%s %s says that there is no such %s', async (method, path, noun) => {
+    const { status, json } = await world.call(method, path);
+    const message = `There is no such ${noun}, or you may not see it`;
+    expect([status, json().Errors]).toEqual([404, [{ Code: 404, Name: 'not-found', Message: message }]]);
+  });
+});
+
+it('a token without domains is told that it needs some', async () => {
+  const { tokens } = world;
+  const { status, json } = await world.call('POST', '/tokens', {
+    body: { Name: 'shop' },
+    token: tokens.admin,
+  });
+  expect([status, json().Errors]).toMatchObject([
+    403,
+    [
+      {
+        Message: 'Name the domains in Domains: only a token with the scope admin has all of them ("*")',
+        Field: '/Domains',
+      },
+    ],
+  ]);
+});

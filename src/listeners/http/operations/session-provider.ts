@@ -11,6 +11,8 @@ import { operation, withHeaders } from '../operation.ts';
 import { type ApiRoute, refuse } from '../route.ts';
 import { sessionAnswer, signedInAnswer } from './session.ts';
 
+const NO_PROVIDER = 'No identity provider is configured: sign in by a password';
+
 const GOING = z.object({
   Again: z
     .boolean()
@@ -65,7 +67,7 @@ export function providerOperations({
       headers: { 'Set-Cookie': 'The sign-in that has begun' },
       errors: ['not-found', 'identity-refused', 'identity-unavailable', 'unavailable'],
       handle: async ({ body, request }) => {
-        if (provider === null) throw refuse('not-found');
+        if (provider === null) throw refuse('not-found', NO_PROVIDER);
         // The provider redirects the browser there, and the cookie belongs to one host.
         if (request.header('origin') !== provider.origin) {
           throw refuse('identity-refused', `Open ${provider.origin}/ to sign in by the identity provider`);
@@ -94,7 +96,7 @@ export function providerOperations({
       headers: { 'Set-Cookie': 'As of `POST /session`' },
       errors: ['not-found', 'identity-refused', 'identity-unavailable', 'identity-unknown', 'unavailable'],
       handle: async ({ body, request }) => {
-        if (provider === null) throw refuse('not-found');
+        if (provider === null) throw refuse('not-found', NO_PROVIDER);
         const signedIn = await sessions.signInByProvider({
           identify: () => provider.finish(cookieText('pending', request), body.Query, request.ip),
           ip: request.ip,
