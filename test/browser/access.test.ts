@@ -78,7 +78,11 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
     await page.getByRole('button', { name: 'New token' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name').fill('typo');
+    const missing = dialog.getByText('Choose a domain first');
+    await missing.waitFor();
+    expect(await dialog.getByRole('button', { name: 'Make the token' }).isDisabled()).toBe(true);
     await dialog.getByLabel('example.com', { exact: true }).check();
+    expect(await missing.count()).toBe(0);
     await dialog.getByLabel('Only from these addresses').fill('10.0.0.0/99');
     await dialog.getByRole('button', { name: 'Make the token' }).click();
     await dialog.getByRole('alert').getByText('takes addresses and ranges').waitFor();

@@ -57,7 +57,7 @@ export function DialogForm({
   running,
   action,
   look = 'main',
-  isReady = true,
+  missing = null,
   isErrorAtField = false,
   aside,
   children,
@@ -69,8 +69,8 @@ export function DialogForm({
   /** The words of its button. */
   action: string;
   look?: 'main' | 'plain' | 'danger';
-  /** Whether it can be sent, besides what the browser checks itself. */
-  isReady?: boolean;
+  /** What has to be done before it can be sent, besides what the browser checks itself. */
+  missing?: string | null;
   isErrorAtField?: boolean;
   /** Beside the buttons. */
   aside?: ReactNode;
@@ -91,8 +91,9 @@ export function DialogForm({
       {!isErrorAtField && <FormError error={running.error} />}
       <div className="flex items-center justify-end gap-2">
         {aside}
+        {missing !== null && <p className="mr-auto text-soft">{missing}</p>}
         {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
-        <Button type="submit" look={look} disabled={running.isPending || !isReady}>
+        <Button type="submit" look={look} disabled={running.isPending || missing !== null}>
           {action}
         </Button>
       </div>

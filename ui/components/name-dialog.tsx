@@ -32,7 +32,7 @@ export function NameDialog({
         running={running}
         action={action}
         look="danger"
-        isReady={typed.trim().toLowerCase() === name.toLowerCase()}
+        missing={typed.trim().toLowerCase() === name.toLowerCase() ? null : 'Type the name first'}
         onSubmit={() => running.mutate()}
         onCancel={onClose}
       >

@@ -20,8 +20,8 @@ export function firstSteps(facts: FirstFacts): readonly FirstStep[] {
       name: 'A server that sends',
       done: route === null ? me.Mode === 'serve' : route !== 'sandbox',
       known: true,
-      hint: 'A development server captures all mail. The command serve starts one that sends: through a relay, or directly where outgoing port 25 is open.',
-      command: `POSTRIDER_ROUTE='smtp://user:password@relay.example.com:587' ${command('serve')}`,
+      hint: 'This server captures all mail. The command setup asks how mail leaves (through a relay, or directly), tries it, and writes what a server that sends is started with.',
+      command: command(`setup ${domain}`),
     },
     {
       name: 'A sender domain',

@@ -78,7 +78,7 @@ function RenameDialog({ template, onClose }: { template: Template; onClose(): vo
       <DialogForm
         running={renaming}
         action="Rename"
-        isReady={name.trim() !== ''}
+        missing={name.trim() === '' ? 'It needs a name' : null}
         isErrorAtField={refused !== undefined}
         onSubmit={() => renaming.mutate()}
         onCancel={onClose}

@@ -55,7 +55,7 @@ export function WebhookDialog({ webhook, onClose }: { webhook?: WebhookDetail; o
         <DialogForm
           running={saving}
           action={webhook === undefined ? 'Create' : 'Save'}
-          isReady={events.length > 0}
+          missing={events.length > 0 ? null : 'Choose an event first'}
           isErrorAtField={refusedUrl !== undefined || refusedDomain !== undefined}
           onSubmit={() => saving.mutate()}
           onCancel={onClose}

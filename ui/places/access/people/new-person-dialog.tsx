@@ -60,7 +60,7 @@ export function NewPersonDialog({ me, onClose }: { me: Me; onClose(): void }) {
       <DialogForm
         running={adding}
         action="Add"
-        isReady={isWhole(rights)}
+        missing={isWhole(rights) ? null : 'Choose a domain first'}
         onSubmit={() => adding.mutate()}
         onCancel={onClose}
       >

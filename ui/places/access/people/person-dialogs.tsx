@@ -52,7 +52,7 @@ function RightsDialog({ me, person, onClose }: Given) {
       <DialogForm
         running={changing}
         action="Change"
-        isReady={isWhole(rights)}
+        missing={isWhole(rights) ? null : 'Choose a domain first'}
         onSubmit={() => changing.mutate()}
         onCancel={onClose}
       >

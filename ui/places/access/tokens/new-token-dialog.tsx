@@ -51,7 +51,7 @@ export function NewTokenDialog({ me, onClose }: { me: Me; onClose(): void }) {
       <DialogForm
         running={making}
         action="Make the token"
-        isReady={given.length > 0}
+        missing={given.length > 0 ? null : 'Choose a domain first'}
         isErrorAtField={LIMIT_FIELDS.some((pointer) => fieldError(making.error, pointer) !== undefined)}
         onSubmit={(form) => making.mutate(wantedOf(form, preset, given))}
         onCancel={onClose}
