@@ -60,6 +60,28 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
       expect(await status('GET', path, 'text/html')).toEqual([404, PROBLEM]);
   });
 
+  it('has the title of what it shows', async () => {
+    const made = (await server.call('POST', '/domains', { body: { Domain: 'titled.example' } })).json;
+    const { page } = await openPage(browser);
+    await page.goto(`${url}/domains/${made.Domain}`);
+    const title = () => expect.poll(() => page.title());
+    await title().toBe('titled.example · postrider');
+    await page.getByRole('link', { name: 'Back to the domains' }).click();
+    await title().toBe('Domains · postrider');
+    await page.getByRole('link', { name: 'Inbox' }).click();
+    await title().toBe('Inbox · postrider');
+    await page.getByText('Shown in a browser').first().click();
+    await title().toBe('Shown in a browser · postrider');
+    await page.getByRole('link', { name: 'Messages' }).click();
+    await title().toBe('Messages · postrider');
+    await page.getByText('Shown in a browser').first().click();
+    await title().toBe('Shown in a browser · postrider');
+    await page.goBack();
+    await title().toBe('Messages · postrider');
+    await page.goto(`${url}/nowhere`);
+    await title().toBe('There is no such page · postrider');
+  });
+
   it('asks who it is everywhere else', async () => {
     const other = await startInstance(scope);
     const { page } = await openPage(browser);

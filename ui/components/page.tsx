@@ -5,15 +5,19 @@ import { BackLink } from './back-link.tsx';
 import { Button } from './button.tsx';
 import { Notice } from './notice.tsx';
 import { OfflineBanner } from './offline-banner.tsx';
+import { usePageTitle } from './page-title.ts';
 
 export function Page({
   title,
+  name,
   back,
   tools,
   error = null,
   children,
 }: {
   title: ReactNode;
+  /** The title as text, where it is more. */
+  name?: string;
   /** The list that it belongs to. */
   back?: ComponentProps<typeof BackLink>;
   tools?: ReactNode;
@@ -21,6 +25,7 @@ export function Page({
   error?: Error | null;
   children: ReactNode;
 }) {
+  usePageTitle(name ?? (typeof title === 'string' ? title : null));
   return (
     <main className="flex h-full flex-col bg-surface">
       {error instanceof Unreachable && <OfflineBanner />}

@@ -1,9 +1,11 @@
 /** What every place stands in: the rail at the left, on a phone a bar at the foot, and messages that come and go. */
-import { Outlet } from '@tanstack/react-router';
+import { Outlet, useRouterState } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';
+import { usePageTitle } from '../components/page-title.ts';
 import { Toasts } from '../components/toasts.tsx';
 import { BottomBar } from './bottom-bar.tsx';
 import { Palette, usePaletteKey } from './palette.tsx';
+import { usePlaces } from './places.ts';
 import { Rail } from './rail.tsx';
 import { SignedIn } from './signed-in.tsx';
 
@@ -24,6 +26,7 @@ function Frame() {
   usePaletteKey(find);
   return (
     <div className="flex h-full">
+      <PlaceTitle />
       <Rail onFind={find} />
       <div className="flex min-w-0 flex-1 flex-col">
         <div className="min-h-0 flex-1">
@@ -34,4 +37,11 @@ function Frame() {
       {finds && <Palette onClose={() => setFinds(false)} />}
     </div>
   );
+}
+
+/** In front of the place, whose own title comes after it. */
+function PlaceTitle() {
+  const place = useRouterState({ select: ({ matches }) => matches.at(-1)?.pathname.split('/')[1] });
+  usePageTitle(usePlaces().find(({ path }) => path === `/${place}`)?.name ?? '');
+  return null;
 }

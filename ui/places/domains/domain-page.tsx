@@ -33,6 +33,7 @@ export function DomainPage() {
     <Page
       error={error}
       back={{ to: '/domains', label: 'Back to the domains', keys: 'u' }}
+      name={name}
       title={<bdi>{name}</bdi>}
       tools={
         domain !== undefined &&

@@ -37,6 +37,7 @@ export function SitePage() {
     <Page
       error={error}
       back={{ to: '/queue', label: 'Back to the queue', keys: 'u' }}
+      name={site}
       title={<bdi>{site}</bdi>}
       tools={
         <div className="ml-auto flex gap-2">

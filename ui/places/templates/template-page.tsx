@@ -13,6 +13,7 @@ import { getTemplate, templateKey } from '../../api/templates.ts';
 import { BackLink } from '../../components/back-link.tsx';
 import { OfflineBanner } from '../../components/offline-banner.tsx';
 import { NotYet } from '../../components/page.tsx';
+import { usePageTitle } from '../../components/page-title.ts';
 import { Segments } from '../../components/segments.tsx';
 import { Ago } from '../../components/time.tsx';
 import { useKeys } from '../../components/use-keys.ts';
@@ -111,6 +112,7 @@ function Head({
   isChanged: boolean;
   children: ReactNode;
 }) {
+  usePageTitle(template.Name);
   return (
     <header className="flex shrink-0 flex-wrap items-center gap-x-2 gap-y-2 border-line border-b min-[44rem]:gap-x-4 px-4 py-2.5">
       <div className="flex min-w-0 items-start gap-2">

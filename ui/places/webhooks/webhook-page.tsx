@@ -46,6 +46,7 @@ export function WebhookPage() {
     <Page
       error={error}
       back={{ to: '/webhooks', label: 'Back to the webhooks', keys: 'u' }}
+      name={data?.WebhookURL ?? `Webhook ${text}`}
       title={
         <bdi className="line-clamp-3" title={data?.WebhookURL}>
           {data?.WebhookURL ?? `Webhook ${text}`}

@@ -2,6 +2,7 @@
 import type { CaptureDetail } from '../../../../src/client/api-types.ts';
 import { Address, Addresses, FewAddresses, HeadRow } from '../../../components/addresses.tsx';
 import { CopyButton } from '../../../components/copy.tsx';
+import { usePageTitle } from '../../../components/page-title.ts';
 import { Ago, exactTime } from '../../../components/time.tsx';
 
 const CODES_SHOWN = 3;
@@ -10,10 +11,12 @@ export function MailHead({ mail }: { mail: CaptureDetail }) {
   const { From, To, EnvelopeTo } = mail;
   // A blind copy, or a +label that the header does not show.
   const hidden = !To.some(({ Email }) => Email.toLowerCase() === EnvelopeTo.toLowerCase());
+  const subject = mail.Subject === '' ? '(no subject)' : mail.Subject;
+  usePageTitle(subject);
   return (
     <header className="shrink-0 px-4 pb-3">
       <h1 dir="auto" className="line-clamp-3 font-semibold text-lg" title={mail.Subject}>
-        <bdi>{mail.Subject === '' ? '(no subject)' : mail.Subject}</bdi>
+        <bdi>{subject}</bdi>
       </h1>
       <dl className="mt-2 grid max-h-40 grid-cols-[auto_1fr] gap-x-3 gap-y-0.5 overflow-y-auto">
         <HeadRow name="From">

@@ -1,6 +1,7 @@
 /** Who, what, when and where it stands, above the views of a message. */
 import type { MessageWithContents } from '../../../../src/client/api-types.ts';
 import { Addresses, HeadRow } from '../../../components/addresses.tsx';
+import { usePageTitle } from '../../../components/page-title.ts';
 import { Status } from '../../../components/status.tsx';
 import { Ago, exactTime } from '../../../components/time.tsx';
 import { statusOf } from '../status-words.ts';
@@ -12,10 +13,12 @@ export function MessageHead({ message }: { message: MessageWithContents }) {
   const { From, To, CC, BCC, CreatedAt, Subject } = message;
   const { status, words } = statusOf(message);
   const everybody = [...To, ...CC, ...BCC];
+  const subject = Subject === '' ? '(no subject)' : Subject;
+  usePageTitle(subject);
   return (
     <header className="shrink-0 px-4 pb-2">
       <h1 dir="auto" className="line-clamp-3 font-semibold text-lg" title={Subject}>
-        <bdi>{Subject === '' ? '(no subject)' : Subject}</bdi>
+        <bdi>{subject}</bdi>
       </h1>
       <p className="mt-1">
         <Status status={status} words={words} isSentence className="max-w-full font-semibold" />
