@@ -55,6 +55,20 @@ describe.skipIf(!hasBrowser)('the messages', () => {
     expect(errors).toEqual([]);
   });
 
+  it('leads from mail that is held to what holds it', async () => {
+    const hold = { SenderDomain: 'example.com', Reason: 'wrong price' };
+    await server.call('POST', '/queue/hold', { body: hold });
+    const id = await server.send({ ...to('ada'), Subject: 'Held' });
+    const { page } = await openPage(browser);
+    await page.goto(`${url}/messages/${id}`);
+    await delivery(page).getByRole('heading', { name: 'Held back on this server' }).waitFor();
+    await delivery(page).getByRole('link', { name: 'Show the holds' }).click();
+    await page.getByRole('heading', { name: 'Queue' }).waitFor();
+    await page.getByText('wrong price').first().waitFor();
+    await server.call('POST', '/queue/release', { body: { SenderDomain: 'example.com' } });
+    await server.settled(id);
+  });
+
   it('shows what becomes of a message as it happens', async () => {
     const id = await server.send({
       ...to('ada'),

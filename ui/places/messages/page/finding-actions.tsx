@@ -14,6 +14,8 @@ import { retriedText } from './message-tools.tsx';
 /** Where another try may help; for what was refused for good there is the button above the message. */
 const TRIED_AGAIN: readonly Finding['status'][] = ['Failed', 'Deferred', 'Held'];
 
+const LINK = 'inline-flex min-h-8 items-center text-accent underline-offset-2 hover:underline';
+
 export function FindingActions(props: {
   message: MessageWithContents;
   finding: Finding;
@@ -43,12 +45,18 @@ export function FindingActions(props: {
       {finding.status === 'Suppressed' && mayDo(me, 'suppressions:write') && (
         <Button onClick={lift}>Remove from the suppression list</Button>
       )}
+      {finding.heldBy === 'domain' && mayDo(me, 'domains:read') && (
+        <Link to="/domains/$name" params={{ name: message.Domain }} className={LINK}>
+          Show the domain
+        </Link>
+      )}
+      {finding.heldBy === 'hold' && mayDo(me, 'admin', 'listHolds') && (
+        <Link to="/queue" search={{ view: 'holds' }} className={LINK}>
+          Show the holds
+        </Link>
+      )}
       {finding.causeId !== null && (
-        <Link
-          to="/messages"
-          search={{ q: `cause:${finding.causeId}` }}
-          className="inline-flex min-h-8 items-center text-accent underline-offset-2 hover:underline"
-        >
+        <Link to="/messages" search={{ q: `cause:${finding.causeId}` }} className={LINK}>
           All mail with the same cause
         </Link>
       )}

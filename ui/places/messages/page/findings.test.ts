@@ -72,6 +72,15 @@ describe('findings', () => {
     });
   });
 
+  it.each([
+    ['Held', 'held: the domain a.example is not verified (Failing)', 'domain'],
+    ['Held', 'held: from a.example: wrong price', 'hold'],
+    ['Queued', 'path: the domain is away', null],
+  ] as const)('say what keeps mail back: %s by "%s"', (Status, WaitReason, heldBy) => {
+    const waiting = { ...RECIPIENT, Status, WaitReason };
+    expect(findingsOf({ Recipients: [waiting] }, [])[0]).toMatchObject({ heldBy });
+  });
+
   it('show why it waits without the kind of reason', () => {
     expect(waitText('held: the domain is paused')).toBe('The domain is paused');
     expect(waitText('deferred')).toBe('');

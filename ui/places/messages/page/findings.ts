@@ -22,6 +22,8 @@ export interface Finding {
   expiresAt: string;
   /** Mail of others failed for the same cause; null = nobody else's, or not to be told. */
   causeId: number | null;
+  /** What keeps it back: the sender domain itself, or something that is released in the queue; null = nothing does. */
+  heldBy: 'domain' | 'hold' | null;
 }
 
 type Status = MessageRecipient['Status'];
@@ -74,6 +76,7 @@ function findingOf(recipient: MessageRecipient, timeline: readonly TimelineEntry
     nextAttemptAt: NextAttemptAt,
     expiresAt: ExpiresAt,
     causeId: CauseID,
+    heldBy: status !== 'Held' ? null : /^The domain /.test(sentence) ? 'domain' : 'hold',
   };
 }
 
