@@ -89,8 +89,8 @@ export interface Store
     TlsStore,
     ReaderStore {
   /**
-   * Whether the last write or probe succeeded, no answer of a write was lost, and no read of the last minute failed because
-   * of what is stored; `reason` says what is wrong.
+   * Whether the last write or probe succeeded, no answer of a write was lost, and reads of the last minute did not all fail
+   * because of what is stored; `reason` says what is wrong.
    */
   writable(): { ok: true } | { ok: false; reason: string };
   close(): Promise<void>;

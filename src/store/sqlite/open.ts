@@ -51,8 +51,10 @@ const PATIENT_ROWS = 64;
 /** About 30 ms of the writer. */
 const MAX_BATCH_ROWS = 1000;
 const PROBE_EVERY_MS = 1000;
-/** How long after a read that failed, because the file or its disk is bad, nothing is accepted or sent. */
+/** How long after reads that failed, because the file or its disk is bad, nothing is accepted or sent. */
 const UNREADABLE_MS = 60_000;
+/** So many in a row: one bad page must not stop all other mail. */
+const UNREADABLE_READS = 20;
 
 export interface SqliteStoreOptions {
   /** Database file; its folder must exist. */
@@ -171,6 +173,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const captured = createCaptureTeller();
   const suppressions = createSignal<readonly SuppressionChange[]>();
   let trouble: string | null = null;
+  /** Reads that failed because of the file or its disk, since the last one that did not. */
+  let failedReads = 0;
   let readTrouble: { reason: string; atMs: number } | null = null;
   let probeTimer: Timer | null = null;
   let closing: Promise<void> | null = null;
@@ -202,10 +206,16 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     probeTimer = null;
   }
 
-  /** Nothing is accepted or sent for a while: what is damaged would be met again at once, by every reader of the row. */
-  function noteUnreadable(reason: string): void {
-    if (unreadable() === null) log('error', 'the store cannot be read', { reason });
-    readTrouble = { reason, atMs: clock.monotonicMs() };
+  function noteRead(reply: Exclude<ReaderReply, { kind: 'more' }>): void {
+    if (reply.kind !== 'unavailable' || reply.lasting !== true) {
+      failedReads = 0;
+      return;
+    }
+    failedReads += 1;
+    if (failedReads === 1) log('error', 'a part of the store cannot be read', { reason: reply.reason });
+    if (failedReads < UNREADABLE_READS) return;
+    if (unreadable() === null) log('error', 'the store cannot be read', { reason: reply.reason });
+    readTrouble = { reason: reply.reason, atMs: clock.monotonicMs() };
   }
 
   function unreadable(): string | null {
@@ -304,7 +314,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     const answered = (reply: ReaderReply): void => {
       if (reply.kind === 'more') by.goOn(reply.read).then(answered, reject);
       else {
-        if (reply.kind === 'unavailable' && reply.lasting === true) noteUnreadable(reply.reason);
+        noteRead(reply);
         settleWith(reply, resolve, reject);
       }
     };
