@@ -8,6 +8,7 @@ import { Registry } from 'prom-client';
 import type { RouteRule } from '../config-routing.ts';
 import { createEngine, type Engine, type EngineOptions, MOST_CONNECTIONS_IN_ALL } from '../engine.ts';
 import type { Clock } from '../lib/clock.ts';
+import { createClockWatch } from '../lib/clock-watch.ts';
 import type { Failpoints } from '../lib/failpoints.ts';
 import { silentLogger, silentLoggers } from '../lib/log.ts';
 import type { Random } from '../lib/random.ts';
@@ -204,6 +205,7 @@ async function start(life: Life, deps: ProcessDeps, options: ProcessOptions): Pr
       holdBulk() {},
       keepsContent: async () => options.keepsContent ?? true,
       refusing: () => null,
+      doubtsClock: createClockWatch({ clock, log: silentLogger }, null).isDoubtful,
     },
     {
       folder: options.folder,

@@ -63,6 +63,9 @@ const SILENT: ReadonlySet<TroubleKind> = new Set([
 ]);
 /** Whatever the store is asked, it has answered by then, where the process lives. */
 const ANSWERED_MS = 10 * SECOND;
+/** After the clock went forward that far, the process gives up nothing for its age that long. */
+const FORWARD_MS = 10 * MINUTE;
+const DOUBTED_MS = 15 * MINUTE;
 /** Turns in which a store that takes no time has answered. */
 const AT_ONCE = 4;
 
@@ -263,6 +266,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   let downUntilMs = 0;
   let diesAfter: number | null = null;
   let steadySinceMs = 0;
+  let doubtedUntilMs = 0;
   /** When something was last sent on the paths of each. */
   let unexplained: ReadonlyMap<number, number> = new Map();
   let lastLookMs = 0;
@@ -336,6 +340,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
       if (keys !== null) await awaited(keys.install(process.store)).catch(() => {});
       for (const what of checkStarted(process.engine.deliver)) note(what);
       steadySinceMs = clock.monotonicMs();
+      doubtedUntilMs = 0;
     } catch {
       // The store cannot be written: whoever supervises tries again.
       process = null;
@@ -390,7 +395,8 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   function look(): void {
     const nowMs = clock.monotonicMs();
     const settledMs = 30 * SECOND + plan.lookAheadMs;
-    if (process === null || outage.count > 0 || nowMs - steadySinceMs < settledMs) return;
+    const quietSinceMs = Math.max(steadySinceMs, doubtedUntilMs);
+    if (process === null || outage.count > 0 || nowMs - quietSinceMs < settledMs) return;
     const { epoch } = process;
     const { queue, deliver } = process.engine;
     const paths = deliver.paths().map((path) => path.snapshot());
@@ -498,6 +504,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         clock.jumpWallTo(now + action.byMs);
         warmup.clockSet();
         steadySinceMs = nowMs;
+        if (action.byMs > FORWARD_MS) doubtedUntilMs = nowMs + DOUBTED_MS;
         disturb(2 * 60 * MINUTE);
         // Of holds and times that were given it is no longer known on which clock they end.
         operators.forgetHolds();
