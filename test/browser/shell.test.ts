@@ -1,5 +1,5 @@
 /** The dashboard as a browser meets it: small, within its policy, without a token in development, closed elsewhere. */
-import type { Browser } from 'playwright-core';
+import type { Browser, Route } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fileScope, type Instance, request, startInstance } from '../scenarios/harness.ts';
 import { hasBrowser, openBrowser, openPage } from './browser.ts';
@@ -63,7 +63,14 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
   it('has the title of what it shows', async () => {
     const made = (await server.call('POST', '/domains', { body: { Domain: 'titled.example' } })).json;
     const { page } = await openPage(browser);
+    // Later than the page itself, as it can be.
+    const late = async (route: Route) => {
+      await page.getByRole('heading', { name: made.Domain }).waitFor();
+      await route.continue();
+    };
+    await page.route('**/api/v1/me', late, { times: 1 });
     await page.goto(`${url}/domains/${made.Domain}`);
+    await page.getByRole('button', { name: 'Check now' }).waitFor();
     const title = () => expect.poll(() => page.title());
     await title().toBe('titled.example · postrider');
     await page.getByRole('link', { name: 'Back to the domains' }).click();

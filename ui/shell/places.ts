@@ -64,6 +64,11 @@ const PLACES: readonly DashboardPlace[] = [
   },
 ];
 
+/** '' = the address is that of no place. */
+export function placeName(path: string): string {
+  return PLACES.find((place) => path === place.path || path.startsWith(`${place.path}/`))?.name ?? '';
+}
+
 /** Those that answer the person who looks. */
 export function usePlaces(): readonly DashboardPlace[] {
   const { data: me } = useQuery(ME);

@@ -5,7 +5,7 @@ import { usePageTitle } from '../components/page-title.ts';
 import { Toasts } from '../components/toasts.tsx';
 import { BottomBar } from './bottom-bar.tsx';
 import { Palette, usePaletteKey } from './palette.tsx';
-import { usePlaces } from './places.ts';
+import { placeName } from './places.ts';
 import { Rail } from './rail.tsx';
 import { SignedIn } from './signed-in.tsx';
 
@@ -41,7 +41,7 @@ function Frame() {
 
 /** In front of the place, whose own title comes after it. */
 function PlaceTitle() {
-  const place = useRouterState({ select: ({ matches }) => matches.at(-1)?.pathname.split('/')[1] });
-  usePageTitle(usePlaces().find(({ path }) => path === `/${place}`)?.name ?? '');
+  // Known at once: what comes later than the title of the page would replace it.
+  usePageTitle(useRouterState({ select: ({ matches }) => placeName(matches.at(-1)?.pathname ?? '') }));
   return null;
 }
