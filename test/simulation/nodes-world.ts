@@ -19,11 +19,14 @@ import { createDice } from '../../src/simulation/seeded.ts';
 import { createWire, type OpenConnection } from '../../src/simulation/wire.ts';
 import { checkEnd, checkWaiting, type Diary } from './checks.ts';
 import { secureHalf, TLS_TURNS } from './far-end-tls.ts';
+import { createGeography } from './geography.ts';
 import type { Mutation } from './mutations.ts';
+import { createOperators } from './operators.ts';
 import { PARTS } from './parts.ts';
 import { type Action, type Plan, planOf } from './plan.ts';
 import { openRoom } from './room.ts';
 import { createSecondThoughts } from './second-thoughts.ts';
+import { createWarmupWatch } from './warmup-watch.ts';
 import { digestOf, type RunResult, submissionOf } from './world.ts';
 
 /** A node, whichever of its processes runs now. */
@@ -46,6 +49,8 @@ const OVERTIME_MS = 6 * 60 * MINUTE;
 const TAKEN_OVER_MS = 2 * NODE_TIMES.deadMs + 30 * SECOND;
 /** The store has answered by then, where the process lives. */
 const ANSWERED_MS = 10 * SECOND;
+/** What was decided before a hold came has left by then, at every node. */
+const HELD_MS = 30 * SECOND;
 /** What begins a moment before a node stands still. */
 const MOMENT_MS = 1_000;
 
@@ -65,7 +70,7 @@ function nodesPlanOf(seed: number): {
 } {
   const plan = planOf(seed);
   const dice = createDice(seed, 7);
-  const nodes = dice.whole(2, 3);
+  const nodes = dice.pick([1, 2, 2, 3]);
   const happenings: { atMs: number; what: Happening }[] = [];
   while (dice.chance(0.75))
     happenings.push({
@@ -77,7 +82,10 @@ function nodesPlanOf(seed: number): {
       },
     });
   happenings.sort((a, b) => a.atMs - b.atMs);
-  const kept = new Set<Action['kind']>(['send', 'cancel', 'suppress', 'suppress-waiting', 'outage']);
+  const kept = new Set<Action['kind']>([
+    ...(['send', 'cancel', 'reschedule', 'suppress', 'suppress-waiting'] as const),
+    ...(['hold', 'release', 'try-now', 'outage'] as const),
+  ]);
   return {
     plan: { ...plan, timeline: plan.timeline.filter(({ action }) => kept.has(action.kind)) },
     nodes,
@@ -120,7 +128,20 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
   );
   const providerOf = new Map(plan.sites.map(({ name, provider }) => [name, provider]));
   /** What one lease is for. */
-  const unitOf = (site: string) => providerOf.get(site) ?? engineSites.get(site);
+  const unitOf = (site: string) => providerOf.get(site) ?? engineSites.get(site) ?? site;
+  const geography = createGeography(plan, { room, clock, engineSites });
+  const operators = createOperators(
+    { plan, room, clock, awaited, siteOf: (site) => engineSites.get(site) ?? site },
+    note,
+  );
+  const warmup = createWarmupWatch(
+    clock,
+    {
+      providerOf: (site) => providerOf.get(site) ?? null,
+      isCritical: (deliveryId) => room.mailOf(deliveryId)?.lane === 'critical',
+    },
+    note,
+  );
   let disturbedMs = 0;
   const nodes: Node[] = Array.from({ length: count }, (_, i) => ({
     ...{ name: `node${i}`, process: null },
@@ -140,6 +161,8 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
             unitOf(one.site) === unitOf(site) &&
             isAwake(one),
         );
+        // A provider's hosts may also be reached by a path of its own behind relays, or be shared by relays.
+        if (geography.relays.has(site) || geography.mixed) return;
         if (others.length > 0)
           note(
             `node ${nodeWith(process)?.name} opens a connection from ${source} to ${site} beside another's`,
@@ -160,13 +183,18 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
           note(`${open.length} connections from ${source} to ${site}, where ${most} are allowed`);
       },
       mail() {},
-      envelope() {},
+      envelope({ deliveryId }) {
+        const heldMs = operators.heldForMs(deliveryId);
+        if (heldMs !== null && heldMs > HELD_MS)
+          note(`delivery ${deliveryId} went out ${Math.round(heldMs / SECOND)} s after it was held`);
+      },
+      ...(plan.extras.newSources && !geography.mixed ? { taken: warmup.taken } : {}),
     },
     () => [],
     { keep: true },
   );
   const farEnds = new Map<string, FarEnd>();
-  for (const site of plan.sites) {
+  for (const site of [...plan.sites, ...plan.extras.relays]) {
     const farEnd = createFarEnd(site, { clock, dice, wire, tokens, secureHalf, deliveryOf: room.deliveryTo });
     for (const host of site.hosts) {
       names.setAddress(host.name, host.address);
@@ -205,6 +233,7 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
     await stop(node, 30 * SECOND);
   }
   for (const what of checkEnd(room.db, wire, diary)) note(what);
+  for (const what of geography.gone(wire)) note(what);
   for (const what of thoughts.checkEnd(wire)) note(what);
   if (wire.open.size > 0) note(`${wire.open.size} connections are open after the end`);
   const result = {
@@ -233,7 +262,8 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
             lookAheadWithoutHintsMs: SECOND,
           },
           change: mutation,
-          storeMs: plan.extras.storeMs,
+          ...{ storeMs: plan.extras.storeMs, newSources: plan.extras.newSources },
+          ...{ targets: plan.extras.targets, rules: plan.extras.rules },
         },
       );
     } catch {
@@ -325,22 +355,20 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
       if (!epochs.has(epoch)) note(`${n} recipients are leased to a node that is gone`);
     const paths = awake.flatMap(({ engine }) => engine.deliver.paths().map((path) => path.snapshot()));
     const full = awake.some(({ engine }) => engine.queue.inMemory().rows >= 0.66 * plan.windowRows);
-    const isWayTo = (site: string, domain: string) => {
-      const home = plan.domains.find(({ name }) => name === domain)?.site ?? -1;
-      return engineSites.get(plan.sites[home]?.name ?? '') === site || site === domain;
-    };
     // That another node sends is no reason: that node must have one.
     const hasReason = (domain: string) =>
       full ||
       paths.some(
         ({ site, reason, waitsFor, connections }) =>
-          ((reason !== null && waitsFor !== 'lease') || connections.opening > 0) && isWayTo(site, domain),
+          ((reason !== null && waitsFor !== 'lease') || connections.opening > 0) &&
+          geography.isWayTo(site, domain),
       );
     const [first] = epochs;
     const now = { wallMs: clock.now(), monotonicMs: nowMs, epoch: first ?? 0 };
-    const found = checkWaiting(room.db, wire, now, plan.lookAheadMs, hasReason, () => true);
+    const isHeld = (id: number) => operators.heldForMs(id) !== null;
+    const found = checkWaiting(room.db, wire, now, plan.lookAheadMs, hasReason, geography.mayHang);
     if (nowMs - lastLookMs < 10 * SECOND) return;
-    const without = new Set(found.unexplained);
+    const without = new Set(found.unexplained.filter((id) => !isHeld(id)));
     if (wire.transactions.length === lastTransactions)
       for (const id of without)
         if (unexplained.has(id)) note(`delivery ${id} is due and waits for no reason`);
@@ -358,9 +386,15 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
         if (process !== undefined) await send(process, action);
         return;
       case 'cancel':
+      case 'reschedule':
       case 'suppress':
       case 'suppress-waiting':
         if (process !== undefined) await awaited(thoughts.act(action, process));
+        return;
+      case 'hold':
+      case 'release':
+      case 'try-now':
+        if (process !== undefined) await operators.act(action, process);
         return;
       case 'outage':
         if (outage.count > 0) return;
