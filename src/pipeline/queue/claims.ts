@@ -424,24 +424,20 @@ export function createClaims(
     const roomOf = (lane: Lane, senderDomain: string) =>
       window.room({ site, lane, senderDomain, siteRows: allowed }, taken());
     const chosen = new Set<DueQueue>();
-    const fits = (lane: Lane, senderDomain: string) => {
+    const fits = (lane: Lane, senderDomain: string, onlyLarge: boolean) => {
       if (free <= 0 && lane !== 'critical') return false;
       const room = roomOf(lane, senderDomain);
       if (room.crowdedOut === 'by its sender') waitsAt(site, fullSenders, senderDomain);
-      return room.rows > 0 && room.bytes > 0;
-    };
-    const admits = (queue: DueQueue) => {
-      if (chosen.has(queue) || deps.keptBack(queue)) return false;
-      if (!queue.onlyLarge || roomOf(queue.lane, queue.senderDomain).takesLarge) return true;
-      waitsAt(site, largeOut, queue.senderDomain);
-      return false;
+      if (room.rows <= 0 || room.bytes <= 0) return false;
+      if (onlyLarge && !room.takesLarge) waitsAt(site, largeOut, senderDomain);
+      return room.takesLarge || !onlyLarge;
     };
     if (due.hasLane(site, 'critical') && window.isFull('critical', taken())) urgentOut.add(site);
     else if (window.isFull('normal', taken())) crowdedOut.add(site);
     let moved = 0;
     const claims: Promise<void>[] = [];
     while (chosen.size < QUEUES_AT_ONCE && rowsLeft > 0) {
-      const queue = due.next(site, fits, admits);
+      const queue = due.next(site, fits, (other) => !chosen.has(other) && !deps.keptBack(other));
       if (queue === null) break;
       // Only of those that are next: to ask for all of a site's queues in every round took 50 ms for 100,000.
       const belongs = due.move(queue);

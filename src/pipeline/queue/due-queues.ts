@@ -21,8 +21,6 @@ export interface DueQueue extends QueueRef {
   site: string;
   /** Increases with every change of the queue, so that a claim does not remove changes made while it ran. */
   revision: number;
-  /** The last claim took small rows only, and left none: it may have large ones. */
-  onlyLarge: boolean;
 }
 
 export interface DueQueues {
@@ -32,11 +30,12 @@ export interface DueQueues {
   advance(now: number): Set<string>;
   /**
    * The site's next queue, or null: the lanes take turns, in each the sender domains for which `may` returns true, and the
-   * queues of each of these. Queues for which `admits` returns false are skipped.
+   * queues of each of these. Queues for which `admits` returns false are skipped. `may` is asked again for those of a sender
+   * domain that have only large rows (`onlyLarge`).
    */
   next(
     site: string,
-    may: (lane: Lane, senderDomain: string) => boolean,
+    may: (lane: Lane, senderDomain: string, onlyLarge: boolean) => boolean,
     admits: (queue: DueQueue) => boolean,
   ): DueQueue | null;
   /**
@@ -44,10 +43,7 @@ export interface DueQueues {
    * counts as having a backlog.
    */
   exhausted(queue: DueQueue, revision: number): void;
-  /**
-   * The same for a claim of small rows only: the queue stays, as it may have large ones, but fresh mail does not go to its
-   * end.
-   */
+  /** The same for a claim of small rows only: the queue stays, as it may have large ones. */
   noMoreSmall(queue: DueQueue, revision: number): void;
   /** The claim left due rows behind. */
   leftMore(queue: DueQueue): void;
@@ -77,16 +73,20 @@ interface Known extends DueQueue, Turn<Known> {
   key: string;
   /** It is in the list of its site. */
   due: boolean;
+  /** The last claim took small rows only, and left none. */
+  onlyLarge: boolean;
   instants: number[];
   /** It reaches its site with the next `advance`. */
   soon: boolean;
 }
 
-/** What is due at one site of one lane and sender domain; `count` of its queues. */
+/** What is due at one site of one lane and sender domain; `count` of its queues, `larges` of those with only large rows. */
 interface DueOfSender extends Turn<DueOfSender> {
   senderDomain: string;
   queues: Rotation<Known>;
+  onlyLarge: Rotation<Known>;
   count: number;
+  larges: number;
 }
 
 interface DueOfLane {
@@ -121,10 +121,12 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
     const { senderDomain } = queue;
     let sender = there.byName.get(senderDomain);
     if (sender === undefined) {
-      sender = { senderDomain, queues: createRotation(), count: 0, before: null, after: null };
+      const [queues, onlyLarge] = [createRotation<Known>(), createRotation<Known>()];
+      sender = { senderDomain, queues, onlyLarge, count: 0, larges: 0, before: null, after: null };
       there.byName.set(senderDomain, sender);
       there.senders.add(sender);
     }
+    queue.onlyLarge = false;
     sender.queues.add(queue);
     sender.count += 1;
     there.count += 1;
@@ -134,6 +136,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
     const there = ofLane(queue.site, queue.lane);
     const sender = there?.byName.get(queue.senderDomain);
     if (there === undefined || sender === undefined || !queue.due) return;
+    setOnlyLarge(queue, false);
     sender.queues.remove(queue);
     sender.count -= 1;
     if (sender.count === 0) {
@@ -144,6 +147,17 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
     if (count(queue.site) === 0) bySite.delete(queue.site);
     queue.due = false;
     dueKeys.delete(queue.key);
+  };
+
+  const setOnlyLarge = (queue: Known, onlyLarge: boolean): void => {
+    if (queue.onlyLarge === onlyLarge) return;
+    const sender = ofLane(queue.site, queue.lane)?.byName.get(queue.senderDomain);
+    if (sender === undefined || !queue.due) return;
+    const [from, to] = onlyLarge ? [sender.queues, sender.onlyLarge] : [sender.onlyLarge, sender.queues];
+    from.remove(queue);
+    to.add(queue);
+    sender.larges += onlyLarge ? 1 : -1;
+    queue.onlyLarge = onlyLarge;
   };
 
   const move = (queue: Known, site: string): void => {
@@ -176,7 +190,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       }
       queue.revision += 1;
       if (at <= now) {
-        queue.onlyLarge = false;
+        setOnlyLarge(queue, false);
         if (queue.due || queue.soon) return;
         // It reaches its site with the next `advance`, which tells which site to wake.
         heap.push({ at: now, queue });
@@ -196,7 +210,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
         const index = queue.instants.indexOf(at);
         if (index >= 0) queue.instants.splice(index, 1);
         queue.revision += 1;
-        queue.onlyLarge = false;
+        setOnlyLarge(queue, false);
         queue.soon = false;
         if (!queue.due) park(queue, siteOf(queue));
         reached.add(queue.site);
@@ -207,8 +221,10 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       const lanes = bySite.get(site) ?? [];
       for (const [at, there] of lanes.entries()) {
         let found: Known | null = null;
-        there.senders.next(({ senderDomain, queues }) => {
-          found = may(there.lane, senderDomain) ? queues.next(admits) : null;
+        there.senders.next(({ senderDomain, queues, onlyLarge, larges }) => {
+          found = may(there.lane, senderDomain, false) ? queues.next(admits) : null;
+          if (found === null && larges > 0 && may(there.lane, senderDomain, true))
+            found = onlyLarge.next(admits);
           return found !== null;
         });
         if (found === null) continue;
@@ -232,7 +248,7 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
       const known = byId.get(queue.queueId);
       if (known === undefined) return;
       dueKeys.delete(known.key);
-      if (known.revision === revision) known.onlyLarge = true;
+      if (known.revision === revision) setOnlyLarge(known, true);
     },
     leftMore(queue) {
       const known = byId.get(queue.queueId);
@@ -244,8 +260,8 @@ export function createDueQueues(siteOf: (queue: QueueRef) => string, max = MAX_Q
     regroup(site) {
       const reached = new Set<string>();
       for (const { senders } of bySite.get(site) ?? []) {
-        for (const { queues } of senders.items()) {
-          for (const queue of queues.items()) {
+        for (const { queues, onlyLarge } of senders.items()) {
+          for (const queue of [queues, onlyLarge].flatMap((some) => [...some.items()])) {
             const belongs = siteOf(queue);
             if (belongs === site) continue;
             move(queue, belongs);
