@@ -321,9 +321,13 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   if (deps.membership !== undefined) createNodeMetrics(registry, deps.membership);
   deps.membership?.onFenced(queue.fenced);
   deps.membership?.onReclaimed(() => queue.wake());
-  deps.membership?.onRefresh(async (got) => {
-    const places = egress?.sourcesOf(got) ?? [];
-    await Promise.all([traffic.refresh(), sandboxRules.load(), warmup.reread(places, foreign)]);
+  deps.membership?.onRefresh(async () => {
+    const [isWarmupChanged] = await Promise.all([
+      warmup.reread(egress?.ofOthers() ?? (() => false)),
+      traffic.refresh(),
+      sandboxRules.load(),
+    ]);
+    if (isWarmupChanged) sites.sourcesChanged();
     const gone = new Set([...foreign].filter((source) => membership?.serves(source) === false));
     if (gone.size === absent.size && [...gone].every((source) => absent.has(source))) return;
     absent = gone;

@@ -142,6 +142,7 @@ describe('leases on sources', () => {
         return lease;
       },
       serves: () => serves,
+      held: () => ['send nat>big'],
     },
     [
       { id: 'nat', shared: true },
@@ -162,6 +163,14 @@ describe('leases on sources', () => {
     expect(names.splice(0)).toEqual(['send nat>a', 'send >a']);
   });
 
+  it('say which budgets of new sources other nodes use', () => {
+    const isOfOthers = leases.ofOthers();
+    expect(isOfOthers('nat', 'big')).toBe(false);
+    expect(isOfOthers('nat', 'other')).toBe(true);
+    expect(isOfOthers('own', 'big')).toBe(false);
+    expect(isOfOthers('of-another', 'big')).toBe(true);
+  });
+
   it('of a source that is bound to another node are elsewhere, and nobody is asked', () => {
     expect(want('of-another', 'a', null)?.state()).toBe('elsewhere');
     serves = false;
@@ -173,6 +182,5 @@ describe('leases on sources', () => {
     want('nat', 'mx1.big.example', 'big');
     want('nat', 'mx2.big.example', 'big');
     expect(new Set(names.splice(0))).toEqual(new Set(['send nat>big']));
-    expect(leases.sourcesOf(['send nat>big', 'upkeep'])).toEqual([{ source: 'nat', provider: 'big' }]);
   });
 });

@@ -14,8 +14,8 @@ type LeasedPath = Pick<SitePath, 'source' | 'site' | 'provider'>;
 export interface EgressLeases {
   /** null if only this node sends from the source. */
   want(path: LeasedPath, listener: LeaseListener): Lease | null;
-  /** The source and provider of leases with these names; other leases are left out. */
-  sourcesOf(names: readonly string[]): readonly { source: string; provider: string }[];
+  /** Whether another node may send from a source to a provider, by the leases that this node holds now. */
+  ofOthers(): (source: string, provider: string) => boolean;
 }
 
 const PREFIX = 'send ';
@@ -30,7 +30,7 @@ export function sharedSources(sources: readonly { id: string; shared: boolean }[
  * nodes, gets none.
  */
 export function createEgressLeases(
-  membership: Pick<Membership, 'want' | 'serves'> | undefined,
+  membership: Pick<Membership, 'want' | 'serves' | 'held'> | undefined,
   sources: readonly { id: string; shared: boolean }[],
   foreign: ReadonlySet<string>,
 ): EgressLeases {
@@ -42,11 +42,10 @@ export function createEgressLeases(
       if (membership === undefined || !shared.has(source)) return null;
       return membership.want(`${PREFIX}${pathKey(source, provider ?? site)}`, listener);
     },
-    sourcesOf: (names) =>
-      names.flatMap((name) => {
-        const key = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : '';
-        const cut = key.indexOf('>');
-        return cut < 0 ? [] : [{ source: key.slice(0, cut), provider: key.slice(cut + 1) }];
-      }),
+    ofOthers() {
+      const held = new Set(membership?.held());
+      return (source, provider) =>
+        foreign.has(source) || (shared.has(source) && !held.has(PREFIX + pathKey(source, provider)));
+    },
   };
 }

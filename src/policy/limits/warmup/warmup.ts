@@ -13,7 +13,7 @@
  */
 import type { Clock, Timer } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
-import type { Lane } from '../../../model/message.ts';
+import { LANES, type Lane } from '../../../model/message.ts';
 import type { NodeLease } from '../../../model/node.ts';
 import type { Store } from '../../../store/store.ts';
 import {
@@ -32,10 +32,10 @@ export interface Warmup {
   /** Reads the stored state. To be called first. */
   start(): Promise<void>;
   /**
-   * Reads again the stored state of the given pairs, because another process has used the source until now, and of
-   * `sources`, which others use. Reservations of this process are dropped.
+   * Reads again the stored state of what other processes use, or have used until now. Reservations of this process are
+   * dropped. Resolves to whether mail has to wait somewhere, or no longer, that did not before.
    */
-  reread(pairs: readonly { source: string; provider: string }[], sources: ReadonlySet<string>): Promise<void>;
+  reread(isOfOthers: (source: string, provider: string) => boolean): Promise<boolean>;
   /** Stores what is not stored yet; unused reservations are given back. */
   stop(): Promise<void>;
   /** Whether the source was declared new. */
@@ -113,15 +113,19 @@ export function createWarmup(
       for (const row of await store.listWarmups()) enter(row);
     },
 
-    async reread(pairs, sources) {
-      const wanted = new Set(
-        pairs.flatMap(({ source, provider }) => (warming.has(source) ? [key(source, provider)] : [])),
-      );
-      const isWanted = (row: { source: string; provider: string }) =>
-        (sources.has(row.source) && warming.has(row.source)) || wanted.has(key(row.source, row.provider));
-      if (wanted.size === 0 && ![...sources].some((source) => warming.has(source))) return;
-      for (const name of wanted) await entries.get(name)?.writing;
-      for (const row of await store.listWarmups()) if (isWanted(row)) enter(row);
+    async reread(isOfOthers) {
+      if (warming.size === 0) return false;
+      let changed = false;
+      for (const { source, provider, writing } of entries.values())
+        if (writing !== null && isOfOthers(source, provider)) await writing;
+      for (const row of await store.listWarmups()) {
+        const { source, provider } = row;
+        if (!warming.has(source) || !isOfOthers(source, provider)) continue;
+        const before = LANES.map((lane) => isFull(source, provider, lane));
+        enter(row);
+        changed ||= LANES.some((lane, i) => isFull(source, provider, lane) !== before[i]);
+      }
+      return changed;
     },
 
     async stop() {
@@ -138,13 +142,7 @@ export function createWarmup(
 
     warms: (source) => warming.has(source),
 
-    isFull(source, provider, lane) {
-      if (!warming.has(source)) return false;
-      const now = clock.now();
-      const entry = entryOf(source, provider, now);
-      rollTo(entry.state, now);
-      return mayGo(entry.state, lane, now).kind === 'wait';
-    },
+    isFull,
 
     take(source, provider, lane) {
       if (!warming.has(source)) return { kind: 'go' };
@@ -219,6 +217,14 @@ export function createWarmup(
       }));
     },
   };
+
+  function isFull(source: string, provider: string, lane: Lane): boolean {
+    if (!warming.has(source)) return false;
+    const now = clock.now();
+    const entry = entryOf(source, provider, now);
+    rollTo(entry.state, now);
+    return mayGo(entry.state, lane, now).kind === 'wait';
+  }
 
   function enter({
     source,
