@@ -84,7 +84,7 @@ function nodesPlanOf(seed: number): {
   happenings.sort((a, b) => a.atMs - b.atMs);
   const kept = new Set<Action['kind']>([
     ...(['send', 'cancel', 'reschedule', 'suppress', 'suppress-waiting'] as const),
-    ...(['hold', 'release', 'try-now', 'outage'] as const),
+    ...(['hold', 'release', 'override', 'end-overrides', 'try-now', 'outage', 'move', 'dns'] as const),
   ]);
   return {
     plan: { ...plan, timeline: plan.timeline.filter(({ action }) => kept.has(action.kind)) },
@@ -142,6 +142,7 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
     },
     note,
   );
+  const isMoving = plan.timeline.some(({ action }) => action.kind === 'move' || action.kind === 'dns');
   let disturbedMs = 0;
   const nodes: Node[] = Array.from({ length: count }, (_, i) => ({
     ...{ name: `node${i}`, process: null },
@@ -162,7 +163,8 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
             isAwake(one),
         );
         // A provider's hosts may also be reached by a path of its own behind relays, or be shared by relays.
-        if (geography.relays.has(site) || geography.mixed) return;
+        // Where DNS fails or names other hosts, a domain goes by a path of its own for a time.
+        if (geography.relays.has(site) || geography.mixed || isMoving) return;
         if (others.length > 0)
           note(
             `node ${nodeWith(process)?.name} opens a connection from ${source} to ${site} beside another's`,
@@ -358,6 +360,7 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
     // That another node sends is no reason: that node must have one.
     const hasReason = (domain: string) =>
       full ||
+      geography.isUnresolved(domain) ||
       paths.some(
         ({ site, reason, waitsFor, connections }) =>
           ((reason !== null && waitsFor !== 'lease') || connections.opening > 0) &&
@@ -393,8 +396,16 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
         return;
       case 'hold':
       case 'release':
+      case 'override':
+      case 'end-overrides':
       case 'try-now':
         if (process !== undefined) await operators.act(action, process);
+        return;
+      case 'move':
+        names.setMx(action.domain, hostsOf(action.toSite));
+        return;
+      case 'dns':
+        names.fault(action.domain, action.fault, nowMs, nowMs + action.forMs);
         return;
       case 'outage':
         if (outage.count > 0) return;
