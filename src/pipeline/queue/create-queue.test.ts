@@ -200,6 +200,15 @@ describe('the window over the store', () => {
     expect(queue.inMemory().rows).toBe(0);
   });
 
+  it('claims more for a site whose rows were all taken, before any of them has ended', async () => {
+    await queued(40);
+    const { queue } = await start({ maxRowsPerSite: 8 });
+    await eventually(() => inMemory(queue, 'example.net') > 0);
+    const held = takeAll(queue);
+    await eventually(() => inMemory(queue, 'example.net') > 0);
+    expect(held.length + inMemory(queue, 'example.net')).toBeLessThan(40);
+  });
+
   it.each(['memory', 'the store'])(
     'gives up nothing in %s where the clock is wrong for minutes',
     async (where) => {

@@ -357,7 +357,11 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     if (gate.site(site) !== null || !recordable()) return null;
     for (;;) {
       const item = window.take(site, lane ?? null, admits);
-      if (item === null || mayGoOn(item)) return item;
+      if (item === null) return null;
+      if (!mayGoOn(item)) continue;
+      // The far end may be silent about all that it got, and other connections wait for mail.
+      if (due.count(site) > 0 && !window.hasWaiting(site)) claims.refill(site);
+      return item;
     }
   }
 

@@ -51,6 +51,7 @@ export interface ReadyWindow {
   /** Removes and returns the waiting items of any site for which `leaves` returns true (not taken ones). */
   remove(leaves: (item: ReadyItem) => boolean): ReadyItem[];
   waiting(site: string): Readonly<Record<Lane, number>>;
+  hasWaiting(site: string): boolean;
   /** Rows of a site in memory, including taken ones. */
   rowsOf(site: string): number;
   /** All of them, including taken ones. */
@@ -391,6 +392,10 @@ export function createReadyWindow(limits: WindowLimits): ReadyWindow {
       const lanes = sites.get(name)?.lanes;
       if (lanes === undefined) return NOBODY;
       return { critical: lanes.critical.size(), normal: lanes.normal.size(), bulk: lanes.bulk.size() };
+    },
+    hasWaiting(name) {
+      const site = sites.get(name);
+      return site !== undefined && waitingAt(site) > 0;
     },
     rowsOf: (name) => sites.get(name)?.rows ?? 0,
     items: () => byId.values(),
