@@ -50,3 +50,17 @@ describe('rows that were read lately', () => {
     expect(await rows.read('another', async () => 'its own')).toBe('its own');
   });
 });
+
+it('asks a slow store once for all who ask meanwhile, and again for those who come after a change', async () => {
+  const reads = createRecentReads<string>(createVirtualClock(0));
+  const answers: ((value: string) => void)[] = [];
+  const find = () => new Promise<string>((resolve) => answers.push(resolve));
+  const first = [1, 2].map(() => reads.read('a', find));
+  expect(answers).toHaveLength(1);
+  reads.forget();
+  const later = reads.read('a', find);
+  expect(answers).toHaveLength(2);
+  for (const [i, answer] of answers.entries()) answer(String(i));
+  expect(await Promise.all([...first, later])).toEqual(['0', '0', '1']);
+  expect(await reads.read('a', find)).toBe('1');
+});

@@ -9,7 +9,7 @@ const KEPT_MS = 5_000;
 const MAX_KEPT = 1_000;
 
 export interface RecentReads<Value> {
-  /** The cached value of `key`, otherwise the result of `find`. null is not cached. */
+  /** The cached value of `key`, otherwise the result of `find`, which runs once for all who ask meanwhile. null is not cached. */
   read(key: string, find: () => Promise<Value | null>): Promise<Value | null>;
   /** Empties the cache; results of running `find` calls are not cached either. */
   forget(): void;
@@ -17,20 +17,27 @@ export interface RecentReads<Value> {
 
 export function createRecentReads<Value>(clock: Pick<Clock, 'monotonicMs'>): RecentReads<Value> {
   const kept = new BoundedMap<string, { value: Value; untilMs: number }>(MAX_KEPT);
-  let changes = 0;
+  const running = new Map<string, Promise<Value | null>>();
   return {
     async read(key, find) {
       const known = kept.get(key);
       if (known !== undefined && known.untilMs > clock.monotonicMs()) return known.value;
-      const changesBefore = changes;
-      const value = await find();
-      if (value !== null && changes === changesBefore) {
-        kept.set(key, { value, untilMs: clock.monotonicMs() + KEPT_MS });
+      const under = running.get(key);
+      if (under !== undefined) return under;
+      const finding = find();
+      running.set(key, finding);
+      try {
+        const value = await finding;
+        if (value !== null && running.get(key) === finding) {
+          kept.set(key, { value, untilMs: clock.monotonicMs() + KEPT_MS });
+        }
+        return value;
+      } finally {
+        if (running.get(key) === finding) running.delete(key);
       }
-      return value;
     },
     forget() {
-      changes += 1;
+      running.clear();
       kept.clear();
     },
   };

@@ -21,7 +21,7 @@ export interface CachedDomain {
 export interface DomainCache {
   /** The entry while it is valid, otherwise null. */
   known(name: string): CachedDomain | null;
-  /** Reads the row and caches it, unless a domain was changed meanwhile. */
+  /** Reads the row, once for all who ask meanwhile, and caches it, unless a domain was changed. */
   lookUp(name: string): Promise<CachedDomain>;
   /** This process has changed the domain. */
   forget(name: string): void;
@@ -43,6 +43,8 @@ export function createDomainCache({
   clock: Clock;
 }): DomainCache {
   const cache = new BoundedMap<string, CachedDomain>(MAX_CACHED);
+  /** Reads under way: where the store is slow, one for each message would keep it slow. */
+  const running = new Map<string, Promise<CachedDomain>>();
   /** Counts changes by this process: values read during a change are not cached. */
   let changes = 0;
   /** All such domains looked up so far; never emptied, unlike the cache, because none may be forgotten. */
@@ -53,30 +55,41 @@ export function createDomainCache({
       const found = cache.get(name);
       return found !== undefined && found.until > clock.monotonicMs() ? found : null;
     },
-    async lookUp(name) {
-      const before = cache.get(name);
-      const changesBefore = changes;
-      const nowMs = clock.monotonicMs();
-      const domain = await store.getDomain({ name });
-      const signers = before !== undefined && haveSameKey(before.domain, domain) ? before.signers : null;
-      const fresh: CachedDomain = { domain, signers, until: nowMs + CACHE_MS };
-      if (changes !== changesBefore) return fresh;
-      if (domain?.settings.atMostOnce === true) atMostOnce.add(name);
-      else atMostOnce.delete(name);
-      cache.set(name, fresh);
-      return fresh;
+    lookUp(name) {
+      const under = running.get(name);
+      if (under !== undefined) return under;
+      const reading = readRow(name).finally(() => {
+        if (running.get(name) === reading) running.delete(name);
+      });
+      running.set(name, reading);
+      return reading;
     },
     forget(name) {
       changes += 1;
+      running.delete(name);
       cache.delete(name);
     },
     readAgain() {
       changes += 1;
+      running.clear();
       // Their keys stay loaded, for those that have the same afterwards.
       for (const entry of cache.values()) entry.until = Number.NEGATIVE_INFINITY;
     },
     sendsAtMostOnce: (name) => atMostOnce.has(name),
   };
+
+  async function readRow(name: string): Promise<CachedDomain> {
+    const before = cache.get(name);
+    const changesBefore = changes;
+    const domain = await store.getDomain({ name });
+    const signers = before !== undefined && haveSameKey(before.domain, domain) ? before.signers : null;
+    const fresh: CachedDomain = { domain, signers, until: clock.monotonicMs() + CACHE_MS };
+    if (changes !== changesBefore) return fresh;
+    if (domain?.settings.atMostOnce === true) atMostOnce.add(name);
+    else atMostOnce.delete(name);
+    cache.set(name, fresh);
+    return fresh;
+  }
 }
 
 /** Whether signers made for one also sign for the other. */
