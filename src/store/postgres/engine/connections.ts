@@ -9,7 +9,7 @@ import { StoreRefused } from '../../shared/refusal.ts';
 import { addressOf, clientOptions, type PostgresHost } from './address.ts';
 import { checkOurs, checkServer } from './checks.ts';
 import { type Db, dbOver, type Statements } from './db.ts';
-import { isConnectionLost, NotConnected } from './errors.ts';
+import { isConnectionLost, isOutOfConnections, NotConnected } from './errors.ts';
 import { types } from './types.ts';
 
 /**
@@ -92,7 +92,7 @@ export function createConnections(
   timeline = '',
 ): Connections {
   async function open(lane: Lane): Promise<Link> {
-    const link = await openLink(url, statements, lane, timeline);
+    const link = await openWithin(lane);
     // A transfer ends the sessions of paused servers; this connection may be a new one after that.
     await checkOurs(link.db).catch((error: unknown) => {
       link.cut();
@@ -106,6 +106,29 @@ export function createConnections(
     timeline = link.timeline;
     return link;
   }
+
+  /** Where the server has no connection left, idle ones of other lanes make room: the process is slower, and works. */
+  async function openWithin(lane: Lane): Promise<Link> {
+    for (;;) {
+      try {
+        return await openLink(url, statements, lane, timeline);
+      } catch (error) {
+        const idle = isOutOfConnections(error) ? idleLink() : undefined;
+        if (idle === undefined) throw error;
+        await idle.end();
+      }
+    }
+  }
+
+  /** Of the least urgent lane that has one. */
+  function idleLink(): Link | undefined {
+    for (const lane of Object.values(lanes).reverse()) {
+      const idle = lane.takeIdle();
+      if (idle !== undefined) return idle;
+    }
+    return undefined;
+  }
+
   const lanes = Object.fromEntries(
     Object.entries(SIZES).map(([lane, size]) => [lane, createLane(() => open(lane as Lane), size)]),
   ) as Record<Lane, ReturnType<typeof createLane>>;
@@ -271,6 +294,11 @@ export function createLane(open: () => Promise<Link>, size: number) {
         }
         leave();
       }
+    },
+    /** One that nobody uses; it is no longer of this lane. */
+    takeIdle(): Link | undefined {
+      const at = free.findLastIndex((link) => !link.isBroken());
+      return at === -1 ? undefined : free.splice(at, 1)[0];
     },
     cut(which: (link: Link) => boolean = () => true): void {
       for (const link of [...working, ...free]) if (which(link)) link.cut();

@@ -15,6 +15,8 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   '28': 'the database refuses the login',
   '3D000': 'the database does not exist',
   '42501': 'the role may not do this in the database',
+  '53300':
+    'the database has no connection left for this process, which uses up to 12: raise its max_connections',
   '53': 'the database is out of resources',
   '55P03': 'the database is locked',
   '57': 'the database is stopping or ended the work',
@@ -77,6 +79,11 @@ export function unavailableReason(error: unknown): string | null {
 export function isOfOneCall(error: unknown): boolean {
   const code = codeOf(error);
   return code === '57014' || code === '55P03';
+}
+
+/** Whether the server, the database or the role has as many connections as it may have. */
+export function isOutOfConnections(error: unknown): boolean {
+  return codeOf(error) === '53300';
 }
 
 /** Whether the connection is unusable, and an answer may have been lost with it. */

@@ -6,6 +6,7 @@ const gone = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
 
 function healthOver() {
   const clock = createVirtualClock();
+  const lines: string[] = [];
   let probes = 0;
   let givenUp = 0;
   let answer: () => Promise<void> = () => Promise.reject(gone);
@@ -20,10 +21,10 @@ function healthOver() {
         givenUp += 1;
       },
     },
-    () => {},
+    (_level, message) => lines.push(message),
   );
   return {
-    ...{ clock, health, probes: () => probes, givenUp: () => givenUp },
+    ...{ lines, clock, health, probes: () => probes, givenUp: () => givenUp },
     answers: (given: () => Promise<void>) => {
       answer = given;
     },
@@ -54,6 +55,32 @@ describe('the health of a database', () => {
     expect(() => health.requireAnswering()).not.toThrow();
     await clock.advance(60_000);
     expect(probes()).toBe(2);
+  });
+
+  it('says the same reason once a minute while the probe works, and at once when it does not', async () => {
+    const { clock, health, lines, answers } = healthOver();
+    answers(() => Promise.resolve());
+    for (let i = 0; i < 50; i += 1) {
+      health.noteFailure(gone);
+      await clock.advance(100);
+    }
+    expect(lines).toEqual(['the store cannot write', 'the store can write again']);
+    answers(() => Promise.reject(gone));
+    health.noteFailure(gone);
+    await clock.advance(0);
+    expect(lines.slice(2)).toEqual(['the store cannot write']);
+  });
+
+  it('says once a minute that calls take too long, which nothing else shows', async () => {
+    const { clock, health, lines } = healthOver();
+    const late = Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' });
+    for (let i = 0; i < 13; i += 1) {
+      health.noteFailure(late);
+      await clock.advance(5_000);
+    }
+    expect(lines).toEqual(
+      Array.from({ length: 2 }, () => 'the database did not do in time what it was asked'),
+    );
   });
 
   it('is not judged by a call that took too long, or waited for a lock', () => {
