@@ -23,21 +23,26 @@ export function createClockWatch(
 ): ClockWatch {
   let offsetMs = clock.now() - clock.monotonicMs();
   let doubtedUntilMs = Number.NEGATIVE_INFINITY;
-  if (lastAt !== null && clock.now() - lastAt > AWAY_MS) doubt(clock.now() - lastAt, 'since this server ran');
+  const awayMs = lastAt === null ? 0 : clock.now() - lastAt;
+  if (awayMs > AWAY_MS) doubt(awayMs, 'since this server ran');
+  else if (awayMs < -STEP_MS) tellBack(awayMs, 'since this server ran');
   return {
     isDoubtful() {
       const now = clock.now() - clock.monotonicMs();
       const stepMs = now - offsetMs;
       offsetMs = now;
       if (stepMs > STEP_MS) doubt(stepMs, 'at once');
-      else if (stepMs < -STEP_MS)
-        log.warn(
-          { now: new Date(clock.now()).toISOString(), minutes: Math.round(-stepMs / 60_000) },
-          'the clock was set back: mail that got its next attempt before waits until then (postrider queue try, retry)',
-        );
+      else if (stepMs < -STEP_MS) tellBack(stepMs, 'at once');
       return clock.monotonicMs() < doubtedUntilMs;
     },
   };
+
+  function tellBack(stepMs: number, when: string): void {
+    log.warn(
+      { now: new Date(clock.now()).toISOString(), minutes: Math.round(-stepMs / 60_000), when },
+      'the clock was set back: mail that got its next attempt before waits until then (postrider queue try SITE tries it now)',
+    );
+  }
 
   function doubt(stepMs: number, when: string): void {
     doubtedUntilMs = clock.monotonicMs() + DOUBTED_MS;
