@@ -362,7 +362,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     },
     async sitesOf(question) {
       if (sites.siteNamed(sites.nameOf(question))?.kind === 'unresolved')
-        await sites.lookUp(question.recipientDomain);
+        await sites.lookUp(question.recipientDomain, question.senderDomain);
       return sites.sitesOf(question);
     },
     personalTexts: createPersonalTexts(deps.personalTokens, deps.tokens),

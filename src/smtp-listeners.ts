@@ -118,7 +118,7 @@ export async function openSmtpListeners(
       tokens: parts.tokens,
       classifier: parts.classifier,
       keys: async (name) => {
-        const answer = await parts.resolver.txt(name);
+        const answer = await parts.resolver.of('returned mail').txt(name);
         if (answer.kind === 'found') return { kind: 'found', texts: answer.records };
         return { kind: answer.kind === 'failure' ? 'failure' : 'none' };
       },

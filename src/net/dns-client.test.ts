@@ -207,6 +207,25 @@ describe('bounds', () => {
     expect(await client.query('example.com', 'MX')).toMatchObject({ kind: 'message' });
   });
 
+  it.each([
+    ['of many zones', (n: number) => `name.zone${n}.example`],
+    ['of a zone that is known to be silent', (n: number) => `name${n}.silent.example`],
+  ])('an asker with many names %s that get no answer is not all that others wait for', async (_, nameOf) => {
+    use([first.server], { maxInFlight: 4 });
+    first.fault('*', { kind: 'drop' });
+    await afterTimeouts(client.query(nameOf(40), 'MX'));
+    for (let n = 0; n < 40; n++) void client.query(nameOf(n), 'MX', 'many.example');
+    void client.query(nameOf(41), 'MX', 'other.example');
+    const asked = () => new Set(first.queries.map(({ name }) => name));
+    await first.reached(3);
+    while (!asked().has(nameOf(41))) {
+      const total = first.count();
+      await clock.advance(1000);
+      await first.reached(total + 1);
+    }
+    expect(asked().size).toBeLessThan(20);
+  });
+
   it('closing ends what is under way and what comes after', async () => {
     first.fault('*', { kind: 'drop' });
     use([first.server], { maxInFlight: 1 });

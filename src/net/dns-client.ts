@@ -4,7 +4,7 @@
  * every try uses a new socket with a random port, connected so that only the asked server is heard, and a random id;
  * anything that does not match is ignored. A server that does not answer is asked last for a while. Questions that were
  * not answered, and those about names of the same zone, wait in a line of their own, so that zones without servers do not
- * delay the look-ups of others.
+ * delay the look-ups of others. In both lines the askers take turns: whoever asks for thousands of names delays themselves.
  */
 import { createSocket } from 'node:dgram';
 import { connect } from 'node:net';
@@ -48,8 +48,8 @@ export interface DnsClientOptions {
 }
 
 export interface DnsClient {
-  /** Never throws. `name` is an A-label name without escapes. */
-  query(name: string, type: RecordType): Promise<DnsReply>;
+  /** Never throws. `name` is an A-label name without escapes. `asker`: for whom it is asked; '' = for this server. */
+  query(name: string, type: RecordType, asker?: string): Promise<DnsReply>;
   /** Ends running queries with a failure; later ones fail at once. */
   close(): void;
 }
@@ -92,7 +92,7 @@ export function createDnsClient(
     return [...servers.filter((server) => !isDead(server)), ...servers.filter(isDead)];
   }
 
-  async function query(name: string, type: RecordType): Promise<DnsReply> {
+  async function query(name: string, type: RecordType, asker = ''): Promise<DnsReply> {
     const question: Question = { name: normalizeName(name), type };
     if (!encodeQuery({ id: 0, ...question, edns: false })) {
       return { kind: 'failure', reason: 'malformed', detail: 'not a name that DNS can hold' };
@@ -108,7 +108,8 @@ export function createDnsClient(
         if (closed) return { kind: 'failure', reason: 'network', detail: 'the resolver is closed' };
         const run = () => ask(server, question);
         // Its zone may have shown itself silent while it waited.
-        const exchange = (await line(async () => (isSilent() ? null : run()))) ?? (await silentLine(run));
+        const exchange =
+          (await line(asker, async () => (isSilent() ? null : run()))) ?? (await silentLine(asker, run));
         if (exchange.kind === 'answer') {
           deadUntilMs.delete(server);
           return { kind: 'message', message: exchange.message, server };
@@ -222,18 +223,35 @@ export function createDnsClient(
   };
 }
 
-/** Runs at most so many at the same time; the others wait, the first first. */
-function createLine(max: number): <T>(run: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
+/** Runs at most so many at the same time; of the others, each asker's first one in turn. */
+function createLine(max: number): <T>(asker: string, run: () => Promise<T>) => Promise<T> {
+  /** By asker; who was served goes to the end. */
+  const waiting = new Map<string, (() => void)[]>();
   let running = 0;
-  return async (run) => {
-    if (running >= max) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running++;
+
+  function next(): (() => void) | undefined {
+    for (const [asker, line] of waiting) {
+      waiting.delete(asker);
+      const first = line.shift();
+      if (line.length > 0) waiting.set(asker, line);
+      return first;
+    }
+    return undefined;
+  }
+
+  return async (asker, run) => {
+    if (running >= max) {
+      await new Promise<void>((resolve) => {
+        const line = waiting.get(asker) ?? [];
+        line.push(resolve);
+        waiting.set(asker, line);
+      });
+    } else running++;
     try {
       return await run();
     } finally {
-      const next = waiting.shift();
-      if (next) next();
+      const start = next();
+      if (start) start();
       else running--;
     }
   };

@@ -67,3 +67,8 @@ export interface Resolver {
   /** Names of an address. */
   ptr(address: string): Promise<DnsAnswer<string>>;
 }
+
+/** Look-ups for a sender domain, the asker; '' = for this server itself. Where many wait, askers take turns. */
+export interface ResolverByAsker<Names extends keyof Resolver> {
+  of(asker: string): Pick<Resolver, Names>;
+}

@@ -16,7 +16,7 @@ import {
   NEEDS_TLS,
   type UrlVerdict,
 } from './checked-url.ts';
-import type { Resolver } from './dns-types.ts';
+import type { ResolverByAsker } from './dns-types.ts';
 import { createConnectionPool, type ExchangeResult, exchangeHttp, type HttpAnswer } from './http-exchange.ts';
 
 export interface HttpCallOptions {
@@ -29,6 +29,8 @@ export interface HttpCallOptions {
   maxResponseBytes?: number;
   /** Default `never`. */
   allowHttp?: AllowHttp;
+  /** The sender domain that it is made for, or '' (default) for this server's own. */
+  asker?: string;
   /** Aborts the call with `aborted`. */
   signal?: AbortSignal;
 }
@@ -67,7 +69,7 @@ export interface GuardedHttp {
   /** What is known about a URL before calling it. `allowHttp` defaults to `listed-networks`. */
   checkUrl(url: string, allowHttp?: AllowHttp): UrlVerdict;
   /** The same, and the current addresses of the host. A DNS failure refuses nothing, because it may be temporary. */
-  checkTarget(url: string, allowHttp?: AllowHttp): Promise<UrlVerdict>;
+  checkTarget(url: string, allowHttp?: AllowHttp, asker?: string): Promise<UrlVerdict>;
   /** Closes idle connections; running calls end by themselves. */
   close(): void;
 }
@@ -98,7 +100,7 @@ const OUR_HEADERS = new Set([
 
 /** `resolver` finds addresses, `filter` says which may be connected to. */
 export function createGuardedHttp(
-  deps: { clock: Clock; resolver: Pick<Resolver, 'a' | 'aaaa'>; filter: AddressCheck },
+  deps: { clock: Clock; resolver: ResolverByAsker<'a' | 'aaaa'>; filter: AddressCheck },
   options: GuardedHttpOptions = {},
 ): GuardedHttp {
   const { clock, resolver, filter } = deps;
@@ -116,6 +118,7 @@ export function createGuardedHttp(
       connectTimeoutMs = 5000,
       maxResponseBytes = 65_536,
       allowHttp = 'never',
+      asker = '',
     } = wanted;
     const startedMs = clock.monotonicMs();
     const verdict = checkUrl(text, filter, allowHttp);
@@ -127,7 +130,7 @@ export function createGuardedHttp(
     const timer = clock.setTimer(timeoutMs, stop);
     wanted.signal?.addEventListener('abort', stop);
     try {
-      const target = await untilExpired(expiry.signal, resolveTarget(url, allowHttp));
+      const target = await untilExpired(expiry.signal, resolveTarget(url, asker, allowHttp));
       if (target !== undefined && target.kind !== 'addresses') return target;
       const headers = withoutOurs(wanted.headers ?? {});
       const result =
@@ -186,9 +189,10 @@ export function createGuardedHttp(
 
   async function resolveTarget(
     url: CheckedUrl,
+    asker: string,
     allowHttp: AllowHttp,
   ): Promise<{ kind: 'addresses'; addresses: string[] } | Exclude<HttpOutcome, { kind: 'answered' }>> {
-    const found = url.isAddress ? [url.host] : await lookUp(url.host);
+    const found = url.isAddress ? [url.host] : await lookUp(url.host, asker);
     if (!Array.isArray(found)) return found;
     let refusal: string | undefined;
     if (found.length === 0)
@@ -205,8 +209,12 @@ export function createGuardedHttp(
   }
 
   /** IPv4 first: IPv6 may be configured without working. Empty if the name has no address. */
-  async function lookUp(name: string): Promise<string[] | Extract<HttpOutcome, { kind: 'failed' }>> {
-    const answers = await Promise.all([resolver.a(name), resolver.aaaa(name)]);
+  async function lookUp(
+    name: string,
+    asker: string,
+  ): Promise<string[] | Extract<HttpOutcome, { kind: 'failed' }>> {
+    const asking = resolver.of(asker);
+    const answers = await Promise.all([asking.a(name), asking.aaaa(name)]);
     const addresses = answers.flatMap((answer) => (answer.kind === 'found' ? answer.records : []));
     if (addresses.length > 0) return addresses;
     const failure = answers.find((answer) => answer.kind === 'failure');
@@ -253,10 +261,10 @@ export function createGuardedHttp(
       call('POST', url, typeof body === 'string' ? Buffer.from(body) : body, wanted),
     get: (url, wanted = {}) => call('GET', url, new Uint8Array(), wanted),
     checkUrl: (url, allowHttp = 'listed-networks') => checkUrl(url, filter, allowHttp),
-    async checkTarget(text, allowHttp = 'listed-networks') {
+    async checkTarget(text, allowHttp = 'listed-networks', asker = '') {
       const verdict = checkUrl(text, filter, allowHttp);
       if (verdict.kind === 'refused') return verdict;
-      const target = await resolveTarget(verdict.url, allowHttp);
+      const target = await resolveTarget(verdict.url, asker, allowHttp);
       return target.kind === 'blocked' ? { kind: 'refused', detail: target.detail } : verdict;
     },
     close() {

@@ -39,7 +39,9 @@ export interface CachingResolver extends FullResolver {
    * Look-ups for a person who has just changed a record: what was asked for before this call is not used, whatever its
    * lifetime, and an old answer does not stand in for a failure. Each question is asked once, and its answer is cached for all.
    */
-  fresh(): FullResolver;
+  fresh(asker?: string): FullResolver;
+  /** The same look-ups as `ResolverByAsker`; those above are this server's own. */
+  of(asker: string): FullResolver;
   /** Drops all types of `name`, or everything; the results of running queries are not cached either. */
   flush(name?: string): void;
   /** Ends running queries with a failure and drops everything. */
@@ -111,7 +113,7 @@ export function createResolver(
   let questions = 0;
 
   /** `since` null: every answer that has not expired is used. */
-  async function lookUp(name: string, type: RecordType, since: Since | null): Promise<Answer> {
+  async function lookUp(name: string, type: RecordType, since: Since | null, asker: string): Promise<Answer> {
     const normalized = normalizeName(name);
     const local = localhostAnswer(normalized, type);
     if (local) return local;
@@ -126,7 +128,7 @@ export function createResolver(
     }
     let flight = flights.get(key);
     if (flight === undefined || !mayUse(flight)) {
-      flight = startFlight(key, normalized, type);
+      flight = startFlight(key, normalized, type, asker);
       flights.set(key, flight);
     }
     const answers = await flight.done;
@@ -135,10 +137,10 @@ export function createResolver(
     return answers.fetched;
   }
 
-  function startFlight(key: string, name: string, type: RecordType): Flight {
+  function startFlight(key: string, name: string, type: RecordType, asker: string): Flight {
     questions += 1;
     const question = questions;
-    const done = fetchThroughAliases(name, type).then((answer) => {
+    const done = fetchThroughAliases(name, type, asker).then((answer) => {
       // Flushed or asked anew meanwhile: correct for those who waited, but must not be cached.
       if (flights.get(key)?.question !== question) return { fetched: answer, served: answer };
       flights.delete(key);
@@ -208,13 +210,13 @@ export function createResolver(
       : { ...answer, ...lifetime };
   }
 
-  async function fetchThroughAliases(name: string, type: RecordType): Promise<Answer> {
+  async function fetchThroughAliases(name: string, type: RecordType, asker: string): Promise<Answer> {
     const seen = new Set([name]);
     let target = name;
     let secure = true;
     let aliasTtlSeconds = Number.POSITIVE_INFINITY;
     for (;;) {
-      const reply = await client.query(target, type);
+      const reply = await client.query(target, type, asker);
       if (reply.kind === 'failure') return reply;
       const { message } = reply;
       secure &&= message.authenticData && trusted.has(reply.server);
@@ -257,13 +259,13 @@ export function createResolver(
     return { kind, ttlSeconds, ...(soa === undefined ? {} : { resolverTtlSeconds: ttl }), secure };
   }
 
-  function lookUps(since: Since | null): FullResolver {
+  function lookUps(since: Since | null, asker: string): FullResolver {
     async function records<T>(
       name: string,
       type: RecordType,
       pick: (record: DnsRecord) => T | undefined,
     ): Promise<DnsAnswer<T>> {
-      const answer = await lookUp(name, type, since);
+      const answer = await lookUp(name, type, since, asker);
       if (answer.kind !== 'found') return answer;
       const picked: T[] = [];
       for (const record of answer.records) {
@@ -292,8 +294,9 @@ export function createResolver(
   }
 
   return {
-    ...lookUps(null),
-    fresh: () => lookUps({ question: questions, failed: new Map() }),
+    ...lookUps(null, ''),
+    of: (asker) => lookUps(null, asker),
+    fresh: (asker = '') => lookUps({ question: questions, failed: new Map() }, asker),
     flush(name) {
       if (name === undefined) {
         cache.clear();

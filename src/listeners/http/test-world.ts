@@ -84,7 +84,7 @@ export async function openWorld(
   for (const name of ['example.com', 'other.example']) await domains.add({ name, operatorVerified: true });
   const filter = createAddressFilter({ allowNetworks: ['127.0.0.0/8'] });
   if (filter.kind === 'invalid') throw new Error(filter.detail);
-  const http = createGuardedHttp({ clock, resolver, filter });
+  const http = createGuardedHttp({ clock, resolver: { of: () => resolver }, filter });
   const webhooks = createWebhookService(
     { store, http, clock, random, sealer: testSealer },
     given.webhooks ?? {},

@@ -101,7 +101,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
         sandbox.wake();
         return;
       case 'unresolved':
-        void sites.lookUp(site.domain).then(() => {
+        void sites.lookUp(site.domain, site.sender).then(() => {
           queue.regroup(name);
           sites.forget(name);
         });
@@ -121,6 +121,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
   /** Only mail to the domain's own hosts is subject to their TLS policies. */
   async function asksForTls(delivery: ClaimedDelivery): Promise<boolean> {
     const site = sites.siteNamed(sites.nameOf(delivery));
-    return site?.kind === 'path' && site.egress.direct && endpoints.asksForTls(delivery.recipientDomain);
+    if (site?.kind !== 'path' || !site.egress.direct) return false;
+    return endpoints.asksForTls(delivery.recipientDomain, delivery.senderDomain);
   }
 }

@@ -62,6 +62,7 @@ export function createMakeCall(
       headers,
       body,
       allowHttp,
+      asker: webhook.domain,
       timeoutMs: TIMEOUT_MS,
       connectTimeoutMs: CONNECT_TIMEOUT_MS,
       maxResponseBytes: MAX_RESPONSE_BYTES,

@@ -80,7 +80,7 @@ beforeEach(async () => {
   const filter = createAddressFilter({ allowNetworks: ['127.0.0.0/8'] });
   if (filter.kind === 'invalid') throw new Error(filter.detail);
   const none = async () => ({ kind: 'no-data' as const, ttlSeconds: 1, secure: false });
-  http = createGuardedHttp({ clock, resolver: { a: none, aaaa: none }, filter });
+  http = createGuardedHttp({ clock, resolver: { of: () => ({ a: none, aaaa: none }) }, filter });
   service = createWebhookService({ store, http, clock, random, sealer });
 });
 
@@ -405,7 +405,7 @@ describe('a webhook is switched off', () => {
     if (filter.kind === 'invalid') throw new Error(filter.detail);
     const none = async () => ({ kind: 'no-data' as const, ttlSeconds: 1, secure: false });
     http.close();
-    http = createGuardedHttp({ clock, resolver: { a: none, aaaa: none }, filter });
+    http = createGuardedHttp({ clock, resolver: { of: () => ({ a: none, aaaa: none }) }, filter });
     const sender = await startSender({ retryDelaysMs: Array(20).fill(300_000) });
     await until(async () => (await tries(id)) === 1);
     // Ten tries within an hour may be a moment's trouble with the name.
@@ -429,7 +429,12 @@ describe('a webhook is switched off', () => {
       return address === undefined ? none : found(address);
     };
     http.close();
-    http = createGuardedHttp({ clock, filter, resolver: { a, aaaa: async () => none } });
+    const askers: string[] = [];
+    const of = (asker: string) => {
+      askers.push(asker);
+      return { a, aaaa: async () => none };
+    };
+    http = createGuardedHttp({ clock, filter, resolver: { of } });
     service = createWebhookService({ store, http, clock, random, sealer });
     const seen = [];
     for (const name of ['there', 'nowhere']) {
@@ -455,6 +460,7 @@ describe('a webhook is switched off', () => {
     expect(states[0]?.lastError).toBe(FORBIDDEN);
     expect(lines.join('')).toContain('there.test leads to 10.1.2.3');
     expect(lines.join('')).toContain('nowhere.test has no address');
+    expect(new Set(askers)).toEqual(new Set(['there.example', 'nowhere.example']));
   });
 });
 

@@ -95,7 +95,7 @@ export function createWebhookService(
 
   return {
     async create({ domain, events, url, description, createdBy, inSession }, idempotency) {
-      await checkUrl(url);
+      await checkUrl(url, domain);
       const secret = newSecret(random);
       const created = await store.createWebhook({
         domain,
@@ -114,7 +114,11 @@ export function createWebhookService(
       return { id: created.id, secret: secret.text };
     },
     async update(id, change, domains) {
-      if (change.url !== undefined) await checkUrl(change.url);
+      if (change.url !== undefined) {
+        const known = await find(id, domains);
+        if (known === null) return null;
+        await checkUrl(change.url, known.domain);
+      }
       const now = clock.now();
       const scope = domains === undefined ? {} : { domains };
       const found = await store.updateWebhook({
@@ -165,8 +169,8 @@ export function createWebhookService(
     return store.getWebhook({ id, ...(domains === undefined ? {} : { domains }) });
   }
 
-  async function checkUrl(url: string): Promise<void> {
-    const verdict = await http.checkTarget(url, allowHttp);
+  async function checkUrl(url: string, domain: string): Promise<void> {
+    const verdict = await http.checkTarget(url, allowHttp, domain);
     if (verdict.kind === 'refused') {
       throw new AppError('webhook-url-invalid', { field: '/WebhookURL', message: verdict.detail });
     }

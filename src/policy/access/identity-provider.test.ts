@@ -22,7 +22,7 @@ beforeEach(async () => {
   clock = createManualClock();
   const none = async () => ({ kind: 'no-name', ttlSeconds: 60, secure: false }) as const;
   const filter = { check: () => ({ allowed: true, listed: true }) as const };
-  http = createGuardedHttp({ clock, resolver: { a: none, aaaa: none }, filter });
+  http = createGuardedHttp({ clock, resolver: { of: () => ({ a: none, aaaa: none }) }, filter });
   const sealer = createSealer([{ id: 'one', secret: new Uint8Array(32) }]);
   const log = { info: nothing, warn: nothing, error: nothing, debug: nothing };
   provider = createIdentityProvider(

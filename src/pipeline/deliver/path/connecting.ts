@@ -196,12 +196,13 @@ export function createConnecting(
     take: PathAddresses['take'],
     opening: Parameters<typeof openForHead>[2],
   ): Promise<OpeningEnd> {
-    const { recipientDomain, lane } = item.delivery;
+    const { recipientDomain, senderDomain, lane } = item.delivery;
     const providerRequiresTls = gates.effective().limits.tls === 'required';
-    await domains.known(recipientDomain);
+    await domains.known(item.delivery);
     // Its domain has moved: a connection to its new host would also carry mail of this site's other domains.
     if (!domains.isHere(item.delivery)) return { kind: 'moved' };
-    const wish = { recipientDomain, critical: lane === 'critical', requireTls, providerRequiresTls };
+    const critical = lane === 'critical';
+    const wish = { recipientDomain, senderDomain, critical, requireTls, providerRequiresTls };
     return openForHead({ ...deps, addresses: { take } }, wish, opening);
   }
 }

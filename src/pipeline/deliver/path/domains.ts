@@ -5,8 +5,8 @@ import type { ClaimedDelivery } from '../../../model/delivery.ts';
 import type { SitePath, Sites } from '../routing/sites.ts';
 
 export interface PathDomains {
-  /** Resolves when it is known where the domain's mail goes according to current DNS; never rejects. */
-  known(recipientDomain: string): Promise<void>;
+  /** Resolves when it is known where mail of its domain goes according to current DNS; never rejects. */
+  known(delivery: ClaimedDelivery): Promise<void>;
   isHere(delivery: ClaimedDelivery): boolean;
   /** Whether a host takes mail of the domain; null: not known (`Sites.takes`). */
   takes(recipientDomain: string, host: string): boolean | null;
@@ -22,7 +22,8 @@ export function createPathDomains(
 ): PathDomains {
   return {
     // The names of relays are looked up when connecting.
-    known: (domain) => (egress.direct ? sites.lookUp(domain) : Promise.resolve()),
+    known: ({ recipientDomain, senderDomain }) =>
+      egress.direct ? sites.lookUp(recipientDomain, senderDomain) : Promise.resolve(),
     isHere: (delivery) => sites.nameOf(delivery) === name,
     takes: sites.takes,
     isolate: sites.isolate,

@@ -56,7 +56,13 @@ const MAX_SESSIONS = 2;
 
 export async function openForHead(
   deps: OpeningDeps,
-  head: { recipientDomain: string; critical: boolean; requireTls: boolean; providerRequiresTls: boolean },
+  head: {
+    recipientDomain: string;
+    senderDomain: string;
+    critical: boolean;
+    requireTls: boolean;
+    providerRequiresTls: boolean;
+  },
   opening: Pick<OpenWish, 'signal' | 'connecting'>,
 ): Promise<Opened> {
   const { clock, metrics } = deps;

@@ -16,7 +16,7 @@ it('whether a domain has a TLS policy is asked again after a minute, or once its
   });
   const endpoints = createEndpoints(
     {
-      resolver: { mx, flush() {} } as unknown as CachingResolver,
+      resolver: { of: () => ({ mx }), flush() {} } as unknown as CachingResolver,
       random: createSystemRandom(),
       clock,
       filter: { check: () => ({ allowed: true, listed: false }) },
@@ -26,7 +26,7 @@ it('whether a domain has a TLS policy is asked again after a minute, or once its
     },
     { mxPort: 25, ipv6: false },
   );
-  const asks = () => endpoints.asksForTls('example.net');
+  const asks = () => endpoints.asksForTls('example.net', 'example.com');
   expect(await asks()).toBe(false);
   secure = true;
   expect(await asks()).toBe(false);

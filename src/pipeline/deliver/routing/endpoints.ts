@@ -11,7 +11,6 @@ import { isLoopbackAddress } from '../../../lib/loopback.ts';
 import type { Random } from '../../../lib/random.ts';
 import type { Route } from '../../../model/route.ts';
 import type { AddressCheck } from '../../../net/address-filter.ts';
-import type { MtaStsPolicy } from '../../../net/mta-sts.ts';
 import { type MxHost, resolveMxHosts } from '../../../net/mx-hosts.ts';
 import type { CachingResolver } from '../../../net/resolver.ts';
 import { type EgressMemory, readFlag } from '../../../policy/limits/shaping/egress-memory.ts';
@@ -19,6 +18,7 @@ import type { TlsResult } from '../../../store/topics/tls.ts';
 import type { Category } from '../outcome/classifier/categories.ts';
 import type { TlsCounters } from '../tls/counters.ts';
 import type { AttemptBudget, Endpoint } from '../tls/endpoint.ts';
+import type { MtaSts } from '../tls/mta-sts.ts';
 import { planTls, relayTlsPlan, type TlsPlan } from '../tls/plan.ts';
 import { relayAddresses, relayTlsMode } from './relay-host.ts';
 import { type TriedHosts, untriedFirst } from './tried-hosts.ts';
@@ -27,6 +27,8 @@ import { type TriedHosts, untriedFirst } from './tried-hosts.ts';
 export interface EndpointWish {
   /** The sender's domain requires verified TLS. */
   requireTls?: boolean | undefined;
+  /** For whose mail; absent = for this server. */
+  senderDomain?: string | undefined;
   /** According to the provider's data, it requires TLS. */
   providerRequiresTls?: boolean | undefined;
   critical?: boolean | undefined;
@@ -64,7 +66,7 @@ export interface Endpoints {
    * Whether a domain may have its own TLS policy: an enforced MTA-STS policy, or DNSSEC and with it maybe DANE. Mail of
    * such a domain shares no connection with that of other domains. Also true if the DNS does not answer. Never rejects.
    */
-  asksForTls(recipientDomain: string): Promise<boolean>;
+  asksForTls(recipientDomain: string, senderDomain: string): Promise<boolean>;
   /** A refusal was caused by IPv6: mail to this domain is sent over IPv4 for a day, if possible. */
   avoidIpv6(recipientDomain: string): void;
 }
@@ -84,7 +86,7 @@ interface Deps {
   clock: Clock;
   /** For MX hosts; a configured relay may have any address. */
   filter: AddressCheck;
-  mtaSts: { policyOf(domain: string): Promise<MtaStsPolicy | null> };
+  mtaSts: Pick<MtaSts, 'policyOf'>;
   counters: Pick<TlsCounters, 'count'>;
   /** Stored over a restart. */
   egressMemory: Pick<EgressMemory, 'facts'>;
@@ -101,10 +103,10 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
       resolver.flush(recipientDomain);
       asking.delete(recipientDomain);
     },
-    asksForTls(recipientDomain) {
+    asksForTls(recipientDomain, senderDomain) {
       const known = asking.get(recipientDomain);
       if (known !== undefined && clock.monotonicMs() < known.untilMs) return known.answer;
-      const answer = lookUpPolicy(recipientDomain);
+      const answer = lookUpPolicy(recipientDomain, senderDomain);
       asking.set(recipientDomain, { answer, untilMs: clock.monotonicMs() + ASKING_KEPT_MS });
       return answer;
     },
@@ -113,8 +115,11 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
     },
   };
 
-  async function lookUpPolicy(domain: string): Promise<boolean> {
-    const [answer, policy] = await Promise.all([resolver.mx(domain), mtaSts.policyOf(domain)]);
+  async function lookUpPolicy(domain: string, sender: string): Promise<boolean> {
+    const [answer, policy] = await Promise.all([
+      resolver.of(sender).mx(domain),
+      mtaSts.policyOf(domain, sender),
+    ]);
     return policy?.mode === 'enforce' || answer.kind === 'failure' || answer.secure;
   }
 
@@ -160,9 +165,11 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
 
   async function mx(domain: string, wish: EndpointWish): Promise<EndpointAnswer> {
     const ipv6 = options.ipv6 && wish.ipv6 !== false;
+    const { senderDomain: sender = '' } = wish;
+    const asking = resolver.of(sender);
     const [answer, policy] = await Promise.all([
-      resolveMxHosts(resolver, domain, { filter, random, ipv6 }),
-      mtaSts.policyOf(domain),
+      resolveMxHosts(asking, domain, { filter, random, ipv6 }),
+      mtaSts.policyOf(domain, sender),
     ]);
     switch (answer.kind) {
       case 'hosts': {
@@ -171,7 +178,7 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
         const budget = newBudget(wish);
         for (const host of byTurn(answer.hosts, wish.tried)) {
           if (found.length >= MAX_ADDRESSES) break;
-          const planned = await planTls(resolver, {
+          const planned = await planTls(asking, {
             recipientDomain: domain,
             mxSecure: answer.secure,
             host,

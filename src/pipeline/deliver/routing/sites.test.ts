@@ -22,6 +22,16 @@ const found = (...hosts: string[]): DnsAnswer<MxRecord> => ({
 });
 const FAILURE: DnsAnswer<MxRecord> = { kind: 'failure', reason: 'timeout', detail: 'no answer' };
 
+/** Asks for MX records; `askers`: for whom. */
+function resolverOf(mx: (name: string) => Promise<DnsAnswer<MxRecord>>, askers: string[] = []) {
+  return {
+    of(asker: string) {
+      askers.push(asker);
+      return { mx };
+    },
+  };
+}
+
 function world(
   targets: RoutesConfig['targets'] = [MX],
   facts?: ReturnType<typeof createEgressFacts>,
@@ -31,16 +41,15 @@ function world(
   const clock = createVirtualClock(1_790_000_000_000);
   const dns = new Map<string, DnsAnswer<MxRecord>>();
   const asked: string[] = [];
+  const askers: string[] = [];
   const memory = facts ?? createEgressFacts(clock);
   const sites = createSites({
     routes: createRoutes({ rules: [], targets, sources }),
     absent: ({ id }) => absent.has(id),
-    resolver: {
-      async mx(name) {
-        asked.push(name);
-        return dns.get(name) ?? FAILURE;
-      },
-    },
+    resolver: resolverOf(async (name) => {
+      asked.push(name);
+      return dns.get(name) ?? FAILURE;
+    }, askers),
     shaping: {
       groupingOf: (_, hosts) => ({
         provider: hosts.length > 0 && hosts.every((host) => host.endsWith('.big.test')) ? 'big' : null,
@@ -53,7 +62,7 @@ function world(
   });
   const moved: string[] = [];
   sites.onMoved((name) => moved.push(name));
-  return { clock, dns, asked, sites, moved, absent };
+  return { clock, dns, asked, askers, sites, moved, absent };
 }
 
 /** The site of a recipient, as paths are named. */
@@ -67,7 +76,7 @@ describe('the source of a recipient', () => {
     const source = (id: string) => ({ id, address: '192.0.2.1', ehlo: null, pool: 'default' });
     const { dns, sites, absent, moved } = world([MX], undefined, [source('a'), source('b')]);
     dns.set('one.test', found('mx.one.test'));
-    await sites.lookUp('one.test');
+    await sites.lookUp('one.test', 'example.com');
     const usual = sites.nameOf(to('one.test'));
     const [own = '', other = ''] = usual.startsWith('a>') ? ['a', 'b'] : ['b', 'a'];
     absent.add(own);
@@ -87,8 +96,12 @@ describe('the site of a recipient', () => {
     const { dns, sites, moved } = world();
     dns.set('a.example', found('mx.host.test'));
     const before = sites.nameOf(to('a.example'));
-    expect(sites.siteNamed(before)).toEqual({ kind: 'unresolved', domain: 'a.example' });
-    await sites.lookUp('a.example');
+    expect(sites.siteNamed(before)).toEqual({
+      kind: 'unresolved',
+      domain: 'a.example',
+      sender: 'shop.example',
+    });
+    await sites.lookUp('a.example', 'example.com');
     expect(siteOf(sites, to('a.example'))).toBe('mx.host.test');
     expect(moved).toEqual([before]);
   });
@@ -99,7 +112,7 @@ describe('the site of a recipient', () => {
     dns.set('b.example', found('MX2.host.test', 'mx1.host.test'));
     dns.set('c.example', found('in1.big.test'));
     dns.set('d.example', found('in7.big.test'));
-    for (const domain of dns.keys()) await sites.lookUp(domain);
+    for (const domain of dns.keys()) await sites.lookUp(domain, 'example.com');
     expect(sites.nameOf(to('a.example'))).toBe(sites.nameOf(to('b.example')));
     expect([siteOf(sites, to('c.example')), siteOf(sites, to('d.example'))]).toEqual(['big', 'big']);
   });
@@ -107,11 +120,11 @@ describe('the site of a recipient', () => {
   it('is not taken from exchanges that are no host names, which may look like the name of another site', async () => {
     const { dns, sites } = world();
     dns.set('two.test', found('mx1.two.test', 'mx2.two.test'));
-    await sites.lookUp('two.test');
+    await sites.lookUp('two.test', 'example.com');
     const name = siteOf(sites, to('two.test')) ?? '';
     dns.set('evil.test', found(name, 'mx.evil.test'));
     dns.set('alone.test', found(name));
-    for (const domain of ['evil.test', 'alone.test']) await sites.lookUp(domain);
+    for (const domain of ['evil.test', 'alone.test']) await sites.lookUp(domain, 'example.com');
     expect(siteOf(sites, to('evil.test'))).toBe('mx.evil.test');
     expect(siteOf(sites, to('alone.test'))).toBe('alone.test');
   });
@@ -119,7 +132,7 @@ describe('the site of a recipient', () => {
   it('does not say which hosts take the mail of its domain: the domain’s own records and its provider do', async () => {
     const { dns, sites } = world();
     const takes = async (domain: string, host: string) => {
-      await sites.lookUp(domain);
+      await sites.lookUp(domain, 'example.com');
       return sites.takes(domain, host);
     };
     dns.set('one.test', found('mx.one.test'));
@@ -139,7 +152,7 @@ describe('the site of a recipient', () => {
 
   it('is asked for once by all who want to know it', async () => {
     const { asked, sites } = world();
-    await Promise.all([sites.lookUp('a.example'), sites.lookUp('a.example')]);
+    await Promise.all([sites.lookUp('a.example', 'example.com'), sites.lookUp('a.example', 'example.com')]);
     expect(asked).toEqual(['a.example']);
   });
 
@@ -160,16 +173,29 @@ describe('the site of a recipient', () => {
   });
 });
 
+describe('the look-up of a domain', () => {
+  it('is made for the sender of the mail that needs it, at first and when it has to be renewed', async () => {
+    const { clock, dns, askers, sites } = world();
+    dns.set('one.test', found('mx.one.test'));
+    const site = sites.siteNamed(sites.nameOf(to('one.test')));
+    expect(site).toEqual({ kind: 'unresolved', domain: 'one.test', sender: 'shop.example' });
+    await sites.lookUp('one.test', 'shop.example');
+    await clock.advance(15 * MINUTE);
+    sites.nameOf(to('one.test', { senderDomain: 'other.example' }));
+    expect(askers).toEqual(['shop.example', 'other.example']);
+  });
+});
+
 describe('a domain that moves to other hosts', () => {
   it('is looked up again after its TTL while mail goes on, and its old name is told', async () => {
     const { clock, dns, sites, moved } = world();
     dns.set('a.example', found('old.test'));
-    await sites.lookUp('a.example');
+    await sites.lookUp('a.example', 'example.com');
     const old = sites.nameOf(to('a.example'));
     dns.set('a.example', found('new.test'));
     await clock.advance(10 * MINUTE + 1);
     expect(sites.nameOf(to('a.example'))).toBe(old);
-    await sites.lookUp('a.example');
+    await sites.lookUp('a.example', 'example.com');
     expect(siteOf(sites, to('a.example'))).toBe('new.test');
     expect(moved).toContain(old);
   });
@@ -177,7 +203,7 @@ describe('a domain that moves to other hosts', () => {
   it('waits for the DNS when its last answer is five minutes out of date', async () => {
     const { clock, dns, sites } = world();
     dns.set('a.example', found('old.test'));
-    await sites.lookUp('a.example');
+    await sites.lookUp('a.example', 'example.com');
     await clock.advance(15 * MINUTE + 1);
     expect(siteOf(sites, to('a.example'))).toBe('unresolved');
   });
@@ -185,10 +211,10 @@ describe('a domain that moves to other hosts', () => {
   it('keeps its site while the DNS does not answer, as long as its last answer can be used', async () => {
     const { clock, dns, sites } = world();
     dns.set('a.example', found('old.test'));
-    await sites.lookUp('a.example');
+    await sites.lookUp('a.example', 'example.com');
     dns.set('a.example', FAILURE);
     await clock.advance(10 * MINUTE + 1);
-    await sites.lookUp('a.example');
+    await sites.lookUp('a.example', 'example.com');
     expect(siteOf(sites, to('a.example'))).toBe('old.test');
   });
 });
@@ -196,12 +222,12 @@ describe('a domain that moves to other hosts', () => {
 describe('a domain of which the DNS says nothing', () => {
   it('is a site of its own for half a minute, so that its path shows why', async () => {
     const { clock, dns, sites } = world();
-    await sites.lookUp('a.example');
+    await sites.lookUp('a.example', 'example.com');
     expect(siteOf(sites, to('a.example'))).toBe('a.example');
     dns.set('a.example', found('mx.host.test'));
     await clock.advance(30_001);
     sites.nameOf(to('a.example'));
-    await sites.lookUp('a.example');
+    await sites.lookUp('a.example', 'example.com');
     expect(siteOf(sites, to('a.example'))).toBe('mx.host.test');
   });
 
@@ -209,16 +235,16 @@ describe('a domain of which the DNS says nothing', () => {
     const facts = createEgressFacts(createVirtualClock(1_790_000_000_000));
     const first = world([MX], facts);
     first.dns.set('a.example', found('in1.big.test'));
-    await first.sites.lookUp('a.example');
+    await first.sites.lookUp('a.example', 'example.com');
     const again = createSites({
       routes: createRoutes({ rules: [], targets: [MX], sources: [] }),
-      resolver: { mx: async () => FAILURE },
+      resolver: resolverOf(async () => FAILURE),
       shaping: { groupingOf: () => ({ provider: null, oneSite: false }) },
       warmup: { warms: () => false, isFull: () => false },
       egressMemory: await facts.open(),
       clock: first.clock,
     });
-    await again.lookUp('a.example');
+    await again.lookUp('a.example', 'example.com');
     expect(again.sitesOf(to('a.example'))).toEqual(['a.example', 'big']);
   });
 });
@@ -227,12 +253,12 @@ describe('a domain that was isolated', () => {
   it('stays so for half a minute, whatever the DNS says', async () => {
     const { clock, dns, sites } = world();
     dns.set('a.example', found('mx.host.test'));
-    await sites.lookUp('a.example');
+    await sites.lookUp('a.example', 'example.com');
     sites.isolate('a.example');
-    await sites.lookUp('a.example');
+    await sites.lookUp('a.example', 'example.com');
     expect(siteOf(sites, to('a.example'))).toBe('a.example');
     await clock.advance(30_001);
-    await sites.lookUp('a.example');
+    await sites.lookUp('a.example', 'example.com');
     expect(siteOf(sites, to('a.example'))).toBe('mx.host.test');
   });
 });

@@ -7,7 +7,7 @@
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { isHostName } from '../../../net/dns-name.ts';
-import type { Resolver } from '../../../net/dns-types.ts';
+import type { ResolverByAsker } from '../../../net/dns-types.ts';
 import { type EgressMemory, readText } from '../../../policy/limits/shaping/egress-memory.ts';
 import { pathKey, type Shaping } from '../../../policy/limits/shaping/types.ts';
 import type { Warmup } from '../../../policy/limits/warmup/warmup.ts';
@@ -19,8 +19,8 @@ import { type SiteName, siteNameOf } from './site-key.ts';
 /** The meaning of a name from `nameOf`. */
 export type Site =
   | { kind: 'sandbox' }
-  /** Not known yet: call `lookUp` for the domain. */
-  | { kind: 'unresolved'; domain: string }
+  /** Not known yet: call `lookUp` for the domain. `sender`: the sender domain that asks. */
+  | { kind: 'unresolved'; domain: string; sender: string }
   | SitePath;
 
 /** The path that mail of a site takes. */
@@ -41,8 +41,8 @@ export interface Sites {
   sitesOf(recipient: SiteQuestion): string[];
   /** The meaning of a name; null if it was forgotten. */
   siteNamed(name: string): Site | null;
-  /** Looks up where a domain belongs. Never rejects; afterwards `nameOf` knows. */
-  lookUp(domain: string): Promise<void>;
+  /** Looks up where a domain belongs, for a sender domain. Never rejects; afterwards `nameOf` knows. */
+  lookUp(domain: string, sender: string): Promise<void>;
   /**
    * Whether a host takes mail of the domain by its latest MX records, or as one of its provider's; null: not known. DNS may
    * answer otherwise each time, so neither a site's name nor an earlier answer is evidence.
@@ -82,7 +82,7 @@ const PROVIDER_KEPT_MS = 7 * DAY_MS;
 
 export function createSites(deps: {
   routes: Pick<Routes, 'egressOf'>;
-  resolver: Pick<Resolver, 'mx'>;
+  resolver: ResolverByAsker<'mx'>;
   shaping: Pick<Shaping, 'groupingOf'>;
   warmup: Pick<Warmup, 'warms' | 'isFull'>;
   /** Sources that no living node has. */
@@ -136,7 +136,7 @@ export function createSites(deps: {
     // After relays, the domain's own hosts are only the last resort.
     if (egress.targets[0]?.kind === 'relay')
       return named(egress, { site: `${relaysOf(egress)}|${recipientDomain}`, provider: null });
-    const known = usable(recipientDomain);
+    const known = usable(recipientDomain, recipient.senderDomain);
     if (known !== null) {
       const other = instead(egress, recipient, known.provider);
       if (!other.direct) return named(other, { site: relaysOf(other), provider: null });
@@ -148,7 +148,8 @@ export function createSites(deps: {
       );
     }
     const unresolved = unresolvedName(recipientDomain);
-    if (!names.has(unresolved)) names.set(unresolved, { kind: 'unresolved', domain: recipientDomain });
+    if (!names.has(unresolved))
+      names.set(unresolved, { kind: 'unresolved', domain: recipientDomain, sender: recipient.senderDomain });
     return unresolved;
   }
 
@@ -178,25 +179,25 @@ export function createSites(deps: {
     return key;
   }
 
-  function usable(domain: string): Known | null {
+  function usable(domain: string, sender: string): Known | null {
     const known = domains.get(domain);
     const nowMs = clock.monotonicMs();
     if (known === undefined || known.usableUntilMs < nowMs) return null;
-    if (known.freshUntilMs < nowMs) void lookUp(domain);
+    if (known.freshUntilMs < nowMs) void lookUp(domain, sender);
     return known;
   }
 
-  function lookUp(domain: string): Promise<void> {
+  function lookUp(domain: string, sender: string): Promise<void> {
     let answer = asking.get(domain);
     if (answer === undefined) {
-      answer = ask(domain).finally(() => asking.delete(domain));
+      answer = ask(domain, sender).finally(() => asking.delete(domain));
       asking.set(domain, answer);
     }
     return answer;
   }
 
-  async function ask(domain: string): Promise<void> {
-    const answer = await resolver.mx(domain);
+  async function ask(domain: string, sender: string): Promise<void> {
+    const answer = await resolver.of(sender).mx(domain);
     const before = domains.get(domain);
     if (before?.isolated === true && before.freshUntilMs > clock.monotonicMs()) return;
     if (answer.kind !== 'found') {

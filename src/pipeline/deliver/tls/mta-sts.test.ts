@@ -46,7 +46,7 @@ const announce = (id: string | null) =>
   dns.set('_mta-sts.example.net', id === null ? undefined : { TXT: [`v=STSv1; id=${id}`], ttl: 60 });
 /** Answers of DNS are kept for a minute at the least. */
 const later = (ms: number) => clock.advance(Math.max(ms, 61_000));
-const mode = async () => (await sts.policyOf('example.net'))?.mode ?? null;
+const mode = async () => (await sts.policyOf('example.net', 'example.com'))?.mode ?? null;
 
 function createSts(over: Store = store): MtaSts {
   return createMtaSts(
@@ -121,7 +121,7 @@ describe('a policy', () => {
     let wanted: ServerResponse | null = null;
     const own = mode();
     await expect.poll(() => wanted).not.toBeNull();
-    const others = flood.map((domain) => sts.policyOf(domain));
+    const others = flood.map((domain) => sts.policyOf(domain, 'example.com'));
     // What has no place any more counts as not answered, at once.
     await expect
       .poll(() => [failures.length, open], { timeout: 50_000 })
@@ -158,10 +158,10 @@ describe('a policy', () => {
     await later(3 * 24 * HOUR);
     expect(await mode()).toBe('enforce');
     const again = createSts();
-    expect((await again.policyOf('example.net'))?.mode).toBe('enforce');
+    expect((await again.policyOf('example.net', 'example.com'))?.mode).toBe('enforce');
     await later(24 * HOUR + 1);
     expect(await mode()).toBeNull();
-    expect(await again.policyOf('example.net')).toBeNull();
+    expect(await again.policyOf('example.net', 'example.com')).toBeNull();
   });
 
   it('holds where a newer one is announced and cannot be had', async () => {
@@ -269,7 +269,7 @@ it('a policy of mode "none" is fetched once in its time, like any other', async 
   }
   expect(fetched).toHaveLength(1);
   // Also by a process that finds it in the store.
-  expect(await createSts().policyOf('example.net')).toBeNull();
+  expect(await createSts().policyOf('example.net', 'example.com')).toBeNull();
   expect(fetched).toHaveLength(1);
   serve(policy('enforce'));
   await later(24 * HOUR);

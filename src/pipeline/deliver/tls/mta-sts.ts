@@ -19,20 +19,20 @@ import type { Logger } from '../../../lib/log.ts';
 import type { Service } from '../../../lib/service.ts';
 import { createTally } from '../../../lib/tally.ts';
 import { zoneOf } from '../../../net/dns-name.ts';
-import type { Resolver } from '../../../net/dns-types.ts';
+import type { DnsAnswer, ResolverByAsker } from '../../../net/dns-types.ts';
 import type { GuardedHttp, HttpOutcome } from '../../../net/guarded-http.ts';
 import { type MtaStsPolicy, parseMtaStsPolicy, readMtaStsRecord } from '../../../net/mta-sts.ts';
 import type { Store } from '../../../store/store.ts';
 import type { StoredMtaSts, TlsResult } from '../../../store/topics/tls.ts';
 
 export interface MtaSts extends Service {
-  /** The policy in force for a recipient domain (lower-case A-label), or null. Never rejects. */
-  policyOf(domain: string): Promise<MtaStsPolicy | null>;
+  /** The policy in force for a recipient domain (lower-case A-label), or null, for mail of `sender`. Never rejects. */
+  policyOf(domain: string, sender: string): Promise<MtaStsPolicy | null>;
 }
 
 export interface MtaStsDeps {
   store: Pick<Store, 'getMtaSts' | 'putMtaSts' | 'staleMtaSts'>;
-  resolver: Pick<Resolver, 'txt'>;
+  resolver: ResolverByAsker<'txt'>;
   http: Pick<GuardedHttp, 'get'>;
   clock: Clock;
   log: Logger;
@@ -62,6 +62,8 @@ const RENEW_AFTER_MS = 24 * 3_600_000;
 const RENEW_EVERY_MS = 3_600_000;
 const RENEW_AT_ONCE = 8;
 const MAX_REMEMBERED = 10_000;
+/** Renewals are nobody's mail. */
+const OWN = '';
 
 interface Fetch {
   zone: string;
@@ -91,10 +93,10 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
   let running = false;
 
   return {
-    policyOf(domain) {
+    policyOf(domain, sender) {
       const underWay = flights.get(domain);
       if (underWay !== undefined) return underWay;
-      const flight = look(domain)
+      const flight = look(domain, sender)
         .catch((cause: unknown) => {
           // The store cannot be read: neither the current announcement nor an earlier policy is known.
           log.warn({ domain, err: cause }, 'the MTA-STS policy of a domain could not be looked up');
@@ -115,18 +117,23 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
     },
   };
 
-  async function look(domain: string): Promise<MtaStsPolicy | null> {
-    const [answer, entry] = await Promise.all([resolver.txt(`_mta-sts.${domain}`), remembered(domain)]);
+  async function look(domain: string, sender: string): Promise<MtaStsPolicy | null> {
+    const [answer, entry] = await Promise.all([announced(domain, sender), remembered(domain)]);
     const id = answer.kind === 'found' ? readMtaStsRecord(answer.records) : null;
     // A policy with mode "none" requires nothing, and is kept like any other until it expires.
     const isKnown = entry.stored?.policyId === id && isCurrent(entry.stored);
-    if (id !== null && !isKnown && clock.monotonicMs() >= entry.notBeforeMs) await renew(domain, id, entry);
+    if (id !== null && !isKnown && clock.monotonicMs() >= entry.notBeforeMs)
+      await renew(domain, id, entry, sender);
     return inForce(entry.stored);
   }
 
+  function announced(domain: string, sender: string): Promise<DnsAnswer<string>> {
+    return resolver.of(sender).txt(`_mta-sts.${domain}`);
+  }
+
   /** Fetches and stores; false if the old policy, or none, stays. */
-  async function renew(domain: string, id: string, entry: Known): Promise<boolean> {
-    const fetched = await fetchPolicy(domain);
+  async function renew(domain: string, id: string, entry: Known, sender: string): Promise<boolean> {
+    const fetched = await fetchPolicy(domain, sender);
     if (fetched.kind === 'failed') {
       entry.notBeforeMs = clock.monotonicMs() + RETRY_MS;
       deps.failed(domain, fetched.result);
@@ -188,7 +195,7 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
     return { mode: stored.mode, mx: stored.mx, maxAgeSeconds: stored.maxAgeSeconds };
   }
 
-  async function fetchPolicy(domain: string): Promise<Fetched> {
+  async function fetchPolicy(domain: string, sender: string): Promise<Fetched> {
     const at = port === 443 ? '' : `:${port}`;
     if (fetches.size >= MOST_FETCHES) endGreediest();
     const fetch = { zone: zoneOf(domain), startedMs: clock.monotonicMs(), stop: new AbortController() };
@@ -196,6 +203,7 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
     const outcome = await http.get(`https://mta-sts.${domain}${at}/.well-known/mta-sts.txt`, {
       timeoutMs: FETCH_MS,
       maxResponseBytes: MAX_POLICY_BYTES,
+      asker: sender,
       signal: fetch.stop.signal,
     });
     fetches.delete(fetch);
@@ -243,12 +251,12 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
 
   async function renewOne(found: StoredMtaSts): Promise<void> {
     const { domain } = found;
-    const [answer, entry] = await Promise.all([resolver.txt(`_mta-sts.${domain}`), remembered(domain)]);
+    const [answer, entry] = await Promise.all([announced(domain, OWN), remembered(domain)]);
     // Another process on the same store may have found it first, or a newer one.
     if (entry.stored === null || entry.stored.fetchedAt < found.fetchedAt) entry.stored = found;
     const id = answer.kind === 'found' ? readMtaStsRecord(answer.records) : null;
     const mayFetch = id !== null && clock.monotonicMs() >= entry.notBeforeMs;
-    if (mayFetch && (await renew(domain, id, entry))) return;
+    if (mayFetch && (await renew(domain, id, entry, OWN))) return;
     const { stored } = entry;
     const renewFailures = stored.renewFailures + 1;
     const waitMs = Math.min(RENEW_AFTER_MS, RENEW_EVERY_MS * 2 ** Math.min(stored.renewFailures, 10));

@@ -47,7 +47,9 @@ export function createDomainDoctor(deps: DomainDoctorDeps, limits: LookupLimits 
   };
 
   async function examineNow(examined: ExaminedDomain, fresh: boolean): Promise<DomainVerification> {
-    const resolver = (fresh ? deps.resolver.fresh?.() : undefined) ?? deps.resolver;
+    const { domain } = examined;
+    const asking = fresh ? deps.resolver.fresh?.(domain) : deps.resolver.of?.(domain);
+    const resolver = asking ?? deps.resolver;
     const zone = zoneServers?.(fresh) ?? null;
     try {
       return await examineDomain(createLookups({ resolver, zone, clock }, limits), examined, {

@@ -12,8 +12,9 @@ import type { ZoneAnswer, ZoneServers } from '../../../net/zone-servers.ts';
 /** The look-ups of the doctor; the server's resolver has all of them. */
 export interface DoctorResolver extends Resolver {
   caa?(name: string): Promise<DnsAnswer<CaaRecord>>;
-  /** Look-ups that use nothing that was asked for before. */
-  fresh?(): DoctorResolver;
+  /** Look-ups for a sender domain. `fresh`: that use nothing that was asked for before. */
+  of?(asker: string): DoctorResolver;
+  fresh?(asker: string): DoctorResolver;
 }
 
 /** The zone's servers and a resolver's cache differ. */
