@@ -8,6 +8,7 @@
  */
 import { createSocket } from 'node:dgram';
 import { connect } from 'node:net';
+import { createAskerLine } from '../lib/asker-line.ts';
 import { BoundedMap } from '../lib/bounded-map.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Random } from '../lib/random.ts';
@@ -80,8 +81,8 @@ export function createDnsClient(
   const { recursion = true } = options;
   const deadUntilMs = new Map<DnsServer, number>();
   const abortOpen = new Set<() => void>();
-  const line = createLine(maxInFlight);
-  const silentLine = createLine(Math.max(1, maxInFlight >> 2));
+  const line = createAskerLine(maxInFlight);
+  const silentLine = createAskerLine(Math.max(1, maxInFlight >> 2));
   /** Zones for which no server gave an answer, and until when they count as silent. */
   const silentUntilMs = new BoundedMap<string, number>(MAX_SILENT_ZONES);
   let closed = false;
@@ -220,40 +221,6 @@ export function createDnsClient(
       closed = true;
       for (const abort of [...abortOpen]) abort();
     },
-  };
-}
-
-/** Runs at most so many at the same time; of the others, each asker's first one in turn. */
-function createLine(max: number): <T>(asker: string, run: () => Promise<T>) => Promise<T> {
-  /** By asker; who was served goes to the end. */
-  const waiting = new Map<string, (() => void)[]>();
-  let running = 0;
-
-  function next(): (() => void) | undefined {
-    for (const [asker, line] of waiting) {
-      waiting.delete(asker);
-      const first = line.shift();
-      if (line.length > 0) waiting.set(asker, line);
-      return first;
-    }
-    return undefined;
-  }
-
-  return async (asker, run) => {
-    if (running >= max) {
-      await new Promise<void>((resolve) => {
-        const line = waiting.get(asker) ?? [];
-        line.push(resolve);
-        waiting.set(asker, line);
-      });
-    } else running++;
-    try {
-      return await run();
-    } finally {
-      const start = next();
-      if (start) start();
-      else running--;
-    }
   };
 }
 

@@ -20,6 +20,17 @@ import {
 /** Tests of `getMessage` and `listMessages`. */
 export function describeMessages({ store }: Suite): void {
   describe('messages', () => {
+    it('are listed for one sender domain while many lists of another are asked for', async () => {
+      for (let n = 0; n < 3; n++) await commitOne(store);
+      const ended: string[] = [];
+      const list = async (domain: string): Promise<void> => {
+        await store.listMessages({ domains: [domain], limit: 10, look: 10 });
+        ended.push(domain);
+      };
+      await Promise.all([...Array.from({ length: 40 }, () => list('example.com')), list('other.example')]);
+      expect(ended.indexOf('other.example')).toBeLessThan(10);
+    });
+
     it('come back as they were accepted, with their recipients in order', async () => {
       const sent = message({
         tags: ['x'],

@@ -4,10 +4,12 @@
  * Later, if the server does not work, calls reject with StoreUnavailable until a call or the probe, about once a
  * second, succeeds.
  */
+import { createAskerLine } from '../../lib/asker-line.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { createSystemRandom, type Random } from '../../lib/random.ts';
 import { createSignal } from '../../lib/signal.ts';
+import { askerOf } from '../shared/asker.ts';
 import { createCaptureTeller } from '../shared/capture-teller.ts';
 import { createGroupCommit } from '../shared/group-commit.ts';
 import { type Migration, readMigrations } from '../shared/migrations.ts';
@@ -71,6 +73,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const prepared = await prepareDatabase();
   const connections = createConnections(url, statements, () => shared.forget(), prepared);
   const shared = createShared(connections, migrations.at(-1)?.version ?? 0);
+  /** The lane of searches has one connection. */
+  const searchLine = createAskerLine(1);
   const transactions = createTransactions({ connections, shared, clock, random });
   const health = createHealth(clock, { probe, gaveUp }, log);
   const suppressions = createSignal<readonly SuppressionChange[]>();
@@ -174,7 +178,8 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     params: ParamsOf<Name>,
   ): Promise<ResultOf<Name>> {
     const { lane = 'read' } = operation.options;
-    return asked(() => connections.use(lane, ({ db }) => operation(db, params, shared)));
+    const use = () => connections.use(lane, ({ db }) => operation(db, params, shared));
+    return asked(() => (lane === 'search' ? searchLine(askerOf(params), use) : use()));
   }
 
   /** Acceptances that arrive together are committed together, on two connections in turn. */

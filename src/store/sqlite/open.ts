@@ -6,10 +6,12 @@
  */
 import { closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { createAskerLine } from '../../lib/asker-line.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { createSignal } from '../../lib/signal.ts';
 import { createTurns } from '../../lib/turns.ts';
 import { whyNot } from '../../lib/why-not.ts';
+import { askerOf } from '../shared/asker.ts';
 import { createCaptureTeller } from '../shared/capture-teller.ts';
 import { createGroupCommit, type Operation } from '../shared/group-commit.ts';
 import { StoreRefused } from '../shared/refusal.ts';
@@ -51,6 +53,8 @@ const PATIENT_ROWS = 64;
 /** About 30 ms of the writer. */
 const MAX_BATCH_ROWS = 1000;
 const PROBE_EVERY_MS = 1000;
+/** Steps of searches that the reader has: one is made while the next waits in its port. */
+const SEARCHES_AT_ONCE = 2;
 /** How long after reads that failed, because the file or its disk is bad, nothing is accepted or sent. */
 const UNREADABLE_MS = 60_000;
 /** So many in a row: one bad page must not stop all other mail. */
@@ -157,6 +161,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const reader = makeReader();
   const searches = createReadGroups(searcher);
   const quick = createReadGroups(reader);
+  /** Of the steps of searches. */
+  const searchLine = createAskerLine(SEARCHES_AT_ONCE);
   let searching = 0;
   let apart = false;
   // It starts at the same time as the writer; if it fails, the first read reports it.
@@ -311,14 +317,15 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       promise.then(ended, ended);
     } else apart ||= searching > 0;
     const by = apart && !search ? quick : searches;
+    const inTurn = (ask: () => Promise<ReaderReply>) => (search ? searchLine(askerOf(params), ask) : ask());
     const answered = (reply: ReaderReply): void => {
-      if (reply.kind === 'more') by.goOn(reply.read).then(answered, reject);
+      if (reply.kind === 'more') inTurn(() => by.goOn(reply.read)).then(answered, reject);
       else {
         noteRead(reply);
         settleWith(reply, resolve, reject);
       }
     };
-    by.read(call, search).then(answered, reject);
+    inTurn(() => by.read(call, search)).then(answered, reject);
     return promise;
   }
 
