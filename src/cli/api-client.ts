@@ -12,10 +12,9 @@ import { publicUrl } from '../config/public-url.ts';
 import type { Config } from '../config/table.ts';
 import { loadConfig } from '../config.ts';
 import { DATA_FILES, readServerNote } from '../lib/data-files.ts';
-import { ERRORS, type ErrorName } from '../lib/errors.ts';
+import { ERRORS, type ErrorName, saysNoSuch } from '../lib/errors.ts';
 import { silentLoggers } from '../lib/log.ts';
 import { isPostgresUrl } from '../lib/postgres-url.ts';
-import { saysMissingThing } from '../listeners/http/openapi/texts.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import type { RunningServer } from '../server.ts';
 import { commandLine } from './called-as.ts';
@@ -284,7 +283,7 @@ const THINGS: Readonly<Record<string, readonly [string, string]>> = {
  */
 function missing(body: unknown, path: string, { command }: Wording): string | null {
   const message = (body as ProblemBody)?.Errors?.[0]?.Message ?? '';
-  if (message !== ERRORS['not-found'].text && !saysMissingThing(message)) return null;
+  if (message !== ERRORS['not-found'].text && !saysNoSuch(message)) return null;
   // What follows the id is the name of an action: an id below it, as of a call, is another thing.
   const [, kind = '', id] =
     /^\/(sandbox\/messages|[a-z-]+)\/([^/?]+)(?:\/[a-z-]+)*(?:\?|$)/.exec(path) ??

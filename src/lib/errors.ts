@@ -246,3 +246,16 @@ export class AppError extends Error {
     return ERRORS[this.problems[0].name].status;
   }
 }
+
+const NO_SUCH = 'There is no such ';
+const NOT_VISIBLE = ', or you may not see it';
+
+/** What a 404 says if nothing more is known than the kind of thing. */
+export function noSuch(noun: string): string {
+  return NO_SUCH + noun + NOT_VISIBLE;
+}
+
+/** Whether that is all that a 404 says. */
+export function saysNoSuch(message: string): boolean {
+  return message.startsWith(NO_SUCH) && message.endsWith(NOT_VISIBLE);
+}

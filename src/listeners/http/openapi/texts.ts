@@ -1,4 +1,5 @@
 /** Words and small parts of the document that no route carries: tags, common parameters and headers, the beginning. */
+import { noSuch } from '../../../lib/errors.ts';
 import type { Json } from './components.ts';
 
 export const ABOUT = `Requests and answers are JSON. Every request carries a token: \`Authorization: Bearer <token>\`. Names are written in PascalCase and taken in any case; \`null\` counts as left out.
@@ -101,20 +102,12 @@ export const PATH_PARAMETERS: Readonly<Record<string, { noun: string; facts: Jso
   'overrides/:id': { noun: 'override', facts: word('OverrideID', '019aa3f0-5d7c-7c3e-8f1a-2b3c4d5e6f70') },
 };
 
-const NO_SUCH = 'There is no such ';
-const NOT_VISIBLE = ', or you may not see it';
-
 /** What is not there, at such a path: the thing that its last parameter names. null: the path has none. */
 export function missingThing(path: string): string | null {
   const segments = path.split('/');
   const last = segments.findLastIndex((segment) => segment.startsWith(':'));
   const noun = PATH_PARAMETERS[`${segments[last - 1]}/${segments[last]}`]?.noun;
-  return noun === undefined ? null : `${NO_SUCH}${noun}${NOT_VISIBLE}`;
-}
-
-/** Whether that is all a 404 says. */
-export function saysMissingThing(message: string): boolean {
-  return message.startsWith(NO_SUCH) && message.endsWith(NOT_VISIBLE);
+  return noun === undefined ? null : noSuch(noun);
 }
 
 const header = (name: string, description: string, example?: string): Json => ({
