@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
+import { isOnPostgres } from './database-of-folder.ts';
 import { addDomain, fileScope, startInstance, until } from './harness.ts';
 
 const scope = fileScope();
@@ -38,7 +39,8 @@ describe('a message that is looked at', () => {
     expect((await server.call('GET', `/email/${id}/raw`, { token })).status).toBe(410);
   });
 
-  it('is not removed at once by a start whose clock may be wrong', async () => {
+  // A server of PostgreSQL has a clock of its own, with which such a start is refused.
+  it.skipIf(isOnPostgres())('is not removed at once by a start whose clock may be wrong', async () => {
     const first = await startInstance(scope);
     const id = await first.send({}, { token: await addDomain(first, 'example.com') });
     await first.settled(id);
