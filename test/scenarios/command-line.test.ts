@@ -564,7 +564,9 @@ describe('hints', () => {
     const status = await command(['status', ...data]);
     expect([status.code, status.stdout]).toEqual([0, expect.stringContaining('warn  All mail is held: x.')]);
     expect(status.stdout).toMatch(new RegExp(`${here} queue release [0-9a-f-]+ ${where}`));
-    expect(status.stdout).toMatch(new RegExp(`was not examined so far. To do it now: ${here} doctor ${where}`));
+    expect(status.stdout).toMatch(
+      new RegExp(`was not examined so far. To do it now: ${here} doctor ${where}`),
+    );
     for (const wrong of [
       ['queue', 'release'],
       ['queue', 'hold', '--reason', 'x'],
