@@ -162,7 +162,7 @@ const GIVE_UP_MS = 1_000;
 /** Loads the stored state; sends nothing before `start()`. */
 export async function createEngine(deps: EngineDeps, options: EngineOptions): Promise<Engine> {
   const { store, clock, random, logs, registry, node, resolver, domains, classifier } = deps;
-  const { failpoints, eventsStored } = deps;
+  const { failpoints, eventsStored, doubtsClock = () => false } = deps;
   const log = logs.service;
   const sandboxRules = createSandboxRules({ store, clock, random });
   await sandboxRules.load();
@@ -186,7 +186,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     retry,
     relayed: targets.some(({ kind }) => kind === 'relay'),
     atMostOnce: domains.sendsAtMostOnce,
-    ...(deps.doubtsClock === undefined ? {} : { doubtsClock: deps.doubtsClock }),
+    doubtsClock,
   });
   const ended = createEndLog(logs.mail);
   const newSources = options.sources.flatMap(({ id, newSince }) => (newSince === null ? [] : [id]));
@@ -240,7 +240,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       gate,
       eventsStored,
       routeTags: routes.tags,
-      ...(deps.doubtsClock === undefined ? {} : { doubtsClock: deps.doubtsClock }),
+      doubtsClock,
     },
     options.queue,
   );

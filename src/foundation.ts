@@ -142,20 +142,8 @@ export async function openFoundation(params: ServerParams): Promise<Foundation> 
       if (membership === null) await store.endEpoch({ epoch: node.epoch, now: clock.now() });
     };
     return {
-      ...{
-        logs,
-        clock,
-        clockWatch,
-        random,
-        registry,
-        failpoints,
-        folder,
-        database,
-        store,
-        sealer,
-        instanceId,
-        node,
-      },
+      ...{ logs, clock, clockWatch, random, registry, failpoints },
+      ...{ folder, database, store, sealer, instanceId, node },
       ...{ membership, network, sources: { own, foreign }, failed: failed.promise },
       close: () => eachInTurn(logs.service, [network.close, endAlone, database.close, folder.withdraw]),
     };

@@ -1,7 +1,8 @@
 /**
  * Limits how many octets of bodies, of answers or of arriving mail are in memory at once: each has its own limit, but their
- * number has none. Each opens a share for its owner, takes what it holds, and returns everything at its end. The caller refuses what does not fit: an owner gets at most half, strangers all together a quarter, and a quarter is left to
- * small ones. A single one always fits.
+ * number has none. Each opens a share for its owner, takes what it holds, and returns everything at its end. The caller
+ * refuses what does not fit: an owner gets at most half, strangers all together a quarter, and a quarter is left to small
+ * ones. A single one always fits.
  */
 import { createTally } from './tally.ts';
 

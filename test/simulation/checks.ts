@@ -12,8 +12,8 @@ import type { Connection } from '../../src/store/sqlite/engine/connection.ts';
 
 /** What the world knows of its own doings. */
 export interface Diary {
-  /** Monotonic instants at which a process died without a word. */
-  crashes: number[];
+  /** Monotonic periods in which a process stood still; of no length: it died without a word. */
+  crashes: { fromMs: number; untilMs: number }[];
   /** Periods in which the store could not write. */
   outages: { fromMs: number; untilMs: number }[];
   /** Messages that were answered for, with the recipients each has. */
@@ -33,6 +33,11 @@ interface Row {
   expires_at: number;
   updated_at: number;
   message_id: Uint8Array;
+}
+
+/** A process died at that instant. */
+export function momentOf(atMs: number): Diary['crashes'][number] {
+  return { fromMs: atMs, untilMs: atMs };
 }
 
 /** A millisecond that clocks may be apart. */
@@ -122,7 +127,8 @@ function checkWire(
     // Its outcome was known to the process: only what kept that from the store excuses anything else.
     const { confirmedAtMs } = one;
     const excused = diary.crashes.some(
-      (atMs) => atMs >= confirmedAtMs && atMs <= lastWrite(confirmedAtMs, diary) + RECORDED_MS,
+      ({ fromMs, untilMs }) =>
+        untilMs >= confirmedAtMs && fromMs <= lastWrite(confirmedAtMs, diary) + RECORDED_MS,
     );
     if (excused) continue;
     if (state !== 'delivered') wrong.push(`is ${state}, though its 250 was read`);

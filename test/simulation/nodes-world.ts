@@ -17,7 +17,8 @@ import { createNetwork } from '../../src/simulation/network.ts';
 import { type Process, startProcess } from '../../src/simulation/process.ts';
 import { createDice } from '../../src/simulation/seeded.ts';
 import { createWire, type OpenConnection } from '../../src/simulation/wire.ts';
-import { checkEnd, checkWaiting, type Diary } from './checks.ts';
+import { createAwaited, submissionOf } from './asking.ts';
+import { checkEnd, checkWaiting, type Diary, momentOf } from './checks.ts';
 import { secureHalf, TLS_TURNS } from './far-end-tls.ts';
 import { createGeography } from './geography.ts';
 import type { Mutation } from './mutations.ts';
@@ -27,7 +28,7 @@ import { type Action, type Plan, planOf } from './plan.ts';
 import { openRoom } from './room.ts';
 import { createSecondThoughts } from './second-thoughts.ts';
 import { createWarmupWatch } from './warmup-watch.ts';
-import { digestOf, type RunResult, submissionOf } from './world.ts';
+import { digestOf, type RunResult } from './world.ts';
 
 /** A node, whichever of its processes runs now. */
 interface Node {
@@ -47,8 +48,6 @@ const MAX_WRONG = 20;
 const OVERTIME_MS = 6 * 60 * MINUTE;
 /** A node that was gone or stood still is noticed, and what it had is taken over. */
 const TAKEN_OVER_MS = 2 * NODE_TIMES.deadMs + 30 * SECOND;
-/** The store has answered by then, where the process lives. */
-const ANSWERED_MS = 10 * SECOND;
 /** What was decided before a hold came has left by then, at every node. */
 const HELD_MS = 30 * SECOND;
 /** What begins a moment before a node stands still. */
@@ -104,6 +103,7 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
   const clock = createVirtualClock(undefined, () =>
     plan.sites.some(({ tls }) => tls === true) ? TLS_TURNS : 1,
   );
+  const awaited = createAwaited(clock);
   const dice = createDice(seed, 8);
   const tokens = createReturnPathTokens([{ id: 1, secret: Buffer.from('simulated return path') }]);
   const outage = { from: 0, count: 0, as: 'full' as 'full' | 'io' };
@@ -309,12 +309,11 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
     disturb();
     if (kind === 'pause') {
       // Replies that arrive meanwhile are as good as unread, where others take over.
-      for (let atMs = nowMs; atMs <= nowMs + forMs + MOMENT_MS; atMs += MOMENT_MS / 2)
-        diary.crashes.push(atMs);
+      diary.crashes.push({ fromMs: nowMs, untilMs: nowMs + forMs + MOMENT_MS });
       node.pausedUntilMs = nowMs + forMs;
       node.process.pause();
     } else if (kind === 'crash') {
-      diary.crashes.push(nowMs);
+      diary.crashes.push(momentOf(nowMs));
       node.process.die();
       node.process = null;
       node.downUntilMs = nowMs + forMs;
@@ -337,17 +336,19 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
     while (!stopped && clock.monotonicMs() < lastMs) await clock.advance(100);
     if (!stopped) note(`a stop of ${node.name} within ${deadlineMs} ms has not ended`);
     else await stopping;
-    if (outage.count > 0) diary.crashes.push(clock.monotonicMs());
+    if (outage.count > 0) diary.crashes.push(momentOf(clock.monotonicMs()));
     process.die();
     node.process = null;
     disturb();
   }
 
+  function awakeNow(): Process[] {
+    return nodes.flatMap(({ process, pausedUntilMs }) => (pausedUntilMs === null ? (process ?? []) : []));
+  }
+
   function look(): void {
     const nowMs = clock.monotonicMs();
-    const awake = nodes.flatMap(({ process, pausedUntilMs }) =>
-      pausedUntilMs === null ? (process ?? []) : [],
-    );
+    const awake = awakeNow();
     if (awake.length < nodes.length || outage.count > 0 || nowMs - disturbedMs < TAKEN_OVER_MS) return;
     const epochs = new Set(awake.map(({ epoch }) => epoch));
     const rows = room.db.all<{ epoch: number; n: number }>(
@@ -380,9 +381,7 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
 
   async function act(action: Action): Promise<void> {
     const nowMs = clock.monotonicMs();
-    const awake = nodes.flatMap(({ process, pausedUntilMs }) =>
-      pausedUntilMs === null ? (process ?? []) : [],
-    );
+    const awake = awakeNow();
     const process = awake.length === 0 ? undefined : dice.pick(awake);
     switch (action.kind) {
       case 'send':
@@ -431,16 +430,5 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
       // Refused: nothing was promised.
       if (!(cause instanceof AppError) && process.alive) throw cause;
     }
-  }
-
-  async function awaited<Result>(doing: Promise<Result>): Promise<Result> {
-    let done = false;
-    const ended = doing.finally(() => {
-      done = true;
-    });
-    ended.catch(() => {});
-    const lastMs = clock.monotonicMs() + ANSWERED_MS;
-    for (let i = 0; !done && clock.monotonicMs() < lastMs; i++) await clock.advance(i < 4 ? 0 : 1);
-    return done ? ended : Promise.reject(new Error('the process died meanwhile'));
   }
 }

@@ -7,13 +7,14 @@
 import { createVirtualClock } from '../../src/lib/virtual-clock.ts';
 import { createReturnPathTokens } from '../../src/mail/verp.ts';
 import type { Lane } from '../../src/model/message.ts';
-import { SUBMISSION_DEFAULTS, type Submission, sendingCaller } from '../../src/model/submission.ts';
+import { type Submission, sendingCaller } from '../../src/model/submission.ts';
 import { QUEUE_DEFAULTS } from '../../src/pipeline/queue/queue.ts';
 import type { PathLimits } from '../../src/policy/limits/shaping/types.ts';
 import { createNames } from '../../src/simulation/names.ts';
 import { type ClientHalf, createNetwork, type ServerHalf } from '../../src/simulation/network.ts';
 import { startProcess } from '../../src/simulation/process.ts';
 import { createDice } from '../../src/simulation/seeded.ts';
+import { submissionOf } from './asking.ts';
 import { PARTS } from './parts.ts';
 import { openRoom } from './room.ts';
 
@@ -325,19 +326,6 @@ function fateOf(local: string): Fate {
 
 function letter(to: string, lane: Lane, octets: number): Submission {
   const address = to.includes('@') ? to : `${to}@far.test`;
-  return {
-    ...SUBMISSION_DEFAULTS,
-    from: { name: '', address: 'news@sender.test' },
-    fromDomain: 'sender.test',
-    recipients: [{ name: '', address, domain: address.slice(address.indexOf('@') + 1), kind: 'To' }],
-    subject: 'Simulated',
-    body: {
-      kind: 'text',
-      text: 'x'
-        .repeat(60)
-        .concat('\n')
-        .repeat(Math.ceil(octets / 61)),
-    },
-    lane,
-  };
+  const mail = { tenant: 'sender.test', lane, recipients: [address], octets };
+  return submissionOf({ ...mail, expiresInMs: null, sendInMs: null }, 0);
 }

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '../../src/lib/errors.ts';
 import { createVirtualClock } from '../../src/lib/virtual-clock.ts';
 import { createReturnPathTokens } from '../../src/mail/verp.ts';
-import { SUBMISSION_DEFAULTS, type Submission, sendingCaller } from '../../src/model/submission.ts';
+import { sendingCaller } from '../../src/model/submission.ts';
 import { siteNameOf } from '../../src/pipeline/deliver/routing/site-key.ts';
 import { QUEUE_DEFAULTS } from '../../src/pipeline/queue/queue.ts';
 import { createShaping } from '../../src/policy/limits/shaping/shaping.ts';
@@ -22,7 +22,8 @@ import type { TroubleKind } from '../../src/simulation/troubles.ts';
 import { createWire, type Wire } from '../../src/simulation/wire.ts';
 import type { Connection } from '../../src/store/sqlite/engine/connection.ts';
 import type { FailStoreWrites } from '../../src/store/sqlite/engine/protocol.ts';
-import { checkEnd, checkStarted, checkStopped, checkWaiting, type Diary } from './checks.ts';
+import { createAwaited, submissionOf } from './asking.ts';
+import { checkEnd, checkStarted, checkStopped, checkWaiting, type Diary, momentOf } from './checks.ts';
 import { secureHalf, TLS_TURNS } from './far-end-tls.ts';
 import { createGeography } from './geography.ts';
 import { createInMemory } from './in-memory.ts';
@@ -61,45 +62,14 @@ const CRITICAL_MS = MINUTE;
 const SILENT: ReadonlySet<TroubleKind> = new Set([
   ...(['black-hole', 'mute', 'tls-mute', 'mute-after-dot', 'bdat-unanswered', 'tarpits'] as const),
 ]);
-/** Whatever the store is asked, it has answered by then, where the process lives. */
-const ANSWERED_MS = 10 * SECOND;
 /** After the clock went forward that far, the process gives up nothing for its age that long. */
 const FORWARD_MS = 10 * MINUTE;
 const DOUBTED_MS = 15 * MINUTE;
-/** Turns in which a store that takes no time has answered. */
-const AT_ONCE = 4;
 
 const CALLER = sendingCaller('simulated');
 
 /** Typed so that what a function assigns later is not overlooked. */
 const noProcess = (): Process | null => null;
-
-/** What is accepted for it at `now`. */
-export function submissionOf(mail: Extract<Action, { kind: 'send' }>, now: number): Submission {
-  const sendAt = mail.sendInMs === null ? null : Math.round(now + mail.sendInMs);
-  return {
-    ...SUBMISSION_DEFAULTS,
-    from: { name: '', address: `news@${mail.tenant}` },
-    fromDomain: mail.tenant,
-    recipients: mail.recipients.map((address) => ({
-      name: '',
-      address,
-      domain: address.slice(address.indexOf('@') + 1),
-      kind: 'To',
-    })),
-    subject: 'Simulated',
-    body: {
-      kind: 'text',
-      text: 'x'
-        .repeat(60)
-        .concat('\n')
-        .repeat(Math.ceil(mail.octets / 61)),
-    },
-    sendAt,
-    expiresAt: mail.expiresInMs === null ? null : (sendAt ?? now) + mail.expiresInMs,
-    lane: mail.lane,
-  };
-}
 
 /** `mutation`: with this bug in the engine. */
 export async function runSeed(seed: number, mutation: Mutation | null = null): Promise<RunResult> {
@@ -126,6 +96,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   const room = openRoom({ shaping: plan.shaping, failStoreWrites: outage });
   const diary: Diary = { crashes: [], outages: [], accepted: [], canceled: new Map(), moved: new Map() };
   const { extras } = plan;
+  const awaited = createAwaited(clock);
   const keys = extras.signs ? createSenderKeys({ clock, sealer: PARTS.sealer }, plan.tenants) : null;
   const thoughts = createSecondThoughts({ room, diary, clock, random: dice }, note);
   const inMemory = createInMemory();
@@ -366,7 +337,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
 
   function down(forMs: number): void {
     const nowMs = clock.monotonicMs();
-    diary.crashes.push(process?.diedAtMs ?? nowMs);
+    diary.crashes.push(momentOf(process?.diedAtMs ?? nowMs));
     disturbed.push({ fromMs: nowMs - STEP_MS, untilMs: nowMs + forMs + 30 * SECOND });
     process?.die();
     process = null;
@@ -388,7 +359,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
     process = null;
     const unwritable = outage.count > 0;
     // What could not be written by then is gone, as after a crash.
-    if (unwritable) diary.crashes.push(clock.monotonicMs());
+    if (unwritable) diary.crashes.push(momentOf(clock.monotonicMs()));
     if (stopped && !unwritable) for (const what of checkStopped(room.db)) note(what);
   }
 
@@ -518,18 +489,6 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         names.fault(action.domain, action.fault, nowMs, nowMs + action.forMs);
         disturb(action.forMs + 5 * MINUTE);
     }
-  }
-
-  /** The store may take its time, and a process that dies takes its answers with it. */
-  async function awaited<Result>(doing: Promise<Result>): Promise<Result> {
-    let done = false;
-    const ended = doing.finally(() => {
-      done = true;
-    });
-    ended.catch(() => {});
-    const lastMs = clock.monotonicMs() + ANSWERED_MS;
-    for (let i = 0; !done && clock.monotonicMs() < lastMs; i++) await clock.advance(i < AT_ONCE ? 0 : 1);
-    return done ? ended : Promise.reject(new Error('the process died meanwhile'));
   }
 
   async function send(mail: Extract<Action, { kind: 'send' }>): Promise<void> {
