@@ -103,14 +103,20 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
 
   function close(reason: LostReason, detail: string, reply: Reply | null = null): void {
     if (closed !== null) return;
-    // TLS reports some turns of the event loop later what the system has taken, and the server may have it by then.
-    if (socket instanceof TLSSocket && reason !== 'timeout')
-      for (const flushed of unflushed.slice(0, inHand)) flushed();
+    for (const flushed of unflushed.slice(0, mayBeTaken(reason))) flushed();
     closed = { reason, detail, reply };
     timer?.cancel();
     timer = null;
     socket.destroy();
     listener?.onClose(closed);
+  }
+
+  /** How many of the writes whose end was not reported the system may have taken, so that the server may have them. */
+  function mayBeTaken(reason: LostReason): number {
+    // It is reported a turn later.
+    if (reason !== 'reset' && socket.writableLength === 0) return unflushed.length;
+    // TLS reports it some turns of the event loop later.
+    return socket instanceof TLSSocket && reason !== 'timeout' ? inHand : 0;
   }
 
   function pump(): void {

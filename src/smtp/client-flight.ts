@@ -279,14 +279,11 @@ export function createFlight(parts: Parts): Flight {
     if (unanswered.length > 0 && (close.reason === 'protocol' || proof !== null))
       parts.outOfStep(close.detail);
     const last = unanswered.at(-1);
-    // The system reports it a turn later.
-    const taken = close.reason !== 'reset' && channel.unsent() === 0;
     const said = ending === null ? null : { ...close, reason: '421' as const, reply: ending };
     const ended = close.reason === 'closed' || close.reason === 'reset';
     for (const [index, work] of unanswered.entries()) {
       // Only its last reply shows that the others were its own.
       work.results.fill(null);
-      if (taken) work.flushed = true;
       if (work === last) work.dotHasCompany = false;
       // Behind a 421 nothing was read, if the server closed; if it did not, that is not known.
       parts.lost(work, said !== null && (index === 0 || ended) ? said : close, index > 0);
