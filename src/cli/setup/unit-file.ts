@@ -29,7 +29,8 @@ export function unitText({ program, data, user, lowPorts, credentials }: UnitFac
     `${WRITTEN}. Changes belong into a file of /etc/systemd/system/postrider.service.d/.`,
     '[Unit]',
     'Description=Postrider',
-    'After=network-online.target',
+    // Ages and dates of mail are told by the clock.
+    'After=network-online.target time-sync.target',
     'Wants=network-online.target',
     'StartLimitIntervalSec=0',
     '',
