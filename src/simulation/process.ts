@@ -140,7 +140,8 @@ export async function startProcess(deps: ProcessDeps, options: ProcessOptions): 
 async function start(life: Life, deps: ProcessDeps, options: ProcessOptions): Promise<Process> {
   const { random, names, network, tokens } = deps;
   const { classifier, tlsContexts, sealer, personalTokens } = deps.parts;
-  const clock = options.node === undefined ? life.clock : createSlewedClock(life.clock);
+  const slewed = createSlewedClock(life.clock);
+  const clock = options.node === undefined ? life.clock : slewed;
   const whole = life.whileAlive(await deps.openStore(clock));
   const store = options.change?.store?.(whole) ?? whole;
   const plug = network.plugIn(clock, life.whenAwake);
@@ -149,7 +150,7 @@ async function start(life: Life, deps: ProcessDeps, options: ProcessOptions): Pr
     options.node === undefined
       ? null
       : await openMembership(
-          { store, clock, random, log: silentLogger },
+          { store, clock, random, log: silentLogger, follow: slewed.follow },
           {
             nodeId: options.node,
             about: { host: options.node, pid: 0, version: '', roles: [], sources, settings: {} },

@@ -1,8 +1,9 @@
 /**
  * One simulated run of several nodes on one store that send from the same sources: days within milliseconds, as world.ts
- * plays them with one process. Nodes die, stop, come back, and stand still while the others go on. Held against what the
- * far ends saw: every promise about recipients (checks.ts), and that two nodes never send from one source to one site.
+ * plays them with one process. Nodes die, stop, come back, and stand still while the others go on, and the clocks of their
+ * machines are wrong. Held against what the far ends saw: every promise about recipients (checks.ts), and that two nodes never send from one source to one site.
  */
+import type { Clock } from '../../src/lib/clock.ts';
 import { AppError } from '../../src/lib/errors.ts';
 import { createVirtualClock } from '../../src/lib/virtual-clock.ts';
 import { createReturnPathTokens } from '../../src/mail/verp.ts';
@@ -17,6 +18,7 @@ import { createNetwork } from '../../src/simulation/network.ts';
 import { type Process, startProcess } from '../../src/simulation/process.ts';
 import { createDice } from '../../src/simulation/seeded.ts';
 import { createWire, type OpenConnection } from '../../src/simulation/wire.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createAwaited, submissionOf } from './asking.ts';
 import { checkEnd, checkWaiting, type Diary, momentOf } from './checks.ts';
 import { secureHalf, TLS_TURNS } from './far-end-tls.ts';
@@ -38,6 +40,8 @@ interface Node {
   number: number;
   downUntilMs: number;
   pausedUntilMs: number | null;
+  /** By how much the clock of its machine is ahead of that of the store. */
+  aheadMs: number;
 }
 
 const SECOND = 1000;
@@ -50,6 +54,8 @@ const OVERTIME_MS = 6 * 60 * MINUTE;
 const TAKEN_OVER_MS = 2 * NODE_TIMES.deadMs + 30 * SECOND;
 /** What was decided before a hold came has left by then, at every node. */
 const HELD_MS = 30 * SECOND;
+/** A clock may be wrong by so much; a node follows the store's, so after a step its time is wrong by twice as much for a while. */
+const MOST_AHEAD_MS = 30 * SECOND;
 /** What begins a moment before a node stands still. */
 const MOMENT_MS = 1_000;
 
@@ -59,12 +65,14 @@ const CALLER = sendingCaller('simulated');
 type Happening =
   | { kind: 'pause'; node: number; forMs: number }
   | { kind: 'crash'; node: number; forMs: number }
-  | { kind: 'stop'; node: number; forMs: number };
+  | { kind: 'stop'; node: number; forMs: number }
+  | { kind: 'clock'; node: number; aheadMs: number };
 
 /** The mail and the far ends of the world of that seed, without what is about one process. */
 function nodesPlanOf(seed: number): {
   plan: Plan;
-  nodes: number;
+  /** For each node, by how much its machine's clock is ahead at first. */
+  aheadMs: number[];
   happenings: { atMs: number; what: Happening }[];
 } {
   const plan = planOf(seed);
@@ -80,6 +88,15 @@ function nodesPlanOf(seed: number): {
         forMs: dice.pick([2, 7, 11, 15, 25, 60, 300]) * SECOND,
       },
     });
+  const clocks = createDice(seed, 9);
+  const isWrong = clocks.chance(0.5);
+  const ahead = () => (isWrong ? clocks.ms(0, 2 * MOST_AHEAD_MS) - MOST_AHEAD_MS : 0);
+  const aheadMs = Array.from({ length: nodes }, ahead);
+  while (isWrong && clocks.chance(0.6))
+    happenings.push({
+      atMs: clocks.ms(SECOND, plan.loadUntilMs + 5 * MINUTE),
+      what: { kind: 'clock', node: clocks.whole(0, nodes - 1), aheadMs: ahead() },
+    });
   happenings.sort((a, b) => a.atMs - b.atMs);
   const kept = new Set<Action['kind']>([
     ...(['send', 'cancel', 'reschedule', 'suppress', 'suppress-waiting'] as const),
@@ -87,14 +104,16 @@ function nodesPlanOf(seed: number): {
   ]);
   return {
     plan: { ...plan, timeline: plan.timeline.filter(({ action }) => kept.has(action.kind)) },
-    nodes,
+    aheadMs,
     happenings,
   };
 }
 
 /** `mutation`: with this bug in every engine. */
 export async function runNodesSeed(seed: number, mutation: Mutation | null = null): Promise<RunResult> {
-  const { plan, nodes: count, happenings } = nodesPlanOf(seed);
+  const { plan, aheadMs, happenings } = nodesPlanOf(seed);
+  const areClocksWrong = aheadMs.some((ms) => ms !== 0);
+  const mostSkewMs = areClocksWrong ? 2 * MOST_AHEAD_MS : 0;
   const wrong: string[] = [];
   const note = (what: string) => {
     const told = `at ${Math.round(clock.monotonicMs() / 1000)} s: ${what}`;
@@ -108,7 +127,10 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
   const tokens = createReturnPathTokens([{ id: 1, secret: Buffer.from('simulated return path') }]);
   const outage = { from: 0, count: 0, as: 'full' as 'full' | 'io' };
   const room = openRoom({ shaping: plan.shaping, failStoreWrites: outage, shared: true });
-  const diary: Diary = { crashes: [], outages: [], accepted: [], canceled: new Map(), moved: new Map() };
+  const diary: Diary = {
+    ...{ crashes: [], outages: [], accepted: [], canceled: new Map(), moved: new Map() },
+    mostSkewMs,
+  };
   const thoughts = createSecondThoughts({ room, diary, clock, random: dice }, note);
   const written = createShaping(
     { of: () => [] },
@@ -144,8 +166,8 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
   );
   const isMoving = plan.timeline.some(({ action }) => action.kind === 'move' || action.kind === 'dns');
   let disturbedMs = 0;
-  const nodes: Node[] = Array.from({ length: count }, (_, i) => ({
-    ...{ name: `node${i}`, process: null },
+  const nodes: Node[] = aheadMs.map((ms, i) => ({
+    ...{ name: `node${i}`, process: null, aheadMs: ms },
     ...{ number: 0, downUntilMs: 0, pausedUntilMs: null },
   }));
   let processes = 0;
@@ -253,7 +275,7 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
     try {
       node.process = await startProcess(
         {
-          ...{ parts: PARTS, clock, names, network: networkOf(processes), tokens, openStore: room.openStore },
+          ...{ parts: PARTS, clock: clockOf(node), names, network: networkOf(processes), tokens, openStore },
           random: createDice(seed, 100 + processes),
         },
         {
@@ -272,6 +294,23 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
       // The store cannot be written: whoever supervises tries again.
       node.downUntilMs = clock.monotonicMs() + 5 * SECOND;
     }
+  }
+
+  /** That of its machine. */
+  function clockOf(node: Node): Clock {
+    return { ...clock, now: () => clock.now() + node.aheadMs };
+  }
+
+  /** Its data have a clock of their own, as those of a database server. */
+  async function openStore(own: Clock): Promise<Store> {
+    const store = await room.openStore(own);
+    return {
+      ...store,
+      async heartbeat(params) {
+        const answer = await store.heartbeat(params);
+        return answer.kind === 'alive' ? { ...answer, now: clock.now() } : answer;
+      },
+    };
   }
 
   async function advanceTo(untilMs: number): Promise<void> {
@@ -302,9 +341,15 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
     disturbedMs = clock.monotonicMs();
   }
 
-  async function happen({ kind, node: index, forMs }: Happening): Promise<void> {
-    const node = nodes[index];
-    if (node?.process == null || node.pausedUntilMs !== null) return;
+  async function happen(what: Happening): Promise<void> {
+    const node = nodes[what.node];
+    if (node === undefined) return;
+    if (what.kind === 'clock') {
+      node.aheadMs = what.aheadMs;
+      return;
+    }
+    if (node.process === null || node.pausedUntilMs !== null) return;
+    const { kind, forMs } = what;
     const nowMs = clock.monotonicMs();
     disturb();
     if (kind === 'pause') {
@@ -368,7 +413,7 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
           geography.isWayTo(site, domain),
       );
     const [first] = epochs;
-    const now = { wallMs: clock.now(), monotonicMs: nowMs, epoch: first ?? 0 };
+    const now = { wallMs: clock.now() - mostSkewMs, monotonicMs: nowMs, epoch: first ?? 0 };
     const isHeld = (id: number) => operators.heldForMs(id) !== null;
     const found = checkWaiting(room.db, wire, now, plan.lookAheadMs, hasReason, geography.mayHang);
     if (nowMs - lastLookMs < 10 * SECOND) return;
