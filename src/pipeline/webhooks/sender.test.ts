@@ -492,6 +492,34 @@ describe('many webhooks', () => {
     expect(deadCalls()).toBe(9);
   });
 
+  it.each([
+    ['is switched off', { status: 'Disabled' as const }, 4, 0],
+    ['gets another URL', { path: '/other' }, 4, 4],
+  ])(
+    'call as is set by then what waited for a place while the webhook %s',
+    async (_, change, before, after) => {
+      const { id } = await hook('delivery', '/first');
+      const open: ServerResponse[] = [];
+      answer = (_path, response) => void open.push(response);
+      await emit(8);
+      await startSender();
+      await until(() => open.length === 4);
+      const { path, ...rest } = { path: '/first', ...change };
+      await service.update(id, { url: `${base}${path}`, ...rest });
+      answer = (_path, response) => response.end();
+      for (const response of open.splice(0)) response.end();
+      const ended = before + after;
+      await until(
+        async () => (await calls(id)).filter(({ state }) => state === 'succeeded').length === ended,
+      );
+      await until(async () => (await calls(id)).every(({ state }) => state !== 'sending'));
+      expect(received.map((call) => call.path)).toEqual([
+        ...Array(before).fill('/first'),
+        ...Array(after).fill('/other'),
+      ]);
+    },
+  );
+
   it('of one domain leave as many of the 32 places free as they hold', async () => {
     for (let i = 0; i < 12; i++) await hook('delivery', `/${i}`);
     for (const domain of ['b.example', 'c.example']) await hook('delivery', `/${domain}`, domain);

@@ -79,7 +79,7 @@ const RECORD_MS = 1_000;
 
 export function createWebhookSender(
   deps: {
-    store: Pick<Store, 'prepareCalls' | 'claimCalls' | 'settleCalls' | 'nextCallDueAt'>;
+    store: Pick<Store, 'prepareCalls' | 'claimCalls' | 'getWebhook' | 'settleCalls' | 'nextCallDueAt'>;
     http: Pick<GuardedHttp, 'post'>;
     clock: Clock;
     random: Random;
@@ -205,7 +205,7 @@ export function createWebhookSender(
         const call = endpoint.waiting.shift();
         if (call === undefined) break;
         countWaiting(endpoint, -1);
-        start(call, endpoint);
+        start(call, endpoint, true);
       }
     }
   }
@@ -249,7 +249,7 @@ export function createWebhookSender(
     return endpoint.inFlight < slotsOf(endpoint);
   }
 
-  function start(call: ClaimedCall, endpoint: Endpoint): void {
+  function start(call: ClaimedCall, endpoint: Endpoint, hasWaited = false): void {
     const abort = new AbortController();
     const countsAsTroubled = isTroubled(endpoint);
     flying.set(call.id, { call, abort });
@@ -260,7 +260,7 @@ export function createWebhookSender(
     endpoints.delete(endpoint.id);
     endpoints.set(endpoint.id, endpoint);
     metrics.inFlight(flying.size);
-    void carryOut(call, endpoint, abort.signal).finally(() => {
+    void carryOut(call, endpoint, abort.signal, hasWaited).finally(() => {
       flying.delete(call.id);
       endpoint.inFlight -= 1;
       places.giveBack(endpoint.domain);
@@ -273,9 +273,23 @@ export function createWebhookSender(
   }
 
   /** From the body to the committed record. Never rejects. */
-  async function carryOut(call: ClaimedCall, endpoint: Endpoint, signal: AbortSignal): Promise<void> {
-    const settlement = await tryCall(call, endpoint, signal);
+  async function carryOut(
+    call: ClaimedCall,
+    endpoint: Endpoint,
+    signal: AbortSignal,
+    hasWaited: boolean,
+  ): Promise<void> {
+    const current = hasWaited ? await asItIsNow(call) : call;
+    if (signal.aborted) return;
+    const settlement =
+      current === null ? giveBack(call, clock.now(), clock.now()) : await tryCall(current, endpoint, signal);
     if (settlement !== null) await settler.put(settlement);
+  }
+
+  /** Its webhook may have been changed while it waited here; null: it is off, or deleted, or cannot be read. */
+  async function asItIsNow(call: ClaimedCall): Promise<ClaimedCall | null> {
+    const webhook = await store.getWebhook({ id: call.webhook.id }).catch(() => null);
+    return webhook?.status === 'Enabled' ? { ...call, webhook } : null;
   }
 
   /** null if the lease was released meanwhile, because the process stops. */
