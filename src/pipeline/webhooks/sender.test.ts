@@ -15,7 +15,7 @@ import { createSealer } from '../../lib/seal.ts';
 import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.ts';
 import type { EventKind } from '../../model/event.ts';
 import type { MessageId } from '../../model/message.ts';
-import { soleLease } from '../../model/node.ts';
+import { type NodeLease, soleLease } from '../../model/node.ts';
 import { NEVER_CALLED_AT, type Webhook } from '../../model/webhook.ts';
 import { createAddressFilter } from '../../net/address-filter.ts';
 import { FORBIDDEN } from '../../net/checked-url.ts';
@@ -103,9 +103,11 @@ async function stop(sender: WebhookSender): Promise<void> {
   await stopping;
 }
 
-async function startSender(options: WebhookSenderOptions = {}): Promise<WebhookSender> {
-  const epoch = await store.beginEpoch({ nodeId: 'node-1', now: clock.now() });
-  await store.reclaim({ now: clock.now(), limit: 1_000 });
+async function startSender(
+  options: WebhookSenderOptions = {},
+  leaseFor: (epoch: number) => NodeLease = soleLease,
+): Promise<WebhookSender> {
+  const node = leaseFor(await beginEpoch());
   const log = createLoggers({
     destination: { write: (line) => void lines.push(line) },
     level: 'debug',
@@ -114,12 +116,19 @@ async function startSender(options: WebhookSenderOptions = {}): Promise<WebhookS
   registry = new Registry();
   const metrics = createWebhookMetrics(registry);
   const sender = createWebhookSender(
-    { store, http, clock, random, sealer, node: soleLease(epoch), log, metrics },
+    { store, http, clock, random, sealer, node, log, metrics },
     { pollMs: 10 * 60_000, ...options },
   );
   senders.push(sender);
   await sender.start();
   return sender;
+}
+
+/** What earlier ones had claimed waits again. */
+async function beginEpoch(): Promise<number> {
+  const epoch = await store.beginEpoch({ nodeId: 'node-1', now: clock.now() });
+  await store.reclaim({ now: clock.now(), limit: 1_000 });
+  return epoch;
 }
 
 async function hook(
@@ -604,6 +613,28 @@ describe('stopping and starting', () => {
     await stopping;
     senders = [];
     expect((await calls(id))[0]).toMatchObject({ state: 'succeeded', tries: 1 });
+  });
+
+  it('begins nothing while others may have taken over its calls, and does not make them twice', async () => {
+    await hook();
+    const open: ServerResponse[] = [];
+    answer = (_path, response) => void open.push(response);
+    await emit(8);
+    const lease = { epoch: 0, valid: true, trouble: null };
+    const sender = await startSender({}, (epoch) => Object.assign(lease, { epoch }));
+    await until(() => open.length === 4);
+    lease.valid = false;
+    for (const response of open.splice(0)) response.end();
+    await until(async () => sender.holding().ids.length === 4);
+    sender.wake();
+    await clock.advance(1_000);
+    expect(received).toHaveLength(4);
+    Object.assign(lease, { epoch: await beginEpoch(), valid: true });
+    answer = (_path, response) => response.end();
+    sender.wake();
+    await until(async () => sender.holding().ids.length === 0 && received.length >= 8);
+    expect(new Set(received.map(({ headers }) => headers['webhook-id'])).size).toBe(8);
+    expect(received).toHaveLength(8);
   });
 
   it('makes calls again that a dead process held, and its late answers change nothing', async () => {

@@ -185,7 +185,7 @@ export function createWebhookSender(
       waiting: [],
     };
     endpoints.set(endpoint.id, endpoint);
-    if (!isRunning || endpoint.isDisabled) {
+    if (!isRunning || endpoint.isDisabled || call.epoch !== node.epoch) {
       returnCall(call, endpoint, 0);
     } else if (endpoint.waiting.length === 0 && mayStart(endpoint)) {
       start(call, endpoint);
@@ -244,7 +244,7 @@ export function createWebhookSender(
   }
 
   function mayStart(endpoint: Endpoint): boolean {
-    if (!isRunning || endpoint.isDisabled || !places.mayTake(endpoint.domain)) return false;
+    if (!isRunning || !node.valid || endpoint.isDisabled || !places.mayTake(endpoint.domain)) return false;
     if (isTroubled(endpoint) && !troubled.mayTake(endpoint.domain)) return false;
     return endpoint.inFlight < slotsOf(endpoint);
   }
@@ -286,8 +286,12 @@ export function createWebhookSender(
     if (settlement !== null) await settler.put(settlement);
   }
 
-  /** Its webhook may have been changed while it waited here; null: it is off, or deleted, or cannot be read. */
+  /**
+   * While it waited here, its webhook may have been changed, and others may have taken it over; null: that is so, or the
+   * webhook is off, deleted, or cannot be read.
+   */
   async function asItIsNow(call: ClaimedCall): Promise<ClaimedCall | null> {
+    if (call.epoch !== node.epoch) return null;
     const webhook = await store.getWebhook({ id: call.webhook.id }).catch(() => null);
     return webhook?.status === 'Enabled' ? { ...call, webhook } : null;
   }
