@@ -23,7 +23,7 @@ export const long = [
   'test/chaos/**/*.test.ts',
   'test/growth/expressions.test.ts',
   'test/scenarios/{debian,installed}-package.test.ts',
-  'test/simulation/{capacity,nodes-worlds,real-server,worlds-*}.test.ts',
+  'test/simulation/{capacity,nodes-worlds,real-server,webhooks-worlds,worlds-*}.test.ts',
 ];
 export const common = {
   environment: 'node',

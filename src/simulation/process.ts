@@ -28,6 +28,7 @@ import { createStrays } from '../pipeline/queue/strays.ts';
 import { createDomainService, type DomainService } from '../policy/domains/domains.ts';
 import { createTlsContexts, type TlsContexts } from '../smtp/client-tls.ts';
 import type { Store } from '../store/store.ts';
+import { createLife, type Life } from './life.ts';
 import type { Names } from './names.ts';
 import type { Network } from './network.ts';
 
@@ -283,90 +284,6 @@ async function start(life: Life, deps: ProcessDeps, options: ProcessOptions): Pr
       resolver.close();
       if (life.alive) await store.close();
       if (life.alive) die();
-    },
-  };
-}
-
-type Life = ReturnType<typeof createLife>;
-
-/** Connects a process to its clock and its store; after `end`, neither calls it any more. */
-function createLife(worldClock: Clock) {
-  let alive = true;
-  let answerMs = 0;
-  /** What waits while it is paused: what fell due comes first, as in an event loop that goes on. */
-  let waiting: { timers: (() => void)[]; answers: (() => void)[] } | null = null;
-  const never = new Promise<never>(() => {});
-  const clock: Clock = {
-    now: () => worldClock.now(),
-    monotonicMs: () => worldClock.monotonicMs(),
-    setTimer(delayMs, fire) {
-      if (!alive) return { cancel() {} };
-      let isOver = false;
-      const fireOnce = () => {
-        if (alive && !isOver) fire();
-      };
-      const timer = worldClock.setTimer(delayMs, () => {
-        if (waiting === null) fireOnce();
-        else waiting.timers.push(fireOnce);
-      });
-      return {
-        cancel() {
-          isOver = true;
-          timer.cancel();
-        },
-      };
-    },
-  };
-  const whenAwake = (run: () => void): void => {
-    if (waiting === null) run();
-    else waiting.answers.push(run);
-  };
-  return {
-    clock,
-    /** Calls it at once, or when the pause is over. */
-    whenAwake,
-    get alive() {
-      return alive;
-    },
-    end() {
-      alive = false;
-    },
-    pause() {
-      waiting ??= { timers: [], answers: [] };
-    },
-    resume() {
-      const waited = waiting;
-      waiting = null;
-      for (const run of [...(waited?.timers ?? []), ...(waited?.answers ?? [])]) worldClock.setTimer(0, run);
-    },
-    /** From now on, answers of the store arrive this much later. */
-    answersAfter(ms: number) {
-      answerMs = ms;
-    },
-    whileAlive(store: Store): Store {
-      const later = (): Promise<void> =>
-        answerMs === 0 ? Promise.resolve() : new Promise((resolve) => clock.setTimer(answerMs, resolve));
-      const awake = (): Promise<void> | void => {
-        if (waiting !== null) return new Promise<void>((resolve) => whenAwake(resolve)).then(awake);
-      };
-      return new Proxy(store, {
-        get(target, name, receiver) {
-          const value: unknown = Reflect.get(target, name, receiver);
-          if (typeof value !== 'function' || name === 'writable') return value;
-          return (...params: unknown[]) => {
-            if (!alive) return never;
-            const result: unknown = Reflect.apply(value, target, params);
-            // The store may have done what was asked, but a dead process gets no answer.
-            if (!(result instanceof Promise)) return result;
-            const heard = <Answer>(answer: () => Answer | Promise<never>) =>
-              later().then(() => (waiting === null ? answer() : Promise.resolve(awake()).then(answer)));
-            return result.then(
-              (answer: unknown) => heard(() => (alive ? answer : never)),
-              (cause: unknown) => heard(() => (alive ? Promise.reject(cause) : never)),
-            );
-          };
-        },
-      });
     },
   };
 }
