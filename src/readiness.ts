@@ -23,9 +23,10 @@ export function missingSources<Source extends { address: string }>(sources: read
 /** Each check with its problem. `suspicion`: why nothing, or nothing by some route, seems to leave this machine. */
 export async function readiness(store: Store, refusing: () => string | null, suspicion: () => string | null) {
   const writable = store.writable();
+  const failing = writable.ok ? (writable.failing ?? '') : writable.reason;
   const refused = refusing();
   return [
-    { name: 'store', ok: writable.ok, detail: writable.ok ? '' : writable.reason },
+    { name: 'store', ok: failing === '', detail: failing },
     { name: 'acceptance', ok: refused === null, detail: refused ?? '' },
     // Mail is still accepted and kept.
     { name: 'outgoing', ok: true, detail: suspicion() ?? '' },

@@ -90,9 +90,10 @@ export interface Store
     ReaderStore {
   /**
    * Whether the last write or probe succeeded, no answer of a write was lost, and reads of the last minute did not all fail
-   * because of what is stored; `reason` says what is wrong.
+   * because of what is stored; `reason` says what is wrong. `failing`: why mail or outcomes could not be stored the last time,
+   * which is worth another try.
    */
-  writable(): { ok: true } | { ok: false; reason: string };
+  writable(): { ok: true; failing?: string } | { ok: false; reason: string };
   close(): Promise<void>;
 }
 

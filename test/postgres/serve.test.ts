@@ -1,7 +1,7 @@
 /** A whole server over a database of PostgreSQL: what its clients see is what they see with SQLite. */
 import { expect, it } from 'vitest';
 import { describePostgres } from '../../src/store/postgres/test-support.ts';
-import { fileScope, startInstance } from '../scenarios/harness.ts';
+import { email, fileScope, startInstance } from '../scenarios/harness.ts';
 import { emptyDatabase, runSql } from './databases.ts';
 
 const scope = fileScope();
@@ -37,6 +37,43 @@ describePostgres('a server on PostgreSQL', () => {
       const id = await instance.send();
       expect((await instance.settled(id)).Status).toBe('Delivered');
     }
+    await instance.stop();
+  });
+
+  it('is not ready where its probe can write and mail cannot, and says why', async () => {
+    const url = await emptyDatabase(scope);
+    const instance = await startInstance(scope, { settings: { database: url } });
+    await instance.call('POST', '/domains', { body: { Domain: 'example.com', Verified: true } });
+    const checkOf = async () => {
+      const answer = await fetch(`${instance.server.localUrl}/readyz`);
+      const { Checks } = (await answer.json()) as { Checks: { Name: string; Detail: string }[] };
+      return `${answer.status} ${Checks.find(({ Name }) => Name === 'store')?.Detail}`;
+    };
+    const accept = async () => (await instance.call('POST', '/email', { body: email() })).status;
+
+    // As the server says it; its disk is not full.
+    const full = `BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END`;
+    await runSql(
+      url,
+      `CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ ${full} $$`,
+      'CREATE TRIGGER no_room BEFORE INSERT ON message FOR EACH STATEMENT EXECUTE FUNCTION no_room()',
+    );
+    expect(await accept()).toBe(503);
+    await expect.poll(checkOf).toMatch(/^503 the disk of the database is full .No space left on device.$/);
+    await runSql(url, 'DROP TRIGGER no_room ON message');
+    expect(await accept()).toBe(200);
+    expect(await checkOf()).toBe('200 ');
+
+    const locking = runSql(url, 'BEGIN', 'LOCK TABLE content IN EXCLUSIVE MODE', 'SELECT pg_sleep(600)');
+    const holders = `FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)' AND datname = current_database()`;
+    await expect.poll(() => runSql(url, `SELECT pid ${holders}`)).toHaveLength(1);
+    expect(await accept()).toBe(503);
+    await expect.poll(checkOf).toMatch(/^503 .*took too long.*process \d+ of PostgreSQL .*holds locks/);
+    const ended = expect(locking).rejects.toThrow('terminating connection');
+    await runSql(url, `SELECT pg_terminate_backend(pid) ${holders}`);
+    await ended;
+    expect(await accept()).toBe(200);
+    expect(await checkOf()).toBe('200 ');
     await instance.stop();
   });
 });

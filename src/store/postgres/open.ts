@@ -76,7 +76,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   /** The lane of searches has one connection. */
   const searchLine = createAskerLine(1);
   const transactions = createTransactions({ connections, shared, clock, random });
-  const health = createHealth(clock, { probe, gaveUp }, log);
+  const health = createHealth(clock, { probe, gaveUp, lockedBy }, log);
   const suppressions = createSignal<readonly SuppressionChange[]>();
   const hints = createHints({
     open: () => openLink(url, statements, 'hints', connections.timeline()),
@@ -116,6 +116,22 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await connections.use('quick', ({ db }) => db.put('meta', 'name', row));
   }
 
+  /** Readers of rows lock nothing that a server of ours needs. Autovacuum has no role, and gives way. */
+  async function lockedBy(): Promise<string | null> {
+    const holder = await connections.use('quick', ({ db }) =>
+      db.get<{ pid: number; role: string; program: string }>(
+        `SELECT a.pid, a.usename AS role, a.application_name AS program FROM pg_locks l
+         JOIN pg_stat_activity a USING (pid) JOIN pg_class c ON c.oid = l.relation
+         WHERE l.granted AND l.database = a.datid AND a.datname = current_database()
+           AND c.relnamespace = current_schema()::regnamespace AND l.mode <> 'AccessShareLock'
+           AND a.usename IS NOT NULL AND a.application_name NOT LIKE 'postrider %' ORDER BY a.backend_start LIMIT 1`,
+      ),
+    );
+    if (holder === undefined) return null;
+    const { pid, role, program } = holder;
+    return `process ${pid} of PostgreSQL (role ${role}, program "${program}") holds locks on its tables: wait for it, or end it with SELECT pg_terminate_backend(${pid})`;
+  }
+
   /** If the network is silent, running calls would wait for their deadline, a search for half a minute. */
   function gaveUp(error: unknown): void {
     if (error instanceof NotConnected || isConnectionLost(error)) connections.cut();
@@ -143,13 +159,18 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
   async function transact<Result>(how: How, work: (session: Session) => Promise<Result>): Promise<Result> {
     const sinceMs = clock.monotonicMs();
-    const done = await transactions.run(how, work);
-    if (how.lane === 'commit' || how.lane === 'settle') options.onCommit?.(clock.monotonicMs() - sinceMs);
+    const stores = STORING.has(how.lane);
+    const done = await transactions.run(how, work).catch((error: unknown) => {
+      if (stores) health.noteStored(how.lane, error);
+      throw error;
+    });
+    if (stores) options.onCommit?.(clock.monotonicMs() - sinceMs);
+    if (stores) health.noteStored(how.lane);
     health.noteSuccess();
     tell(done);
     const { calls, queues, suppressed } = done.session;
     // Lanes whose statements store events, and webhook calls with them.
-    hints.note({ queues: [...queues], calls: calls > 0 || STORING.has(how.lane), suppressed });
+    hints.note({ queues: [...queues], calls: calls > 0 || stores, suppressed });
     return done.result;
   }
 

@@ -160,9 +160,8 @@ const EXAMINE = {
 const WARNED_OF = new Set(['clock', 'disk', 'returns', 'https', 'links', 'port25']);
 const SERVER_FIXES: Readonly<Record<string, string>> = {
   store:
-    'Look at the disk of the data folder and at the log. Mail is refused until the database can be written.',
-  acceptance:
-    'Make room on the disk of the data folder, or shorten retention. New mail is refused until then.',
+    'Look at the disk of the database, at what else uses the database, and at the log. Mail is refused until it can be written.',
+  acceptance: 'If it is the disk, make room on it, or shorten retention. New mail is refused until then.',
   outgoing:
     'Ask the provider of the machine to open port 25 outwards, or send through a relay (key `route`).',
   node: 'Look at the log. Another process may send its mail meanwhile.',

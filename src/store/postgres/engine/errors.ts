@@ -17,8 +17,10 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   '42501': 'the role may not do this in the database',
   '53300':
     'the database has no connection left for this process, which uses up to 12: raise its max_connections',
+  '53100': 'the disk of the database is full',
   '53': 'the database is out of resources',
   '55P03': 'the database is locked',
+  '57014': 'the database ended what took too long',
   '57': 'the database is stopping or ended the work',
   '58': 'the disk of the database reports errors',
   XX001: 'the database is damaged',

@@ -9,6 +9,7 @@ function healthOver() {
   const lines: string[] = [];
   let probes = 0;
   let givenUp = 0;
+  let locker: string | null = null;
   let answer: () => Promise<void> = () => Promise.reject(gone);
   const health = createHealth(
     clock,
@@ -20,6 +21,7 @@ function healthOver() {
       gaveUp: () => {
         givenUp += 1;
       },
+      lockedBy: () => Promise.resolve(locker),
     },
     (_level, message) => lines.push(message),
   );
@@ -27,6 +29,9 @@ function healthOver() {
     ...{ lines, clock, health, probes: () => probes, givenUp: () => givenUp },
     answers: (given: () => Promise<void>) => {
       answer = given;
+    },
+    isLockedBy: (who: string | null) => {
+      locker = who;
     },
   };
 }
@@ -81,6 +86,43 @@ describe('the health of a database', () => {
     expect(lines).toEqual(
       Array.from({ length: 2 }, () => 'the database did not do in time what it was asked'),
     );
+  });
+
+  it('says that mail cannot be stored although the probe works, until some is stored or nobody tried for a while', async () => {
+    const { clock, health, answers } = healthOver();
+    answers(() => Promise.resolve());
+    const full = Object.assign(new Error('No space left on device'), { code: '53100' });
+    const fail = async () => {
+      health.noteStored('commit', full);
+      health.noteFailure(full);
+      await clock.advance(0);
+    };
+    const failing = { ok: true, failing: expect.stringContaining('No space left on device') };
+    await fail();
+    expect(health.writable()).toEqual(failing);
+    health.noteStored('settle');
+    expect(health.writable()).toEqual(failing);
+    health.noteStored('commit');
+    expect(health.writable()).toEqual({ ok: true });
+    await fail();
+    await clock.advance(15_000);
+    expect(health.writable()).toEqual({ ok: true });
+  });
+
+  it('names who locks the database where mail could not be stored in time', async () => {
+    const { clock, health, lines, isLockedBy } = healthOver();
+    const late = Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' });
+    isLockedBy('process 17 holds locks');
+    for (let i = 0; i < 3; i += 1) {
+      health.noteStored('settle', late);
+      await clock.advance(5_000);
+      expect(health.writable()).toMatchObject({ failing: expect.stringMatching(/timeout\); process 17/) });
+    }
+    expect(lines).toEqual(['another program locks the database']);
+    isLockedBy(null);
+    health.noteStored('settle', late);
+    await clock.advance(0);
+    expect(health.writable()).toMatchObject({ failing: expect.stringMatching(/timeout\)$/) });
   });
 
   it('is not judged by a call that took too long, or waited for a lock', () => {

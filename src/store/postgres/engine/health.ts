@@ -1,23 +1,28 @@
 /**
  * Whether the database can be used. After the first failed call, a probe runs about once a second until one succeeds.
  * From the first failure until a probe or another call succeeds, the store is not writable. After a failed probe,
- * calls are refused at once, so that none waits for a server that does not answer.
+ * calls are refused at once, so that none waits for a server that does not answer. A probe may succeed where mail cannot be
+ * stored, on a full disk or where another program locks a table: the store then stays writable, and says what fails.
  */
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import type { Clock, Timer } from '../../../lib/clock.ts';
-import { StoreUnavailable } from '../../store.ts';
-import { isOfOneCall, unavailableReason } from './errors.ts';
+import { type Store, StoreUnavailable } from '../../store.ts';
+import { isConnectionLost, isOfOneCall, NotConnected, unavailableReason } from './errors.ts';
 
 const PROBE_EVERY_MS = 1_000;
 /** The same reason is logged this often: a database may fail some calls many times a second, and answer others. */
 const LOG_EVERY_MS = 60_000;
 const MAX_REASONS = 16;
+/** Without a further try, a failed one says for so long that the next would fail. */
+const UNSTORED_MS = 15_000;
 
 export interface Health {
-  writable(): { ok: true } | { ok: false; reason: string };
+  writable(): ReturnType<Store['writable']>;
   /** Throws StoreUnavailable where a call would fail. */
   requireAnswering(): void;
   noteSuccess(): void;
+  /** What came of the last mail or outcomes in this lane: stored, or this error. The probe can succeed where they fail. */
+  noteStored(lane: string, error?: unknown): void;
   /** Why nothing works now, if the error means that; otherwise null. */
   noteFailure(error: unknown): string | null;
   close(): void;
@@ -25,10 +30,11 @@ export interface Health {
 
 export function createHealth(
   clock: Clock,
-  /** `gaveUp`: the first probe after a success has failed, for this reason. */
-  { probe, gaveUp }: { probe: () => Promise<void>; gaveUp(error: unknown): void },
+  /** `gaveUp`: the first probe after a success has failed, for this reason. `lockedBy`: which other programs hold locks. */
+  deps: { probe: () => Promise<void>; gaveUp(error: unknown): void; lockedBy(): Promise<string | null> },
   log: (level: 'info' | 'warn' | 'error', message: string, fields: Readonly<Record<string, string>>) => void,
 ): Health {
+  const { probe, gaveUp, lockedBy } = deps;
   let trouble: string | null = null;
   /** A probe has failed since the last success. */
   let isAway = false;
@@ -37,6 +43,8 @@ export function createHealth(
   /** When each reason was logged. */
   const logged = new BoundedMap<string, number>(MAX_REASONS);
   let isTold = false;
+  /** By lane. */
+  const unstored = new Map<string, { reason: string; atMs: number }>();
 
   function isNew(reason: string): boolean {
     const nowMs = clock.monotonicMs();
@@ -67,6 +75,32 @@ export function createHealth(
     return reason;
   }
 
+  function noteStored(lane: string, error?: unknown): void {
+    const reason = unavailableReason(error);
+    const last = unstored.get(lane);
+    unstored.delete(lane);
+    // Of a connection the probe tells.
+    if (reason === null || error instanceof NotConnected || isConnectionLost(error)) return;
+    const entry = { reason, atMs: clock.monotonicMs() };
+    unstored.set(lane, entry);
+    if (!isOfOneCall(error)) return;
+    // Until the answer, which may take as long, what is known from the last time is told.
+    if (last?.reason.startsWith(reason)) entry.reason = last.reason;
+    lockedBy().then(
+      (who) => {
+        entry.reason = who === null ? reason : `${reason}; ${who}`;
+        if (who !== null && isNew(who)) log('error', 'another program locks the database', { reason: who });
+      },
+      () => {},
+    );
+  }
+
+  /** Why mail or outcomes were not stored the last time. */
+  function failing(): string | undefined {
+    const sinceMs = clock.monotonicMs() - UNSTORED_MS;
+    return [...unstored.values()].find(({ atMs }) => atMs > sinceMs)?.reason;
+  }
+
   /** One probe at a time; `timer` is set from the first one until none is needed. */
   function probeIn(ms: number): void {
     if (closed) return;
@@ -91,11 +125,16 @@ export function createHealth(
   }
 
   return {
-    writable: () => (trouble === null ? { ok: true } : { ok: false, reason: trouble }),
+    writable() {
+      if (trouble !== null) return { ok: false, reason: trouble };
+      const reason = failing();
+      return reason === undefined ? { ok: true } : { ok: true, failing: reason };
+    },
     requireAnswering() {
       if (isAway) throw new StoreUnavailable(`The store cannot work: ${trouble}`);
     },
     noteSuccess,
+    noteStored,
     noteFailure,
     close() {
       closed = true;
