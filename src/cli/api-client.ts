@@ -158,7 +158,9 @@ export async function openApi(
   const isElsewhere = config.database.startsWith('sqlite:') && config.database !== 'sqlite:';
   if (existing && !isElsewhere && !existsSync(join(config.data, left))) {
     throw new CommandError(
-      `there is no postrider data in ${config.data}, and no server runs there; start one, or name its folder with --data`,
+      existsSync(join(config.data, DATA_FILES.nodeId))
+        ? `no server runs on ${config.data}, and its database is not there. If the server was given another one, name it as the key database in postrider.json of this folder, or as POSTRIDER_DATABASE`
+        : `there is no postrider data in ${config.data}, and no server runs there; start one, or name its folder with --data`,
     );
   }
   const loaded = loadConfig(mode, { ...flags, ...forACommand(config), roles }, terminal.environment);

@@ -1,6 +1,6 @@
 /** The command line: configuration and its errors, exit codes, and commands with and without a running server. */
 import { execFile, spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
@@ -226,6 +226,17 @@ describe('commands without a running server', () => {
     expect([result.code, result.stdout]).toEqual([1, '']);
     expect(result.stderr).toContain(`no postrider data in ${folder}`);
     expect(existsSync(folder)).toBe(false);
+  });
+
+  it('ask for the database where the server was given it by a flag', async () => {
+    const server = await startInstance(scope);
+    const elsewhere = join(await temporaryFolder(scope), 'elsewhere.db');
+    await server.stop();
+    renameSync(join(server.folder, 'postrider.db'), elsewhere);
+    const status = (environment = {}) => command(['status', '--data', server.folder], environment);
+    const { code, stderr } = await status();
+    expect([code, stderr]).toEqual([1, expect.stringContaining('name it as the key database')]);
+    expect((await status({ POSTRIDER_DATABASE: `sqlite:${elsewhere}` })).code).toBe(0);
   });
 
   it('say so where they keep a message, and where they are refused', async () => {
