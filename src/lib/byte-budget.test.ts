@@ -15,6 +15,13 @@ describe('a budget of octets', () => {
     expect(first.take(1)).toBe(false);
   });
 
+  it('is a sixteenth of the memory of the process where that is less', () => {
+    const budget = createByteBudget(100, 16 * 40);
+    expect(budget.open('a').take(20)).toBe(true);
+    expect(budget.open('b').take(21)).toBe(false);
+    expect(budget.open('b').take(20)).toBe(true);
+  });
+
   it('lets a lone body grow beyond it', () => {
     const budget = createByteBudget(100);
     const lone = budget.open('a');

@@ -4,6 +4,7 @@
  * refuses what does not fit: an owner gets at most half, strangers all together a quarter, and a quarter is left to small
  * ones. A single one always fits.
  */
+import { totalmem } from 'node:os';
 import { createTally } from './tally.ts';
 
 export interface ByteShare {
@@ -24,9 +25,12 @@ const OF_LARGE = 3 / 4;
 const OF_OWNER = 1 / 2;
 const OF_STRANGER = 1 / 32;
 const OF_STRANGERS = 1 / 4;
+/** What is worked on takes several times its size, and there are budgets for several kinds. */
+const OF_MEMORY = 1 / 16;
 
-/** A budget of `maxBytes`. */
-export function createByteBudget(maxBytes: number): ByteBudget {
+/** A budget of `mostBytes`, or less where the machine or the container gives the process little memory. */
+export function createByteBudget(mostBytes: number, memoryBytes = memoryOfProcess()): ByteBudget {
+  const maxBytes = Math.min(mostBytes, memoryBytes * OF_MEMORY);
   const held = createTally();
   let total = 0;
   let ofStrangers = 0;
@@ -59,4 +63,9 @@ export function createByteBudget(maxBytes: number): ByteBudget {
       };
     },
   };
+}
+
+function memoryOfProcess(): number {
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }

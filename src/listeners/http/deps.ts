@@ -168,7 +168,7 @@ export const DEFAULT_HTTP_OPTIONS = {
   maxConnectionsPerAddress: 1_000,
   /** Octets of a request body, also after inflation; more gives 413. */
   maxBodyBytes: 32 * 1024 * 1024,
-  /** Octets of bodies in memory over all requests; what does not fit gets 503. */
+  /** Octets of bodies in memory over all requests, at most (`lib/byte-budget.ts`); what does not fit gets 503. */
   maxHeldBodyBytes: 256 * 1024 * 1024,
   /** Octets of large answers that clients have not read yet; what does not fit gets 503. */
   maxHeldAnswerBytes: 128 * 1024 * 1024,
