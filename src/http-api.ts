@@ -131,6 +131,8 @@ export function createHttpApi(
   /** What /readyz shows. */
   const checks = async (outgoing: () => string | null) => [
     ...(await readiness(store, engine.acceptance.refusing, outgoing)),
+    // As of what leaves.
+    { name: 'resolver', ok: true, detail: resolver.trouble() ?? '' },
     // Mail is still accepted and kept; another node may send it.
     {
       name: 'node',

@@ -36,6 +36,25 @@ async function withSilence<T>(lookup: Promise<T>): Promise<T> {
   return settled;
 }
 
+describe('the trouble of a resolver', () => {
+  it('is told when several domains got no answer and none did, until one does', async () => {
+    dns.set('example.com', { A: ['192.0.2.1'] });
+    for (const name of ['a.test', 'mx1.a.test', 'mx2.a.test', 'b.test', 'c.test', 'd.test', 'e.test'])
+      dns.fault(name, { kind: 'drop' });
+    // Names that DNS cannot hold say nothing about it.
+    for (let i = 0; i < 5; i += 1) await resolver.a(`${'x'.repeat(64)}.${i}.test`);
+    for (const name of ['a.test', 'mx1.a.test', 'mx2.a.test', 'b.test', 'c.test', 'd.test'])
+      await withSilence(resolver.a(name));
+    expect(resolver.trouble()).toBeNull();
+    await withSilence(resolver.a('e.test'));
+    expect(resolver.trouble()).toMatch(
+      /^the DNS gives no answer for any domain \(127\.0\.0\.1 port \d+: no answer/,
+    );
+    await resolver.a('example.com');
+    expect(resolver.trouble()).toBeNull();
+  });
+});
+
 describe('what each type gives', () => {
   it('reads MX, TXT, A, AAAA, CNAME, PTR, NS and TLSA records', async () => {
     dns.set('example.com', {

@@ -11,7 +11,7 @@ import { isLoopbackAddress } from '../lib/loopback.ts';
 import type { Random } from '../lib/random.ts';
 import { createDnsClient, type DnsClient, type DnsClientOptions } from './dns-client.ts';
 import { type DnsMessage, type DnsRecord, type RecordType, responseCodes } from './dns-codec.ts';
-import { normalizeName } from './dns-name.ts';
+import { normalizeName, zoneOf } from './dns-name.ts';
 import type { CaaRecord, DnsAnswer, MxRecord, Resolver, TlsaRecord } from './dns-types.ts';
 import { reverseName } from './ip-address.ts';
 import type { DnsServer } from './system-resolvers.ts';
@@ -42,6 +42,8 @@ export interface CachingResolver extends FullResolver {
   fresh(asker?: string): FullResolver;
   /** The same look-ups as `ResolverByAsker`; those above are this server's own. */
   of(asker: string): FullResolver;
+  /** What the last look-ups failed with, if all of them did, for several domains one after the other: it is not these domains. */
+  trouble(): string | null;
   /** Drops all types of `name`, or everything; the results of running queries are not cached either. */
   flush(name?: string): void;
   /** Ends running queries with a failure and drops everything. */
@@ -83,6 +85,8 @@ const NEGATIVE_SECONDS = [30, 300] as const;
 /** How long after its expiry an answer may be used while no server answers. */
 const STALE_MS = 6 * 3_600_000;
 const MAX_ALIASES = 8;
+/** Number of domains without an answer, and none with one, from which on it is the resolver that fails. */
+const DOMAINS_TO_TELL = 5;
 /** Of a record, beside its texts. */
 const RECORD_BYTES = 100;
 /** After a failed refresh, the old answer is used this long before the servers are asked again (RFC 8767 §5). */
@@ -111,6 +115,9 @@ export function createResolver(
   const flights = new Map<string, Flight>();
   let cachedBytes = 0;
   let questions = 0;
+  /** Domains that nothing was learned of since the last answer, and why of the last one. */
+  const unanswered = new Set<string>();
+  let lastFailure = '';
 
   /** `since` null: every answer that has not expired is used. */
   async function lookUp(name: string, type: RecordType, since: Since | null, asker: string): Promise<Answer> {
@@ -217,7 +224,13 @@ export function createResolver(
     let aliasTtlSeconds = Number.POSITIVE_INFINITY;
     for (;;) {
       const reply = await client.query(target, type, asker);
-      if (reply.kind === 'failure') return reply;
+      if (reply.kind === 'failure') {
+        if (reply.reason === 'malformed') return reply;
+        if (unanswered.size < DOMAINS_TO_TELL) unanswered.add(zoneOf(target));
+        lastFailure = reply.detail;
+        return reply;
+      }
+      unanswered.clear();
       const { message } = reply;
       secure &&= message.authenticData && trusted.has(reply.server);
       const asked = target;
@@ -297,6 +310,8 @@ export function createResolver(
     ...lookUps(null, ''),
     of: (asker) => lookUps(null, asker),
     fresh: (asker = '') => lookUps({ question: questions, failed: new Map() }, asker),
+    trouble: () =>
+      unanswered.size < DOMAINS_TO_TELL ? null : `the DNS gives no answer for any domain (${lastFailure})`,
     flush(name) {
       if (name === undefined) {
         cache.clear();

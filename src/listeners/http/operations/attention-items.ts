@@ -164,6 +164,8 @@ const SERVER_FIXES: Readonly<Record<string, string>> = {
   acceptance: 'If it is the disk, make room on it, or shorten retention. New mail is refused until then.',
   outgoing:
     'Ask the provider of the machine to open port 25 outwards, or send through a relay (key `route`).',
+  resolver:
+    'Correct the key `dns`, or the resolvers of the system. Mail to domains that are not known waits, and goes on by itself.',
   node: 'Look at the log. Another process may send its mail meanwhile.',
   returns: 'Make room on the disk of the data folder. Bounces and complaints are refused until then.',
 };
