@@ -3,7 +3,7 @@ import { globSync } from 'node:fs';
 
 /** Paths from the root, with slashes, in order. */
 export function sourceFiles(below = 'src'): string[] {
-  return globSync(`${below}/**/*.ts`)
+  return globSync(`${below}/**/*.{ts,tsx}`)
     .map((file) => file.replaceAll('\\', '/'))
     .filter(
       (file) =>

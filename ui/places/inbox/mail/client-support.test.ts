@@ -29,4 +29,8 @@ describe('what mail programs lack', () => {
     expect(weights.length).toBeGreaterThan(1);
     expect(weights).toEqual([...weights].sort((a, b) => b - a));
   });
+
+  it('is found in a style sheet that is not closed', () => {
+    expect(found('<style>.a { display: flex }').map(({ title }) => title)).toContain('display:flex');
+  });
 });

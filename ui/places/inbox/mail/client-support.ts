@@ -85,7 +85,10 @@ function slugsOf(whole: string): ReadonlySet<string> {
 
 /** Style sheets and style attributes, one behind the other. */
 function cssOf(html: string): string {
-  const sheets = [...html.matchAll(/<style[^>]{0,200}>([\s\S]*?)<\/style/gi)].map(([, text = '']) => text);
+  // One that is not closed goes on to the end, as in a browser: otherwise each of many would be looked through to the end.
+  const sheets = [...html.matchAll(/<style[^>]{0,200}>([\s\S]*?)(?:<\/style|$)/gi)].map(
+    ([, text = '']) => text,
+  );
   const attributes = [...html.matchAll(/\sstyle\s{0,5}=\s{0,5}(?:"([^"]*)"|'([^']*)')/gi)].map(
     ([, a, b]) => a ?? b ?? '',
   );
