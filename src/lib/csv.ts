@@ -60,9 +60,15 @@ export function csvLine(cells: readonly string[]): string {
 }
 
 function csvCell(text: string): string {
-  // Spreadsheets run a cell that begins like a formula, and the reply of a mail server can begin like one.
-  const safe = /^[=+@\t\r-]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  // Spreadsheets run a cell that begins like a formula, and the reply of a mail server can begin like one. In many countries
+  // they take a semicolon for the end of a cell, also between our quotes.
+  const safe = text.replace(/(^|[;\t\n])(?="*[=+@\t\r-])/g, "$1'");
+  return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** A cell without the apostrophes that `csvLine` puts before what a spreadsheet would run. */
+export function withoutGuards(cell: string): string {
+  return cell.replace(/(^|[;\t\n])'(?="*[=+@-])/g, '$1');
 }
 
 /** The one that stands most often in the first line, outside quotes; a comma where none does. */

@@ -4,7 +4,7 @@
  * before anything is stored. Used by the command and by the dashboard in a browser. Pure; one pass over the rows.
  */
 
-import { parseCsv } from '../../lib/csv.ts';
+import { parseCsv, withoutGuards } from '../../lib/csv.ts';
 import { addressProblem } from '../../mail/address-text.ts';
 import type { SuppressionReason } from '../../model/suppression.ts';
 import { ALIASES, FIELDS, type Field, LEFT_OUT, PRESETS, plainName, reasonOf } from './import-presets.ts';
@@ -67,8 +67,7 @@ export function planImport(sheet: ImportSheet, wishes: ImportWishes, now: number
   const byReason = new Map<string, number>();
   let expired = 0;
   for (const { line, cells } of sheet.rows) {
-    // The apostrophe that our own export puts before what a spreadsheet would run.
-    const cell = (field: Field) => (cells[places[field] ?? -1]?.trim() ?? '').replace(/^'(?=[=+@-])/, '');
+    const cell = (field: Field) => withoutGuards(cells[places[field] ?? -1]?.trim() ?? '');
     const email = cell('Email');
     const problem = addressProblem(email);
     if (problem !== null) {
