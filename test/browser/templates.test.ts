@@ -151,7 +151,7 @@ describe.skipIf(!hasBrowser)('the templates', () => {
       Name: `<img src=x onerror="document.title='ran'">`,
       Subject: `<b>{{name}}</b>\u202Egnp.exe`,
       HTMLContent: `<html dir="rtl"><head><meta http-equiv="refresh" content="0;url=${evil}/refresh"><link rel="preconnect" href="${evil}"><link rel="stylesheet" href="${evil}/style"><style>@import "${evil}/import"; body{background:url(${evil}/background)} p{color:rgb(1, 2, 3)}</style></head>
-<body onload="top.document.title='ran'" style="margin:7px"><p>Still readable</p><script>top.document.title='ran';fetch('${evil}/script')</script><img src="${evil}/pixel" onerror="top.document.title='ran'"><img src=x onerror="parent.document.title='ran'"><iframe src="${evil}/frame"></iframe><iframe srcdoc="<script>top.document.title='ran'</script>"></iframe><object data="${evil}/object"></object><embed src="${evil}/embed"><video src="${evil}/video" poster="${evil}/poster"></video><svg><image href="${evil}/svg"/><script>top.document.title='ran'</script></svg><form action="${evil}/form"><button>Press</button></form><a href="javascript:top.document.title='ran'">run</a> <a href="${evil}/link">follow</a> <a href="/api/v1/templates" target="_top">up</a><div style="position:fixed;inset:0;z-index:99999;opacity:.01">over</div></body></html>`,
+<body onload="top.document.title='ran'" style="margin:7px"><p>Still readable</p><script>top.document.title='ran';fetch('${evil}/script')</script><img src="${evil}/pixel" onerror="top.document.title='ran'"><img src=x onerror="parent.document.title='ran'"><iframe src="${evil}/frame"></iframe><iframe srcdoc="<script>top.document.title='ran'</script>"></iframe><object data="${evil}/object"></object><embed src="${evil}/embed"><video src="${evil}/video" poster="${evil}/poster"></video><svg><image href="${evil}/svg"/><script>top.document.title='ran'</script></svg><form action="${evil}/form"><button>Press</button></form><a href="javascript:top.document.title='ran'">run</a> <a href="${evil}/link">follow</a> <a href="/api/v1/templates" target="_top">up</a> <a href="/preview/pictures">pictures</a> <a href="/api/v1/openapi.json?/preview">document</a><div style="position:fixed;inset:0;z-index:99999;opacity:.01;pointer-events:none">over</div></body></html>`,
     });
     const { page, requests } = await open(id);
     const frame = preview(page);
@@ -162,7 +162,7 @@ describe.skipIf(!hasBrowser)('the templates', () => {
         `(() => { const page = document.querySelector('iframe').contentDocument; return [page.dir, page.defaultView.getComputedStyle(page.querySelector('p')).color, page.body.style.margin].join() })()`,
       ),
     ).toBe('rtl,rgb(1, 2, 3),7px');
-    for (const name of ['run', 'follow', 'up']) {
+    for (const name of ['run', 'follow', 'up', 'pictures', 'document']) {
       await frame.getByText(name, { exact: true }).click({ force: true });
       await frame.getByText('Still readable').waitFor();
     }

@@ -35,11 +35,13 @@ export function DraftPreview({ html, note }: { html: string; note: string }) {
   );
 }
 
-/** Only into the page of the server: another one in the frame, or none yet, has another policy. */
+/** Only into the page that was asked for: one that a link of the draft led to, or none yet, has another policy. */
 function write(frame: HTMLIFrameElement | null, html: string): void {
   const view = frame?.contentWindow as (Window & typeof globalThis) | null | undefined;
   const page = frame?.contentDocument;
-  if (view == null || page == null || !page.URL.includes('/preview') || page.readyState === 'loading') return;
+  if (view == null || page == null || page.readyState === 'loading') return;
+  // A link within the draft adds its fragment.
+  if (page.URL.split('#', 1)[0] !== frame?.src) return;
   const { scrollX, scrollY } = view;
   // By a reader of the frame, so that its policy decides about styles, not the one of this page.
   const next = new view.DOMParser().parseFromString(harmlessHtml(html), 'text/html');
