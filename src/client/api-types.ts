@@ -1094,7 +1094,7 @@ export type RecipientStatuses = {
   Scheduled?: number;
   /** waits for its turn, or for its path to open; no attempt to send it counts yet */
   Queued?: number;
-  /** waits for a reason on this server: a hold, a domain that is not verified or paused, a quota. `WaitReason` says which */
+  /** waits for a reason on this server. `WaitReason` begins with `held:` for a hold, with `held by domain:` where the sender domain is not verified or cannot sign */
   Held?: number;
   /** claimed for delivery, or being sent now */
   Sending?: number;

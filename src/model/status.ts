@@ -10,7 +10,7 @@ import { DEFERRED, isHeldReason, SCHEDULED } from './wait-reason.ts';
 export const RECIPIENT_STATUSES = {
   Scheduled: 'waits for its scheduled time',
   Queued: 'waits for its turn, or for its path to open; no attempt to send it counts yet',
-  Held: 'waits for a reason on this server: a hold, a domain that is not verified or paused, a quota. `WaitReason` says which',
+  Held: 'waits for a reason on this server. `WaitReason` begins with `held:` for a hold, with `held by domain:` where the sender domain is not verified or cannot sign',
   Sending: 'claimed for delivery, or being sent now',
   Deferred: 'could not be delivered yet and is tried again by itself',
   Delivered:

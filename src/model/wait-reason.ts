@@ -16,9 +16,14 @@ export function pathReason(sentence: string): string {
   return `path: ${sentence}`.slice(0, MAX_CHARS);
 }
 
-/** Somebody or a check of ours keeps it back, so that it needs a person. */
+/** A hold keeps it back. */
 export function heldReason(sentence: string): string {
   return `held: ${sentence}`.slice(0, MAX_CHARS);
+}
+
+/** Its sender domain keeps it back: it is not verified, or cannot sign. */
+export function domainReason(sentence: string): string {
+  return `held by domain: ${sentence}`.slice(0, MAX_CHARS);
 }
 
 export function isPathReason(reason: string | null): boolean {
@@ -29,9 +34,13 @@ export function isHeldReason(reason: string | null): boolean {
   return reason?.startsWith('held') ?? false;
 }
 
+export function isDomainReason(reason: string): boolean {
+  return reason.startsWith('held by domain:');
+}
+
 /** The sentence without the word of its kind; a reason that is one word, as it is. */
 export function reasonSentence(reason: string): string {
-  return reason.replace(/^(?:path|held): /, '');
+  return reason.replace(/^(?:path|held|held by domain): /, '');
 }
 
 /** The same questions about a row of `delivery`, in SQL. */

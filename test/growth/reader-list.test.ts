@@ -109,6 +109,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'mail/mime-writer.ts writeMessage',
     'model/status.ts wordsOf',
     'model/wait-reason.ts pathReason',
+    'model/wait-reason.ts domainReason',
     'model/wait-reason.ts heldReason',
     'model/personal.ts fillSlots',
     'pipeline/compose/unsubscribe-header.ts tokenSlots',
@@ -176,6 +177,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
   'names, keys and tokens of this program': [
     'model/wait-reason.ts isPathReason',
     'model/wait-reason.ts isHeldReason',
+    'model/wait-reason.ts isDomainReason',
     'model/wait-reason.ts reasonSentence',
     'listeners/http/send/fields.ts placeOf',
     'model/node.ts differingSettings',

@@ -248,7 +248,7 @@ const WAITS: Record<Exclude<WaitKind, 'none' | 'store' | 'lease'> | Other, () =>
     return {
       server,
       id,
-      reason: /^held: the domain example\.com is no longer registered/,
+      reason: /^held by domain: the domain example\.com is no longer registered/,
       shownAs: 'Held: the domain',
     };
   },
@@ -325,7 +325,7 @@ describe.each(Object.entries(WAITS))('a wait for %s', (_, make) => {
     expect(queueText(queue)).toContain(words.replace(/^path: /, ''));
     const { json: events } = await server.call('GET', `/email/${id}/events`);
     const text = messageText(new PassThrough() as never, message, events.Items, atMs - 1);
-    const itself = row.WaitReason.replace(/^(?:path: |held: |held$)/, '').slice(0, 40);
+    const itself = row.WaitReason.replace(/^(?:path: |held: |held by domain: |held$)/, '').slice(0, 40);
     if (reason !== 'deferred') expect(text).toContain(itself);
     if (row.NextAttemptAt !== null && row.Status !== 'Held')
       expect(text).toContain(`next try ${row.NextAttemptAt}`);

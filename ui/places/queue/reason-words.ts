@@ -6,7 +6,7 @@ export function reasonText(reason: string): string {
   if (reason === '') return 'Its turn';
   if (reason === DEFERRED) return 'Deferred by a reply';
   if (reason === SCHEDULED) return 'Scheduled for later';
-  const plain = withLocalTimes(isHeldReason(reason) ? reason : reasonSentence(reason));
+  const plain = withLocalTimes(`${isHeldReason(reason) ? 'held: ' : ''}${reasonSentence(reason)}`);
   // The name of a host stays as it is.
   return /^\S*[.:]\S/.test(plain) ? plain : plain.charAt(0).toUpperCase() + plain.slice(1);
 }

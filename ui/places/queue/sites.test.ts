@@ -51,6 +51,7 @@ describe('a reason', () => {
     ['deferred', 'Deferred by a reply'],
     ['path: all connections are busy', 'All connections are busy'],
     ['held: wrong price', 'Held: wrong price'],
+    ['held by domain: a.example is away', 'Held: a.example is away'],
   ])('%s', (reason, text) => {
     expect(reasonText(reason)).toBe(text);
   });

@@ -178,7 +178,7 @@ describe('settling', () => {
       state: 'queued',
       dueAt: T0 + MINUTE,
       countAttempt: false,
-      waitReason: 'held: no key',
+      waitReason: 'held by domain: no key',
     });
     expect(first.events.map((event) => event.kind)).toEqual(['held']);
     expect(rules.settle(claimed({ lastCategory: 'signing_failed' }), held).events).toEqual([]);

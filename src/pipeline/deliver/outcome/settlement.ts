@@ -7,7 +7,7 @@ import { uuidv7 } from '../../../lib/ids.ts';
 import type { Random } from '../../../lib/random.ts';
 import type { Bounce } from '../../../model/bounce.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
-import { DEFERRED, heldReason, pathReason } from '../../../model/wait-reason.ts';
+import { DEFERRED, domainReason, pathReason } from '../../../model/wait-reason.ts';
 import { blockingReason, type FinalOutcome, signalOf } from '../../../policy/suppressions/suppressions.ts';
 import type { EventDetail, NewEvent } from '../../../store/topics/events.ts';
 import type { Settlement } from '../../../store/topics/queue.ts';
@@ -115,7 +115,7 @@ export function createSettlementRules({
         return {
           ...base(delivery, 'queued', false),
           dueAt: Math.min(now + HELD_RECHECK_MS, delivery.expiresAt),
-          waitReason: heldReason(outcome.detail),
+          waitReason: domainReason(outcome.detail),
           category: outcome.category,
           lastReply: outcome.detail.slice(0, MAX_TEXT),
           events: first ? [event('held', now, { reason: outcome.detail })] : [],

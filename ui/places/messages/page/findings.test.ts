@@ -73,8 +73,9 @@ describe('findings', () => {
   });
 
   it.each([
-    ['Held', 'held: the domain a.example is not verified (Failing)', 'domain'],
-    ['Held', 'held: from a.example: wrong price', 'hold'],
+    ['Held', 'held by domain: the domain a.example is not verified (Failing)', 'domain'],
+    ['Held', 'held by domain: the DKIM key of a.example cannot be used: it has no active key', 'domain'],
+    ['Held', 'held: the domain moves to another server', 'hold'],
     ['Queued', 'path: the domain is away', null],
   ] as const)('say what keeps mail back: %s by "%s"', (Status, WaitReason, heldBy) => {
     const waiting = { ...RECIPIENT, Status, WaitReason };
@@ -82,7 +83,7 @@ describe('findings', () => {
   });
 
   it('show why it waits without the kind of reason', () => {
-    expect(waitText('held: the domain is paused')).toBe('The domain is paused');
+    expect(waitText('held by domain: the domain is paused')).toBe('The domain is paused');
     expect(waitText('deferred')).toBe('');
   });
 });

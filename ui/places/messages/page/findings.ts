@@ -7,7 +7,7 @@ import type {
   MessageWithContents,
   TimelineEntry,
 } from '../../../../src/client/api-types.ts';
-import { DEFERRED, reasonSentence, SCHEDULED } from '../../../../src/model/wait-reason.ts';
+import { DEFERRED, isDomainReason, reasonSentence, SCHEDULED } from '../../../../src/model/wait-reason.ts';
 
 export interface Finding {
   /** Of the recipients: a word of `Status`. */
@@ -76,7 +76,7 @@ function findingOf(recipient: MessageRecipient, timeline: readonly TimelineEntry
     nextAttemptAt: NextAttemptAt,
     expiresAt: ExpiresAt,
     causeId: CauseID,
-    heldBy: status !== 'Held' ? null : /^The domain /.test(sentence) ? 'domain' : 'hold',
+    heldBy: status !== 'Held' ? null : isDomainReason(WaitReason) ? 'domain' : 'hold',
   };
 }
 
