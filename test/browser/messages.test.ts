@@ -170,13 +170,13 @@ describe.skipIf(!hasBrowser)('the messages', () => {
 
   it('keeps what is looked for in the address, as chips that can be taken away', async () => {
     const { page } = await openPage(browser);
-    await page.goto(`${url}/messages?q=${encodeURIComponent('status:bounced tag:none since:1d')}`);
+    await page.goto(`${url}/messages?q=${encodeURIComponent('status:bounced tag:none since:24h')}`);
     await page.getByText('No message is like that').waitFor();
     await page.getByRole('button', { name: 'Remove tag:none' }).click();
     await rows(page).first().waitFor();
     await page.getByRole('button', { name: 'Bounced' }).click();
     await page.getByRole('menuitem', { name: 'Any status' }).click();
-    await until('the address says it', () => new URL(page.url()).searchParams.get('q') === 'since:1d');
+    await until('the address says it', () => new URL(page.url()).searchParams.get('q') === 'since:24h');
     await page.getByRole('searchbox', { name: 'Search messages' }).fill('status:lost');
     await page.getByText('status:lost is not known').waitFor();
   });

@@ -24,7 +24,7 @@ describe.skipIf(!hasBrowser)('the overview', () => {
   it('says that nothing is wrong, and what comes next', async () => {
     const { page, errors, requests } = await openPage(browser);
     await page.goto(url);
-    await page.getByText('Nothing needs attention').waitFor();
+    await page.getByText('Nothing is known to need attention').waitFor();
     const steps = page.getByRole('listitem').filter({ has: page.getByLabel(/^(Done|Not done)$/) });
     await steps.first().waitFor();
     const ticked = async (name: string) =>
@@ -51,11 +51,15 @@ describe.skipIf(!hasBrowser)('the overview', () => {
       .hover({ position: { x: 2, y: 20 } });
     await page.getByRole('rowheader', { name: 'example.net' }).waitFor();
     await page.getByRole('rowheader', { name: 'example.com' }).waitFor();
+    await page.getByRole('link', { name: 'example.com' }).waitFor();
     await page.getByText(/^Of what was delivered, half took at most/).waitFor();
     await page.getByRole('radio', { name: 'Week' }).click();
     await page.getByRole('img', { name: 'Delivered in the last 7 days: 1' }).waitFor();
     expect(page.url()).toBe(`${url}?range=7d`);
-    await page.goBack();
+    await page.mouse.move(0, 0);
+    await page.getByRole('link', { name: 'Delivered in the last 7 days: 1' }).click();
+    await page.getByRole('list', { name: 'Messages' }).getByText('a@example.net').waitFor();
+    expect(new URL(page.url()).searchParams.get('q')).toBe('status:delivered since:7d');
   });
 
   it('names the provider that takes mail for a domain', async () => {
@@ -103,7 +107,7 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     await expect.poll(() => page.url()).toContain('/queue?view=holds');
     await page.goBack();
     await list.getByRole('button', { name: 'Release', exact: true }).click();
-    await page.getByText('Nothing needs attention').waitFor();
+    await page.getByText('Nothing is known to need attention').waitFor();
     await page.getByRole('button', { name: 'Undo' }).click();
     await list.getByText('wrong price').waitFor();
     expect((await world.server.call('GET', '/queue/holds')).json.Items).toHaveLength(1);

@@ -6,8 +6,8 @@ import { type Search, STATUSES, withoutWord, withWord } from './search-words.ts'
 
 const TIMES = [
   ['1h', 'Last hour'],
-  ['1d', 'Last 24 hours'],
-  ['1w', 'Last 7 days'],
+  ['24h', 'Last 24 hours'],
+  ['7d', 'Last 7 days'],
   ['30d', 'Last 30 days'],
 ] as const;
 const CHIP =

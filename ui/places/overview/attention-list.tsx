@@ -1,10 +1,10 @@
 /** What is wrong, the worst first: a sentence, since when, how much mail it concerns, what to do, and the button for it. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react';
+import { CircleAlert, CircleCheck, CircleDashed, TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
 import type { Attention, AttentionItem } from '../../../src/client/api-types.ts';
-import { commandOf, ME } from '../../api/me.ts';
+import { commandOf, ME, mayDo } from '../../api/me.ts';
 import { act } from '../../api/overview.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
@@ -32,13 +32,7 @@ export function AttentionList({ attention }: { attention: Attention }) {
       onDone: () => void queries.invalidateQueries(),
     });
   };
-  if (items.length === 0)
-    return (
-      <p className="flex items-center gap-2 rounded-md border border-line px-3 py-2.5">
-        <CircleCheck size={18} aria-hidden className="shrink-0 text-good" />
-        Nothing needs attention.
-      </p>
-    );
+  if (items.length === 0) return <Nothing examinedAt={attention.ExaminedAt} />;
   return (
     <>
       <ul aria-label="What needs attention" className="grid rounded-md border border-line">
@@ -49,7 +43,46 @@ export function AttentionList({ attention }: { attention: Attention }) {
       {attention.More && (
         <p className="text-soft">There is more of some kind: these are the first twenty of each.</p>
       )}
+      <Unexamined examinedAt={attention.ExaminedAt} />
     </>
+  );
+}
+
+function Nothing({ examinedAt }: { examinedAt: string | null }) {
+  const { data: me } = useQuery(ME);
+  if (me === undefined) return null;
+  const isOpen = me.AllDomains && examinedAt === null;
+  const Icon = isOpen ? CircleDashed : CircleCheck;
+  return (
+    <div className="flex items-start gap-2 rounded-md border border-line px-3 py-2.5">
+      <Icon size={18} aria-hidden className={`mt-px shrink-0 ${isOpen ? 'text-soft' : 'text-good'}`} />
+      <div className="grid gap-0.5">
+        <p>
+          {isOpen
+            ? 'Nothing is known to need attention.'
+            : me.AllDomains
+              ? 'Nothing needs attention.'
+              : 'Nothing about your domains needs attention.'}
+        </p>
+        <Unexamined examinedAt={examinedAt} />
+      </div>
+    </div>
+  );
+}
+
+/** Nobody has looked at the server itself; nothing, where somebody has or the person does not see the server. */
+function Unexamined({ examinedAt }: { examinedAt: string | null }) {
+  const { data: me } = useQuery(ME);
+  if (me?.AllDomains !== true || examinedAt !== null) return null;
+  return (
+    <p className="text-soft">
+      This server itself (certificates, disk, resolver, clock) was not examined so far.{' '}
+      {mayDo(me, 'admin', 'runDoctor') && (
+        <Link to="/system" className="text-accent underline">
+          Examine it
+        </Link>
+      )}
+    </p>
   );
 }
 

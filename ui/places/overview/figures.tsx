@@ -1,6 +1,9 @@
 /** What was sent: events over time as small charts over the same hours or days, and who sent and took the most. */
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { StatsAnswer } from '../../../src/client/api-types.ts';
+import { ME, mayDo } from '../../api/me.ts';
 import { getStats, type Measured } from '../../api/overview.ts';
 import { NotYet, Section } from '../../components/page.tsx';
 import { useLive } from '../../components/use-live.ts';
@@ -12,12 +15,13 @@ import { type Bars, barsOf, queryOf, type Range, type RangeName, rangeOf } from 
 /** The server counts events anew: what took it long is asked for more rarely, so that twenty pages stay cheap. */
 const everyMs = (last: Measured | undefined) => Math.max(60_000, (last?.tookMs ?? 0) * 1_200);
 
+/** `to`, `words`: where what was counted is found; nowhere for deferrals, most of which were followed by a delivery. */
 const SHOWN = [
-  { kind: 'Accepted', fill: 'fill-accent-fill', wide: true },
-  { kind: 'Delivered', fill: 'fill-good', wide: true },
-  { kind: 'Deferred', fill: 'fill-warn', wide: false },
-  { kind: 'Bounced', fill: 'fill-bad', wide: false },
-  { kind: 'Complained', fill: 'fill-bad', wide: false },
+  { kind: 'Accepted', fill: 'fill-accent-fill', wide: true, to: '/messages', words: '' },
+  { kind: 'Delivered', fill: 'fill-good', wide: true, to: '/messages', words: 'status:delivered ' },
+  { kind: 'Deferred', fill: 'fill-warn', wide: false, to: null, words: '' },
+  { kind: 'Bounced', fill: 'fill-bad', wide: false, to: '/messages', words: 'status:bounced ' },
+  { kind: 'Complained', fill: 'fill-bad', wide: false, to: '/suppressions', words: 'reason:complaint ' },
 ] as const;
 
 export function Figures({ range: name }: { range: RangeName }) {
@@ -41,7 +45,7 @@ export function Figures({ range: name }: { range: RangeName }) {
           <Breakdown answer={to} of="Provider or domain" count="Delivered" />
         </Section>
         <Section title="Sender domains">
-          <Breakdown answer={from} of="Domain" count="Accepted" />
+          <Breakdown answer={from} of="Domain" count="Accepted" age={range.value} />
         </Section>
       </div>
     </div>
@@ -71,13 +75,15 @@ function Charts({ stats, range }: { stats: StatsAnswer; range: Range }) {
   const [all] = stats.Items;
   return (
     <div className="grid gap-x-6 gap-y-5 min-[44rem]:grid-cols-6">
-      {SHOWN.map(({ kind, fill, wide }) => (
+      {SHOWN.map(({ kind, fill, wide, to, words }) => (
         <figure
           key={kind}
           className={`grid min-w-0 gap-1 ${wide ? 'min-[44rem]:col-span-3' : 'min-[44rem]:col-span-2'}`}
         >
           <Caption
             kind={kind}
+            to={to}
+            words={`${words}since:${range.value}`}
             total={all?.Counts[kind] ?? 0}
             rates={all?.Rates}
             bars={bars}
@@ -103,20 +109,36 @@ function Charts({ stats, range }: { stats: StatsAnswer; range: Range }) {
 
 function Caption(props: {
   kind: (typeof SHOWN)[number]['kind'];
+  to: (typeof SHOWN)[number]['to'];
+  /** What is looked for there. */
+  words: string;
   total: number;
   rates: StatsAnswer['Items'][number]['Rates'] | undefined;
   bars: Bars;
   pointed: number | null;
   range: Range;
 }) {
-  const { kind, total, rates, bars, pointed, range } = props;
+  const { kind, to, words, total, rates, bars, pointed, range } = props;
+  const { data: me } = useQuery(ME);
+  const mayFollow = to !== null && mayDo(me, to === '/messages' ? 'email:read' : 'suppressions:read');
   const rate = kind === 'Accepted' || kind === 'Deferred' ? null : (rates?.[kind] ?? null);
   return (
     <figcaption className="flex flex-wrap items-baseline gap-x-2">
       <span>{kind}</span>
       {pointed === null ? (
         <>
-          <span className="font-semibold tabular-nums">{total.toLocaleString()}</span>
+          {mayFollow && total > 0 ? (
+            <Link
+              to={to}
+              search={{ q: words }}
+              aria-label={`${kind} in ${range.long}: ${total.toLocaleString()}`}
+              className="font-semibold text-accent tabular-nums underline"
+            >
+              {total.toLocaleString()}
+            </Link>
+          ) : (
+            <span className="font-semibold tabular-nums">{total.toLocaleString()}</span>
+          )}
           {rate !== null && <span className="text-soft tabular-nums">{percent(rate)}</span>}
         </>
       ) : (
