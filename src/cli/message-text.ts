@@ -5,7 +5,7 @@
 import type { MessageDetail } from '../listeners/http/operations/messages.ts';
 import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.ts';
 import { listWord, wordsText } from '../model/status.ts';
-import { DEFERRED } from '../model/wait-reason.ts';
+import { DEFERRED, withoutNoCode } from '../model/wait-reason.ts';
 import { type Screen, styled, wrapped } from './terminal.ts';
 import { waitText } from './wait-text.ts';
 
@@ -76,12 +76,4 @@ export function messageText(
   function detail(indent: number, text: string): string {
     return `${' '.repeat(indent)}${wrapped(stdout, indent, text)}`;
   }
-}
-
-/**
- * A result that this server decided itself has no reply code: of `0 5.1.2 the domain … does not exist`, only the
- * sentence is shown.
- */
-function withoutNoCode(reply: string): string {
-  return reply.replace(/^0 (?:[245]\.\d{1,3}\.\d{1,3} )?/, '');
 }

@@ -43,6 +43,14 @@ export function reasonSentence(reason: string): string {
   return reason.replace(/^(?:path|held|held by domain): /, '');
 }
 
+/**
+ * A result that this server decided itself has no reply code: of `0 5.1.2 the domain … does not exist`, only the
+ * sentence is shown.
+ */
+export function withoutNoCode(reply: string): string {
+  return reply.replace(/^0 (?:[245]\.\d{1,3}\.\d{1,3} )?/, '');
+}
+
 /** The same questions about a row of `delivery`, in SQL. */
 export const IS_SCHEDULED = `wait_reason = '${SCHEDULED}'`;
 export const IS_DEFERRED = `wait_reason = '${DEFERRED}'`;

@@ -172,6 +172,9 @@ describe.skipIf(!hasBrowser)('the messages', () => {
     const { page } = await openPage(browser);
     await page.goto(`${url}/messages?q=${encodeURIComponent('status:bounced tag:none since:24h')}`);
     await page.getByText('No message is like that').waitFor();
+    expect(await page.getByRole('link', { name: 'System, Refused' }).getAttribute('href')).toBe(
+      '/system?tab=refused',
+    );
     await page.getByRole('button', { name: 'Remove tag:none' }).click();
     await rows(page).first().waitFor();
     await page.getByRole('button', { name: 'Bounced' }).click();

@@ -2,9 +2,11 @@
  * The messages: everything that was accepted, newest first, and one of them with what became of it. What is looked for and
  * which message is open stand in the address.
  */
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { Keyboard, Mail, SearchX } from 'lucide-react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { ME, mayDo } from '../../api/me.ts';
 import { messageIdOf, messageSource } from '../../api/messages.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { KeysHelp } from '../../components/keys-help.tsx';
@@ -121,7 +123,7 @@ export function MessagesPlace() {
             <ListState
               list={{ ...list, reload: () => live?.reload() }}
               rowPx={rowPx}
-              empty={<Empty isNarrowed={q !== ''} onEverything={() => setQuery('')} />}
+              empty={<Empty isNarrowed={q !== ''} to={filters.To} onEverything={() => setQuery('')} />}
             >
               <VirtualRows
                 ref={rows}
@@ -152,9 +154,29 @@ export function MessagesPlace() {
   );
 }
 
-function Empty({ isNarrowed, onEverything }: { isNarrowed: boolean; onEverything(): void }) {
+/** `to`: the recipient that was looked for. */
+function Empty({ isNarrowed, to, onEverything }: { isNarrowed: boolean; to: unknown; onEverything(): void }) {
+  const { data: me } = useQuery(ME);
+  const LINK = 'text-accent underline';
   return isNarrowed ? (
     <Notice title="No message is like that" icon={<SearchX aria-hidden />}>
+      {mayDo(me, 'email:read', 'listRefusals') && (
+        <p className="mb-3">
+          Mail that was not accepted is listed under{' '}
+          <Link to="/system" search={{ tab: 'refused' }} className={LINK}>
+            System, Refused
+          </Link>
+          {typeof to === 'string' && mayDo(me, 'suppressions:read') && (
+            <>
+              ; look also whether{' '}
+              <Link to="/suppressions" search={{ q: to }} className={LINK}>
+                the address is suppressed
+              </Link>
+            </>
+          )}
+          .
+        </p>
+      )}
       <Button onClick={onEverything}>Show all messages</Button>
     </Notice>
   ) : (

@@ -4,7 +4,7 @@ import { withLocalTimes } from '../../components/local-times.ts';
 
 export function reasonText(reason: string): string {
   if (reason === '') return 'Its turn';
-  if (reason === DEFERRED) return 'Deferred by a reply';
+  if (reason === DEFERRED) return 'Deferred';
   if (reason === SCHEDULED) return 'Scheduled for later';
   const plain = withLocalTimes(`${isHeldReason(reason) ? 'held: ' : ''}${reasonSentence(reason)}`);
   // The name of a host stays as it is.

@@ -32,7 +32,7 @@ describe('the sites of a queue', () => {
     expect(rows[1]).toMatchObject({
       ...{ waiting: 4, isAll: false, ages: [0, 2, 2, 0, 0], oldestAt: '2026-11-21T10:00:00.000Z' },
       ...{ nextAt: '2026-11-22T12:00:00.000Z', senders: ['example.com'] },
-      reasons: [{ text: 'Deferred by a reply', count: 4, reply: '451 Greylisted' }],
+      reasons: [{ text: 'Deferred', count: 4, reply: '451 Greylisted' }],
     });
   });
 
@@ -48,7 +48,7 @@ describe('the sites of a queue', () => {
 describe('a reason', () => {
   it.each([
     ['', 'Its turn'],
-    ['deferred', 'Deferred by a reply'],
+    ['deferred', 'Deferred'],
     ['path: all connections are busy', 'All connections are busy'],
     ['held: wrong price', 'Held: wrong price'],
     ['held by domain: a.example is away', 'Held: a.example is away'],

@@ -1,7 +1,7 @@
 /** When waiting mail is tried next, as it is shown. */
 import { describe, expect, it } from 'vitest';
 import type { Hold } from '../../../policy/limits/holds.ts';
-import { nextTryAt } from './wait-words.ts';
+import { nextTryAt, queueReasons } from './wait-words.ts';
 
 const MAIL = {
   senderDomain: 'a.example',
@@ -33,5 +33,17 @@ describe('the next try', () => {
   it('is never past, and unknown where a person ends what keeps it back', () => {
     expect(nextTryAt(1_000, MAIL, FREE, 2_000)).toBe(2_000);
     expect(nextTryAt(1_000, MAIL, heldUntil(null), 2_000)).toBeNull();
+  });
+});
+
+describe('the reasons of a queue', () => {
+  it('quote a reply, and of a verdict of this server only its sentence', () => {
+    const queue = (reply: string) =>
+      ({ ...MAIL, sandbox: false, reasons: [{ reason: 'deferred', count: 2, reply }] }) as never;
+    const replyOf = (reply: string) => queueReasons(queue(reply), FREE)[0]?.reply;
+    expect(replyOf('451 4.7.1 Greylisted')).toBe('451 4.7.1 Greylisted');
+    expect(replyOf('0 5.1.2 the domain b.example does not exist')).toBe(
+      'the domain b.example does not exist',
+    );
   });
 });

@@ -1,6 +1,6 @@
 /** Why mail in the store waits: the current reason counts more than the stored one. */
 
-import { isPathReason, SCHEDULED } from '../../../model/wait-reason.ts';
+import { isPathReason, SCHEDULED, withoutNoCode } from '../../../model/wait-reason.ts';
 import { holdReason } from '../../../policy/limits/holds.ts';
 import type { WaitingQueue, WaitingReason } from '../../../store/topics/queue.ts';
 import type { Traffic, WaitingMail } from './traffic.ts';
@@ -51,7 +51,8 @@ export function queueReasons(
   const found = new Map<string, WaitingReason>();
   for (const { reason, count, reply } of queue.reasons) {
     const said = queue.sandbox ? reason || ITS_TURN : waitReason(reason, false, queue, traffic);
-    addReason(found, { reason: said, count, reply: said === reason ? reply : null });
+    const shown = said === reason && reply !== null ? withoutNoCode(reply) : null;
+    addReason(found, { reason: said, count, reply: shown });
   }
   return mostFirst(found);
 }
