@@ -92,4 +92,23 @@ describe.skipIf(!hasBrowser)('every place', () => {
     }
     expect(found).toEqual([]);
   });
+
+  it('has a main part and a heading, which the first Tab leads to past the rail', async () => {
+    const { page } = await openPage(browser);
+    for (const path of paths.filter((one) => !one.startsWith('/inbox'))) {
+      await page.goto(demo.server.localUrl + path);
+      await page.locator(CONTENT).filter({ visible: true }).first().waitFor();
+      const counts = [
+        await page.getByRole('main').count(),
+        await page.getByRole('heading', { level: 1 }).count(),
+      ];
+      expect([path, ...counts]).toEqual([path, 1, 1]);
+    }
+    await page.goto(`${demo.server.localUrl}/overview`);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.closest("main") !== null')).toBe(true);
+  });
 });

@@ -27,9 +27,15 @@ function Frame() {
   return (
     <div className="flex h-full">
       <PlaceTitle />
+      <a
+        href="#content"
+        className="sr-only rounded-md border border-line bg-surface px-3 py-2 text-accent focus:not-sr-only focus:absolute focus:z-10"
+      >
+        Skip to the content
+      </a>
       <Rail onFind={find} />
       <div className="flex min-w-0 flex-1 flex-col">
-        <div className="min-h-0 flex-1">
+        <div id="content" tabIndex={-1} className="min-h-0 flex-1 outline-none">
           <Outlet />
         </div>
         <BottomBar onFind={find} />

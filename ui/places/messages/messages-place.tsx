@@ -90,7 +90,8 @@ export function MessagesPlace() {
   });
 
   return (
-    <div className="flex h-full flex-col">
+    <div className="flex h-full flex-col" role={openId === null ? 'main' : undefined}>
+      {openId === null && <h1 className="sr-only">Messages</h1>}
       {list.offline && <OfflineBanner />}
       <div className="flex min-h-0 flex-1 bg-surface">
         {(beside || openId === null) && (
