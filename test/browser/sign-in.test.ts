@@ -78,6 +78,7 @@ describe.skipIf(!hasBrowser)('signing in', () => {
       await opener.click();
       await page.getByRole('menuitem', { name: 'Sign out' }).click();
       await page.getByRole('heading', { name: 'Sign in to postrider' }).waitFor();
+      expect(await page.getByText('Your session has ended').count()).toBe(0);
       await page.reload();
       await page.getByRole('heading', { name: 'Sign in to postrider' }).waitFor();
     }
@@ -98,8 +99,9 @@ describe.skipIf(!hasBrowser)('signing in', () => {
     const others = await ends.count();
     await ends.first().click();
     await expect.poll(() => ends.count()).toBe(others - 1);
-    await second.page.reload();
+    await second.page.getByRole('link', { name: 'Suppressions' }).click();
     await second.page.getByRole('heading', { name: 'Sign in to postrider' }).waitFor();
+    await second.page.getByText('Your session has ended').waitFor();
   });
 
   it('offers a viewer no place and no button that would be refused', async () => {

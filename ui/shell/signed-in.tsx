@@ -19,19 +19,27 @@ export function SignedIn({ children }: { children: ReactNode }) {
   const session = useQuery(SESSION);
   /** Who signs in again has a session, too. */
   const [isBack, setBack] = useState(isBackFromProvider);
+  const [hasEnded, setEnded] = useState(false);
   useEffect(
     () =>
       onUnauthorized(() => {
         if (queries.getQueryData(SESSION.queryKey) !== undefined) {
+          setEnded(true);
           void queries.resetQueries({ queryKey: SESSION.queryKey });
         }
       }),
     [queries],
   );
   if (session.isPending) return null;
+  const onSession = () => {
+    setBack(false);
+    setEnded(false);
+  };
   const isOut = isBack || isSignedOut(session.error);
   if (isOut || session.data?.MustSetUpSecondFactor === true) {
-    return <Suspense>{isOut ? <SignInPage onSession={() => setBack(false)} /> : <SetUpPage />}</Suspense>;
+    return (
+      <Suspense>{isOut ? <SignInPage hasEnded={hasEnded} onSession={onSession} /> : <SetUpPage />}</Suspense>
+    );
   }
   return (
     <>

@@ -9,8 +9,8 @@ import { Mark } from '../../shell/mark.tsx';
 import { ByProvider } from './by-provider.tsx';
 import { CodeField } from './proof-fields.tsx';
 
-/** `onSession`: called when somebody has signed in. */
-export default function SignInPage({ onSession }: { onSession(): void }) {
+/** `hasEnded`: a session ended while the page was open. `onSession`: called when somebody has signed in. */
+export default function SignInPage({ hasEnded, onSession }: { hasEnded: boolean; onSession(): void }) {
   const queries = useQueryClient();
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
@@ -40,6 +40,11 @@ export default function SignInPage({ onSession }: { onSession(): void }) {
           <Mark />
           <h1 className="font-semibold text-lg">Sign in to postrider</h1>
         </div>
+        {hasEnded && (
+          <p role="status">
+            Your session has ended. Sign in to go on at the same page; what was not saved is lost.
+          </p>
+        )}
         <FormError error={isCodeRequired(signing.error) ? null : signing.error} />
         <Field
           label="Email address"
