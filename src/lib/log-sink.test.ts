@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from './clock.ts';
 import { createLogSink } from './log-sink.ts';
+import { createVirtualClock } from './virtual-clock.ts';
 
 const clean: (() => void)[] = [];
 afterEach(() => {
@@ -75,7 +76,8 @@ describe('the destination of the log', () => {
     expect(pipe.read()).toBe('one\n');
     const full = openSync('/dev/full', 'w');
     clean.push(() => closeSync(full));
-    const refused = createLogSink(full, systemClock);
+    // Nothing is tried again: by then another test has a file or a connection of that number.
+    const refused = createLogSink(full, createVirtualClock());
     refused.write('nobody reads this\n');
     refused.flush();
   });
