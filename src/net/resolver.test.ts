@@ -37,7 +37,7 @@ async function withSilence<T>(lookup: Promise<T>): Promise<T> {
 }
 
 describe('the trouble of a resolver', () => {
-  it('is told when several domains got no answer and none did, until one does', async () => {
+  it('is told when several domains got no answer, and the root none either, until one does', async () => {
     dns.set('example.com', { A: ['192.0.2.1'] });
     for (const name of ['a.test', 'mx1.a.test', 'mx2.a.test', 'b.test', 'c.test', 'd.test', 'e.test'])
       dns.fault(name, { kind: 'drop' });
@@ -47,6 +47,12 @@ describe('the trouble of a resolver', () => {
       await withSilence(resolver.a(name));
     expect(resolver.trouble()).toBeNull();
     await withSilence(resolver.a('e.test'));
+    // The root answers.
+    for (const name of ['a.test', 'b.test', 'c.test', 'd.test']) await withSilence(resolver.mx(name));
+    expect(resolver.trouble()).toBeNull();
+    dns.fault('', { kind: 'drop' });
+    await withSilence(resolver.mx('e.test'));
+    await withSilence(expect.poll(() => resolver.trouble()).not.toBeNull());
     expect(resolver.trouble()).toMatch(
       /^the DNS gives no answer for any domain \(127\.0\.0\.1 port \d+: no answer/,
     );

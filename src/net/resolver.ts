@@ -42,7 +42,7 @@ export interface CachingResolver extends FullResolver {
   fresh(asker?: string): FullResolver;
   /** The same look-ups as `ResolverByAsker`; those above are this server's own. */
   of(asker: string): FullResolver;
-  /** What the last look-ups failed with, if all of them did, for several domains one after the other: it is not these domains. */
+  /** Why nothing can be learned of any domain, the root included, as far as the last look-ups tell; null = something can. */
   trouble(): string | null;
   /** Drops all types of `name`, or everything; the results of running queries are not cached either. */
   flush(name?: string): void;
@@ -85,8 +85,8 @@ const NEGATIVE_SECONDS = [30, 300] as const;
 /** How long after its expiry an answer may be used while no server answers. */
 const STALE_MS = 6 * 3_600_000;
 const MAX_ALIASES = 8;
-/** Number of domains without an answer, and none with one, from which on it is the resolver that fails. */
-const DOMAINS_TO_TELL = 5;
+/** After so many domains without an answer, and none with one, the root is asked. */
+const DOMAINS_TO_ASK = 5;
 /** Of a record, beside its texts. */
 const RECORD_BYTES = 100;
 /** After a failed refresh, the old answer is used this long before the servers are asked again (RFC 8767 §5). */
@@ -115,9 +115,10 @@ export function createResolver(
   const flights = new Map<string, Flight>();
   let cachedBytes = 0;
   let questions = 0;
-  /** Domains that nothing was learned of since the last answer, and why of the last one. */
+  /** Domains that nothing was learned of since the last answer. */
   const unanswered = new Set<string>();
-  let lastFailure = '';
+  /** Why nothing can be learned of any domain; null = something can, or it is not known. */
+  let trouble: string | null = null;
 
   /** `since` null: every answer that has not expired is used. */
   async function lookUp(name: string, type: RecordType, since: Since | null, asker: string): Promise<Answer> {
@@ -225,12 +226,10 @@ export function createResolver(
     for (;;) {
       const reply = await client.query(target, type, asker);
       if (reply.kind === 'failure') {
-        if (reply.reason === 'malformed') return reply;
-        if (unanswered.size < DOMAINS_TO_TELL) unanswered.add(zoneOf(target));
-        lastFailure = reply.detail;
+        if (reply.reason !== 'malformed') noteUnanswered(zoneOf(target));
         return reply;
       }
-      unanswered.clear();
+      noteAnswered();
       const { message } = reply;
       secure &&= message.authenticData && trusted.has(reply.server);
       const asked = target;
@@ -255,6 +254,21 @@ export function createResolver(
         target === asked;
       if (isNegative) return negativeAnswer(message, aliasTtlSeconds, secure);
     }
+  }
+
+  function noteAnswered(): void {
+    unanswered.clear();
+    trouble = null;
+  }
+
+  /** Somebody's domains may fail one after the other, but never the root. */
+  function noteUnanswered(zone: string): void {
+    if (unanswered.size === DOMAINS_TO_ASK || unanswered.add(zone).size < DOMAINS_TO_ASK) return;
+    void client.query('', 'NS').then((reply) => {
+      if (reply.kind !== 'failure') noteAnswered();
+      else if (unanswered.size === DOMAINS_TO_ASK)
+        trouble = `the DNS gives no answer for any domain (${reply.detail})`;
+    });
   }
 
   function foundAnswer(records: DnsRecord[], aliasTtlSeconds: number, secure: boolean): Kept {
@@ -310,8 +324,7 @@ export function createResolver(
     ...lookUps(null, ''),
     of: (asker) => lookUps(null, asker),
     fresh: (asker = '') => lookUps({ question: questions, failed: new Map() }, asker),
-    trouble: () =>
-      unanswered.size < DOMAINS_TO_TELL ? null : `the DNS gives no answer for any domain (${lastFailure})`,
+    trouble: () => trouble,
     flush(name) {
       if (name === undefined) {
         cache.clear();
