@@ -214,7 +214,11 @@ export async function runWebhooksSeed(
         const webhookId = Number(url.split('/').at(-1));
         const { 'webhook-id': key } = options.headers as { 'webhook-id': string };
         const receiver = receivers.get(webhookId);
-        if (receiver === undefined) return;
+        if (receiver === undefined) {
+          // The answer to its creation was lost.
+          resolve({ kind: 'failed', reason: 'connect', detail: 'connect' });
+          return;
+        }
         const nowMs = clock.monotonicMs();
         const call: Call = {
           ...{ webhookId, key, node, fromMs: nowMs, untilMs: null, status: 0, readMs: null },
@@ -551,6 +555,11 @@ export async function runWebhooksSeed(
     for (const receiver of receivers.values())
       while (receiver.state !== 'deleted' && !(await switchTo(receiver, 'Enabled', dice.pick(nodes))))
         await advance(5 * SECOND);
+    // Whose creation or deletion was not answered.
+    for (const { id } of room.db.all<{ id: number }>('SELECT id FROM webhook'))
+      if (receivers.get(id)?.state !== 'on')
+        while ((await asked(dice.pick(nodes), (store) => store.deleteWebhook({ id }))) === null)
+          await advance(5 * SECOND);
     const lastMs = clock.monotonicMs() + OVERTIME_MS;
     while (unfinished() > 0 && clock.monotonicMs() < lastMs && wrong.length < MAX_WRONG)
       await advance(MINUTE);
