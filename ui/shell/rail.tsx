@@ -7,7 +7,7 @@ import { usePlaces } from './places.ts';
 import { SessionMenu } from './session-menu.tsx';
 
 const ENTRY =
-  'grid justify-items-center gap-1 rounded-md px-0.5 py-2 text-soft text-[0.75rem] leading-4 hover:bg-hover hover:text-ink';
+  'grid justify-items-center gap-1 rounded-md px-0.5 py-2 text-soft text-[0.75rem] leading-4 hover:bg-hover hover:text-ink [@media(max-height:46rem)]:py-1';
 
 export function Rail({ onFind }: { onFind(): void }) {
   const places = usePlaces();
@@ -47,7 +47,7 @@ export function Rail({ onFind }: { onFind(): void }) {
           </li>
         ))}
       </ul>
-      <div className="mt-auto grid justify-items-center gap-1 py-2">
+      <div className="mt-auto flex justify-center py-2">
         <SessionMenu />
         <ThemeButton />
         <a
