@@ -25,18 +25,22 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 export function entryTitle(entry: TimelineEntry): string {
-  const tried = entry.Attempt !== null && entry.Attempt > 0 ? `Attempt ${entry.Attempt}: ` : '';
+  const { Attempt } = entry;
+  const tried = (words: string): string =>
+    Attempt !== null && Attempt > 0
+      ? `Attempt ${Attempt}: ${words}`
+      : `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
   switch (entry.Event) {
     case 'delivered':
-      return entry.Route === 'sandbox' ? 'Captured by the sandbox' : `${tried}delivered`;
+      return entry.Route === 'sandbox' ? 'Captured by the sandbox' : tried('delivered');
     case 'deferred':
-      return `${tried}not delivered yet`;
+      return tried('not delivered yet');
     case 'bounced':
       return entry.Bounce?.Phase === 'Async'
         ? 'A report came back: it was not delivered'
-        : `${tried}refused for good`;
+        : tried('refused for good');
     case 'failed':
-      return `${tried}given up`;
+      return tried('given up');
     default:
       return WORDS[entry.Event] ?? entry.Event;
   }
