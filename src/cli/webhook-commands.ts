@@ -82,7 +82,7 @@ export const webhookCommands: CommandGroup = (program) => {
     });
 
   for (const [verb, status, description] of [
-    ['enable', 'Enabled', 'enable a webhook; pending calls of the last 72 hours are made now'],
+    ['enable', 'Enabled', 'enable a webhook, or go on with one that fails: its waiting calls are made now'],
     ['disable', 'Disabled', 'disable a webhook; no calls are queued until it is enabled'],
   ] as const) {
     webhook
@@ -94,7 +94,9 @@ export const webhookCommands: CommandGroup = (program) => {
           Status: status,
         });
         const { Pending } = body;
-        const wait = Pending === 0 ? '' : ` ${Pending} ${Pending === 1 ? 'call waits' : 'calls wait'}.`;
+        const [one, more] =
+          status === 'Enabled' ? ['call is made now', 'calls are made now'] : ['call waits', 'calls wait'];
+        const wait = Pending === 0 ? '' : ` ${Pending} ${Pending === 1 ? one : more}.`;
         ctx.print(body, `Webhook ${id} is ${status.toLowerCase()}.${wait}`);
       });
   }
@@ -198,7 +200,11 @@ export const webhookCommands: CommandGroup = (program) => {
         } finally {
           progress.end();
         }
-        ctx.print({ Queued }, `${Queued} ${Queued === 1 ? 'call' : 'calls'} queued.`);
+        const rest =
+          Queued > 0
+            ? ''
+            : ` Calls that wait for their next try are made now by: ${ctx.command(`webhook enable ${id}`)}`;
+        ctx.print({ Queued }, `${Queued} ${Queued === 1 ? 'call' : 'calls'} queued.${rest}`);
       }, EXISTING);
     });
 };

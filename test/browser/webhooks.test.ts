@@ -100,14 +100,16 @@ describe.skipIf(!hasBrowser)('the webhooks', () => {
     expect(await wide(page)).toBe(false);
 
     receiver.mend();
-    await more(page, 'Disable');
-    await standing(page).getByText('Disabled', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Enable' }).click();
+    await more(page, 'Make waiting calls now');
     await until('the call was taken', async () => {
       const { FailingSince } = (await server.call('GET', `/webhooks/${id}`)).json;
       return FailingSince === null;
     });
     await page.clock.runFor(10_000);
+    await standing(page).getByText('Works').waitFor();
+    await more(page, 'Disable');
+    await standing(page).getByText('Disabled', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Enable' }).click();
     await standing(page).getByText('Works').waitFor();
     await more(page, 'Replay calls…');
     await page.getByLabel('Only calls that failed').uncheck();

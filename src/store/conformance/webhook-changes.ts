@@ -146,11 +146,31 @@ export function describeWebhookChanges({ store }: Suite): void {
       expect(await store.nextCallDueAt()).toBe(T0 + 9);
     });
 
-    it('changes nothing for the calls of one that is on already', async () => {
+    it('brings the calls of one that is on already forward, gives none up, and keeps its failures', async () => {
       const id = await createWebhook(store);
-      await acceptedAt(T0 + HOUR);
+      await acceptedAt(T0);
+      const call = only(await claimCalls(store));
+      const failed = {
+        callId: call.id,
+        epoch: 1,
+        webhookId: id,
+        state: 'pending' as const,
+        dueAt: T0 + 5 * HOUR,
+        tryNumber: 1,
+        at: T0,
+        responseCode: 500,
+        responseBody: '',
+        error: '',
+        latencyMs: 1,
+        blocked: false,
+      };
+      await store.settleCalls({ settlements: [failed] });
+      await update(id, { description: 'no switch' });
+      expect(await store.nextCallDueAt()).toBe(T0 + 5 * HOUR);
       await update(id, { status: 'Enabled', resumeSince: T0 + 2 * HOUR });
-      expect(await store.nextCallDueAt()).toBe(T0 + HOUR);
+      expect(await store.nextCallDueAt()).toBe(T0 + 9);
+      expect(await row(id)).toMatchObject({ failingSince: T0, failedTries: 1 });
+      expect(await pending(id)).toBe(1);
     });
   });
 }

@@ -1,7 +1,7 @@
 /**
  * Changing a webhook: its events, its URL, its secret, whether it is on. Switching it on resets its failure counters,
- * resumes calls that waited for less than the given age, and gives up the older ones, which can still be replayed. A
- * running call ends as it began.
+ * resumes calls that waited for less than the given age, and gives up the older ones, which can still be replayed. One
+ * that is on already only has its waiting calls brought forward. A running call ends as it began.
  */
 import { webhookEvents } from '../shared/codes.ts';
 import { beginResume, SERIAL } from './call-portions.ts';
@@ -26,13 +26,15 @@ export const updateWebhook = write('updateWebhook', { serial: SERIAL }, async ({
   if (status === 'Disabled' && before.enabled) {
     await db.run("UPDATE webhook SET enabled = false, disabled_reason = 'User' WHERE id = $1", id);
   }
-  if (status === 'Enabled' && !before.enabled) {
-    await db.run(
-      `UPDATE webhook SET enabled = true, disabled_reason = NULL, failing_since = NULL, failed_tries = 0, blocked_tries = 0
-       WHERE id = $1`,
-      id,
-    );
-    await beginResume(db, { id, since: params.resumeSince, now });
+  if (status === 'Enabled') {
+    if (!before.enabled) {
+      await db.run(
+        `UPDATE webhook SET enabled = true, disabled_reason = NULL, failing_since = NULL, failed_tries = 0, blocked_tries = 0
+         WHERE id = $1`,
+        id,
+      );
+    }
+    await beginResume(db, { id, since: before.enabled ? 0 : params.resumeSince, now });
   }
   return true;
 });

@@ -1,14 +1,13 @@
 /**
  * Changing a webhook: its events, its URL, its secret, whether it is on. Switching it on resets its failure counters,
- * resumes calls that waited for less than the given age, and gives up the older ones, which can still be replayed. A
- * running call ends as it began.
+ * resumes calls that waited for less than the given age, and gives up the older ones, which can still be replayed. One
+ * that is on already only has its waiting calls brought forward. A running call ends as it began.
  */
 
 import { webhookEvents } from '../shared/codes.ts';
 import { beginResume } from './call-portions.ts';
 import type { Connection } from './engine/connection.ts';
 import { createFilter } from './engine/filter.ts';
-import type { ParamsOf } from './engine/operation.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameIds } from './engine/session.ts';
 
@@ -34,18 +33,20 @@ export const updateWebhook = write('updateWebhook', 'measured', { synced: true }
   if (params.status === 'Disabled' && before.enabled === 1) {
     db.run("UPDATE webhook SET enabled = 0, disabled_reason = 'User' WHERE id = ?", params.id);
   }
-  if (params.status === 'Enabled' && before.enabled === 0) enable(db, params);
+  if (params.status === 'Enabled') {
+    if (before.enabled === 0) switchOn(db, params.id);
+    beginResume(db, { id: params.id, since: before.enabled === 0 ? params.resumeSince : 0, now: params.now });
+  }
   session.hooksChanged();
   return true;
 });
 
-function enable(db: Connection, params: ParamsOf<'updateWebhook'>): void {
+function switchOn(db: Connection, id: number): void {
   db.run(
     `UPDATE webhook SET enabled = 1, disabled_reason = NULL, failing_since = NULL, failed_tries = 0, blocked_tries = 0
      WHERE id = ?`,
-    params.id,
+    id,
   );
-  beginResume(db, { id: params.id, since: params.resumeSince, now: params.now });
 }
 
 export const rotateWebhookSecret = write(

@@ -32,7 +32,7 @@ export function WebhookTools({
   const close = () => setOpen(null);
   const isDisabled = webhook.Status === 'Disabled';
   const switching = useMutation({
-    mutationFn: () => changeWebhook(webhook.WebhookID, { Status: isDisabled ? 'Enabled' : 'Disabled' }),
+    mutationFn: (Status: 'Enabled' | 'Disabled') => changeWebhook(webhook.WebhookID, { Status }),
     onSuccess({ Status, Pending }) {
       const waiting = Pending === 0 ? '' : `: ${Pending.toLocaleString()} waiting calls are made now`;
       toast({
@@ -45,7 +45,7 @@ export function WebhookTools({
   return (
     <div className="ml-auto flex gap-2">
       {isDisabled && (
-        <Button look="main" disabled={switching.isPending} onClick={() => switching.mutate()}>
+        <Button look="main" disabled={switching.isPending} onClick={() => switching.mutate('Enabled')}>
           Enable
         </Button>
       )}
@@ -56,9 +56,12 @@ export function WebhookTools({
         label="More"
         entries={[
           ...(mayReadEvents ? [{ name: 'Change…', run: () => setOpen('edit') }] : []),
+          ...(isDisabled || webhook.Pending === 0
+            ? []
+            : [{ name: 'Make waiting calls now', run: () => switching.mutate('Enabled') }]),
           { name: 'Replay calls…', run: () => setOpen('replay') },
           { name: 'Rotate the secret…', run: () => setOpen('rotate') },
-          ...(isDisabled ? [] : [{ name: 'Disable', run: () => switching.mutate() }]),
+          ...(isDisabled ? [] : [{ name: 'Disable', run: () => switching.mutate('Disabled') }]),
           {
             name: 'Delete',
             isDangerous: true,
