@@ -55,6 +55,14 @@ describe('an option that would be ignored', () => {
     expect([code, error]).toEqual([2, expect.stringContaining(`'${option.flags}' is given more than once`)]);
   });
 
+  it('is not in the help of a command that does not take it', async () => {
+    expect((await run(['queue', '--help'])).out).toContain('--domain');
+    const { out } = await run(['queue', 'path', '--help']);
+    expect(out).not.toContain('--domain');
+    expect(out.match(/--help/g)).toHaveLength(1);
+    expect(out).toContain('Global Options:');
+  });
+
   it('is refused before a command that does not take it', async () => {
     const { code, error } = await run(['queue', '--domain', 'a.example', 'path']);
     expect([code, error]).toEqual([

@@ -58,7 +58,7 @@ export function createProgram(terminal: Terminal): Program {
   let startsServer = false;
   const called = terminal.calledAs();
   let running: Command;
-  const program = new ContextCommand('postrider', context)
+  const program: ContextCommand = new ContextCommand('postrider', context)
     .description('Self-hosted email sending service')
     .version(version, '-V, --version')
     .option('--data <folder>', 'data folder (default ./postrider-data)')
@@ -67,6 +67,8 @@ export function createProgram(terminal: Terminal): Program {
     .showHelpAfterError(seeHelp(called, ''))
     .configureHelp({
       showGlobalOptions: true,
+      // Those of a group are refused by the commands below it.
+      visibleGlobalOptions: ({ parent }): Option[] => (parent === null ? [] : [...program.options]),
       sortSubcommands: true,
       optionDescription: (option) => optionHelp(option),
     })
