@@ -57,6 +57,11 @@ const refused: Answerer = (_, response) =>
 const caller = () => createCaller({ baseUrl, token: 'a.b.c' });
 
 describe('a call', () => {
+  it('says why there was no answer', async () => {
+    const closed = createCaller({ baseUrl: 'http://127.0.0.1:1', token: 'a.b.c', maxRetries: 0 });
+    await expect(closed.json({ method: 'GET', path: '/me' })).rejects.toThrow(/^GET \/me: fetch failed: ./);
+  });
+
   it('is repeated with the same key and body until it is answered', async () => {
     answers = [later, lost, ok];
     const answer = await caller().json({ method: 'POST', path: '/email', body: { a: 1 } });

@@ -114,10 +114,9 @@ export function createCaller(options: ClientOptions): Caller {
       if (response.ok) return { kind: 'answer', value: await read(response) };
       return { kind: 'failed', error: await refusal(response) };
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
       return {
         kind: 'failed',
-        error: new PostriderConnectionError(`${request.method} ${request.path}: ${why}`, cause),
+        error: new PostriderConnectionError(`${request.method} ${request.path}: ${whyOf(cause)}`, cause),
       };
     }
   }
@@ -195,6 +194,15 @@ function parsed(text: string): { Error?: string; Errors?: readonly ApiProblem[] 
   } catch {
     return {};
   }
+}
+
+/** `fetch` says why it failed (refused, no such host, a certificate) in the cause of its error only. */
+function whyOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  const inner =
+    cause instanceof Error ? cause.message || String((cause as { code?: unknown }).code ?? '') : '';
+  return inner === '' ? error.message : `${error.message}: ${inner}`;
 }
 
 /** Every method here is either harmless to repeat by itself or carries a key that makes it so. */
