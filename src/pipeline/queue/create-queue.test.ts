@@ -244,7 +244,7 @@ describe('the window over the store', () => {
     await eventually(async () => (await eventKinds()).length === 1, 1_000);
     const { events } = await store.findEvents({ look: 10, limit: 10, newestFirst: true });
     expect(events[0]?.kind).toBe('failed');
-    expect(events[0]?.detail?.reason).toMatch(/after 0 attempts.*Last answer: path: refused/);
+    expect(events[0]?.detail?.reason).toMatch(/without an attempt.*Last answer: path: refused/);
   });
 
   it('never holds more than its limits, and refills until everything is done', async () => {

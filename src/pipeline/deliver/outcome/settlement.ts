@@ -23,6 +23,7 @@ const DEFERRED_EVENT_EVERY_MS = 60 * MINUTE;
 const HELD_RECHECK_MS = MINUTE;
 const SECOND_LOOK_MS = 5 * MINUTE;
 const LOOP_LOOK_MS = 60 * MINUTE;
+const NEVER_TRIED = 'it was never tried';
 const UNKNOWN_WAIT_MS = { critical: MINUTE, normal: 10 * MINUTE, bulk: 10 * MINUTE } as const;
 /** `450 4.2.2 …` as `replyText` writes it. */
 const ENHANCED = /^[245]\d\d ([245]\.\d{1,3}\.\d{1,3})\b/;
@@ -277,19 +278,21 @@ export function createSettlementRules({
   }
 
   function expire(delivery: ClaimedDelivery, now: number, waitedFor: string | null = null): Settlement {
-    const last = delivery.lastReply ?? waitedFor ?? 'it was never tried';
-    const tries = `${delivery.attempts} ${delivery.attempts === 1 ? 'attempt' : 'attempts'}`;
+    const last = delivery.lastReply ?? waitedFor ?? NEVER_TRIED;
+    const { attempts } = delivery;
+    const tries =
+      attempts === 0 ? 'without an attempt' : `after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`;
+    const answer = last === NEVER_TRIED ? '' : `. Last answer: ${last}`;
     return {
       ...base(delivery, 'failed', false),
       category: 'expired',
       events: [
         event('failed', now, {
           attempt: delivery.attempts,
-          reason:
-            `Given up after ${tries}: the maximum age of this message was reached. Last answer: ${last}`.slice(
-              0,
-              MAX_TEXT,
-            ),
+          reason: `Given up ${tries}: the maximum age of this message was reached${answer}`.slice(
+            0,
+            MAX_TEXT,
+          ),
           bounce: {
             Type: 'Undetermined',
             Class: 'Expired',

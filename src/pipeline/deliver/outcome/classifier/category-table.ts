@@ -372,7 +372,7 @@ export const TABLE = {
     soft: true,
     fault: 'nobody',
     means: 'The time for this message was over before the receiver took it.',
-    fix: 'The last reply says what stood in the way; send it again once that is mended.',
+    fix: 'Its last reply, or what it waited for, says what stood in the way; send it again once that is mended.',
   },
   outcome_unknown: {
     scope: 'path',
