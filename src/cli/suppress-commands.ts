@@ -110,7 +110,8 @@ export const suppressCommands: CommandGroup = (program) => {
     .option(...domainOption)
     .option(...FORCE)
     .addHelpText('after', example('postrider suppress export --domain example.com list.csv'))
-    .runs(async (ctx, file: string | undefined, options: { domain?: string; force?: boolean }) => {
+    .runs(async (ctx, given: string | undefined, options: { domain?: string; force?: boolean }) => {
+      const file = given === '-' ? undefined : given;
       if (file !== undefined) await refuseExisting(file, options.force);
       const progress = createProgress(ctx.terminal.stderr, systemClock, 'addresses');
       await ctx.withApi(

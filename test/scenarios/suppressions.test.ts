@@ -166,6 +166,8 @@ describe('postrider suppress', () => {
     expect(onOutput.stdout).toMatch(
       /^Email,Reason,Note,.*\r\nx@example\.net,Manual,"a, ""b""",,other\.example,/,
     );
+    const onDash = await run('suppress', 'export', '--domain', 'other.example', '-');
+    expect(onDash.stdout).toBe(onOutput.stdout);
 
     await writeFile(file, 'email;reason\ny@example.net;bounce\nnobody;bounce\n');
     const refused = await run('suppress', 'import', '--domain', 'example.com', file);
