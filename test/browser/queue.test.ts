@@ -98,8 +98,11 @@ describe.skipIf(!hasBrowser)('the queue', () => {
     await until('the hold is gone', async () => (await holds()).length === 0);
 
     await page.getByRole('button', { name: 'Hold mail…' }).click();
-    await page.getByLabel('From domain').fill('example.com');
+    await page.getByLabel('From domain').fill('not a domain');
     await page.getByLabel('Reason').fill('wrong price');
+    await page.getByRole('button', { name: 'Hold', exact: true }).click();
+    await page.getByRole('textbox', { name: 'From domain', description: /must be a domain name/ }).waitFor();
+    await page.getByLabel('From domain').fill('example.com');
     await page.getByRole('button', { name: 'Hold', exact: true }).click();
     await page.getByRole('radio', { name: /Holds/ }).click();
     const list = page.getByRole('list', { name: 'Holds' });

@@ -1,6 +1,7 @@
 /** Holds mail back: which, why, and until when. It can be released at any time, at once by the message that follows. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { HoldQueueRequest } from '../../../src/client/api-types.ts';
+import { fieldError } from '../../api/call.ts';
 import { holdMail, releaseHold } from '../../api/queue.ts';
 import { Dialog, DialogForm } from '../../components/dialog.tsx';
 import { Field, Options, SelectField } from '../../components/field.tsx';
@@ -50,11 +51,15 @@ export function HoldDialog({ site = '', onClose }: { site?: string; onClose(): v
       onClose();
     },
   });
+  const [to, from] = ['/RecipientDomain', '/SenderDomain'].map((pointer) =>
+    fieldError(holding.error, pointer),
+  );
   return (
     <Dialog title="Hold mail" onClose={onClose}>
       <DialogForm
         running={holding}
         action="Hold"
+        isErrorAtField={to !== undefined || from !== undefined}
         onSubmit={(form) => holding.mutate(wantedOf(form))}
         onCancel={onClose}
       >
@@ -62,8 +67,8 @@ export function HoldDialog({ site = '', onClose }: { site?: string; onClose(): v
           Mail that fits everything you fill in waits until the hold ends. It still expires, and new mail is
           accepted.
         </p>
-        <Field label="To domain" name="RecipientDomain" defaultValue={site} {...DOMAIN} />
-        <Field label="From domain" name="SenderDomain" {...DOMAIN} />
+        <Field label="To domain" name="RecipientDomain" error={to} defaultValue={site} {...DOMAIN} />
+        <Field label="From domain" name="SenderDomain" error={from} {...DOMAIN} />
         <SelectField label="Priority" name="Priority">
           <Options of={PRIORITIES} />
         </SelectField>
