@@ -239,8 +239,13 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
     await expect.poll(() => row(page, ADA).getByRole('button').count()).toBe(0);
     await page.getByRole('button', { name: 'Add a person' }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Email address').fill(Email);
+    await dialog.getByLabel('Email address').fill(`${'x'.repeat(65)}@example.com`);
     await dialog.getByLabel('other.example').check();
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await dialog
+      .getByRole('textbox', { name: 'Email address', description: 'Email is not a valid address' })
+      .waitFor();
+    await dialog.getByLabel('Email address').fill(Email);
     await dialog.getByRole('button', { name: 'Add', exact: true }).click();
     const [Password = ''] = await shown(page);
     await dialog.getByRole('button', { name: 'I have copied it' }).click();
@@ -282,7 +287,8 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
     await dialog.getByRole('textbox', { name: 'Type' }).fill(Email);
     await dialog.getByRole('button', { name: 'Remove' }).click();
     await row(page, Email).waitFor({ state: 'detached' });
-    expect(errors).toEqual([]);
+    // The address that was refused.
+    expect(errors.filter((one) => !one.includes('status of 422'))).toEqual([]);
   });
 
   it('tells who changed what in sentences, found by the address of the page', async () => {

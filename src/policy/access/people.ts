@@ -109,7 +109,7 @@ export function createPeople(deps: {
         ...(idempotency === undefined ? {} : { idempotency: idempotency(person) }),
       });
       if (added === 'ended') throw new AppError('session-ended');
-      if (added === 'exists') throw new AppError('person-exists');
+      if (added === 'exists') throw new AppError('person-exists', { field: '/Email' });
       if (added === 'limit') throw new AppError('person-limit');
       return person;
     },

@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Me } from '../../../../src/client/api-types.ts';
 import { addPerson } from '../../../api/access.ts';
+import { fieldError } from '../../../api/call.ts';
 import { PROVIDER } from '../../../api/session.ts';
 import { Button } from '../../../components/button.tsx';
 import { Dialog, DialogForm } from '../../../components/dialog.tsx';
@@ -55,11 +56,13 @@ export function NewPersonDialog({ me, onClose }: { me: Me; onClose(): void }) {
         )}
       </Dialog>
     );
+  const refused = fieldError(adding.error, '/Email');
   return (
     <Dialog isWide title="Add a person" onClose={onClose}>
       <DialogForm
         running={adding}
         action="Add"
+        isErrorAtField={refused !== undefined}
         missing={isWhole(rights) ? null : 'Choose a domain first'}
         onSubmit={() => adding.mutate()}
         onCancel={onClose}
@@ -71,6 +74,7 @@ export function NewPersonDialog({ me, onClose }: { me: Me; onClose(): void }) {
           autoComplete="off"
           value={email}
           onChange={({ target }) => setEmail(target.value)}
+          error={refused}
           hint="To sign in with; nothing is mailed to it"
         />
         {provider !== null && (
