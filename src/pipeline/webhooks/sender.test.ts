@@ -637,6 +637,31 @@ describe('stopping and starting', () => {
     expect(received).toHaveLength(8);
   });
 
+  it('begins nothing where others may have taken it over while its webhook was read', async () => {
+    await hook();
+    const open: ServerResponse[] = [];
+    answer = (_path, response) => void open.push(response);
+    await emit(8);
+    const { getWebhook } = store;
+    const asked: (() => void)[] = [];
+    store = {
+      ...store,
+      async getWebhook(params) {
+        await new Promise<void>((resolve) => asked.push(resolve));
+        return getWebhook(params);
+      },
+    };
+    const lease = { epoch: 0, valid: true, trouble: null };
+    const sender = await startSender({}, (epoch) => Object.assign(lease, { epoch }));
+    await until(() => open.length === 4);
+    for (const response of open.splice(0)) response.end();
+    await until(() => asked.length === 4);
+    lease.valid = false;
+    for (const goOn of asked) goOn();
+    await until(() => sender.holding().ids.length === 0 || received.length > 4);
+    expect(received).toHaveLength(4);
+  });
+
   it('makes calls again that a dead process held, and its late answers change nothing', async () => {
     const { id } = await hook();
     await emit(2);

@@ -287,12 +287,13 @@ export function createWebhookSender(
   }
 
   /**
-   * While it waited here, its webhook may have been changed, and others may have taken it over; null: that is so, or the
+   * While it waited here, its webhook may have been changed, and others may have taken it over; null: they may, or the
    * webhook is off, deleted, or cannot be read.
    */
   async function asItIsNow(call: ClaimedCall): Promise<ClaimedCall | null> {
-    if (call.epoch !== node.epoch) return null;
     const webhook = await store.getWebhook({ id: call.webhook.id }).catch(() => null);
+    // Asked last: the node may have stood still, or the store may have been slow, while it was read.
+    if (call.epoch !== node.epoch || !node.valid) return null;
     return webhook?.status === 'Enabled' ? { ...call, webhook } : null;
   }
 
