@@ -159,6 +159,9 @@ export function describeSuppressions({ store, reopen }: Suite): void {
       const names = async (more: Parameters<typeof list>[0]) =>
         (await list(more)).map(({ address }) => address.charAt(0)).join('');
       expect(await names({})).toBe('Dcba');
+      const full = { now: T0, limit: 4, look: 100 };
+      for (const more of [{}, { address: 'a@example.net', limit: 1 }])
+        expect(await store.listSuppressions({ ...full, ...more })).toMatchObject({ nextId: null });
       const [first, second] = await list({ limit: 2 });
       expect([first?.address, second?.address]).toEqual(['D@example.net', 'c@example.net']);
       expect(await names({ beforeId: second?.id ?? 0 })).toBe('ba');

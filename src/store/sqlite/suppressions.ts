@@ -116,11 +116,12 @@ export const listSuppressions = read('listSuppressions', 'measured', { search: t
   const keys = mergedRows(
     db,
     entryRanges(domainIds, beforeId, end ?? 0, filter.and(), filter.values()),
-    limit,
+    limit + 1,
   );
+  const page = keys.slice(0, limit);
   return {
-    suppressions: entriesOf(db, keys),
-    nextId: (keys.length === limit ? keys.at(-1)?.id : end) ?? null,
+    suppressions: entriesOf(db, page),
+    nextId: (keys.length > limit ? page.at(-1)?.id : end) ?? null,
   };
 });
 
