@@ -16,6 +16,12 @@ const MAX_REASONS = 16;
 /** Without a further try, a failed one says for so long that the next would fail. */
 const UNSTORED_MS = 15_000;
 
+interface Unstored {
+  /** null: one call took too long, and nothing says that the next one would. */
+  reason: string | null;
+  atMs: number;
+}
+
 export interface Health {
   writable(): ReturnType<Store['writable']>;
   /** Throws StoreUnavailable where a call would fail. */
@@ -44,7 +50,7 @@ export function createHealth(
   const logged = new BoundedMap<string, number>(MAX_REASONS);
   let isTold = false;
   /** By lane. */
-  const unstored = new Map<string, { reason: string; atMs: number }>();
+  const unstored = new Map<string, Unstored>();
 
   function isNew(reason: string): boolean {
     const nowMs = clock.monotonicMs();
@@ -81,14 +87,15 @@ export function createHealth(
     unstored.delete(lane);
     // Of a connection the probe tells.
     if (reason === null || error instanceof NotConnected || isConnectionLost(error)) return;
-    const entry = { reason, atMs: clock.monotonicMs() };
+    const entry: Unstored = { reason, atMs: clock.monotonicMs() };
     unstored.set(lane, entry);
     if (!isOfOneCall(error)) return;
-    // Until the answer, which may take as long, what is known from the last time is told.
-    if (last?.reason.startsWith(reason)) entry.reason = last.reason;
+    // One that took too long may be large. Until the answer, which may take as long, what is known from the last time is told.
+    entry.reason = last === undefined ? null : (last.reason ?? reason);
     lockedBy().then(
       (who) => {
-        entry.reason = who === null ? reason : `${reason}; ${who}`;
+        if (who !== null) entry.reason = `${reason}; ${who}`;
+        else if (last !== undefined) entry.reason = reason;
         if (who !== null && isNew(who)) log('error', 'another program locks the database', { reason: who });
       },
       () => {},
@@ -96,9 +103,11 @@ export function createHealth(
   }
 
   /** Why mail or outcomes were not stored the last time. */
-  function failing(): string | undefined {
+  function failing(): string | null {
     const sinceMs = clock.monotonicMs() - UNSTORED_MS;
-    return [...unstored.values()].find(({ atMs }) => atMs > sinceMs)?.reason;
+    return (
+      [...unstored.values()].find(({ atMs, reason }) => atMs > sinceMs && reason !== null)?.reason ?? null
+    );
   }
 
   /** One probe at a time; `timer` is set from the first one until none is needed. */
@@ -128,7 +137,7 @@ export function createHealth(
     writable() {
       if (trouble !== null) return { ok: false, reason: trouble };
       const reason = failing();
-      return reason === undefined ? { ok: true } : { ok: true, failing: reason };
+      return reason === null ? { ok: true } : { ok: true, failing: reason };
     },
     requireAnswering() {
       if (isAway) throw new StoreUnavailable(`The store cannot work: ${trouble}`);
