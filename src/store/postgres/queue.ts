@@ -87,23 +87,24 @@ const ACCEPTED = { code: eventKindCode.of('accepted'), token: EVENT_KINDS.accept
  * Leases the rows of `picked` (ids), stores the accepted events of scheduled ones, and reads what delivery needs. $1:
  * epoch, $2: now, $3: the id of the first event; the others count up in their last 48 bits (RFC 9562 §6.2).
  */
-const LEASE = `leased AS (
+const lease = (order: 'due_at' | 'expires_at'): string => `leased AS (
     UPDATE delivery d SET state = 1, epoch = $1, updated_at = $2 FROM picked p WHERE d.id = p.id RETURNING d.*),
   ev AS MATERIALIZED (
     SELECT nextval('event_seq_seq') AS seq, g.* FROM tx CROSS JOIN (
       SELECT overlay($3::text PLACING lpad(to_hex((('x' || lpad(substr($3, 25), 16, '0'))::bit(64)::int8
-          + row_number() OVER (ORDER BY l.due_at, l.id) - 1) % 281474976710656), 12, '0') FROM 25)::uuid AS event_id,
+          + row_number() OVER (ORDER BY l.${order}, l.id) - 1) % 281474976710656), 12, '0') FROM 25)::uuid AS event_id,
         ${ACCEPTED.code}::int2 AS kind, $2::int8 AS at, NULL::text AS detail, '${ACCEPTED.token}'::text AS token, m.domain_id, l.message_seq,
         l.id AS delivery_id
       FROM leased l JOIN message m ON m.seq = l.message_seq WHERE l.${IS_SCHEDULED}
-      ORDER BY l.due_at, l.id) g WHERE tx.xid IS NOT NULL),
+      ORDER BY l.${order}, l.id) g WHERE tx.xid IS NOT NULL),
   ${storingEvents(String(MOST_CALLS))}
   SELECT l.id, l.due_at, l.queue_id, l.message_seq, l.attempts, l.expires_at, l.kind, l.may_be_duplicate, l.sandbox,
     l.first_deferred_at, l.last_deferred_event_at, l.wait_reason, l.address, l.last_category, l.last_reply,
     m.id AS message_id, m.lane, m.from_address, m.domain_id, m.created_at, m.size, m.body_offset, m.needs_smtputf8,
     m.eight_bit, m.personal, m.null_sender, n.text AS sender_domain, q.recipient_domain, q.route_key
   FROM leased l JOIN message m ON m.seq = l.message_seq JOIN dest_queue q ON q.id = l.queue_id
-    JOIN name n ON n.id = m.domain_id`;
+    JOIN name n ON n.id = m.domain_id
+  ORDER BY l.${order}, l.id`;
 
 type LeasedRow = ClaimRow & { due_at: number };
 
@@ -121,7 +122,7 @@ const CLAIM_DUE = `WITH ${TAKE_XID},
       SELECT due.id, sum(m.size) OVER w AS bytes, row_number() OVER w AS place
       FROM due JOIN message m ON m.seq = due.message_seq AND m.size <= $8::int8 WINDOW w AS (ORDER BY due.due_at, due.id)) s
     WHERE bytes <= $6 OR place = 1),
-  ${LEASE} ORDER BY l.due_at, l.id`;
+  ${lease('due_at')}`;
 
 /**
  * Rows that fall due before those that were claimed, because another node released or accepted them, are within this
@@ -137,7 +138,7 @@ const CLAIM_EXPIRED = `WITH ${TAKE_XID},
   picked AS MATERIALIZED (
     SELECT d.id FROM delivery d WHERE d.state = 0 AND d.expires_at <= $2 AND ${LIVING('$1::int8')}
     ORDER BY d.expires_at, d.id LIMIT $4 FOR UPDATE OF d SKIP LOCKED),
-  ${LEASE} ORDER BY l.expires_at, l.id`;
+  ${lease('expires_at')}`;
 
 /**
  * Leases the earliest due rows of one queue; at least one row of any size, or up to `maxRowBytes`, then up to `maxBytes` of
