@@ -15,7 +15,7 @@ import { type ClockWatch, createClockWatch } from './lib/clock-watch.ts';
 import { eachInTurn } from './lib/each-in-turn.ts';
 import { createFailpoints, type Failpoints, NO_FAILPOINTS } from './lib/failpoints.ts';
 import { uuidv7 } from './lib/ids.ts';
-import type { Loggers } from './lib/log.ts';
+import type { Logger, Loggers } from './lib/log.ts';
 import { createQuietLog } from './lib/quiet-log.ts';
 import { createSystemRandom, type Random } from './lib/random.ts';
 import { createSealer, type Sealer } from './lib/seal.ts';
@@ -27,6 +27,7 @@ import { type Membership, type NodeTimes, openMembership } from './pipeline/queu
 import { createStoreMetrics } from './pipeline/queue/queue-metrics.ts';
 import { requireSealingSecret } from './policy/access/signing-keys.ts';
 import { type Store, StoreUnavailable } from './store/store.ts';
+import type { NodeRow } from './store/topics/nodes.ts';
 
 export interface ServerParams {
   mode: Mode;
@@ -77,6 +78,9 @@ export interface Foundation {
   close(): Promise<void>;
 }
 
+/** Living nodes, and those that ended last: this one among them, if it ran lately. */
+const MOST_NODES_READ = 100;
+
 /** Rejects with a message that an operator can act on; then nothing is open. */
 export async function openFoundation(params: ServerParams): Promise<Foundation> {
   const { config, routing } = params.loaded;
@@ -110,7 +114,12 @@ export async function openFoundation(params: ServerParams): Promise<Foundation> 
     const isAnySealed = async () => (await store.signingKeys()).length > 0;
     const sealer = createSealer(await folder.secrets(config['secret-key'], isAnySealed));
     await requireSealingSecret(store, sealer);
-    const [last] = await store.listNodes({ limit: 1 });
+    const nodes = await store.listNodes({ limit: MOST_NODES_READ });
+    const [last] = nodes;
+    tellLost(
+      nodes.find(({ nodeId }) => nodeId === folder.nodeId),
+      logs.service,
+    );
     const lastAt = last === undefined ? null : Math.max(last.heartbeatAt, last.endedAt ?? 0);
     const clockWatch = createClockWatch({ clock, log: logs.service }, lastAt);
     const instanceId = await store.instanceId({ proposedId: uuidv7(clock, random) });
@@ -151,4 +160,13 @@ export async function openFoundation(params: ServerParams): Promise<Foundation> 
     await database.close();
     throw cause;
   }
+}
+
+/** At night nobody knows why a server began anew: `own` is its last run, from before this one. */
+function tellLost(own: NodeRow | undefined, log: Logger): void {
+  if (own === undefined || (own.endedAt !== null && !own.lost)) return;
+  log.warn(
+    { pid: own.pid, startedAt: new Date(own.startedAt).toISOString() },
+    'the last run ended without stopping: it was killed, it crashed, or the machine failed; where memory ran out, the log of the system says so (journalctl -k)',
+  );
 }

@@ -369,6 +369,20 @@ describe('a server that ended badly', () => {
     expect((await again.call('GET', '/me')).status).toBe(200);
   });
 
+  it('is told by the next start, and an orderly stop is not', async () => {
+    const folder = await temporaryFolder(scope);
+    const dev = startCommand(scope, ['dev', '--http', '127.0.0.1:0', '--data', folder]);
+    await until('it is up', () => dev.stdout().includes('Ctrl-C stops'));
+    process.kill(JSON.parse(await readFile(join(folder, 'server.json'), 'utf8')).pid, 'SIGKILL');
+    await dev.ended;
+    const tells = async () => {
+      const server = await startInstance(scope, { folder });
+      await server.stop();
+      return server.logs.some(({ msg }) => msg.startsWith('the last run ended without stopping'));
+    };
+    expect([await tells(), await tells()]).toEqual([true, false]);
+  });
+
   it('that hangs but holds the store is named by the command, with exit code 1', async () => {
     const folder = await temporaryFolder(scope);
     const dev = startCommand(scope, ['dev', '--http', '127.0.0.1:0', '--data', folder]);
