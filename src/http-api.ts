@@ -14,6 +14,7 @@ import type { Config } from './config/table.ts';
 import type { LoadedConfig } from './config.ts';
 import type { Engine } from './engine.ts';
 import type { Clock } from './lib/clock.ts';
+import type { ClockWatch } from './lib/clock-watch.ts';
 import type { Logger } from './lib/log.ts';
 import { isLoopbackHost } from './lib/loopback.ts';
 import type { Random } from './lib/random.ts';
@@ -52,6 +53,7 @@ interface Parts {
   domains: DomainService;
   accounts: Accounts;
   node: NodeLease;
+  clockWatch: Pick<ClockWatch, 'doubt'>;
   /** How many run, with this one. */
   nodes(): number;
   engine: Engine;
@@ -133,6 +135,7 @@ export function createHttpApi(
     ...(await readiness(store, engine.acceptance.refusing, outgoing)),
     // As of what leaves.
     { name: 'resolver', ok: true, detail: resolver.trouble() ?? '' },
+    { name: 'clock', ok: true, detail: parts.clockWatch.doubt() ?? '' },
     // Mail is still accepted and kept; another node may send it.
     {
       name: 'node',

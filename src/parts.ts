@@ -201,7 +201,7 @@ export async function createParts(foundation: Foundation, params: ServerParams):
   const listener = createHttpApi(
     {
       ...{ ...base, node, nodes, engine, accounts, guard, webhooks, checkup, storage, sealer },
-      ...{ personalTokens, readerFacts, eventsStored, stored, publicUrl: ownUrl },
+      ...{ personalTokens, readerFacts, eventsStored, stored, publicUrl: ownUrl, clockWatch },
       ...{
         returns: smtp.returns,
         submissionPorts: smtp.submission.addresses,

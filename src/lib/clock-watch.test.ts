@@ -19,10 +19,13 @@ it('doubts a clock that was set forward, for a quarter of an hour, and says so o
   expect(watch.isDoubtful()).toBe(false);
   clock.jumpWallTo(clock.now() + HOUR);
   expect(watch.isDoubtful()).toBe(true);
+  expect(watch.doubt()).toMatch(
+    /^the clock went forward by 60 minutes, at once, to 2027-.*: if that is wrong, set it right/,
+  );
   await clock.advance(14 * 60_000);
   expect(watch.isDoubtful()).toBe(true);
   await clock.advance(60_000);
-  expect(watch.isDoubtful()).toBe(false);
+  expect([watch.isDoubtful(), watch.doubt()]).toEqual([false, null]);
   expect(said).toEqual([expect.stringContaining('error: the clock went forward')]);
 });
 

@@ -14,6 +14,8 @@ const DOUBTED_MS = 15 * 60_000;
 export interface ClockWatch {
   /** Whether the clock was set forward within the last minutes. */
   isDoubtful(): boolean;
+  /** What an operator should know while it is doubtful; null = it is not. */
+  doubt(): string | null;
 }
 
 /** `lastAt`: a time at which this server ran, by the clock of then; null: it never did. */
@@ -22,20 +24,21 @@ export function createClockWatch(
   lastAt: number | null,
 ): ClockWatch {
   let offsetMs = clock.now() - clock.monotonicMs();
-  let doubtedUntilMs = Number.NEGATIVE_INFINITY;
+  let doubted: { untilMs: number; text: string } | null = null;
   const awayMs = lastAt === null ? 0 : clock.now() - lastAt;
   if (awayMs > AWAY_MS) doubt(awayMs, 'since this server ran');
   else if (awayMs < -STEP_MS) tellBack(awayMs, 'since this server ran');
-  return {
-    isDoubtful() {
-      const now = clock.now() - clock.monotonicMs();
-      const stepMs = now - offsetMs;
-      offsetMs = now;
-      if (stepMs > STEP_MS) doubt(stepMs, 'at once');
-      else if (stepMs < -STEP_MS) tellBack(stepMs, 'at once');
-      return clock.monotonicMs() < doubtedUntilMs;
-    },
-  };
+  return { isDoubtful: () => look() !== null, doubt: look };
+
+  /** Compares the clock with that of the last time. */
+  function look(): string | null {
+    const now = clock.now() - clock.monotonicMs();
+    const stepMs = now - offsetMs;
+    offsetMs = now;
+    if (stepMs > STEP_MS) doubt(stepMs, 'at once');
+    else if (stepMs < -STEP_MS) tellBack(stepMs, 'at once');
+    return doubted !== null && clock.monotonicMs() < doubted.untilMs ? doubted.text : null;
+  }
 
   function tellBack(stepMs: number, when: string): void {
     log.warn(
@@ -45,9 +48,15 @@ export function createClockWatch(
   }
 
   function doubt(stepMs: number, when: string): void {
-    doubtedUntilMs = clock.monotonicMs() + DOUBTED_MS;
+    const now = new Date(clock.now()).toISOString();
+    const minutes = Math.round(stepMs / 60_000);
+    const until = new Date(clock.now() + DOUBTED_MS).toISOString();
+    doubted = {
+      untilMs: clock.monotonicMs() + DOUBTED_MS,
+      text: `the clock went forward by ${minutes} minutes, ${when}, to ${now}: if that is wrong, set it right before ${until}; until then nothing is given up or removed for its age`,
+    };
     log.error(
-      { now: new Date(clock.now()).toISOString(), minutes: Math.round(stepMs / 60_000), when },
+      { now, minutes, when },
       'the clock went forward far: if it is wrong, set it right now; nothing is given up or removed for its age for 15 minutes',
     );
   }

@@ -51,6 +51,13 @@ describe('a message that is looked at', () => {
       second.logs.find(({ msg }) => msg.startsWith('the clock went forward far')),
     );
     expect((await second.call('GET', `/email/${id}`)).status).toBe(200);
+    expect((await second.call('GET', '/attention')).json.Items).toContainEqual(
+      expect.objectContaining({
+        Kind: 'server',
+        Subject: 'clock',
+        Message: expect.stringContaining('went forward'),
+      }),
+    );
     expect(second.logs.some(({ msg }) => msg === 'what has been kept long enough was removed')).toBe(false);
   });
 });

@@ -166,6 +166,7 @@ const SERVER_FIXES: Readonly<Record<string, string>> = {
     'Ask the provider of the machine to open port 25 outwards, or send through a relay (key `route`).',
   resolver:
     'Correct the key `dns`, or the resolvers of the system. Mail to domains that are not known waits, and goes on by itself.',
+  clock: 'Set the clock right, and keep it right by NTP.',
   node: 'Look at the log. Another process may send its mail meanwhile.',
   returns: 'Make room on the disk of the data folder. Bounces and complaints are refused until then.',
 };
@@ -219,11 +220,11 @@ function checkItem(at: number): (check: DomainCheck) => AttentionItem[] {
         ];
 }
 
-/** A full disk, where it is the reason why nothing is accepted. */
+/** By the server's own check of that name, or a full disk where nothing is accepted because of it. */
 function isToldBy({ Kind, Subject }: AttentionItem, problems: readonly ServerProblem[]): boolean {
-  return (
-    Kind === 'server' && Subject === 'disk' && problems.some(({ name, ok }) => name === 'acceptance' && !ok)
-  );
+  const isNamed = ({ name, ok, detail }: ServerProblem) =>
+    name === Subject ? !ok || detail !== '' : name === 'acceptance' && Subject === 'disk' && !ok;
+  return Kind === 'server' && problems.some(isNamed);
 }
 
 /** The check of a relay that has taken mail since. */
