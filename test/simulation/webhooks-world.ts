@@ -8,7 +8,6 @@ import { Registry } from 'prom-client';
 import { uuidv7 } from '../../src/lib/ids.ts';
 import { silentLogger, silentLoggers } from '../../src/lib/log.ts';
 import { createVirtualClock } from '../../src/lib/virtual-clock.ts';
-import type { HttpOutcome } from '../../src/net/guarded-http.ts';
 import { type Membership, NODE_TIMES, openMembership } from '../../src/pipeline/queue/membership.ts';
 import { createStrays } from '../../src/pipeline/queue/strays.ts';
 import { SECRET_SEAL } from '../../src/pipeline/webhooks/call.ts';
@@ -20,6 +19,7 @@ import { createDice } from '../../src/simulation/seeded.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createAwaited } from './asking.ts';
 import { PARTS } from './parts.ts';
+import { createReceivers, mannersOf, RECORDED_MS, type Receiver } from './receivers.ts';
 import { openRoom } from './room.ts';
 
 const SECOND = 1_000;
@@ -33,40 +33,6 @@ const TOLD: Readonly<Record<string, readonly string[]>> = {
   delivery: ['delivered'],
   bounce: ['bounced'],
 };
-
-/** What a receiver does with a call that begins now. */
-type Manner =
-  | { kind: 'answers'; status: number; ms: number; retryAfter?: number }
-  /** Nothing comes, until the caller gives up. */
-  | { kind: 'silent' }
-  | { kind: 'refuses' }
-  /** Its name leads to an address that may not be called. */
-  | { kind: 'blocked' };
-
-interface Receiver {
-  id: number;
-  domain: string;
-  word: string;
-  usual: Manner;
-  troubles: { fromMs: number; untilMs: number; manner: Manner }[];
-  madeAtMs: number;
-  state: 'on' | 'off' | 'deleted';
-  changedMs: number;
-  /** When all its past calls were last asked for again. */
-  replayedMs: number;
-}
-
-interface Call {
-  webhookId: number;
-  key: string;
-  node: number;
-  fromMs: number;
-  /** The receiver has answered, or the caller gave up. */
-  untilMs: number | null;
-  status: number;
-  /** When the sender could read it; null = it was dead by then. */
-  readMs: number | null;
-}
 
 interface Node {
   name: string;
@@ -92,16 +58,10 @@ const MAX_WRONG = 20;
 const STEP_MS = 9_973;
 /** A node that was gone or stood still is noticed, and what it had is taken over. */
 const TAKEN_OVER_MS = 2 * NODE_TIMES.deadMs + 30 * SECOND;
-/** An outcome is in the store by then, if that can write. */
-const RECORDED_MS = 3 * SECOND;
 /** A call to a receiver that answers well begins by then after it is due. */
 const PROMPT_MS = 20 * SECOND;
 /** And to any other. */
 const PATIENT_MS = 10 * MINUTE;
-/** What was under way when a webhook was switched off. */
-const UNDER_WAY_MS = 20 * SECOND;
-const MOST_OF_A_WEBHOOK = 4;
-const MOST_OF_A_NODE = 32;
 const OVERTIME_MS = 6 * HOUR;
 
 /** `mutation`: changes the store of every node, as a deliberate bug. */
@@ -129,11 +89,15 @@ export async function runWebhooksSeed(
     ...{ backMs: 0, awakeMs: null },
   }));
   const domains = Array.from({ length: dice.whole(1, 5) }, (_, i) => `tenant${i}.test`);
-  const receivers = new Map<number, Receiver>();
-  const calls: Call[] = [];
-  const open = new Set<Call>();
-  /** Monotonic periods in which an answer may have been lost, or a call repeated. */
-  const excuses: { fromMs: number; untilMs: number }[] = [];
+  const receivers = createReceivers(
+    clock,
+    {
+      isAwake: (number) => awake().some((one) => one.number === number),
+      isSettled: () => clock.monotonicMs() - disturbedMs > TAKEN_OVER_MS,
+    },
+    note,
+  );
+  const { calls } = receivers;
   /** What should arrive where. */
   const expected: { webhookId: number; key: string }[] = [];
   let events = 0;
@@ -151,22 +115,6 @@ export async function runWebhooksSeed(
   room.close();
   return result;
 
-  // ── the receivers ───────────────────────────────────────────────────────────────────────────────────────
-
-  function mannerOf({ usual, troubles }: Receiver): Manner {
-    const nowMs = clock.monotonicMs();
-    return troubles.find(({ fromMs, untilMs }) => nowMs >= fromMs && nowMs < untilMs)?.manner ?? usual;
-  }
-
-  function isWell(receiver: Receiver): boolean {
-    const nowMs = clock.monotonicMs();
-    const { usual, troubles } = receiver;
-    const isQuick = usual.kind === 'answers' && usual.ms < SECOND && usual.status === 200;
-    return (
-      isQuick && !troubles.some(({ fromMs, untilMs }) => nowMs >= fromMs && nowMs < untilMs + PATIENT_MS)
-    );
-  }
-
   async function addReceiver(): Promise<void> {
     const node = dice.pick(nodes);
     const domain = dice.pick(domains);
@@ -183,122 +131,19 @@ export async function runWebhooksSeed(
     await asked(node, (store) =>
       store.updateWebhook({ id, now: clock.now(), url: `https://receiver.test/${id}`, resumeSince: 0 }),
     );
-    const troubles: Receiver['troubles'] = [];
-    while (dice.chance(0.5)) {
-      const fromMs = dice.ms(0, loadUntilMs);
-      const manner: Manner = dice.pick([
-        { kind: 'answers', status: 500, ms: 20 },
-        { kind: 'answers', status: 503, ms: 20, retryAfter: 90 },
-        { kind: 'answers', status: 302, ms: 20 },
-        { kind: 'answers', status: 200, ms: 9_000 },
-        { kind: 'silent' },
-        { kind: 'refuses' },
-        { kind: 'blocked' },
-        { kind: 'answers', status: 410, ms: 20 },
-      ]);
-      troubles.push({ fromMs, untilMs: fromMs + dice.ms(5 * SECOND, 20 * MINUTE), manner });
-    }
-    const ms = dice.pick([1, 5, 50, 300, 300, 2_500, 12_000]);
-    const usual: Manner = { kind: 'answers', status: 200, ms };
     const nowMs = clock.monotonicMs();
-    receivers.set(id, {
-      ...{ id, domain, word, usual, troubles, madeAtMs: nowMs, state: 'on', changedMs: nowMs },
+    receivers.all.set(id, {
+      ...{
+        id,
+        domain,
+        word,
+        ...mannersOf(dice, loadUntilMs),
+        madeAtMs: nowMs,
+        state: 'on',
+        changedMs: nowMs,
+      },
       replayedMs: Number.NEGATIVE_INFINITY,
     });
-  }
-
-  /** The way to the receivers, for one process. */
-  function wayOut(life: Life, node: number) {
-    return (url: string, options: { headers?: object; signal?: AbortSignal }): Promise<HttpOutcome> =>
-      new Promise((resolve) => {
-        const webhookId = Number(url.split('/').at(-1));
-        const { 'webhook-id': key } = options.headers as { 'webhook-id': string };
-        const receiver = receivers.get(webhookId);
-        if (receiver === undefined) {
-          // The answer to its creation was lost.
-          resolve({ kind: 'failed', reason: 'connect', detail: 'connect' });
-          return;
-        }
-        const nowMs = clock.monotonicMs();
-        const call: Call = {
-          ...{ webhookId, key, node, fromMs: nowMs, untilMs: null, status: 0, readMs: null },
-        };
-        calls.push(call);
-        open.add(call);
-        atStart(call, receiver);
-        const manner = mannerOf(receiver);
-        const over = (status: number, outcome: () => HttpOutcome) => {
-          if (call.untilMs !== null) return;
-          call.untilMs = clock.monotonicMs();
-          call.status = status;
-          life.whenAwake(() => {
-            open.delete(call);
-            if (!life.alive) return;
-            call.readMs = clock.monotonicMs();
-            resolve(outcome());
-          });
-        };
-        const failed = (reason: 'timeout' | 'connect' | 'aborted') => () =>
-          ({ kind: 'failed', reason, detail: reason }) as const;
-        // Whoever has the connection closes it; until then the receiver counts it as open.
-        options.signal?.addEventListener('abort', () => {
-          // It may have got the call all the same.
-          if (manner.kind === 'answers' && manner.status === 200 && call.untilMs === null)
-            excuses.push({ fromMs: nowMs, untilMs: clock.monotonicMs() });
-          over(0, failed('aborted'));
-        });
-        switch (manner.kind) {
-          case 'silent':
-            clock.setTimer(15 * SECOND, () => over(0, failed('timeout')));
-            return;
-          case 'refuses':
-            clock.setTimer(1, () => over(0, failed('connect')));
-            return;
-          case 'blocked':
-            clock.setTimer(1, () => over(0, () => ({ kind: 'blocked', detail: 'not allowed' })));
-            return;
-          default:
-            clock.setTimer(manner.ms, () =>
-              over(manner.status, () => ({
-                ...{ kind: 'answered', status: manner.status, body: '', bodyBytes: new Uint8Array() },
-                ...{ isCut: false, latencyMs: manner.ms, answeredAt: clock.now() },
-                headers: manner.retryAfter === undefined ? {} : { 'retry-after': `${manner.retryAfter}` },
-              })),
-            );
-        }
-      });
-  }
-
-  function atStart(call: Call, receiver: Receiver): void {
-    const nowMs = call.fromMs;
-    const awake = [...open].filter(({ node }) =>
-      nodes.some((one) => one.number === node && one.awakeMs === null && one.life !== null),
-    );
-    const own = awake.filter(({ node }) => node === call.node);
-    if (own.length > MOST_OF_A_NODE) note(`${own.length} calls run at once in one process`);
-    const same = awake.filter(({ webhookId }) => webhookId === call.webhookId).length;
-    if (same > MOST_OF_A_WEBHOOK && nowMs - disturbedMs > TAKEN_OVER_MS)
-      note(`${same} calls of webhook ${call.webhookId} run at once`);
-    if (receiver.state !== 'on' && nowMs - receiver.changedMs > UNDER_WAY_MS)
-      note(
-        `webhook ${call.webhookId} is called although it is ${receiver.state} for ${nowMs - receiver.changedMs} ms`,
-      );
-    // A process that had read an answer, and could store it, does not call again.
-    const before = calls.find(
-      (one) =>
-        one !== call &&
-        one.key === call.key &&
-        one.webhookId === call.webhookId &&
-        one.readMs !== null &&
-        one.status >= 200 &&
-        one.status < 300,
-    );
-    if (before?.readMs == null || receiver.replayedMs >= before.fromMs) return;
-    const readMs = before.readMs;
-    const isExcused = excuses.some(
-      ({ fromMs, untilMs }) => untilMs >= readMs && fromMs <= readMs + RECORDED_MS,
-    );
-    if (!isExcused) note(`${call.key} was called again ${nowMs - readMs} ms after it was answered`);
   }
 
   // ── the nodes ───────────────────────────────────────────────────────────────────────────────────────────
@@ -325,7 +170,7 @@ export async function runWebhooksSeed(
         {
           ...{ store, clock: life.clock, random, sealer: PARTS.sealer, node: membership },
           ...{ log: silentLoggers, metrics: createWebhookMetrics(new Registry()) },
-          http: { post: wayOut(life, number) },
+          http: { post: receivers.wayOut(life, number) },
         },
         {
           nodes: () => membership.others().length + 1,
@@ -380,9 +225,9 @@ export async function runWebhooksSeed(
 
   function gone(node: Node): void {
     const nowMs = clock.monotonicMs();
-    excuses.push({ fromMs: nowMs - RECORDED_MS, untilMs: nowMs });
+    receivers.excuse({ node: node.number, fromMs: nowMs - RECORDED_MS, untilMs: nowMs });
     node.life?.end();
-    for (const call of open) if (call.node === node.number) open.delete(call);
+    receivers.gone(node.number);
     Object.assign(node, { life: null, store: null, sender: null, stopAll: null });
     disturb();
   }
@@ -437,7 +282,9 @@ export async function runWebhooksSeed(
     const forMs = dice.pick([2, 7, 11, 15, 25, 60, 300]) * SECOND;
     const nowMs = clock.monotonicMs();
     if (draw < 0.96) {
-      excuses.push({ fromMs: nowMs - RECORDED_MS, untilMs: nowMs + forMs + RECORDED_MS });
+      receivers.excuse({
+        ...{ node: node.number, fromMs: nowMs - RECORDED_MS, untilMs: nowMs + forMs + RECORDED_MS },
+      });
       disturb();
       node.awakeMs = nowMs + forMs;
       node.life.pause();
@@ -457,7 +304,7 @@ export async function runWebhooksSeed(
     events += count;
     // Those that are off are not called for it, also later.
     for (const webhookId of enabled().filter((id) => before.includes(id))) {
-      const receiver = receivers.get(webhookId);
+      const receiver = receivers.all.get(webhookId);
       if (receiver?.domain === domain && TOLD[receiver.word]?.includes(kind))
         for (const { id } of made) expected.push({ webhookId, key: callId(id) });
     }
@@ -469,7 +316,7 @@ export async function runWebhooksSeed(
   }
 
   async function change(node: Node): Promise<void> {
-    const present = [...receivers.values()].filter(({ state }) => state !== 'deleted');
+    const present = [...receivers.all.values()].filter(({ state }) => state !== 'deleted');
     if (present.length === 0) return;
     const receiver = dice.pick(present);
     const { id, domain } = receiver;
@@ -515,7 +362,7 @@ export async function runWebhooksSeed(
     if (outage.count > 0) return;
     Object.assign(outage, { count: Number.POSITIVE_INFINITY, as: dice.pick(['full', 'io'] as const) });
     const nowMs = clock.monotonicMs();
-    excuses.push({ fromMs: nowMs - RECORDED_MS, untilMs: nowMs + ms + RECORDED_MS });
+    receivers.excuse({ node: null, fromMs: nowMs - RECORDED_MS, untilMs: nowMs + ms + RECORDED_MS });
     disturb();
     clock.setTimer(ms, () => {
       outage.count = 0;
@@ -533,9 +380,9 @@ export async function runWebhooksSeed(
        WHERE c.state = 0 AND w.enabled = 1 GROUP BY c.webhook_id`,
     );
     for (const { id, due_at, n } of due) {
-      const receiver = receivers.get(id);
+      const receiver = receivers.all.get(id);
       if (receiver === undefined || receiver.state === 'deleted') continue;
-      const forMs = isWell(receiver) ? PROMPT_MS : PATIENT_MS;
+      const forMs = receivers.isWell(receiver, PATIENT_MS) ? PROMPT_MS : PATIENT_MS;
       if (clock.now() - due_at < forMs || nowMs - receiver.changedMs < forMs) continue;
       const last = calls.findLast(({ webhookId }) => webhookId === id);
       if (last !== undefined && (last.untilMs === null || nowMs - last.fromMs < forMs)) continue;
@@ -547,17 +394,17 @@ export async function runWebhooksSeed(
   }
 
   async function end(): Promise<void> {
-    for (const receiver of receivers.values()) {
+    for (const receiver of receivers.all.values()) {
       receiver.troubles = [];
       receiver.usual = { kind: 'answers', status: 200, ms: 50 };
     }
     await advance(TAKEN_OVER_MS + 5 * MINUTE);
-    for (const receiver of receivers.values())
+    for (const receiver of receivers.all.values())
       while (receiver.state !== 'deleted' && !(await switchTo(receiver, 'Enabled', dice.pick(nodes))))
         await advance(5 * SECOND);
     // Whose creation or deletion was not answered.
     for (const { id } of room.db.all<{ id: number }>('SELECT id FROM webhook'))
-      if (receivers.get(id)?.state !== 'on')
+      if (receivers.all.get(id)?.state !== 'on')
         while ((await asked(dice.pick(nodes), (store) => store.deleteWebhook({ id }))) === null)
           await advance(5 * SECOND);
     const lastMs = clock.monotonicMs() + OVERTIME_MS;
@@ -565,7 +412,7 @@ export async function runWebhooksSeed(
       await advance(MINUTE);
     if (unfinished() > 0) note(`${unfinished()} calls have not ended`);
     for (const node of nodes) await stop(node, 10 * SECOND);
-    if (open.size > 0) note(`${open.size} calls are open after the end`);
+    if (receivers.open.size > 0) note(`${receivers.open.size} calls are open after the end`);
     checkEnd();
   }
 
@@ -588,7 +435,7 @@ export async function runWebhooksSeed(
     const seen = Map.groupBy(calls, ({ webhookId, key }) => `${webhookId} ${key}`);
     const mostTries = (retryDelaysMs?.length ?? 9) + 1;
     for (const { webhookId, key } of expected) {
-      if (receivers.get(webhookId)?.state === 'deleted') continue;
+      if (receivers.all.get(webhookId)?.state === 'deleted') continue;
       const name = `${webhookId} ${key}`;
       const row = rows.get(name);
       const made = seen.get(name) ?? [];
