@@ -160,6 +160,12 @@ describe('a minted token', () => {
     expect(await store.signingKeys()).toHaveLength(1);
   });
 
+  it('lives from when it was asked for, so that it does not outlive its creator by the time that making it takes', async () => {
+    const askedAt = clock.now() - 7;
+    const { id } = await access.mint({ ...REQUEST, expiresInSeconds: 60, askedAt });
+    expect(await store.getToken({ id })).toMatchObject({ createdAt: askedAt, expiresAt: askedAt + 60_000 });
+  });
+
   it('has no exp when it never expires, and ends with its row otherwise', async () => {
     const never = await access.mint({ ...REQUEST, expiresInSeconds: null });
     expect(Buffer.from(never.jwt.split('.')[1] ?? '', 'base64url').toString()).not.toContain('"exp"');

@@ -32,6 +32,8 @@ export interface MintRequest {
   scopes: readonly Scope[];
   /** 60 … 315,576,000 (ten years); null = never. */
   expiresInSeconds: number | null;
+  /** From when they count; absent: from when it is made. */
+  askedAt?: number;
   sandbox: boolean;
   /** CIDR ranges, at most 100; empty = from any address. */
   ipAllowList: readonly string[];
@@ -318,7 +320,7 @@ export function createAccess(
     renew,
     async mint(request, idempotency) {
       checkRequest(request);
-      const now = clock.now();
+      const now = request.askedAt ?? clock.now();
       const id = uuidv7(clock, random);
       const token: Token = {
         id,

@@ -167,7 +167,7 @@ export function tokenOperations({
         };
         const verdict = mayMint(caller, wanted);
         if (verdict.kind === 'refused') throw new AppError(verdict.problem);
-        // The clock is read once: a millisecond later, 60 seconds would be 59.
+        // The clock is read once: a millisecond later, 60 seconds would be 59, or the token would outlive its creator.
         const now = clock.now();
         const wish = {
           ipAllowList: body.IPAllowList,
@@ -177,7 +177,7 @@ export function tokenOperations({
         const { expiresAt, ...grant } = granted(caller, wish, now);
         const expiresInSeconds = expiresAt === null ? null : Math.floor((expiresAt - now) / 1000);
         const minted = await access.mint(
-          { ...wanted, ...grant, name: body.Name, expiresInSeconds },
+          { ...wanted, ...grant, name: body.Name, expiresInSeconds, askedAt: now },
           key && ((TokenID) => key({ TokenID })),
         );
         return withHeaders(
