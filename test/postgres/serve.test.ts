@@ -36,6 +36,12 @@ describePostgres('a server on PostgreSQL', () => {
     for (let i = 0; i < 5; i += 1) {
       const id = await instance.send();
       expect((await instance.settled(id)).Status).toBe('Delivered');
+      // More at a time than there are connections: they take turns.
+      const asked = ['/domains', '/queue', `/email/${id}`, '/events', '/suppressions'];
+      const answers = await Promise.all(
+        [...asked, ...asked].map(async (path) => (await instance.call('GET', path)).status),
+      );
+      expect(answers).toEqual(answers.map(() => 200));
     }
     await instance.stop();
   });

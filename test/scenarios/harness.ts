@@ -181,8 +181,12 @@ export async function startInstance(scope: Scope, options: InstanceOptions = {})
   scope.defer(stop);
   const call = (method: string, path: string, given: CallOptions = {}) =>
     request(method, `${server.localUrl}/api/v1${path}`, { token: server.adminToken, ...given });
-  const details = async (messageId: string): Promise<MessageFacts> =>
-    (await call('GET', `/email/${messageId}`)).json;
+  const details = async (messageId: string): Promise<MessageFacts> => {
+    const answer = await call('GET', `/email/${messageId}`);
+    if (answer.status !== 200)
+      throw new Error(`GET /email/${messageId} answered ${answer.status}: ${answer.text}`);
+    return answer.json;
+  };
   return {
     server,
     folder,

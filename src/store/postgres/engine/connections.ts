@@ -5,6 +5,7 @@
  */
 import { Socket } from 'node:net';
 import pg, { type Client } from 'pg';
+import { atMost, type Clock } from '../../../lib/clock.ts';
 import { StoreRefused } from '../../shared/refusal.ts';
 import { addressOf, clientOptions, type PostgresHost } from './address.ts';
 import { checkOurs, checkServer } from './checks.ts';
@@ -37,6 +38,9 @@ const HOT: ReadonlySet<Lane | Apart> = new Set(['commit', 'settle', 'claim', 'qu
 
 const CONNECT_MS = 5_000;
 const GOODBYE_MS = 1_000;
+/** How long work waits for others to end where the server has no connection left. Most takes milliseconds. */
+const ROOM_MS = 2_000;
+const MOMENT_MS = 100;
 const HOT_MS = { statement: 5_000, client: 8_000 };
 const COLD_MS = { statement: 30_000, client: 35_000 };
 /** As long as it takes. */
@@ -88,9 +92,13 @@ export interface Connections {
 export function createConnections(
   url: string,
   statements: Statements,
+  clock: Clock,
   takenOver: () => void = () => {},
   timeline = '',
 ): Connections {
+  /** Those who wait until some work gives its connection back. */
+  const awaiting = new Set<() => void>();
+
   async function open(lane: Lane): Promise<Link> {
     const link = await openWithin(lane);
     // A transfer ends the sessions of paused servers; this connection may be a new one after that.
@@ -109,15 +117,23 @@ export function createConnections(
 
   /** Where the server has no connection left, idle ones of other lanes make room: the process is slower, and works. */
   async function openWithin(lane: Lane): Promise<Link> {
+    const untilMs = clock.monotonicMs() + ROOM_MS;
     for (;;) {
       try {
         return await openLink(url, statements, lane, timeline);
       } catch (error) {
-        const idle = isOutOfConnections(error) ? idleLink() : undefined;
-        if (idle === undefined) throw error;
-        await idle.end();
+        if (!isOutOfConnections(error) || clock.monotonicMs() >= untilMs) throw error;
+        await (idleLink()?.end() ?? workEnded());
       }
     }
+  }
+
+  /** Or a moment has passed: the server takes one to end what was closed. */
+  async function workEnded(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    awaiting.add(resolve);
+    await atMost(clock, MOMENT_MS, promise);
+    awaiting.delete(resolve);
   }
 
   /** Of the least urgent lane that has one. */
@@ -129,8 +145,12 @@ export function createConnections(
     return undefined;
   }
 
+  function gaveBack(): void {
+    for (const wake of awaiting) wake();
+  }
+
   const lanes = Object.fromEntries(
-    Object.entries(SIZES).map(([lane, size]) => [lane, createLane(() => open(lane as Lane), size)]),
+    Object.entries(SIZES).map(([lane, size]) => [lane, createLane(() => open(lane as Lane), size, gaveBack)]),
   ) as Record<Lane, ReturnType<typeof createLane>>;
   return {
     timeline: () => timeline,
@@ -246,8 +266,8 @@ async function linkTo(host: PostgresHost, statements: Statements, lane: Lane | A
   };
 }
 
-/** Lends at most `size` connections, each to one piece of work. */
-export function createLane(open: () => Promise<Link>, size: number) {
+/** Lends at most `size` connections, each to one piece of work. `gaveBack`: called when some work has ended. */
+function createLane(open: () => Promise<Link>, size: number, gaveBack: () => void) {
   const free: Link[] = [];
   const working = new Set<Link>();
   const waiting: (() => void)[] = [];
@@ -293,6 +313,7 @@ export function createLane(open: () => Promise<Link>, size: number) {
           else free.push(link);
         }
         leave();
+        gaveBack();
       }
     },
     /** One that nobody uses; it is no longer of this lane. */
