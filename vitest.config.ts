@@ -23,7 +23,7 @@ export const long = [
   'test/chaos/**/*.test.ts',
   'test/growth/expressions.test.ts',
   'test/scenarios/{debian,installed}-package.test.ts',
-  'test/simulation/{capacity,nodes-worlds,real-server,webhooks-worlds,worlds-*}.test.ts',
+  'test/simulation/{capacity,engine,nodes-worlds,real-server,webhooks-worlds,worlds-*}.test.ts',
 ];
 export const common = {
   environment: 'node',
@@ -80,9 +80,8 @@ export default defineConfig({
         test: {
           ...common,
           name: 'postgres',
-          include: ['src/store/postgres/**/*.test.ts', 'test/postgres/**/*.test.ts'],
-          // Several servers and minutes each: `npm run test:postgres`.
-          exclude: ['test/postgres/{nodes,outage}.test.ts'],
+          // Whole servers on it: `npm run test:postgres`.
+          include: ['src/store/postgres/**/*.test.ts'],
           globalSetup: ['src/store/postgres/test-server.ts'],
         },
       },

@@ -1,6 +1,6 @@
 /**
- * The scenarios on PostgreSQL instead of SQLite, and tests of several nodes and of a database that goes away, which take long.
- * Apart from `npm test`, which runs the scenarios on SQLite: what differs is the engine, and that every server is a node among
+ * The scenarios on PostgreSQL instead of SQLite, what both engines answer, and tests of several nodes and of a database that goes
+ * away, which take long. Apart from `npm test`, which runs the scenarios on SQLite: what differs is the engine, and that every server is a node among
  * others.
  */
 import { defineConfig } from 'vitest/config';
@@ -25,7 +25,7 @@ export default defineConfig({
   test: {
     ...common,
     name: 'scenarios on postgres',
-    include: ['test/scenarios/**/*.test.ts', 'test/postgres/{nodes,outage}.test.ts'],
+    include: ['test/scenarios/**/*.test.ts', 'test/postgres/**/*.test.ts'],
     exclude: OTHERS,
     globalSetup: ['src/store/postgres/test-server.ts'],
     isolate: true,
