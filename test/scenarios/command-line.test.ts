@@ -369,7 +369,7 @@ describe('a server that ended badly', () => {
     expect((await again.call('GET', '/me')).status).toBe(200);
   });
 
-  it('is told by the next start, and an orderly stop is not', async () => {
+  it('is named by the next start, and an orderly stop is not', async () => {
     const folder = await temporaryFolder(scope);
     const dev = startCommand(scope, ['dev', '--http', '127.0.0.1:0', '--data', folder]);
     await until('it is up', () => dev.stdout().includes('Ctrl-C stops'));
