@@ -34,14 +34,19 @@ const TOLD: Readonly<Record<string, readonly string[]>> = {
   bounce: ['bounced'],
 };
 
+/** A node, whichever of its processes runs now. */
 interface Node {
   name: string;
+  /** Of that process, as receivers know it. */
   number: number;
+  /** null: no process runs; so are the members after it. */
   life: Life | null;
   store: Store | null;
   sender: WebhookSender | null;
   stopAll: ((deadlineMs: number) => Promise<void>) | null;
+  /** When the next process starts. */
   backMs: number;
+  /** When it goes on; null: it does not stand still. */
   awakeMs: number | null;
 }
 

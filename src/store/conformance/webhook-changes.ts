@@ -1,6 +1,7 @@
 /** Conformance: changing webhooks, switching them off and on, and what that does to their calls. */
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../store.ts';
+import type { CallSettlement } from '../topics/webhooks.ts';
 import {
   claimCalls,
   commitOne,
@@ -24,6 +25,16 @@ export function describeWebhookChanges({ store }: Suite): void {
   const pending = (webhookId: number, countUpTo = 100) => store.countPendingCalls({ webhookId, countUpTo });
   const acceptedAt = (at: number) =>
     commitOne(store, { recipients: [recipient({ events: [event('accepted', at)] })] });
+  /** Its first try, at T0; the next is five hours later. */
+  const fails = (webhookId: number, callId: number, more: Partial<CallSettlement> = {}) =>
+    store.settleCalls({
+      settlements: [
+        {
+          ...{ callId, webhookId, epoch: 1, state: 'pending', dueAt: T0 + 5 * HOUR, tryNumber: 1, at: T0 },
+          ...{ responseCode: 500, responseBody: '', error: '', latencyMs: 1, blocked: false, ...more },
+        },
+      ],
+    });
 
   describe('changing a webhook', () => {
     it('sets what is given, keeps the rest, and moves UpdatedAt', async () => {
@@ -117,22 +128,8 @@ export function describeWebhookChanges({ store }: Suite): void {
       const id = await createWebhook(store);
       await acceptedAt(T0);
       const call = only(await claimCalls(store));
-      const failed = {
-        callId: call.id,
-        epoch: 1,
-        webhookId: id,
-        state: 'pending' as const,
-        dueAt: T0 + 5 * HOUR,
-        tryNumber: 1,
-        at: T0,
-        responseCode: 410,
-        responseBody: '',
-        error: '',
-        latencyMs: 1,
-        blocked: true,
-        disable: { reason: 'Gone' as const, event: event('webhook.disabled') },
-      };
-      await store.settleCalls({ settlements: [failed] });
+      const disable = { reason: 'Gone' as const, event: event('webhook.disabled') };
+      await fails(id, call.id, { responseCode: 410, blocked: true, disable });
       expect(await update(id, { status: 'Disabled' })).toBe(true);
       expect(await row(id)).toMatchObject({ disabledReason: 'Gone', failedTries: 1, blockedTries: 1 });
       await update(id, { status: 'Enabled' });
@@ -150,21 +147,7 @@ export function describeWebhookChanges({ store }: Suite): void {
       const id = await createWebhook(store);
       await acceptedAt(T0);
       const call = only(await claimCalls(store));
-      const failed = {
-        callId: call.id,
-        epoch: 1,
-        webhookId: id,
-        state: 'pending' as const,
-        dueAt: T0 + 5 * HOUR,
-        tryNumber: 1,
-        at: T0,
-        responseCode: 500,
-        responseBody: '',
-        error: '',
-        latencyMs: 1,
-        blocked: false,
-      };
-      await store.settleCalls({ settlements: [failed] });
+      await fails(id, call.id);
       await update(id, { description: 'no switch' });
       expect(await store.nextCallDueAt()).toBe(T0 + 5 * HOUR);
       await update(id, { status: 'Enabled', resumeSince: T0 + 2 * HOUR });
