@@ -40,6 +40,31 @@ it('hears the last word of a server that has gone by the time something is writt
   server.close();
 });
 
+it('reads what arrived while the process stood still, although its time is over', async () => {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = dial((server.address() as AddressInfo).port, '127.0.0.1');
+  const [far] = (await once(server, 'connection')) as [Socket];
+  const channel = createChannel(socket, systemClock);
+  const heard: string[] = [];
+  channel.listen({
+    onReply({ code }) {
+      heard.push(String(code));
+      channel.expectNothing();
+      return true;
+    },
+    onClose: ({ detail }) => heard.push(detail),
+  });
+  channel.expectWithin(100, 'the reply');
+  far.write('250 taken\r\n');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  await expect.poll(() => heard).toEqual(['250']);
+  channel.expectWithin(10, 'the next reply');
+  await expect.poll(() => heard).toEqual(['250', 'the next reply took too long']);
+  server.close();
+});
+
 const certificates = makeCertificates('mx.test');
 
 it.skipIf(certificates === null)(

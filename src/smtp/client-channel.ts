@@ -84,7 +84,8 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
       nowMs = clock.monotonicMs();
       if (closed !== null) return;
       if (nowMs >= deadlineMs - 1) {
-        close('timeout', `${awaited} took too long`);
+        // After a pause of this process, the reply may have arrived and only wait to be read.
+        afterInput(endIfLate);
         return;
       }
       if (nowMs >= reminderMs - 1) {
@@ -93,6 +94,12 @@ export function createChannel(socket: Duplex, clock: Clock): Channel {
       }
       if (timer === null) arm();
     });
+  }
+
+  function endIfLate(): void {
+    if (closed !== null) return;
+    if (clock.monotonicMs() >= deadlineMs - 1) close('timeout', `${awaited} took too long`);
+    else if (timer === null) arm();
   }
 
   function armBefore(atMs: number): void {

@@ -1,5 +1,6 @@
 /** A path whose source several nodes share: what it may do in each state of its lease, and what happens when the lease is lost. */
 import { describe, expect, it } from 'vitest';
+import { afterInput } from '../../../lib/turns.ts';
 import { createVirtualClock } from '../../../lib/virtual-clock.ts';
 import type { Lease, LeaseListener, LeaseState } from '../../queue/membership.ts';
 import { createEgressLeases } from '../routing/egress-leases.ts';
@@ -103,6 +104,7 @@ describe('a path of a shared source', () => {
       ...['openings end', 'connections leave', 'looked at again', `waits for lease: ${NOT_KNOWN}`],
     ]);
     await clock.advance(1);
+    await new Promise<void>(afterInput);
     expect(done.at(-1)).toBe('connections are destroyed');
   });
 

@@ -4,6 +4,7 @@
  * lease starts nothing more, and its connections are closed before another node opens its own.
  */
 import type { Clock } from '../../../lib/clock.ts';
+import { afterInput } from '../../../lib/turns.ts';
 import type { Lease, LeaseListener, LeaseState } from '../../queue/membership.ts';
 import type { Links } from './links.ts';
 import type { PathNotes } from './notes.ts';
@@ -72,9 +73,10 @@ export function createPathEgress(
   }
 
   function endBy(graceMs: number): void {
-    // Always by a timer, so that replies that arrived during a pause of this process are read first.
-    clock.setTimer(graceMs, () => {
+    const end = (): void => {
       if (lease?.state() !== 'held') links.destroyAll();
-    });
+    };
+    // Replies that arrived during a pause of this process are read first.
+    clock.setTimer(graceMs, () => afterInput(end));
   }
 }

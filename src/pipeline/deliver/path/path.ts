@@ -14,6 +14,7 @@ import { createAlarm } from '../../../lib/alarm.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Failpoints } from '../../../lib/failpoints.ts';
 import type { Logger } from '../../../lib/log.ts';
+import { afterInput } from '../../../lib/turns.ts';
 import type { Overrides, Shaping } from '../../../policy/limits/shaping/types.ts';
 import type { Warmup } from '../../../policy/limits/warmup/warmup.ts';
 import type { SessionClose } from '../../../smtp/client-types.ts';
@@ -380,7 +381,7 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
     const finished = new Promise<void>((resolve) => {
       drained = resolve;
     });
-    const timer = clock.setTimer(deadlineMs, () => links.destroyAll());
+    const timer = clock.setTimer(deadlineMs, () => afterInput(() => links.destroyAll()));
     pump();
     await finished;
     timer.cancel();
