@@ -208,7 +208,7 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
       },
       mail() {},
       envelope({ deliveryId }) {
-        const heldMs = operators.heldForMs(deliveryId);
+        const heldMs = operators.heldForMs(deliveryId, mostSkewMs);
         if (heldMs !== null && heldMs > HELD_MS)
           note(`delivery ${deliveryId} went out ${Math.round(heldMs / SECOND)} s after it was held`);
       },

@@ -16,8 +16,8 @@ export type Operation = Extract<
 
 export interface Operators {
   act(action: Operation, process: Process): Promise<void>;
-  /** How long it has been held already; null = it is not. */
-  heldForMs(deliveryId: number): number | null;
+  /** How long it has been held already; null = it is not, or not for a process whose clock is ahead by `aheadMs` (default: 0). */
+  heldForMs(deliveryId: number, aheadMs?: number): number | null;
   forgetHolds(): void;
 }
 
@@ -79,9 +79,9 @@ export function createOperators(
           return endOverrides(process);
       }
     },
-    heldForMs(deliveryId) {
+    heldForMs(deliveryId, aheadMs = 0) {
       const nowMs = clock.monotonicMs();
-      const on = holds.filter(({ fromMs, untilMs }) => nowMs >= fromMs && nowMs < untilMs);
+      const on = holds.filter(({ fromMs, untilMs }) => nowMs >= fromMs && nowMs + aheadMs < untilMs);
       if (on.length === 0) return null;
       const mail = room.mailOf(deliveryId);
       const since = on
