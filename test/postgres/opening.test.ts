@@ -7,6 +7,7 @@ import { chownSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } f
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
+import { commitOne, everyEvent } from '../../src/store/conformance/fixtures.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { startCluster, type TestCluster } from '../../src/store/postgres/test-cluster.ts';
 import { describePostgres } from '../../src/store/postgres/test-support.ts';
@@ -233,6 +234,68 @@ describePostgres('two primaries among the hosts', () => {
     });
     expect(await isWritten()).toBe(false);
     await store.close();
+  });
+});
+
+describePostgres('numbers of recipients and events', () => {
+  it('are not given again where a standby has taken over that lacks those given last', async () => {
+    const primary = await startCluster();
+    scope.defer(primary.remove);
+    const standby = await startCluster({ standbyOf: primary });
+    scope.defer(standby.remove);
+    const url = primary.url.replace(/host=.*/, `host=${primary.folder},${standby.folder}`);
+    const store = await openPostgresStore({ url, clock: systemClock });
+    await commitOne(store);
+    await until('the standby has it', async () => {
+      const sql = 'SELECT replay_lsn >= pg_current_wal_flush_lsn() AS same FROM pg_stat_replication';
+      const [row] = await runSql(primary.url, sql);
+      return (row as { same: string } | undefined)?.same === 't';
+    });
+    await standby.stop();
+    const lost = [];
+    for (let i = 0; i < 70; i += 1) lost.push(await commitOne(store));
+    const lastEvent = await store.lastEventSeq();
+    await primary.stop('immediate');
+    await standby.start();
+    const isTaken = () => commitOne(store).then(Boolean, () => false);
+    await until('it says what is the matter with each host', async () => {
+      const taken = await isTaken();
+      const writable = store.writable();
+      return (
+        !taken &&
+        !writable.ok &&
+        writable.reason.includes(`${primary.folder}:5432: the database cannot be reached`) &&
+        writable.reason.includes(`${standby.folder}:5432: The database is a standby`)
+      );
+    });
+    await standby.promote();
+    await until('the standby has taken over', isTaken);
+    const first = await commitOne(store);
+    expect(first.id).toBeGreaterThan(Math.max(...lost.map(({ id }) => id)));
+    expect(first.seq).toBeGreaterThan(Math.max(...lost.map(({ seq }) => seq)));
+    const { events } = await store.findEvents(everyEvent({ afterSeq: lastEvent }));
+    expect(events.map(({ deliveryId }) => deliveryId)).toContain(first.id);
+    await store.close();
+  });
+
+  it('are not given again in a copy of the database', async () => {
+    const url = await emptyDatabase(scope);
+    const store = await openPostgresStore({ url, clock: systemClock });
+    await commitOne(store);
+    await store.close();
+    const copy = await emptyDatabase(scope);
+    const nameOf = (one: string) => /\/(postrider_\w+)/.exec(one)?.[1];
+    await runSql(
+      url.replace(/\/postrider_\w+/, '/postgres'),
+      `DROP DATABASE ${nameOf(copy)}`,
+      `CREATE DATABASE ${nameOf(copy)} TEMPLATE ${nameOf(url)}`,
+    );
+    const later = await openPostgresStore({ url, clock: systemClock });
+    const sent = await commitOne(later);
+    await later.close();
+    const restored = await openPostgresStore({ url: copy, clock: systemClock });
+    expect((await commitOne(restored)).id).toBeGreaterThan(sent.id + 1000);
+    await restored.close();
   });
 });
 

@@ -71,7 +71,10 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const random = options.random ?? createSystemRandom();
   const statements = createStatements();
   const prepared = await prepareDatabase();
-  const connections = createConnections(url, statements, clock, () => shared.forget(), prepared);
+  const connections = createConnections(url, statements, clock, prepared, {
+    prepare: (link) => keepEras(link, clock),
+    takenOver: () => shared.forget(),
+  });
   const shared = createShared(connections, migrations.at(-1)?.version ?? 0);
   /** The lane of searches has one connection. */
   const searchLine = createAskerLine(1);

@@ -73,7 +73,7 @@ export function wrongWith(server: ServerSettings): string | null {
     return `The database runs PostgreSQL ${server.shown}; postrider needs 15 or newer.`;
   }
   if (server.recovering) {
-    return 'The database is a standby, which only reads; give the address of the primary server.';
+    return 'The database is a standby, which only reads; give the address of the primary server, or promote this one if the primary is lost (SELECT pg_promote()).';
   }
   if (server.encoding !== 'UTF8') {
     return `The database is encoded in ${server.encoding}; create one with ENCODING 'UTF8'.`;

@@ -10,7 +10,7 @@ import { StoreRefused } from '../../shared/refusal.ts';
 import { addressOf, clientOptions, type PostgresHost } from './address.ts';
 import { checkOurs, checkServer } from './checks.ts';
 import { type Db, dbOver, type Statements } from './db.ts';
-import { isConnectionLost, isOutOfConnections, NotConnected } from './errors.ts';
+import { isConnectionLost, isOutOfConnections, NotConnected, unavailableReason } from './errors.ts';
 import { types } from './types.ts';
 
 /**
@@ -86,28 +86,32 @@ export interface Connections {
 }
 
 /**
- * `takenOver` is called before a connection to a new server is used, after a standby has taken over: cached rows may
- * be wrong. `timeline`: of the server that was prepared.
+ * `timeline`: of the server that was prepared. After a standby has taken over, `other` prepares the new server and hears of it
+ * before a connection to it is used: cached rows may be wrong.
  */
 export function createConnections(
   url: string,
   statements: Statements,
   clock: Clock,
-  takenOver: () => void = () => {},
-  timeline = '',
+  timeline: string,
+  other: { prepare(link: Link): Promise<unknown>; takenOver(): void },
 ): Connections {
   /** Those who wait until some work gives its connection back. */
   const awaiting = new Set<() => void>();
 
   async function open(lane: Lane): Promise<Link> {
     const link = await openWithin(lane);
-    // A transfer ends the sessions of paused servers; this connection may be a new one after that.
-    await checkOurs(link.db).catch((error: unknown) => {
+    const isOther = () => timeline !== link.timeline;
+    try {
+      // A transfer ends the sessions of paused servers; this connection may be a new one after that.
+      await checkOurs(link.db);
+      if (isOther()) await other.prepare(link);
+    } catch (error) {
       link.cut();
       throw error;
-    });
-    if (timeline !== '' && timeline !== link.timeline) {
-      takenOver();
+    }
+    if (isOther()) {
+      other.takenOver();
       // Commits that the former server still answers would be missing in the new one.
       for (const one of Object.values(lanes)) one.cut((old) => old.timeline !== link.timeline);
     }
@@ -177,7 +181,7 @@ export async function openLink(
   const address = addressOf(url);
   const open = (host: (typeof address.hosts)[number]) => linkTo({ ...address, ...host }, statements, lane);
   let known = latest ?? '';
-  let problem: unknown;
+  const problems: unknown[] = [];
   for (const [i, host] of address.hosts.entries()) {
     try {
       const link = await open(host);
@@ -191,11 +195,15 @@ export async function openLink(
         `${host.host}:${host.port} is a former primary of the database, and another has taken over from it; stop it, or make it a standby. Nothing was written.`,
       );
     } catch (error) {
-      // The error of the first host is reported, unless another host was reached and refused.
-      if (problem === undefined || error instanceof StoreRefused) problem = error;
+      problems.push(error);
     }
   }
-  throw problem;
+  // A host that was reached and refused says why only beside those that were not reached.
+  if (problems.length === 1 || !problems.some((one) => one instanceof StoreRefused)) throw problems[0];
+  const reasons = address.hosts.map(
+    ({ host, port }, i) => `${host}:${port}: ${unavailableReason(problems[i]) ?? String(problems[i])}`,
+  );
+  throw new StoreRefused('unfit', reasons.join('; '));
 }
 
 /** '': it is no primary, or cannot be reached. */

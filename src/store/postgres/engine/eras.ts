@@ -1,11 +1,13 @@
 /**
  * Eras: the large tables are partitioned by the upper bits of their numbers (era · 38 bits), so that old rows can be
  * removed by dropping a partition. The partitions of the next era are created in advance; an era begins when the
- * sequences are moved to its numbers, after a number of recipients or a time. Any node may do this; only one does so
- * at a time, and repeating it is harmless.
+ * sequences are moved to its numbers, after a number of recipients or a time, and where the database may have lost its last
+ * transactions: a number that was given in one of these is in mail that was sent, and must not become that of another recipient.
+ * Any node may do this; only one does so at a time, and repeating it is harmless.
  */
 import type { Clock } from '../../../lib/clock.ts';
 import type { Link } from './connections.ts';
+import type { Db } from './db.ts';
 
 /** Of a number within its era. */
 export const NUMBER_BITS = 38;
@@ -24,6 +26,9 @@ const PARTITIONED = {
 
 const SEQUENCES = ['message_seq_seq', 'delivery_id_seq', 'event_seq_seq', 'webhook_call_id_seq'] as const;
 
+/** In `meta`: where the database was when the last era began. */
+const PLACE = 'place';
+
 const DAY_MS = 24 * 3_600_000;
 /** An era ends after this many recipients, or after a time with fewer. */
 const ENDS: readonly { recipients: number; ms: number }[] = [
@@ -37,7 +42,10 @@ export function firstOf(era: number): number {
   return era * 2 ** NUMBER_BITS;
 }
 
-/** Begins the next era if this one is full, and creates partitions in advance. Returns the number of the era. */
+/**
+ * Begins the next era if this one is full or a standby or a restored copy has taken over, and creates partitions in advance.
+ * Returns the number of the era.
+ */
 export async function keepEras(link: Link, clock: Clock, ends = ENDS): Promise<number> {
   const { db, exec } = link;
   // Gives up waiting for a table lock before others wait too long behind it; the next call tries again.
@@ -59,7 +67,11 @@ export async function keepEras(link: Link, clock: Clock, ends = ENDS): Promise<n
       now = { number: 0, begun_at: clock.now() };
     }
     await make(now.number + 1);
-    if (await isOver(link, now.number, clock.now() - (now.begun_at ?? 0), ends)) {
+    const place = await placeOf(link);
+    const last = await db.get<{ value: string }>('SELECT value FROM meta WHERE name = $1', PLACE);
+    if (last?.value !== place) await db.put('meta', 'name', { name: PLACE, value: place });
+    const isElsewhere = last !== undefined && last.value !== place;
+    if (isElsewhere || (await isOver(link, now.number, clock.now() - (now.begun_at ?? 0), ends))) {
       now = { number: now.number + 1, begun_at: clock.now() };
       await beginEra(link, now.number, clock.now());
       await make(now.number + 1);
@@ -114,6 +126,21 @@ async function isOver({ db }: Link, era: number, ageMs: number, ends: typeof END
   const row = await db.get<{ last: number }>('SELECT last_value AS last FROM delivery_id_seq');
   const recipients = (row?.last ?? 0) - firstOf(era);
   return ends.some((end) => recipients >= end.recipients && ageMs >= end.ms);
+}
+
+/** Another one after a standby has taken over, a recovery to a point in time, or a dump that was restored. */
+async function placeOf({ db, timeline }: Link): Promise<string> {
+  const row = await db.get<{ oid: string; may: boolean }>(
+    `SELECT oid::text, has_function_privilege('pg_control_system()', 'EXECUTE') AS may FROM pg_database
+     WHERE datname = current_database()`,
+  );
+  const system = row?.may === true ? await systemOf(db) : '';
+  return `${system} ${row?.oid} ${timeline}`;
+}
+
+async function systemOf(db: Db): Promise<string> {
+  const row = await db.get<{ id: string }>('SELECT system_identifier::text AS id FROM pg_control_system()');
+  return row?.id ?? '';
 }
 
 /** New numbers belong to the new era; running transactions may still use some of the previous one. */
