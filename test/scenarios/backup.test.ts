@@ -41,6 +41,8 @@ it('comes back with its tokens, domains and messages, and holds back what waited
   ]);
   expect((await command(['backup', file, '--data', folder])).stderr).toContain('exists already');
   const nowhere = join(folder, 'bakcups', 'copy');
+  await server.call('POST', '/email', { body: email(), token });
+  const followed = await server.call('GET', '/events?After=0');
   const mistyped = await command(['backup', nowhere, '--data', folder]);
   expect([mistyped.code, mistyped.stderr]).toEqual([
     1,
@@ -60,6 +62,12 @@ it('comes back with its tokens, domains and messages, and holds back what waited
     token,
   });
   expect(message.status).toBe(200);
+  // What was sent after the backup has its numbers in return paths and links, and whoever follows events knows the last one.
+  const next = await again.call('POST', '/email', { body: email(), token });
+  const after = `/events?After=${followed.headers.get('x-next-after')}`;
+  expect((await again.call('GET', after)).json.Events).toMatchObject([
+    { Message: { Headers: { MessageId: next.json.MessageID } } },
+  ]);
   expect((await again.call('GET', '/domains/example.com')).json.Status).toBe('Verified');
   expect(await readFile(join(elsewhere, 'admin-token'), 'utf8')).toBe(
     await readFile(join(folder, 'admin-token'), 'utf8'),

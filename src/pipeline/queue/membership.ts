@@ -297,7 +297,9 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     const answer = await store.heartbeat({ epoch, now: asked });
     if (answer.kind === 'ended') return beginAgain('other nodes took this one for dead; it begins anew');
     if (answer.kind === 'taken-over')
-      return beginAgain('another server has taken over the database; this node begins anew');
+      return beginAgain(
+        'another server has taken over the database; this node begins anew. Unless commits waited for it, the last messages and outcomes are missing there',
+      );
     keepTime(asked, answer.now);
     confirmed(askedMs);
     watch(answer.others);

@@ -73,6 +73,11 @@ export interface Hold {
   by: 'restore' | 'rollback';
 }
 
+/** Their numbers are in mail that was sent: in return paths and links; and who follows events names the last one. */
+const NUMBERED = ['message', 'delivery', 'event', 'webhook_call'];
+/** More than a server gives between a copy and its return. */
+const SKIPPED_NUMBERS = 2 ** 34;
+
 /** Migrates a restored copy to the current schema and reclaims its mail. Returns how many recipients wait. */
 export function prepareRestored(path: string, hold: Hold | null): number {
   const db: Connection = openDatabase(path);
@@ -85,7 +90,8 @@ export function prepareRestored(path: string, hold: Hold | null): number {
 
 /**
  * Reclaims what was being sent when a copy was made, and marks all waiting mail as a possible duplicate, since it may
- * have been sent after that. With `hold`, nothing is sent until a person releases it. Returns how many recipients wait.
+ * have been sent after that. Numbers given after the copy was made are not given again: a bounce of that mail would be taken for
+ * one of another recipient. With `hold`, nothing is sent until a person releases it. Returns how many recipients wait.
  * Uses only columns that every released schema has.
  */
 export function reclaimWaiting(db: Connection, hold: Hold | null): number {
@@ -98,6 +104,11 @@ export function reclaimWaiting(db: Connection, hold: Hold | null): number {
       'INSERT INTO hold (id, reason, created_at, created_by) VALUES (?, ?, ?, ?)',
       ...[hold.id, hold.reason, hold.at, hold.by],
     );
+  }
+  for (const table of NUMBERED) {
+    const sql = 'UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?';
+    const isMoved = db.run(sql, SKIPPED_NUMBERS, table).changes > 0;
+    if (!isMoved) db.run('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', table, SKIPPED_NUMBERS);
   }
   db.exec('COMMIT');
   return changes;

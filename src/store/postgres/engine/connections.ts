@@ -10,7 +10,7 @@ import { StoreRefused } from '../../shared/refusal.ts';
 import { addressOf, clientOptions, type PostgresHost } from './address.ts';
 import { checkOurs, checkServer } from './checks.ts';
 import { type Db, dbOver, type Statements } from './db.ts';
-import { isConnectionLost, isOutOfConnections, NotConnected, unavailableReason } from './errors.ts';
+import { isAnswer, isConnectionLost, isOutOfConnections, NotConnected, unavailableReason } from './errors.ts';
 import { types } from './types.ts';
 
 /**
@@ -198,8 +198,9 @@ export async function openLink(
       problems.push(error);
     }
   }
-  // A host that was reached and refused says why only beside those that were not reached.
-  if (problems.length === 1 || !problems.some((one) => one instanceof StoreRefused)) throw problems[0];
+  // A host that answered says more than one that was not reached.
+  if (problems.length === 1 || !problems.some((one) => one instanceof StoreRefused))
+    throw problems.find(isAnswer) ?? problems[0];
   const reasons = address.hosts.map(
     ({ host, port }, i) => `${host}:${port}: ${unavailableReason(problems[i]) ?? String(problems[i])}`,
   );

@@ -77,6 +77,12 @@ export function unavailableReason(error: unknown): string | null {
     : null;
 }
 
+/** Whether the server said it. */
+export function isAnswer(error: unknown): boolean {
+  const code = codeOf(error) ?? '';
+  return /^[0-9A-Z]{5}$/.test(code) && !SOCKET.test(code);
+}
+
 /** Whether only this call failed, because it took too long or waited for a lock: the server answered. */
 export function isOfOneCall(error: unknown): boolean {
   const code = codeOf(error);
