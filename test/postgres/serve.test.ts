@@ -70,11 +70,33 @@ describePostgres('a server on PostgreSQL', () => {
     expect(await accept()).toBe(200);
     expect(await checkOf()).toBe('200 ');
 
+    const bystanding = runSql(
+      url,
+      'BEGIN',
+      "INSERT INTO meta (name, value) VALUES ('of another program', '')",
+      'SELECT pg_sleep(601)',
+    );
+    const standsBy = `FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(601)' AND datname = current_database()`;
+    await expect.poll(() => runSql(url, `SELECT pid ${standsBy}`)).toHaveLength(1);
+    await runSql(url, 'BEGIN', 'LOCK TABLE content IN SHARE MODE', "PREPARE TRANSACTION 'left behind'");
+    expect(await accept()).toBe(503);
+    await expect
+      .poll(checkOf)
+      .toMatch(/^503 .*took too long.*the prepared transaction "left behind" .*holds locks/);
+    await runSql(url, "ROLLBACK PREPARED 'left behind'");
+    expect(await accept()).toBe(200);
+
     const locking = runSql(url, 'BEGIN', 'LOCK TABLE content IN EXCLUSIVE MODE', 'SELECT pg_sleep(600)');
     const holders = `FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)' AND datname = current_database()`;
     await expect.poll(() => runSql(url, `SELECT pid ${holders}`)).toHaveLength(1);
     expect(await accept()).toBe(503);
+    const [holder] = (await runSql(url, `SELECT pid ${holders}`)) as { pid: string }[];
+    const named = `process ${holder?.pid} of PostgreSQL (role `;
     await expect.poll(checkOf).toMatch(/^503 .*took too long.*process \d+ of PostgreSQL .*holds locks/);
+    expect(await checkOf()).toContain(named);
+    const bystander = expect(bystanding).rejects.toThrow('terminating connection');
+    await runSql(url, `SELECT pg_terminate_backend(pid) ${standsBy}`);
+    await bystander;
     const ended = expect(locking).rejects.toThrow('terminating connection');
     await runSql(url, `SELECT pg_terminate_backend(pid) ${holders}`);
     await ended;

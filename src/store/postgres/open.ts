@@ -119,20 +119,28 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     await connections.use('quick', ({ db }) => db.put('meta', 'name', row));
   }
 
-  /** Readers of rows lock nothing that a server of ours needs. Autovacuum has no role, and gives way. */
+  /**
+   * Who locks whole tables comes first, then who has locked rows for longest. Readers of rows lock nothing that a server of ours
+   * needs. Autovacuum has no role, and gives way.
+   */
   async function lockedBy(): Promise<string | null> {
     const holder = await connections.use('quick', ({ db }) =>
-      db.get<{ pid: number; role: string; program: string }>(
-        `SELECT a.pid, a.usename AS role, a.application_name AS program FROM pg_locks l
-         JOIN pg_stat_activity a USING (pid) JOIN pg_class c ON c.oid = l.relation
-         WHERE l.granted AND l.database = a.datid AND a.datname = current_database()
+      db.get<{ pid: number | null; role: string; program: string | null; prepared: string | null }>(
+        `SELECT a.pid, coalesce(a.usename, p.owner) AS role, a.application_name AS program, p.gid AS prepared
+         FROM pg_locks l JOIN pg_class c ON c.oid = l.relation LEFT JOIN pg_stat_activity a USING (pid)
+         LEFT JOIN pg_locks x ON l.pid IS NULL AND x.locktype = 'transactionid' AND x.virtualtransaction = l.virtualtransaction
+         LEFT JOIN pg_prepared_xacts p ON p.transaction = x.transactionid
+         WHERE l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
            AND c.relnamespace = current_schema()::regnamespace AND l.mode <> 'AccessShareLock'
-           AND a.usename IS NOT NULL AND a.application_name NOT LIKE 'postrider %' ORDER BY a.backend_start LIMIT 1`,
+           AND (p.gid IS NOT NULL OR a.usename IS NOT NULL AND a.application_name NOT LIKE 'postrider %')
+         ORDER BY l.mode IN ('RowShareLock', 'RowExclusiveLock'), coalesce(a.xact_start, p.prepared) LIMIT 1`,
       ),
     );
     if (holder === undefined) return null;
-    const { pid, role, program } = holder;
-    return `process ${pid} of PostgreSQL (role ${role}, program "${program}") holds locks on its tables: wait for it, or end it with SELECT pg_terminate_backend(${pid})`;
+    const { pid, role, program, prepared } = holder;
+    return prepared === null
+      ? `process ${pid} of PostgreSQL (role ${role}, program "${program}") holds locks on its tables: wait for it, or end it with SELECT pg_terminate_backend(${pid})`
+      : `the prepared transaction "${prepared}" of PostgreSQL (role ${role}) holds locks on its tables: end it in that database with COMMIT PREPARED or ROLLBACK PREPARED, and its name in single quotes`;
   }
 
   /** If the network is silent, running calls would wait for their deadline, a search for half a minute. */
