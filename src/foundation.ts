@@ -20,6 +20,7 @@ import { createQuietLog } from './lib/quiet-log.ts';
 import { createSystemRandom, type Random } from './lib/random.ts';
 import { createSealer, type Sealer } from './lib/seal.ts';
 import { createSlewedClock } from './lib/slewed-clock.ts';
+import { createSlowWatch, type SlowWatch } from './lib/slow-watch.ts';
 import { type NodeLease, soleLease } from './model/node.ts';
 import { type NetworkParts, openNetwork } from './network.ts';
 import { sharedSources } from './pipeline/deliver/routing/egress-leases.ts';
@@ -58,6 +59,8 @@ export interface Foundation {
   logs: Loggers;
   clock: Clock;
   clockWatch: ClockWatch;
+  /** Of commits, and of the heartbeats of a node among others. */
+  storeSpeed: SlowWatch;
   random: Random;
   registry: Registry;
   failpoints: Failpoints;
@@ -97,9 +100,15 @@ export async function openFoundation(params: ServerParams): Promise<Foundation> 
   const failed = Promise.withResolvers<string>();
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  const storeSpeed = createSlowWatch(clock);
+  const storeMetrics = createStoreMetrics(registry);
+  const onCommit = (durationMs: number) => {
+    storeMetrics(durationMs);
+    storeSpeed.took('commits of the database', durationMs);
+  };
   const database = await openDatabase(
     {
-      ...{ clock, failpoints, onLost: failed.resolve, onCommit: createStoreMetrics(registry) },
+      ...{ clock, failpoints, onLost: failed.resolve, onCommit },
       log: (level, message, fields) => logs.service[level](fields, message),
       storeThreads: params.storeThreads,
     },
@@ -133,7 +142,10 @@ export async function openFoundation(params: ServerParams): Promise<Foundation> 
     };
     const membership = isShared(config)
       ? await openMembership(
-          { store, clock, random, log: logs.service, follow: clock.follow },
+          {
+            ...{ store, clock, random, log: logs.service, follow: clock.follow },
+            beatTook: (durationMs) => storeSpeed.took('heartbeats in the database', durationMs),
+          },
           {
             nodeId: folder.nodeId,
             about,
@@ -151,7 +163,7 @@ export async function openFoundation(params: ServerParams): Promise<Foundation> 
       if (membership === null) await store.endEpoch({ epoch: node.epoch, now: clock.now() });
     };
     return {
-      ...{ logs, clock, clockWatch, random, registry, failpoints },
+      ...{ logs, clock, clockWatch, storeSpeed, random, registry, failpoints },
       ...{ folder, database, store, sealer, instanceId, node },
       ...{ membership, network, sources: { own, foreign }, failed: failed.promise },
       close: () => eachInTurn(logs.service, [network.close, endAlone, database.close, folder.withdraw]),

@@ -21,6 +21,7 @@ import type { Random } from './lib/random.ts';
 import type { Sealer } from './lib/seal.ts';
 import type { Certificates } from './lib/server-certificates.ts';
 import type { Signal } from './lib/signal.ts';
+import type { SlowWatch } from './lib/slow-watch.ts';
 import { createDashboard } from './listeners/dashboard/dashboard.ts';
 import { createHealthRoutes } from './listeners/health/health.ts';
 import type { HttpOptions } from './listeners/http/deps.ts';
@@ -54,6 +55,7 @@ interface Parts {
   accounts: Accounts;
   node: NodeLease;
   clockWatch: Pick<ClockWatch, 'doubt'>;
+  storeSpeed: Pick<SlowWatch, 'slow'>;
   /** How many run, with this one. */
   nodes(): number;
   engine: Engine;
@@ -133,6 +135,8 @@ export function createHttpApi(
   /** What /readyz shows. */
   const checks = async (outgoing: () => string | null) => [
     ...(await readiness(store, engine.acceptance.refusing, outgoing)),
+    // Mail is still accepted, slowly.
+    { name: 'store-speed', ok: true, detail: parts.storeSpeed.slow() ?? '' },
     // As of what leaves.
     { name: 'resolver', ok: true, detail: resolver.trouble() ?? '' },
     { name: 'clock', ok: true, detail: parts.clockWatch.doubt() ?? '' },

@@ -201,7 +201,15 @@ export async function createParts(foundation: Foundation, params: ServerParams):
   const listener = createHttpApi(
     {
       ...{ ...base, node, nodes, engine, accounts, guard, webhooks, checkup, storage, sealer },
-      ...{ personalTokens, readerFacts, eventsStored, stored, publicUrl: ownUrl, clockWatch },
+      ...{
+        personalTokens,
+        readerFacts,
+        eventsStored,
+        stored,
+        publicUrl: ownUrl,
+        clockWatch,
+        storeSpeed: foundation.storeSpeed,
+      },
       ...{
         returns: smtp.returns,
         submissionPorts: smtp.submission.addresses,

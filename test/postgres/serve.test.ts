@@ -104,4 +104,27 @@ describePostgres('a server on PostgreSQL', () => {
     expect(await checkOf()).toBe('200 ');
     await instance.stop();
   });
+
+  it('says that the database is slow, also where no mail is stored', async () => {
+    const url = await emptyDatabase(scope);
+    const instance = await startInstance(scope, { settings: { database: url } });
+    await runSql(
+      url,
+      'CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1.1); RETURN NEW; END $$',
+      'CREATE TRIGGER slowly BEFORE UPDATE ON node FOR EACH ROW EXECUTE FUNCTION slowly()',
+    );
+    const slow = async () => {
+      const answer = await fetch(`${instance.server.localUrl}/readyz`);
+      const { Checks } = (await answer.json()) as { Checks: { Name: string; Detail: string }[] };
+      return `${answer.status} ${Checks.find(({ Name }) => Name === 'store-speed')?.Detail}`;
+    };
+    expect(await slow()).toBe('200 ');
+    await expect
+      .poll(slow, { timeout: 60_000 })
+      .toMatch(/^200 the last 5 heartbeats in the database took a second or longer each, up to \d+\.\d s$/);
+    expect((await instance.call('GET', '/attention')).json.Items).toContainEqual(
+      expect.objectContaining({ Subject: 'store-speed', Fix: expect.stringContaining('what else uses it') }),
+    );
+    await instance.stop();
+  });
 });

@@ -125,6 +125,8 @@ interface Deps {
   log: Logger;
   /** Adjusts `clock` to that of the store, which all nodes follow. */
   follow?(differenceMs: number, atOnce?: boolean): void;
+  /** How long a heartbeat took, so that a slow store is noticed where no mail is stored. */
+  beatTook?(durationMs: number): void;
 }
 
 interface Options {
@@ -138,7 +140,7 @@ interface Options {
 
 /** Begins this node's epoch; heartbeats begin with `start`. */
 export async function openMembership(deps: Deps, options: Options): Promise<Membership> {
-  const { store, clock, log } = deps;
+  const { store, clock, log, beatTook } = deps;
   const { beatMs, leaseMs, fenceMs, deadMs } = options.times ?? NODE_TIMES;
   const { nodeId, about } = options;
   const doubtMs = (leaseMs * 2) / 3;
@@ -295,6 +297,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     const askedMs = clock.monotonicMs();
     const asked = clock.now();
     const answer = await store.heartbeat({ epoch, now: asked });
+    beatTook?.(clock.monotonicMs() - askedMs);
     if (answer.kind === 'ended') return beginAgain('other nodes took this one for dead; it begins anew');
     if (answer.kind === 'taken-over')
       return beginAgain(

@@ -161,6 +161,8 @@ const WARNED_OF = new Set(['clock', 'disk', 'returns', 'https', 'links', 'port25
 const SERVER_FIXES: Readonly<Record<string, string>> = {
   store:
     'Look at the disk of the database, at what else uses the database, and at the log. Mail is refused until it can be written.',
+  'store-speed':
+    'Look at the disk of the database, and at what else uses it or the machine. Mail goes on, slowly.',
   acceptance: 'If it is the disk, make room on it, or shorten retention. New mail is refused until then.',
   outgoing:
     'Ask the provider of the machine to open port 25 outwards, or send through a relay (key `route`).',
