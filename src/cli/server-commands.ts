@@ -13,6 +13,7 @@ import { freeStart } from '../lib/free-start.ts';
 import { createLoggers } from '../lib/log.ts';
 import { createLogSink } from '../lib/log-sink.ts';
 import { isLoopbackHost } from '../lib/loopback.ts';
+import { littleMemory } from '../lib/memory.ts';
 import { reachOf } from '../model/personal.ts';
 import type { RunningServer } from '../server.ts';
 import { quoted } from './called-as.ts';
@@ -59,6 +60,8 @@ export async function runServer(
   });
   // Written at once: a start that changes a large database, or waits for one, may take minutes.
   logs.service.info({ version, data: config.data }, 'postrider starts');
+  const memoryWarning = littleMemory();
+  if (memoryWarning !== null) logs.service.warn({}, memoryWarning);
   sink.flush();
   const underTest = terminal.environment.NODE_ENV === 'test';
   let server: RunningServer;

@@ -4,7 +4,7 @@
  * refuses what does not fit: an owner gets at most half, strangers all together a quarter, and a quarter is left to small
  * ones. A single one always fits.
  */
-import { totalmem } from 'node:os';
+import { memoryOfProcess } from './memory.ts';
 import { createTally } from './tally.ts';
 
 export interface ByteShare {
@@ -63,9 +63,4 @@ export function createByteBudget(mostBytes: number, memoryBytes = memoryOfProces
       };
     },
   };
-}
-
-function memoryOfProcess(): number {
-  const limit = process.constrainedMemory();
-  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
