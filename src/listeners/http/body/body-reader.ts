@@ -74,7 +74,10 @@ function tooLarge(maxBytes: number): AppError {
 }
 
 function noRoom(): AppError {
-  return new AppError('unavailable', { message: 'Too many large requests at once', retryAfterSeconds: 1 });
+  return new AppError('unavailable', {
+    message: 'Too many large requests at once; repeat this one. More fit where the server has more memory',
+    retryAfterSeconds: 1,
+  });
 }
 
 function contentEncoding(header: string | undefined): 'identity' | 'gzip' {
