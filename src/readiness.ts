@@ -58,7 +58,10 @@ export function createDiskWatch(
     free = Math.max(0, disk.bavail - disk.blocks * LEAST_FREE_SHARE) * disk.bsize;
     const share = disk.blocks === 0 ? 1 : disk.bavail / disk.blocks;
     const wasRefusing = reason !== null;
-    reason = share < LEAST_FREE_SHARE ? `the disk is nearly full (${(share * 100).toFixed(1)} % free)` : null;
+    reason =
+      share < LEAST_FREE_SHARE
+        ? `the disk of the data folder is nearly full (${(share * 100).toFixed(1)} % free)`
+        : null;
     if (reason !== null && !wasRefusing)
       log.error({ reason, folder }, 'new mail is refused until the disk has room');
     if (reason === null && wasRefusing) log.info({ folder }, 'the disk has room again: new mail is accepted');

@@ -1,6 +1,8 @@
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../config.ts';
+import { StoreRefused } from '../store/shared/refusal.ts';
+import { StoreUnavailable } from '../store/store.ts';
 import { explainStart } from './start-errors.ts';
 
 const { config } = loadConfig('serve', { data: '/srv/mail', submission: '127.0.0.1:587' }, {});
@@ -46,6 +48,15 @@ describe('explainStart', () => {
   it('says of a full disk which one it is', () => {
     const { message } = explainStart(failure({ code: 'ENOSPC', syscall: 'write' }), config);
     expect(message).toBe('the disk of the data folder /srv/mail is full; free some space, then start again');
+    const full = new StoreRefused('locked', '/srv/mail/db-lock cannot be locked: database or disk is full');
+    expect(explainStart(full, config).message).toBe(message);
+    const unavailable = new StoreUnavailable('The store cannot work: the disk is full');
+    expect(explainStart(unavailable, config).message).toBe(message);
+  });
+
+  it('gives a sentence without a stack of a database that went away', () => {
+    const away = new StoreUnavailable('The store cannot work: the database cannot be reached');
+    expect(explainStart(away, config)).toMatchObject({ name: 'Error', message: away.message });
   });
 
   it('gives back what it does not know', () => {

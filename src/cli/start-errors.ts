@@ -73,9 +73,11 @@ export function explainStart(cause: unknown, config: Config): Error {
       `${at}: permission denied. Ports below 1024 need the capability CAP_NET_BIND_SERVICE; or choose another with --${name}`,
     );
   }
-  if (error.code === 'ENOSPC') {
+  // The second is what SQLite says.
+  if (error.code === 'ENOSPC' || /\bdisk is full\b/.test(error.message)) {
     return new Error(`the disk of the data folder ${config.data} is full; free some space, then start again`);
   }
+  if (error.name === 'StoreUnavailable') return new Error(error.message);
   const why = WHY[error.code ?? ''];
   if (why !== undefined && error.path?.startsWith(config.data)) {
     return new Error(
