@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import {
   closeSync,
   existsSync,
+  mkdirSync,
   openSync,
   readFileSync,
   rmSync,
@@ -69,6 +70,13 @@ describe('opening the SQLite store', () => {
       'inaccessible',
       expect.stringMatching(/no such file or folder; make the folder \S*nowhere, owned by/),
     ]);
+  });
+
+  it('says what to do also where only the file of its lock cannot be written', async () => {
+    mkdirSync(folder.file('store.db-lock'));
+    const { reason, message } = await refusal(folder.file('store.db'));
+    expect(reason).toBe('inaccessible');
+    expect(message).toMatch(/store\.db-lock cannot be opened: .*; give it to the user that runs postrider/);
   });
 
   it('refuses a second store on the same file until the first is closed', async () => {

@@ -4,17 +4,13 @@
  * refuses files that it must not change (StoreRefused); afterwards a full or failing disk makes calls reject with
  * StoreUnavailable until a write or the probe, about once a second, succeeds.
  */
-import { closeSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { createAskerLine } from '../../lib/asker-line.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { createSignal } from '../../lib/signal.ts';
 import { createTurns } from '../../lib/turns.ts';
-import { whyNot } from '../../lib/why-not.ts';
 import { askerOf } from '../shared/asker.ts';
 import { createCaptureTeller } from '../shared/capture-teller.ts';
 import { createGroupCommit, type Operation } from '../shared/group-commit.ts';
-import { StoreRefused } from '../shared/refusal.ts';
 import { createSuppressionFilter } from '../shared/suppression-filter.ts';
 import { refuseTransferred } from '../shared/transfer-mark.ts';
 import { KeyTaken, type Store, type StoreLog, StoreUnavailable } from '../store.ts';
@@ -24,7 +20,7 @@ import { transferMarkOf } from './copy.ts';
 import { contentBytes, createArena } from './engine/arena.ts';
 import type { Connection } from './engine/connection.ts';
 import { createInProcess } from './engine/in-process.ts';
-import { joinLock, type StoreLock, takeLock } from './engine/lock.ts';
+import { joinLock, makePrivate, type StoreLock, takeLock } from './engine/lock.ts';
 import { countOf, type OperationName, type ParamsOf, type ResultOf } from './engine/operation.ts';
 import type {
   Answer,
@@ -414,22 +410,4 @@ function settleWith<Result>(
   else if (answer.kind === 'unavailable')
     reject(new StoreUnavailable(`The store cannot work: ${answer.reason}`));
   else reject(answer.error);
-}
-
-/** Creates the file readable only by its owner; SQLite gives its other files the same mode. */
-function makePrivate(path: string): void {
-  try {
-    closeSync(openSync(path, 'a', 0o600));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const fix =
-      code === 'ENOENT'
-        ? `make the folder ${dirname(path)}, owned by the user that runs postrider`
-        : code === 'EROFS'
-          ? 'mount it read-write (ReadWritePaths= in a systemd unit), or choose another folder with --data'
-          : 'run as the user that owns it, or choose another folder with --data';
-    throw new StoreRefused('inaccessible', `${path} cannot be opened: ${whyNot(error)}; ${fix}`, {
-      cause: error,
-    });
-  }
 }

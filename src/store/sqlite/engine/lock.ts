@@ -8,6 +8,7 @@
  * changes.
  */
 import { closeSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Clock, keepProcess, sleep } from '../../../lib/clock.ts';
 import { whyNot } from '../../../lib/why-not.ts';
@@ -99,14 +100,32 @@ function open(path: string, take: (db: DatabaseSync) => void): DatabaseSync | nu
   const file = `${path}-lock`;
   let db: DatabaseSync | undefined;
   try {
-    // SQLite would let others read it, and gives its journal the same mode.
-    closeSync(openSync(file, 'a', 0o600));
+    makePrivate(file);
     db = new DatabaseSync(file, { timeout: 0 });
     take(db);
     return db;
   } catch (error) {
     db?.close();
     if (sqliteCode(error) === BUSY) return null;
+    if (error instanceof StoreRefused) throw error;
     throw new StoreRefused('inaccessible', `${file} cannot be locked: ${whyNot(error)}`, { cause: error });
+  }
+}
+
+/** Creates the file readable only by its owner; SQLite would let others read it, and gives its other files the same mode. Throws StoreRefused. */
+export function makePrivate(path: string): void {
+  try {
+    closeSync(openSync(path, 'a', 0o600));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const fix =
+      code === 'ENOENT'
+        ? `make the folder ${dirname(path)}, owned by the user that runs postrider`
+        : code === 'EROFS'
+          ? 'mount it read-write (ReadWritePaths= in a systemd unit), or choose another folder with --data'
+          : 'give it to the user that runs postrider (chown), run as the user that owns it, or choose another folder with --data';
+    throw new StoreRefused('inaccessible', `${path} cannot be opened: ${whyNot(error)}; ${fix}`, {
+      cause: error,
+    });
   }
 }
