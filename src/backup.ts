@@ -23,6 +23,7 @@ import {
   schemaOf,
   sizeOfCopy,
 } from './store/sqlite/copy.ts';
+import { type StoreLock, takeLock } from './store/sqlite/engine/lock.ts';
 import { unavailableReason } from './store/sqlite/engine/sqlite-errors.ts';
 
 /** A mistake of the person, or something they have to do; the message says what. */
@@ -56,9 +57,18 @@ const CHUNK = 1024 * 1024;
 const LOOK_EVERY_MS = 200;
 
 /** What a backup into `file` leaves if its process is killed. */
-export function unfinished(file: string): { part: string; copy: string; journal: string } {
+export function unfinished(
+  file: string,
+): Readonly<Record<'part' | 'copy' | 'journal' | 'lock' | 'lockJournal', string>> {
+  const part = `${file}.part`;
   const copy = `${file}.db.part`;
-  return { part: `${file}.part`, copy, journal: `${copy}-journal` };
+  return {
+    part,
+    copy,
+    journal: `${copy}-journal`,
+    lock: `${part}-lock`,
+    lockJournal: `${part}-lock-journal`,
+  };
 }
 
 /** Writes `file` from the data folder, while a server is running or not. Throws BackupError. */
@@ -70,7 +80,10 @@ export async function writeBackup(params: {
   progress(done: number, total: number | null): void;
 }): Promise<BackupFacts> {
   const { folder, database, file, clock, progress } = params;
-  if (existsSync(file)) throw new BackupError(`${file} exists already; choose another name`);
+  const requireNew = () => {
+    if (existsSync(file)) throw new BackupError(`${file} exists already; choose another name`);
+  };
+  requireNew();
   // Made here, the folder of a mistyped path would hold the copy that nobody finds.
   if (!existsSync(dirname(file))) {
     throw new BackupError(`there is no folder ${dirname(file)}; make it, or correct the path`);
@@ -78,9 +91,12 @@ export async function writeBackup(params: {
   if (!existsSync(database)) throw new BackupError(`there is no postrider database at ${database}`);
   const left = unfinished(file);
   const { part, copy } = left;
+  let lock: StoreLock | null = null;
   try {
     const total = sizeOfCopy(database);
     await requireRoom(dirname(file), total, database);
+    lock = lockOf(part, file);
+    requireNew();
     await makePrivate(part);
     await makePrivate(copy);
     await copied(database, copy, clock, (done) => progress(done, total));
@@ -131,7 +147,20 @@ export async function writeBackup(params: {
     if (reason === null) throw cause;
     throw new BackupError(`${database} cannot be copied: ${reason}. There is no backup of it.`, { cause });
   } finally {
-    for (const one of Object.values(left)) await rm(one, { force: true });
+    // What another process has is left alone.
+    if (lock !== null) for (const one of Object.values(left)) await rm(one, { force: true });
+    lock?.release();
+  }
+}
+
+/** Two would write the same files, and one would remove those of the other. Throws BackupError. */
+function lockOf(part: string, file: string): StoreLock {
+  try {
+    return takeLock(part);
+  } catch (cause) {
+    if ((cause as { reason?: string }).reason === 'locked')
+      throw new BackupError(`another backup to ${file} is being made; wait for it, or choose another name`);
+    throw new BackupError(`${file} cannot be written: ${whyNot((cause as Error).cause)}`, { cause });
   }
 }
 

@@ -130,6 +130,12 @@ it('leaves nothing behind if it is interrupted', async () => {
   const to = await temporaryFolder(scope);
   const { child, ended } = startCommand(scope, ['backup', join(to, 'copy'), '--data', folder]);
   await until('the copy has begun', async () => (await readdir(to)).includes('copy.db.part'));
+  // Another one would remove what this one writes.
+  expect(await command(['backup', join(to, 'copy'), '--data', folder])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('is being made; wait for it, or choose another name'),
+  });
+  expect(await readdir(to)).toContain('copy.db.part');
   child.kill('SIGINT');
   await ended;
   expect(child.signalCode).toBe('SIGINT');
