@@ -7,7 +7,7 @@ import type { TimelineEntry } from '../listeners/http/operations/timeline-entry.
 import type { Page } from '../listeners/http/paging.ts';
 import { LANES } from '../model/message.ts';
 import { STATUS_WORDS, wordsText } from '../model/status.ts';
-import { EXISTING, queryOf } from './api-client.ts';
+import { EXISTING, everyItem, queryOf } from './api-client.ts';
 import { backFromNow, each, instantField, numberFrom, oneOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
 import { readBytes, readObject, readText } from './files.ts';
@@ -86,10 +86,10 @@ export const messageCommands: CommandGroup = (program) => {
           return;
         }
         const message = await api.call<MessageDetail>('GET', path);
-        const events = await api.call<{ Items: TimelineEntry[] }>('GET', `${path}/events`);
+        const events = await everyItem<TimelineEntry>(api, `${path}/events`);
         ctx.print(
-          { ...message, Events: events.Items },
-          messageText(ctx.terminal.stdout, message, events.Items, systemClock.now()),
+          { ...message, Events: events },
+          messageText(ctx.terminal.stdout, message, events, systemClock.now()),
         );
       }, EXISTING);
     });

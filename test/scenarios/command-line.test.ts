@@ -322,6 +322,17 @@ describe('commands without a running server', () => {
     }
   });
 
+  it('show the whole timeline of a message, however many recipients it has', async () => {
+    const server = await startInstance(scope);
+    const token = await addDomain(server, 'example.com');
+    const to = Array.from({ length: 40 }, (_, i) => ({ email: `reader${i}@example.net` }));
+    const id = await server.send({ To: to }, { token });
+    await server.settled(id);
+    const { stdout } = await command(['message', id, '--data', server.folder]);
+    expect(stdout.match(/ accepted +reader\d+@/g)).toHaveLength(40);
+    expect(stdout.match(/ (?:captured|delivered) +reader\d+@/g)).toHaveLength(40);
+  });
+
   it('say in the words of the server what a thing lacks that does exist', async () => {
     const server = await startInstance(scope);
     const token = await addDomain(server, 'example.com');
