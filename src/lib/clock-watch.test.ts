@@ -30,9 +30,9 @@ it('doubts a clock that was set forward, for a quarter of an hour, and says so o
 });
 
 it('doubts one that is far ahead of when the server last ran, and none that is set by seconds', async () => {
-  expect(watched(8 * 24 * HOUR).watch.isDoubtful()).toBe(true);
-  expect(watched(6 * 24 * HOUR).watch.isDoubtful()).toBe(false);
-  expect(watched(8 * 24 * HOUR).said).toEqual([expect.stringContaining('error: the clock went forward')]);
+  expect(watched(25 * HOUR).watch.isDoubtful()).toBe(true);
+  expect(watched(23 * HOUR).watch.isDoubtful()).toBe(false);
+  expect(watched(25 * HOUR).said).toEqual([expect.stringContaining('error: the clock went forward')]);
   expect(watched(-30_000).said).toEqual([]);
   expect(watched(-HOUR).said).toEqual([expect.stringContaining('warn: the clock was set back')]);
   const { clock, said, watch } = watched();

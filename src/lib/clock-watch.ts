@@ -7,8 +7,11 @@ import type { Logger } from './log.ts';
 
 /** A smaller step ends few lives, and is usual where time is set without NTP. */
 const STEP_MS = 10 * 60_000;
-/** Servers stand still for days; nothing tells a longer time from a wrong clock. */
-const AWAY_MS = 7 * 86_400_000;
+/**
+ * Nothing tells a longer stop from a wrong clock, by which all waiting mail, which lives for three days, may be given up. A
+ * server that did stand still so long only gives it up some minutes later.
+ */
+const AWAY_MS = 86_400_000;
 const DOUBTED_MS = 15 * 60_000;
 
 export interface ClockWatch {
