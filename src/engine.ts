@@ -89,7 +89,7 @@ export interface EngineDeps extends Pick<DeliverDeps, OfDelivery> {
   /** Reasons other than a full queue for refusing mail, or null. */
   refusing(): string | null;
   /** Mail is not given up for its age meanwhile: the clock may be wrong. Absent = never. */
-  doubtsClock?: () => boolean;
+  suspectsClock?: () => boolean;
   /** Base of personal links of domains without a tracking host; absent = no such links. */
   publicUrl?(): string;
 }
@@ -162,7 +162,7 @@ const GIVE_UP_MS = 1_000;
 /** Loads the stored state; sends nothing before `start()`. */
 export async function createEngine(deps: EngineDeps, options: EngineOptions): Promise<Engine> {
   const { store, clock, random, logs, registry, node, resolver, domains, classifier } = deps;
-  const { failpoints, eventsStored, doubtsClock = () => false } = deps;
+  const { failpoints, eventsStored, suspectsClock = () => false } = deps;
   const log = logs.service;
   const sandboxRules = createSandboxRules({ store, clock, random });
   await sandboxRules.load();
@@ -186,7 +186,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     retry,
     relayed: targets.some(({ kind }) => kind === 'relay'),
     atMostOnce: domains.sendsAtMostOnce,
-    doubtsClock,
+    suspectsClock,
   });
   const ended = createEndLog(logs.mail);
   const newSources = options.sources.flatMap(({ id, newSince }) => (newSince === null ? [] : [id]));
@@ -240,7 +240,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
       gate,
       eventsStored,
       routeTags: routes.tags,
-      doubtsClock,
+      suspectsClock,
     },
     options.queue,
   );
@@ -319,7 +319,7 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
   );
   createQueueMetrics(registry, { store, queue, clock });
   if (deps.membership !== undefined) createNodeMetrics(registry, deps.membership);
-  deps.membership?.onFenced(queue.fenced);
+  deps.membership?.onNewEpoch(queue.epochChanged);
   deps.membership?.onReclaimed(() => queue.wake());
   deps.membership?.onRefresh(async () => {
     const [isWarmupChanged] = await Promise.all([

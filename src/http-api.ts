@@ -54,7 +54,7 @@ interface Parts {
   domains: DomainService;
   accounts: Accounts;
   node: NodeLease;
-  clockWatch: Pick<ClockWatch, 'doubt'>;
+  clockWatch: Pick<ClockWatch, 'suspicion'>;
   storeSpeed: Pick<SlowWatch, 'slow'>;
   /** How many run, with this one. */
   nodes(): number;
@@ -139,7 +139,7 @@ export function createHttpApi(
     { name: 'store-speed', ok: true, detail: parts.storeSpeed.slow() ?? '' },
     // As of what leaves.
     { name: 'resolver', ok: true, detail: resolver.trouble() ?? '' },
-    { name: 'clock', ok: true, detail: parts.clockWatch.doubt() ?? '' },
+    { name: 'clock', ok: true, detail: parts.clockWatch.suspicion() ?? '' },
     // Mail is still accepted and kept; another node may send it.
     {
       name: 'node',

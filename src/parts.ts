@@ -161,7 +161,7 @@ export async function createParts(foundation: Foundation, params: ServerParams):
       holdBulk: (name, why) => guard.holdListed(name, why),
       keepsContent: async (name) => keptFor(await domains.settingsOf(name), kept).contentMs > 0,
       refusing: () => disk.refusing(),
-      doubtsClock: clockWatch.isDoubtful,
+      suspectsClock: clockWatch.isSuspect,
       publicUrl: ownUrl,
     },
     {
@@ -239,7 +239,7 @@ export async function createParts(foundation: Foundation, params: ServerParams):
   );
   const retention = createRetention({ store, clock }, kept);
   const upkeep = createUpkeep(
-    { ...base, retention, removeOldCopies: database.removeOldCopies, doubtsClock: clockWatch.isDoubtful },
+    { ...base, retention, removeOldCopies: database.removeOldCopies, suspectsClock: clockWatch.isSuspect },
     { idempotencyWindowMs: IDEMPOTENCY_WINDOW_MS, checkDomains: !anyDomain },
   );
   const mailer = createAlertMailer({ ...base, acceptance, senders: domains }, alertSenders(config));

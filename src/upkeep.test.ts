@@ -98,7 +98,7 @@ async function startUpkeep(checkDomains = true): Promise<void> {
       clock: watched,
       log,
       removeOldCopies: async () => {},
-      doubtsClock: () => false,
+      suspectsClock: () => false,
     },
     { idempotencyWindowMs: DAY, checkDomains },
   );

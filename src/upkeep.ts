@@ -41,7 +41,7 @@ export function createUpkeep(
     /** Removes what was kept long enough to go back to before an upgrade. */
     removeOldCopies(): Promise<void>;
     /** Whether nothing may be removed for its age now. */
-    doubtsClock(): boolean;
+    suspectsClock(): boolean;
     clock: Clock;
     log: Logger;
   },
@@ -122,7 +122,7 @@ export function createUpkeep(
 
   function removing(what: string, work: () => Promise<void>): Rounds {
     return every(what, PURGE_EVERY_MS, async () => {
-      if (!deps.doubtsClock()) await work();
+      if (!deps.suspectsClock()) await work();
     });
   }
 

@@ -13,32 +13,32 @@ function watched(lastAgoMs: number | null = null) {
   return { clock, said, watch };
 }
 
-it('doubts a clock that was set forward, for a quarter of an hour, and says so once', async () => {
+it('suspects a clock that was set forward, for a quarter of an hour, and says so once', async () => {
   const { clock, said, watch } = watched();
   await clock.advance(8 * 24 * HOUR);
-  expect(watch.isDoubtful()).toBe(false);
+  expect(watch.isSuspect()).toBe(false);
   clock.jumpWallTo(clock.now() + HOUR);
-  expect(watch.isDoubtful()).toBe(true);
-  expect(watch.doubt()).toMatch(
+  expect(watch.isSuspect()).toBe(true);
+  expect(watch.suspicion()).toMatch(
     /^the clock went forward by 60 minutes, at once, to 2027-.*: if that is wrong, set it right/,
   );
   await clock.advance(14 * 60_000);
-  expect(watch.isDoubtful()).toBe(true);
+  expect(watch.isSuspect()).toBe(true);
   await clock.advance(60_000);
-  expect([watch.isDoubtful(), watch.doubt()]).toEqual([false, null]);
+  expect([watch.isSuspect(), watch.suspicion()]).toEqual([false, null]);
   expect(said).toEqual([expect.stringContaining('error: the clock went forward')]);
 });
 
-it('doubts one that is far ahead of when the server last ran, and none that is set by seconds', async () => {
-  expect(watched(25 * HOUR).watch.isDoubtful()).toBe(true);
-  expect(watched(23 * HOUR).watch.isDoubtful()).toBe(false);
+it('suspects one that is far ahead of when the server last ran, and none that is set by seconds', async () => {
+  expect(watched(25 * HOUR).watch.isSuspect()).toBe(true);
+  expect(watched(23 * HOUR).watch.isSuspect()).toBe(false);
   expect(watched(25 * HOUR).said).toEqual([expect.stringContaining('error: the clock went forward')]);
   expect(watched(-30_000).said).toEqual([]);
   expect(watched(-HOUR).said).toEqual([expect.stringContaining('warn: the clock was set back')]);
   const { clock, said, watch } = watched();
   clock.jumpWallTo(clock.now() + 30_000);
-  expect(watch.isDoubtful()).toBe(false);
+  expect(watch.isSuspect()).toBe(false);
   clock.jumpWallTo(clock.now() - HOUR);
-  expect(watch.isDoubtful()).toBe(false);
+  expect(watch.isSuspect()).toBe(false);
   expect(said).toEqual([expect.stringContaining('warn: the clock was set back')]);
 });

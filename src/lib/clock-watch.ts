@@ -12,13 +12,13 @@ const STEP_MS = 10 * 60_000;
  * server that did stand still so long only gives it up some minutes later.
  */
 const AWAY_MS = 86_400_000;
-const DOUBTED_MS = 15 * 60_000;
+const SUSPECT_MS = 15 * 60_000;
 
 export interface ClockWatch {
   /** Whether the clock was set forward within the last minutes. */
-  isDoubtful(): boolean;
-  /** What an operator should know while it is doubtful; null = it is not. */
-  doubt(): string | null;
+  isSuspect(): boolean;
+  /** What an operator should know while it is suspect; null = it is not. */
+  suspicion(): string | null;
 }
 
 /** `lastAt`: a time at which this server ran, by the clock of then; null: it never did. */
@@ -27,20 +27,20 @@ export function createClockWatch(
   lastAt: number | null,
 ): ClockWatch {
   let offsetMs = clock.now() - clock.monotonicMs();
-  let doubted: { untilMs: number; text: string } | null = null;
+  let suspected: { untilMs: number; text: string } | null = null;
   const awayMs = lastAt === null ? 0 : clock.now() - lastAt;
-  if (awayMs > AWAY_MS) doubt(awayMs, 'since this server ran');
+  if (awayMs > AWAY_MS) suspect(awayMs, 'since this server ran');
   else if (awayMs < -STEP_MS) tellBack(awayMs, 'since this server ran');
-  return { isDoubtful: () => look() !== null, doubt: look };
+  return { isSuspect: () => look() !== null, suspicion: look };
 
   /** Compares the clock with that of the last time. */
   function look(): string | null {
     const now = clock.now() - clock.monotonicMs();
     const stepMs = now - offsetMs;
     offsetMs = now;
-    if (stepMs > STEP_MS) doubt(stepMs, 'at once');
+    if (stepMs > STEP_MS) suspect(stepMs, 'at once');
     else if (stepMs < -STEP_MS) tellBack(stepMs, 'at once');
-    return doubted !== null && clock.monotonicMs() < doubted.untilMs ? doubted.text : null;
+    return suspected !== null && clock.monotonicMs() < suspected.untilMs ? suspected.text : null;
   }
 
   function tellBack(stepMs: number, when: string): void {
@@ -50,12 +50,12 @@ export function createClockWatch(
     );
   }
 
-  function doubt(stepMs: number, when: string): void {
+  function suspect(stepMs: number, when: string): void {
     const now = new Date(clock.now()).toISOString();
     const minutes = Math.round(stepMs / 60_000);
-    const until = new Date(clock.now() + DOUBTED_MS).toISOString();
-    doubted = {
-      untilMs: clock.monotonicMs() + DOUBTED_MS,
+    const until = new Date(clock.now() + SUSPECT_MS).toISOString();
+    suspected = {
+      untilMs: clock.monotonicMs() + SUSPECT_MS,
       text: `the clock went forward by ${minutes} minutes, ${when}, to ${now}: if that is wrong, set it right before ${until}; until then nothing is given up or removed for its age`,
     };
     log.error(

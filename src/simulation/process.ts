@@ -207,7 +207,7 @@ async function start(life: Life, deps: ProcessDeps, options: ProcessOptions): Pr
       holdBulk() {},
       keepsContent: async () => options.keepsContent ?? true,
       refusing: () => null,
-      doubtsClock: createClockWatch({ clock, log: silentLogger }, null).isDoubtful,
+      suspectsClock: createClockWatch({ clock, log: silentLogger }, null).isSuspect,
     },
     {
       folder: options.folder,

@@ -1,7 +1,7 @@
 /**
  * Two real processes on one store. They share one source address: together they never open more connections than its
  * limit, and when the one that sends is killed, or stops, the other goes on in its place. One that was paused while the
- * other took over finds itself fenced: what it has to say about mail that is not its any more changes nothing.
+ * other took over begins a new epoch: what it has to say about mail that is not its any more changes nothing.
  */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -65,7 +65,7 @@ describe('two nodes that share one address', () => {
 });
 
 describe('a node that is paused until others have taken over', () => {
-  it('is fenced: it completes nothing that is not its own, and goes on under a new epoch', async () => {
+  it('completes nothing that is not its own, and goes on under a new epoch', async () => {
     let answer = (): void => {};
     const answered = new Promise<void>((resolve) => {
       answer = resolve;

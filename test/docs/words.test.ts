@@ -37,6 +37,8 @@ const REPLACED: readonly (readonly [old: RegExp, instead: string])[] = [
   [/\b(?:createTenantRows|createPathTenants|TenantPauses?|tenantKey)\b/, 'sender domain'],
   [/\b(?:faultFor|faultMayFit|mayPlay|mayFit)\b/, 'sandbox rule, ruleFor, mayApply, mayMatch'],
   [/\bheld for dead\b/i, 'considered dead'],
+  [/\b(?:onF|f)enced\b/, 'lease-lost (of an outcome), new epoch (of a node)'],
+  [/\bdoubtsClock\b/, 'suspectsClock'],
   [/\bfor so long\b(?! (?:that|as))/i, 'for this time'],
   [/\bis told by\b/, 'is recognised by'],
 ];

@@ -116,7 +116,7 @@ describePostgres('several nodes on one PostgreSQL', () => {
   );
 
   it(
-    'fence one that was paused until others took over: it completes nothing, and begins anew',
+    'end the epoch of one that was paused: it completes nothing, and begins anew',
     async () => {
       let answer = (): void => {};
       let waiting: Promise<void> | null = new Promise<void>((resolve) => {

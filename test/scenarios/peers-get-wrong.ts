@@ -104,10 +104,10 @@ export const PEER_CASES: readonly PeerCase[] = [
   shown(
     12,
     'whoever lost a lease completes nothing',
-    [SETTLING, 'fences an outcome whose lease is lost: one late_outcome, nothing else'],
-    ['src/store/conformance/nodes.ts', 'fences an outcome of the epoch that lost the row'],
-    [MEMBERSHIP, 'that was paused until others ended it is fenced before it does anything else'],
-    [NODES, 'is fenced: it completes nothing that is not its own, and goes on under a new epoch'],
+    [SETTLING, 'records an outcome whose lease is lost as one late_outcome, and changes nothing else'],
+    ['src/store/conformance/nodes.ts', 'settles nothing by an outcome of the epoch that lost the row'],
+    [MEMBERSHIP, 'that was paused until others ended it begins a new epoch before it does anything else'],
+    [NODES, 'completes nothing that is not its own, and goes on under a new epoch'],
   ),
   shown(
     13,

@@ -47,7 +47,7 @@ describe('a message that is looked at', () => {
     await first.stop();
     const clock = { ...systemClock, now: () => systemClock.now() + 90 * 86_400_000 };
     const second = await startInstance(scope, { folder: first.folder, clock });
-    await until('the clock is doubted', () =>
+    await until('the clock is suspect', () =>
       second.logs.find(({ msg }) => msg.startsWith('the clock went forward far')),
     );
     expect((await second.call('GET', `/email/${id}`)).status).toBe(200);

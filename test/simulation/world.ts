@@ -64,7 +64,7 @@ const SILENT: ReadonlySet<TroubleKind> = new Set([
 ]);
 /** After the clock went forward that far, the process gives up nothing for its age that long. */
 const FORWARD_MS = 10 * MINUTE;
-const DOUBTED_MS = 15 * MINUTE;
+const SUSPECT_MS = 15 * MINUTE;
 
 const CALLER = sendingCaller('simulated');
 
@@ -237,7 +237,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   let downUntilMs = 0;
   let diesAfter: number | null = null;
   let steadySinceMs = 0;
-  let doubtedUntilMs = 0;
+  let suspectUntilMs = 0;
   /** When something was last sent on the paths of each. */
   let unexplained: ReadonlyMap<number, number> = new Map();
   let lastLookMs = 0;
@@ -311,7 +311,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
       if (keys !== null) await awaited(keys.install(process.store)).catch(() => {});
       for (const what of checkStarted(process.engine.deliver)) note(what);
       steadySinceMs = clock.monotonicMs();
-      doubtedUntilMs = 0;
+      suspectUntilMs = 0;
     } catch {
       // The store cannot be written: whoever supervises tries again.
       process = null;
@@ -366,7 +366,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   function look(): void {
     const nowMs = clock.monotonicMs();
     const settledMs = 30 * SECOND + plan.lookAheadMs;
-    const quietSinceMs = Math.max(steadySinceMs, doubtedUntilMs);
+    const quietSinceMs = Math.max(steadySinceMs, suspectUntilMs);
     if (process === null || outage.count > 0 || nowMs - quietSinceMs < settledMs) return;
     const { epoch } = process;
     const { queue, deliver } = process.engine;
@@ -475,7 +475,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         clock.jumpWallTo(now + action.byMs);
         warmup.clockSet();
         steadySinceMs = nowMs;
-        if (action.byMs > FORWARD_MS) doubtedUntilMs = nowMs + DOUBTED_MS;
+        if (action.byMs > FORWARD_MS) suspectUntilMs = nowMs + SUSPECT_MS;
         disturb(2 * 60 * MINUTE);
         // Of holds and times that were given it is no longer known on which clock they end.
         operators.forgetHolds();

@@ -77,7 +77,7 @@ beforeEach(async () => {
       window,
       reserved: createPromises,
       due: createDueQueues(siteOf),
-      doubtsClock: () => false,
+      suspectsClock: () => false,
       closed: (site) => site !== null && closed.has(site),
       keptBack: ({ senderDomain }) => held.has(senderDomain),
       allowance: () => allowance,

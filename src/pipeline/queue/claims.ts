@@ -67,7 +67,7 @@ interface Deps {
   /** Nothing may be claimed for this site, or for any (null). */
   closed(site: string | null): boolean;
   /** Nothing may be given up for its age now. */
-  doubtsClock(): boolean;
+  suspectsClock(): boolean;
   /** A hold applies to this queue's mail. */
   keptBack(queue: DueQueue): boolean;
   /** Rows that this site should hold at most. */
@@ -243,8 +243,8 @@ export function createClaims(
   async function sweep(): Promise<void> {
     const nowMs = clock.monotonicMs();
     // Asked at each sweep: it compares the clock with that of the last time.
-    const isDoubtful = deps.doubtsClock();
-    if (nowMs >= nextExpiryCheckMs && !isDoubtful && !deps.closed(null)) {
+    const isSuspect = deps.suspectsClock();
+    if (nowMs >= nextExpiryCheckMs && !isSuspect && !deps.closed(null)) {
       deps.expireHeld(clock.now());
       await settleExpired(clock.now());
       nextExpiryCheckMs = nowMs + options.checkMs;

@@ -107,7 +107,7 @@ async function start(options: Partial<QueueOptions> = {}): Promise<Started> {
         urgent: (site) => void urgent.push(site),
       },
       eventsStored() {},
-      doubtsClock: createClockWatch({ clock, log: quietLog }, null).isDoubtful,
+      suspectsClock: createClockWatch({ clock, log: quietLog }, null).isSuspect,
     },
     { ...QUEUE_DEFAULTS, ...options },
   );
@@ -963,7 +963,7 @@ describe('starting and stopping', () => {
     await eventually(() => next.queue.inMemory().rows === 2);
     const items = takeAll(next.queue);
     expect(items.map((item) => item.delivery.mayBeDuplicate)).toEqual([true, true]);
-    // The late one is fenced: its outcome changes nothing.
+    // The late one has lost its lease: its outcome changes nothing.
     const late = queue.take('example.net');
     if (late === null) throw new Error('there is work');
     await queue.settle(late, deliveredOf(late.delivery));
@@ -992,7 +992,7 @@ describe('starting and stopping', () => {
     node.epoch = await store.beginEpoch({ nodeId: 'test', now: T0 });
     // Another node has taken back one of them before this one noticed.
     expect(await store.reclaim({ now: T0, limit: 1 })).toBe(1);
-    queue.fenced();
+    queue.epochChanged();
     expect(queue.mayGoOn(taken)).toBe(false);
     await eventually(() => queue.inMemory().rows === 3 && queue.waiting('example.net').normal === 3);
     const items = takeAll(queue);

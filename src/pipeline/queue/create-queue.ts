@@ -47,7 +47,7 @@ interface Deps {
   /** Tags that routes name: if they have changed, waiting rows are moved to other queues. Absent = unknown. */
   routeTags?: readonly string[];
   /** Whether mail must not be given up for its age now. Absent = never. */
-  doubtsClock?: () => boolean;
+  suspectsClock?: () => boolean;
 }
 
 const ROW_OVERHEAD_BYTES = 1024;
@@ -64,7 +64,7 @@ const FAST_SITE_ROWS = 1024;
 
 export function createQueue(deps: Deps, options: QueueOptions): Queue {
   const { store, clock, random, log, node, siteOf, expire, eventsStored, gate } = deps;
-  const { routeTags = null, doubtsClock = () => false } = deps;
+  const { routeTags = null, suspectsClock = () => false } = deps;
   const window = createReadyWindow(options);
   const due = createDueQueues(siteOfQueue);
   let worker: Worker = { wake() {}, demand: () => options.maxRowsPerSite };
@@ -99,7 +99,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       due,
       eventsStored,
       reserved: () => reservations.reserved,
-      doubtsClock,
+      suspectsClock,
       closed: (site) => settler.isPaused() || !node.valid || (site !== null && gate.site(site) !== null),
       keptBack: (queue) => gate.mail(questionOf(queue), queue.site) !== null,
       urgent: gate.urgent,
@@ -193,7 +193,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     },
     take,
     recordable,
-    fenced() {
+    epochChanged() {
       gateChanges += 1;
       for (const site of window.sites()) {
         release(window.drain(site), clock.now(), null);
@@ -377,7 +377,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     }
     // It may have expired while it waited in memory, which the search for expired rows does not see.
     const over = delivery.expiresAt <= now;
-    if (over && doubtsClock()) {
+    if (over && suspectsClock()) {
       // Due by any clock: at a wrong time it would wait until then where the clock is set right.
       release([item], delivery.createdAt, null);
       return false;

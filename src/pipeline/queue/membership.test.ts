@@ -37,7 +37,7 @@ interface Node {
   membership: Membership;
   /** Every change of the lease `x`, with its grace. */
   changes: [LeaseState, number | null][];
-  fenced: number;
+  newEpochs: number;
   reclaimed: number;
   refreshed: number;
   state(): LeaseState;
@@ -118,9 +118,9 @@ async function start(nodeId: string, wants = true): Promise<Node> {
     { nodeId, about, sharedSources: new Set() },
   );
   const changes: [LeaseState, number | null][] = [];
-  const counts = { fenced: 0, reclaimed: 0, refreshed: 0 };
-  membership.onFenced(() => {
-    counts.fenced += 1;
+  const counts = { newEpochs: 0, reclaimed: 0, refreshed: 0 };
+  membership.onNewEpoch(() => {
+    counts.newEpochs += 1;
   });
   membership.onReclaimed(() => {
     counts.reclaimed += 1;
@@ -133,8 +133,8 @@ async function start(nodeId: string, wants = true): Promise<Node> {
   const node: Node = {
     membership,
     changes,
-    get fenced() {
-      return counts.fenced;
+    get newEpochs() {
+      return counts.newEpochs;
     },
     get reclaimed() {
       return counts.reclaimed;
@@ -306,7 +306,7 @@ describe('a lease', () => {
     one.cut(false);
     await pass(5_000);
     expect([one.state(), two.state()]).toEqual(['elsewhere', 'held']);
-    expect(one.fenced).toBe(0);
+    expect(one.newEpochs).toBe(0);
   });
 
   it('comes back to a holder that was out for a moment only', async () => {
@@ -370,7 +370,7 @@ describe('a node', () => {
       one.takeOver(fails);
       await pass(60_000);
       expect(one.membership.epoch).toBeGreaterThan(epoch);
-      expect([one.fenced, one.membership.fencings, one.state()]).toEqual([1, 1, 'held']);
+      expect([one.newEpochs, one.membership.newEpochs, one.state()]).toEqual([1, 1, 'held']);
     },
   );
 
@@ -394,13 +394,13 @@ describe('a node', () => {
     expect(one.membership.valid).toBe(true);
     one.cut(true);
     const passed = await pass(60_000, () => !one.membership.valid);
-    expect(passed).toBeLessThanOrEqual(NODE_TIMES.fenceMs);
-    expect(passed).toBeGreaterThan(NODE_TIMES.fenceMs - NODE_TIMES.beatMs - STEP_MS);
+    expect(passed).toBeLessThanOrEqual(NODE_TIMES.doubtMs);
+    expect(passed).toBeGreaterThan(NODE_TIMES.doubtMs - NODE_TIMES.beatMs - STEP_MS);
     one.cut(false);
     await pass(1_500);
     expect(one.membership.valid).toBe(true);
     // Nobody took anything from it meanwhile.
-    expect([one.membership.epoch, one.fenced]).toEqual([epoch, 0]);
+    expect([one.membership.epoch, one.newEpochs]).toEqual([epoch, 0]);
   });
 
   it('lives, and keeps its leases, however long the store lets everything else wait', async () => {
@@ -409,7 +409,7 @@ describe('a node', () => {
     one.keepWaiting(true);
     await pass(120_000);
     expect([one.membership.valid, one.state(), two.state()]).toEqual([true, 'held', 'elsewhere']);
-    expect([one.fenced, two.fenced]).toEqual([0, 0]);
+    expect([one.newEpochs, two.newEpochs]).toEqual([0, 0]);
   });
 
   it('takes back what one held that went silent, and not before its time', async () => {
@@ -424,19 +424,19 @@ describe('a node', () => {
     expect(await store.queueCounts({ now: clock.now() })).toMatchObject({ queued: 1, sending: 0 });
   });
 
-  it('that was paused until others ended it is fenced before it does anything else', async () => {
+  it('that was paused until others ended it begins a new epoch before it does anything else', async () => {
     const [one, two] = [await start('a'), await start('b')];
     await pass(60_000);
     const before = one.membership.epoch;
     one.pause(true);
     await pass(60_000);
     expect(two.state()).toBe('held');
-    // What it looks at first, before any timer of its own: it is in doubt about everything.
+    // What it looks at first, before any timer of its own: all its leases have lapsed.
     expect([one.membership.valid, one.state()]).toEqual([false, 'asking']);
     one.pause(false);
     expect(one.changes.at(-1)).toEqual(['asking', 0]);
     await pass(1_000);
-    expect(one.fenced).toBe(1);
+    expect(one.newEpochs).toBe(1);
     expect(one.membership.epoch).toBeGreaterThan(before);
     expect([one.membership.valid, one.state()]).toEqual([true, 'elsewhere']);
   });
@@ -453,7 +453,7 @@ describe('a node', () => {
     await turn();
     one.pause(false);
     await pass(20_000);
-    expect(one.fenced).toBe(0);
+    expect(one.newEpochs).toBe(0);
     expect(one.state()).toBe('held');
   });
 
@@ -465,7 +465,7 @@ describe('a node', () => {
       await pass(60_000);
     }
     expect([one.state(), two.state()]).toEqual(['held', 'elsewhere']);
-    expect([one.fenced, two.fenced]).toEqual([0, 0]);
+    expect([one.newEpochs, two.newEpochs]).toEqual([0, 0]);
     expect([one.membership.valid, two.membership.valid]).toEqual([true, true]);
   });
 });

@@ -2,12 +2,12 @@
  * This process as one of several nodes on one store: it stores a heartbeat, notices nodes that stop, reclaims their
  * rows, and holds leases on what only one node may do.
  *
- *   alive ──no heartbeat stored for `fenceMs`──► in doubt (begins nothing) ──heartbeat stored──► alive
- *     └──────────── others ended its epoch (`deadMs`) ────────────────► fenced: a new epoch, nothing of the old is sent
+ *   alive ──no heartbeat stored for `doubtMs`──► in doubt (begins nothing) ──heartbeat stored──► alive
+ *     └──────────── others ended its epoch (`deadMs`) ────────────────► a new epoch: nothing of the old is sent
  *
  * A node is judged only by its heartbeat: how long it did not change on the observer's own monotonic clock, added up
  * from look to look, so that neither a clock that jumps nor a pause of the observer ends a living node. One heartbeat
- * renews all leases of a node. A node that cannot store it gives its leases up before others may take them: after two
+ * renews all leases of a node. The leases of a node that cannot store it lapse before others may take them: after two
  * thirds of `leaseMs` it begins nothing new under them, and a fifth later it aborts the rest.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
@@ -23,8 +23,8 @@ export interface NodeTimes {
   beatMs: number;
   /** A lease is free if its holder's heartbeat has not changed for this time. */
   leaseMs: number;
-  /** A node that could not store its heartbeat for this time starts nothing new. */
-  fenceMs: number;
+  /** A node that could not store its heartbeat for this time is in doubt: it starts nothing new. */
+  doubtMs: number;
   /** The rows of a node are reclaimed if its heartbeat has not changed for this time. */
   deadMs: number;
   /** A row leased to a node for longer than this, although the node does not have it, is released. */
@@ -35,7 +35,7 @@ export interface NodeTimes {
 export const NODE_TIMES: NodeTimes = {
   beatMs: 3_000,
   leaseMs: 12_000,
-  fenceMs: 12_000,
+  doubtMs: 12_000,
   deadMs: 21_000,
   strayMs: 60_000,
 };
@@ -66,7 +66,7 @@ export interface Membership extends Service, NodeLease {
   /** Requests a lease from now on; the listener is called when it is known who has it. */
   want(name: string, listener: LeaseListener): Lease;
   /** Calls the listener if this node has a new epoch because others ended the old one. */
-  onFenced(listener: () => void): void;
+  onNewEpoch(listener: () => void): void;
   /** Calls the listener when rows of other nodes were reclaimed. */
   onReclaimed(listener: () => void): void;
   /**
@@ -81,7 +81,7 @@ export interface Membership extends Service, NodeLease {
   others(): readonly NodeBeat[];
   readonly about: NodeAbout;
   /** How often this process had to begin a new epoch. */
-  readonly fencings: number;
+  readonly newEpochs: number;
 }
 
 interface Wanted {
@@ -141,9 +141,9 @@ interface Options {
 /** Begins this node's epoch; heartbeats begin with `start`. */
 export async function openMembership(deps: Deps, options: Options): Promise<Membership> {
   const { store, clock, log, beatTook } = deps;
-  const { beatMs, leaseMs, fenceMs, deadMs } = options.times ?? NODE_TIMES;
+  const { beatMs, leaseMs, doubtMs, deadMs } = options.times ?? NODE_TIMES;
   const { nodeId, about } = options;
-  const doubtMs = (leaseMs * 2) / 3;
+  const lapseMs = (leaseMs * 2) / 3;
   const wanted = new Map<string, Wanted>();
   const seen = new Map<number, Seen>();
   /** Leases that are being passed, by name: the epoch that gets each. */
@@ -154,18 +154,18 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
   /** The clock has been set by that of the store. */
   let isTimed = false;
   let epoch = await begin();
-  let fencings = 0;
+  let newEpochs = 0;
   let running = false;
   let failing = false;
   let timer: Timer | null = null;
-  let doubtTimer: Timer | null = null;
+  let lapseTimer: Timer | null = null;
   let working: Promise<void> = Promise.resolve();
   let again = false;
   let busy = false;
   let tending: Promise<void> | null = null;
   let tendAgain = false;
   let untended = false;
-  let fenced: () => void = () => {};
+  let begunAnew: () => void = () => {};
   let reclaimed: () => void = () => {};
   let refresh: (got: readonly string[]) => Promise<void> = async () => {};
 
@@ -175,15 +175,15 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
       return epoch;
     },
     get valid() {
-      return clock.monotonicMs() - confirmedMs < fenceMs;
+      return clock.monotonicMs() - confirmedMs < doubtMs;
     },
     get trouble() {
-      if (clock.monotonicMs() - confirmedMs >= fenceMs)
+      if (clock.monotonicMs() - confirmedMs >= doubtMs)
         return 'it cannot say that it lives, and sends nothing';
       return Math.abs(skewMs) > MOST_SKEW_MS ? skewText() : null;
     },
-    get fencings() {
-      return fencings;
+    get newEpochs() {
+      return newEpochs;
     },
     want(name, listener) {
       const known = wanted.get(name) ?? { state: 'asking', listeners: new Set(), staysUntilMs: 0 };
@@ -191,7 +191,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
       known.listeners.add(listener);
       if (known.state !== 'held') lookSoon();
       return {
-        state: () => (known.state === 'held' && inDoubt() ? 'asking' : known.state),
+        state: () => (known.state === 'held' && haveLapsed() ? 'asking' : known.state),
         end() {
           known.listeners.delete(listener);
           if (known.listeners.size > 0 || wanted.get(name) !== known) return;
@@ -201,8 +201,8 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
         },
       };
     },
-    onFenced(listener) {
-      fenced = listener;
+    onNewEpoch(listener) {
+      begunAnew = listener;
     },
     onReclaimed(listener) {
       reclaimed = listener;
@@ -224,7 +224,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     async stop() {
       running = false;
       timer?.cancel();
-      doubtTimer?.cancel();
+      lapseTimer?.cancel();
       await working;
       await tending;
       // This releases all leases, so other nodes need not wait until this node counts as dead.
@@ -355,25 +355,25 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     const askedMs = clock.monotonicMs();
     const ended = epoch;
     epoch = await begin();
-    fencings += 1;
+    newEpochs += 1;
     log.warn({ epoch, ended }, why);
     confirmed(askedMs);
-    fenced();
+    begunAnew();
     again = true;
   }
 
-  /** Other nodes may be about to take this node's leases. */
-  function inDoubt(): boolean {
-    return clock.monotonicMs() - confirmedMs >= doubtMs;
+  /** This node's leases: others may be about to take them. */
+  function haveLapsed(): boolean {
+    return clock.monotonicMs() - confirmedMs >= lapseMs;
   }
 
   function confirmed(atMs: number): void {
     confirmedMs = atMs;
-    doubtTimer?.cancel();
+    lapseTimer?.cancel();
     // Counted from before the heartbeat was stored, so from before anybody could see it.
-    doubtTimer = clock.setTimer(Math.max(0, atMs + doubtMs - clock.monotonicMs()), () => {
+    lapseTimer = clock.setTimer(Math.max(0, atMs + lapseMs - clock.monotonicMs()), () => {
       // After a pause of this process there may be no time left.
-      const graceMs = Math.max(0, doubtMs + leaseMs / 5 - (clock.monotonicMs() - confirmedMs));
+      const graceMs = Math.max(0, lapseMs + leaseMs / 5 - (clock.monotonicMs() - confirmedMs));
       for (const [name, { state, listeners }] of wanted) {
         if (state === 'held') set(name, 'asking', graceMs);
         else if (passing.has(name)) for (const listener of listeners) listener.changed(state, graceMs);

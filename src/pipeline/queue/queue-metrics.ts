@@ -120,7 +120,7 @@ export function createNodeMetrics(registry: Registry, membership: Membership): v
     help: 'Times other nodes ended this process’s epoch, so that it began a new one',
     registers: [registry],
     collect() {
-      this.set(membership.fencings);
+      this.set(membership.newEpochs);
     },
   });
 }

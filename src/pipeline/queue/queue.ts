@@ -116,7 +116,7 @@ export interface Queue extends Service {
    */
   recordable(): boolean;
   /** The node has a new epoch: waiting items of the old one are given back, and taken ones are checked again. */
-  fenced(): void;
+  epochChanged(): void;
   /** To the front of the waiting items; to the store if its site is blocked. */
   putBack(item: ReadyItem): void;
   /** Records an outcome. Resolves when it is stored, and the item has left memory. */

@@ -56,7 +56,8 @@ export function createSettler({ store, clock, log, left, resumed, eventsStored }
     isAway,
     written({ item, settlement }, result) {
       const { deliveryId, state, dueAt } = settlement;
-      if (result === 'fenced') log.warn({ deliveryId }, 'the lease was lost before the outcome was stored');
+      if (result === 'lease-lost')
+        log.warn({ deliveryId }, 'the lease was lost before the outcome was stored');
       left(item, state === 'queued' ? (dueAt ?? clock.now()) : null);
     },
     wrote: eventsStored,

@@ -96,7 +96,7 @@ export function describeCancelRetry({ store }: Suite): void {
       expect(await under(2)).toEqual({ changed: [], tooLate: 1 });
       expect(await under(1)).toEqual({ changed: [id], tooLate: 0 });
       // A later outcome finds no lease.
-      expect(await settleAs(id, 'delivered')).toEqual(['fenced']);
+      expect(await settleAs(id, 'delivered')).toEqual(['lease-lost']);
     });
 
     it('either cancels or is too late where a claim comes at the same time', async () => {

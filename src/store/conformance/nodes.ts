@@ -207,7 +207,7 @@ export function describeNodes({ store, reopen }: Suite): void {
       const settle = (id: number) => store.settle({ now: T0, settlements: [delivered(id, epoch)] });
       expect(await settle(first?.deliveries[0]?.id ?? 0)).toEqual(['settled']);
       expect(await store.reclaim({ now: T0, limit: 10 })).toBe(1);
-      expect(await settle(second?.deliveries[0]?.id ?? 0)).toEqual(['fenced']);
+      expect(await settle(second?.deliveries[0]?.id ?? 0)).toEqual(['lease-lost']);
     });
   });
 
@@ -241,12 +241,12 @@ export function describeNodes({ store, reopen }: Suite): void {
       expect(await claimCalls(store, { epoch: other, now: T0 })).toHaveLength(2);
     });
 
-    it('fences an outcome of the epoch that lost the row', async () => {
+    it('settles nothing by an outcome of the epoch that lost the row', async () => {
       const epoch = await begin('a');
       const { id } = await commitOne(store, sending(), epoch);
       await begin('a');
       await store.reclaim({ now: T0, limit: 10 });
-      expect(await store.settle({ now: T0, settlements: [delivered(id, epoch)] })).toEqual(['fenced']);
+      expect(await store.settle({ now: T0, settlements: [delivered(id, epoch)] })).toEqual(['lease-lost']);
       expect(await kindsOf(store)).toEqual(['accepted', 'late_outcome']);
     });
   });

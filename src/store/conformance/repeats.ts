@@ -67,7 +67,7 @@ export function describeRepeats({ store }: Suite): void {
     it('stores one late_outcome of an outcome that came too late', async () => {
       const { id } = await leased();
       const settlements = [delivered(id, 9)];
-      expect(await twice(() => store.settle({ now: T0, settlements }))).toEqual(['fenced']);
+      expect(await twice(() => store.settle({ now: T0, settlements }))).toEqual(['lease-lost']);
       expect(await kindsOf(store)).toEqual(['accepted', 'late_outcome']);
     });
 

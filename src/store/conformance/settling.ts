@@ -121,27 +121,27 @@ export function describeSettling({ store }: Suite): void {
       expect(only(await claimCalls(store)).event.id).toBe(events[1]?.id);
     });
 
-    it('fences an outcome whose lease is lost: one late_outcome, nothing else', async () => {
+    it('records an outcome whose lease is lost as one late_outcome, and changes nothing else', async () => {
       const { id } = await leased();
       const late = delivered(id, 9, { events: [event('delivered', T0 + 3), event('released')] });
-      expect(await store.settle({ now: T0, settlements: [late] })).toEqual(['fenced']);
+      expect(await store.settle({ now: T0, settlements: [late] })).toEqual(['lease-lost']);
       expect(await onlyRecipient(store)).toMatchObject({ state: 'sending', attempts: 0 });
       const { events } = await store.findEvents(everyEvent({ kinds: ['late_outcome'] }));
       expect(only(events)).toMatchObject({ id: late.events[0]?.id, at: T0 + 3, deliveryId: id });
     });
 
-    it('settles once: a second outcome for the same lease is fenced', async () => {
+    it('settles once: a second outcome for the same lease comes too late', async () => {
       const { id } = await leased();
       const twice = [delivered(id), delivered(id, 1, { state: 'bounced' })];
-      expect(await store.settle({ now: T0, settlements: twice })).toEqual(['settled', 'fenced']);
+      expect(await store.settle({ now: T0, settlements: twice })).toEqual(['settled', 'lease-lost']);
       expect(await onlyRecipient(store)).toMatchObject({ state: 'delivered' });
     });
 
-    it('fences what never existed, and what was never leased, without harm to the rest', async () => {
+    it('settles nothing that never existed or was never leased, without harm to the rest', async () => {
       const queued = await commitOne(store);
       const { id } = await leased();
       const settlements = [delivered(999_999), delivered(queued.id), delivered(id)];
-      expect(await store.settle({ now: T0, settlements })).toEqual(['fenced', 'fenced', 'settled']);
+      expect(await store.settle({ now: T0, settlements })).toEqual(['lease-lost', 'lease-lost', 'settled']);
       expect(await store.nextDueAt()).toBe(T0);
     });
 
@@ -152,11 +152,11 @@ export function describeSettling({ store }: Suite): void {
           store.settle({ now: T0, settlements: [delivered(id, i % 10 === 0 ? 2 : 1)] }),
         ),
       );
-      expect(results.flat().filter((result) => result === 'fenced')).toHaveLength(20);
+      expect(results.flat().filter((result) => result === 'lease-lost')).toHaveLength(20);
       expect(await store.queueCounts({ now: T0 })).toMatchObject({ sending: 20 });
     });
 
-    it('stores the capture of a sandbox copy with its outcome, and none when fenced', async () => {
+    it('stores the capture of a sandbox copy with its outcome, and none when the lease is lost', async () => {
       const { id } = await leased();
       const capture = (captureId: string) => ({
         id: captureId,

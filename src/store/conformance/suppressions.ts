@@ -289,7 +289,7 @@ export function describeSuppressions({ store, reopen }: Suite): void {
     it('does nothing when its lease was lost', async () => {
       const { id } = await commitOne(store, { recipients: [recipient({ state: 'sending' })] });
       const settlement = delivered(id, 2, { state: 'bounced', suppress: signal() });
-      expect(await store.settle({ now: T0, settlements: [settlement] })).toEqual(['fenced']);
+      expect(await store.settle({ now: T0, settlements: [settlement] })).toEqual(['lease-lost']);
       expect(await list()).toEqual([]);
     });
 

@@ -292,7 +292,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       const how = { lane: 'settle', repeatable: true } as const;
       const others = await transact(how, (session) => settle(session, { ...params, settlements: rest }));
       const left = [...others];
-      return { kind: 'value', value: first.value.map((one) => one ?? left.shift() ?? 'fenced') };
+      return { kind: 'value', value: first.value.map((one) => one ?? left.shift() ?? 'lease-lost') };
     } catch (error) {
       return { kind: 'thrown', error };
     }

@@ -27,10 +27,10 @@ export const settle = write(
   'settle',
   { lane: 'settle', repeatable: true },
   async (session, { settlements, now }) => {
-    const answers = new Map<Settlement, 'settled' | 'fenced'>();
+    const answers = new Map<Settlement, 'settled' | 'lease-lost'>();
     const inOrder = settlements.length > 1 ? await lockTogether(session, settlements, now) : settlements;
     for (const settlement of inOrder) answers.set(settlement, await settleOne(session, settlement, now));
-    return settlements.map((settlement) => answers.get(settlement) ?? 'fenced');
+    return settlements.map((settlement) => answers.get(settlement) ?? 'lease-lost');
   },
 );
 
@@ -200,7 +200,11 @@ const SETTLE = `UPDATE delivery d SET state = $1::int2, epoch = 0, due_at = coal
   FROM message m WHERE m.seq = d.message_seq AND d.id = $14 AND d.state = 1 AND d.epoch = $15
   RETURNING d.message_seq, d.address, d.notify, m.domain_id, m.keep_content`;
 
-async function settleOne(session: Session, outcome: Settlement, now: number): Promise<'settled' | 'fenced'> {
+async function settleOne(
+  session: Session,
+  outcome: Settlement,
+  now: number,
+): Promise<'settled' | 'lease-lost'> {
   const columns = await columnsOf(session, outcome, now);
   const row = await session.db.get<{
     message_seq: number;
@@ -253,21 +257,21 @@ async function settleOne(session: Session, outcome: Settlement, now: number): Pr
  * One timeline entry with the id of the outcome's first event; an outcome without events leaves none. A repeated one,
  * after a lost answer, was settled under its lease.
  */
-async function recordLate(session: Session, outcome: Settlement): Promise<'settled' | 'fenced'> {
+async function recordLate(session: Session, outcome: Settlement): Promise<'settled' | 'lease-lost'> {
   const { db } = session;
   const [first] = outcome.events;
-  if (first === undefined) return 'fenced';
+  if (first === undefined) return 'lease-lost';
   const row = await db.get<{ message_seq: number; domain_id: number }>(
     'SELECT d.message_seq, m.domain_id FROM delivery d JOIN message m ON m.seq = d.message_seq WHERE d.id = $1',
     outcome.deliveryId,
   );
-  if (row === undefined) return 'fenced';
+  if (row === undefined) return 'lease-lost';
   const { domain_id: domainId, message_seq: messageSeq } = row;
   if (await isStored(db, domainId, first)) return 'settled';
   const late = { id: first.id, kind: 'late_outcome', at: first.at } as const;
-  if (await isStored(db, domainId, late)) return 'fenced';
+  if (await isStored(db, domainId, late)) return 'lease-lost';
   const reason = `The outcome "${outcome.state}" came after the lease was lost`;
   const subject = { domainId, messageSeq, deliveryId: outcome.deliveryId };
   await appendEvent(session, { ...late, detail: { ...first.detail, reason } }, subject);
-  return 'fenced';
+  return 'lease-lost';
 }

@@ -30,7 +30,7 @@ export const settle = write(
   },
 );
 
-function settleOne(session: Session, outcome: Settlement, now: number): 'settled' | 'fenced' {
+function settleOne(session: Session, outcome: Settlement, now: number): 'settled' | 'lease-lost' {
   const { db } = session;
   const waits = outcome.state === 'queued';
   const deferred = outcome.events.find((event) => event.kind === 'deferred');
@@ -94,21 +94,21 @@ function settleOne(session: Session, outcome: Settlement, now: number): 'settled
  * One timeline entry with the id of the outcome's first event; an outcome without events leaves none. A repeated one,
  * after a lost answer, was settled under its lease.
  */
-function recordLate(session: Session, outcome: Settlement): 'settled' | 'fenced' {
+function recordLate(session: Session, outcome: Settlement): 'settled' | 'lease-lost' {
   const { db } = session;
   const [first] = outcome.events;
-  if (first === undefined) return 'fenced';
+  if (first === undefined) return 'lease-lost';
   const row = db.get<{ message_seq: number; domain_id: number }>(
     `SELECT d.message_seq, m.domain_id FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq WHERE d.id = ?`,
     outcome.deliveryId,
   );
-  if (row === undefined) return 'fenced';
+  if (row === undefined) return 'lease-lost';
   const { domain_id: domainId, message_seq: messageSeq } = row;
   if (isStored(db, domainId, first)) return 'settled';
   const late = { id: first.id, kind: 'late_outcome', at: first.at } as const;
-  if (isStored(db, domainId, late)) return 'fenced';
+  if (isStored(db, domainId, late)) return 'lease-lost';
   const reason = `The outcome "${outcome.state}" came after the lease was lost`;
   const subject = { domainId, messageSeq, deliveryId: outcome.deliveryId };
   appendEvent(session, { ...late, detail: { ...first.detail, reason } }, subject);
-  return 'fenced';
+  return 'lease-lost';
 }

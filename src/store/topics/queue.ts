@@ -145,14 +145,14 @@ export interface QueueStore {
    * Records outcomes, each whole with its events; those of one call may become visible one after the other. Does not
    * start a sync itself and may wait some milliseconds for other operations, so do not hold anything scarce while
    * awaiting it. Absent members keep their value; a `deferred` event sets firstDeferredAt once for each category, and
-   * lastDeferredEventAt unless `notify` is false. Per item: 'settled', or 'fenced' if the lease was lost: then one
+   * lastDeferredEventAt unless `notify` is false. Per item: 'settled', or 'lease-lost' if the lease was lost: then one
    * `late_outcome` is stored with the id, time and detail of its first event (none without events), and nothing else
    * changes.
    */
   settle(params: {
     settlements: readonly Settlement[];
     now: number;
-  }): Promise<readonly ('settled' | 'fenced')[]>;
+  }): Promise<readonly ('settled' | 'lease-lost')[]>;
   /** Releases leases unchanged (shutdown, window full): due again at `dueAt`, no attempt is counted. */
   release(params: {
     deliveryIds: readonly number[];

@@ -88,10 +88,10 @@ describe('settling', () => {
     expect(notified).toEqual([[false], [false], [true]]);
   });
 
-  it('does not give up what is too old while the clock is doubted', () => {
-    const doubting = createSettlementRules({ ...RULES, doubtsClock: () => true });
+  it('does not give up what is too old while the clock is suspect', () => {
+    const suspecting = createSettlementRules({ ...RULES, suspectsClock: () => true });
     const over = claimed({ attempts: 5, createdAt: T0 - HOUR, expiresAt: T0 });
-    expect(doubting.settle(over, deferred)).toMatchObject({ state: 'queued', dueAt: T0 - HOUR });
+    expect(suspecting.settle(over, deferred)).toMatchObject({ state: 'queued', dueAt: T0 - HOUR });
   });
 
   it('moves the last attempt up, then waits, and gives up at the expiry with the last answer', () => {

@@ -53,7 +53,7 @@ interface Deps {
   /** Whether mail of a sender domain is never sent again if it may have arrived; absent: no. */
   atMostOnce?: (senderDomain: string) => boolean;
   /** Whether mail must not be given up for its age now; absent: never. */
-  doubtsClock?: () => boolean;
+  suspectsClock?: () => boolean;
 }
 
 export function createSettlementRules({
@@ -62,7 +62,7 @@ export function createSettlementRules({
   retry,
   relayed,
   atMostOnce = () => false,
-  doubtsClock = () => false,
+  suspectsClock = () => false,
 }: Deps): SettlementRules {
   return { settle, expire, suppressed };
 
@@ -364,7 +364,7 @@ export function createSettlementRules({
     };
     const cause = causeOf(delivery, why.verdict, why.reply, why.detail, why.facts);
     const isOver = now >= delivery.expiresAt;
-    if (isOver && !doubtsClock())
+    if (isOver && !suspectsClock())
       return { ...expire(seen, now), countAttempt: true, ...replyColumns(why.reply, why.detail), ...cause };
     const notify =
       delivery.lastDeferredEventAt === null || now - delivery.lastDeferredEventAt >= DEFERRED_EVENT_EVERY_MS;

@@ -67,7 +67,7 @@ describe('a path of a shared source', () => {
     expect(done.filter((what) => what === 'sent elsewhere')).toHaveLength(1);
   });
 
-  it('forgets what it knows of relays when another node sends, and is not sure when that is in doubt', () => {
+  it('forgets what it knows of relays when another node sends, and is not sure while its lease has lapsed', () => {
     const { egress, done, change } = world('held');
     change('elsewhere');
     expect(done.splice(0)).toContain('relays are forgotten');
