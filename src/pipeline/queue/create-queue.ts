@@ -5,7 +5,7 @@
  * store, is stored. While the store cannot write, no row is handed out, because a success that cannot be recorded
  * would become a duplicate. The regular sweep finds every due row; hints and wake-ups only make this faster.
  */
-import { atMost, type Clock, type Timer } from '../../lib/clock.ts';
+import { atMost, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import { createRounds } from '../../lib/rounds.ts';
@@ -14,21 +14,20 @@ import type { Lane } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
 import type { Store } from '../../store/store.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
-import type { SuppressionChange } from '../../store/topics/suppressions.ts';
+import { rowsAllowed } from './allowance.ts';
 import { createChanging } from './changing.ts';
 import { createClaims } from './claims.ts';
 import { createDueQueues, type QueueRef } from './due-queues.ts';
 import type { Gate, KeptBack, SiteQuestion } from './gate.ts';
 import { hurry } from './hurry.ts';
-import { createLateSuppressions } from './late-suppressions.ts';
+import { createLastCheck } from './last-check.ts';
+import { createMemorySuppressions } from './memory-suppressions.ts';
 import type { ExpirySettler, Queue, QueueOptions, Reservation, SuppressionSettler, Worker } from './queue.ts';
 import type { ReadyItem, SharedContent } from './ready-item.ts';
 import { createReadyWindow } from './ready-window.ts';
 import { createReservations } from './reservations.ts';
-import { LEAST_TIME_LEFT_MS, NO_TIME_LEFT } from './retry-schedule.ts';
-import { createSettler, SETTLE_RETRY_MS } from './settler.ts';
+import { createSettler } from './settler.ts';
 import { takeOver } from './take-over.ts';
-import { createUntoldSuppressions } from './untold-suppressions.ts';
 
 interface Deps {
   store: Store;
@@ -51,53 +50,27 @@ interface Deps {
 }
 
 const ROW_OVERHEAD_BYTES = 1024;
-/** If more than this share of all rows is used, a site gets what it sends in a second, so that slow ones leave places for others. */
-const BUSY_SHARE = 1 / 2;
-const SLOW_ROWS = 4;
-/** If more than this share is used, every site gets few. */
-const CROWDED_SHARE = 3 / 4;
-const CROWDED_ROWS = 32;
 /** Longer is not waited for outcomes that are being stored. */
 const SETTLING_MS = 1_000;
-/** The most rows of a site that sends this many per second. */
-const FAST_SITE_ROWS = 1024;
 
 export function createQueue(deps: Deps, options: QueueOptions): Queue {
   const { store, clock, random, log, node, siteOf, expire, eventsStored, gate } = deps;
   const { routeTags = null, suspectsClock = () => false } = deps;
   const window = createReadyWindow(options);
   const due = createDueQueues(siteOfQueue);
-  let worker: Worker = { wake() {}, demand: () => options.maxRowsPerSite };
-  /** Incremented whenever a reason not to send may have appeared; an item that was checked before is checked again. */
-  let gateChanges = 0;
-  const suppressions = createLateSuppressions(clock, () => {
-    const since = [underWaySinceMs() ?? [], untold.sinceMs() ?? []].flat();
-    return since.length === 0 ? null : Math.min(...since);
-  });
-  let deaf = (): void => {};
+  let worker: Worker = { wake() {}, demand: () => options.maxRowsPerSite, throughput: () => 0 };
   let running = false;
-  let storeTimer: Timer | null = null;
   const settler = createSettler({
-    store,
-    clock,
-    log,
-    eventsStored,
+    ...{ store, clock, log, node, eventsStored },
     left: leave,
     resumed() {
-      for (const site of window.sites()) worker.wake(site);
+      wakeAll();
       claims.sweepSoon();
     },
   });
   const claims = createClaims(
     {
-      store,
-      clock,
-      random,
-      log,
-      node,
-      window,
-      due,
-      eventsStored,
+      ...{ store, clock, random, log, node, window, due, eventsStored },
       reserved: () => reservations.reserved,
       suspectsClock,
       closed: (site) => settler.isPaused() || !node.valid || (site !== null && gate.site(site) !== null),
@@ -117,7 +90,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
         for (const item of window.remove(({ delivery }) => delivery.expiresAt <= now))
           void settle(item, expire(item.delivery, now, null));
         // Items that were taken and wait for a connection are checked by the one that took them.
-        for (const site of window.sites()) worker.wake(site);
+        wakeAll();
       },
     },
     options,
@@ -143,13 +116,21 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     },
   );
 
-  const untold = createUntoldSuppressions(
+  const lastCheck = createLastCheck({
+    ...{ clock, node, suspectsClock, expire, settle },
+    suppressed: deps.suppressed,
+    keptBack: ({ delivery, site }) => keptBack(delivery, site),
+    giveBack: (item, dueAt, waitReason) => release([item], dueAt, waitReason),
+  });
+  const suppressions = createMemorySuppressions(
     {
-      ...{ store, clock, log },
-      items: () => window.items(),
+      ...{ store, clock, log, underWaySinceMs },
+      items: window.items,
       arriving: claims.underWay,
-      note: suppressions.note,
-      changed: suppressedAt,
+      changed(sites) {
+        lastCheck.reasonsChanged();
+        for (const site of sites) worker.wake(site);
+      },
     },
     options.lookAheadWithoutHintsMs !== undefined,
   );
@@ -163,20 +144,20 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       if (at === undefined || at <= clock.now() + options.lookAheadMs) claims.sweepSoon();
     },
     hinted: claims.hinted,
-    suppressionsChanged: untold.read,
+    suppressionsChanged: suppressions.read,
     stored(rows) {
       const now = clock.now();
       for (const row of rows) due.note(row, row.dueAt, now);
       claims.look();
     },
     gateChanged(site) {
-      gateChanges += 1;
+      lastCheck.reasonsChanged();
       if (site !== undefined) {
         arrived(site);
         claims.refill(site);
         return;
       }
-      for (const each of window.sites()) worker.wake(each);
+      wakeAll();
       for (const each of [...due.sites()]) claims.refill(each);
     },
     changing: changes.changing,
@@ -187,14 +168,14 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       claims.sweepSoon();
       return hurried;
     },
-    mayGoOn,
+    mayGoOn: lastCheck.mayGoOn,
     onWork(wake, demand = () => options.maxRowsPerSite, throughput = () => 0) {
       worker = { wake, demand, throughput };
     },
     take,
-    recordable,
+    recordable: settler.recordable,
     epochChanged() {
-      gateChanges += 1;
+      lastCheck.reasonsChanged();
       for (const site of window.sites()) {
         release(window.drain(site), clock.now(), null);
         worker.wake(site);
@@ -236,18 +217,15 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
 
     async start() {
       running = true;
-      deaf = store.onSuppressed(suppressedNow);
+      suppressions.start();
       await takeOver({ store, clock, log }, routeTags);
       claims.start();
-      untold.start();
     },
 
     async stop(deadlineMs) {
       running = false;
-      deaf();
-      storeTimer?.cancel();
       await claims.stop();
-      await untold.stop();
+      await suppressions.stop();
       const until = clock.monotonicMs() + deadlineMs;
       for (const site of window.sites()) release(window.drain(site), clock.now(), null);
       while (window.rows() > 0 && clock.monotonicMs() < until) {
@@ -269,16 +247,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
 
   /** The rows that a site should hold, by what it can use soon and what other sites need. */
   function allowance(site: string): number {
-    // Rows that do not fit are read back from the store, and all later mail waits behind them: a fast site holds about
-    // what it sends in a second, so that a burst stays in memory.
-    const perSecond = worker.throughput?.(site) ?? 0;
-    const quick = Math.min(FAST_SITE_ROWS, options.maxRows / 4, perSecond);
-    const most = Math.max(options.maxRowsPerSite, Math.floor(quick));
-    const useful = Math.max(1, Math.min(most, worker.demand(site)));
-    const used = window.rows() / options.maxRows;
-    if (used <= BUSY_SHARE) return useful;
-    const soon = Math.min(useful, Math.max(SLOW_ROWS, Math.ceil(perSecond)));
-    return used > CROWDED_SHARE ? Math.min(soon, CROWDED_ROWS) : soon;
+    return rowsAllowed(options, window.rows(), worker.demand(site), worker.throughput(site));
   }
 
   function admit(
@@ -299,6 +268,10 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     const closed = gate.site(site);
     if (closed !== null) release(window.drain(site), clock.now(), closed.reason);
     worker.wake(site);
+  }
+
+  function wakeAll(): void {
+    for (const site of window.sites()) worker.wake(site);
   }
 
   function keptBack(mail: SiteQuestion, site: string): KeptBack | null {
@@ -354,51 +327,15 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
   // ── out of the window ───────────────────────────────────────────────────────────────────────────────────
 
   function take(site: string, lane?: Lane, admits?: (item: ReadyItem) => boolean): ReadyItem | null {
-    if (gate.site(site) !== null || !recordable()) return null;
+    if (gate.site(site) !== null || !settler.recordable()) return null;
     for (;;) {
       const item = window.take(site, lane ?? null, admits);
       if (item === null) return null;
-      if (!mayGoOn(item)) continue;
+      if (!lastCheck.mayGoOn(item)) continue;
       // The far end may be silent about all that it got, and other connections wait for mail.
       if (due.count(site) > 0 && !window.hasWaiting(site)) claims.refill(site);
       return item;
     }
-  }
-
-  function mayGoOn(item: ReadyItem): boolean {
-    const { delivery, site } = item;
-    const now = clock.now();
-    const late = delivery.expiresAt - LEAST_TIME_LEFT_MS < now;
-    if (item.withdrawn) return false;
-    if (item.checked === gateChanges && !late) return true;
-    if (delivery.epoch !== node.epoch) {
-      release([item], now, null);
-      return false;
-    }
-    // It may have expired while it waited in memory, which the search for expired rows does not see.
-    const over = delivery.expiresAt <= now;
-    if (over && suspectsClock()) {
-      // Due by any clock: at a wrong time it would wait until then where the clock is set right.
-      release([item], delivery.createdAt, null);
-      return false;
-    }
-    const ended = over ? expire(delivery, now, null) : deps.suppressed(delivery, now);
-    if (ended !== null) {
-      void settle(item, ended);
-      return false;
-    }
-    if (late) {
-      release([item], delivery.expiresAt, NO_TIME_LEFT);
-      return false;
-    }
-    const kept = keptBack(delivery, site);
-    if (kept === null) {
-      item.checked = gateChanges;
-      return true;
-    }
-    // With the same due time: it is sent as soon as nothing prevents it.
-    release([item], now, kept.reason);
-    return false;
   }
 
   function settle(item: ReadyItem, settlement: Settlement): Promise<void> {
@@ -419,22 +356,6 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     settler.release(held, dueAt, waitReason);
   }
 
-  function suppressedNow(made: readonly SuppressionChange[]): void {
-    const sinceMs = clock.monotonicMs();
-    suppressions.add(made);
-    const domains = new Set(made.map(({ senderDomain }) => senderDomain));
-    const touched = new Set<string>();
-    for (const item of window.items())
-      if (domains.has(item.delivery.senderDomain) && suppressions.note(item.delivery, sinceMs))
-        touched.add(item.site);
-    if (touched.size > 0) suppressedAt(touched);
-  }
-
-  function suppressedAt(sites: ReadonlySet<string>): void {
-    gateChanges += 1;
-    for (const site of sites) worker.wake(site);
-  }
-
   function leave(item: ReadyItem, dueAt: number | null): void {
     window.done(item);
     changes.left();
@@ -444,20 +365,5 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
       claims.look();
     }
     claims.refill(item.site);
-  }
-
-  function recordable(): boolean {
-    const can = !settler.isPaused() && node.valid && store.writable().ok;
-    if (!can) watchStore();
-    return can;
-  }
-
-  /** Items were refused because the store cannot be written: these sites must be woken when it can. */
-  function watchStore(): void {
-    if (!running) return;
-    storeTimer ??= clock.setTimer(SETTLE_RETRY_MS, () => {
-      storeTimer = null;
-      if (recordable()) for (const site of window.sites()) worker.wake(site);
-    });
   }
 }

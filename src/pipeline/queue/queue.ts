@@ -47,7 +47,7 @@ export interface Worker {
   /** How many rows a site can use within the next seconds: no more are claimed for it. */
   demand(site: string): number;
   /** How many it sent within about the last second. */
-  throughput?(site: string): number;
+  throughput(site: string): number;
 }
 
 /** Places reserved for a message until it is committed. */

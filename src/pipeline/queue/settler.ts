@@ -3,9 +3,10 @@
  * together. While the store cannot write, they are kept and tried again, and `isPaused` is true: a success that cannot
  * be recorded would become a duplicate, so nothing new may be sent.
  */
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock, Timer } from '../../lib/clock.ts';
 import { createKeptWrites } from '../../lib/kept-writes.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { NodeLease } from '../../model/node.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { Settlement } from '../../store/topics/queue.ts';
 import type { ReadyItem } from './ready-item.ts';
@@ -21,17 +22,23 @@ export interface Settler {
   refused(): Iterable<number>;
   /** Outcomes cannot be stored at the moment. */
   isPaused(): boolean;
+  /**
+   * Whether an outcome could be stored now, under a lease that is certainly valid. If not, nothing may be sent;
+   * `resumed` is called when it can.
+   */
+  recordable(): boolean;
   /** From now on only outcomes are tried again. */
   stop(): void;
 }
 
 interface Deps {
-  store: Pick<Store, 'settle' | 'release'>;
+  store: Pick<Store, 'settle' | 'release' | 'writable'>;
+  node: NodeLease;
   clock: Clock;
   log: Logger;
   /** The item may leave memory; it waits in the store until `dueAt`, or is finished (null). */
   left(item: ReadyItem, dueAt: number | null): void;
-  /** Outcomes can be stored again after a pause. */
+  /** Outcomes can be stored again after a pause, or after `recordable` was false. */
   resumed(): void;
   eventsStored(): void;
 }
@@ -44,9 +51,11 @@ interface Release {
   waitReason: string | null;
 }
 
-export const SETTLE_RETRY_MS = 250;
+const SETTLE_RETRY_MS = 250;
 
-export function createSettler({ store, clock, log, left, resumed, eventsStored }: Deps): Settler {
+export function createSettler({ store, node, clock, log, left, resumed, eventsStored }: Deps): Settler {
+  let stopped = false;
+  let storeTimer: Timer | null = null;
   const refused = new Set<number>();
   const outcomes = createKeptWrites<{ item: ReadyItem; settlement: Settlement }, string>({
     clock,
@@ -109,8 +118,24 @@ export function createSettler({ store, clock, log, left, resumed, eventsStored }
     isPaused() {
       return outcomes.paused;
     },
-    stop: () => releases.stop(),
+    recordable,
+    stop() {
+      stopped = true;
+      storeTimer?.cancel();
+      releases.stop();
+    },
   };
+
+  function recordable(): boolean {
+    const can = !outcomes.paused && node.valid && store.writable().ok;
+    if (!can && !stopped) storeTimer ??= clock.setTimer(SETTLE_RETRY_MS, lookAgain);
+    return can;
+  }
+
+  function lookAgain(): void {
+    storeTimer = null;
+    if (recordable()) resumed();
+  }
 }
 
 function isAway(cause: unknown): boolean {
