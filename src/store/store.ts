@@ -10,7 +10,8 @@
  * - settling a delivery or call does nothing unless the caller's lease (epoch) still holds it; an epoch that has ended
  *   claims nothing more;
  * - a write that carries ids of its own (messages, outcomes, events, tokens …) may be repeated if its answer was lost: it
- *   is stored once, with the values of the first call, and the answer is the same.
+ *   is stored once, with the values of the first call, and the answer is the same;
+ * - a list that is read in looks says where the next one begins; a full look does so also when nothing follows it.
  * When the engine cannot write (disk full, gone) calls reject with `StoreUnavailable` and `writable()` turns false
  * until a later write or probe succeeds. All instants are milliseconds since the Unix epoch.
  * The operations are in `topics/`, by topic.

@@ -25,23 +25,23 @@ export function mayLook(looks: Looks): boolean {
 }
 
 /**
- * At most `limit` rows, and the position where more may be found, null = there is nothing more. The last step may find
- * more than needed: the rest is found again from the position of the last row, which `placeOf` returns.
+ * At most `limit` rows, and the position where more may be found, null = there is nothing more. A step is asked for `most`
+ * rows, one more than the page holds, which shows that there is a next page. What is more than needed is found again from
+ * the position of the page's last row, which `placeOf` returns.
  */
 export async function gather<Row, Place>(
   looks: Looks,
   limit: number,
   from: Place | undefined,
-  look: (from: Place | undefined) => Promise<{ rows: readonly Row[]; next: Place | null }>,
+  look: (from: Place | undefined, most: number) => Promise<{ rows: readonly Row[]; next: Place | null }>,
   placeOf: (row: Row) => Place,
 ): Promise<{ rows: Row[]; next: Place | null }> {
   const rows: Row[] = [];
   let place = from;
   while (mayLook(looks)) {
-    const found = await look(place);
+    const found = await look(place, limit + 1);
     for (const row of found.rows) {
       const last = rows.at(-1);
-      // One more than requested shows that there is a next page.
       if (rows.length === limit && last !== undefined) return { rows, next: placeOf(last) };
       rows.push(row);
     }

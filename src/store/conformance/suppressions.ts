@@ -160,8 +160,12 @@ export function describeSuppressions({ store, reopen }: Suite): void {
         (await list(more)).map(({ address }) => address.charAt(0)).join('');
       expect(await names({})).toBe('Dcba');
       const full = { now: T0, limit: 4, look: 100 };
-      for (const more of [{}, { address: 'a@example.net', limit: 1 }])
-        expect(await store.listSuppressions({ ...full, ...more })).toMatchObject({ nextId: null });
+      for (const more of [{}, { address: 'a@example.net', limit: 1 }]) {
+        const { suppressions, nextId } = await store.listSuppressions({ ...full, ...more });
+        expect(nextId).toBe(suppressions.at(-1)?.id);
+        const rest = await store.listSuppressions({ ...full, ...more, beforeId: nextId ?? 0 });
+        expect(rest).toEqual({ suppressions: [], nextId: null });
+      }
       const [first, second] = await list({ limit: 2 });
       expect([first?.address, second?.address]).toEqual(['D@example.net', 'c@example.net']);
       expect(await names({ beforeId: second?.id ?? 0 })).toBe('ba');

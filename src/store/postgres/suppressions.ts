@@ -225,13 +225,12 @@ export const listSuppressions = read('listSuppressions', { lane: 'search' }, asy
   filter.when('s.created_at >= ?', params.since);
   filter.when("substr(s.key, strpos(s.key, '@') + 1) = ?", params.recipientDomain);
   filter.when('(s.expires_at IS NULL OR s.expires_at > ?)', params.now);
-  const keys = await mergedRows<{ id: number }>(db, ranges(), limit + 1);
-  const page = keys.slice(0, limit);
+  const keys = await mergedRows<{ id: number }>(db, ranges(), limit);
   const rows = await db.all<SuppressionRow>(
     `SELECT ${SUPPRESSION_COLUMNS} ${FROM} WHERE s.id = ANY ($1::int8[]) ORDER BY s.id DESC`,
-    int8s(page.map(({ id }) => id)),
+    int8s(keys.map(({ id }) => id)),
   );
-  const nextId = (keys.length > limit ? page.at(-1)?.id : end) ?? null;
+  const nextId = (keys.length === limit ? keys.at(-1)?.id : end) ?? null;
   return { suppressions: rows.map(toSuppression), nextId };
 });
 

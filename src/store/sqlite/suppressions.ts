@@ -108,20 +108,18 @@ export const listSuppressions = read('listSuppressions', 'measured', { search: t
       ),
     );
     const ordered = entries.filter(({ id }) => id < beforeId).sort((a, b) => b.id - a.id);
-    const nextId = ordered.length > limit ? (ordered[limit - 1]?.id ?? null) : null;
-    return { suppressions: entriesOf(db, ordered.slice(0, limit)), nextId };
+    return { suppressions: entriesOf(db, ordered.slice(0, limit)), nextId: ordered[limit - 1]?.id ?? null };
   }
   const all = entryRanges(domainIds, beforeId, 0, '', []);
   const end = lastOfLook(db, all, params.look)?.id;
   const keys = mergedRows(
     db,
     entryRanges(domainIds, beforeId, end ?? 0, filter.and(), filter.values()),
-    limit + 1,
+    limit,
   );
-  const page = keys.slice(0, limit);
   return {
-    suppressions: entriesOf(db, page),
-    nextId: (keys.length > limit ? page.at(-1)?.id : end) ?? null,
+    suppressions: entriesOf(db, keys),
+    nextId: (keys.length === limit ? keys.at(-1)?.id : end) ?? null,
   };
 });
 

@@ -53,9 +53,9 @@ export function auditOperation({ store }: ApiParts): ApiRoute {
         looksOf(request),
         query.Limit,
         query.After,
-        async (beforeId) => {
+        async (beforeId, limit) => {
           const asked = withoutUndefined({ who, operation, since, until, beforeId });
-          const { entries, nextId } = await store.listAudit({ ...asked, limit: query.Limit + 1, look: LOOK });
+          const { entries, nextId } = await store.listAudit({ ...asked, limit, look: LOOK });
           return { rows: entries, next: nextId };
         },
         ({ id }) => id,

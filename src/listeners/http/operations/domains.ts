@@ -164,13 +164,13 @@ export function domainOperations({ domains, guard, clock, createOnce }: ApiParts
       handle: async ({ caller, query: { Limit, After, Search }, visible, request }) => {
         const search = aLabels(Search ?? '');
         if (search !== '') {
-          const wanted = { ...visible, search, limit: Limit + 1, look: LOOK };
+          const wanted = { ...visible, search, look: LOOK };
           const { rows, next } = await gather(
             looksOf(request),
             Limit,
             After,
-            async (after) => {
-              const found = await domains.search({ ...wanted, ...withoutUndefined({ after }) });
+            async (after, limit) => {
+              const found = await domains.search({ ...wanted, ...withoutUndefined({ after }), limit });
               return { rows: found.domains, next: found.next };
             },
             ({ name }) => name,

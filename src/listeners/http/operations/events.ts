@@ -158,9 +158,9 @@ export function eventListOperation({ store }: ApiParts): ApiRoute {
             looks,
             limit,
             start ?? undefined,
-            async (from) => {
+            async (from, most) => {
               const place = from === undefined ? {} : { from };
-              const { events, next } = await store.findEvents({ ...filter, ...place, limit: limit + 1 });
+              const { events, next } = await store.findEvents({ ...filter, ...place, limit: most });
               // Here, where it is a part of the page: the whole may name a thousand recipients a hundred times.
               const rows = events.map((event) => ({ at: event.at, seq: event.seq, item: toRecord(event) }));
               return { rows, next };

@@ -206,7 +206,6 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
           }),
           ...(metadata.length === 0 ? {} : { metadata }),
           ...(status === undefined ? {} : ROWS_OF[status]),
-          limit: limit + 1,
           look: LOOK,
         };
         const now = clock.now();
@@ -214,8 +213,8 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
           looksOf(request),
           limit,
           query.After,
-          async (beforeSeq) => {
-            const place = withoutUndefined({ beforeSeq });
+          async (beforeSeq, most) => {
+            const place = { ...withoutUndefined({ beforeSeq }), limit: most };
             const { messages, nextSeq } = await store.listMessages({ ...filter, ...place });
             const shown = messages.map((row) => withReasons(row, traffic, now));
             const fitting = shown.filter((row) => status === undefined || hasStatus(row, status, now));

@@ -127,15 +127,14 @@ export function suppressionOperations({ store, clock, random, createOnce }: ApiP
           ...visible,
           ...withoutUndefined({ address: Email, reason: Reason, since: Since, recipientDomain }),
           now: clock.now(),
-          limit: Limit + 1,
           look: LOOK,
         };
         const { rows, next } = await gather(
           looksOf(request),
           Limit,
           After,
-          async (beforeId) => {
-            const place = withoutUndefined({ beforeId });
+          async (beforeId, limit) => {
+            const place = { ...withoutUndefined({ beforeId }), limit };
             const { suppressions, nextId } = await store.listSuppressions({ ...filter, ...place });
             return { rows: suppressions, next: nextId };
           },

@@ -112,13 +112,13 @@ export function templateOperations({
           .toLowerCase()
           .split(/\s+/)
           .filter((word) => word !== '');
-        // Without words, the first look finds the page.
-        const look = words.length === 0 ? query.Limit + 1 : LOOK;
         const { rows, next } = await gather(
           looksOf(request),
           query.Limit,
           query.After,
-          async (beforeId) => {
+          async (beforeId, most) => {
+            // Without words, the first look finds the page.
+            const look = words.length === 0 ? most : LOOK;
             const asked = { ...visible, ...withoutUndefined({ name: query.Name, beforeId }), limit: look };
             const looked = await store.listTemplates(asked);
             const rows = looked.filter((one) => {

@@ -43,14 +43,14 @@ export function timelineOperation({ store, traffic, clock }: ApiParts): ApiRoute
         looksOf(request),
         limit + 1,
         undefined,
-        async (from) => {
+        async (from, most) => {
           const { events, next } = await store.findEvents({
             ...ownDomains(caller),
             messageId: id,
             afterSeq: After ?? 0,
             ...(from === undefined ? {} : { from }),
             newestFirst: false,
-            limit: limit + 2,
+            limit: most,
             look: LOOK,
           });
           return { rows: events, next };

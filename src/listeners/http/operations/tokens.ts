@@ -129,11 +129,11 @@ export function tokenOperations({
           looksOf(request),
           query.Limit,
           query.After,
-          async (beforeId) => {
+          async (beforeId, limit) => {
             const asked = {
               ...ownDomains(caller),
               ...withoutUndefined({ beforeId }),
-              limit: query.Limit + 1,
+              limit,
             };
             const { tokens, nextId } = await store.listTokens({ ...asked, look: LOOK });
             return { rows: tokens.filter((token) => isOwn(caller, token)), next: nextId };
