@@ -13,9 +13,14 @@ describe('the text of an answer', () => {
     { Items: [] },
     { Items: [], More: false },
     { First: undefined, Second: 1 },
-    { Items: [{ Name: '"\u2028\ud800é' }, null, [1, [2]]], 'a"b': { Items: [1] }, Next: null },
+    { Items: [{ Name: '"\u2028é' }, null, [1, [2]]], 'a"b': { Items: [1] }, Next: null },
   ])('is what JSON.stringify makes of %j', async (value) => {
     expect(await jsonText(value)).toBe(JSON.stringify(value));
+  });
+
+  it('has no half of a character, where a text was cut within one', async () => {
+    const value = { Reply: '550 \ud83d', Items: [{ Why: '\udcec📬' }, '\\ud83d'] };
+    expect(await jsonText(value)).toBe('{"Reply":"550 \ufffd","Items":[{"Why":"\ufffd📬"},"\\\\ud83d"]}');
   });
 
   it.each([['ascii'], ['é'], ['\u{1f600}']])('is the same in several turns, of %s', async (of) => {

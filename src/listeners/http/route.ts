@@ -6,6 +6,7 @@
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import { AppError, type ErrorName, type Problem } from '../../lib/errors.ts';
+import { wellFormedJson } from '../../lib/well-formed-json.ts';
 import type { Caller } from '../../model/submission.ts';
 import type { Scope } from '../../model/token.ts';
 
@@ -135,8 +136,8 @@ export interface PlainRoute {
 /** An answer with a JSON body. */
 export function json(value: unknown, status = 200, headers?: Readonly<Record<string, string>>): ApiAnswer {
   return headers === undefined
-    ? { status, body: JSON.stringify(value) }
-    : { status, headers, body: JSON.stringify(value) };
+    ? { status, body: wellFormedJson(value) }
+    : { status, headers, body: wellFormedJson(value) };
 }
 
 /** A time as the API writes it: ISO 8601, UTC, milliseconds. */

@@ -3,6 +3,7 @@
  * of keys is part of the interface. It names one recipient and never an address list, so a BCC is not disclosed. A body
  * over 20 kB is shortened, least important parts first, and has `Truncated`. Cannot fail.
  */
+import { wellFormedJson } from '../../lib/well-formed-json.ts';
 import type { Bounce } from '../../model/bounce.ts';
 import { EVENT_KINDS } from '../../model/event.ts';
 import type { EventDetail, EventView } from '../../store/topics/events.ts';
@@ -36,7 +37,7 @@ const TIGHTER: readonly Budget[] = [
 /** Body of the call that reports `event` to webhook `webhookId`: UTF-8 JSON, at most 20,000 bytes. */
 export function webhookBody(event: EventView, webhookId: number): Uint8Array {
   for (const budget of [FULL, ...TIGHTER]) {
-    const bytes = Buffer.from(JSON.stringify(shape(event, webhookId, budget)));
+    const bytes = Buffer.from(wellFormedJson(shape(event, webhookId, budget)));
     if (bytes.length <= MAX_BODY_BYTES) return bytes;
   }
   throw new RangeError('A webhook body cannot be longer than its budgets');

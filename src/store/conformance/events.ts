@@ -43,6 +43,16 @@ export function describeEvents({ store }: Suite): void {
       expect(found.message?.subject).toBe('Hello');
     });
 
+    it('stores no half of a character, where a text was cut within one', async () => {
+      const detail = { reply: '550 no \ud83d', bounce: { Diagnostic: '\udcec \\ud83d 📬' } } as object;
+      const cut = { ...event('domain.failing', T0, { detail }), domain: 'example.org', deliveryId: null };
+      await store.appendEvents({ events: [cut] });
+      expect(only((await store.findEvents(everyEvent())).events).detail).toEqual({
+        reply: '550 no \ufffd',
+        bounce: { Diagnostic: '\ufffd \\ud83d 📬' },
+      });
+    });
+
     it('takes facts about a domain, which concern no message', async () => {
       await store.appendEvents({
         events: [{ ...event('domain.failing'), domain: 'example.org', deliveryId: null }],

@@ -5,6 +5,7 @@
  * by number, up to the horizon (engine/horizon.ts).
  */
 
+import { wellFormedJson } from '../../lib/well-formed-json.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import { eventKindCode, uuidBytes } from '../shared/codes.ts';
 import { createKnownLists } from '../shared/known-lists.ts';
@@ -74,7 +75,7 @@ export function eventColumns(events: readonly NewEvent[]): [Buffer, Buffer, Buff
     uuids(events.map(({ id }) => uuidBytes(id))),
     int2s(events.map(({ kind }) => eventKindCode.of(kind))),
     int8s(events.map(({ at }) => at)),
-    texts(events.map(({ detail }) => (detail === null ? null : JSON.stringify(detail)))),
+    texts(events.map(({ detail }) => (detail === null ? null : wellFormedJson(detail)))),
     texts(events.map(tokenOf)),
   ];
 }

@@ -7,6 +7,7 @@
 
 import type { SQLInputValue } from 'node:sqlite';
 import { uuidText } from '../../lib/ids.ts';
+import { wellFormedJson } from '../../lib/well-formed-json.ts';
 import { EVENT_KINDS, type EventKind } from '../../model/event.ts';
 import { listensTo } from '../../model/webhook.ts';
 import { eventKindCode, uuidBytes } from '../shared/codes.ts';
@@ -45,7 +46,7 @@ export function appendEvent(session: Session, event: NewEvent, subject: EventSub
     at: event.at,
     message_seq: subject.messageSeq,
     delivery_id: subject.deliveryId,
-    detail: event.detail === null ? null : JSON.stringify(event.detail),
+    detail: event.detail === null ? null : wellFormedJson(event.detail),
   }).lastId;
   const { token, payloadType } = EVENT_KINDS[event.kind];
   if (payloadType === null || event.notify === false) return seq;

@@ -2,6 +2,7 @@
  * Common parts of server-sent events (WHATWG HTML §9.2): how a stream begins, its heartbeat, and where a client that
  * reconnects continues.
  */
+import { wellFormedJson } from '../../../lib/well-formed-json.ts';
 import { integer, queryReader } from '../query.ts';
 import type { ApiRequest } from '../route.ts';
 
@@ -28,7 +29,7 @@ export function heartbeat(seq: number): string {
 
 /** One event. JSON holds no line break, so the data is one line. */
 export function eventBlock(seq: number, name: string, data: unknown): string {
-  return `id: ${seq}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+  return `id: ${seq}\nevent: ${name}\ndata: ${wellFormedJson(data)}\n\n`;
 }
 
 /** The parameter for the position of a stream: `id`s of its events are numbers. */
