@@ -8,7 +8,7 @@ const ISO =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?([Zz]|[+-](\d{2}):?(\d{2}))$/;
 
 /** The last second of the year 9999. */
-const MAX_SECONDS = 253_402_300_799;
+export const MAX_SECONDS = 253_402_300_799;
 
 /** Milliseconds since the Unix epoch; null = not a point in time. With `digits`, a text of digits counts as seconds. */
 export function parseInstant(value: unknown, digits = false): number | null {

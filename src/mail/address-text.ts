@@ -134,3 +134,13 @@ export function asciiSet(characters: string): Uint8Array {
   for (let i = 0; i < characters.length; i++) set[characters.charCodeAt(i)] = 1;
   return set;
 }
+
+/** The domain of an address, as it is written; a text without `@` is returned whole. */
+export function domainOfAddress(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1);
+}
+
+/** Whether a name is the domain or a name below it. Both in lower case. */
+export function isAtOrBelow(name: string, domain: string): boolean {
+  return name === domain || name.endsWith(`.${domain}`);
+}

@@ -9,6 +9,7 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { asBuffer } from '../lib/as-buffer.ts';
 import type { Turn } from '../lib/turns.ts';
+import { domainOfAddress, isAtOrBelow } from './address-text.ts';
 import { bodyHashInTurns, canonicalField } from './dkim-canonical.ts';
 import { type RawField, type RawHeader, readRawHeader } from './raw-header.ts';
 import { readTagList } from './tag-list.ts';
@@ -164,8 +165,7 @@ function readSignature(tags: ReadonlyMap<string, string>, nowMs: number): Signat
   const expires = tags.has('x') ? Number(tag('x')) : Number.POSITIVE_INFINITY;
   if (!(expires * 1000 >= nowMs)) return 'it has expired';
   const identity = tag('i').toLowerCase();
-  if (identity !== '' && !isWithin(identity.slice(identity.lastIndexOf('@') + 1), domain))
-    return 'i= is outside d=';
+  if (identity !== '' && !isAtOrBelow(domainOfAddress(identity), domain)) return 'i= is outside d=';
   const signature = Buffer.from(tag('b').replace(/\s+/g, ''), 'base64');
   if (signature.length === 0) return 'no signature';
   return {
@@ -182,10 +182,6 @@ function readSignature(tags: ReadonlyMap<string, string>, nowMs: number): Signat
 
 function isForm(text: string): text is Canonical {
   return text === 'simple' || text === 'relaxed';
-}
-
-function isWithin(name: string, domain: string): boolean {
-  return name === domain || name.endsWith(`.${domain}`);
 }
 
 async function findKey(

@@ -39,7 +39,8 @@ const WRITTEN_IN_TRANSIT = new Set(['received', 'dkim-signature', 'domainkey-sig
 /** Fields that name an author or a sender in addition to From (RFC 5322 §3.6.2, §3.6.6). */
 const NAMES_A_SENDER = new Set(['sender', 'resent-from', 'resent-sender']);
 const HIDDEN_RECIPIENTS = new Set(['bcc', 'resent-bcc']);
-const OWN_PREFIX = 'x-postrider-';
+/** How our own fields of a submitted message begin, in lower case: they are read and removed. */
+export const OWN_PREFIX = 'x-postrider-';
 
 /** Fields that may occur once in a message (RFC 5322 §3.6), by their name in lower case. */
 const ONCE = new Map(

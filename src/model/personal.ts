@@ -13,6 +13,9 @@ export interface PersonalWish {
   listUnsubscribe: boolean | null;
 }
 
+/** A sender that requested nothing. */
+export const NO_WISH: PersonalWish = { opens: null, clicks: null, listUnsubscribe: null };
+
 /** The settings of a sender domain for messages that say nothing. */
 export type PersonalSettings = Pick<DomainSettings, 'tracking' | 'listUnsubscribe' | 'trackingHost'>;
 

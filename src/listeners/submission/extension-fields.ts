@@ -8,7 +8,7 @@ import { AppError, type Problem } from '../../lib/errors.ts';
 import { decodeWords } from '../../mail/decode-words.ts';
 import { LANES, type Lane, REQUESTED_RESULTS, type SandboxResult } from '../../model/message.ts';
 import { type Metadata, readMetadata } from '../../model/metadata.ts';
-import type { PersonalWish } from '../../model/personal.ts';
+import { NO_WISH, type PersonalWish } from '../../model/personal.ts';
 import { readExpiryTime, readSendTime } from '../../model/schedule.ts';
 
 export interface ExtensionFields {
@@ -126,8 +126,6 @@ export function readExtensionFields(
   if (problems.length > 0) throw new AppError(problems);
   return { tags, metadata, sendAt, expiresAt, lane, sandbox, keepContent, personal, idempotencyKey };
 }
-
-const NO_WISH: PersonalWish = { opens: null, clicks: null, listUnsubscribe: null };
 
 /** `opens`, `clicks`, both with a comma, or a word for all or nothing; null = invalid. */
 function readTrack(value: string): Pick<PersonalWish, 'opens' | 'clicks'> | null {

@@ -8,7 +8,7 @@
 
 import { type Author, parseAuthor } from '../../mail/author-field.ts';
 import { decodeWords } from '../../mail/decode-words.ts';
-import { repeatedField, submittedField } from '../../mail/header-rules.ts';
+import { OWN_PREFIX, repeatedField, submittedField } from '../../mail/header-rules.ts';
 import { type ListedMailbox, parseMailboxList } from '../../mail/mailbox-list.ts';
 import {
   type RawField,
@@ -69,7 +69,6 @@ export interface RawResult {
 /** RFC 5321 §6.3. */
 const MAX_RECEIVED = 100;
 const MAX_SUBJECT_CHARS = 998;
-const OWN_PREFIX = 'x-postrider-';
 /** An empty one identifies nothing (RFC 5322 §3.6). */
 const OURS_IF_EMPTY = new Set(['date', 'message-id']);
 const MAX_SHOWN_NAME_CHARS = 256;

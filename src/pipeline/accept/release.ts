@@ -3,10 +3,12 @@
  * it its own tokens. Takes what is stored of it; returns a message for one recipient that is not accepted yet. It gets its own
  * Message-ID if the captured one was ours; its Date is unchanged.
  */
+
 import { asBuffer } from '../../lib/as-buffer.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import type { Random } from '../../lib/random.ts';
+import { domainOfAddress } from '../../mail/address-text.ts';
 import type { Mailbox, MessageId } from '../../model/message.ts';
 import type { TokenSlots } from '../../model/personal.ts';
 import { type Caller, type KeptFields, keptFields, type SubmittedRecipient } from '../../model/submission.ts';
@@ -38,7 +40,7 @@ export interface ReleaseRequest {
 /** The domain of its From. */
 export function fromDomainOf({ message }: Captured): string {
   const { address } = message.lists.from;
-  return address.slice(address.lastIndexOf('@') + 1);
+  return domainOfAddress(address);
 }
 
 /** The new message, for the sender domain found for it. */

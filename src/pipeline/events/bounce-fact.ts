@@ -4,6 +4,7 @@
  * recipient, it is about a forwarding, and rarely about the address that we sent to.
  */
 
+import { domainOfAddress, isAtOrBelow } from '../../mail/address-text.ts';
 import type { DsnRecipient, DsnReport, ReportField } from '../../mail/dsn.ts';
 import type { Bounce } from '../../model/bounce.ts';
 import { suppressionKey } from '../../model/suppression.ts';
@@ -178,12 +179,8 @@ function worstOf(blocks: readonly DsnRecipient[]): DsnRecipient | null {
 
 /** One domain equals or contains the other: a mail host that uses its own name. */
 function isSameHouse(a: string | null, b: string): boolean {
-  const [x, y] = [domainOf(a ?? ''), domainOf(b)];
-  return x !== '' && (x === y || x.endsWith(`.${y}`) || y.endsWith(`.${x}`));
-}
-
-function domainOf(address: string): string {
-  return address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+  const [x, y] = [a ?? '', b].map((address) => domainOfAddress(address).toLowerCase()) as [string, string];
+  return x !== '' && (isAtOrBelow(x, y) || isAtOrBelow(y, x));
 }
 
 /** The SMTP reply if the report quotes one, otherwise its status in the form of a reply. */
@@ -248,6 +245,7 @@ function wordsOf(one: DsnRecipient): string {
   return words === '' ? '' : `: ${words}`;
 }
 
-function cut(text: string): string {
+/** A text as events and suppressions keep it. */
+export function cut(text: string): string {
   return text.slice(0, MAX_TEXT).toWellFormed();
 }

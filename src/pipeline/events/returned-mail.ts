@@ -27,7 +27,7 @@ import type { EventDetail, NewEvent } from '../../store/topics/events.ts';
 import type { ReturnFact, ReturnResult, ReturnSubject } from '../../store/topics/returns.ts';
 import type { SuppressionSignal } from '../../store/topics/suppressions.ts';
 import type { Classifier } from '../deliver/outcome/classifier/classify.ts';
-import { type BounceReport, bounceFact, byAddress, type MakeEvent } from './bounce-fact.ts';
+import { type BounceReport, bounceFact, byAddress, cut, type MakeEvent } from './bounce-fact.ts';
 import { RETURNS_TAKEN_MS, type ReturnTarget, type TokenTarget } from './return-target.ts';
 import type { ReturnMetrics } from './returns-metrics.ts';
 
@@ -83,7 +83,6 @@ interface Contents {
 const MAX_READ_BYTES = 512 * 1024;
 /** A far server may report before our own result is stored; no transaction takes longer than this. */
 const UNDER_WAY_MS = 15 * 60_000;
-const MAX_TEXT = 512;
 /** Recipients of one report that are recorded together. */
 const PORTION = 64;
 const BY_MAIL = 'Opted out by mail';
@@ -426,7 +425,3 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
 }
 
 const DONE: Disposition = { kind: 'done' };
-
-function cut(text: string): string {
-  return text.slice(0, MAX_TEXT).toWellFormed();
-}

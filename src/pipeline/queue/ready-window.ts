@@ -6,7 +6,7 @@
  * network.
  */
 import { createTally, type Tally } from '../../lib/tally.ts';
-import type { Lane } from '../../model/message.ts';
+import { LANES, type Lane } from '../../model/message.ts';
 import { createLaneTurns, type LaneTurns } from './lane-turns.ts';
 import type { ReadyItem } from './ready-item.ts';
 import { createSenderRows, type SenderRows } from './sender-rows.ts';
@@ -133,7 +133,6 @@ function waitingAt({ waitingByLane }: SiteRows): number {
   return waitingByLane.critical + waitingByLane.normal + waitingByLane.bulk;
 }
 
-const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
 const BELOW: Readonly<Record<Lane, readonly Lane[]>> = {
   critical: ['critical', 'normal', 'bulk'],
   normal: ['normal', 'bulk'],

@@ -3,6 +3,7 @@
  * Takes the domain's row and the host of return paths; looks nothing up. Verification uses the same names and values,
  * so what is shown is what is checked.
  */
+import { isAtOrBelow } from '../../mail/address-text.ts';
 import type { DkimKey } from '../../model/domain.ts';
 import { spfText } from './relay-spf.ts';
 
@@ -77,7 +78,7 @@ export function domainRecords(params: {
   const { domain, verifyToken, keys, bounceDomain, returnPathHost } = params;
   const tracking = params.tracking ?? null;
   const returnServer = params.returnServer ?? bounceDomain;
-  const spfHost = returnPathHost ?? (isUnder(bounceDomain, domain) ? bounceDomain : domain);
+  const spfHost = returnPathHost ?? (isAtOrBelow(bounceDomain, domain) ? bounceDomain : domain);
   return [
     {
       Type: 'TXT',
@@ -181,7 +182,7 @@ function needOfSpf(host: string, returnHost: string): Pick<DnsRecord, 'Need' | '
  */
 export function relativeHost(host: string, zone: string): string {
   if (host === zone) return '@';
-  return isUnder(host, zone) ? host.slice(0, -(zone.length + 1)) : `${host}.`;
+  return isAtOrBelow(host, zone) ? host.slice(0, -(zone.length + 1)) : `${host}.`;
 }
 
 /** The records as lines of a zone file (RFC 1035 §5.1) with complete names, texts in quoted strings of ≤ 255 octets. */
@@ -209,8 +210,4 @@ export function quotedStrings(value: string): string {
     strings.push(`"${text}"`);
   }
   return strings.length === 1 ? (strings[0] as string) : `( ${strings.join(' ')} )`;
-}
-
-function isUnder(host: string, zone: string): boolean {
-  return host === zone || host.endsWith(`.${zone}`);
 }

@@ -3,6 +3,7 @@
  * Takes the host of a relay; returns the `include:` of its provider, or null if the provider is unknown. From the
  * providers' own set-up pages, as of 2026-11.
  */
+import { isAtOrBelow } from '../../mail/address-text.ts';
 
 /** End of the relay's host name → name to include. */
 const INCLUDES: readonly (readonly [end: string, include: string])[] = [
@@ -27,7 +28,7 @@ const INCLUDES: readonly (readonly [end: string, include: string])[] = [
 /** The name to include for a relay's host; null if its provider is unknown. */
 export function relayInclude(host: string): string | null {
   const name = host.toLowerCase().replace(/\.$/, '');
-  const found = INCLUDES.find(([end]) => name === end || name.endsWith(`.${end}`));
+  const found = INCLUDES.find(([end]) => isAtOrBelow(name, end));
   return found?.[1] ?? null;
 }
 

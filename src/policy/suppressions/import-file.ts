@@ -110,7 +110,7 @@ export function planImport(sheet: ImportSheet, wishes: ImportWishes, now: number
 }
 
 /** The longest note that the API takes. */
-const MAX_NOTE_CHARS = 256;
+export const MAX_NOTE_CHARS = 256;
 
 function namedIn(preset: (typeof PRESETS)[string] | undefined, name: string | undefined): boolean {
   return name !== undefined && preset?.known?.includes(name) === true;

@@ -6,7 +6,7 @@ import { parseDuration } from '../../config/forms.ts';
 import { type Routing, readRouting } from '../../config-routing.ts';
 import { closest, editDistance } from '../../lib/closest.ts';
 import { readJson } from '../../lib/json-lines.ts';
-import type { Lane } from '../../model/message.ts';
+import { LANES } from '../../model/message.ts';
 import { allTargets, type Route } from '../../model/route.ts';
 import { readOperatorRows, shippedShaping } from '../../policy/limits/shaping/shaping.ts';
 import type { ShapingRow } from '../../policy/limits/shaping/shaping-file.ts';
@@ -39,7 +39,6 @@ export type PlanFile =
   | { kind: 'refused'; problems: readonly string[] };
 
 const DAY_MS = 86_400_000;
-const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
 const MOST_ENTRIES = 200;
 const MOST_DAYS = 90;
 const MOST_NODES = 16;

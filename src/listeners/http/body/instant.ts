@@ -1,8 +1,7 @@
 /** A time in a request body: ISO 8601 with an offset, or Unix seconds; returned as milliseconds. */
 import { z } from 'zod';
-import { parseInstant } from '../../../lib/instant.ts';
+import { MAX_SECONDS, parseInstant } from '../../../lib/instant.ts';
 
-const MAX_SECONDS = 253_402_300_799;
 const error = 'must be a time as ISO 8601 with an offset, e.g. 2026-11-20T00:00:00Z, or Unix seconds';
 
 export const instant = z

@@ -3,9 +3,11 @@
  * Changed recipients get their events, and the queue is woken, which would otherwise find due rows only at its next
  * sweep. What is being sent is never changed; recipients that are suppressed meanwhile stay out.
  */
+
 import { z } from 'zod';
 import { AppError } from '../../../lib/errors.ts';
 import { uuidv7 } from '../../../lib/ids.ts';
+import { domainOfAddress } from '../../../mail/address-text.ts';
 import type { EventKind } from '../../../model/event.ts';
 import { recipientStatus } from '../../../model/status.ts';
 import { LANE_MAX_AGE } from '../../../pipeline/queue/retry-schedule.ts';
@@ -130,7 +132,7 @@ export function cancelRetryOperations(deps: ApiParts, options: HttpOptions): rea
   ];
 
   function mailTo({ domain, lane }: MessageView, { address, routeKey }: RecipientView): WaitingMail {
-    const recipientDomain = address.slice(address.lastIndexOf('@') + 1);
+    const recipientDomain = domainOfAddress(address);
     return { senderDomain: domain, recipientDomain, lane, routeKey };
   }
 

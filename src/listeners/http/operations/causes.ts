@@ -7,6 +7,7 @@
 
 import { z } from 'zod';
 import { uuidv7 } from '../../../lib/ids.ts';
+import { domainOfAddress } from '../../../mail/address-text.ts';
 import {
   categoryFacts,
   isCategory,
@@ -229,7 +230,7 @@ export function causeOperations(deps: ApiParts, options: HttpOptions): readonly 
 }
 
 function mailOf({ domain: senderDomain, address, lane, routeKey }: CauseMember): WaitingMail {
-  return { senderDomain, recipientDomain: address.slice(address.lastIndexOf('@') + 1), lane, routeKey };
+  return { senderDomain, recipientDomain: domainOfAddress(address), lane, routeKey };
 }
 
 function byMessage(

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { BoundedMap } from '../../../lib/bounded-map.ts';
 import { AppError } from '../../../lib/errors.ts';
 import { aLabels, toALabelDomain } from '../../../mail/address.ts';
+import { isAtOrBelow } from '../../../mail/address-text.ts';
 import type { DkimKey, Domain, DomainSettingsPatch } from '../../../model/domain.ts';
 import type { Caller } from '../../../model/submission.ts';
 import { createHashTurns } from '../../../policy/access/password-hash.ts';
@@ -398,7 +399,7 @@ function allowedPatch(caller: Caller, domain: string, patch: DomainSettingsPatch
 /** A return path under another name would claim where bounces of others go, and would not be aligned. */
 function ownHosts(domain: string, patch: DomainSettingsPatch): DomainSettingsPatch {
   const bounces = patch.returnPathHost ?? domain;
-  if (bounces !== domain && !bounces.endsWith(`.${domain}`)) {
+  if (!isAtOrBelow(bounces, domain)) {
     throw new AppError('invalid-parameter', {
       field: '/ReturnPathHost',
       message: `ReturnPathHost: give ${domain} or a host below it, such as bounces.${domain}`,

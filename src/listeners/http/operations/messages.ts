@@ -5,6 +5,7 @@
  */
 
 import { z } from 'zod';
+import { domainOfAddress } from '../../../mail/address-text.ts';
 import {
   MAX_METADATA_KEY_CHARS,
   MAX_METADATA_KEYS,
@@ -315,7 +316,7 @@ export function withReasons(
     changed = true;
     if (message.sandbox)
       return { ...row, waitReason: row.waitReason ?? ITS_TURN, dueAt: Math.max(row.dueAt, now) };
-    const recipientDomain = row.address.slice(row.address.lastIndexOf('@') + 1);
+    const recipientDomain = domainOfAddress(row.address);
     const mail = { senderDomain, recipientDomain, lane, routeKey: row.routeKey };
     const reason = waitReason(row.waitReason, row.dueAt <= now, mail, traffic);
     return { ...row, waitReason: reason, dueAt: nextTryAt(row.dueAt, mail, traffic, now) ?? row.expiresAt };

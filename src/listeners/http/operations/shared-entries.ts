@@ -4,8 +4,10 @@
  * matches or waits, so nothing is written to recipients: each is stored once, also for a time after it ended, and added
  * to a timeline on request.
  */
+
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../lib/clock.ts';
+import { domainOfAddress } from '../../../mail/address-text.ts';
 import { EVENT_KINDS, type EventKind } from '../../../model/event.ts';
 import { type HoldMatch, isFor, siteNames } from '../../../policy/limits/holds.ts';
 import type { LimitStore, StoredHoldTime, StoredPathChange } from '../../../store/topics/limits.ts';
@@ -70,7 +72,7 @@ export async function holdEntries(
 function groupsOf(recipients: readonly RecipientView[]): Group[] {
   const groups = new Map<string, Group>();
   for (const { address, routeKey, state, updatedAt } of recipients) {
-    const recipientDomain = address.slice(address.lastIndexOf('@') + 1);
+    const recipientDomain = domainOfAddress(address);
     const key = `${recipientDomain} ${routeKey}`;
     const endedAt = state === 'queued' || state === 'sending' ? Number.POSITIVE_INFINITY : updatedAt;
     groups.set(key, {
@@ -151,9 +153,7 @@ export async function pathEntries(
   const since = Math.max(from, createdAt);
   const end = waits ? to : Math.min(to, ended);
   if (since >= end) return [];
-  const domains = new Map(
-    recipients.map(({ address, routeKey }) => [address.slice(address.lastIndexOf('@') + 1), routeKey]),
-  );
+  const domains = new Map(recipients.map(({ address, routeKey }) => [domainOfAddress(address), routeKey]));
   const asked = [...domains]
     .slice(0, MAX_DOMAINS)
     .map(([recipientDomain, routeKey]) =>

@@ -9,6 +9,7 @@ import { uuidv7 } from '../../../lib/ids.ts';
 import { parseAddress, toALabelDomain } from '../../../mail/address.ts';
 import { SUPPRESSION_REASONS, type Suppression } from '../../../model/suppression.ts';
 import { pickDomain } from '../../../policy/access/rights.ts';
+import { MAX_NOTE_CHARS } from '../../../policy/suppressions/import-file.ts';
 import { expiryOf } from '../../../policy/suppressions/suppressions.ts';
 import type { NewSuppression } from '../../../store/topics/suppressions.ts';
 import { type Answer, count, nothing, pageOf, time } from '../answer-schemas.ts';
@@ -24,7 +25,6 @@ import { type ApiRoute, invalidParameter, isoTime, isoTimeOrNull, refuse } from 
 const MAX_ITEMS = 1000;
 /** Entries that one read looks at: some milliseconds. */
 const LOOK = 4_000;
-const MAX_NOTE_CHARS = 256;
 
 const reasons = new Map(SUPPRESSION_REASONS.map((reason) => [reason.toLowerCase(), reason]));
 const REASON = word(SUPPRESSION_REASONS).optional();

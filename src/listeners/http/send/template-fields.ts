@@ -3,7 +3,9 @@
  * request leaves out come from a stored template, filled in. Which template that is has been looked up before, because
  * reading a request waits for nothing; `namedTemplate` says which one to look up.
  */
+
 import { parseAddress } from '../../../mail/address.ts';
+import { isAtOrBelow } from '../../../mail/address-text.ts';
 import type { TemplateLimits } from '../../../pipeline/compose/template/limits.ts';
 import {
   type CompiledTemplate,
@@ -138,7 +140,7 @@ function isFor(domain: string, from: unknown): boolean {
   const email: unknown = isJsonObject(from) ? readProperties(from, FROM, false, () => {})[0] : undefined;
   const parsed = typeof email === 'string' ? parseAddress(email) : null;
   if (parsed === null || !parsed.ok) return true;
-  return parsed.address.domain === domain || parsed.address.domain.endsWith(`.${domain}`);
+  return isAtOrBelow(parsed.address.domain, domain);
 }
 
 /** The same of a whole request. */

@@ -3,7 +3,7 @@
  */
 import type { SandboxResult } from '../../../model/message.ts';
 import { type Metadata, readMetadata } from '../../../model/metadata.ts';
-import type { PersonalWish } from '../../../model/personal.ts';
+import { NO_WISH, type PersonalWish } from '../../../model/personal.ts';
 import { readExpiryTime, readSendTime } from '../../../model/schedule.ts';
 import { isJsonObject, propertyTable } from '../body/json-properties.ts';
 import { type ProblemList, pointerSegment } from '../body/problem-list.ts';
@@ -12,7 +12,6 @@ import { type Reading, readMembers } from './reading.ts';
 const SANDBOX = propertyTable(['Result']);
 const TRACKING = propertyTable(['Opens', 'Clicks']);
 const NO_METADATA: Metadata = {};
-const NO_WISH: PersonalWish = { opens: null, clicks: null, listUnsubscribe: null };
 
 /** The results that the sandbox can simulate, as requests spell them. */
 export const RESULT_WORDS = [

@@ -8,7 +8,7 @@ import type { Alarm } from '../../../lib/alarm.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { ClaimedDelivery } from '../../../model/delivery.ts';
-import type { Lane } from '../../../model/message.ts';
+import { LANES, type Lane } from '../../../model/message.ts';
 import type { Queue } from '../../queue/queue.ts';
 import type { ReadyItem } from '../../queue/ready-item.ts';
 import type { Finish } from '../outcome/finish.ts';
@@ -60,7 +60,6 @@ interface Deps {
 const STORE_RETRY_MS = 500;
 /** As long as the cache of domains (domains.ts). */
 const PREPARED_FOR_MS = 5_000;
-const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
 
 /** Takes nothing before `take`. `on.prepared`: one more was prepared, or ended during preparation. */
 export function createPathIntake(deps: Deps, on: { prepared(): void }): PathIntake {

@@ -4,7 +4,7 @@
  * large bulk mail never on the last one. The order of sender domains is that of the window, which handed the messages
  * out. Holds only a few messages.
  */
-import type { Lane } from '../../../model/message.ts';
+import { LANES, type Lane } from '../../../model/message.ts';
 import { createLaneTurns } from '../../queue/lane-turns.ts';
 import { shareKey } from '../prepare/grouping.ts';
 import type { Prepared } from '../prepare/prepared.ts';
@@ -42,7 +42,6 @@ export interface Picker {
   remove(leaves: (prepared: Prepared) => boolean): Prepared[];
 }
 
-const LANES: readonly Lane[] = ['critical', 'normal', 'bulk'];
 const LARGE_BYTES = 5 * 1024 * 1024;
 
 export function createPicker(): Picker {

@@ -6,6 +6,7 @@
  * standard: they are never recommended, and cause a warning if present. At most eight names are asked on the way up
  * (RFC 9989 §4.10), and at most three receivers of reports.
  */
+import { isAtOrBelow } from '../../../mail/address-text.ts';
 import { readTagList } from '../../../mail/tag-list.ts';
 import type { DnsAnswer } from '../../../net/dns-types.ts';
 import { checkOf, type DomainCheck, type Finding, showable, unanswered } from './check.ts';
@@ -109,7 +110,7 @@ export async function reportAuthorisations(
 ): Promise<ReadonlyMap<string, boolean | null>> {
   const found = new Map<string, boolean | null>();
   for (const domain of policy.record?.reportDomains ?? []) {
-    if (isUnder(domain, organisation)) continue;
+    if (isAtOrBelow(domain, organisation)) continue;
     const answer = await txt(`${policy.domain}._report._dmarc.${domain}`);
     found.set(
       domain,
@@ -234,7 +235,7 @@ export function judgeAlignment(params: {
       fix: 'Remove adkim=s, or add each sub-domain as a sender domain of its own.',
     });
   }
-  if (strict('aspf') && !spf && (returnHost === domain || isUnder(returnHost, climb.organisation))) {
+  if (strict('aspf') && !spf && (returnHost === domain || isAtOrBelow(returnHost, climb.organisation))) {
     findings.push({
       severity: byDkim ? 'warn' : 'fail',
       message: `aspf=s requires the return path to be exactly at ${domain}: strict alignment will fail for ${returnHost}.`,
@@ -270,9 +271,4 @@ export function judgeAlignment(params: {
       returnPath: { host: returnHost, strict: strict('aspf'), aligns: spf },
     },
   };
-}
-
-/** `host` is `zone` or below it. */
-export function isUnder(host: string, zone: string): boolean {
-  return host === zone || host.endsWith(`.${zone}`);
 }

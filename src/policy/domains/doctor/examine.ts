@@ -6,13 +6,14 @@
  * verdict of `verifyDomain`, on which sending depends, and the checks, which only advise: nothing but the DKIM
  * record of the active key prevents sending. Stores nothing. Never rejects because of a DNS answer.
  */
+import { isAtOrBelow } from '../../../mail/address-text.ts';
 import type { DkimKey } from '../../../model/domain.ts';
 import type { CertificateFacts } from '../../../net/certificate-probe.ts';
 import type { CaaRecord, DnsAnswer } from '../../../net/dns-types.ts';
 import { dkimHost, ownershipValue } from '../dns-records.ts';
 import { type DomainVerification, verifyDomain } from '../verify.ts';
 import { checkOf, type DomainCheck, showable, unanswered } from './check.ts';
-import { climbDmarc, isUnder, judgeAlignment, judgeDmarc, policyOf, reportAuthorisations } from './dmarc.ts';
+import { climbDmarc, judgeAlignment, judgeDmarc, policyOf, reportAuthorisations } from './dmarc.ts';
 import {
   type Aliases,
   judgeAliasLoops,
@@ -107,7 +108,7 @@ async function examineSpf(
   options: ExamineOptions,
 ): Promise<DomainCheck[]> {
   const judge = async (host: string, id: string, informational: boolean): Promise<DomainCheck> => {
-    const report = await walkSpf(isUnder(host, domain) ? lookups : lookups.others, lookups.others, host);
+    const report = await walkSpf(isAtOrBelow(host, domain) ? lookups : lookups.others, lookups.others, host);
     const addresses = informational ? [] : options.addresses;
     const relays = informational ? [] : options.relays;
     return judgeSpf(report, {
@@ -131,7 +132,7 @@ async function examineDmarc(lookups: Lookups, { domain, bulk }: ExaminedDomain, 
     policy === null
       ? new Map<string, null>()
       : reportAuthorisations(lookups.others.txt, policy, climb.organisation),
-    isUnder(returnHost, climb.organisation) ? null : climbDmarc(lookups.others.txt, returnHost),
+    isAtOrBelow(returnHost, climb.organisation) ? null : climbDmarc(lookups.others.txt, returnHost),
   ]);
   return {
     climb,
