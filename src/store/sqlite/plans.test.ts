@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOUR, message, newId, recipient, T0 } from '../conformance/fixtures.ts';
+import { WAITING_CALLS_SQL } from './call-portions.ts';
 import { DUE_HOOKS_SQL, REPLAYED_SQL } from './calls.ts';
 import { MEMBERS_SQL } from './causes.ts';
 import type { Connection } from './engine/connection.ts';
 import type { Session } from './engine/session.ts';
 import { countEvents, findEvents, lastEventSeq } from './events.ts';
-import { HAS_CAUSE } from './messages.ts';
+import { PATH_CHANGES_SQL } from './limits.ts';
+import { FROM_METADATA, HAS_CAUSE } from './messages.ts';
 import { DUE_FACTS_SQL } from './notices.ts';
 import { CLAIM_DUE_SQL, CLAIM_EXPIRED_SQL, claimDue, DUE_QUEUES_SQL, dueQueues, LATER_SQL } from './queue.ts';
 import { REFILE_SQL } from './refile.ts';
@@ -139,6 +141,19 @@ describe('query plans over a long queue', () => {
     const plan = db.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${DUE_HOOKS_SQL}`, T0, '[]', '[]', 5);
     expect(plan[0]?.detail).toContain('waiting_hook_due (due_at<?)');
     expect(plan.some(({ detail }) => detail.includes('ORDER BY'))).toBe(false);
+  });
+
+  it('finds calls to resume, changes of a path, and messages by metadata along an index, without sorting', () => {
+    expect(planOf(WAITING_CALLS_SQL)).toEqual([
+      'SEARCH webhook_call USING INDEX webhook_call_due (webhook_id=? AND due_at>?)',
+    ]);
+    expect(planOf(PATH_CHANGES_SQL)).toEqual([
+      'SEARCH path_change USING INDEX path_change_site (site=? AND at>? AND at<?)',
+    ]);
+    expect(planOf(`SELECT x.message_seq ${FROM_METADATA} ORDER BY x.message_seq DESC`)).toEqual([
+      'SEARCH x USING PRIMARY KEY (domain_id=? AND name=? AND value=?)',
+      'SEARCH m USING INTEGER PRIMARY KEY (rowid=?)',
+    ]);
   });
 
   it('claims from a queue behind a blocked one', () => {
