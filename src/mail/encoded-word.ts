@@ -6,7 +6,7 @@
  */
 
 /** Longest encoded word, and longest header line that may hold one (RFC 2047 §2). */
-export const MAX_WORD_OCTETS = 75;
+const MAX_WORD_OCTETS = 75;
 export const MAX_WORD_LINE_OCTETS = 76;
 
 const HEX = Array.from({ length: 256 }, (_, byte) => `=${byte.toString(16).toUpperCase().padStart(2, '0')}`);

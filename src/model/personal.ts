@@ -79,8 +79,8 @@ export function respectsOptOuts(slots: TokenSlots | undefined): boolean {
 }
 
 /** Octets of a token in a URL, and of the local part of an unsubscribe address. */
-export const TOKEN_OCTETS = 32;
-export const MAILTO_OCTETS = 33;
+const TOKEN_OCTETS = 32;
+const MAILTO_OCTETS = 33;
 
 /** The content of a slot until delivery: as long as the token that replaces it, and never valid. */
 export function placeholder(kind: SlotKind): string {

@@ -6,9 +6,9 @@ import { parseInstant } from '../lib/instant.ts';
 
 const DAY = 86_400_000;
 /** How far ahead a message may be sent, and how long after that it may be tried. */
-export const MAX_AHEAD_MS = 30 * DAY;
+const MAX_AHEAD_MS = 30 * DAY;
 /** A time at most this far in the past means "now": clocks differ, and requests wait. */
-export const PAST_SLACK_MS = 5 * 60_000;
+const PAST_SLACK_MS = 5 * 60_000;
 
 const FORM = 'a time as ISO 8601 with an offset, e.g. 2026-11-20T08:00:00Z, or Unix seconds';
 

@@ -32,7 +32,7 @@ export const responseCodes = {
 };
 
 /** The size announced for UDP answers: one packet without fragmentation everywhere (DNS flag day 2020). */
-export const UDP_PAYLOAD_BYTES = 1232;
+const UDP_PAYLOAD_BYTES = 1232;
 
 /**
  * Of one message; more is refused. Compressed names make a record of 16 octets out of 500, and no real answer has so many.

@@ -115,7 +115,7 @@ export interface Process {
   resume(): void;
 }
 
-export const BOUNCE_DOMAIN = 'bounce.sender.test';
+const BOUNCE_DOMAIN = 'bounce.sender.test';
 
 /** Made once for a run, or for many. */
 export function createProcessParts(): ProcessParts {

@@ -6,7 +6,7 @@
  */
 
 /** RFC 5321 §4.5.3.1.4 says 512 and extensions add several hundred; legitimate commands are far shorter. */
-export const MAX_COMMAND_CHARS = 2048;
+const MAX_COMMAND_CHARS = 2048;
 
 /** Whether `text` may be part of a command line: no control character, and only ASCII unless `allowUtf8`. */
 export function isCleanText(text: string, allowUtf8: boolean): boolean {

@@ -30,8 +30,8 @@ export interface ReplyReader {
   buffered(): number;
 }
 
-export const MAX_REPLY_LINES = 64;
-export const MAX_REPLY_BYTES = 8 * 1024;
+const MAX_REPLY_LINES = 64;
+const MAX_REPLY_BYTES = 8 * 1024;
 const MAX_RECEIVED_BYTES = 64 * 1024;
 
 const ZERO = 48;

@@ -27,7 +27,7 @@ export interface ReturnsDeps extends Omit<ReturnsHandlerDeps, 'arrived'> {
   certificates: Certificates;
 }
 
-export const DEFAULT_RETURNS_OPTIONS = {
+const DEFAULT_RETURNS_OPTIONS = {
   maxConnections: 100,
   maxConnectionsPerAddress: 5,
   /** Octets that all arriving messages may hold together. */

@@ -53,7 +53,7 @@ export interface Spool {
   keep(id: string, folder: KeptFolder, why: string): Promise<void>;
 }
 
-export const SPOOL_LIMITS = {
+const SPOOL_LIMITS = {
   maxFiles: 5_000,
   maxBytes: 256 * 1024 * 1024,
   /** Per folder of stored mail. */

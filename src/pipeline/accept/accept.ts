@@ -56,7 +56,7 @@ import { fromDomainOf, releasedMessage } from './release.ts';
 import { senderRefusal } from './sender-refusal.ts';
 
 /** The caller of notices. */
-export const NOTICE_CALLER = sendingCaller('notices');
+const NOTICE_CALLER = sendingCaller('notices');
 
 /** Finds whose keys sign: the registered domain that covers `fromDomain` for this caller, or the refusal. */
 export interface SenderDomains {
@@ -394,7 +394,7 @@ async function withPersonalLinks(
 }
 
 /** The body of the answer to an accepted message: exactly one member, as specified. */
-export function acceptedBody(messageId: MessageId): string {
+function acceptedBody(messageId: MessageId): string {
   return `{"MessageID":"${messageId}"}`;
 }
 

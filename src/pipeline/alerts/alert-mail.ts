@@ -39,7 +39,7 @@ interface Options {
 
 const CALLER = sendingCaller('alerts');
 const OPERATION = 'alert mail';
-export const ALERT_TAG = 'alert';
+const ALERT_TAG = 'alert';
 const AT_ONCE = 10;
 const HOUR_MS = 3_600_000;
 const MAX_PER_HOUR = 20;

@@ -56,7 +56,7 @@ export interface NoticeOptions {
 }
 
 /** The tag of every notice. */
-export const NOTICE_TAG = 'notice';
+const NOTICE_TAG = 'notice';
 /** Recipients that a notice lists. */
 const MAX_RECIPIENTS = 100;
 const PAGE = 20;

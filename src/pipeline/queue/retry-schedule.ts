@@ -10,7 +10,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** Waits after the 1st, 2nd, … attempt; the last one repeats. */
-export const LANE_WAITS: Readonly<Record<Lane, readonly number[]>> = {
+const LANE_WAITS: Readonly<Record<Lane, readonly number[]>> = {
   critical: [10, 20, 30, 60, 120, 180, 300].map((s) => s * SECOND),
   normal: [1, 4, 10, 20, 30, 60, 120, 240].map((m) => m * MINUTE),
   bulk: [15, 30, 60, 120, 240].map((m) => m * MINUTE),
@@ -24,7 +24,7 @@ export const LANE_MAX_AGE: Readonly<Record<Lane, number>> = {
 };
 
 /** Waits of a path whose connections fail: 30 s, 1, 2, 5, 10, 15, then 30 min. */
-export const BREAKER_WAITS: readonly number[] = [0.5, 1, 2, 5, 10, 15, 30].map((m) => m * MINUTE);
+const BREAKER_WAITS: readonly number[] = [0.5, 1, 2, 5, 10, 15, 30].map((m) => m * MINUTE);
 
 /** Waits of a relay that fails, and of its path: 30 s, 1, 2, 5, 10, then 15 min. */
 export const RELAY_WAITS: readonly number[] = [0.5, 1, 2, 5, 10, 15].map((m) => m * MINUTE);

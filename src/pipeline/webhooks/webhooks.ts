@@ -72,7 +72,7 @@ export interface WebhookService {
 }
 
 /** The maximum per domain: the list has no paging. */
-export const MAX_WEBHOOKS_PER_DOMAIN = 100;
+const MAX_WEBHOOKS_PER_DOMAIN = 100;
 /** Calls that waited longer are not made when the webhook is switched on again. */
 const RESUMED_MS = 72 * 3_600_000;
 /** How long the secret before a rotation is also used. */

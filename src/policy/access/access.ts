@@ -139,7 +139,7 @@ const PORTION = 200;
 const MAX_LIFETIME_SECONDS = 10 * 365.25 * 86_400;
 
 /** Of tokens with the same first domain; those that have ended make room for others. */
-export const MAX_TOKENS_PER_DOMAIN = 1_000;
+const MAX_TOKENS_PER_DOMAIN = 1_000;
 
 /** `instanceId` is only the uuid. */
 export function createAccess(

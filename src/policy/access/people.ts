@@ -71,7 +71,7 @@ export interface People {
   remove(id: string): Promise<boolean>;
 }
 
-export const MIN_PASSWORD_CHARS = 12;
+const MIN_PASSWORD_CHARS = 12;
 const MAX_PEOPLE = 1_000;
 /** A password with fewer different characters than this is refused. */
 const MIN_DISTINCT_CHARS = 5;

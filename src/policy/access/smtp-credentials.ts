@@ -58,7 +58,7 @@ const MAX_USERNAME_CHARS = 128;
 const MAX_PASSWORD_CHARS = 256;
 const MAX_PROVEN = 10_000;
 /** Those that have expired make room for others. */
-export const MAX_CREDENTIALS_PER_DOMAIN = 1_000;
+const MAX_CREDENTIALS_PER_DOMAIN = 1_000;
 
 export function createSmtpCredentials(
   deps: {

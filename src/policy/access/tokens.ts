@@ -9,14 +9,14 @@ import type { Token } from '../../model/token.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 /** `typ` of every token, so that nothing signed for another purpose can be used as one (RFC 8725 §3.11). */
-export const TOKEN_TYPE = 'at+jwt';
+const TOKEN_TYPE = 'at+jwt';
 /** Tolerated difference between the clocks of two nodes. */
-export const LEEWAY_SECONDS = 60;
+const LEEWAY_SECONDS = 60;
 /**
  * The same for the time from which a token is valid. A token is always older than its first use, so an earlier time
  * only means a wrong clock; a larger difference gets a message of its own.
  */
-export const EARLY_LEEWAY_SECONDS = 300;
+const EARLY_LEEWAY_SECONDS = 300;
 /** A real token has about 500 characters; one with a hundred domains still fits. */
 export const MAX_TOKEN_CHARS = 8192;
 

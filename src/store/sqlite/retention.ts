@@ -249,7 +249,7 @@ const HANGING = [
 ] as const;
 
 /** Calls of an event, found through the webhooks of its domain. */
-export function dropCalls(db: Connection, domainId: number, eventSeq: number): number {
+function dropCalls(db: Connection, domainId: number, eventSeq: number): number {
   const owed = dropLater(db, domainId, eventSeq);
   const made = db.run(
     `DELETE FROM webhook_call WHERE event_seq = ?

@@ -87,7 +87,7 @@ const returns = z
   })
   .meta({ id: 'DomainReturns', description: 'What came back of the last 1000 outcomes' });
 
-export const domainAnswer = z
+const domainAnswer = z
   .object({
     Domain: z.string(),
     Status: domainStatus,

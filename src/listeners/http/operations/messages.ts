@@ -295,7 +295,7 @@ function wantedRecipient({ recipients }: MessageView, address: string | undefine
  * The message with what its recipients wait for now: a hold, the reason of their path for those in memory, or the reply
  * of a server. Nothing is written to their rows.
  */
-export function withReasons(
+function withReasons(
   message: MessageView,
   traffic: Pick<Traffic, 'heldBy' | 'pausedBy' | 'blockedFor' | 'waits'>,
   now: number,

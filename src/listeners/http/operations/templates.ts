@@ -76,7 +76,7 @@ export type TemplateDetail = Answer<typeof templateDetail>;
 export type TemplateRendering = Answer<typeof templateRendering>;
 
 export const MAX_TEMPLATES_PER_DOMAIN = 1000;
-export const KEPT_VERSIONS = 1000;
+const KEPT_VERSIONS = 1000;
 const SHOWN_VERSIONS = 100;
 /** Templates that one read of a search looks at. */
 const LOOK = 500;

@@ -196,7 +196,7 @@ export function createCaptureSearch(
 }
 
 /** Whether the store alone cannot tell of what has just been captured. */
-export function looksInside({ text, hasFiles }: Pick<CaptureFilters, 'text' | 'hasFiles'>): boolean {
+function looksInside({ text, hasFiles }: Pick<CaptureFilters, 'text' | 'hasFiles'>): boolean {
   return text !== undefined || hasFiles !== undefined;
 }
 

@@ -12,7 +12,7 @@ export interface CompiledCache {
   size(): { templates: number; bytes: number };
 }
 
-export const COMPILED_CACHE_LIMITS = { maxTemplates: 200, maxBytes: 32 * 1024 * 1024 };
+const COMPILED_CACHE_LIMITS = { maxTemplates: 200, maxBytes: 32 * 1024 * 1024 };
 
 /** An empty cache. */
 export function createCompiledCache(limits = COMPILED_CACHE_LIMITS): CompiledCache {

@@ -190,7 +190,7 @@ export function blockedPath(
 }
 
 /** Why nothing is sent to a site, as a sentence. */
-export function blockText(site: string, { kind, why, until }: Block): string {
+function blockText(site: string, { kind, why, until }: Block): string {
   if (until === null) return why;
   return kind === 'suspended'
     ? `${site} is suspended until ${iso(until)}: ${why}`

@@ -144,7 +144,7 @@ export function relayTlsPlan(mode: TlsMode, basis: 'relay' | 'sender' = 'relay')
 }
 
 /** Whether a connection with this plan is known to be with the right server. */
-export function isVerifying({ mode }: TlsPlan): boolean {
+function isVerifying({ mode }: TlsPlan): boolean {
   return mode === 'verified' || mode === 'dane';
 }
 

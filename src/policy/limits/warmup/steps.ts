@@ -18,10 +18,10 @@ export interface WarmupDay {
 }
 
 /** Share of a day's budget that must have been used before the next step. */
-export const USED_SHARE = 0.6;
+const USED_SHARE = 0.6;
 /** Share of a day's messages; with more deferrals the provider is asking for less mail. */
-export const DEFERRED_SHARE = 0.05;
-export const IDLE_DAYS = 30;
+const DEFERRED_SHARE = 0.05;
+const IDLE_DAYS = 30;
 const STEPS_BACK = 2;
 
 /** Budget of a level; null = warm, no budget. */
