@@ -63,7 +63,7 @@ export const messageCommands: CommandGroup = (program) => {
         const head = ['ID', 'ACCEPTED', 'STATUS', 'TO', 'SUBJECT'];
         const isAboutSomebody = options.to !== undefined || options.from !== undefined;
         const none = isAboutSomebody
-          ? 'No messages. Mail that was not accepted is listed by: postrider refusals'
+          ? `No messages. Mail that was not accepted is listed by: ${ctx.command('refusals')}`
           : 'No messages.';
         ctx.print(Items, rows.length === 0 ? none : table([head, ...rows]));
       }, EXISTING);

@@ -149,7 +149,8 @@ export const suppressCommands: CommandGroup = (program) => {
           } finally {
             progress.end();
           }
-          if (file !== undefined) ctx.print({ Exported: count }, `${count} entries written to ${file}.`);
+          const entries = count === 1 ? 'entry' : 'entries';
+          if (file !== undefined) ctx.print({ Exported: count }, `${count} ${entries} written to ${file}.`);
         },
         { ...EXISTING, exact: ctx.json || file !== undefined || ctx.terminal.stdout.isTTY !== true },
       );

@@ -8,7 +8,7 @@ import type {
   TokenAnswer,
 } from '../listeners/http/operations/tokens.ts';
 import { perPeriod } from '../model/quota.ts';
-import { PRESETS, SCOPES } from '../model/token.ts';
+import { LIFETIME_SECONDS, OVERLAP_SECONDS, PRESETS, SCOPES } from '../model/token.ts';
 import type { Api } from './api-client.ts';
 import { numberFrom, oneOf, someOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
@@ -107,7 +107,8 @@ export const tokenCommands: CommandGroup = (program) => {
     .addHelpText('after', example('TOKEN=$(postrider token rotate 019ab0c1-7d3e-7000-8000-000000000000)'))
     .asks(async (ctx, api, id: string, options: { overlap?: string }) => {
       const made = await api.call<RotatedTokenAnswer>('POST', `/tokens/${encodeURIComponent(id)}/rotate`, {
-        Overlap: options.overlap === undefined ? undefined : seconds('--overlap', options.overlap),
+        Overlap:
+          options.overlap === undefined ? undefined : seconds('--overlap', options.overlap, OVERLAP_SECONDS),
       });
       ctx.terminal.stderr.write(
         `Token ${made.TokenID}, ${await validity(api, made)}; it is not shown again. ${id} is valid until ${made.PreviousValidUntil}.\n`,
@@ -163,14 +164,18 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = {
 
 /** `never`, plain seconds, or a number with s, m, h, d or y. */
 function expiry(text: string): number | 'never' {
-  return text === 'never' ? 'never' : seconds('--expires-in', text);
+  return text === 'never' ? 'never' : seconds('--expires-in', text, LIFETIME_SECONDS);
 }
 
 /** Plain seconds, or a number with s, m, h, d or y. */
-function seconds(flag: string, text: string): number {
+function seconds(flag: string, text: string, { min, max }: { min: number; max: number }): number {
   const match = /^(\d{1,10})(s|m|min|h|d|y)?$/.exec(text);
-  if (match === null) throw new UsageError(`${flag} "${text}": use seconds, or a duration such as 90d`);
-  return Number(match[1]) * (UNIT_SECONDS[match[2] ?? 's'] ?? 1);
+  const value = match === null ? Number.NaN : Number(match[1]) * (UNIT_SECONDS[match[2] ?? 's'] ?? 1);
+  if (value >= min && value <= max) return value;
+  const most = Math.floor(max / 86_400);
+  throw new UsageError(
+    `${flag} "${text}": use a duration such as ${Math.min(90, most)}d, or seconds; from ${min} seconds to ${most} days`,
+  );
 }
 
 /** A token that ends without a word surprises its application a year later. */

@@ -15,7 +15,7 @@ import type {
 import type { Page } from '../listeners/http/paging.ts';
 import { WEBHOOK_TOKENS } from '../model/event.ts';
 import { EXISTING } from './api-client.ts';
-import { each, instantField, numberFrom } from './arguments.ts';
+import { backFromNow, each, instantField, numberFrom } from './arguments.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
 import { createProgress } from './progress.ts';
@@ -168,8 +168,11 @@ export const webhookCommands: CommandGroup = (program) => {
   webhook
     .command('replay <id>')
     .description('repeat calls of a webhook: failed ones, those since a time, or single ones')
-    .option('--since <time>', 'events from this time on: ISO 8601 with an offset, or Unix seconds')
-    .option('--until <time>', 'events up to this time (default now)')
+    .option(
+      '--since <time>',
+      'events from this time on: an ISO time, or a duration such as 2h for two hours ago',
+    )
+    .option('--until <time>', 'events up to this time, in the same form (default now)')
     .option('--only-failed', 'only events whose call failed')
     .option('--delivery <number...>', 'single calls, with the numbers from `webhook calls`')
     .apart('--delivery', '--since', '--until', '--only-failed')
@@ -178,7 +181,7 @@ export const webhookCommands: CommandGroup = (program) => {
       example(
         'postrider webhook replay 1 --only-failed',
         'postrider webhook replay 1 --delivery 4711',
-        'postrider webhook replay 1 --since 2026-11-20T00:00:00Z --only-failed',
+        'postrider webhook replay 1 --since 2h --only-failed',
       ),
     )
     .runs(async (ctx, id: string, options: ReplayOptions) => {
@@ -223,9 +226,10 @@ function replayRequest({ since, until, onlyFailed, delivery }: ReplayOptions): R
   if (since === undefined && onlyFailed !== true) {
     throw new UsageError('say which calls: --only-failed, --since TIME or --delivery NUMBER');
   }
+  const [from, to] = [backFromNow('--since', since), backFromNow('--until', until)];
   return {
-    Since: since && instantField(since),
-    Until: until && instantField(until),
+    Since: from && instantField(from),
+    Until: to && instantField(to),
     OnlyFailed: onlyFailed === true,
   };
 }

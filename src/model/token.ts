@@ -36,6 +36,10 @@ export const PRESETS = {
 } as const satisfies Record<string, readonly Scope[]>;
 export type Preset = keyof typeof PRESETS;
 
+/** How long a token may be valid, and the one before it after a rotation. */
+export const LIFETIME_SECONDS = { min: 60, max: 315_576_000 } as const;
+export const OVERLAP_SECONDS = { min: 0, max: 7 * 86_400 } as const;
+
 /** A rate that sends count towards in addition to the token's own. */
 export interface RateShare {
   /** Owner of the token that has this rate. */

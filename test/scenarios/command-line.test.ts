@@ -277,6 +277,13 @@ describe('commands without a running server', () => {
       ],
       ['queue --domain nothing!', 1, /there is no domain "nothing!"; see: \S*postrider domain list/],
       ['cancel nothing', 1, /there is no message "nothing"; see: \S*postrider messages/],
+      ['token rotate nothing --overlap 30d', 2, /--overlap "30d": use a duration such as 7d, .* to 7 days$/m],
+      [
+        'token create --domain a.example --expires-in 11y',
+        2,
+        /such as 90d, .* from 60 seconds to 3652 days$/m,
+      ],
+      ['webhook replay 1 --since 2026-11-29', 2, /--since "2026-11-29": use .* or a duration such as 2h$/m],
       ['token rotate nothing', 1, /there is no token "nothing"; see: \S*postrider token list/],
       ['message nothing', 1, /there is no message "nothing"; see: \S*postrider messages/],
       ['template show nothing', 1, /there is no template "nothing"; see: \S*postrider template list/],
@@ -566,7 +573,7 @@ describe('postrider send and messages', () => {
     const found = async (...more: string[]) => (await command(['messages', ...more, ...data])).stdout;
     expect(await found('--since', '1h')).toContain('All of it');
     expect(await found('--until', '1h')).toBe('No messages.\n');
-    expect(await found('--to', 'nobody@example.net')).toContain('listed by: postrider refusals');
+    expect(await found('--to', 'nobody@example.net')).toContain('Mail that was not accepted is listed by: ');
     expect((await command(['messages', '--since', 'lately', ...data])).code).toBe(2);
     expect((await command([...mail, '--header', 'nothing'])).code).toBe(2);
   });
@@ -597,6 +604,8 @@ describe('hints', () => {
       1,
       expect.stringContaining(`run: ${here} domain verify hints.example ${where}`),
     ]);
+    const nobody = await command(['messages', '--to', 'nobody@example.net', ...data]);
+    expect(nobody.stdout).toContain(`listed by: ${here} refusals ${where}\n`);
     const held = await command(['queue', 'hold', '--all', '--reason', 'x', ...data]);
     expect(held.stdout).toMatch(new RegExp(`Release it with: ${here} queue release [0-9a-f-]+ ${where}`));
     const status = await command(['status', ...data]);

@@ -128,6 +128,7 @@ const ROWS: readonly Row[] = [
   ['webhook test nope', 2],
   ['webhook replay {webhook} --since 2026-01-01T00:00:00Z', 0],
   ['webhook replay {webhook} --only-failed', 0],
+  ['webhook replay {webhook} --since 0 --until 2h', 0],
   ['webhook replay {webhook} --since yesterday', 2],
   ['webhook replay {webhook}', 2],
   ['webhook remove {webhook}', 0],

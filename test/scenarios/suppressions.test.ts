@@ -159,7 +159,7 @@ describe('postrider suppress', () => {
 
     const file = join(server.folder, 'list.csv');
     const exported = await run('suppress', 'export', '--domain', 'example.com', file);
-    expect([exported.code, exported.stdout]).toEqual([0, `1 entries written to ${file}.\n`]);
+    expect([exported.code, exported.stdout]).toEqual([0, `1 entry written to ${file}.\n`]);
     const imported = await run('suppress', 'import', '--domain', 'other.example', file);
     expect([imported.code, imported.stdout]).toEqual([0, 'Added 1 address.\n']);
     const onOutput = await run('suppress', 'export', '--domain', 'other.example');

@@ -8,7 +8,14 @@ import { z } from 'zod';
 import { AppError } from '../../../lib/errors.ts';
 import { toALabelDomain } from '../../../mail/address.ts';
 import type { Caller } from '../../../model/submission.ts';
-import { PRESETS, SCOPES, type Scope, type Token } from '../../../model/token.ts';
+import {
+  LIFETIME_SECONDS,
+  OVERLAP_SECONDS,
+  PRESETS,
+  SCOPES,
+  type Scope,
+  type Token,
+} from '../../../model/token.ts';
 import { type Grant, grantOf, type LimitWish, makerOf, mayMint } from '../../../policy/access/may-mint.ts';
 import { type Answer, count, pageOf, time } from '../answer-schemas.ts';
 import { ONE_LINE } from '../body/text-rules.ts';
@@ -63,7 +70,6 @@ export type RevokedTokenAnswer = Answer<typeof revokedTokenAnswer>;
 const DEFAULT_LIFETIME_MS = 365 * 86_400_000;
 /** How long the old token of a rotation stays valid by default. */
 const DEFAULT_OVERLAP_SECONDS = 86_400;
-const MAX_OVERLAP_SECONDS = 7 * 86_400;
 const MAX_DOMAINS = 100;
 /** Tokens that one read looks at. */
 const LOOK = 2_000;
@@ -96,14 +102,16 @@ const NEW_TOKEN = z.object({
   Domains: z.array(domainName).min(1).max(MAX_DOMAINS).optional(),
   Scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).optional(),
   Preset: z.string().max(32).optional(),
-  ExpiresIn: z.union([z.int().min(60).max(315_576_000), z.literal('never')]).optional(),
+  ExpiresIn: z
+    .union([z.int().min(LIFETIME_SECONDS.min).max(LIFETIME_SECONDS.max), z.literal('never')])
+    .optional(),
   Sandbox: z.boolean().optional(),
   IPAllowList: z.array(z.string().max(64)).max(100).optional(),
   RateLimit: z.number().positive().max(1_000_000).optional(),
 });
 
 const ROTATION = z.object({
-  Overlap: z.int().min(0).max(MAX_OVERLAP_SECONDS).optional().describe('Seconds'),
+  Overlap: z.int().min(OVERLAP_SECONDS.min).max(OVERLAP_SECONDS.max).optional().describe('Seconds'),
 });
 
 export function tokenOperations({
