@@ -158,9 +158,10 @@ export const webhookCommands: CommandGroup = (program) => {
         item.Status,
         String(item.Tries),
         item.UpdatedAt,
+        item.NextTryAt ?? '',
         item.Tries === 0 ? '' : shortened(item.Error || String(item.ResponseCode), 80),
       ]);
-      const head = ['DELIVERY', 'EVENT', 'STATUS', 'TRIES', 'CHANGED', 'ANSWER'];
+      const head = ['DELIVERY', 'EVENT', 'STATUS', 'TRIES', 'CHANGED', 'NEXT TRY', 'ANSWER'];
       const text = rows.length === 0 ? 'No calls yet.' : table([head, ...rows]);
       ctx.print(Items, withWhole(text, ctx.command(`webhook calls ${id} --delivery NUMBER`)));
     });
@@ -239,10 +240,15 @@ function callNumber(text: string): number {
   return Number(text);
 }
 
-function callText({ Event, Status, Tries, ResponseCode, Error: error, Request }: WebhookCallDetail): string {
+function callText(call: WebhookCallDetail): string {
+  const { Event, Status, Tries, ResponseCode, Error: error, NextTryAt, Request } = call;
   const headers = Object.entries(Request.Headers).map(([name, value]) => `${name}: ${value}`);
   const answer = Tries === 0 ? 'no try yet' : error || String(ResponseCode);
-  const lines = [`${Event}: ${Status}, tries: ${Tries}, last answer: ${answer}`, `POST ${Request.URL}`];
+  const next = NextTryAt === null ? '' : `, next try: ${NextTryAt}`;
+  const lines = [
+    `${Event}: ${Status}, tries: ${Tries}, last answer: ${answer}${next}`,
+    `POST ${Request.URL}`,
+  ];
   return [...lines, ...headers, '', Request.Body].join('\n');
 }
 

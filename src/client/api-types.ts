@@ -1791,6 +1791,8 @@ export type WebhookCall = {
   LatenciesMs: readonly number[];
   CreatedAt: string;
   UpdatedAt: string;
+  /** Of a pending call; null = it is not made, or its webhook is disabled */
+  NextTryAt: string | null;
 };
 
 export type WebhookCallDetail = {
@@ -1840,6 +1842,8 @@ export type WebhookCallDetail = {
   LatenciesMs: readonly number[];
   CreatedAt: string;
   UpdatedAt: string;
+  /** Of a pending call; null = it is not made, or its webhook is disabled */
+  NextTryAt: string | null;
   Request: {
     /** Where the webhook points now */
     URL: string;

@@ -293,6 +293,30 @@ it('tells one webhook of several events, and makes a call again by the number th
   await until('it came again', async () => kinds().filter((kind) => kind === 'bounced').length === 2);
 });
 
+it('says when a call that failed is tried again, while the webhook is enabled', async () => {
+  const settings = { 'allow-networks': '127.0.0.0/8', 'webhook-retry': '1h' };
+  const slow = await startInstance(scope, { settings });
+  const token = await addDomain(slow, 'slow-retry.example');
+  const receiver = await startReceiver(scope);
+  receiver.answer({ status: 500 });
+  const body = { Event: 'delivery', WebhookURL: receiver.url };
+  const id: number = (await slow.call('POST', '/webhooks', { token, body })).json.NewWebhookID;
+  await slow.send(
+    { From: { email: 'a@slow-retry.example' }, To: [{ email: 'delivered@simulator.test' }] },
+    { token },
+  );
+  const calls = async () => (await slow.call('GET', `/webhooks/${id}/deliveries`, { token })).json.Items;
+  const call = await until('a try failed', async () => {
+    const [one] = await calls();
+    return one?.Tries === 1 ? one : null;
+  });
+  expect(Date.parse(call.NextTryAt) - Date.parse(call.UpdatedAt)).toBeGreaterThan(1_800_000);
+  const listed = await command(['webhook', 'calls', String(id), '--data', slow.folder]);
+  expect(listed.stdout).toContain(call.NextTryAt);
+  await slow.call('PATCH', `/webhooks/${id}`, { token, body: { Status: 'Disabled' } });
+  expect((await calls())[0].NextTryAt).toBeNull();
+});
+
 describe('a target inside the house', () => {
   it.each([
     'http://127.0.0.1/',

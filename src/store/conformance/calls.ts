@@ -273,7 +273,7 @@ export function describeCalls({ store }: Suite): void {
       await settle(call, { state: 'failed', tryNumber: 10, responseCode: 500, error: 'gave up' });
       await commitOne(store);
       const log = await store.listCalls({ webhookId: call.webhook.id, limit: 10 });
-      expect(log[0]).toMatchObject({ state: 'pending', tries: 0, responseCode: 0, createdAt: T0 });
+      expect(log[0]).toMatchObject({ state: 'pending', tries: 0, responseCode: 0, createdAt: T0, dueAt: T0 });
       expect(log[1]).toEqual({
         id: call.id,
         eventSeq: call.event.seq,
@@ -287,6 +287,7 @@ export function describeCalls({ store }: Suite): void {
         error: 'gave up',
         createdAt: T0,
         updatedAt: T0 + 100,
+        dueAt: expect.any(Number),
       });
       expect(await store.listCalls({ webhookId: call.webhook.id, limit: 1 })).toHaveLength(1);
       const rest = { webhookId: call.webhook.id, beforeEventSeq: log[0]?.eventSeq ?? 0, limit: 10 };

@@ -68,6 +68,8 @@ export interface CallLogEntry {
   latenciesMs: readonly number[];
   createdAt: number;
   updatedAt: number;
+  /** When a pending call is due; of others it says nothing. */
+  dueAt: number;
 }
 
 export interface WebhookStore {

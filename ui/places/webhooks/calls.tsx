@@ -9,7 +9,7 @@ import { MoreButton } from '../../components/more-button.tsx';
 import { NotYet, Section } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
 import { Status } from '../../components/status.tsx';
-import { Ago, Instant } from '../../components/time.tsx';
+import { Ago, Instant, NextTry } from '../../components/time.tsx';
 import { toast, toastError } from '../../components/toasts.tsx';
 import { AnswerText } from './answer-text.tsx';
 import { callWords, duration, tookText } from './health.ts';
@@ -58,6 +58,11 @@ function CallItem({ id, call, mayChange, mayReadEvents }: Rights & { id: number;
           <span className="col-start-2 text-soft text-xs tabular-nums min-[44rem]:col-start-4 min-[44rem]:text-right">
             {call.Tries === 1 ? '1 try' : `${call.Tries} tries`}
             {took !== '' && ` · ${took}`} · <Ago at={call.CreatedAt} />
+            {call.NextTryAt !== null && (
+              <span className="block">
+                next try <NextTry at={call.NextTryAt} />
+              </span>
+            )}
           </span>
         </summary>
         {isOpen && (

@@ -66,6 +66,7 @@ describe('a call', () => {
     LatenciesMs: [],
     CreatedAt: '2026-01-01T00:00:00.000Z',
     UpdatedAt: '2026-01-01T00:05:00.000Z',
+    NextTryAt: null,
   };
 
   it('is named by what came of it, with how long that took', () => {

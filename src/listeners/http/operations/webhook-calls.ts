@@ -35,6 +35,9 @@ const call = z
     LatenciesMs: z.array(z.number()).describe('Of each try, since the call was made or made again'),
     CreatedAt: time,
     UpdatedAt: time,
+    NextTryAt: time
+      .nullable()
+      .describe('Of a pending call; null = it is not made, or its webhook is disabled'),
   })
   .meta({ id: 'WebhookCall' });
 
@@ -166,7 +169,12 @@ export function webhookCallOperations(deps: {
           beforeEventSeq: query.After ?? Number.MAX_SAFE_INTEGER,
           limit: query.Limit + 1,
         });
-        return PAGES.pageOf(calls, query.Limit, ({ eventSeq }) => eventSeq, toCall);
+        return PAGES.pageOf(
+          calls,
+          query.Limit,
+          ({ eventSeq }) => eventSeq,
+          (entry) => toCall(entry, webhook),
+        );
       },
     }),
     operation({
@@ -188,7 +196,7 @@ export function webhookCallOperations(deps: {
           : null;
         if (found === null) throw refuse('not-found');
         return {
-          ...toCall(found),
+          ...toCall(found, webhook),
           Request: {
             URL: webhook.url,
             Headers: { ...FIXED_HEADERS, 'webhook-id': callId(found.eventId) },
@@ -200,7 +208,7 @@ export function webhookCallOperations(deps: {
   ];
 }
 
-function toCall(entry: CallLogEntry): WebhookCall {
+function toCall(entry: CallLogEntry, { status }: Webhook): WebhookCall {
   return {
     DeliveryID: entry.id,
     EventID: entry.eventId,
@@ -213,5 +221,6 @@ function toCall(entry: CallLogEntry): WebhookCall {
     LatenciesMs: [...entry.latenciesMs],
     CreatedAt: isoTime(entry.createdAt),
     UpdatedAt: isoTime(entry.updatedAt),
+    NextTryAt: entry.state === 'pending' && status === 'Enabled' ? isoTime(entry.dueAt) : null,
   };
 }

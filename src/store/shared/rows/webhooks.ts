@@ -71,6 +71,7 @@ export const CALL = record<Omit<CallLogEntry, 'eventId' | 'eventKind'>>(
     latenciesMs: 'json',
     createdAt: 'plain',
     updatedAt: 'plain',
+    dueAt: 'plain',
   },
   'c.',
 );
