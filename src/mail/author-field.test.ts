@@ -77,6 +77,14 @@ describe('an author', () => {
     expect(typeof read(value)).toBe('string');
   });
 
+  it.each([
+    ['a@example.com, b@example.org', 'has a comma after the address; name one author'],
+    ['A <a@example.com>, B <b@example.org>', 'has a comma after the address; name one author'],
+    ['a@example.com b', 'has text after the address'],
+  ])('says what is wrong with %j', (value, problem) => {
+    expect(read(value)).toContain(problem);
+  });
+
   it('never throws, and takes linear time', () => {
     const part = fc.constantFrom(
       'a',

@@ -52,8 +52,11 @@ export function parseAuthor(value: string, minLabels = 2): AuthorResult {
       if (end === -1 || NOT_IN_COMMENT.test(text)) return refuse('has a comment that is not plain words');
       words.push(text);
       i = end + 1;
-    } else if (written !== null) return refuse('has text after the address');
-    else if (char === '"') {
+    } else if (written !== null) {
+      return refuse(
+        char === ',' ? 'has a comma after the address; name one author' : 'has text after the address',
+      );
+    } else if (char === '"') {
       const quoted = quotedString(value, i);
       if (quoted === null) return refuse('has an open quotation mark');
       words.push(quoted.text);

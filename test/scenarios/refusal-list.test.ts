@@ -46,6 +46,21 @@ beforeAll(async () => {
 });
 
 describe('a refused request', () => {
+  it('says where TLS was sent to the plain port, and where mail is sent that was posted elsewhere', async () => {
+    const { port: plain, hostname } = new URL(server.server.localUrl);
+    const hello = connect(Number(plain), hostname);
+    hello.on('error', () => undefined).resume();
+    hello.end(Buffer.from('160301000501000001', 'hex'));
+    await until('it is listed', async () =>
+      (await listed()).some(({ Message }) => Message.startsWith('TLS was sent to a port without TLS')),
+    );
+    for (const path of ['/emails', '/mail/send']) {
+      const answer = await server.call('POST', path, { body: {} });
+      expect(answer.json.Error).toContain('mail is sent by POST /api/v1/email, see /api/v1/docs');
+    }
+    expect((await server.call('GET', '/emails')).json.Error).toMatch(/\/emails; see \/api\/v1\/docs$/);
+  });
+
   it('is listed for who sent it, and for the operator, and for nobody else', async () => {
     const body = email({ From: { email: 'a@theirs.example' }, PlainContent: 'the secret content' });
     expect((await server.call('POST', '/email', { token: mine, body })).status).toBe(403);

@@ -32,7 +32,7 @@ export function createErrorAnswers(
     if (allowed === null) {
       const base =
         path === BASE || path.startsWith(`${BASE}/`)
-          ? `; see ${BASE}/docs`
+          ? `; ${request.method === 'POST' ? `mail is sent by POST ${BASE}/email, ` : ''}see ${BASE}/docs`
           : `: the API is below ${BASE}, e.g. POST ${BASE}/email`;
       return new AppError('not-found', { message: `There is nothing at ${path}${base}` });
     }
@@ -95,7 +95,7 @@ export function createErrorAnswers(
     });
   }
 
-  function onClientError(error: Error & { code?: string }, socket: Socket): void {
+  function onClientError(error: Error & { code?: string; rawPacket?: unknown }, socket: Socket): void {
     const ip = socket.remoteAddress ?? '';
     const refused = writeProblemToSocket(error, socket, own.publicUrl(), uuidv7(deps.clock, deps.random));
     if (refused === null) return;

@@ -24,6 +24,7 @@ import type { Logger } from '../../lib/log.ts';
 import { isLoopbackAddress } from '../../lib/loopback.ts';
 import type { Certificates } from '../../lib/server-certificates.ts';
 import { afterInput } from '../../lib/turns.ts';
+import { TLS_HANDSHAKE } from './socket-problem.ts';
 
 export interface SecurePort {
   /** Whether a request came over plain HTTP from another machine. */
@@ -34,7 +35,6 @@ export interface SecurePort {
   destroy(): void;
 }
 
-const TLS_HANDSHAKE = 0x16;
 /** `h2`, `http/1.1`, each after its length (RFC 7301 §3.1). */
 const PROTOCOLS = Buffer.from('\x02h2\x08http/1.1', 'latin1');
 /** As of the parser of HTTP/1.1. */

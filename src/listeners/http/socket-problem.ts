@@ -8,12 +8,15 @@ import type { Socket } from 'node:net';
 import { AppError } from '../../lib/errors.ts';
 import { problemAnswer } from './problem.ts';
 
+/** The first octet of a connection that begins with TLS (RFC 8446 §5.1). */
+export const TLS_HANDSHAKE = 0x16;
+
 /**
  * Returns the problem that was sent, null if the peer was gone. Never throws. Does not write into an answer that has
  * begun.
  */
 export function writeProblemToSocket(
-  error: Error & { code?: string },
+  error: Error & { code?: string; rawPacket?: unknown },
   socket: Socket,
   publicUrl: string,
   requestId: string,
@@ -26,7 +29,7 @@ export function writeProblemToSocket(
     socket.destroy();
     return null;
   }
-  const refusal = toRefusal(error.code);
+  const refusal = toRefusal(error);
   const answer = problemAnswer(refusal, publicUrl, requestId);
   const headers = {
     ...answer.headers,
@@ -55,13 +58,18 @@ function answerUnderWay(socket: Socket): boolean {
   );
 }
 
-function toRefusal(code: string | undefined): AppError {
+function toRefusal({ code, rawPacket }: { code?: string; rawPacket?: unknown }): AppError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return new AppError('headers-too-large');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new AppError('request-timeout');
     default:
-      return new AppError('http-malformed');
+      return new AppError(
+        'http-malformed',
+        Buffer.isBuffer(rawPacket) && rawPacket[0] === TLS_HANDSHAKE
+          ? { message: 'TLS was sent to a port without TLS: use http://, or set http-certificate' }
+          : {},
+      );
   }
 }
