@@ -147,6 +147,7 @@ describe('a call', () => {
   it('refuses options that cannot work, before anything is sent', () => {
     expect(() => createCaller({ baseUrl: 'mail.example.com', token: 't' })).toThrow(/is no URL/);
     expect(() => createCaller({ baseUrl: 'ftp://mail.example.com', token: 't' })).toThrow(/must begin with/);
+    expect(() => createCaller({ baseUrl, token: 'a.b.c\n' })).toThrow(/^token: .* without the line end$/);
     expect(() => createCaller({ baseUrl, token: 'a\r\nb' })).toThrow(/^token/);
     expect(() => pathPart('..')).toThrow(/is no id/);
   });

@@ -62,7 +62,7 @@ const IN_FLIGHT = 1703;
 export function createCaller(options: ClientOptions): Caller {
   const base = apiBase(options.baseUrl);
   if (typeof options.token !== 'string' || !/^[\x21-\x7e]+$/.test(options.token)) {
-    throw new TypeError('token: give the text that `postrider token create` printed');
+    throw new TypeError('token: give the text that `postrider token create` printed, without the line end');
   }
   const send = options.fetch ?? fetch;
   const maxRetries = options.maxRetries ?? 3;

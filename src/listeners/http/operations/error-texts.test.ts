@@ -45,6 +45,16 @@ describe('a refusal names the fix', () => {
       { ...MAIL, To: [{ email: 'a@example.net, b@example.net' }] },
       'several addresses are given one by one',
     ],
+    [
+      'an attachment with a name',
+      { ...MAIL, Attachments: [{ Name: 'a.txt', Content: 'aGk=' }] },
+      'Filename is required; "name" is not known here',
+    ],
+    [
+      'an attachment by its address',
+      { ...MAIL, Attachments: [{ filename: 'a.txt', path: 'https://example.com/a.txt' }] },
+      'A path or URL is not fetched',
+    ],
     ['no content but html', { ...MAIL, HTMLContent: undefined, html: 'Hi' }, '"html" is not known here'],
   ])('%s', async (_, body, expected) => {
     const { status, said } = await texts(body);

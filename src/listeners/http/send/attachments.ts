@@ -97,7 +97,21 @@ function readAttachment(
   const { problems } = reading;
   const before = problems.items.length;
   const [content, type, filename, disposition, contentId] = readMembers(object, ATTACHMENT, pointer, reading);
+  // The names of other providers.
+  const others = new Set(Object.keys(object).map((member) => member.toLowerCase()));
+  if (content === undefined && (others.has('path') || others.has('url'))) {
+    problems.add(
+      'content-missing',
+      `${pointer}/Content`,
+      'Content is required: the bytes in base64. A path or URL is not fetched',
+    );
+    return null;
+  }
   const bytes = readBase64(content, `${pointer}/Content`, problems);
+  if (filename === undefined && others.has('name')) {
+    problems.add('filename-invalid', `${pointer}/Filename`, 'Filename is required; "name" is not known here');
+    return null;
+  }
   const name = readFilename(filename, `${pointer}/Filename`, reading);
   const mediaType = readType(type, name ?? '', `${pointer}/Type`, problems);
   const shown = readDisposition(disposition, `${pointer}/Disposition`, problems);
