@@ -56,3 +56,10 @@ export const IS_SCHEDULED = `wait_reason = '${SCHEDULED}'`;
 export const IS_DEFERRED = `wait_reason = '${DEFERRED}'`;
 export const IS_PATH_REASON = "wait_reason LIKE 'path:%'";
 export const IS_HELD_REASON = "wait_reason LIKE 'held%'";
+
+/** The sentence for the dashboard, which has a page of the domain where a terminal has a command. */
+export function dashboardSentence(reason: string): string {
+  const sentence = reasonSentence(reason);
+  const command = isDomainReason(reason) ? sentence.indexOf('; postrider ') : -1;
+  return command === -1 ? sentence : sentence.slice(0, command);
+}

@@ -180,6 +180,7 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'model/wait-reason.ts isHeldReason',
     'model/wait-reason.ts isDomainReason',
     'model/wait-reason.ts reasonSentence',
+    'model/wait-reason.ts dashboardSentence',
     'model/wait-reason.ts withoutNoCode',
     'listeners/http/send/fields.ts placeOf',
     'model/node.ts differingSettings',

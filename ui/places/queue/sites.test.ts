@@ -52,6 +52,11 @@ describe('a reason', () => {
     ['path: all connections are busy', 'All connections are busy'],
     ['held: wrong price', 'Held: wrong price'],
     ['held by domain: a.example is away', 'Held: a.example is away'],
+    [
+      'held by domain: a.example is away; postrider domain add a.example brings it',
+      'Held: a.example is away',
+    ],
+    ['path: 421 go away; postrider is busy', '421 go away; postrider is busy'],
   ])('%s', (reason, text) => {
     expect(reasonText(reason)).toBe(text);
   });

@@ -123,8 +123,10 @@ const EVENT = named('webhook-event-unknown', `is one of ${WEBHOOK_TOKENS.join(',
   maxLength: MAX_EVENT_CHARS,
   description: 'Token of the events, e.g. bounce, or all; several with commas between them',
 });
-const EVENTS = named('webhook-event-unknown', `is a list of ${WEBHOOK_TOKENS.join(', ')}`, (value) =>
-  isListOfTexts(value) ? webhookTokens(value) : null,
+const EVENTS = named(
+  'webhook-event-unknown',
+  `must be one or more of ${WEBHOOK_TOKENS.join(', ')}`,
+  (value) => (isListOfTexts(value) ? webhookTokens(value) : null),
 ).meta({
   type: 'array',
   items: { type: 'string' },

@@ -7,7 +7,7 @@ import type {
   MessageWithContents,
   TimelineEntry,
 } from '../../../../src/client/api-types.ts';
-import { DEFERRED, isDomainReason, reasonSentence, SCHEDULED } from '../../../../src/model/wait-reason.ts';
+import { DEFERRED, dashboardSentence, isDomainReason, SCHEDULED } from '../../../../src/model/wait-reason.ts';
 
 export interface Finding {
   /** Of the recipients: a word of `Status`. */
@@ -83,7 +83,7 @@ function findingOf(recipient: MessageRecipient, timeline: readonly TimelineEntry
 /** Why it waits, without the word that says what kind of reason it is; '' where that is all. */
 export function waitText(reason: string): string {
   if (reason === DEFERRED || reason === SCHEDULED) return '';
-  const text = reasonSentence(reason);
+  const text = dashboardSentence(reason);
   // A host's name stays as it is written.
   if (/^[^ ]*\./.test(text)) return text;
   return text === '' ? '' : text.charAt(0).toUpperCase() + text.slice(1);
