@@ -6,6 +6,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
+import { TLS_OPTIONS } from './tls-options.ts';
 import { whyNot } from './why-not.ts';
 
 /** PEM. */
@@ -81,6 +82,5 @@ function checkedPair(
 
 /** What a handshake needs. Throws where the pair cannot be used. */
 export function contextOf({ cert, key }: CertificatePair): SecureContext {
-  // TLS 1.2 is the minimum (RFC 8997, RFC 8314 §4.1).
-  return createSecureContext({ cert, key, minVersion: 'TLSv1.2' });
+  return createSecureContext({ ...TLS_OPTIONS, cert, key });
 }

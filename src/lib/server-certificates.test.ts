@@ -1,7 +1,11 @@
 /** Certificates of listeners, read from files that change, are half written, or are missing. */
+
+import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect, TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTestCa, type TestCertificate } from '../../test/fakes/test-certificates.ts';
 import { makeSelfSigned } from '../net/self-signed.ts';
@@ -176,4 +180,32 @@ it('a self-signed pair makes a context', async () => {
   );
   expect(await certificates.current()).toBe(await certificates.current());
   await certificates.reload();
+});
+
+it('no client gets a second handshake on its connection', async () => {
+  const certificates = await openCertificates(
+    { clock: createVirtualClock(), report: () => undefined, renewed: () => undefined },
+    { kind: 'pair', pair: ca.issue({ names: ['mail.test'] }) },
+  );
+  const secureContext = await certificates.current();
+  const server = createServer((socket) => {
+    new TLSSocket(socket, { isServer: true, secureContext }).on('error', () => socket.destroy()).resume();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const client = connect({
+    port,
+    host: '127.0.0.1',
+    ca: ca.cert,
+    servername: 'mail.test',
+    maxVersion: 'TLSv1.2',
+  });
+  await once(client, 'secureConnect');
+  const again = await new Promise<Error | null>((resolve) => {
+    client.once('error', resolve);
+    client.renegotiate({}, resolve);
+  });
+  expect(again?.message).toMatch(/no renegotiation/);
+  client.destroy();
+  server.close();
 });

@@ -1,6 +1,7 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo, type Server, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../../test/fakes/fake-dns.ts';
 import { createTestCa } from '../../test/fakes/test-certificates.ts';
@@ -243,6 +244,16 @@ describe('TLS', () => {
     const port = await httpsServer(ok, ca.issue({ names: ['hook.test'], addresses: ['127.0.0.1'] }));
     expect(await guarded().get(`https://hook.test:${port}/`)).toMatchObject({ kind: 'answered' });
     expect(await guarded().get(`https://127.0.0.1:${port}/`)).toMatchObject({ kind: 'answered' });
+  });
+
+  it('gives no server a second handshake', async () => {
+    const options = { ...ca.issue({ names: ['hook.test'] }), maxVersion: 'TLSv1.2' } as const;
+    const server = https.createServer(options, (request, response) => {
+      (request.socket as TLSSocket).renegotiate({}, () => response.end());
+    });
+    const port = await listening(server);
+    const outcome = await guarded().get(`https://hook.test:${port}/`);
+    expect(outcome).toMatchObject({ kind: 'failed' });
   });
 
   it('refuses a wrong name, an expired certificate and an unknown authority, whatever the environment says', async () => {

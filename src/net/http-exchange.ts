@@ -7,6 +7,7 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Clock } from '../lib/clock.ts';
+import { TLS_OPTIONS } from '../lib/tls-options.ts';
 import type { CheckedUrl } from './checked-url.ts';
 
 export interface HttpAnswer {
@@ -76,9 +77,9 @@ export function createConnectionPool(options: {
   } as const;
   const tlsOptions = {
     ...shared,
-    // Both are set explicitly, because environment variables and start-up flags change the defaults.
+    ...TLS_OPTIONS,
+    // Set explicitly, as is the version, because environment variables and start-up flags change the defaults.
     rejectUnauthorized: true,
-    minVersion: 'TLSv1.2',
     ...(options.ca ? { ca: [...options.ca] } : {}),
   } as const;
   return { plain: new http.Agent(shared), tls: new https.Agent(tlsOptions) };

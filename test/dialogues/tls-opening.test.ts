@@ -1,6 +1,7 @@
 /** A connection under its TLS plan: what is tried next where TLS does not work, and what is remembered of it. */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { Writable } from 'node:stream';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLoggers } from '../../src/lib/log.ts';
 import { createVirtualClock, type VirtualClock } from '../../src/lib/virtual-clock.ts';
@@ -116,6 +117,33 @@ async function startNarrowGate(
     },
   };
 }
+
+it('gives no server a second handshake', async () => {
+  let refused: (error: Error | null) => void = () => {};
+  const again = new Promise<Error | null>((resolve) => {
+    refused = resolve;
+  });
+  const server = createTlsServer({ ...pair, maxVersion: 'TLSv1.2' }, (socket) => {
+    socket.on('error', refused);
+    socket.write('220 mx.test\r\n');
+    socket.once('data', () => {
+      socket.write('250 mx.test\r\n');
+      socket.renegotiate({}, refused);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  open.push(server);
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const wish = { signal: new AbortController().signal };
+  const plan: TlsPlan = { ...OPPORTUNISTIC, mode: 'required' };
+  const result = await opener(createVirtualClock()).open(
+    { ...endpoint(port, plan), implicitTls: true },
+    wish,
+  );
+  expect((await again)?.message).toMatch(/no renegotiation/);
+  if (result.kind === 'open') result.session.destroy();
+});
 
 describe('where the handshake breaks', () => {
   it('a small ClientHello gets through, and comes first for a day', async () => {
