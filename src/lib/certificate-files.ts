@@ -16,7 +16,7 @@ export interface CertificatePair {
 }
 
 export type CertificateFound =
-  | { kind: 'good'; context: SecureContext; certificate: X509Certificate; endsAt: number }
+  | { kind: 'good'; context: SecureContext; certificate: X509Certificate; beginsAt: number; endsAt: number }
   /** `why` is a clause, `fix` a sentence. */
   | { kind: 'wrong'; why: string; fix: string };
 
@@ -61,6 +61,10 @@ function checkedPair(
       };
     }
   } catch {
+    if (pair.key.includes('ENCRYPTED')) {
+      const fix = `Write it without: openssl pkey -in ${files.key} -out NEW-FILE`;
+      return { kind: 'wrong', why: `${files.key} needs a passphrase`, fix };
+    }
     return { kind: 'wrong', why: `${files.key} is not a private key in PEM form`, fix: again };
   }
   try {
@@ -68,6 +72,7 @@ function checkedPair(
       kind: 'good',
       context: contextOf(pair),
       certificate,
+      beginsAt: Date.parse(certificate.validFrom),
       endsAt: Date.parse(certificate.validTo),
     };
   } catch (cause) {

@@ -1,7 +1,9 @@
 /** Certificates of listeners, read from files that change, are half written, or are missing. */
 
+import { execFileSync } from 'node:child_process';
+import { createPrivateKey } from 'node:crypto';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -149,6 +151,59 @@ describe('certificates from files', () => {
     expect((await open()).reports).toEqual([
       expect.stringMatching(/cert\.pem ended on 2021-01-01: clients refuse it\. Renew it/),
     ]);
+  });
+
+  it('are used once they are valid, and not before', async () => {
+    await install('first.test');
+    const { clock, reports, news, certificates } = await open();
+    const first = await certificates.current();
+    const { key, cert } = ca.issue({ names: ['next.test'], notBefore: new Date(clock.now() + 60_000) });
+    await writeFile(files.key, key);
+    await writeFile(files.cert, cert);
+    for (let i = 0; i < 3; i += 1) {
+      await clock.advance(1_000);
+      expect(await certificates.current()).toBe(first);
+    }
+    expect(reports).toEqual([
+      expect.stringMatching(
+        /cert\.pem is valid only from .*Z; the certificate before, .*stays in use\. Look/,
+      ),
+    ]);
+    const early = await open();
+    expect(early.reports).toEqual([
+      expect.stringMatching(/cert\.pem is valid only from .*: clients refuse it\./),
+    ]);
+    for (const each of [clock, early.clock]) await each.advance(60_000);
+    expect(await certificates.current()).not.toBe(first);
+    expect(await early.certificates.problem()).toBeNull();
+    expect([news.length, early.news.length, reports.length, early.reports.length]).toEqual([1, 1, 1, 1]);
+  });
+
+  it('hold up no handshake where their file system does not answer', async () => {
+    await install('first.test');
+    const { clock, certificates } = await open();
+    const first = await certificates.current();
+    const { key } = ca.issue({ names: ['other.test'] });
+    await rm(files.key);
+    // A pipe that nobody writes to is opened as slowly as a file of a server that is away.
+    execFileSync('mkfifo', [files.key]);
+    await clock.advance(1_000);
+    const slow = certificates.current();
+    expect(await certificates.current()).toBe(first);
+    await clock.advance(1_000);
+    expect(await slow).toBe(first);
+    const problem = certificates.problem();
+    await clock.advance(1_000);
+    expect(await problem).toMatch(/cert\.pem cannot be read: its file system does not answer/);
+    await writeFile(files.key, key);
+  });
+
+  it('say that a key needs a passphrase', async () => {
+    await install('first.test');
+    const key = createPrivateKey(await readFile(files.key));
+    const cipher = { cipher: 'aes-256-cbc', passphrase: 'secret' } as const;
+    await writeFile(files.key, key.export({ type: 'pkcs8', format: 'pem', ...cipher }));
+    await expect(open()).rejects.toThrow(/key\.pem needs a passphrase\. Write it without: openssl/);
   });
 
   it.skipIf(process.getuid?.() === 0)('are read once they may be read', async () => {

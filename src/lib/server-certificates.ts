@@ -1,12 +1,18 @@
 /**
  * The certificate of a listener: from two files, read again when they change, or a given pair. Files that are missing, half
- * written, do not belong together or have ended are reported once, and the certificate before stays in use, because mail
- * must not stop during a renewal. Files are looked at when a handshake begins, at most once a second.
+ * written, do not belong together, have ended or are not valid yet are reported once, and the certificate before stays in use,
+ * because mail must not stop during a renewal. Files are looked at when a handshake begins, at most once a second, and no
+ * handshake waits for a file system that does not answer.
  */
 import { stat } from 'node:fs/promises';
 import type { SecureContext } from 'node:tls';
-import { type CertificatePair, contextOf, readCertificate } from './certificate-files.ts';
-import type { Clock } from './clock.ts';
+import {
+  type CertificateFound,
+  type CertificatePair,
+  contextOf,
+  readCertificate,
+} from './certificate-files.ts';
+import { atMost, type Clock } from './clock.ts';
 
 export interface Certificates {
   /** The context for the next handshake. */
@@ -21,7 +27,11 @@ export type CertificateSource =
   | { kind: 'pair'; pair: CertificatePair }
   | { kind: 'files'; cert: string; key: string };
 
+type Usable = Extract<CertificateFound, { kind: 'good' }>;
+
 const LOOK_EVERY_MS = 1_000;
+/** A look at the files takes milliseconds. */
+const PATIENCE_MS = 1_000;
 const RENEW = 'Renew it; the files are read again when they change.';
 
 /**
@@ -40,25 +50,27 @@ export async function openCertificates(
   let seen = await fingerprint(source);
   const first = await readCertificate(source);
   if (first.kind === 'wrong') throw new Error(`${first.why}. ${first.fix}`);
-  let inUse = first;
+  let inUse: Usable = first;
   /** What is wrong with the files as they are now. */
   let wrong: string | null = null;
-  if (hasEnded(inUse)) tell(`${source.cert} ended on ${day(inUse)}: clients refuse it. ${RENEW}`);
+  let reported: string | null = null;
+  use(source.cert, first);
   let lookedAtMs = clock.monotonicMs();
   let looking: Promise<void> | null = null;
 
   return {
     async current() {
-      if (clock.monotonicMs() - lookedAtMs >= LOOK_EVERY_MS) await look();
+      if (looking === null && clock.monotonicMs() - lookedAtMs >= LOOK_EVERY_MS) await look();
       return inUse.context;
     },
     reload: () => {
       seen = '';
+      reported = null;
       return look();
     },
     async problem() {
       await look();
-      return wrong;
+      return looking === null ? wrong : `${source.cert} cannot be read: its file system does not answer`;
     },
   };
 
@@ -66,7 +78,7 @@ export async function openCertificates(
     looking ??= refresh(source as Extract<CertificateSource, { kind: 'files' }>).finally(() => {
       looking = null;
     });
-    return looking;
+    return atMost(clock, PATIENCE_MS, looking);
   }
 
   async function refresh(files: { cert: string; key: string }): Promise<void> {
@@ -77,30 +89,51 @@ export async function openCertificates(
     seen = now;
     const found = await readCertificate(files);
     if (found.kind === 'wrong') tell(`${found.why}; ${stays()}. ${found.fix}`);
-    else if (hasEnded(found) && !hasEnded(inUse))
-      tell(`${files.cert} ended on ${day(found)}; ${stays()}. ${RENEW}`);
+    else if (use(files.cert, found)) renewed(`${files.cert} was read; it ends on ${day(found)}`);
+  }
+
+  /** Whether nothing is wrong with it. */
+  function use(file: string, found: Usable): boolean {
+    const unfit = whyUnfit(found);
+    if (unfit === null) {
+      inUse = found;
+      wrong = reported = null;
+      return true;
+    }
+    // It may be valid at the next look.
+    if (!hasEnded(found)) seen = '';
+    if (whyUnfit(inUse) === null) tell(`${file} ${unfit.why}; ${stays()}. ${unfit.fix}`);
     else {
       inUse = found;
-      wrong = null;
-      renewed(`${files.cert} was read; it ends on ${day(found)}`);
+      tell(`${file} ${unfit.why}: clients refuse it. ${unfit.fix}`);
     }
+    return false;
   }
 
   function tell(problem: string): void {
     wrong = problem;
-    report(problem);
+    if (problem !== reported) report(problem);
+    reported = problem;
   }
 
   function stays(): string {
     return `the certificate before, until ${day(inUse)}, stays in use`;
   }
 
-  function hasEnded({ endsAt }: { endsAt: number }): boolean {
+  /** Why clients refuse it, as a clause, and what to do. */
+  function whyUnfit(found: Usable): { why: string; fix: string } | null {
+    if (hasEnded(found)) return { why: `ended on ${day(found)}`, fix: RENEW };
+    if (found.beginsAt <= clock.now()) return null;
+    const from = new Date(found.beginsAt).toISOString();
+    return { why: `is valid only from ${from}`, fix: 'Look at the clock of this machine.' };
+  }
+
+  function hasEnded({ endsAt }: Usable): boolean {
     return endsAt < clock.now();
   }
 }
 
-function day({ endsAt }: { endsAt: number }): string {
+function day({ endsAt }: Usable): string {
   return new Date(endsAt).toISOString().slice(0, 10);
 }
 

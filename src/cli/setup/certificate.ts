@@ -33,5 +33,6 @@ export async function certificateProblem(cert: string, key: string, host: string
   if (found.kind === 'wrong') return found.why;
   if (found.certificate.checkHost(host) === undefined) return `${cert} is not for ${host}`;
   if (found.endsAt < systemClock.now()) return `${cert} ended on ${found.certificate.validTo}`;
+  if (found.beginsAt > systemClock.now()) return `${cert} is valid only from ${found.certificate.validFrom}`;
   return null;
 }
