@@ -85,7 +85,6 @@ export const REPLIES = {
   bareInData: reply(554, '5.6.0', 'The message holds a bare CR or LF; lines end with CRLF'),
   nulInData: reply(554, '5.6.0', 'The message holds a NUL octet'),
   noRoom: reply(452, '4.3.1', 'Too many messages are arriving at once; try again soon'),
-  longLine: reply(554, '5.6.0', 'A line of the message is longer than 998 octets'),
   failed: reply(451, '4.3.0', 'Something went wrong here; try again later'),
 
   injected: lastReply(503, '5.5.1', 'Nothing may follow STARTTLS before the handshake'),

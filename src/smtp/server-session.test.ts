@@ -220,6 +220,12 @@ describe('limits of a transaction', () => {
     expect(driver.messages).toEqual([]);
   });
 
+  it('name the length that a line may have here', async () => {
+    const driver = await greeted({ limits: { maxLineBytes: 2000 } });
+    const output = await driver.say(`${ENVELOPE}DATA\r\n${'a'.repeat(2001)}\r\n.\r\n`);
+    expect(output).toMatch(/554 5\.6\.0 A line of the message is longer than 2000 octets/);
+  });
+
   it('end the connection of a message that has no end', async () => {
     const driver = await greeted({ limits: { maxMessageBytes: 100 } });
     await driver.say(`${ENVELOPE}DATA\r\n`);

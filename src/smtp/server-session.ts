@@ -65,10 +65,9 @@ const TLS_HANDSHAKE = 22;
 const MAX_ENDLESS_BYTES = 64 * 1024;
 const HELD_BYTES = MAX_AUTH_BYTES + 2;
 const MAX_HELD_REPLIES = 16 * 1024;
-const DATA_FAULTS: Readonly<Record<DataFault, ServerReply>> = {
+const DATA_FAULTS: Readonly<Record<Exclude<DataFault, 'long-line'>, ServerReply>> = {
   'bare-line-end': REPLIES.bareInData,
   nul: REPLIES.nulInData,
-  'long-line': REPLIES.longLine,
   'too-large': REPLIES.tooLarge,
   'no-room': REPLIES.noRoom,
 };
@@ -443,6 +442,8 @@ export function createServerSession(
     forgetTransaction();
     idleCommands = 0;
     const fault = read.fault();
+    if (fault === 'long-line')
+      return reply(554, '5.6.0', `A line of the message is longer than ${limits.maxLineBytes} octets`);
     if (fault !== null) return DATA_FAULTS[fault];
     if (envelope === null) return null;
     const answered = handler.onMessage(envelope, { bytes: read.bytes(), eightBit: read.isEightBit() }, facts);
