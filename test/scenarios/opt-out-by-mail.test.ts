@@ -51,9 +51,18 @@ describe('opting out by mail', () => {
     expect([next.status, next.json.Errors[0].Code]).toEqual([422, 14]);
   });
 
+  it('holds again for whoever was taken off the list meanwhile', async () => {
+    const { optOut } = await sent('again@reader.example');
+    expect(await give(optOut)).toMatch(/^250 /);
+    await onList('again@reader.example');
+    expect((await server.call('DELETE', '/suppressions/again@reader.example', { token })).status).toBe(200);
+    expect(await give(optOut)).toMatch(/^250 /);
+    await onList('again@reader.example');
+  });
+
   it('is nobody’s once the person was erased', async () => {
     const { optOut } = await sent('erased@reader.example');
-    await forget(3);
+    await forget(4);
     expect((await server.call('POST', '/erase', { body: { Email: 'erased@reader.example' } })).status).toBe(
       200,
     );

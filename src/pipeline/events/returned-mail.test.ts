@@ -14,6 +14,7 @@ import type { RouteKind } from '../../model/delivery.ts';
 import {
   commit,
   delivered,
+  event,
   everyEvent,
   message,
   recipient,
@@ -417,5 +418,31 @@ describe('opting out by mail', () => {
     await take(target, 'Subject: unsubscribe\r\n\r\n', 'ann@reader.example');
     expect(await told()).toEqual(['unsubscribed ann@reader.example']);
     expect(await suppressed()).toEqual(['ann@reader.example Unsubscribe']);
+  });
+
+  it.each([
+    ['by mail', 'unsubscribe', 'Subject: unsubscribe\r\n\r\n'],
+    ['through a provider', 'feedback', null],
+  ] as const)('holds again %s after somebody was taken off the list', async (_, kind, mail) => {
+    const { id } = await deliver();
+    const target: ReturnTarget =
+      kind === 'feedback' ? { kind, provider: '' } : { kind: 'unsubscribe', deliveryId: id };
+    const wish = mail ?? arf([`X-Postrider-Ref: ${tokens.ref(id)}`], { type: 'opt-out' });
+    const optOut = () => take(target, wish, 'ann@reader.example');
+    await optOut();
+    await optOut();
+    const params = { domain: 'example.com', address: 'ann@reader.example', now: clock.now() };
+    expect(await store.removeSuppressions(params)).toBe(1);
+    await optOut();
+    expect(await suppressed()).toEqual(['ann@reader.example Unsubscribe']);
+    expect(await told()).toEqual(Array(2).fill('unsubscribed ann@reader.example'));
+  });
+
+  it('is told once where somebody also followed the link', async () => {
+    const { id } = await deliver();
+    const link = { ...{ deliveryId: id, rule: 'one-click', now: clock.now() }, event: event('unsubscribed') };
+    expect((await store.unsubscribe(link)).kind).toBe('unsubscribed');
+    await take({ kind: 'unsubscribe', deliveryId: id }, 'Subject: unsubscribe\r\n\r\n', 'ann@reader.example');
+    expect(await told()).toEqual(['unsubscribed ann@reader.example']);
   });
 });

@@ -257,7 +257,7 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
       metrics.took('complaint');
       const reason = cut(`Reported as spam (${who})`);
       const complained = event('complained', { reason });
-      const suppress = suppression('Complaint', reason, 'feedback');
+      const suppress = complaintSignal(reason);
       await record({ kind: 'complaint', deliveryId, event: complained, suppress }, subject);
     } else if (report.type === 'not-spam') {
       metrics.took('not_spam');
@@ -267,7 +267,7 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
         subject,
       );
     } else if (OPT_OUTS.has(report.type)) {
-      await unsubscribe(subject, cut(`Opted out through its provider (${who})`));
+      return unsubscribe(deliveryId, cut(`Opted out through its provider (${who})`));
     } else {
       metrics.took('note');
       log.warn(
@@ -342,29 +342,18 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
       autoReplySign(contents.mime) !== null
     )
       return ignored('automatic');
-    if (subject !== undefined) {
-      await unsubscribe(subject, BY_MAIL);
-      return DONE;
-    }
-    const wish = { deliveryId, event: event('unsubscribed', { reason: BY_MAIL }), rule: 'opt-out' };
+    return unsubscribe(deliveryId, BY_MAIL);
+  }
+
+  /** As a link does it, also after the message was deleted. */
+  async function unsubscribe(deliveryId: number, reason: string): Promise<Disposition> {
+    const wish = { deliveryId, event: event('unsubscribed', { reason }), rule: 'opt-out' };
     const { kind } = await store.unsubscribe({ ...wish, now: clock.now() });
     if (kind === 'unknown') return ignored('gone');
     metrics.took('unsubscribe');
+    metrics.recorded(kind === 'unsubscribed' ? 'recorded' : 'repeated');
     if (kind === 'unsubscribed') eventsStored();
     return DONE;
-  }
-
-  async function unsubscribe(subject: ReturnSubject, reason: string): Promise<void> {
-    metrics.took('unsubscribe');
-    await record(
-      {
-        kind: 'unsubscribe',
-        deliveryId: subject.deliveryId,
-        event: event('unsubscribed', { reason }),
-        suppress: suppression('Unsubscribe', reason, 'opt-out'),
-      },
-      subject,
-    );
   }
 
   // ── recording ───────────────────────────────────────────────────────────────────────────────────────────
@@ -398,14 +387,11 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
     return result;
   }
 
-  function suppression(reason: 'Complaint' | 'Unsubscribe', reply: string, rule: string): SuppressionSignal {
+  function complaintSignal(reply: string): SuppressionSignal {
     return {
-      reason,
-      expiresAt: expiryOf(reason, clock.now()),
-      reply,
-      rule,
+      ...{ reason: 'Complaint', expiresAt: expiryOf('Complaint', clock.now()), reply, rule: 'feedback' },
       needs: null,
-      event: event('suppression_added', { reason: cut(`${reason}: ${reply}`) }),
+      event: event('suppression_added', { reason: cut(`Complaint: ${reply}`) }),
     };
   }
 

@@ -78,7 +78,6 @@ export const recordReturn = write('recordReturn', async (session, params) => {
       await appendEvent(session, fact.event, subject);
       return 'recorded';
     case 'complaint':
-    case 'unsubscribe':
       if (!(await isNew(session, fact, row, now))) return 'repeated';
       await appendEvent(session, fact.event, subject);
       if (fact.suppress !== null) await applySignal(session, fact.suppress, subject, row.address, now);

@@ -97,12 +97,11 @@ export const suppressionReasonCode = code<SuppressionReason>('suppression reason
   Manual: 6,
 });
 
-/** `return_fact.kind`. */
+/** `return_fact.kind`. 4 was an unsubscribe by mail, which is not kept here any more. */
 export const returnKindCode = code<ReturnFact['kind'] | 'shared-bounce'>('kind of return', {
   bounce: 1,
   complaint: 2,
   'not-spam': 3,
-  unsubscribe: 4,
   note: 5,
   'shared-bounce': 6,
 });

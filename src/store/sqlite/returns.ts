@@ -78,7 +78,6 @@ export const recordReturn = write('recordReturn', 'by key', { synced: true }, (s
       appendEvent(session, fact.event, subject);
       return 'recorded';
     case 'complaint':
-    case 'unsubscribe':
       if (!isNew(session, fact, row, now)) return 'repeated';
       appendEvent(session, fact.event, subject);
       if (fact.suppress !== null) applySignal(session, fact.suppress, subject, row.address, now);

@@ -1,5 +1,5 @@
 /**
- * Returned mail: bounces, complaints, unsubscribes, notes. Part of the Store (`../store.ts` has the promises of all its
+ * Returned mail: bounces, complaints, notes. Part of the Store (`../store.ts` has the promises of all its
  * operations).
  */
 import type { RouteKind } from '../../model/delivery.ts';
@@ -41,7 +41,6 @@ export type ReturnFact =
   | { kind: 'complaint'; deliveryId: number; event: NewEvent; suppress: SuppressionSignal | null }
   /** Withdraws the complaint about this delivery, and the suppression it caused. */
   | { kind: 'not-spam'; deliveryId: number; event: NewEvent }
-  | { kind: 'unsubscribe'; deliveryId: number; event: NewEvent; suppress: SuppressionSignal | null }
   | { kind: 'note'; deliveryId: number; class: string; event: NewEvent };
 
 /**
