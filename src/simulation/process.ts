@@ -108,6 +108,8 @@ export interface Process {
   readonly epoch: number;
   readonly engine: Engine;
   readonly store: Store;
+  /** Its own; stands still with it. */
+  readonly clock: Clock;
   stop(deadlineMs: number): Promise<void>;
   die(): void;
   /** It stands still: what falls due, is answered or arrives meanwhile waits for `resume`. Its connections stay open. */
@@ -272,6 +274,7 @@ async function start(life: Life, deps: ProcessDeps, options: ProcessOptions): Pr
     },
     engine,
     store,
+    clock,
     die,
     pause: life.pause,
     resume: life.resume,

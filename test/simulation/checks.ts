@@ -22,6 +22,8 @@ export interface Diary {
   canceled: Map<number, number>;
   /** Delivery ids that were given another time, when, and which. */
   moved: Map<number, { fromMs: number; untilMs: number }>;
+  /** Delivery ids that may have bounced after they were delivered; absent = none. */
+  returned?: ReadonlySet<number>;
   /** By how much the time of a process may be wrong; absent = not at all. */
   mostSkewMs?: number;
 }
@@ -74,16 +76,24 @@ export function checkEnd(db: Connection, wire: Wire, diary: Diary): string[] {
     const state = stateCode.word(row.state);
     const who = `delivery ${row.id} (${row.address})`;
     const own = events.get(row.id) ?? [];
-    const ends = own.filter(({ kind }) => terminal.has(kind));
+    const all = own.filter(({ kind }) => terminal.has(kind));
+    const isReturned =
+      diary.returned?.has(row.id) === true && all.length === 2 && all[0]?.kind === 'delivered';
+    const ends = isReturned ? all.slice(1) : all;
     // What DNS says for good of a domain is an attempt, though nothing travels.
     const byDns = own.filter(({ isDns }) => isDns).length;
     if (!terminal.has(state)) wrong.push(`${who} is ${state} at the end`);
     else if (ends.length !== 1) wrong.push(`${who} is ${state} with ${ends.length} final events`);
     else if (ends[0]?.kind !== state) wrong.push(`${who} is ${state}, its event says ${ends[0]?.kind}`);
     wrong.push(
-      ...checkWire(row, state, ends[0]?.possibleDuplicate ?? false, byDns, wire, diary).map(
-        (what) => `${who} ${what}`,
-      ),
+      ...checkWire(
+        row,
+        isReturned ? 'delivered' : state,
+        all[0]?.possibleDuplicate ?? false,
+        byDns,
+        wire,
+        diary,
+      ).map((what) => `${who} ${what}`),
     );
   }
   const kept = Map.groupBy(rows, (row) => uuidText(row.message_id));

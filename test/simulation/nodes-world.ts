@@ -27,6 +27,7 @@ import type { Mutation } from './mutations.ts';
 import { createOperators } from './operators.ts';
 import { PARTS } from './parts.ts';
 import { type Action, type Plan, planOf } from './plan.ts';
+import { createReturns } from './returns.ts';
 import { openRoom } from './room.ts';
 import { createSecondThoughts } from './second-thoughts.ts';
 import { createWarmupWatch } from './warmup-watch.ts';
@@ -109,8 +110,12 @@ function nodesPlanOf(seed: number): {
   };
 }
 
-/** `mutation`: with this bug in every engine. */
-export async function runNodesSeed(seed: number, mutation: Mutation | null = null): Promise<RunResult> {
+/** `mutation`: with this bug in every engine. `withReturns`: mail comes back. */
+export async function runNodesSeed(
+  seed: number,
+  mutation: Mutation | null = null,
+  withReturns = false,
+): Promise<RunResult> {
   const { plan, aheadMs, happenings } = nodesPlanOf(seed);
   const areClocksWrong = aheadMs.some((ms) => ms !== 0);
   const mostSkewMs = areClocksWrong ? 2 * MOST_AHEAD_MS : 0;
@@ -119,9 +124,8 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
     const told = `at ${Math.round(clock.monotonicMs() / 1000)} s: ${what}`;
     if (wrong.length < MAX_WRONG && !wrong.includes(told)) wrong.push(told);
   };
-  const clock = createVirtualClock(undefined, () =>
-    plan.sites.some(({ tls }) => tls === true) ? TLS_TURNS : 1,
-  );
+  const turns = plan.sites.some(({ tls }) => tls === true) ? TLS_TURNS : 1;
+  const clock = createVirtualClock(undefined, () => (returns?.busy() ? Number.POSITIVE_INFINITY : turns));
   const awaited = createAwaited(clock);
   const dice = createDice(seed, 8);
   const tokens = createReturnPathTokens([{ id: 1, secret: Buffer.from('simulated return path') }]);
@@ -132,6 +136,14 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
     mostSkewMs,
   };
   const thoughts = createSecondThoughts({ room, diary, clock, random: dice }, note);
+  const returns = withReturns
+    ? createReturns(
+        seed,
+        { room, clock, tokens },
+        { isAwake: (one) => awakeNow().includes(one), canWrite: () => outage.count === 0 },
+        note,
+      )
+    : null;
   const written = createShaping(
     { of: () => [] },
     { maxConnections: null, sourceIds: new Set(plan.sources.map(({ id }) => id)) },
@@ -212,7 +224,10 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
         if (heldMs !== null && heldMs > HELD_MS)
           note(`delivery ${deliveryId} went out ${Math.round(heldMs / SECOND)} s after it was held`);
       },
-      ...(plan.extras.newSources && !geography.mixed ? { taken: warmup.taken } : {}),
+      taken(transaction) {
+        if (plan.extras.newSources && !geography.mixed) warmup.taken(transaction);
+        returns?.taken(transaction);
+      },
     },
     () => [],
     { keep: true },
@@ -248,7 +263,8 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
   }
   await advanceTo(plan.loadUntilMs);
   const overMs = clock.monotonicMs() + OVERTIME_MS;
-  while (room.unfinished() > 0 && clock.monotonicMs() < overMs && wrong.length < MAX_WRONG)
+  const unfinished = () => room.unfinished() + (returns?.unfinished() ?? 0);
+  while (unfinished() > 0 && clock.monotonicMs() < overMs && wrong.length < MAX_WRONG)
     await advanceTo(clock.monotonicMs() + STEP_MS);
   await advanceTo(clock.monotonicMs() + TAKEN_OVER_MS);
   for (const node of nodes) {
@@ -256,7 +272,9 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
     if (held !== undefined && held.rows > 0) note(`${held.rows} rows are left in memory of ${node.name}`);
     await stop(node, 30 * SECOND);
   }
+  if (returns !== null) diary.returned = returns.bounced();
   for (const what of checkEnd(room.db, wire, diary)) note(what);
+  returns?.checkEnd(wire.of);
   for (const what of geography.gone(wire)) note(what);
   for (const what of thoughts.checkEnd(wire)) note(what);
   if (wire.open.size > 0) note(`${wire.open.size} connections are open after the end`);
@@ -290,6 +308,7 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
           ...{ targets: plan.extras.targets, rules: plan.extras.rules },
         },
       );
+      await returns?.open(node.name, node.process);
     } catch {
       // The store cannot be written: whoever supervises tries again.
       node.downUntilMs = clock.monotonicMs() + 5 * SECOND;
@@ -360,6 +379,7 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
     } else if (kind === 'crash') {
       diary.crashes.push(momentOf(nowMs));
       node.process.die();
+      returns?.gone(node.name);
       node.process = null;
       node.downUntilMs = nowMs + forMs;
     } else {
@@ -374,9 +394,11 @@ export async function runNodesSeed(seed: number, mutation: Mutation | null = nul
     if (node.pausedUntilMs !== null) process.resume();
     node.pausedUntilMs = null;
     let stopped = false;
-    const stopping = process.stop(deadlineMs).then(() => {
-      stopped = true;
-    });
+    const stopping = Promise.resolve(returns?.stop(node.name))
+      .then(() => process.stop(deadlineMs))
+      .then(() => {
+        stopped = true;
+      });
     const lastMs = clock.monotonicMs() + 2 * deadlineMs + 10 * SECOND;
     while (!stopped && clock.monotonicMs() < lastMs) await clock.advance(100);
     if (!stopped) note(`a stop of ${node.name} within ${deadlineMs} ms has not ended`);

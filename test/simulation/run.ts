@@ -1,7 +1,8 @@
 /**
  * `npm run simulate -- --runs 5000 --seed 1`: simulated runs in a row; prints what a failing seed broke. `--large` makes
  * every world a large one.
- * `npm run simulate -- --nodes --runs 200`: worlds of several nodes on one store; `--webhooks`: of nodes that call webhooks.
+ * `npm run simulate -- --nodes --runs 200`: worlds of several nodes on one store; `--returns`: in which mail returns to them;
+ * `--webhooks`: of nodes that call webhooks.
  * `npm run simulate -- --capacity [--sites 1000] [--recipients 1000000]`: one installation at full size; `--untroubled`
  * plays it with providers that behave, to compare with.
  */
@@ -15,7 +16,7 @@ import { type RunResult, runPlan } from './world.ts';
 
 const HELP = `The delivery engine on a virtual clock, in worlds made from seeds.
 
-npm run simulate -- [--runs 100] [--seed 1] [--large | --nodes | --webhooks] [--verbose]
+npm run simulate -- [--runs 100] [--seed 1] [--large | --nodes | --returns | --webhooks] [--verbose]
 npm run simulate -- --capacity [--sites 1000] [--recipients 1000000] [--untroubled]
 
 A seed that breaks a promise is printed with the command that plays it again.
@@ -35,6 +36,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     large: { type: 'boolean', default: false },
     nodes: { type: 'boolean', default: false },
+    returns: { type: 'boolean', default: false },
     webhooks: { type: 'boolean', default: false },
     verbose: { type: 'boolean', default: false },
     capacity: { type: 'boolean', default: false },
@@ -79,7 +81,8 @@ function chosen(): { flag: string; counts: string; play(seed: number): Promise<P
       };
     },
   });
-  if (values.nodes) return recipients(' --nodes', runNodesSeed);
+  if (values.returns) return recipients(' --returns', (seed) => runNodesSeed(seed, null, true));
+  if (values.nodes) return recipients(' --nodes', (seed) => runNodesSeed(seed));
   if (values.large) return recipients(' --large', (seed) => runPlan(planOf(seed, LARGE)));
   return recipients('', (seed) => runPlan(planOf(seed)));
 }
