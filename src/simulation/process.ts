@@ -117,7 +117,7 @@ export interface Process {
   resume(): void;
 }
 
-const BOUNCE_DOMAIN = 'bounce.sender.test';
+export const BOUNCE_DOMAIN = 'bounce.sender.test';
 
 /** Made once for a run, or for many. */
 export function createProcessParts(): ProcessParts {
