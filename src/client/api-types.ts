@@ -511,7 +511,9 @@ export type DomainReturns = {
   /** Hold: its bulk mail waits */
   Level: 'Ok' | 'Warn' | 'Hold';
   Outcomes: number;
+  /** Addresses; those that differ only after a plus sign count once */
   Bounced: number;
+  /** Counted in the same way */
   Complained: number;
   WarnAbove: {
     Bounced: number;

@@ -60,7 +60,7 @@ async function fare(state: 'delivered' | 'bounced', count: number, sandbox = fal
   for (let left = count; left > 0; left -= 50) {
     const some = Array.from({ length: Math.min(50, left) }, (_, i) =>
       recipient({
-        address: `r${i}@example.net`,
+        address: `r${left - i}.${clock.now()}@example.net`,
         state: 'sending',
         events: [],
         sandbox: sandbox ? 'deliver' : null,

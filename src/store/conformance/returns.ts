@@ -53,8 +53,8 @@ export function describeReturns({ store, reopen }: Suite): void {
     (await store.suppressedAmong({ domain: 'example.com', addresses: [ADDRESS], now: T0 + HOUR })).map(
       ({ suppression }) => suppression.reason,
     );
-  const deliver = async (more: Parameters<typeof delivered>[2] = {}) => {
-    const made = await commitOne(store, { recipients: [recipient({ state: 'sending' })] });
+  const deliver = async (more: Parameters<typeof delivered>[2] = {}, address = ADDRESS) => {
+    const made = await commitOne(store, { recipients: [recipient({ state: 'sending', address })] });
     const settlements = [delivered(made.id, 1, more)];
     expect(await store.settle({ now: T0 + 1, settlements })).toEqual(['settled']);
     return made;
@@ -203,6 +203,18 @@ export function describeReturns({ store, reopen }: Suite): void {
         bounced: 0,
         complained: 0,
       });
+      // What is sent at one person's request counts once, and so do its addresses after a plus sign.
+      for (const address of [
+        'You@example.net',
+        'you+a@example.net',
+        'you+b@example.net',
+        '+you@example.net',
+      ]) {
+        const { id: of } = await deliver({}, address);
+        await record({ ...complaint(of), suppress: null } as ReturnFact);
+        await record(bounce(of, { suppress: null }));
+      }
+      expect(await rates(100)).toEqual({ outcomes: 8, bounced: 3, complained: 3 });
       const look = { afterSeq: 0, look: 100 };
       expect(await store.returnedDomains(look)).toEqual({ domains: ['example.com'], nextSeq: null });
       const found: string[] = [];

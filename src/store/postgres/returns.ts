@@ -87,6 +87,9 @@ export const recordReturn = write('recordReturn', async (session, params) => {
   }
 });
 
+/** Whose address a row has: in lower case, without what follows a plus sign in its local part. */
+const PERSON = String.raw`regexp_replace(lower(d.address), '^([^+@]+)\+[^@]*@', '\1@')`;
+
 export const outcomeRates = read('outcomeRates', { lane: 'search' }, async (db, params) => {
   const domainId = await findNameId(db, params.domain);
   if (domainId === null) return NO_OUTCOMES;
@@ -95,29 +98,23 @@ export const outcomeRates = read('outcomeRates', { lane: 'search' }, async (db, 
   const newest = (kind: 'delivered' | 'bounced') => `(SELECT delivery_id, at FROM event
       WHERE domain_id = $1 AND kind = ${eventKindCode.of(kind)} ORDER BY at DESC LIMIT 4 * $2::int8)`;
   const row = await db.get<{ outcomes: number; bounced: number; oldest: number | null }>(
-    `SELECT count(*) AS outcomes, count(*) FILTER (WHERE bounced) AS bounced, min(at) AS oldest
-     FROM (SELECT ${COUNTS_AS_BOUNCED} AS bounced, max(o.at) AS at
+    `SELECT count(*) AS outcomes, count(DISTINCT person) FILTER (WHERE bounced) AS bounced, min(at) AS oldest
+     FROM (SELECT ${COUNTS_AS_BOUNCED} AS bounced, ${PERSON} AS person, max(o.at) AS at
        FROM (${newest('delivered')} UNION ALL ${newest('bounced')}) o JOIN delivery d ON d.id = o.delivery_id
        WHERE d.sandbox IS NULL GROUP BY d.id ORDER BY max(o.at) DESC LIMIT $2) n`,
     domainId,
     window,
   );
   if (row === undefined || row.oldest === null) return NO_OUTCOMES;
-  const { oldest } = row;
-  const since = async (kind: 'complained' | 'complaint_withdrawn') => {
-    const found = await db.get<{ n: number }>(
-      `SELECT count(*) AS n FROM (SELECT delivery_id FROM event
-         WHERE domain_id = $1 AND kind = $2 AND at >= $3 ORDER BY at DESC LIMIT $4) e
-         JOIN delivery d ON d.id = e.delivery_id WHERE d.sandbox IS NULL`,
-      ...[domainId, eventKindCode.of(kind), oldest, 4 * window],
-    );
-    return found?.n ?? 0;
-  };
-  return {
-    outcomes: row.outcomes,
-    bounced: row.bounced,
-    complained: Math.max(0, (await since('complained')) - (await since('complaint_withdrawn'))),
-  };
+  const since = (kind: 'complained' | 'complaint_withdrawn') => `SELECT delivery_id FROM event
+       WHERE domain_id = $1 AND kind = ${eventKindCode.of(kind)} AND at >= $2 ORDER BY at DESC LIMIT $3`;
+  const complaints = await db.get<{ n: number }>(
+    `SELECT count(DISTINCT ${PERSON}) AS n FROM (${since('complained')}) e JOIN delivery d ON d.id = e.delivery_id
+     WHERE d.sandbox IS NULL AND NOT EXISTS
+       (SELECT FROM (${since('complaint_withdrawn')}) w WHERE w.delivery_id = d.id)`,
+    ...[domainId, row.oldest, 4 * window],
+  );
+  return { outcomes: row.outcomes, bounced: row.bounced, complained: complaints?.n ?? 0 };
 });
 
 export const returnedDomains = read('returnedDomains', { lane: 'search' }, async (db, params, shared) => {

@@ -87,6 +87,10 @@ export const recordReturn = write('recordReturn', 'by key', { synced: true }, (s
   }
 });
 
+/** Whose address a row has: in lower case, without what follows a plus sign in its local part. */
+const PERSON = `lower(iif(instr(d.address, '+') BETWEEN 2 AND instr(d.address, '@'),
+    substr(d.address, 1, instr(d.address, '+') - 1) || substr(d.address, instr(d.address, '@')), d.address))`;
+
 export const outcomeRates = read('outcomeRates', 'measured', { search: true }, (db, params) => {
   const domainId = findNameId(db, params.domain);
   if (domainId === null) return NO_OUTCOMES;
@@ -96,8 +100,8 @@ export const outcomeRates = read('outcomeRates', 'measured', { search: true }, (
       (SELECT delivery_id, at FROM event INDEXED BY event_kind
        WHERE domain_id = ? AND kind = ${eventKindCode.of(kind)} ORDER BY at DESC LIMIT ${4 * window})`;
   const row = db.get<{ outcomes: number; bounced: number; oldest: number | null }>(
-    `SELECT count(*) AS outcomes, coalesce(sum(bounced), 0) AS bounced, min(at) AS oldest
-     FROM (SELECT ${COUNTS_AS_BOUNCED} AS bounced, max(o.at) AS at
+    `SELECT count(*) AS outcomes, count(DISTINCT iif(bounced, person, NULL)) AS bounced, min(at) AS oldest
+     FROM (SELECT ${COUNTS_AS_BOUNCED} AS bounced, ${PERSON} AS person, max(o.at) AS at
        FROM (${newest('delivered')} UNION ALL ${newest('bounced')}) o CROSS JOIN delivery d ON d.id = o.delivery_id
        WHERE d.sandbox IS NULL GROUP BY d.id ORDER BY max(o.at) DESC LIMIT ?)`,
     domainId,
@@ -105,20 +109,16 @@ export const outcomeRates = read('outcomeRates', 'measured', { search: true }, (
     window,
   );
   if (row === undefined || row.oldest === null) return NO_OUTCOMES;
-  const since = (kind: 'complained' | 'complaint_withdrawn') =>
-    db.get<{ n: number }>(
-      `SELECT count(*) AS n FROM (SELECT delivery_id FROM event INDEXED BY event_kind
-         WHERE domain_id = ? AND kind = ? AND at >= ? ORDER BY at DESC LIMIT ${4 * window}) e
-         CROSS JOIN delivery d ON d.id = e.delivery_id WHERE d.sandbox IS NULL`,
-      domainId,
-      eventKindCode.of(kind),
-      row.oldest,
-    )?.n ?? 0;
-  return {
-    outcomes: row.outcomes,
-    bounced: row.bounced,
-    complained: Math.max(0, since('complained') - since('complaint_withdrawn')),
-  };
+  const since = (
+    kind: 'complained' | 'complaint_withdrawn',
+  ) => `SELECT delivery_id FROM event INDEXED BY event_kind
+       WHERE domain_id = ? AND kind = ${eventKindCode.of(kind)} AND at >= ? ORDER BY at DESC LIMIT ${4 * window}`;
+  const complaints = db.get<{ n: number }>(
+    `SELECT count(DISTINCT ${PERSON}) AS n FROM (${since('complained')}) e CROSS JOIN delivery d ON d.id = e.delivery_id
+     WHERE d.sandbox IS NULL AND d.id NOT IN (SELECT delivery_id FROM (${since('complaint_withdrawn')}))`,
+    ...[domainId, row.oldest, domainId, row.oldest],
+  );
+  return { outcomes: row.outcomes, bounced: row.bounced, complained: complaints?.n ?? 0 };
 });
 
 export const returnedDomains = read('returnedDomains', 'measured', { search: true }, (db, params) => {

@@ -53,9 +53,12 @@ export type ReturnResult = 'recorded' | 'noted' | 'repeated' | 'under-way' | 'no
 export interface OutcomeRates {
   /** The newest recipients that were delivered or bounced, up to the window; none of the sandbox. */
   outcomes: number;
-  /** Of them bounced, at once or later, as far as no other recipient could have said so. */
+  /**
+   * Addresses of which one of them bounced, at once or later, as far as no other recipient could have said so. Addresses that
+   * differ only after a plus sign count once: nobody should reach a limit alone, by mail that is sent at his request.
+   */
   bounced: number;
-  /** Complaints since the oldest of them, without withdrawn ones. */
+  /** Addresses, counted in the same way, with a complaint since the oldest of them that was not withdrawn. */
   complained: number;
 }
 

@@ -79,8 +79,8 @@ const returns = z
   .object({
     Level: z.enum(['Ok', 'Warn', 'Hold']).describe('Hold: its bulk mail waits'),
     Outcomes: count,
-    Bounced: count,
-    Complained: count,
+    Bounced: count.describe('Addresses; those that differ only after a plus sign count once'),
+    Complained: count.describe('Counted in the same way'),
     WarnAbove: counts,
     HoldAbove: counts,
     Reason: z.string(),
