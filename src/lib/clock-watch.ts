@@ -13,6 +13,8 @@ const STEP_MS = 10 * 60_000;
  */
 const AWAY_MS = 86_400_000;
 const SUSPECT_MS = 15 * 60_000;
+const RIGHT_NOW =
+  'if it is wrong, set it right now; nothing is given up or removed for its age for 15 minutes';
 
 export interface ClockWatch {
   /** Whether the clock was set forward within the last minutes. */
@@ -29,8 +31,12 @@ export function createClockWatch(
   let offsetMs = clock.now() - clock.monotonicMs();
   let suspected: { untilMs: number; text: string } | null = null;
   const awayMs = lastAt === null ? 0 : clock.now() - lastAt;
-  if (awayMs > AWAY_MS) suspect(awayMs, 'since this server ran');
-  else if (awayMs < -STEP_MS) tellBack(awayMs, 'since this server ran');
+  if (awayMs > AWAY_MS) {
+    const hours = Math.round(awayMs / 3_600_000);
+    suspect(`by its clock, this server did not run for ${hours} hours`);
+    log.warn({ hours }, `by the clock, this server did not run for long: ${RIGHT_NOW}`);
+  }
+  if (awayMs < -STEP_MS) tellBack(awayMs, 'since this server ran');
   return { isSuspect: () => look() !== null, suspicion: look };
 
   /** Compares the clock with that of the last time. */
@@ -38,8 +44,14 @@ export function createClockWatch(
     const now = clock.now() - clock.monotonicMs();
     const stepMs = now - offsetMs;
     offsetMs = now;
-    if (stepMs > STEP_MS) suspect(stepMs, 'at once');
-    else if (stepMs < -STEP_MS) tellBack(stepMs, 'at once');
+    if (stepMs > STEP_MS) {
+      const minutes = Math.round(stepMs / 60_000);
+      suspect(`the clock went forward by ${minutes} minutes at once`);
+      log.error(
+        { now: new Date(clock.now()).toISOString(), minutes },
+        `the clock went forward far: ${RIGHT_NOW}`,
+      );
+    } else if (stepMs < -STEP_MS) tellBack(stepMs, 'at once');
     return suspected !== null && clock.monotonicMs() < suspected.untilMs ? suspected.text : null;
   }
 
@@ -50,17 +62,13 @@ export function createClockWatch(
     );
   }
 
-  function suspect(stepMs: number, when: string): void {
+  /** `why`: a clause. */
+  function suspect(why: string): void {
     const now = new Date(clock.now()).toISOString();
-    const minutes = Math.round(stepMs / 60_000);
     const until = new Date(clock.now() + SUSPECT_MS).toISOString();
     suspected = {
       untilMs: clock.monotonicMs() + SUSPECT_MS,
-      text: `the clock went forward by ${minutes} minutes, ${when}, to ${now}: if that is wrong, set it right before ${until}; until then nothing is given up or removed for its age`,
+      text: `${why}, to ${now}: if that is wrong, set the clock right before ${until}; until then nothing is given up or removed for its age`,
     };
-    log.error(
-      { now, minutes, when },
-      'the clock went forward far: if it is wrong, set it right now; nothing is given up or removed for its age for 15 minutes',
-    );
   }
 }

@@ -48,14 +48,14 @@ describe('a message that is looked at', () => {
     const clock = { ...systemClock, now: () => systemClock.now() + 90 * 86_400_000 };
     const second = await startInstance(scope, { folder: first.folder, clock });
     await until('the clock is suspect', () =>
-      second.logs.find(({ msg }) => msg.startsWith('the clock went forward far')),
+      second.logs.find(({ msg }) => msg.startsWith('by the clock, this server did not run for long')),
     );
     expect((await second.call('GET', `/email/${id}`)).status).toBe(200);
     expect((await second.call('GET', '/attention')).json.Items).toContainEqual(
       expect.objectContaining({
         Kind: 'server',
         Subject: 'clock',
-        Message: expect.stringContaining('went forward'),
+        Message: expect.stringContaining('did not run for 2160 hours'),
       }),
     );
     expect(second.logs.some(({ msg }) => msg === 'what has been kept long enough was removed')).toBe(false);

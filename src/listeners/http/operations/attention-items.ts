@@ -158,6 +158,8 @@ const EXAMINE = {
 
 /** Checks whose warning means a future failure; other warnings may stay. */
 const WARNED_OF = new Set(['clock', 'disk', 'returns', 'https', 'links', 'port25']);
+/** Problems with which mail goes on as it should, only slower or for now. */
+const PASSING = new Set(['clock', 'store-speed']);
 const SERVER_FIXES: Readonly<Record<string, string>> = {
   store:
     'Look at the disk of the database, at what else uses the database, and at the log. Mail is refused until it can be written.',
@@ -168,7 +170,7 @@ const SERVER_FIXES: Readonly<Record<string, string>> = {
     'Ask the provider of the machine to open port 25 outwards, or send through a relay (key `route`).',
   resolver:
     'Correct the key `dns`, or the resolvers of the system. Mail to domains that are not known waits, and goes on by itself.',
-  clock: 'Set the clock right, and keep it right by NTP.',
+  clock: 'If it is wrong, set it right, and keep it right by NTP. If it is right, nothing is to be done.',
   node: 'Look at the log. Another process may send its mail meanwhile.',
   returns: 'Make room on the disk of the data folder. Bounces and complaints are refused until then.',
 };
@@ -178,7 +180,8 @@ function serverItem({ name, ok, detail }: ServerProblem): AttentionItem[] {
   return [
     {
       ...NOTHING_ELSE,
-      ...{ Kind: 'server', Severity: 'Failing', Subject: name, Message: sentence(detail) },
+      ...{ Kind: 'server', Severity: ok && PASSING.has(name) ? 'Warning' : 'Failing' },
+      ...{ Subject: name, Message: sentence(detail) },
       Fix: SERVER_FIXES[name] ?? 'Look at the log.',
     },
   ];
