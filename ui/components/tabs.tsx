@@ -30,17 +30,17 @@ export function Tabs({
     >
       <Radix.List
         aria-label={label}
-        className="flex shrink-0 gap-0.5 overflow-x-auto border-line border-b px-3 [scrollbar-width:none]"
+        className="flex shrink-0 gap-px overflow-x-auto border-line border-b px-2.5 [scrollbar-width:none]"
       >
         {tabs.map((tab) => (
           <Radix.Trigger
             key={tab.value}
             value={tab.value}
-            className="-mb-px min-h-9 shrink-0 border-transparent border-b-2 px-2 text-soft -outline-offset-2 hover:text-ink data-[state=active]:border-accent data-[state=active]:text-ink"
+            className="-mb-px min-h-9 shrink-0 border-transparent border-b-2 px-1.5 text-soft -outline-offset-2 hover:text-ink data-[state=active]:border-accent data-[state=active]:text-ink"
           >
             {tab.name}{' '}
             {tab.count !== undefined && tab.count > 0 && (
-              <span className="ml-1.5 rounded-full bg-hover px-1.5 text-xs tabular-nums">{tab.count}</span>
+              <span className="ml-0.5 rounded-full bg-hover px-1.5 text-xs tabular-nums">{tab.count}</span>
             )}
           </Radix.Trigger>
         ))}
