@@ -37,10 +37,10 @@ export function describeReturns({ store, reopen }: Suite): void {
     mayWait: true,
     ...more,
   });
-  const complaint = (deliveryId: number): ReturnFact => ({
+  const complaint = (deliveryId: number, at = T0 + HOUR): ReturnFact => ({
     kind: 'complaint',
     deliveryId,
-    event: event('complained'),
+    event: event('complained', at),
     suppress: signal({ reason: 'Complaint' }),
   });
   const notSpam = (deliveryId: number): ReturnFact => ({
@@ -150,6 +150,43 @@ export function describeReturns({ store, reopen }: Suite): void {
       expect(await record(complaint(id))).toBe('repeated');
       expect(await reasons()).toEqual([]);
       expect(await state(id)).toBe('delivered');
+    });
+
+    it('keeps somebody on the list whose other complaint stands, until that is taken back too', async () => {
+      const entry = async () =>
+        (await store.suppressedAmong({ domain: 'example.com', addresses: [ADDRESS], now: T0 })).map(
+          ({ suppression }) => suppression.source?.messageId,
+        );
+      const lift = () => store.removeSuppressions({ domain: 'example.com', address: ADDRESS, now: T0 });
+      const first = await deliver();
+      const second = await deliver({}, 'Reader@example.net');
+      const third = await deliver();
+      const stranger = await deliver({}, 'other@example.net');
+      for (const { id } of [first, stranger, second]) await record(complaint(id));
+      const told: unknown[] = [];
+      const stop = store.onSuppressed((changes) => told.push(...changes));
+      expect(await record(notSpam(first.id))).toBe('recorded');
+      expect(await entry()).toEqual([(await subject(second.id)).messageId]);
+      expect(told).toEqual([]);
+      // What is withdrawn does not count, in whatever order.
+      await record(complaint(third.id));
+      await record(notSpam(third.id));
+      expect(await entry()).toEqual([(await subject(second.id)).messageId]);
+      await record(notSpam(second.id));
+      stop();
+      expect(await entry()).toEqual([]);
+      expect(told).toEqual([
+        { senderDomain: 'example.com', key: ADDRESS, reason: 'Complaint', lifted: true },
+      ]);
+      // Whom somebody has taken off the list is not put back for a complaint of before.
+      const before = await deliver();
+      const after = await deliver();
+      const at = T0 + 24 * HOUR;
+      await record(complaint(before.id));
+      expect(await lift()).toBe(1);
+      await record(complaint(after.id, at), at);
+      expect(await record(notSpam(after.id), at + 1)).toBe('recorded');
+      expect(await entry()).toEqual([]);
     });
 
     it('notes once for each class, and knows no delivery that is not there', async () => {

@@ -13,8 +13,10 @@ import {
   message,
   newId,
   recipient,
+  signal,
   T0,
 } from '../conformance/fixtures.ts';
+import { eventKindCode } from '../shared/codes.ts';
 import type { Store } from '../store.ts';
 import { openLink } from './engine/connections.ts';
 import { createStatements } from './engine/db.ts';
@@ -58,6 +60,9 @@ const FILL = `
   INSERT INTO event (seq, event_id, domain_id, kind, at, message_seq, delivery_id)
     SELECT (d.id >> ${NUMBER_BITS} << ${NUMBER_BITS}) + 2 * i + k, gen_random_uuid(), 1, k, ${T0} + i, d.message_seq, d.id
     FROM delivery d CROSS JOIN LATERAL (SELECT d.id & ${2 ** NUMBER_BITS - 1} AS i) n CROSS JOIN generate_series(1, 2) k;
+  INSERT INTO event (seq, event_id, domain_id, kind, at, message_seq, delivery_id)
+    SELECT e.seq + 1000000, e.event_id, 1, ${eventKindCode.of('complained')}, e.at, e.message_seq, e.delivery_id
+    FROM event e WHERE e.kind = 1 AND e.delivery_id % 4 = 0;
   SELECT setval('message_seq_seq', (SELECT max(seq) FROM message)), setval('delivery_id_seq', (SELECT max(id) FROM delivery)),
     setval('event_seq_seq', (SELECT max(seq) FROM event));
   INSERT INTO idempotency (owner, operation, key, fingerprint, status, body, created_at)
@@ -121,6 +126,7 @@ describePostgres('the rows that an operation reads', () => {
     });
 
   let purged = 0;
+  let withdrawn = 10_000;
   let lastSending = FINISHED + QUEUES * WAITING;
   const nextSending = () => {
     lastSending += 1;
@@ -276,6 +282,20 @@ describePostgres('the rows that an operation reads', () => {
         purged += 10;
         const seqs = Array.from({ length: 10 }, (_, i) => numberOf(1_000 + purged + i));
         return store.purgeMessages({ seqs, maxRows: 1_000 });
+      },
+    },
+    {
+      name: 'a complaint that is withdrawn, among many',
+      most: 2_500,
+      looks: 1_200,
+      work: async (store) => {
+        withdrawn += 1;
+        const deliveryId = numberOf(withdrawn);
+        const suppress = signal({ reason: 'Complaint' });
+        const complaint = { kind: 'complaint' as const, deliveryId, event: event('complained'), suppress };
+        await store.recordReturn({ fact: complaint, now: T0 });
+        const fact = { kind: 'not-spam' as const, deliveryId, event: event('complaint_withdrawn') };
+        expect(await store.recordReturn({ fact, now: T0 })).toBe('recorded');
       },
     },
     { name: 'a beginning', most: 100, work: async (store) => store.beginEpoch({ nodeId: 'a', now: T0 }) },

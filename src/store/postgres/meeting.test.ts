@@ -228,6 +228,37 @@ describePostgres('operations on the same rows', () => {
       expect(answers).toEqual([['settled'], 1]);
     }));
 
+  it('a complaint that comes while another one of the same person is withdrawn', () =>
+    withoutCircle(async () => {
+      const address = 'reader@example.net';
+      const sent = async () => (await sendTo(address))[0] ?? 0;
+      const complain = (store: Store, deliveryId: number) => {
+        const suppress = signal({ reason: 'Complaint' });
+        const fact = { kind: 'complaint' as const, deliveryId, event: event('complained'), suppress };
+        return store.recordReturn({ fact, now: T0 });
+      };
+      const takeBack = (store: Store, deliveryId: number) => {
+        const fact = { kind: 'not-spam' as const, deliveryId, event: event('complaint_withdrawn') };
+        return store.recordReturn({ fact, now: T0 });
+      };
+      const [first, second, third] = [await sent(), await sent(), await sent()];
+      await complain(one, first);
+      const held = 'SELECT FROM suppression';
+      const listed = () => one.suppressedAmong({ domain: 'example.com', addresses: [address], now: T0 });
+      await meet(
+        held,
+        () => complain(two, second),
+        () => takeBack(one, first),
+      );
+      expect(await listed()).toHaveLength(1);
+      await meet(
+        held,
+        () => takeBack(one, second),
+        () => complain(two, third),
+      );
+      expect(await listed()).toHaveLength(1);
+    }));
+
   it('what has ended while others change it: it is left to the next time', () =>
     withoutCircle(async () => {
       const [address] = addresses;

@@ -9,7 +9,11 @@ import { eventKindCode, returnKindCode, stateCode, suppressionReasonCode } from 
 import type { EventSubject } from '../shared/rows/events.ts';
 import {
   COUNTS_AS_BOUNCED,
+  type ComplaintEntry,
+  type ComplaintRow,
+  complaintsFrom,
   factRow,
+  MAX_COMPLAINTS_READ,
   MAX_EVENTS_READ,
   MAX_SUBJECTS,
   NO_OUTCOMES,
@@ -19,6 +23,7 @@ import {
   returnSubject,
   SUBJECT_COLUMNS,
   type SubjectRow,
+  stands,
 } from '../shared/rows/returns.ts';
 import type { ReturnFact, ReturnResult } from '../topics/returns.ts';
 import { int2s } from './engine/arrays.ts';
@@ -79,6 +84,7 @@ export const recordReturn = write('recordReturn', async (session, params) => {
       return 'recorded';
     case 'complaint':
       if (!(await isNew(session, fact, row, now))) return 'repeated';
+      if (fact.suppress !== null) await lockEntry(session.db, row, suppressionKey(row.address));
       await appendEvent(session, fact.event, subject);
       if (fact.suppress !== null) await applySignal(session, fact.suppress, subject, row.address, now);
       return 'recorded';
@@ -181,13 +187,53 @@ async function takeBack(
   if (!(await isNew(session, fact, row, now))) return 'repeated';
   // Only the entry of this message's complaint: one made by hand, or by other mail, stays.
   const key = suppressionKey(row.address);
-  const lifted = await session.db.run(
-    'DELETE FROM suppression WHERE domain_id = $1 AND key = $2 AND reason = $3 AND message_id = $4',
-    ...[row.domain_id, key, suppressionReasonCode.of('Complaint'), row.message_id],
-  );
-  if (lifted > 0) await tellChanges(session, row.domain_id, [{ key, reason: 'Complaint', lifted: true }]);
+  const entry = await lockEntry(session.db, row, key);
+  if (entry?.message_id === row.message_id) {
+    const other = await otherComplaint(session.db, row.domain_id, key, entry);
+    if (other === undefined) {
+      await session.db.run('DELETE FROM suppression WHERE id = $1', entry.id);
+      await tellChanges(session, row.domain_id, [{ key, reason: 'Complaint', lifted: true }]);
+    } else {
+      const sql = 'UPDATE suppression SET message_id = (SELECT id FROM message WHERE seq = $1) WHERE id = $2';
+      await session.db.run(sql, other.message_seq, entry.id);
+    }
+  }
   await appendEvent(session, fact.event, subject);
   return 'recorded';
+}
+
+/** So that a complaint and the withdrawal of another one of the same person see each other. */
+function lockEntry(
+  db: Db,
+  { domain_id: domainId }: ReturnedRow<string>,
+  key: string,
+): Promise<(ComplaintEntry & { message_id: string | null }) | undefined> {
+  return db.get(
+    `SELECT id, created_at, message_id FROM suppression WHERE domain_id = $1 AND key = $2 AND reason = $3 FOR UPDATE`,
+    ...[domainId, key, suppressionReasonCode.of('Complaint')],
+  );
+}
+
+/** A complaint of the same person that still justifies the entry. */
+async function otherComplaint(
+  db: Db,
+  domainId: number,
+  key: string,
+  entry: ComplaintEntry,
+): Promise<ComplaintRow | undefined> {
+  const rows = await db.all<ComplaintRow>(
+    `SELECT d.id, d.message_seq, d.address FROM (SELECT delivery_id, at FROM event
+       WHERE domain_id = $1 AND kind = $2 AND at >= $3 ORDER BY at LIMIT $4) e
+     CROSS JOIN LATERAL (SELECT id, message_seq, address FROM delivery WHERE id = e.delivery_id OFFSET 0) d
+     ORDER BY e.at, d.id`,
+    ...[domainId, eventKindCode.of('complained'), complaintsFrom(entry), MAX_COMPLAINTS_READ],
+  );
+  for (const row of rows) {
+    if (suppressionKey(row.address) !== key) continue;
+    const sql = 'SELECT kind FROM return_fact WHERE delivery_id = $1';
+    if (stands(await db.all<{ kind: number }>(sql, row.id))) return row;
+  }
+  return undefined;
 }
 
 async function isNew(

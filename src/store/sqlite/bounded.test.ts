@@ -6,6 +6,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { event } from '../conformance/fixtures.ts';
+import { eventKindCode, returnKindCode, suppressionReasonCode } from '../shared/codes.ts';
 import { type Connection, openConnection } from './engine/connection.ts';
 import { openDatabase } from './engine/open-database.ts';
 import type { ParamsOf } from './engine/operation.ts';
@@ -115,6 +117,7 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
   findExpired: [{ what: 'messages', domain: 'example.com', before: T0 * 2, afterSeq: 0, limit: 100 }],
   findOldestContents: [{ afterSeq: 0, atLeastBytes: 1e9, limit: 100 }],
   findMentions: [{ address: 'none@example.net', afterSeq: 0, limit: 100 }],
+  recordReturn: [{ fact: { kind: 'not-spam', deliveryId: 3, event: event('complaint_withdrawn') }, now: T0 }],
   returnSubjects: [{ messageSeq: 3 }, { deliveryId: 3 }],
   suppressedAmong: [{ domain: 'example.com', addresses: ['none@example.net'], now: T0 }],
   markCaptures: [
@@ -178,6 +181,13 @@ function filled(path: string, n: number): Connection {
       SELECT 's' || i, 1, 'bounce', 0, 0, 1, ${T0}, ${T0} * 2 FROM n;
     ${rows} INSERT INTO event (event_id, domain_id, kind, at, message_seq, delivery_id)
       SELECT ${uuid}, 1, 1, ${T0} + i, iif(i % 2, 1 + i % 10, 3), i FROM n;
+    ${rows} INSERT INTO event (event_id, domain_id, kind, at, message_seq, delivery_id)
+      SELECT ${uuid}, 1, ${eventKindCode.of('complained')}, ${T0} + i, i, i FROM n;
+    ${rows} INSERT INTO return_fact (delivery_id, kind, class, attempts, at)
+      SELECT i, ${returnKindCode.of('complaint')}, '', 0, ${T0} FROM n;
+    INSERT INTO suppression (domain_id, key, reason, address, note, created_at, message_id)
+      SELECT 1, address, ${suppressionReasonCode.of('Complaint')}, address, '', ${T0}, m.id
+      FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq WHERE d.id = 3;
     ${rows} INSERT INTO token (id, name, owner, domains, scopes, sandbox, ip_allow_list, created_at, created_by)
       SELECT 't' || i, 'n', 'o', '[]', '[]', 0, '[]', ${T0}, 'maker' FROM n;
     ${rows} INSERT INTO content (message_seq, bytes) SELECT i, x'00' FROM n;

@@ -9,7 +9,11 @@ import { eventKindCode, returnKindCode, stateCode, suppressionReasonCode } from 
 import type { EventSubject } from '../shared/rows/events.ts';
 import {
   COUNTS_AS_BOUNCED,
+  type ComplaintEntry,
+  type ComplaintRow,
+  complaintsFrom,
   factRow,
+  MAX_COMPLAINTS_READ,
   MAX_EVENTS_READ,
   MAX_SUBJECTS,
   NO_OUTCOMES,
@@ -19,6 +23,7 @@ import {
   returnSubject,
   SUBJECT_COLUMNS,
   type SubjectRow,
+  stands,
 } from '../shared/rows/returns.ts';
 import type { ReturnFact, ReturnResult } from '../topics/returns.ts';
 import type { Connection } from './engine/connection.ts';
@@ -61,7 +66,7 @@ function deliveredAt(db: Connection, messageSeq: number): Map<number, number> {
   return new Map(rows.map((row) => [row.delivery_id, row.at]));
 }
 
-export const recordReturn = write('recordReturn', 'by key', { synced: true }, (session, params) => {
+export const recordReturn = write('recordReturn', 'measured', { synced: true }, (session, params) => {
   const { fact, now } = params;
   const row = session.db.get<ReturnedRow<Uint8Array>>(
     `SELECT ${RETURNED_COLUMNS}
@@ -187,16 +192,45 @@ function takeBack(
   if (!isNew(session, fact, row, now)) return 'repeated';
   // Only the entry of this message's complaint: one made by hand, or by other mail, stays.
   const key = suppressionKey(row.address);
-  const { changes } = session.db.run(
-    'DELETE FROM suppression WHERE domain_id = ? AND key = ? AND reason = ? AND message_id = ?',
+  const entry = session.db.get<ComplaintEntry>(
+    'SELECT id, created_at FROM suppression WHERE domain_id = ? AND key = ? AND reason = ? AND message_id = ?',
     row.domain_id,
     key,
     suppressionReasonCode.of('Complaint'),
     row.message_id,
   );
-  if (changes > 0) tellChange(session, row.domain_id, { key, reason: 'Complaint', lifted: true });
+  if (entry !== undefined) {
+    const other = otherComplaint(session.db, row.domain_id, key, entry);
+    if (other === undefined) {
+      session.db.run('DELETE FROM suppression WHERE id = ?', entry.id);
+      tellChange(session, row.domain_id, { key, reason: 'Complaint', lifted: true });
+    } else {
+      const sql = 'UPDATE suppression SET message_id = (SELECT id FROM message WHERE seq = ?) WHERE id = ?';
+      session.db.run(sql, other.message_seq, entry.id);
+    }
+  }
   appendEvent(session, fact.event, subject);
   return 'recorded';
+}
+
+/** A complaint of the same person that still justifies the entry. */
+function otherComplaint(
+  db: Connection,
+  domainId: number,
+  key: string,
+  entry: ComplaintEntry,
+): ComplaintRow | undefined {
+  const rows = db.all<ComplaintRow>(
+    `SELECT d.id, d.message_seq, d.address FROM (SELECT delivery_id FROM event INDEXED BY event_kind
+       WHERE domain_id = ? AND kind = ? AND at >= ? ORDER BY at LIMIT ?) e CROSS JOIN delivery d ON d.id = e.delivery_id`,
+    domainId,
+    eventKindCode.of('complained'),
+    complaintsFrom(entry),
+    MAX_COMPLAINTS_READ,
+  );
+  const factsOf = (id: number) =>
+    db.all<{ kind: number }>('SELECT kind FROM return_fact WHERE delivery_id = ?', id);
+  return rows.find(({ id, address }) => suppressionKey(address) === key && stands(factsOf(id)));
 }
 
 function isNew({ db }: Session, fact: ReturnFact, row: ReturnedRow<Uint8Array>, now: number): boolean {

@@ -39,7 +39,10 @@ export type ReturnFact =
       mayWait: boolean;
     }
   | { kind: 'complaint'; deliveryId: number; event: NewEvent; suppress: SuppressionSignal | null }
-  /** Withdraws the complaint about this delivery, and the suppression it caused. */
+  /**
+   * Withdraws the complaint about this delivery, and the suppression it caused, unless another complaint of the same person
+   * stands, among the first thousand about the sender domain since: the entry then names that message.
+   */
   | { kind: 'not-spam'; deliveryId: number; event: NewEvent }
   | { kind: 'note'; deliveryId: number; class: string; event: NewEvent };
 

@@ -8,6 +8,11 @@ export const MAX_SUBJECTS = 1000;
 /** Of a message, oldest first: opens and clicks, of which there may be many, come after its deliveries. */
 export const MAX_EVENTS_READ = 2_000;
 
+/** Of a sender domain's complaints, oldest first, for another one of the same person. */
+export const MAX_COMPLAINTS_READ = 1_000;
+/** An event is made before the entry of its complaint, and another node's clock may be behind. */
+const COMPLAINTS_BEFORE_MS = 10 * 60_000;
+
 /** Of delivery `d` and its message `m`. */
 export const SUBJECT_COLUMNS = `d.id, d.address, d.state, d.route, d.sandbox IS NOT NULL AS sandbox, m.id AS message_id,
   d.message_seq, d.updated_at`;
@@ -49,6 +54,33 @@ export interface ReturnedRow<Id extends StoredId> {
   message_seq: number;
   message_id: Id;
   domain_id: number;
+}
+
+/** The entry of a complaint that is withdrawn. */
+export interface ComplaintEntry {
+  id: number;
+  created_at: number;
+}
+
+/** A recipient that a complaint may be about. */
+export interface ComplaintRow {
+  id: number;
+  message_seq: number;
+  address: string;
+}
+
+/**
+ * From when on another complaint justifies the entry too: one that came before it, the entry's own aside, was withdrawn, or
+ * somebody has taken its entry off the list.
+ */
+export const complaintsFrom = (entry: ComplaintEntry) => entry.created_at - COMPLAINTS_BEFORE_MS;
+
+const [COMPLAINT, NOT_SPAM] = [returnKindCode.of('complaint'), returnKindCode.of('not-spam')];
+
+/** Of what is recorded of a delivery; a simulated complaint is not. */
+export function stands(facts: readonly { kind: number }[]): boolean {
+  const has = (code: number) => facts.some(({ kind }) => kind === code);
+  return has(COMPLAINT) && !has(NOT_SPAM);
 }
 
 /** The row of `return_fact` that keeps a fact from being recorded again. */
