@@ -8,7 +8,7 @@ import { runWebhooksSeed } from './webhooks-world.ts';
 
 const RUNS_A_TEST = 10;
 const RUNS = 30;
-const MOST_SEEDS = 30;
+const MOST_SEEDS = 40;
 
 describe('webhooks, simulated', () => {
   for (let seed = 1; seed <= RUNS; seed += RUNS_A_TEST) {
