@@ -300,8 +300,8 @@ export async function createEngine(deps: EngineDeps, options: EngineOptions): Pr
     },
     { ...options.deliver, maxConnections: MAX_CONNECTIONS },
   );
-  const { reconnect } = deliver;
-  const tryNow = createTryNow({ states, overrides, sites, relays, queue, reconnect, log });
+  const { reconnect, connectNow } = deliver;
+  const tryNow = createTryNow({ states, overrides, sites, relays, queue, reconnect, connectNow, log });
   const acceptance = createAcceptance(
     {
       ...{ store, queue, clock, random, node, failpoints, eventsStored },

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -32,6 +33,61 @@ describe('connecting', () => {
 
   it.each([0, 65_536, 1.5, Number.NaN])('refuses the port %d', async (port) => {
     expect((await connectTcp({ ...ask, port })).kind).toBe('error');
+  });
+
+  it('names a source address that this machine does not have', async () => {
+    const result = await connectTcp({ ...ask, port: 25, localAddress: '192.0.2.77' });
+    expect(result).toMatchObject({
+      kind: 'local',
+      detail: expect.stringMatching(/192\.0\.2\.77.*EADDRNOTAVAIL.*ip address add/),
+    });
+  });
+
+  it('names what this process or machine has none left of', () => {
+    const module = new URL('./sockets.ts', import.meta.url).pathname;
+    const clock = new URL('../lib/clock.ts', import.meta.url).pathname;
+    const program = `
+      const { createServer } = require('node:net');
+      const { openSync, writeFileSync } = require('node:fs');
+      (async () => {
+        const { connectTcp } = await import(${JSON.stringify(module)});
+        const { systemClock: clock } = await import(${JSON.stringify(clock)});
+        const server = createServer();
+        await new Promise((done) => server.listen(0, '127.0.0.1', done));
+        const wanted = { address: '127.0.0.1', port: server.address().port, timeoutMs: 5_000, clock };
+        const told = async (more = {}) => {
+          const { kind, detail } = await connectTcp({ ...wanted, ...more });
+          if (kind !== 'connected') console.log(kind, detail);
+        };
+        if (process.env.PORTS === 'few') {
+          writeFileSync('/proc/sys/net/ipv4/ip_local_port_range', '40000 40001');
+          for (let i = 0; i < 3; i++) await told();
+          await told({ localAddress: '127.0.0.1' });
+        }
+        try { for (;;) openSync('/dev/null'); } catch {}
+        await told();
+        process.exit();
+      })();`;
+    const run = (command: string, env = {}) =>
+      spawnSync('sh', ['-c', command, process.execPath, program], {
+        encoding: 'utf8',
+        env: { ...process.env, ...env },
+      });
+    const files = /local this process may open no more files \(EMFILE\): .*LimitNOFILE/;
+    expect(run('ulimit -n 200; exec "$0" -e "$1"').stdout).toMatch(files);
+    const network = 'unshare --user --map-root-user --net sh -c';
+    const few = 'ip link set lo up && ulimit -n 200 && exec "$0" -e "$1"';
+    const own = `${network} 'ip link set lo up && echo 40000 40001 >/proc/sys/net/ipv4/ip_local_port_range'`;
+    if (run(own).status !== 0) {
+      process.stderr.write('SKIPPED: local ports used up: no network of its own can be made here\n');
+      return;
+    }
+    const { stdout } = run(`${network} '${few}' "$0" "$1"`, { PORTS: 'few' });
+    expect(stdout).toMatch(
+      /local all local ports to this host are in use \(EADDRNOTAVAIL\): .*ip_local_port_range/,
+    );
+    expect(stdout).toMatch(/local all local ports to this host are in use \(EADDRINUSE\)/);
+    expect(stdout).toMatch(files);
   });
 
   it('gives up when its time is over, leaving no socket', async () => {

@@ -2,9 +2,10 @@
  * Opens one TCP connection to one IP address. Names are resolved and checked elsewhere, so anything except an IP
  * address is refused: a name here would bypass those checks. Returns a connected socket with TCP_NODELAY and an empty
  * `error` listener, so that a reset before the owner adds its own listeners cannot end the process. Failures (refused,
- * unreachable, too slow, aborted) are values, and no socket stays open then.
+ * unreachable, too slow, aborted, a fault of this machine) are values, and no socket stays open then.
  */
-import { connect, isIP, type Socket } from 'node:net';
+import { connect, isIP, isIPv6, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
 
@@ -21,12 +22,50 @@ export interface ConnectRequest {
 
 export type ConnectResult<Stream extends Duplex = Duplex> =
   | { kind: 'connected'; socket: Stream }
-  | { kind: 'refused' | 'timeout' | 'unreachable' | 'aborted' | 'error'; detail: string };
+  /** `local`: the fault of this machine, whatever the far end does; the detail says what to do. */
+  | { kind: 'refused' | 'timeout' | 'unreachable' | 'local' | 'aborted' | 'error'; detail: string };
 
 /** How a connection is opened: `connectTcp`, or the simulated network of a test. */
 export type Connect = (request: ConnectRequest) => Promise<ConnectResult>;
 
 const UNREACHABLE = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN', 'EADDRNOTAVAIL']);
+
+/** What is wrong at this machine, and what to do; null: the fault is not here. */
+function localFault({ code, syscall }: NodeJS.ErrnoException, wanted: ConnectRequest): string | null {
+  switch (code) {
+    case 'EMFILE':
+      return 'this process may open no more files (EMFILE): allow it more, with LimitNOFILE in the systemd unit or --ulimit nofile for a container';
+    case 'ENFILE':
+      return 'this machine may open no more files (ENFILE): raise fs.file-max (sysctl)';
+    case 'ENOBUFS':
+    case 'ENOMEM':
+      return `this machine has no memory left for a connection (${code}): give it more, or allow fewer connections`;
+    case 'EACCES':
+    case 'EPERM':
+      return `this machine does not permit it (${code}): look at its firewall, its routes (ip route), and what the service is allowed`;
+    case 'EADDRNOTAVAIL':
+      if (syscall === 'bind')
+        return `the source address ${wanted.localAddress} is not an address of this machine (EADDRNOTAVAIL): add it with ip address add, or correct it under sources in postrider.json`;
+      // Where IPv6 is routed and this machine has no address, the system says the same.
+      if (isIPv6(wanted.address) && !hasIPv6()) return null;
+      return portsUsedUp(code);
+    // The same with a source address.
+    case 'EADDRINUSE':
+      return portsUsedUp(code);
+    default:
+      return null;
+  }
+}
+
+function portsUsedUp(code: string): string {
+  return `all local ports to this host are in use (${code}): widen net.ipv4.ip_local_port_range (sysctl), or allow fewer connections (max-connections)`;
+}
+
+function hasIPv6(): boolean {
+  return Object.values(networkInterfaces()).some((all) =>
+    all?.some(({ family, internal, scopeid }) => family === 'IPv6' && !internal && scopeid === 0),
+  );
+}
 
 function failureKind(code: string | undefined): 'refused' | 'timeout' | 'unreachable' | 'error' {
   if (code === 'ECONNREFUSED') return 'refused';
@@ -83,7 +122,9 @@ export function connectTcp(request: ConnectRequest): Promise<ConnectResult<Socke
     });
     signal?.addEventListener('abort', onAbort, { once: true });
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      settle({ kind: failureKind(error.code), detail: error.code ?? error.message });
+      const fault = localFault(error, request);
+      if (fault !== null) settle({ kind: 'local', detail: fault });
+      else settle({ kind: failureKind(error.code), detail: error.code ?? error.message });
     });
     socket.once('connect', () => settle({ kind: 'connected', socket }));
   });

@@ -91,6 +91,8 @@ export type OpenFailureReason =
   | 'refused'
   | 'timeout'
   | 'unreachable'
+  /** This machine could not open the connection: says nothing about the server. */
+  | 'local'
   /** The server closed or reset the connection. */
   | 'reset'
   /** The server refused; see `reply`. */

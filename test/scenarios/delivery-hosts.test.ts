@@ -1,6 +1,7 @@
 /** How many hosts one attempt meets, and where the next one goes on. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
+import { command } from './commands.ts';
 import { directKit } from './direct-kit.ts';
 import { fileScope, type Instance, startInstance, until } from './harness.ts';
 
@@ -55,6 +56,36 @@ describe('an attempt', () => {
     expect(deferred.map(({ RemoteMta }: { RemoteMta: string }) => RemoteMta.split(' ')[0])).toEqual([
       'mx4.dead.test',
     ]);
+  });
+
+  it('that this machine cannot make counts against nobody, says why, and can be made now', async () => {
+    const good = await farEnd({});
+    hosts('here.test', [good.address]);
+    const { server, token } = await start({ file: { sources: [{ id: 'gone', address: '192.0.2.77' }] } });
+    const id = await server.send({ To: [{ email: 'a@here.test' }] }, { token });
+    const fault = /the source address 192\.0\.2\.77 is not an address of this machine/;
+    const path = () =>
+      until('it waits', async () => {
+        const [found] = (await server.call('GET', '/queue/paths')).json.Items;
+        return found?.WaitsFor === 'local' ? found : null;
+      });
+    expect(await path()).toMatchObject({ State: 'closed', Reason: expect.stringMatching(fault) });
+    const told = await until('it is told', async () =>
+      (await server.call('GET', '/attention')).json.Items?.find(
+        ({ Kind }: { Kind: string }) => Kind === 'site',
+      ),
+    );
+    expect(told).toMatchObject({ Waiting: 1, Message: expect.stringMatching(fault) });
+    await path();
+    const tried = await command(['queue', 'try', told.Subject, '--data', server.folder]);
+    expect(tried.stdout).toMatch(fault);
+    expect(tried.stdout).not.toContain('there is nothing to try');
+    expect(await path()).toMatchObject({ State: 'closed' });
+    expect((await server.call('GET', `/email/${id}`)).json.Recipients[0]).toMatchObject({
+      ...{ Status: 'Queued', Attempts: 0, Class: '', WaitReason: expect.stringMatching(fault) },
+    });
+    const { Items } = (await server.call('GET', `/email/${id}/events`)).json;
+    expect(Items.map(({ Event }: { Event: string }) => Event)).toEqual(['accepted']);
   });
 
   it('begins with the best again when all have had their turn', async () => {

@@ -158,6 +158,12 @@ const WAITS: Record<Exclude<WaitKind, 'none' | 'store' | 'lease'> | Other, () =>
     const made = await sending({}, { to: 'a@listed.test', until: tried }, { to: 'b@listed.test' });
     return { ...made, reason: /^path: mx\.listed\.test is suspended: .*spamcop/ };
   },
+  async local() {
+    await host('near.test');
+    const sources = [{ id: 'gone', address: '192.0.2.77' }];
+    const made = await sending({ file: { sources } }, { to: 'a@near.test' });
+    return { ...made, reason: /mx\.near\.test .*the source address 192\.0\.2\.77 is not an address of this/ };
+  },
   async 'no-node'() {
     await host('lonely.test');
     const sources = [{ id: 'b', address: '127.31.255.8', node: 'another' }];

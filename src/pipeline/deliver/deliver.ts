@@ -31,6 +31,8 @@ export interface Deliver extends Service, PathsView {
   readonly waits: MemoryWaits;
   /** Connections of this path accept no more messages. */
   reconnect(name: string): void;
+  /** A path whose last connection this machine could not open tries it now; false if it does not wait for one. */
+  connectNow(name: string): boolean;
 }
 
 /** The most rows of one domain that wait in memory for DNS. */
@@ -83,6 +85,7 @@ export function createDeliver(deps: DeliverDeps, options: DeliverOptions): Deliv
     },
     waits: createMemoryWaits({ queue, gate, sites, paths }),
     reconnect: (name) => paths.known(name)?.reconnect(),
+    connectNow: (name) => paths.known(name)?.connectNow() ?? false,
     paths: paths.paths,
   };
 

@@ -36,6 +36,8 @@ export function createTryNow(deps: {
   queue: Pick<Queue, 'hurry' | 'gateChanged'>;
   /** Its connections accept nothing new, so that the next message opens one to the right host. */
   reconnect(name: string): void;
+  /** It opens a connection, if it waits to because this machine could not; false if it does not. */
+  connectNow(name: string): boolean;
   log: Logger;
 }): TryNow {
   const { states, overrides, sites, relays, queue, log } = deps;
@@ -77,7 +79,7 @@ export function createTryNow(deps: {
             if (target.kind === 'relay' && relays.tryNow(relayName(target))) passedOver = true;
         if (passedOver) deps.reconnect(name);
         if (states.blocked(name) !== null) continue;
-        if (blocked !== null || passedOver) tried += 1;
+        if (deps.connectNow(name) || blocked !== null || passedOver) tried += 1;
         hurry(name);
       }
       return tried;

@@ -41,6 +41,8 @@ export interface Connecting {
   pause(ms: number): void;
   /** No connection is left: the next may be opened at once. */
   unpause(): void;
+  /** If it waits because this machine could not open the last one, the next may be opened at once; false if it does not. */
+  tryNow(): boolean;
   /** Stops what is being opened. */
   abort(): void;
 }
@@ -62,6 +64,9 @@ interface Deps {
   addresses: PathAddresses;
 }
 
+/** A connection that this machine could not open is tried again after this time. */
+const LOCAL_WAIT_MS = 10_000;
+
 /** `on.ended`: an opening ended. `on.room`: the provider, an address or the process has a free connection again. */
 export function createConnecting(
   deps: Deps,
@@ -73,6 +78,8 @@ export function createConnecting(
   let connecting = 0;
   /** On the monotonic clock. */
   let notBeforeMs = 0;
+  /** Why this machine could not open the last one; '' = it could, or was not asked. */
+  let localFault = '';
   /** Addresses that had no connection left for the last opening. */
   let fullAddresses: readonly string[] = [];
   let abort = new AbortController();
@@ -102,6 +109,11 @@ export function createConnecting(
     unpause() {
       notBeforeMs = 0;
     },
+    tryNow() {
+      if (localFault === '' || notBeforeMs <= clock.monotonicMs()) return false;
+      notBeforeMs = 0;
+      return true;
+    },
     abort() {
       abort.abort();
       abort = new AbortController();
@@ -126,8 +138,9 @@ export function createConnecting(
     const pauseMs = notBeforeMs - clock.monotonicMs();
     const rateMs = Math.max(pauseMs, gates.connectionWaitMs());
     if (rateMs > 0) {
-      const kind = pauseMs > 0 ? 'slots' : 'connection-rate';
-      notes.waits(kind, rateMs);
+      const paused = localFault === '' ? 'slots' : 'local';
+      const kind = pauseMs > 0 ? paused : 'connection-rate';
+      notes.waits(kind, rateMs, localFault);
       alarm.after(rateMs);
       return kind;
     }
@@ -187,8 +200,18 @@ export function createConnecting(
           links.add({ ...end, farEnd }, gates.effective().limits.idleMs);
           capacity.connected(farEnd, end.session.capabilities);
         } else gates.connectionEnded();
+        if (end.kind === 'local') failedHere(end.detail);
+        else if (end.kind !== 'stopped') localFault = '';
         on.ended(end, recipientDomain);
       });
+  }
+
+  /** Nothing is recorded against the far end; it is tried again soon, for no message and no path is the worse for it. */
+  function failedHere(detail: string): void {
+    if (localFault === '') log.warn({ site, reason: detail }, 'this machine cannot open a connection');
+    localFault = detail;
+    notBeforeMs = clock.monotonicMs() + LOCAL_WAIT_MS;
+    notes.failed(detail);
   }
 
   async function opened(

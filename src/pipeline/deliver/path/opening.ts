@@ -37,6 +37,8 @@ export type Opened =
   | { kind: 'without-tls'; outcome: PathOutcome }
   /** No connection was possible. `timedOut`: because there was no answer. */
   | { kind: 'failed'; outcome: PathOutcome; timedOut: boolean }
+  /** This machine could not open one, which says nothing about the far end. */
+  | { kind: 'local'; detail: string }
   /** A stop aborted the opening. */
   | { kind: 'stopped' };
 
@@ -86,6 +88,7 @@ export async function openForHead(
   if (endpoints.every((endpoint) => tried.has(endpoint))) tried.clear();
   const sessions = new Map<string, number>();
   const full: string[] = [];
+  let local: string | null = null;
   for (const endpoint of untriedFirst(endpoints, tried)) {
     if (signal.aborted) break;
     // After two hosts have answered and refused, the others are not asked; relays were chosen by the operator and are
@@ -106,6 +109,11 @@ export async function openForHead(
       return { kind: 'open', endpoint, session: result.session, shared };
     }
     shared?.ended();
+    if (result.reason === 'local') {
+      // Another may still be reached: local ports are counted for each.
+      local ??= `no connection to ${whereIs(endpoint)} can be opened: ${result.detail}`;
+      continue;
+    }
     if (result.reason !== 'aborted') tried.failed(endpoint);
     if (result.stage !== 'connect') sessions.set(target, met + 1);
     failure = { endpoint, result };
@@ -113,6 +121,7 @@ export async function openForHead(
   }
   // A stop aborts openings, which says nothing about the path.
   if (signal.aborted) return { kind: 'stopped' };
+  if (local !== null) return { kind: 'local', detail: local };
   if (full.length > 0) return { kind: 'full', addresses: full };
   if (failure === null) {
     const outcome = pathOutcome('dns', 'dns_failure', `no usable address for ${recipientDomain}`);
@@ -126,10 +135,13 @@ export function pathOutcome(stage: PathOutcome['stage'], category: Category, det
   return { kind: 'path', category, verdict: null, stage, reply: null, detail, facts: NO_FACTS };
 }
 
+function whereIs({ host, address, port }: Endpoint): string {
+  return host === address ? `${address}:${port}` : `${host} [${address}]:${port}`;
+}
+
 function openingFailed(deps: OpeningDeps, endpoint: Endpoint, failed: OpenFailure): Opened {
   const { reply } = failed;
-  const { host, address, port } = endpoint;
-  const where = host === address ? `${address}:${port}` : `${host} [${address}]:${port}`;
+  const where = whereIs(endpoint);
   const isTls = isByTls(failed);
   // A reply to STARTTLS is about TLS, except 421.
   const verdict =
@@ -205,6 +217,7 @@ function categoryOf(failed: OpenFailure, { tls }: Pick<Endpoint, 'tls'>): Catego
       return failed.stage === 'auth' ? 'relay_login_failed' : 'service_unavailable';
     case 'refused':
     case 'unreachable':
+    case 'local':
     case 'aborted':
       return 'unreachable';
   }

@@ -68,6 +68,8 @@ export interface Path {
   waitOf(item: ReadyItem): KeptBack | null;
   /** Its connections accept nothing new: the next message opens one. */
   reconnect(): void;
+  /** A connection that this machine could not open is tried at once; false if it waits for none. */
+  connectNow(): boolean;
   /** Finishes current transactions until `deadlineMs`, gives everything else back. */
   stop(deadlineMs: number): Promise<void>;
   /** It is no longer used: another node may send instead. */
@@ -214,6 +216,11 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
     ref: view,
     waitOf: (item) => waitBehind(item) ?? senderLimits.waitOf(item.delivery.senderDomain) ?? view.waitNow(),
     reconnect: links.leaveAll,
+    connectNow() {
+      const waited = connecting.tryNow();
+      if (waited) pump();
+      return waited;
+    },
     stop,
     forget() {
       life.stopping = true;
@@ -335,8 +342,9 @@ export function createPath(deps: PathDeps, own: PathOwn, options: { maxConnectio
       case 'failed':
         failures.failed(end.outcome, { timedOut: end.timedOut });
         break;
-      // It asks again, and waits for one of the addresses.
+      // It asks again, and waits for one of the addresses, or until this machine may be able to.
       case 'full':
+      case 'local':
       case 'stopped':
     }
     pump();

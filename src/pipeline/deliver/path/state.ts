@@ -26,6 +26,8 @@ export type WaitKind =
   | 'slots'
   | 'message-rate'
   | 'connection-rate'
+  /** This machine could not open a connection, for a reason of its own. */
+  | 'local'
   /** Other sites of the provider use all of its connections. */
   | 'provider-connections'
   /** All sites together have as many connections to the address of its host as they may. */

@@ -50,7 +50,8 @@ export function createPathView(deps: Deps): PathView {
       return notes.domains();
     },
     get blocked() {
-      return isBlocked(state.blocked());
+      const failsHere = notes.waiting().kind === 'local' && links.size() === 0;
+      return failsHere || isBlocked(state.blocked());
     },
     get elsewhere() {
       return state.blocked()?.kind === 'lease';
@@ -100,7 +101,7 @@ export function createPathView(deps: Deps): PathView {
     const block = state.blocked();
     if (block !== null) return { kind: block.kind, text: blockText(site, block), until: block.until };
     const { kind, why, until } = notes.waiting();
-    if (kind === 'lease') return { kind, text: why, until: null };
+    if (kind === 'lease' || kind === 'local') return { kind, text: why, until };
     // Mail that waits for the result of the test is usually not in memory.
     if (state.breaker().kind === 'half-open' && queue.hasMail(name)) {
       return { kind: 'breaker', text: `${site} failed and is tried again with one message`, until: null };

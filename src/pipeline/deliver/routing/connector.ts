@@ -146,8 +146,8 @@ export function createConnectors(deps: {
 
   function relayOpened(endpoint: Endpoint, result: OpenResult): OpenResult {
     if (result.kind === 'open') relays.connected(relayName(endpoint));
-    // If our own stop aborted it, it says nothing about the relay.
-    else if (result.reason !== 'aborted')
+    // If our own stop aborted it, or this machine could not open it, it says nothing about the relay.
+    else if (result.reason !== 'aborted' && result.reason !== 'local')
       relays.failed(
         relayName(endpoint),
         `${result.stage}: ${result.reply === null ? result.detail : `${result.reply.code} ${result.reply.text}`}`,

@@ -68,6 +68,7 @@ export async function probePort25(params: {
       result.socket.destroy();
       return { kind: 'open', detail: `${address}:${port} answers` };
     }
+    if (result.kind === 'local') return { kind: 'unknown', detail: result.detail };
     // A refused connection is an answer too, so port 25 is open.
     if (result.kind === 'refused')
       return { kind: 'open', detail: `${address}:${port} refuses, so packets arrive` };
