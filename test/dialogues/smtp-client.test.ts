@@ -2,6 +2,7 @@ import { Duplex } from 'node:stream';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
+import { afterInput } from '../../src/lib/turns.ts';
 import { createVirtualClock, type VirtualClock } from '../../src/lib/virtual-clock.ts';
 import { openSession } from '../../src/smtp/client-session.ts';
 import { createTlsContexts } from '../../src/smtp/client-tls.ts';
@@ -1157,6 +1158,8 @@ describe('the end of a connection', () => {
     await clock.advance(1_900);
     expect(closed).toBe(false);
     await clock.advance(101);
+    // What has arrived by then is read first.
+    await new Promise<void>(afterInput);
     expect(closed).toBe(true);
     expect(clock.pendingTimers()).toBe(0);
   });
