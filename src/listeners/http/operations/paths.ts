@@ -189,7 +189,7 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
     for (const queue of queues) for (const reason of queueReasons(queue, traffic)) addReason(reasons, reason);
 
     const isProvider = traffic.isProvider(site);
-    const relays = traffic.relays().filter(({ relay }) => goesByAny(paths, site, relay));
+    const relays = () => traffic.relays().filter(({ relay }) => goesByAny(paths, site, relay));
     const holds = traffic.holds
       .list()
       .filter(
@@ -197,7 +197,7 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
           (hold.site === null || goesByAny(paths, site, hold.site)) &&
           (hold.recipientDomain === null || domains.has(hold.recipientDomain)),
       );
-    const isNamed = relays.length > 0 || holds.some((hold) => hold.site !== null);
+    const isNamed = relays().length > 0 || holds.some((hold) => hold.site !== null);
     if (paths.length === 0 && host === null && !isProvider && !isNamed) throw refuse('not-found', UNKNOWN);
     const provider =
       paths[0]?.provider ?? (isProvider || host === null ? site : ((await traffic.providerOf(host)) ?? site));
@@ -217,7 +217,8 @@ export function pathOperations({ store, traffic, clock }: ApiParts): readonly Ap
         .map((path) => path.snapshot())
         .sort((a, b) => Number(a.reason === null) - Number(b.reason === null))
         .map(toPath),
-      Relays: relays.map(toRelay),
+      // As they are now, as the paths: what one of them says of an attempt is true of the other.
+      Relays: relays().map(toRelay),
       Limits:
         paths.length > 0
           ? []
