@@ -34,11 +34,11 @@ function memory() {
   };
 }
 
-function setUp() {
+function setUp(random = createSystemRandom()) {
   const kept = memory();
   const clock = createVirtualClock();
   const credentials = createSmtpCredentials(
-    { store: kept.store, clock, random: createSystemRandom(), log: silentLoggers.service },
+    { store: kept.store, clock, random, log: silentLoggers.service },
     { costLog2: 4, maxPerDomain: 20 },
   );
   return { ...kept, clock, credentials };
@@ -65,6 +65,14 @@ describe('an SMTP credential', () => {
       bounds: NO_BOUNDS,
       notices: true,
     });
+  });
+
+  it('has a password that no program takes for an option', async () => {
+    const bytes = (count: number) => new Uint8Array(count).fill(0xfb);
+    const { credentials } = setUp({ ...createSystemRandom(), bytes });
+    const { credential, password } = await credentials.create(WANTED);
+    expect(password).toMatch(/^a[A-Za-z0-9_-]{23}$/);
+    expect(await credentials.verify(credential.username, password, '192.0.2.1')).not.toBeNull();
   });
 
   it('does not log in with anything else', async () => {

@@ -125,7 +125,8 @@ export function createSmtpCredentials(
       // Not the domain, of which one maker may have more than there are turns.
       const asker = grant.rateShares[0]?.key ?? grant.createdBy;
       for (;;) {
-        const password = Buffer.from(random.bytes(PASSWORD_BYTES)).toString('base64url');
+        // Programs would take one that begins with a dash for an option.
+        const password = Buffer.from(random.bytes(PASSWORD_BYTES)).toString('base64url').replace(/^-/, 'a');
         const salt = random.bytes(SALT_BYTES);
         const id = uuidv7(clock, random);
         const credential: SmtpCredential = {
