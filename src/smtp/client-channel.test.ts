@@ -1,6 +1,6 @@
 /** A connection that breaks: replies that were sent before are still read. */
 import { once } from 'node:events';
-import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
+import { type AddressInfo, createServer, connect as dial, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createServer as createTlsServer, connect as dialTls } from 'node:tls';
 import { expect, it } from 'vitest';
@@ -9,12 +9,7 @@ import { systemClock } from '../lib/clock.ts';
 import { createChannel } from './client-channel.ts';
 
 it('hears the last word of a server that has gone by the time something is written to it', async () => {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const socket = dial((server.address() as AddressInfo).port, '127.0.0.1');
-  const [far] = (await once(server, 'connection')) as [Socket];
-  await once(socket, 'connect');
+  const { server, socket, far } = await connected();
   const channel = createChannel(socket, systemClock);
   const heard: string[] = [];
   const closed = new Promise<void>((resolve) => {
@@ -41,11 +36,7 @@ it('hears the last word of a server that has gone by the time something is writt
 });
 
 it('reads what arrived while the process stood still, although its time is over', async () => {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const socket = dial((server.address() as AddressInfo).port, '127.0.0.1');
-  const [far] = (await once(server, 'connection')) as [Socket];
+  const { server, socket, far } = await connected();
   const channel = createChannel(socket, systemClock);
   const heard: string[] = [];
   channel.listen({
@@ -82,14 +73,20 @@ it.skipIf(certificates === null)(
 );
 
 it('takes for sent only what the system has taken, without TLS', async () => {
+  const { server, socket } = await connected();
+  expect(said(socket, 50_000_000)).toEqual(['closed']);
+  server.close();
+});
+
+/** A connection with its far end, both in this process. */
+async function connected(): Promise<{ server: Server; socket: Socket; far: Socket }> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const socket = dial((server.address() as AddressInfo).port, '127.0.0.1');
-  await once(socket, 'connect');
-  expect(said(socket, 50_000_000)).toEqual(['closed']);
-  server.close();
-});
+  const [[far]] = await Promise.all([once(server, 'connection'), once(socket, 'connect')]);
+  return { server, socket, far };
+}
 
 /** Two writes, and the end of the connection before anything of them is reported. */
 function said(socket: Duplex, octets = 1_000): string[] {
