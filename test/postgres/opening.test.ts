@@ -33,6 +33,13 @@ async function refusal(url: string): Promise<string> {
 
 const tablesIn = (url: string) => countOf(url, "pg_class WHERE relnamespace = 'public'::regnamespace");
 
+/** Removed after the tests of this file. */
+async function ownCluster(options: Parameters<typeof startCluster>[0] = {}): Promise<TestCluster> {
+  const made = await startCluster(options);
+  scope.defer(made.remove);
+  return made;
+}
+
 describePostgres('a database that is not fit', () => {
   it.each([
     ['synchronous_commit = off', 'set it to on'],
@@ -191,8 +198,7 @@ describePostgres('a server of PostgreSQL', () => {
   });
 
   it('is a standby, unless the primary is among the hosts', async () => {
-    const standby = await startCluster();
-    scope.defer(standby.remove);
+    const standby = await ownCluster();
     await standby.stop();
     standby.becomeStandby();
     await standby.start();
@@ -203,10 +209,8 @@ describePostgres('a server of PostgreSQL', () => {
 
 describePostgres('two primaries among the hosts', () => {
   it('are told apart at the start, and the former one is not gone back to', async () => {
-    const former = await startCluster();
-    scope.defer(former.remove);
-    const standby = await startCluster({ standbyOf: former });
-    scope.defer(standby.remove);
+    const former = await ownCluster();
+    const standby = await ownCluster({ standbyOf: former });
     const both = (first: TestCluster, second: TestCluster) =>
       first.url.replace(/host=.*/, `host=${first.folder},${second.folder}`);
     const store = await openPostgresStore({ url: both(former, standby), clock: systemClock });
@@ -239,10 +243,8 @@ describePostgres('two primaries among the hosts', () => {
 
 describePostgres('numbers of recipients and events', () => {
   it('are not given again where a standby has taken over that lacks those given last', async () => {
-    const primary = await startCluster();
-    scope.defer(primary.remove);
-    const standby = await startCluster({ standbyOf: primary });
-    scope.defer(standby.remove);
+    const primary = await ownCluster();
+    const standby = await ownCluster({ standbyOf: primary });
     const url = primary.url.replace(/host=.*/, `host=${primary.folder},${standby.folder}`);
     const store = await openPostgresStore({ url, clock: systemClock });
     await commitOne(store);
