@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -89,6 +90,23 @@ describe('reply rules of the operator', () => {
     write([RULE]);
     await files.load();
     write(rules);
+    await expect(files.load()).rejects.toThrow(problem);
+    await files.reload();
+    expect(errors[0]?.problems.join('\n')).toMatch(problem);
+    expect(verdict()).toBe('own-1');
+  });
+
+  it.each<[string, (path: string) => unknown, RegExp]>([
+    ['a folder', (path) => mkdirSync(path), /cannot be read \(it is a folder\)/],
+    ['a pipe', (path) => execFileSync('mkfifo', [path]), /\(it is not a file but a pipe or a device\)/],
+    ['a device', (path) => symlinkSync('/dev/zero', path), /\(it is not a file but a pipe or a device\)/],
+    ['a large file', (path) => writeFileSync(path, ' '.repeat(4 * 1024 * 1024 + 1)), /larger than 4 MiB/],
+  ])('are neither read from %s nor waited for', async (_what, put, problem) => {
+    write([RULE]);
+    await files.load();
+    const path = join(folder, 'reply-rules.json');
+    rmSync(path);
+    put(path);
     await expect(files.load()).rejects.toThrow(problem);
     await files.reload();
     expect(errors[0]?.problems.join('\n')).toMatch(problem);

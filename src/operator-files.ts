@@ -3,11 +3,13 @@
  * read at the start, where a mistake prevents it, and again on request (SIGHUP), where a mistake is logged and the old
  * content stays in force. A missing file changes nothing; when a file was removed, its content no longer applies.
  */
-import { readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DATA_FILES } from './lib/data-files.ts';
 import { type JsonLines, readJson } from './lib/json-lines.ts';
 import type { Logger } from './lib/log.ts';
+import { whyNot } from './lib/why-not.ts';
 
 export interface OperatorFile {
   /** Name in the data folder. */
@@ -51,18 +53,30 @@ export function createOperatorFiles(
 
   async function read(file: OperatorFile): Promise<{ problems: readonly string[]; found: boolean }> {
     const path = join(folder, file.name);
-    let bytes: Buffer;
-    try {
-      bytes = await readFile(path);
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') {
-        file.clear();
-        return { problems: [], found: false };
-      }
-      return { problems: [`${path}: cannot be read (${(cause as Error).message})`], found: true };
+    const text = await readText(path).catch((cause: NodeJS.ErrnoException) => cause);
+    if (typeof text === 'string') return { problems: file.use(text, path), found: true };
+    if (text.code === 'ENOENT') {
+      file.clear();
+      return { problems: [], found: false };
     }
-    if (bytes.length > MAX_BYTES) return { problems: [`${path}: is larger than 4 MiB`], found: true };
-    return { problems: file.use(bytes.toString('utf8'), path), found: true };
+    return { problems: [`${path}: cannot be read (${whyNot(text)})`], found: true };
+  }
+}
+
+/**
+ * Without waiting for the other end of a pipe: whoever waits there keeps a thread, which signatures, passwords and the end of
+ * the process then lack.
+ */
+async function readText(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const facts = await file.stat();
+    if (facts.isDirectory()) throw new Error('it is a folder');
+    if (!facts.isFile()) throw new Error('it is not a file but a pipe or a device');
+    if (facts.size > MAX_BYTES) throw new Error('it is larger than 4 MiB');
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
   }
 }
 
