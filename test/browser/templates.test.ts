@@ -138,6 +138,16 @@ describe.skipIf(!hasBrowser)('the templates', () => {
     await expect.poll(() => html(page).textContent()).toContain('<p>x{{#open}}</p>');
   });
 
+  it('shows what is written below elements with the names of what a page has', async () => {
+    const names = ['URL', 'readyState', 'documentElement', 'replaceChild', 'adoptNode', 'scrollTo', 'body'];
+    const named = names.map((one) => `<img name="${one}"><form name="${one}"></form>`).join('');
+    const { page, errors } = await open(await make({ HTMLContent: `${named}<p>At first</p>` }));
+    await preview(page).getByText('At first').waitFor();
+    await write(page, `${named}<p>And then</p>`);
+    await preview(page).getByText('And then').waitFor();
+    expect(errors).toEqual([]);
+  });
+
   it('runs and loads nothing of hostile texts, and leads nowhere', async () => {
     const asked: string[] = [];
     const outside = createServer((request, answer) => {

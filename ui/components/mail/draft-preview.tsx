@@ -39,12 +39,17 @@ export function DraftPreview({ html, note }: { html: string; note: string }) {
 function write(frame: HTMLIFrameElement | null, html: string): void {
   const view = frame?.contentWindow as (Window & typeof globalThis) | null | undefined;
   const page = frame?.contentDocument;
-  if (view == null || page == null || page.readyState === 'loading') return;
+  if (view == null || page == null || ownOf(page, 'readyState') === 'loading') return;
   // A link within the draft adds its fragment.
-  if (page.URL.split('#', 1)[0] !== frame?.src) return;
+  if (ownOf(page, 'URL').split('#', 1)[0] !== frame?.src) return;
   const { scrollX, scrollY } = view;
   // By a reader of the frame, so that its policy decides about styles, not the one of this page.
   const next = new view.DOMParser().parseFromString(harmlessHtml(html), 'text/html');
-  page.replaceChild(page.adoptNode(next.documentElement), page.documentElement);
+  ownOf(page, 'documentElement').replaceWith(ownOf(next, 'documentElement'));
   view.scrollTo(scrollX, scrollY);
+}
+
+/** A property of the document itself: `page.URL` would be the form or picture of the draft whose name is `URL`. */
+function ownOf<Name extends keyof Document>(page: Document, name: Name): Document[Name] {
+  return Reflect.get(Document.prototype, name, page);
 }
