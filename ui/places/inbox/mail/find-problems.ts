@@ -1,8 +1,18 @@
 /**
- * What is likely wrong with a mail before it goes to people: parts, links, pictures, size. Given the parsed mail and its
- * HTML as a document that nobody shows; leaves findings, the worst first, each with what to do. Pure.
+ * What is likely wrong with a mail before it goes to people: parts, links, pictures, size. Given the parsed mail; leaves
+ * findings, the worst first, each with what to do. Pure. The tags of its HTML are found in one pass, because a browser's parser
+ * takes many seconds, or all memory, for elements that are nested deeply.
  */
 import type { CaptureDetail } from '../../../../src/client/api-types.ts';
+import { decodeEntities } from '../../../../src/pipeline/compose/html-entities.ts';
+import {
+  attributeOf,
+  endTagOf,
+  type HtmlTag,
+  RAW_TEXT,
+  readTag,
+  UNENDED,
+} from '../../../../src/pipeline/compose/html-tags.ts';
 
 export interface Finding {
   level: 'bad' | 'warn' | 'good';
@@ -19,11 +29,12 @@ const LONG_SUBJECT = 70;
 const PLACES_SHOWN = 20;
 const ORDER = { bad: 0, warn: 1, good: 2 } as const;
 
-export function findProblems(mail: CaptureDetail, html: Document | null): readonly Finding[] {
+export function findProblems(mail: CaptureDetail): readonly Finding[] {
   const found = [
     ...partsOf(mail),
     ...subjectOf(mail),
-    ...(html === null ? [] : [...linksOf(html), ...picturesOf(html)]),
+    ...linksOf(mail.HTMLContent),
+    ...picturesOf(mail.HTMLContent),
   ];
   found.push(...listHeadersOf(mail), ...leftoversOf(mail));
   return found.sort((a, b) => ORDER[a.level] - ORDER[b.level]);
@@ -60,9 +71,9 @@ function subjectOf({ Subject }: CaptureDetail): Finding[] {
     : [];
 }
 
-function linksOf(html: Document): Finding[] {
-  const targets = [...html.querySelectorAll('a[href], area[href]')].map((link) =>
-    (link.getAttribute('href') ?? '').trim(),
+function linksOf(html: string): Finding[] {
+  const targets = [...tagsOf(html, ['a', 'area'])].flatMap(
+    (link) => textOf(html, link, 'href')?.trim() ?? [],
   );
   if (targets.length === 0) return [];
   const some = (test: (target: string) => boolean) =>
@@ -102,11 +113,11 @@ function linksOf(html: Document): Finding[] {
   return found.length > 0 ? found : [good('Every link has a scheme and leads to the network')];
 }
 
-function picturesOf(html: Document): Finding[] {
-  const pictures = [...html.querySelectorAll('img')];
+function picturesOf(html: string): Finding[] {
+  const pictures = [...tagsOf(html, ['img'])];
   if (pictures.length === 0) return [];
-  const sourceOf = (one: Element) => (one.getAttribute('src') ?? '').slice(0, 200);
-  const silent = pictures.filter((one) => !one.hasAttribute('alt')).map(sourceOf);
+  const sourceOf = (one: HtmlTag) => (textOf(html, one, 'src') ?? '').slice(0, 200);
+  const silent = pictures.filter((one) => textOf(html, one, 'alt') === null).map(sourceOf);
   const local = pictures
     .map(sourceOf)
     .filter((one) => isLocal(one) || (one !== '' && !/^(?:https?:|cid:|data:|\/\/)/i.test(one)));
@@ -166,6 +177,24 @@ function leftoversOf({ Subject, PlainContent, HTMLContent }: CaptureDetail): Fin
           [...left].slice(0, PLACES_SHOWN),
         ),
       ];
+}
+
+/** The start tags of these names, as a browser finds them. */
+function* tagsOf(html: string, names: readonly string[]): Generator<HtmlTag> {
+  for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', at)) {
+    const tag = readTag(html, at);
+    at = typeof tag === 'number' ? tag : tag.end;
+    if (typeof tag === 'object' && !tag.isClosing) {
+      if (names.includes(tag.name)) yield tag;
+      if (RAW_TEXT.has(tag.name)) at = endTagOf(html, tag.name, at);
+    }
+    if (at === UNENDED) return;
+  }
+}
+
+function textOf(html: string, tag: HtmlTag, name: string): string | null {
+  const written = attributeOf(html, tag, name);
+  return written === null ? null : decodeEntities(written);
 }
 
 function isLocal(target: string): boolean {
