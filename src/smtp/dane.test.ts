@@ -1,6 +1,7 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { createHash, createPublicKey, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createTestCa, type TestCertificate } from '../../test/fakes/test-certificates.ts';
+import { cpuMsOf } from '../../test/fakes/thread-cpu.ts';
 import type { TlsaRecord } from '../net/dns-types.ts';
 import { checkDane, usableTlsa } from './dane.ts';
 
@@ -127,6 +128,45 @@ it('tells which records can be used', () => {
     tlsa(3, 1, 0, new Uint8Array()),
   ];
   expect(usableTlsa([...bad, ...good])).toEqual(good);
+});
+
+it('spends little time on keys that were made to take long', () => {
+  const bits = 3072;
+  const rsaCa = createTestCa('RSA authority', generateKeyPairSync('rsa', { modulusLength: bits }));
+  const shown = rsaCa.issue({ names: ['mx.example.net'] });
+  // An exponent as long as the modulus: each verification takes as long as two hundred of an ordinary key.
+  const number = (first: number) => {
+    const bytes = Buffer.alloc(bits / 8, 0xa5);
+    bytes[0] = first;
+    return bytes.toString('base64url');
+  };
+  const slow = Array.from({ length: 74 }, (_, i) => {
+    const key = createPublicKey({ key: { kty: 'RSA', n: number(0x81 + i), e: number(0x7f) }, format: 'jwk' });
+    return tlsa(2, 1, 0, key.export({ type: 'spki', format: 'der' }));
+  });
+  const request = { records: usableTlsa(slow), names };
+  expect(request.records.length).toBeGreaterThan(0);
+  expect(cpuMsOf(() => void checkDane(request, [shown.certDer], NOW))).toBeLessThan(200);
+  // Another record does not suffer from it.
+  const good = tlsa(2, 0, 1, digest('sha256', new X509Certificate(rsaCa.cert).raw));
+  const chain = [shown.certDer, new X509Certificate(rsaCa.cert).raw];
+  expect(checkDane({ records: [...request.records, good], names }, chain, NOW).kind).toBe('matched');
+});
+
+it('compares and verifies only so much', () => {
+  const others = Array.from({ length: 200 }, () => {
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-521' });
+    return tlsa(2, 1, 0, publicKey.export({ type: 'spki', format: 'der' }));
+  });
+  const records = usableTlsa([...others, tlsa(2, 1, 0, caKey)]);
+  expect(records).toHaveLength(64);
+  const chain = [leaf.certDer, caDer];
+  expect(
+    checkDane({ records: [...records.slice(0, 10), tlsa(2, 1, 0, caKey)], names }, chain, NOW).kind,
+  ).toBe('matched');
+  expect(
+    checkDane({ records: [...records.slice(0, 40), tlsa(2, 1, 0, caKey)], names }, chain, NOW).kind,
+  ).toBe('mismatched');
 });
 
 it('survives any bytes in place of certificates', () => {

@@ -3,7 +3,13 @@
  * else, within a millisecond and without a tool or a key in the repository. Writes just the DER that a TLS server
  * certificate needs (RFC 5280 §4.1).
  */
-import { createSign, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
+import {
+  createSign,
+  generateKeyPairSync,
+  type KeyObject,
+  type KeyPairKeyObjectResult,
+  randomBytes,
+} from 'node:crypto';
 import { bitString, certificatePem, der, oid, sequence, utcTime } from '../../src/net/der.ts';
 
 export interface TestCertificate {
@@ -30,11 +36,17 @@ export interface TestCa {
 const VALID_FROM = new Date('2020-01-01T00:00:00Z');
 const VALID_TO = new Date('2049-12-31T00:00:00Z');
 
+const RSA_SHA256 = sequence(
+  oid(0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0b),
+  der(0x05, Buffer.alloc(0)),
+);
 const ECDSA_SHA256 = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02));
 
-/** A new authority with a key of its own. */
-export function createTestCa(name = 'Test authority'): TestCa {
-  const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+/** A new authority with a key of its own, for ECDSA unless `keys` are for RSA. */
+export function createTestCa(
+  name = 'Test authority',
+  keys: KeyPairKeyObjectResult = generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+): TestCa {
   const issuer = distinguishedName(name);
   const own = certificate({
     issuer,
@@ -81,10 +93,11 @@ function certificate(parts: {
   // Positive and never shorter than it looks: the first byte is 01–7f.
   const serial = randomBytes(12);
   serial[0] = ((serial[0] ?? 0) & 0x7f) | 1;
+  const algorithm = parts.signer.asymmetricKeyType === 'rsa' ? RSA_SHA256 : ECDSA_SHA256;
   const body = sequence(
     der(0xa0, der(0x02, Buffer.of(2))),
     der(0x02, serial),
-    ECDSA_SHA256,
+    algorithm,
     parts.issuer,
     sequence(...parts.validity.map((date) => utcTime(date.getTime()))),
     parts.subject,
@@ -92,7 +105,7 @@ function certificate(parts: {
     ...(parts.extensions.length > 0 ? [der(0xa3, sequence(...parts.extensions))] : []),
   );
   const signature = createSign('sha256').update(body).sign(parts.signer);
-  return sequence(body, ECDSA_SHA256, bitString(signature));
+  return sequence(body, algorithm, bitString(signature));
 }
 
 function extension(id: readonly number[], value: Buffer, isCritical = false): Buffer {
