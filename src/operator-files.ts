@@ -3,12 +3,11 @@
  * read at the start, where a mistake prevents it, and again on request (SIGHUP), where a mistake is logged and the old
  * content stays in force. A missing file changes nothing; when a file was removed, its content no longer applies.
  */
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DATA_FILES } from './lib/data-files.ts';
 import { type JsonLines, readJson } from './lib/json-lines.ts';
 import type { Logger } from './lib/log.ts';
+import { readWhole } from './lib/whole-file.ts';
 import { whyNot } from './lib/why-not.ts';
 
 export interface OperatorFile {
@@ -25,8 +24,6 @@ export interface OperatorFiles {
   load(): Promise<void>;
   reload(): Promise<void>;
 }
-
-const MAX_BYTES = 4 * 1024 * 1024;
 
 /** Reads nothing before `load`. */
 export function createOperatorFiles(
@@ -53,30 +50,13 @@ export function createOperatorFiles(
 
   async function read(file: OperatorFile): Promise<{ problems: readonly string[]; found: boolean }> {
     const path = join(folder, file.name);
-    const text = await readText(path).catch((cause: NodeJS.ErrnoException) => cause);
+    const text = await readWhole(path).catch((cause: NodeJS.ErrnoException) => cause);
     if (typeof text === 'string') return { problems: file.use(text, path), found: true };
     if (text.code === 'ENOENT') {
       file.clear();
       return { problems: [], found: false };
     }
     return { problems: [`${path}: cannot be read (${whyNot(text)})`], found: true };
-  }
-}
-
-/**
- * Without waiting for the other end of a pipe: whoever waits there keeps a thread, which signatures, passwords and the end of
- * the process then lack.
- */
-async function readText(path: string): Promise<string> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const facts = await file.stat();
-    if (facts.isDirectory()) throw new Error('it is a folder');
-    if (!facts.isFile()) throw new Error('it is not a file but a pipe or a device');
-    if (facts.size > MAX_BYTES) throw new Error('it is larger than 4 MiB');
-    return await file.readFile('utf8');
-  } finally {
-    await file.close();
   }
 }
 

@@ -4,9 +4,9 @@
  * wrong in one of these ways too. Whether the certificate has ended, or is for a certain host, is left to the caller.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { TLS_OPTIONS } from './tls-options.ts';
+import { readWhole } from './whole-file.ts';
 import { whyNot } from './why-not.ts';
 
 /** PEM. */
@@ -20,12 +20,15 @@ export type CertificateFound =
   /** `why` is a clause, `fix` a sentence. */
   | { kind: 'wrong'; why: string; fix: string };
 
-/** Never rejects. */
-export async function readCertificate(files: { cert: string; key: string }): Promise<CertificateFound> {
+/** Never rejects. `read`: the text of a file. */
+export async function readCertificate(
+  files: { cert: string; key: string },
+  read: (file: string) => Promise<string> = readWhole,
+): Promise<CertificateFound> {
   const texts: string[] = [];
   for (const file of [files.cert, files.key]) {
     try {
-      texts.push(await readFile(file, 'utf8'));
+      texts.push(await read(file));
     } catch (cause) {
       const denied = (cause as NodeJS.ErrnoException).code === 'EACCES';
       return {

@@ -36,10 +36,16 @@ const RENEW = 'Renew it; the files are read again when they change.';
 
 /**
  * Reads the pair for the first time. Rejects with a sentence if it cannot be used; one that has ended is used, and reported,
- * because a server that does not start takes no mail at all. `report` and `renewed` get sentences for the log.
+ * because a server that does not start takes no mail at all. `report` and `renewed` get sentences for the log. `read`: in place
+ * of the file system.
  */
 export async function openCertificates(
-  deps: { clock: Clock; report(problem: string): void; renewed(news: string): void },
+  deps: {
+    clock: Clock;
+    report(problem: string): void;
+    renewed(news: string): void;
+    read?(file: string): Promise<string>;
+  },
   source: CertificateSource,
 ): Promise<Certificates> {
   const { clock, report, renewed } = deps;
@@ -48,7 +54,7 @@ export async function openCertificates(
     return { current: async () => context, reload: async () => undefined, problem: async () => null };
   }
   let seen = await fingerprint(source);
-  const first = await readCertificate(source);
+  const first = await readCertificate(source, deps.read);
   if (first.kind === 'wrong') throw new Error(`${first.why}. ${first.fix}`);
   let inUse: Usable = first;
   /** What is wrong with the files as they are now. */
@@ -87,7 +93,7 @@ export async function openCertificates(
     if (now === seen) return;
     // Recorded first: what is wrong is reported once, not at every handshake.
     seen = now;
-    const found = await readCertificate(files);
+    const found = await readCertificate(files, deps.read);
     if (found.kind === 'wrong') tell(`${found.why}; ${stays()}. ${found.fix}`);
     else if (use(files.cert, found)) renewed(`${files.cert} was read; it ends on ${day(found)}`);
   }

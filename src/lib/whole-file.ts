@@ -1,6 +1,29 @@
-/** Writes a file completely or not at all: a crash must not leave half a secret or half a configuration. */
+/**
+ * Writes a file completely or not at all: a crash must not leave half a secret or half a configuration. Reads a file that
+ * somebody may have replaced by anything while the server runs.
+ */
+import { constants } from 'node:fs';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+
+const MOST_READ_BYTES = 4 * 1024 * 1024;
+
+/**
+ * The text of a file of at most 4 MiB; rejects for anything else, with a clause. It does not wait for the other end of a pipe:
+ * whoever does keeps a thread, which signatures, passwords and the end of the process then lack.
+ */
+export async function readWhole(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const facts = await file.stat();
+    if (facts.isDirectory()) throw new Error('it is a folder');
+    if (!facts.isFile()) throw new Error('it is not a file but a pipe or a device');
+    if (facts.size > MOST_READ_BYTES) throw new Error('it is larger than 4 MiB');
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}
 
 /**
  * Replaces the content of `path`, which keeps its owner where root writes. It is on disk when this resolves; if it rejects,
