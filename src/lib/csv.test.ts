@@ -21,8 +21,9 @@ describe('comma-separated values', () => {
   });
 
   it('begin no formula where a spreadsheet separates cells by semicolons either', () => {
-    const line = csvLine(['a@b.example', "550 No such user;=cmd|'/C calc'!A0;+1", 'no;"=1+1', 'two\n-lines']);
-    expect(line.split(/[;\n]/).filter((cell) => /^"*[=+@-]/.test(cell))).toEqual([]);
+    const cells = ['a@b.example', "550 No such user;=cmd|'/C calc'!A0;+1", 'no;"=1+1', 'two\n-lines'];
+    const line = csvLine([...cells, 'an old\r=line\r\r+end', '＝1+1', 'wide;＋1;－1;＠a']);
+    expect(line.split(/[,;\r\n]/).filter((cell) => /^"*[=+@＝＋－＠-]/.test(cell))).toEqual([]);
   });
 
   it('are read as spreadsheets write them', () => {

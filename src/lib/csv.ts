@@ -59,16 +59,22 @@ export function csvLine(cells: readonly string[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }
 
+/**
+ * Where a formula could begin. Spreadsheets run a cell that begins like one, also by a wide character, and the reply of a mail
+ * server can begin so. In many countries they take a semicolon for the end of a cell, and then a line end for that of a row,
+ * also between our quotes.
+ */
+const FORMULA = /(^|[;\t\r\n])(?="*[=+@\t\r＝＋－＠-])/g;
+const GUARDED_FORMULA = /(^|[;\t\r\n])'(?="*[=+@\t\r＝＋－＠-])/g;
+
 function csvCell(text: string): string {
-  // Spreadsheets run a cell that begins like a formula, and the reply of a mail server can begin like one. In many countries
-  // they take a semicolon for the end of a cell, also between our quotes.
-  const safe = text.replace(/(^|[;\t\n])(?="*[=+@\t\r-])/g, "$1'");
+  const safe = text.replace(FORMULA, "$1'");
   return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 /** A cell without the apostrophes that `csvLine` puts before what a spreadsheet would run. */
 export function withoutGuards(cell: string): string {
-  return cell.replace(/(^|[;\t\n])'(?="*[=+@-])/g, '$1');
+  return cell.replace(GUARDED_FORMULA, '$1');
 }
 
 /** The one that stands most often in the first line, outside quotes; a comma where none does. */
