@@ -68,6 +68,27 @@ describe('configuration', () => {
     expect(message).toContain('POSTRIDER_RETRY "1s,soon": "soon" is not a duration');
   });
 
+  it('takes networks and addresses, and nothing that only looks like one', () => {
+    const of = (list: string) =>
+      loadConfig('serve', { 'trusted-proxies': list }, {}).config['trusted-proxies'];
+    expect(of('10.0.0.0/8, 192.0.2.1,::1/128,2001:db8::')).toEqual([
+      ...['10.0.0.0/8', '192.0.2.1', '::1/128', '2001:db8::'],
+    ]);
+    for (const wrong of [
+      '1',
+      '1e3',
+      'cafe',
+      '10.0.0/8',
+      '300.1.1.1',
+      '10.0.0.0/33',
+      '::1/129',
+      '10.0.0.0/',
+      '1::2::3',
+      'fe80::1%1',
+    ])
+      expect(() => of(`127.0.0.1,${wrong}`)).toThrow(`"${wrong}" is not a network`);
+  });
+
   it('takes names of nodes that a path or a log line can show', () => {
     const named = (name: string) => loadConfig('serve', { 'node-name': name }, {}).config['node-name'];
     expect(named('mail-1.example.com')).toBe('mail-1.example.com');
@@ -80,6 +101,10 @@ describe('configuration', () => {
     ['', /postrider\.json: is empty; remove it, or write \{\} into it$/],
     ['{ "route": "mx",\n', /postrider\.json: is not JSON: it ends too early$/],
     ['{\n"route": mx }', /postrider\.json: is not JSON \(line 2\)$/],
+    ['{"hostname": null}', /postrider\.json: hostname: write a text, .*; for the default leave the key out$/],
+    ['{"database-password": {"a": "b"}}', /postrider\.json: database-password: write a text, /],
+    ['{"blocked-extensions": ["exe", null]}', /postrider\.json: blocked-extensions: write a text, /],
+    ['{"rate-limit": 1e999}', /postrider\.json: rate-limit: write a text, a number, /],
   ])('refuses a file with %j, and says what to write', (text, says) => {
     const other = mkdtempSync(join(folder, 'x-'));
     writeFileSync(join(other, 'postrider.json'), text);

@@ -141,8 +141,11 @@ export function loadConfig(
     }
     const value = fromFile?.[name];
     if (value !== undefined && name !== 'data') {
-      const list = Array.isArray(value) ? value.join(',') : String(value);
-      return { text: list, source: 'file' };
+      const parts: readonly unknown[] = Array.isArray(value) ? value : [value];
+      if (parts.every(isPlain)) return { text: parts.join(','), source: 'file' };
+      problems.push(
+        `postrider.json: ${name}: write a text, a number, true or false, or a list of them; for the default leave the key out`,
+      );
     }
     // The name by which every program of PostgreSQL knows it.
     if (name === 'database-password' && environment.PGPASSWORD)
@@ -155,6 +158,11 @@ export function loadConfig(
     if (source === 'environment') return environmentName(name);
     return `postrider.json: ${name}`;
   }
+}
+
+/** What a key of the file may be, or hold in a list: `null` would become the word "null", and with it a host name or a password. */
+function isPlain(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
 }
 
 /** The keys that belong together. An identity provider sends browsers back to one address, over https or within this machine. */

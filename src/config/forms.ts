@@ -2,6 +2,7 @@
  * The formats of values: lists, switches, numbers, durations, addresses to listen at. Each reader takes trimmed text
  * and returns the value, or a sentence that says what to write instead. None throws.
  */
+import { isIP } from 'node:net';
 
 /** What reading a value gives: the value, or what to write instead. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; fix: string };
@@ -80,9 +81,10 @@ export function parseCidrs(text: string): Parsed<readonly string[]> {
   const wrong = list.find((item) => {
     const slash = item.lastIndexOf('/');
     const address = slash < 0 ? item : item.slice(0, slash);
-    const bits = slash < 0 ? 0 : Number(item.slice(slash + 1));
-    const v6 = address.includes(':');
-    return !/^[0-9a-f:.]+$/i.test(address) || !Number.isInteger(bits) || bits < 0 || bits > (v6 ? 128 : 32);
+    const bits = slash < 0 ? '0' : item.slice(slash + 1);
+    // A zone (`%eth0`) belongs to an address of this machine, not to a network.
+    const family = address.includes('%') ? 0 : isIP(address);
+    return family === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > (family === 6 ? 128 : 32);
   });
   return wrong === undefined ? good(list) : bad(`"${wrong}" is not a network, e.g. 10.0.0.0/8`);
 }
