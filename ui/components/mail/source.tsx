@@ -2,9 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { CopyButton } from '../copy.tsx';
 import { Notice } from '../notice.tsx';
-
-/** Characters shown; a longer source is downloaded. */
-const MOST = 256 * 1024;
+import { drawable, MOST_DRAWN } from './drawable.ts';
 
 /** `id` names the file that is downloaded from `url`. */
 export function Source({
@@ -22,7 +20,7 @@ export function Source({
   });
   if (error !== null) return <Notice title="The source cannot be read">{error.message}</Notice>;
   if (data === undefined) return <p className="p-4 text-soft">Loading…</p>;
-  const { lines, body } = splitSource(data.slice(0, MOST));
+  const { lines, body } = splitSource(drawable(data));
   return (
     <div className="p-4">
       <div className="mb-2 flex flex-wrap items-center gap-2">
@@ -30,7 +28,7 @@ export function Source({
         <a href={url} download={`${id}.eml`} className="text-accent underline">
           Download
         </a>
-        {data.length > MOST && <span className="text-soft">The first 256 KiB are shown.</span>}
+        {data.length > MOST_DRAWN && <span className="text-soft">The first 256 KiB are shown.</span>}
       </div>
       <pre dir="ltr" className="whitespace-pre-wrap font-mono text-xs">
         {lines.map(({ name, rest }, index) => (

@@ -2,6 +2,7 @@
 import { TriangleAlert } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { DraftPreview } from '../../components/mail/draft-preview.tsx';
+import { drawable } from '../../components/mail/drawable.ts';
 import { Segments } from '../../components/segments.tsx';
 import { MissingNames } from './sample-view.tsx';
 import type { Draft } from './use-draft.ts';
@@ -68,7 +69,9 @@ export function ResultPane({
           tabIndex={0}
           className="min-h-0 flex-1 overflow-auto whitespace-pre-wrap p-4 font-mono text-xs"
         >
-          {data?.PlainContent ?? (
+          {data?.PlainContent != null ? (
+            drawable(data.PlainContent)
+          ) : (
             <span className="font-sans text-soft text-sm">
               No plain text: it is made from the HTML when a mail is sent.
             </span>

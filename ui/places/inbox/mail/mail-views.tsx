@@ -3,6 +3,7 @@ import { lazy, Suspense, useState } from 'react';
 import type { CaptureDetail } from '../../../../src/client/api-types.ts';
 import { attachmentUrl, getSource, pageUrl, sourceUrl } from '../../../api/captures.ts';
 import { Attachments } from '../../../components/mail/attachments.tsx';
+import { PlainText } from '../../../components/mail/plain-text.tsx';
 import { Preview } from '../../../components/mail/preview.tsx';
 import { Source } from '../../../components/mail/source.tsx';
 import { Notice } from '../../../components/notice.tsx';
@@ -81,9 +82,5 @@ function Text({ mail }: { mail: CaptureDetail }) {
         Readers without HTML see nothing. “Checks” says more.
       </Notice>
     );
-  return (
-    <pre dir="auto" className="whitespace-pre-wrap p-4 font-mono">
-      {mail.PlainContent}
-    </pre>
-  );
+  return <PlainText text={mail.PlainContent} />;
 }

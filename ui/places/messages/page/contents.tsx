@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import type { MessageWithContents } from '../../../../src/client/api-types.ts';
 import { getMessageSource, messageFileUrl, messagePageUrl, messageSourceUrl } from '../../../api/messages.ts';
 import { Attachments } from '../../../components/mail/attachments.tsx';
+import { PlainText } from '../../../components/mail/plain-text.tsx';
 import { Preview } from '../../../components/mail/preview.tsx';
 import { Source } from '../../../components/mail/source.tsx';
 import { Notice } from '../../../components/notice.tsx';
@@ -32,9 +33,7 @@ export function contentTabs(message: MessageWithContents): readonly Tab[] {
         PlainContent === null ? (
           <Notice title="This message has no text part">Readers without HTML see nothing.</Notice>
         ) : (
-          <pre dir="auto" className="whitespace-pre-wrap p-4 font-mono">
-            {PlainContent}
-          </pre>
+          <PlainText text={PlainContent} />
         ),
       ),
     },

@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest';
+import { cpuMsOf } from '../../../test/fakes/thread-cpu.ts';
+import { drawable, MOST_DRAWN } from './drawable.ts';
+
+it('keeps texts as they are, and of hostile ones as much as a browser draws soon', () => {
+  const usual = 'Čau, สวัสดี, नमस्ते 👩‍👩‍👧\r\n> e\u0301\u0328\u0304';
+  expect(drawable(usual)).toBe(usual);
+  expect(drawable(`a${'\u0301'.repeat(33_000)}b`)).toBe(`a${'\u0301'.repeat(32)}…b`);
+  const long = `a${'\u0301'.repeat(31)}`.repeat(1_000_000);
+  expect(drawable(long)).toBe(long.slice(0, MOST_DRAWN));
+  expect(cpuMsOf(() => drawable(long))).toBeLessThan(1_000);
+});
