@@ -25,10 +25,11 @@ import { createProgress } from './progress.ts';
 import { CommandError, printable, shortened, UsageError } from './terminal.ts';
 
 const MAX_SHOWN = 10;
+const DEFAULT_REASON = 'Manual' satisfies SuppressionReason;
 
 interface Options {
   domain: string;
-  reason: SuppressionReason;
+  reason?: SuppressionReason;
   preset?: string;
   column?: string[];
   map?: string[];
@@ -45,7 +46,11 @@ export function addImport(suppress: ContextCommand): void {
       'add the addresses of a file to the suppression list: CSV, or JSON of another service; - reads standard input',
     )
     .requiredOption('--domain <domain>', 'sender domain of the list')
-    .option('--reason <reason>', 'reason for rows without one', oneOf(SUPPRESSION_REASONS), 'Manual')
+    .option(
+      '--reason <reason>',
+      `reason for rows without one (default ${DEFAULT_REASON})`,
+      oneOf(SUPPRESSION_REASONS),
+    )
     .option(
       '--preset <name>',
       `the service that exported the file: ${Object.keys(PRESETS).join(', ')}`,
@@ -76,7 +81,7 @@ export function addImport(suppress: ContextCommand): void {
       const plan = planImport(
         sheet,
         {
-          reason: options.reason,
+          reason: options.reason ?? DEFAULT_REASON,
           ...(options.preset === undefined ? {} : { preset: options.preset }),
           columns: columnsOf(sheet, options.column ?? []),
           words: wordsOf(options.map ?? []),
@@ -88,8 +93,10 @@ export function addImport(suppress: ContextCommand): void {
           `no column is known to hold addresses; name it with --column Email=…; the file has: ${sheet.names.join(', ')}`,
         );
       }
+      const lacksReason = plan.lacksReason && options.reason === undefined;
+      const text = planText(plan, lacksReason);
       if (options.dryRun === true) {
-        ctx.print(planFacts(plan), planText(plan));
+        ctx.print(planFacts(plan), text);
         return;
       }
       if (plan.invalid.length > 0 && options.skipInvalid !== true) {
@@ -98,10 +105,10 @@ export function addImport(suppress: ContextCommand): void {
         );
       }
       const { stderr } = ctx.terminal;
-      if (isDoubtful(plan)) {
-        stderr.write(`${planText(plan)}\n`);
+      if (isDoubtful(plan) || lacksReason) {
+        stderr.write(`${text}\n`);
         await confirm(ctx.terminal, `Put ${plan.items.length} addresses on the list like this`, options.yes);
-      } else if (stderr.isTTY === true) stderr.write(`${planText(plan)}\n`);
+      } else if (stderr.isTTY === true) stderr.write(`${text}\n`);
       const done = await store(ctx, options.domain, plan);
       ctx.print(done, addedText(done));
     });
@@ -125,7 +132,7 @@ function planFacts(plan: ImportPlan) {
   };
 }
 
-function planText(plan: ImportPlan): string {
+function planText(plan: ImportPlan, lacksReason: boolean): string {
   const of =
     plan.preset === null
       ? ''
@@ -145,13 +152,20 @@ function planText(plan: ImportPlan): string {
             [...plan.unknownReasons].map(([word, count]) => `${word} (${count})`),
           )}. Say what one means with --map WORD=${SUPPRESSION_REASONS[0]}.`,
         ]),
+    ...(lacksReason
+      ? [
+          `No column says a reason, so all are ${DEFAULT_REASON}: nothing at all is sent to them. Say the reason with --reason, or whose export it is with --preset.`,
+        ]
+      : []),
     ...(plan.expired === 0 ? [] : [`Left out: ${plan.expired} that have expired.`]),
     ...(plan.invalid.length === 0 ? [] : [invalidText(plan)]),
   ].join('\n');
 }
 
 function invalidText({ invalid }: ImportPlan): string {
-  const lines = invalid.slice(0, MAX_SHOWN).map(({ line, text }) => `line ${line}: "${shortened(text, 80)}"`);
+  const lines = invalid
+    .slice(0, MAX_SHOWN)
+    .map(({ line, text, problem }) => `line ${line}: "${shortened(text, 80)}" ${problem}`);
   const more = invalid.length > MAX_SHOWN ? `, and ${invalid.length - MAX_SHOWN} more` : '';
   return `Without an address: ${lines.join(', ')}${more}.`;
 }

@@ -37,10 +37,23 @@ describe('comma-separated values', () => {
       ['Email', 'Note'],
       ['x', 'y'],
     ]);
+    // Old programs for the Mac end a line with CR; some on Windows write CR CR LF.
+    expect(cellsOf('Email;Note\ra@b.example;"x\ry,z,"\rc@d.example;\r')).toEqual([
+      ['Email', 'Note'],
+      ['a@b.example', 'x\ry,z,'],
+      ['c@d.example', ''],
+    ]);
+    expect(cellsOf('Email,Note\r\r\na@b.example,x\r\r\n')).toEqual([
+      ['Email', 'Note'],
+      ['a@b.example', 'x'],
+    ]);
     expect(cellsOf('')).toEqual([]);
   });
 
   it('know the line each row begins on', () => {
-    expect(parseCsv('a,b\n"x\ny",z\n\nlast,one').map((row) => row.line)).toEqual([1, 2, 5]);
+    for (const end of ['\n', '\r\n', '\r']) {
+      const text = 'a,b\n"x\ny",z\n\nlast,one'.replaceAll('\n', end);
+      expect(parseCsv(text).map((row) => row.line)).toEqual([1, 2, 5]);
+    }
   });
 });

@@ -1,6 +1,7 @@
 /**
  * Comma-separated values (RFC 4180) as spreadsheets write them: quotes, doubled quotes, line ends inside quotes, a
- * byte order mark; a semicolon, tab or bar as the separator if the first line has more of those. One pass.
+ * byte order mark, lines that end with CR alone; a semicolon, tab or bar as the separator if the first line has more of
+ * those. One pass.
  */
 
 const SEPARATORS = [',', ';', '\t', '|'] as const;
@@ -32,7 +33,8 @@ export function parseCsv(text: string): { line: number; cells: string[] }[] {
   };
   for (let i = text.charCodeAt(0) === 0xfeff ? 1 : 0; i < text.length; i++) {
     const char = text.charAt(i);
-    if (char === '\n') line += 1;
+    const endsLine = char === '\n' || (char === '\r' && text.charAt(i + 1) !== '\n');
+    if (endsLine) line += 1;
     if (quoted) {
       if (char !== '"') append(char);
       else if (text.charAt(i + 1) === '"') {
@@ -45,7 +47,7 @@ export function parseCsv(text: string): { line: number; cells: string[] }[] {
     } else if (char === separator) {
       cells.push(cell);
       begin();
-    } else if (char === '\n') {
+    } else if (endsLine) {
       endRow();
       begun = line;
     } else if (char !== '\r') append(char);
@@ -83,7 +85,7 @@ function separatorOf(text: string): string {
   let quoted = false;
   for (const char of text) {
     if (char === '"') quoted = !quoted;
-    else if (char === '\n' && !quoted) break;
+    else if ((char === '\n' || char === '\r') && !quoted) break;
     const count = counts.get(char);
     if (count !== undefined && !quoted) counts.set(char, count + 1);
   }

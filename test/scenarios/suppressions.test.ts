@@ -172,7 +172,12 @@ describe('postrider suppress', () => {
     await writeFile(file, 'email;reason\ny@example.net;bounce\nnobody;bounce\n');
     const refused = await run('suppress', 'import', '--domain', 'example.com', file);
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain('line 3');
+    expect(refused.stderr).toContain('line 3: "nobody" has no @');
+    await writeFile(file, 'email,created\nleft@example.net,1443651154\n');
+    const unsaid = await run('suppress', 'import', '--domain', 'example.com', file);
+    expect([unsaid.code, unsaid.stderr]).toEqual([2, expect.stringContaining('No column says a reason')]);
+    const said = await run('suppress', 'import', '--domain', 'example.com', '--reason', 'Unsubscribe', file);
+    expect([said.code, said.stderr, said.stdout]).toEqual([0, '', 'Added 1 address.\n']);
     await writeFile(file, Array.from({ length: 2500 }, (_, i) => `m${i}@example.net`).join('\n'));
     const many = await run('suppress', 'import', '--domain', 'example.com', file);
     expect(many.stdout).toBe('Added 2500 addresses.\n');

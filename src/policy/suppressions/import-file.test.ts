@@ -161,6 +161,46 @@ describe('a file of one’s own', () => {
     expect(() => plan('')).toThrow('no rows');
   });
 
+  it('is read where its lines end with CR alone', () => {
+    expect(plan('Email,Reason\ra@x.example,Bounce\rb@x.example,Complaint\r')).toMatchObject({
+      byReason: new Map([
+        ['Bounce', 1],
+        ['Complaint', 1],
+      ]),
+      unknownColumns: [],
+    });
+  });
+
+  it('has no address with letters that are not UTF-8, which would match nobody', () => {
+    const latin1 = Buffer.from(
+      'Email,Reason,Note\nm\u00fcller@x.example,Bounce,\na@x.example,Bounce,gel\u00f6scht',
+      'latin1',
+    );
+    const read = plan(latin1.toString('utf8'));
+    expect(read.invalid).toEqual([
+      { line: 2, text: 'm\ufffdller@x.example', problem: 'has letters that are not UTF-8' },
+    ]);
+    expect(read.items.map(({ item }) => item.Email)).toEqual(['a@x.example']);
+  });
+
+  it('is refused where it is UTF-16 or the format of a spreadsheet', () => {
+    for (const bytes of [
+      Buffer.from('\ufeffEmail\na@x.example', 'utf16le'),
+      Buffer.from('PK\u0003\u0004\u0014\0@'),
+    ])
+      expect(() => plan(bytes.toString('utf8'))).toThrow('save it as CSV in UTF-8');
+  });
+
+  it('says that nothing in it is a reason, unless it has addresses alone', () => {
+    const lacks = (text: string, wishes: Partial<ImportWishes> = {}) => plan(text, wishes).lacksReason;
+    // Exports of Mailgun (complaints) and SendGrid (unsubscribes) look like this.
+    expect(lacks('address,created_at\na@x.example,x')).toBe(true);
+    expect(lacks('email,created\na@x.example,1')).toBe(true);
+    expect(lacks('email,created\na@x.example,1', { preset: 'sendgrid-unsubscribes' })).toBe(false);
+    for (const text of ['Email\na@x.example', 'a@x.example\nb@x.example', 'email,reason\na@x.example,'])
+      expect(lacks(text)).toBe(false);
+  });
+
   it('leaves out what the API would refuse, for the same reason', () => {
     const texts = ['a@b', 'a b@x.example', '.a@x.example', 'a@-x.example', `${'a'.repeat(65)}@x.example`];
     const read = plan(`Email\n${texts.join('\n')}\nfine@x.example`);

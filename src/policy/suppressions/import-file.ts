@@ -32,6 +32,8 @@ export interface ImportPlan {
   preset: string | null;
   /** The preset was guessed, and gives every row its reason. */
   guessedReason: SuppressionReason | null;
+  /** It has other columns than the address, and none of them nor its preset says a reason. */
+  lacksReason: boolean;
   /** Name of the column that each field was read from; without Email nothing could be read. */
   columns: Readonly<Partial<Record<Field, string>>>;
   unknownColumns: readonly string[];
@@ -69,7 +71,7 @@ export function planImport(sheet: ImportSheet, wishes: ImportWishes, now: number
   for (const { line, cells } of sheet.rows) {
     const cell = (field: Field) => withoutGuards(cells[places[field] ?? -1]?.trim() ?? '');
     const email = cell('Email');
-    const problem = addressProblem(email);
+    const problem = email.includes(NO_UTF8) ? 'has letters that are not UTF-8' : addressProblem(email);
     if (problem !== null) {
       invalid.push({ line, text: email, problem });
       continue;
@@ -101,6 +103,7 @@ export function planImport(sheet: ImportSheet, wishes: ImportWishes, now: number
     expired,
     preset: presetName,
     guessedReason: wishes.preset === undefined ? fixed : null,
+    lacksReason: places.Reason === undefined && fixed === null && sheet.names.length > 1,
     columns: Object.fromEntries(Object.entries(places).map(([field, i]) => [field, sheet.names[i] ?? ''])),
     unknownColumns: sheet.names.filter(
       (name, i) =>
@@ -108,6 +111,9 @@ export function planImport(sheet: ImportSheet, wishes: ImportWishes, now: number
     ),
   };
 }
+
+/** What stands in a decoded text for octets that are not UTF-8: nobody has such an address, and nothing would match it. */
+const NO_UTF8 = '\ufffd';
 
 /** The longest note that the API takes. */
 export const MAX_NOTE_CHARS = 256;
@@ -153,8 +159,16 @@ export function placesIn(sheet: ImportSheet, wishes: ImportWishes): Partial<Reco
   return places;
 }
 
-/** CSV with any common separator, JSON, or one JSON object a line. Throws ImportProblem where there is nothing to read. */
+/**
+ * CSV with any common separator, JSON, or one JSON object a line. `text`: decoded as UTF-8. Throws ImportProblem where there
+ * is nothing to read.
+ */
 export function readSheet(text: string): ImportSheet {
+  // UTF-16 and the formats of spreadsheets have them, text never.
+  if (text.includes('\0'))
+    throw new ImportProblem(
+      'the file is UTF-16 or no text: save it as CSV in UTF-8, which spreadsheets offer',
+    );
   const start = text.replace(/^\ufeff/, '').trimStart();
   const sheet = start.startsWith('{') || start.startsWith('[') ? fromJson(start) : fromCsv(text);
   if (sheet.rows.length === 0 && sheet.names.length === 0) throw new ImportProblem('the file has no rows');
