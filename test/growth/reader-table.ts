@@ -287,7 +287,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'listeners/http/send/read-email.ts readEmailRequest': (text) =>
     readEmailRequest(bytes(JSON.stringify(email(text))), DEFAULT_EMAIL_LIMITS, EMAIL_OPTIONS),
   'listeners/http/send/unknown-members.ts unknownMembers': (text) =>
-    unknownMembers({ [text]: 1 }, propertyTable(['From', 'PlainContent'])),
+    unknownMembers({ [text]: 1 }, propertyTable(['From', 'PlainContent']), 25),
   'listeners/http/body/json-body.ts bodyText': (text) => bodyText(bytes(text)),
   'listeners/http/body/json-body.ts jsonProblem': (text) => [jsonProblem(text), jsonProblem(`{"a":"${text}`)],
   'listeners/http/body/json-body.ts parseJsonObject': (text) => [

@@ -29,16 +29,22 @@ export function createErrorAnswers(
   function notFound(request: FastifyRequest, reply: FastifyReply): AppError {
     const allowed = methodsOf(request.url);
     const path = (request.url.split('?', 1)[0] ?? '').slice(0, MAX_SHOWN_PATH);
+    const sending = request.method === 'POST' ? `mail is sent by POST ${BASE}/email, ` : '';
     if (allowed === null) {
       const base =
         path === BASE || path.startsWith(`${BASE}/`)
-          ? `; ${request.method === 'POST' ? `mail is sent by POST ${BASE}/email, ` : ''}see ${BASE}/docs`
+          ? `; ${sending}see ${BASE}/docs`
           : `: the API is below ${BASE}, e.g. POST ${BASE}/email`;
       return new AppError('not-found', { message: `There is nothing at ${path}${base}` });
     }
     reply.header('allow', allowed);
+    // Other services send with a template, or several messages, at a path of their own below this one.
+    const sends = sending !== '' && path.startsWith(`${BASE}/email/`);
+    const hint = sends
+      ? `; ${sending}also with a template, and several at once by POST ${BASE}/email/batch`
+      : '';
     return new AppError('method-not-allowed', {
-      message: `${request.method} is not allowed at ${path}; allowed: ${allowed}`,
+      message: `${request.method} is not allowed at ${path}; allowed: ${allowed}${hint}`,
     });
   }
 

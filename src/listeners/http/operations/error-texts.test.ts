@@ -55,10 +55,67 @@ describe('a refusal names the fix', () => {
       { ...MAIL, Attachments: [{ filename: 'a.txt', path: 'https://example.com/a.txt' }] },
       'A path or URL is not fetched',
     ],
+    [
+      'a template by the name of another service',
+      { From: MAIL.From, To: MAIL.To, TemplateAlias: 'welcome', TemplateModel: {} },
+      'Subject is required; "TemplateAlias" is not known here: a template is named in TemplateID',
+    ],
+    [
+      'a template that is not there',
+      { ...MAIL, TemplateID: 'welcom' },
+      'no template "welcom"; see: postrider',
+    ],
+    ['tags with values', { ...MAIL, Tags: [{ name: 'a', value: 'b' }] }, 'goes into Metadata'],
+    ['headers in a list', { ...MAIL, Headers: [{ Name: 'X-A', Value: 'b' }] }, 'like {"X-Order": "1001"}'],
     ['no content but html', { ...MAIL, HTMLContent: undefined, html: 'Hi' }, '"html" is not known here'],
   ])('%s', async (_, body, expected) => {
     const { status, said } = await texts(body);
     expect([status, said.join('\n')]).toEqual([422, expect.stringContaining(expected)]);
+  });
+
+  // The names that docs/howto/move-from-another-provider.md has, in one request for each service.
+  it.each<[string, string, string]>([
+    [
+      'Postmark',
+      'HtmlBody TextBody Tag TrackOpens TrackLinks MessageStream TemplateAlias TemplateModel',
+      'HTMLContent PlainContent Tags Tracking Tracking Priority TemplateID Variables',
+    ],
+    [
+      'Resend',
+      'html text reply_to scheduled_at template',
+      'HTMLContent PlainContent ReplyTo SendAt TemplateID',
+    ],
+    [
+      'SendGrid',
+      'personalizations reply_to_list content categories custom_args send_at template_id substitutions tracking_settings',
+      'To ReplyTo HTMLContent Tags Metadata SendAt TemplateID Variables Tracking',
+    ],
+    [
+      'Mailgun',
+      'attachment o:tag v:my-var h:X-My-Header o:deliverytime o:testmode o:tracking-opens t:version t:variables recipient-variables',
+      'Attachments Tags Metadata Headers SendAt Sandbox Tracking TemplateVersion Variables Variables',
+    ],
+    [
+      'Amazon SES',
+      'FromEmailAddress Destination ReplyToAddresses Content EmailTags',
+      'From To ReplyTo HTMLContent Metadata',
+    ],
+  ])('every name of %s, with ours', async (_, theirs, ours) => {
+    const names = theirs.split(' ');
+    const reply = await world.call('POST', '/email', {
+      body: Object.fromEntries(names.map((name) => [name, {}])),
+      headers: { prefer: 'handling=strict' },
+    });
+    const errors = reply.json().Errors as { Name: string; Message: string; Field: string }[];
+    const said = errors
+      .filter(({ Name }) => Name === 'unknown-property')
+      .map(({ Field, Message }) => `${Field.slice(1)}: ${Message}`);
+    expect(said.sort()).toEqual(
+      ours
+        .split(' ')
+        .map((name, i) => `${names[i]}: This property is not known; did you mean ${name}?`)
+        .sort(),
+    );
   });
 
   it('names the path, the methods and the header that would do', async () => {
@@ -68,6 +125,11 @@ describe('a refusal names the fix', () => {
     expect([wrong.status, wrong.json().Error]).toEqual([
       405,
       expect.stringContaining('allowed: GET, HEAD, POST'),
+    ]);
+    const other = await world.call('POST', '/email/withTemplate', { body: {} });
+    expect([other.status, other.json().Error]).toEqual([
+      405,
+      expect.stringContaining('mail is sent by POST /api/v1/email, also with a template'),
     ]);
     const typed = await world.call('POST', '/email', {
       body: MAIL,

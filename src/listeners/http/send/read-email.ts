@@ -9,7 +9,7 @@ import { ERRORS, type Problem } from '../../../lib/errors.ts';
 import { SUBMISSION_DEFAULTS, type Submission } from '../../../model/submission.ts';
 import { bodyText, jsonProblem, parseJsonObject } from '../body/json-body.ts';
 import { type JsonObject, readProperties } from '../body/json-properties.ts';
-import { createProblemList, inFieldOrder, pointerSegment } from '../body/problem-list.ts';
+import { createProblemList, inFieldOrder, MAX_PROBLEMS, pointerSegment } from '../body/problem-list.ts';
 import { hasUnsafeContentId, quoteLongContentIds } from './attachments.ts';
 import { FIELD_NAMES, placeOf, readFields } from './fields.ts';
 import type { EmailLimits } from './limits.ts';
@@ -17,7 +17,7 @@ import type { Draft } from './reading.ts';
 import type { EmailWarning } from './review.ts';
 import { contentWarnings, ignoredNames } from './review.ts';
 import { applyTemplate, type Fields, type FoundTemplate, TEMPLATE_FIELDS } from './template-fields.ts';
-import { type UnknownMember, unknownMembers } from './unknown-members.ts';
+import { MAX_IGNORED, type UnknownMember, unknownMembers } from './unknown-members.ts';
 
 export interface EmailReadOptions {
   /** Unknown properties are refused (`Prefer: handling=strict`, RFC 7240). */
@@ -55,6 +55,7 @@ const NO_WARNINGS: readonly string[] = [];
 function withHints(problems: readonly Problem[], unknown: readonly UnknownMember[]): readonly Problem[] {
   if (unknown.length === 0) return problems;
   const text = unknown.find(({ meant }) => meant === 'PlainContent');
+  const template = unknown.find(({ meant }) => meant === 'TemplateID');
   return problems.map((problem) => {
     const field = problem.field?.slice(1) ?? '';
     if (problem.name === 'unknown-property') {
@@ -65,6 +66,10 @@ function withHints(problems: readonly Problem[], unknown: readonly UnknownMember
     const said = problem.message ?? ERRORS[problem.name].text;
     const given = unknown.find(({ meant }) => meant === field);
     if (given !== undefined) return { ...problem, message: `${said}; "${given.name}" is not known here` };
+    if (template !== undefined && ['Subject', 'ContentType', 'HTMLContent'].includes(field)) {
+      const message = `${said}; "${template.name}" is not known here: a template is named in TemplateID, what fills it in is in Variables`;
+      return { ...problem, message };
+    }
     if (text === undefined || !['ContentType', 'HTMLContent'].includes(field)) return problem;
     return {
       ...problem,
@@ -129,7 +134,7 @@ export function readEmailObject(
   const [first, ...rest] =
     found.length === 0
       ? []
-      : inFieldOrder(withHints(found, unknownMembers(object, FIELD_NAMES)), FIELD_NAMES.names);
+      : inFieldOrder(withHints(found, unknownMembers(object, FIELD_NAMES, MAX_PROBLEMS)), FIELD_NAMES.names);
   if (first !== undefined) return { ok: false, problems: [first, ...rest] };
   // Each reader adds a problem if it returns nothing; anything else is a bug.
   if (!isWhole(draft)) return { ok: false, problems: [{ name: 'internal' }] };
@@ -137,7 +142,7 @@ export function readEmailObject(
     ok: true,
     submission: draft,
     warnings,
-    ignored: strict ? [] : unknownMembers(object, FIELD_NAMES),
+    ignored: strict ? [] : unknownMembers(object, FIELD_NAMES, MAX_IGNORED),
     review: options.review === true ? review(draft) : [],
   };
 

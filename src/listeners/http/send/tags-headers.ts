@@ -27,7 +27,11 @@ export function readTags(value: unknown, { limits, problems }: Reading): string[
   for (let i = 0; i < value.length; i++) {
     const item: unknown = value[i];
     if (typeof item !== 'string') {
-      problems.add('tag-invalid', `/Tags/${i}`, 'A tag must be a string');
+      problems.add(
+        'tag-invalid',
+        `/Tags/${i}`,
+        'A tag must be a string; a name with a value goes into Metadata',
+      );
       continue;
     }
     const tag = item.trim().toWellFormed();
@@ -46,7 +50,11 @@ export function readTags(value: unknown, { limits, problems }: Reading): string[
 export function readHeaders(value: unknown, { limits, problems }: Reading): (readonly [string, string])[] {
   const headers: (readonly [string, string])[] = [];
   if (!isJsonObject(value)) {
-    problems.add('wrong-type', '/Headers', 'Headers must be an object of names and string values');
+    problems.add(
+      'wrong-type',
+      '/Headers',
+      'Headers must be an object of names and string values, like {"X-Order": "1001"}',
+    );
     return headers;
   }
   const names = Object.keys(value);

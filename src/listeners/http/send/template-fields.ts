@@ -37,6 +37,7 @@ export const TEMPLATE_FIELDS = ['TemplateID', 'TemplateVersion', 'Variables', 'S
 const NAMES = propertyTable(TEMPLATE_FIELDS);
 /** An id, or a name. */
 const MAX_ID_CHARS = 256;
+const MAX_SHOWN = 64;
 
 /** The template to look up before the request is read; null if it names none, or an invalid one. */
 export function namedTemplate(object: JsonObject): { id: string; version: number | null } | null {
@@ -104,7 +105,7 @@ export function applyTemplate(
       problems.add(
         'template-not-found',
         '/TemplateID',
-        `The domain of From has no template of this id${which}; see: postrider template list`,
+        `The domain of From has no template "${id.slice(0, MAX_SHOWN).toWellFormed()}"${which}; see: postrider template list`,
       );
       return null;
     }

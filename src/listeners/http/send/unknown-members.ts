@@ -1,31 +1,41 @@
 /**
  * Members of an email request that are not known, and which one was probably meant: names that other services have for
- * the same thing, or a slip of the fingers. Given a parsed object; leaves at most five, each cut, so that they fit a header.
+ * the same thing, or a slip of the fingers. Given a parsed object; leaves as many as are asked for, each cut, so that five
+ * fit a header.
  */
 import { probablyMeant } from '../../../lib/closest.ts';
 import type { JsonObject, PropertyTable } from '../body/json-properties.ts';
 
-const MAX_SHOWN = 5;
+/** As many as a header names. */
+export const MAX_IGNORED = 5;
 const MAX_CHARS = 64;
 
-/** Names that other services use, with ours. */
-const OTHERS: Readonly<Record<string, string>> = {
-  text: 'PlainContent',
-  textbody: 'PlainContent',
-  plain: 'PlainContent',
-  plaintext: 'PlainContent',
-  body: 'PlainContent',
-  content: 'HTMLContent',
-  html: 'HTMLContent',
-  htmlbody: 'HTMLContent',
-  sender: 'From',
-  recipients: 'To',
-  reply_to: 'ReplyTo',
-  template: 'TemplateID',
-  template_id: 'TemplateID',
-  templatename: 'TemplateID',
-  files: 'Attachments',
-};
+/** Names that other services use, by ours, in lower case: docs/howto/move-from-another-provider.md has them by service. */
+const OTHERS = new Map(
+  Object.entries({
+    From: 'sender fromemailaddress',
+    To: 'recipients personalizations destination',
+    ReplyTo: 'reply_to reply_to_list replytoaddresses',
+    PlainContent: 'text textbody plain plaintext body',
+    HTMLContent: 'html htmlbody content',
+    Tags: 'categories o:tag',
+    Metadata: 'custom_args emailtags',
+    Attachments: 'files attachment inline',
+    SendAt: 'scheduled_at o:deliverytime',
+    Priority: 'messagestream',
+    Sandbox: 'o:testmode mail_settings',
+    Tracking: 'trackopens tracklinks tracking_settings o:tracking o:tracking-opens o:tracking-clicks',
+    TemplateID: 'template template_id templatename templatealias',
+    TemplateVersion: 't:version',
+    Variables:
+      'templatemodel templatedata dynamic_template_data substitutions recipient-variables t:variables',
+  }).flatMap(([ours, theirs]) => theirs.split(' ').map((name) => [name, ours] as const)),
+);
+/** Of Mailgun, with a name of the sender's own behind them. */
+const PREFIXES = new Map([
+  ['h:', 'Headers'],
+  ['v:', 'Metadata'],
+]);
 
 export interface UnknownMember {
   name: string;
@@ -33,14 +43,18 @@ export interface UnknownMember {
   meant: string;
 }
 
-/** Those with a value; null counts as absent. */
-export function unknownMembers(object: JsonObject, table: PropertyTable): readonly UnknownMember[] {
+/** Those with a value, at most `most`; null counts as absent. */
+export function unknownMembers(
+  object: JsonObject,
+  table: PropertyTable,
+  most: number,
+): readonly UnknownMember[] {
   const found: UnknownMember[] = [];
   for (const name in object) {
     if (table.exact.has(name) || object[name] === null) continue;
     if (name.length <= MAX_CHARS && table.lower.has(name.toLowerCase())) continue;
     found.push({ name: name.slice(0, MAX_CHARS), meant: meantBy(name, table.names) });
-    if (found.length === MAX_SHOWN) break;
+    if (found.length === most) break;
   }
   return found;
 }
@@ -56,6 +70,5 @@ export function asHeader(members: readonly UnknownMember[]): string {
 function meantBy(name: string, names: readonly string[]): string {
   if (name.length > MAX_CHARS) return '';
   const lower = name.toLowerCase();
-  if (Object.hasOwn(OTHERS, lower)) return OTHERS[lower] ?? '';
-  return probablyMeant(name, names);
+  return OTHERS.get(lower) ?? PREFIXES.get(lower.slice(0, 2)) ?? probablyMeant(name, names);
 }
