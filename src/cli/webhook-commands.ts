@@ -8,13 +8,12 @@ import type {
 import type {
   NewWebhookAnswer,
   WebhookDetail,
-  WebhookRecord,
   WebhookSecretAnswer,
   WebhookTest,
 } from '../listeners/http/operations/webhooks.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import { WEBHOOK_TOKENS } from '../model/event.ts';
-import { EXISTING } from './api-client.ts';
+import { EXISTING, queryOf } from './api-client.ts';
 import { backFromNow, each, instantField, numberFrom } from './arguments.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
@@ -59,24 +58,24 @@ export const webhookCommands: CommandGroup = (program) => {
     .description('list all webhooks and the last answer of each')
     .addHelpText('after', example('postrider webhook list'))
     .asks(async (ctx, api) => {
-      const { Webhooks: items } = await api.call<{ Webhooks: WebhookRecord[] }>('GET', '/webhooks');
-      // The list only has the status code; if there was no answer, the error is in the webhook's detail.
-      const errors = new Map<number, string>();
-      for (const item of items) {
-        if (item.LastResponseTryCounter === 0 || item.LastResponseCode !== 0) continue;
-        const { LastError } = await api.call<WebhookDetail>('GET', `/webhooks/${item.WebhookID}`);
-        errors.set(item.WebhookID, shortened(LastError, 60));
+      const items: WebhookDetail[] = [];
+      for (let after: string | null = ''; after !== null; ) {
+        const path = `/webhooks${queryOf({ Details: 'true', Limit: 100, After: after || undefined })}`;
+        const page: { Webhooks: WebhookDetail[]; NextCursor: string | null } = await api.call('GET', path);
+        items.push(...page.Webhooks);
+        after = page.NextCursor;
       }
       const rows = items.map((item) => [
         String(item.WebhookID),
         item.Event,
         item.Status,
+        String(item.Pending),
         item.LastResponseTryCounter === 0
           ? 'never called'
-          : `${errors.get(item.WebhookID) || item.LastResponseCode} (try ${item.LastResponseTryCounter})`,
+          : `${shortened(answerOf(item.LastError, item.LastResponseCode, item.LastResponseBody), 60)} (try ${item.LastResponseTryCounter})`,
         item.WebhookURL,
       ]);
-      const head = ['ID', 'EVENT', 'STATUS', 'LAST', 'URL'];
+      const head = ['ID', 'EVENT', 'STATUS', 'WAITING', 'LAST', 'URL'];
       const text = rows.length === 0 ? 'No webhooks yet.' : table([head, ...rows]);
       ctx.print(items, withWhole(text, ctx.command('webhook calls ID')));
     });
@@ -131,9 +130,9 @@ export const webhookCommands: CommandGroup = (program) => {
       const text =
         result.StatusCode === 0
           ? `No answer: ${result.Error}`
-          : `${result.StatusCode} in ${result.LatencyMs} ms\n${result.Body}`;
+          : `${result.StatusCode} in ${result.LatencyMs} ms${isRedirect(result.StatusCode) ? ': a redirect, which is not followed; give the webhook the URL that it leads to' : ''}\n${result.Body}`;
       ctx.print(result, text.trimEnd());
-      if (result.StatusCode < 200 || result.StatusCode > 299) ctx.fail();
+      if (!isSuccess(result.StatusCode)) ctx.fail();
     });
 
   webhook
@@ -159,7 +158,7 @@ export const webhookCommands: CommandGroup = (program) => {
         String(item.Tries),
         item.UpdatedAt,
         item.NextTryAt ?? '',
-        item.Tries === 0 ? '' : shortened(item.Error || String(item.ResponseCode), 80),
+        item.Tries === 0 ? '' : shortened(answerOf(item.Error, item.ResponseCode, item.ResponseBody), 80),
       ]);
       const head = ['DELIVERY', 'EVENT', 'STATUS', 'TRIES', 'CHANGED', 'NEXT TRY', 'ANSWER'];
       const text = rows.length === 0 ? 'No calls yet.' : table([head, ...rows]);
@@ -240,8 +239,17 @@ function callNumber(text: string): number {
   return Number(text);
 }
 
+const isSuccess = (code: number) => code >= 200 && code < 300;
+const isRedirect = (code: number) => code >= 300 && code < 400;
+
+/** Of a failure also what the receiver said, in one line: the ends of lines were made printable before. */
+function answerOf(error: string, code: number, body: string): string {
+  if (error !== '' || isSuccess(code)) return error || String(code);
+  return `${code} ${body.replace(/[\s·]+/g, ' ')}`.trim();
+}
+
 function callText(call: WebhookCallDetail): string {
-  const { Event, Status, Tries, ResponseCode, Error: error, NextTryAt, Request } = call;
+  const { Event, Status, Tries, ResponseCode, ResponseBody, Error: error, NextTryAt, Request } = call;
   const headers = Object.entries(Request.Headers).map(([name, value]) => `${name}: ${value}`);
   const answer = Tries === 0 ? 'no try yet' : error || String(ResponseCode);
   const next = NextTryAt === null ? '' : `, next try: ${NextTryAt}`;
@@ -249,7 +257,8 @@ function callText(call: WebhookCallDetail): string {
     `${Event}: ${Status}, tries: ${Tries}, last answer: ${answer}${next}`,
     `POST ${Request.URL}`,
   ];
-  return [...lines, ...headers, '', Request.Body].join('\n');
+  const body = ResponseBody === '' ? [] : ['', 'The answer began with:', ResponseBody.trimEnd()];
+  return [...lines, ...headers, '', Request.Body, ...body].join('\n');
 }
 
 function webhookId(ctx: CommandContext, text: string): string {

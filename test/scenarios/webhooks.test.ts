@@ -221,6 +221,12 @@ describe('the test operation', () => {
     const cli = await command(['webhook', 'test', String(id), '--data', server.folder]);
     expect(cli.code).toBe(1);
     expect(cli.stdout).toContain('500');
+    receiver.answer({ status: 302 });
+    const moved = await command(['webhook', 'test', String(id), '--data', server.folder]);
+    expect([moved.code, moved.stdout]).toEqual([
+      1,
+      expect.stringContaining('a redirect, which is not followed'),
+    ]);
   });
 });
 
@@ -293,12 +299,12 @@ it('tells one webhook of several events, and makes a call again by the number th
   await until('it came again', async () => kinds().filter((kind) => kind === 'bounced').length === 2);
 });
 
-it('says when a call that failed is tried again, while the webhook is enabled', async () => {
+it('says what the receiver of a call that failed said, and when it is tried again, while the webhook is enabled', async () => {
   const settings = { 'allow-networks': '127.0.0.0/8', 'webhook-retry': '1h' };
   const slow = await startInstance(scope, { settings });
   const token = await addDomain(slow, 'slow-retry.example');
   const receiver = await startReceiver(scope);
-  receiver.answer({ status: 500 });
+  receiver.answer({ status: 400, body: 'no signature\n matches' });
   const body = { Event: 'delivery', WebhookURL: receiver.url };
   const id: number = (await slow.call('POST', '/webhooks', { token, body })).json.NewWebhookID;
   await slow.send(
@@ -311,8 +317,15 @@ it('says when a call that failed is tried again, while the webhook is enabled', 
     return one?.Tries === 1 ? one : null;
   });
   expect(Date.parse(call.NextTryAt) - Date.parse(call.UpdatedAt)).toBeGreaterThan(1_800_000);
-  const listed = await command(['webhook', 'calls', String(id), '--data', slow.folder]);
-  expect(listed.stdout).toContain(call.NextTryAt);
+  const shown = async (...words: string[]) =>
+    (await command(['webhook', ...words, '--data', slow.folder])).stdout;
+  expect(await shown('calls', `${id}`)).toMatch(
+    new RegExp(`Pending +1 .*${call.NextTryAt} +400 no signature matches$`, 'm'),
+  );
+  expect(await shown('list')).toMatch(/Enabled +1 +400 no signature matches \(try 1\) /);
+  expect(await shown('calls', `${id}`, '--delivery', `${call.DeliveryID}`)).toContain(
+    'The answer began with:\nno signature· matches\n',
+  );
   await slow.call('PATCH', `/webhooks/${id}`, { token, body: { Status: 'Disabled' } });
   expect((await calls())[0].NextTryAt).toBeNull();
 });
