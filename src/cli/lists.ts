@@ -2,8 +2,10 @@
  * Commands that only list: they read every page of a list and print a table, or JSON with `--json`. They create no
  * data folder.
  */
+import type { PersonAnswer } from '../listeners/http/operations/people.ts';
+import type { TokenAnswer } from '../listeners/http/operations/tokens.ts';
 import type { Page } from '../listeners/http/paging.ts';
-import { EXISTING, everyItem, everyPage } from './api-client.ts';
+import { type Api, EXISTING, everyItem, everyPage } from './api-client.ts';
 import type { CommandContext } from './command.ts';
 import { table } from './terminal.ts';
 
@@ -17,8 +19,40 @@ export function printTable<Item>(
 ): Promise<void> {
   return ctx.withApi(async (api) => {
     const items = await everyItem<Item>(api, path);
-    ctx.print(items, items.length === 0 ? empty : table([head, ...items.map(rowOf)]));
+    ctx.print(items, items.length === 0 ? empty : table([head, ...items.map((item) => rowOf(item))]));
   }, EXISTING);
+}
+
+/** The same for what a token or a person has made; `rowOf` is also given who that was, by name. */
+export function printMade<Item extends { CreatedBy: string | null }>(
+  ctx: CommandContext,
+  path: string,
+  head: readonly string[],
+  rowOf: (item: Item, madeBy: string) => readonly string[],
+  empty: string,
+): Promise<void> {
+  return ctx.withApi(async (api) => {
+    const items = await everyItem<Item>(api, path);
+    const names = await makersOf(api, items);
+    const rows = items.map((item) => rowOf(item, names.get(item.CreatedBy ?? '') || (item.CreatedBy ?? '-')));
+    ctx.print(items, items.length === 0 ? empty : table([head, ...rows]));
+  }, EXISTING);
+}
+
+/** Names of tokens and addresses of people, by id; those that were removed are missing. */
+async function makersOf(
+  api: Api,
+  items: readonly { CreatedBy: string | null }[],
+): Promise<Map<string, string>> {
+  const makers = new Set(items.flatMap(({ CreatedBy }) => CreatedBy ?? []));
+  const names = new Map<string, string>();
+  const isUnnamed = () => [...makers].some((id) => !names.has(id));
+  if (isUnnamed())
+    for (const { TokenID, Name } of await everyItem<TokenAnswer>(api, '/tokens')) names.set(TokenID, Name);
+  if (isUnnamed())
+    for (const { PersonID, Email } of await everyItem<PersonAnswer>(api, '/people'))
+      names.set(PersonID, Email);
+  return names;
 }
 
 /** The same with a text instead of a table; the JSON is the whole answer. */

@@ -176,13 +176,14 @@ describe('texts that a server answers', () => {
   const OBEYED = ['\u001b', '\u009b', '\u202e', '\nforged'];
   const evil = 'a\u001b[31m\u009b1m\u202eb\nforged';
   const data = mkdtempSync(join(tmpdir(), 'answers-'));
+  const given = { Sandbox: true, IPAllowList: [], RateLimit: null, CreatedBy: 't', ExpiresAt: null };
   const answers: Readonly<Record<string, object>> = {
     '/api/v1/tokens': {
-      Items: [{ TokenID: 't', Name: evil, Domains: [evil], RevokedAt: null, ExpiresAt: null }],
+      Items: [{ TokenID: 't', Name: evil, Domains: [evil], Scopes: [evil], RevokedAt: null, ...given }],
       NextCursor: null,
     },
     '/api/v1/smtp-credentials': {
-      Items: [{ CredentialID: 'c', Username: 'u', Domain: 'd', Name: evil, CreatedAt: '' }],
+      Items: [{ CredentialID: 'c', Username: 'u', Domain: 'd', Name: evil, CreatedAt: '', ...given }],
       NextCursor: null,
     },
     '/api/v1/causes': {

@@ -6,8 +6,9 @@ import type {
 import { everyItem } from './api-client.ts';
 import { type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
-import { printTable } from './lists.ts';
+import { printMade } from './lists.ts';
 import { table } from './terminal.ts';
+import { narrowedBy } from './token-commands.ts';
 
 export const smtpCommands: CommandGroup = (program) => {
   const smtp = program.command('smtp').description('user names and passwords for SMTP submission');
@@ -45,18 +46,19 @@ export const smtpCommands: CommandGroup = (program) => {
     .description('list all user names, without their passwords')
     .addHelpText('after', example('postrider smtp list'))
     .runs((ctx) =>
-      printTable<SmtpCredentialAnswer>(
+      printMade<SmtpCredentialAnswer>(
         ctx,
         '/smtp-credentials',
-        ['ID', 'USERNAME', 'DOMAIN', 'NAME', 'CREATED', 'EXPIRES', 'MADE BY'],
-        (item) => [
+        ['ID', 'USERNAME', 'DOMAIN', 'NAME', 'LIMITS', 'CREATED', 'EXPIRES', 'MADE BY'],
+        (item, madeBy) => [
           item.CredentialID,
           item.Username,
           item.Domain,
           item.Name,
+          narrowedBy(item).join(', ') || '-',
           item.CreatedAt,
           item.ExpiresAt ?? 'never expires',
-          item.CreatedBy ?? '-',
+          madeBy,
         ],
         'No SMTP users yet.',
       ),

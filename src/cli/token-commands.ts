@@ -13,7 +13,7 @@ import type { Api } from './api-client.ts';
 import { numberFrom, oneOf, someOf } from './arguments.ts';
 import { type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
-import { printTable } from './lists.ts';
+import { printMade } from './lists.ts';
 import { table, UsageError } from './terminal.ts';
 
 interface CreateOptions {
@@ -75,17 +75,18 @@ export const tokenCommands: CommandGroup = (program) => {
     .description('list all tokens, without their text')
     .addHelpText('after', example('postrider token list'))
     .runs((ctx) =>
-      printTable<TokenAnswer>(
+      printMade<TokenAnswer>(
         ctx,
         '/tokens',
-        ['ID', 'NAME', 'DOMAINS', 'EXPIRES', 'LAST USED', 'MADE BY'],
-        (item) => [
+        ['ID', 'NAME', 'DOMAINS', 'RIGHTS', 'EXPIRES', 'LAST USED', 'MADE BY'],
+        (item, madeBy) => [
           item.TokenID,
           item.Name === '' ? '-' : item.Name,
           item.Domains.join(','),
+          rightsOf(item),
           item.RevokedAt !== null ? 'revoked' : (item.ExpiresAt ?? 'never expires'),
           item.LastUsedAt ?? 'never used',
-          item.CreatedBy ?? '-',
+          madeBy,
         ],
         'No tokens yet.',
       ),
@@ -135,6 +136,24 @@ export const tokenCommands: CommandGroup = (program) => {
       ctx.print({ Revoked: id, ...body }, `Revoked ${id}${children}.`);
     });
 };
+
+/** By the name of the preset where it has just its scopes, and what narrows them. */
+function rightsOf(token: TokenAnswer): string {
+  const given = new Set<string>(token.Scopes);
+  const preset = Object.entries(PRESETS).find(
+    ([, scopes]) => scopes.length === given.size && scopes.every((scope) => given.has(scope)),
+  );
+  return [preset?.[0] ?? token.Scopes.join(' '), ...narrowedBy(token)].join(', ');
+}
+
+/** What a token or an SMTP user is narrowed to. */
+export function narrowedBy(of: Pick<TokenAnswer, 'Sandbox' | 'RateLimit' | 'IPAllowList'>): string[] {
+  return [
+    ...(of.Sandbox ? ['sandbox'] : []),
+    ...(of.RateLimit === null ? [] : [`${of.RateLimit}/s`]),
+    ...(of.IPAllowList.length === 0 ? [] : [`from ${of.IPAllowList.join(' ')}`]),
+  ];
+}
 
 function limitsText({ Limits, Storage, Quotas }: MeAnswer): string {
   const limit = (value: number | null) => (value === null ? 'no limit' : String(value));

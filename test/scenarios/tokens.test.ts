@@ -42,6 +42,36 @@ describe('postrider token, beside a running server', () => {
     expect(JSON.parse(list.stdout).map(({ TokenID }: { TokenID: string }) => TokenID)).toContain(id);
     expect(list.stdout).not.toContain(jwt.slice(-20));
 
+    const narrow = await command([
+      ...['token', 'create', '--domain', 'example.com', '--preset', 'Send', '--name', 'narrow', '--sandbox'],
+      ...['--allow-ip', '192.0.2.0/24', '--rate-limit', '5', '--data', server.folder],
+    ]);
+    expect(narrow.code).toBe(0);
+    const table = await command(['token', 'list', '--data', server.folder]);
+    expect(table.stdout).toMatch(
+      / narrow +example\.com +Send, sandbox, 5\/s, from 192\.0\.2\.0\/24 .* admin$/m,
+    );
+    expect(table.stdout).toMatch(
+      new RegExp(`^${id} +cli: example\\.com +example\\.com +Default .* admin$`, 'm'),
+    );
+
+    const login = await command([
+      ...[
+        'smtp',
+        'create',
+        '--domain',
+        'example.com',
+        '--name',
+        'shop',
+        '--sandbox',
+        '--data',
+        server.folder,
+      ],
+    ]);
+    expect(login.code).toBe(0);
+    const logins = await command(['smtp', 'list', '--data', server.folder]);
+    expect(logins.stdout).toMatch(/ example\.com +shop +sandbox .* admin$/m);
+
     const revoked = await command(['token', 'revoke', id, '--data', server.folder]);
     expect(revoked.code).toBe(0);
     await until('the revocation shows', async () => (await statusWith(jwt, 'GET', '/me')) === 401, 5_000);
