@@ -17,7 +17,7 @@ import { silentLoggers } from '../lib/log.ts';
 import { isPostgresUrl } from '../lib/postgres-url.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import type { RunningServer } from '../server.ts';
-import { commandLine } from './called-as.ts';
+import { commandLine, withCommands } from './called-as.ts';
 import { explainStart, isLocked, pidOfServer } from './start-errors.ts';
 import { CommandError, parsedForTerminal, printable, type Terminal, UsageError } from './terminal.ts';
 import { withName } from './typed-name.ts';
@@ -344,8 +344,5 @@ function problemText(body: unknown, status: number, { command, typed }: Wording)
     return Field === undefined || Field === '' ? `${Message}` : withName(`${Message}`, Field, typed(Field));
   });
   const text = lines.length > 0 ? lines.join('\n') : (problem?.Error ?? `the server answered ${status}`);
-  // The server says `postrider …` in its hints, because it does not know how it is called here.
-  return text.replace(/(?<=\b(?:run|see): )postrider ([a-z][\w. -]*[\w-])/g, (_, words: string) =>
-    command(words),
-  );
+  return withCommands(text, command);
 }

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { calledAs, quoted } from './called-as.ts';
+import { calledAs, quoted, withCommands } from './called-as.ts';
 
 let root = '';
 let launcher = '';
@@ -46,4 +46,19 @@ it('is npx and the name in a project that has it as a package', async () => {
 it('is one word of a shell', () => {
   expect(quoted('/srv/data-1')).toBe('/srv/data-1');
   expect(quoted("/srv/it's mine")).toBe("'/srv/it'\\''s mine'");
+});
+
+it('stands before each command that the server names', () => {
+  const command = (words: string) => `./bin/postrider ${words} --data x`;
+  const said = (text: string) => withCommands(text, command);
+  expect(said('Held: not verified (Failed); to see why, run: postrider domain verify a.example (3)')).toBe(
+    'Held: not verified (Failed); to see why, run: ./bin/postrider domain verify a.example --data x (3)',
+  );
+  expect(said('again: postrider suppress remove a+b@example.net --domain a.example')).toBe(
+    'again: ./bin/postrider suppress remove a+b@example.net --domain a.example --data x',
+  );
+  expect(said('correct it: `postrider domain set <domain> RequireTls=false` does.')).toBe(
+    'correct it: `./bin/postrider domain set <domain> RequireTls=false --data x` does.',
+  );
+  expect(said('sent by postrider to mx.example')).toBe('sent by postrider to mx.example');
 });

@@ -35,6 +35,14 @@ export function commandLine(
   return `${calledAs()} ${words}${data === undefined ? '' : ` --data ${quoted(data)}`}`;
 }
 
+/**
+ * A sentence of the server with its commands as the user would type them here: it says `postrider …` after a colon or in
+ * backticks, because it does not know how it is called. `command` as `CommandContext.command`.
+ */
+export function withCommands(text: string, command: (words: string) => string): string {
+  return text.replace(/(?<=: |`)postrider ([a-z][\w.@+=<> -]*[\w>-])/g, (_, words: string) => command(words));
+}
+
 /** `text` as one word of a shell. */
 export function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

@@ -85,7 +85,7 @@ function causesText(ctx: CommandContext, { Items }: Page<CauseItem>): string {
     ...(Items.some(({ WaitingBehind }) => WaitingBehind > 0)
       ? ['BEHIND: recipients that have not met the cause, and wait until what it closed opens again.']
       : []),
-    words.join('\n'),
+    ctx.asTyped(words.join('\n')),
     `After you fixed a cause: ${ctx.command('causes resend ID')}`,
   ].join('\n\n');
 }

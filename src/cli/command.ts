@@ -11,6 +11,8 @@ export interface CommandContext {
   json: boolean;
   /** `words` with the program's name before and the data folder after them, as the user can paste it. */
   command(words: string): string;
+  /** A sentence of the server with the commands in it in the same form. */
+  asTyped(text: string): string;
   /** Runs `work` with the server's API, and closes it whatever happens. Texts are exact with `--json`. */
   withApi<T>(work: (api: Api) => Promise<T>, options?: Pick<ApiOptions, 'existing' | 'exact'>): Promise<T>;
   /** The command ran and its result is negative: exit code 1, without a further message. */

@@ -64,7 +64,7 @@ function explainOne(
       styled(stdout, 'bold', printable(said)),
       `  ${words.means} ${words.fault}`,
       `  Next: ${words.next}`,
-      `  Who can fix it: ${words.fix}`,
+      `  Who can fix it: ${ctx.asTyped(words.fix)}`,
       ...(verdict.confidence === 'high'
         ? []
         : ['  Not certain: the reply is read from few words; what it says itself counts more.']),

@@ -89,7 +89,7 @@ export const messageCommands: CommandGroup = (program) => {
         const events = await everyItem<TimelineEntry>(api, `${path}/events`);
         ctx.print(
           { ...message, Events: events },
-          messageText(ctx.terminal.stdout, message, events, systemClock.now()),
+          ctx.asTyped(messageText(ctx.terminal.stdout, message, events, systemClock.now())),
         );
       }, EXISTING);
     });

@@ -11,7 +11,7 @@ import { openApi } from './api-client.ts';
 import { keepsAll } from './arguments.ts';
 import { auditCommand } from './audit-command.ts';
 import { backupCommands } from './backup-commands.ts';
-import { commandLine } from './called-as.ts';
+import { commandLine, withCommands } from './called-as.ts';
 import { causeCommands } from './cause-commands.ts';
 import { type CommandContext, type CommandGroup, ContextCommand, example } from './command.ts';
 import { completionCommand } from './completion-command.ts';
@@ -90,12 +90,14 @@ export function createProgram(terminal: Terminal): Program {
     const options = program.opts<{ data?: string; json?: boolean }>();
     const flags = { ...(options.data === undefined ? {} : { data: options.data }) };
     const json = options.json === true;
+    const command = (words: string) => commandLine(terminal, flags, words);
     return {
       terminal,
       version,
       flags,
       json,
-      command: (words) => commandLine(terminal, flags, words),
+      command,
+      asTyped: (text) => withCommands(text, command),
       async withApi(work, options) {
         const typed = (pointer: string) => typedName(running, pointer);
         const api = await openApi(flags, terminal, version, { exact: json, ...options, typed });

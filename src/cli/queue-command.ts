@@ -19,7 +19,7 @@ export const queueCommand: CommandGroup = (program) => {
     .addHelpText('after', example('postrider queue'))
     .asks(async (ctx, api, { domain }: { domain?: string }) => {
       const answer = await api.call<QueueAnswer>('GET', `/queue${queryOf({ Domain: domain })}`);
-      ctx.print(answer, withWhole(queueText(answer), SAME_WITH_JSON));
+      ctx.print(answer, ctx.asTyped(withWhole(queueText(answer), SAME_WITH_JSON)));
     });
   addTrafficCommands(queue);
 };

@@ -42,7 +42,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
       if (site === undefined) return printPages(ctx, '/queue/paths', pathsText);
       await ctx.withApi(async (api) => {
         const body = await api.call<SiteAnswer>('GET', `/queue/paths/${encodeURIComponent(site)}`);
-        ctx.print(body, siteText(body));
+        ctx.print(body, ctx.asTyped(siteText(body)));
       }, EXISTING);
     });
 

@@ -57,9 +57,9 @@ export const IS_DEFERRED = `wait_reason = '${DEFERRED}'`;
 export const IS_PATH_REASON = "wait_reason LIKE 'path:%'";
 export const IS_HELD_REASON = "wait_reason LIKE 'held%'";
 
-/** The sentence for the dashboard, which has a page of the domain where a terminal has a command. */
+/** The sentence for the dashboard, which has a page of the domain where a terminal has a command, behind a semicolon. */
 export function dashboardSentence(reason: string): string {
   const sentence = reasonSentence(reason);
-  const command = isDomainReason(reason) ? sentence.indexOf('; postrider ') : -1;
+  const command = isDomainReason(reason) ? sentence.search(/; [^;]*postrider /) : -1;
   return command === -1 ? sentence : sentence.slice(0, command);
 }

@@ -272,6 +272,13 @@ describe('who looks from further away', () => {
     );
     expect(queue?.stdout).toContain('relay.misspelt.test');
     expect(causes?.stdout).toMatch(/RelayUnresolved +relay:relay\.misspelt\.test/);
+    // As they are typed here, with the data folder.
+    const gone = of(FAILURES.find(({ what }) => what.startsWith('removed')) as FailureRow);
+    const held = await command(['message', gone.id, ...data]);
+    const toType = `run: ./bin/postrider domain add gone.example --data ${server.folder}`;
+    for (const text of [held.stdout, queue?.stdout]) expect(text).toContain(toType);
+    for (const text of [held.stdout, message?.stdout, queue?.stdout, causes?.stdout])
+      expect(text).not.toMatch(/(?:: |`)postrider [a-z]/);
   });
 
   it('is told of a copy that may have arrived twice', async () => {

@@ -38,13 +38,13 @@ export function createDomainSigners(
         ? ({ kind: 'unsigned', reason: `unsigned: ${name} was not added to this server` } as const)
         : held(
             'domain_not_verified',
-            `the domain ${name} is no longer registered; postrider domain add ${name} lets its mail go on`,
+            `the domain ${name} is no longer registered; to let its mail go on, run: postrider domain add ${name}`,
           );
     }
     if (!maySend(domain, clock.now()) && !options.anyDomain) {
       return held(
         'domain_not_verified',
-        `the domain ${name} is not verified (${domain.status}); postrider domain verify ${name} says what is missing`,
+        `the domain ${name} is not verified (${domain.status}); to see what is missing, run: postrider domain verify ${name}`,
       );
     }
     if (!options.dkim)

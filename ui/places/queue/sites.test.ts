@@ -53,7 +53,7 @@ describe('a reason', () => {
     ['held: wrong price', 'Held: wrong price'],
     ['held by domain: a.example is away', 'Held: a.example is away'],
     [
-      'held by domain: a.example is away; postrider domain add a.example brings it',
+      'held by domain: a.example is away; to bring it back, run: postrider domain add a.example',
       'Held: a.example is away',
     ],
     ['path: 421 go away; postrider is busy', '421 go away; postrider is busy'],
