@@ -165,6 +165,21 @@ function startLines(server: RunningServer, config: Config): readonly StartLine[]
     return `relay ${route.host}:${route.port}`;
   });
   lines.push(told(`Route: ${targets.join('; then ')}`));
+  const { plain, tls } = server.submission;
+  const ways = [
+    plain === null ? '' : `${plain.host}:${plain.port}`,
+    tls === null ? '' : `${tls.host}:${tls.port} (TLS)`,
+  ];
+  const taken = ways.filter((way) => way !== '').join(' and ');
+  if (taken !== '') lines.push(told(`Programs submit mail by SMTP at ${taken}`));
+  if (taken !== '' && config['tls-cert'] === null) {
+    lines.push({
+      level: 'warn',
+      text:
+        'Warning: SMTP clients are shown a self-signed certificate, which most of them refuse. Set --tls-cert and --tls-key to ' +
+        'one of an authority that they know.',
+    });
+  }
   if (server.returns !== null) {
     lines.push(told(`Bounces and complaints come back to ${server.returns.host}:${server.returns.port}`));
   }

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { createTestCa } from '../fakes/test-certificates.ts';
 import { command, startCommand } from './commands.ts';
 import { isOnPostgres } from './database-of-folder.ts';
 import { addDomain, email, fileScope, request, startInstance, temporaryFolder, until } from './harness.ts';
@@ -142,6 +143,35 @@ describe('postrider serve', () => {
       return /Warning: links in mail would begin with http:\/\/.* Set --public-url/.test(stderr);
     };
     expect([await warned(), await warned('--public-url', 'https://mail.example.com')]).toEqual([true, false]);
+  });
+
+  it('says where programs submit mail, and warns where they are shown a self-signed certificate', async () => {
+    const data = ['--data', await temporaryFolder(scope), '--hostname', 'mail.example.com'];
+    const said = async (...more: string[]) => {
+      const serve = startCommand(scope, [
+        'serve',
+        '--http',
+        '127.0.0.1:0',
+        '--route',
+        'sandbox',
+        ...more,
+        ...data,
+      ]);
+      await until('it says where mail goes', () => /Route: .*\n/.test(serve.stderr()));
+      serve.child.kill('SIGTERM');
+      return (await serve.ended).stderr;
+    };
+    const own = await said('--submission', '127.0.0.1:0', '--submission-tls', '127.0.0.1:0');
+    expect(own).toMatch(/submit mail by SMTP at 127\.0\.0\.1:\d+ and 127\.0\.0\.1:\d+ \(TLS\)/);
+    expect(own).toContain('a self-signed certificate, which most of them refuse');
+    expect(await said()).not.toContain('SMTP');
+    const folder = await temporaryFolder(scope);
+    const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
+    const made = createTestCa().issue({ names: ['mail.example.com'] });
+    await Promise.all([writeFile(files.cert, made.cert), writeFile(files.key, made.key)]);
+    const given = await said('--submission', '127.0.0.1:0', '--tls-cert', files.cert, '--tls-key', files.key);
+    expect(given).toMatch(/submit mail by SMTP at/);
+    expect(given).not.toContain('self-signed');
   });
 
   it('logs JSON lines to standard output, sends, and drains on SIGTERM with exit code 0', async () => {
