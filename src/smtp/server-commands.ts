@@ -5,7 +5,7 @@
  */
 import { asBuffer } from '../lib/as-buffer.ts';
 import { parseAddress } from '../mail/address.ts';
-import { REPLIES, reply } from './server-reply.ts';
+import { REPLIES, reply, tooLarge } from './server-reply.ts';
 import type { MailFrom, RcptTo, ServerReply } from './server-types.ts';
 
 export type Command =
@@ -137,7 +137,9 @@ export function parseMail(
       envid = text;
     } else return unknownParameter(name);
   }
-  if (size !== null && size > options.maxMessageBytes) return { ok: false, reply: REPLIES.tooLarge };
+  if (size !== null && size > options.maxMessageBytes) {
+    return { ok: false, reply: tooLarge(options.maxMessageBytes) };
+  }
   const facts = { size, eightBitMime, smtpUtf8, ret, envid };
   if (found.path === '') return { ok: true, value: { address: null, ...facts } };
   const parsed = parseAddress(withoutRoute(found.path), options.minLabels);

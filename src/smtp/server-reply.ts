@@ -31,6 +31,11 @@ export function reply(code: number, enhanced: string, text: string | readonly st
   return { code, enhanced, text };
 }
 
+/** The reply to a message of more than `maxBytes`. */
+export function tooLarge(maxBytes: number): ServerReply {
+  return reply(552, '5.3.4', `Message too large; at most ${maxBytes} octets are taken`);
+}
+
 /** A reply after which the connection is closed. */
 export function lastReply(code: number, enhanced: string, text: string): ServerReply {
   return { code, enhanced, text, close: true };
@@ -81,7 +86,6 @@ export const REPLIES = {
   notBase64: reply(501, '5.5.2', 'Not base64'),
   authMalformed: reply(501, '5.5.2', 'Malformed credentials'),
   authCanceled: reply(501, '5.7.0', 'Authentication canceled'),
-  tooLarge: reply(552, '5.3.4', 'Message too large'),
   bareInData: reply(554, '5.6.0', 'The message holds a bare CR or LF; lines end with CRLF'),
   nulInData: reply(554, '5.6.0', 'The message holds a NUL octet'),
   noRoom: reply(452, '4.3.1', 'Too many messages are arriving at once; try again soon'),

@@ -23,7 +23,7 @@ import {
   parseRcpt,
 } from './server-commands.ts';
 import { createDataReader, type DataFault, type DataReader } from './server-data.ts';
-import { formatReply, REPLIES, reply } from './server-reply.ts';
+import { formatReply, REPLIES, reply, tooLarge } from './server-reply.ts';
 import type {
   MailFrom,
   RcptTo,
@@ -65,10 +65,9 @@ const TLS_HANDSHAKE = 22;
 const MAX_ENDLESS_BYTES = 64 * 1024;
 const HELD_BYTES = MAX_AUTH_BYTES + 2;
 const MAX_HELD_REPLIES = 16 * 1024;
-const DATA_FAULTS: Readonly<Record<Exclude<DataFault, 'long-line'>, ServerReply>> = {
+const DATA_FAULTS: Readonly<Record<Exclude<DataFault, 'long-line' | 'too-large'>, ServerReply>> = {
   'bare-line-end': REPLIES.bareInData,
   nul: REPLIES.nulInData,
-  'too-large': REPLIES.tooLarge,
   'no-room': REPLIES.noRoom,
 };
 
@@ -105,6 +104,8 @@ export function createServerSession(
    * which is most of what an envelope costs. Others do not wait, above all not the one that a message was taken.
    */
   let urgent = false;
+  /** The last MAIL was refused. */
+  let mailRefused = false;
   /** The command that the next reply answers, so that a refusal is reported with its sender. */
   let about: { command: 'AUTH' | 'MAIL' | 'RCPT' | 'DATA'; from: MailFrom | null } | null = null;
 
@@ -411,7 +412,10 @@ export function createServerSession(
       dsn: options.dsn,
       minLabels: options.minLabels,
     });
-    if (!parsed.ok) return parsed.reply;
+    if (!parsed.ok) {
+      refusedRecipients += 1;
+      return parsed.reply;
+    }
     if (recipients.length >= limits.maxRecipients) return REPLIES.tooManyRecipients;
     return ask(handler.onRcpt(parsed.value, { from, recipients }, facts), (answer) => {
       const verdict = answer ?? REPLIES.recipient;
@@ -444,6 +448,7 @@ export function createServerSession(
     const fault = read.fault();
     if (fault === 'long-line')
       return reply(554, '5.6.0', `A line of the message is longer than ${limits.maxLineBytes} octets`);
+    if (fault === 'too-large') return tooLarge(limits.maxMessageBytes);
     if (fault !== null) return DATA_FAULTS[fault];
     if (envelope === null) return null;
     const answered = handler.onMessage(envelope, { bytes: read.bytes(), eightBit: read.isEightBit() }, facts);
@@ -485,7 +490,9 @@ export function createServerSession(
     if (answer === null || state === 'closed') return;
     urgent ||= about?.command !== 'MAIL' && about?.command !== 'RCPT';
     if (answer.code >= 500) errors += 1;
-    if (answer.code >= 400 && about !== null) handler.onRefused?.(about.command, answer, about.from);
+    if (answer.code >= 400 && about !== null && !followsRefusal(answer))
+      handler.onRefused?.(about.command, answer, about.from);
+    if (about?.command === 'MAIL') mailRefused = answer.code >= 400;
     if (answer.close === true) finish(answer);
     else if (errors > limits.maxErrors) {
       out += formatReply(answer);
@@ -494,6 +501,11 @@ export function createServerSession(
       out += formatReply(answer);
       if (stopping && !waiting && state !== 'data') finish(REPLIES.stopping);
     }
+  }
+
+  /** The refusal before it says why: the client sent this command before it read that (RFC 2920), or did not heed it. */
+  function followsRefusal(answer: ServerReply): boolean {
+    return answer === REPLIES.noRecipient || (answer === REPLIES.needMail && mailRefused);
   }
 
   function flush(): void {

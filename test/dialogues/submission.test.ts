@@ -203,11 +203,13 @@ describe('nobody', () => {
     ).json;
     await server.call('DELETE', `/tokens/${revoked.TokenID}`);
     const reader = await makeToken({ Preset: undefined, Scopes: ['email:read'] });
+    const elsewhere = await makeToken({ IPAllowList: ['192.0.2.0/24'] });
     for (const [password, expected] of [
       [`${token.slice(0, -4)}AAAA`, /^535 5\.7\.8 /],
-      [revoked.Token, /^535 5\.7\.8 /],
+      [revoked.Token, /^535 5\.7\.8 The token is not valid: it is incomplete, it was revoked or has ended/],
       [reader, /^535 5\.7\.13 /],
-      ['secret', /^535 5\.7\.8 /],
+      [elsewhere, /^535 5\.7\.13 The token may not be used from 127\.0\.0\.1/],
+      ['secret', /^535 5\.7\.8 Username or password is wrong/],
     ] as const) {
       const client = await connected();
       await client.hello();
@@ -505,6 +507,7 @@ describe('the listener', () => {
         const answer = await client.login('someone', `wrong ${i}${n}`);
         if (answer === '') break;
         seen.push(answer.slice(0, 9));
+        if (answer.startsWith('421')) expect(answer).toMatch(/; try again in (?:300|2\d\d) seconds/);
       }
       client.close();
     }

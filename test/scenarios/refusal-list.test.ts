@@ -156,9 +156,13 @@ describe('a refused SMTP command', () => {
     await client.ask('MAIL FROM:<a@mine.example>');
     await client.login('token', mine);
     await client.ask('MAIL FROM:<a@theirs.example>');
+    // What a client sends with it before it reads the reply is not a refusal of its own.
+    expect(await client.ask('RCPT TO:<b@example.net>')).toMatch(/^503 5\.5\.1 MAIL first/);
+    expect(await client.ask('DATA')).toMatch(/^503 /);
     await client.ask('MAIL FROM:<not an address>');
     await client.ask('MAIL FROM:<a@mine.example>');
     await client.ask('RCPT TO:<nobody>');
+    expect(await client.ask('DATA')).toMatch(/^554 /);
     await client.ask('RSET');
     const header =
       'From: ceo@b.example <a@mine.example>\r\nSubject: the secret subject\r\n\r\nthe secret body\r\n';

@@ -195,8 +195,10 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
   function refusedLogin(error: unknown): ServerReply {
     if (!(error instanceof AppError)) throw error;
     const [{ name }] = error.problems;
-    if (name === 'rate-limited') return lastReply(421, '4.7.0', 'Too many failed logins from this address');
-    return name === 'token-invalid' ? WRONG : smtpReply(error);
+    if (name !== 'rate-limited') return smtpReply(error);
+    const wait = error.retryAfterSeconds;
+    const until = wait === undefined ? '' : `; try again in ${wait} seconds`;
+    return lastReply(421, '4.7.0', `Too many failed logins from this address${until}`);
   }
 
   async function submit(

@@ -198,7 +198,8 @@ export function createAccess(
 
   function admit(verified: Verified, ip: string): Caller {
     const { caller } = verified;
-    if (!verified.mayComeFrom(ip)) throw new AppError('ip-not-allowed');
+    if (!verified.mayComeFrom(ip))
+      throw new AppError('ip-not-allowed', { message: `The token may not be used from ${ip}` });
     if (verified.touchDue) {
       verified.touchDue = false;
       // Not awaited: a statistic must neither slow down nor fail the request that it counts.

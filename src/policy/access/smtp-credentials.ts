@@ -207,6 +207,7 @@ function callerOf(row: SmtpCredential): Caller {
 
 /** Throws AppError `ip-not-allowed`. */
 function admit(row: SmtpCredential, ip: string): Caller {
-  if (!createIpMatcher(row.ipAllowList)(ip)) throw new AppError('ip-not-allowed');
+  if (!createIpMatcher(row.ipAllowList)(ip))
+    throw new AppError('ip-not-allowed', { message: `This login may not be used from ${ip}` });
   return callerOf(row);
 }
