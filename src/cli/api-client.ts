@@ -173,7 +173,7 @@ export async function openApi(
     const pid = isLocked(cause as Error) ? pidOfServer(config.data) : null;
     if (pid === null) throw explainStart(cause, config);
     throw new CommandError(
-      `the server with pid ${pid} uses the data folder ${config.data}, but does not answer. If it is stopping, wait until it has ended. If this lasts for a minute, it is paused or hangs: end it with kill -KILL ${pid} and start it again; no accepted mail is lost by that.`,
+      `the server with pid ${pid} uses the data folder ${config.data}, but does not answer. If it is starting or stopping, wait a moment. If this lasts for a minute, it is paused or hangs: end it with kill -KILL ${pid} and start it again; no accepted mail is lost by that.`,
     );
   }
   return {

@@ -516,7 +516,9 @@ describe('a server that is paused', () => {
     child.kill('SIGCONT');
     expect(asked.code).toBe(1);
     expect(asked.stderr).toMatch(
-      new RegExp(`the server with pid ${child.pid} .* does not answer.*kill -KILL ${child.pid}`),
+      new RegExp(
+        `the server with pid ${child.pid} .* does not answer.*starting or stopping.*kill -KILL ${child.pid}`,
+      ),
     );
     expect((await command(['status', '--data', folder])).code).toBe(0);
   });
