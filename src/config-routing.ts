@@ -43,7 +43,7 @@ export interface Routing {
   routes: readonly RouteRule[];
 }
 
-export const DEFAULT_POOL = 'default';
+const DEFAULT_POOL = 'default';
 const PRIORITIES = ['critical', 'normal', 'bulk'];
 const MAX_ROUTES = 1000;
 const MAX_SOURCES = 256;

@@ -277,6 +277,6 @@ async function openHttpCertificates(
 
 function keysFor(sealer: Sealer, purpose: string): { id: number; secret: Uint8Array }[] {
   return sealer
-    .deriveKeys(purpose, 32)
+    .deriveKeys(purpose)
     .map(({ id, key }) => ({ id: Number.parseInt(id.charAt(0), 16), secret: key }));
 }

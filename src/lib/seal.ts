@@ -43,10 +43,10 @@ export interface Sealer {
   seal(plain: Uint8Array, purpose: string): Uint8Array;
   /** Decrypts a value sealed for the same purpose with any of the keys. Throws `SealError`. */
   open(sealed: Uint8Array, purpose: string): Uint8Array;
-  /** `bytes` octets (default 32, at most 255 × 32) for one purpose, always the same, from the first key. */
-  deriveKey(purpose: string, bytes?: number): Uint8Array;
+  /** 32 octets for one purpose, always the same, from the first key. */
+  deriveKey(purpose: string): Uint8Array;
   /** As `deriveKey`, for every key in order, to read what an older secret made. */
-  deriveKeys(purpose: string, bytes?: number): readonly { id: string; key: Uint8Array }[];
+  deriveKeys(purpose: string): readonly { id: string; key: Uint8Array }[];
 }
 
 const VERSION = 1;
@@ -80,7 +80,7 @@ export function createSealer(keys: readonly SealKey[]): Sealer {
         Buffer.from(first.id, 'latin1'),
         randomBytes(NONCE_BYTES),
       ]);
-      const cipher = createCipheriv('aes-256-gcm', derive(first, 'seal', purpose, KEY_BYTES), nonceOf(head));
+      const cipher = createCipheriv('aes-256-gcm', derive(first, 'seal', purpose), nonceOf(head));
       cipher.setAAD(head);
       return Buffer.concat([head, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
     },
@@ -97,7 +97,7 @@ export function createSealer(keys: readonly SealKey[]): Sealer {
       const tagAt = sealed.length - TAG_BYTES;
       const decipher = createDecipheriv(
         'aes-256-gcm',
-        derive(key, 'seal', purpose, KEY_BYTES),
+        derive(key, 'seal', purpose),
         nonceOf(head),
         // Without this option GCM would accept shorter tags.
         { authTagLength: TAG_BYTES },
@@ -114,9 +114,9 @@ export function createSealer(keys: readonly SealKey[]): Sealer {
         );
       }
     },
-    deriveKey: (purpose, bytes = KEY_BYTES) => derive(first, 'derive', purpose, bytes),
-    deriveKeys: (purpose, bytes = KEY_BYTES) =>
-      [...byId.values()].map((key) => ({ id: key.id, key: derive(key, 'derive', purpose, bytes) })),
+    deriveKey: (purpose) => derive(first, 'derive', purpose),
+    deriveKeys: (purpose) =>
+      [...byId.values()].map((key) => ({ id: key.id, key: derive(key, 'derive', purpose) })),
   };
 }
 
@@ -128,6 +128,6 @@ function nonceOf(head: Uint8Array): Uint8Array {
  * `use` separates sealing keys from derived keys of the same purpose. Not cached: it takes 5 µs, and a cache would have
  * to be limited.
  */
-function derive(key: SealKey, use: 'seal' | 'derive', purpose: string, bytes: number): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', key.secret, '', `postrider/${use}/1/${purpose}`, bytes));
+function derive(key: SealKey, use: 'seal' | 'derive', purpose: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', key.secret, '', `postrider/${use}/1/${purpose}`, KEY_BYTES));
 }

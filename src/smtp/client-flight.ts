@@ -295,7 +295,7 @@ const isPositive = ({ code }: Reply) => code < 300;
 const isRefusal = ({ code }: Reply) => code >= 400;
 
 /** A reply without what differs from message to message: its code and its first words. */
-export function markOf({ code, enhanced, text }: Reply): string {
+function markOf({ code, enhanced, text }: Reply): string {
   let mark = String(code);
   for (const word of text.slice(0, 256).split(' ', MARKED_WORDS))
     mark += word === enhanced || /^[A-Za-z]{1,32}[.,:;!]?$/.test(word) ? ` ${word}` : ' #';

@@ -22,7 +22,7 @@ export interface DriverOptions extends Partial<Omit<ServerSessionOptions, 'limit
   clock?: Clock;
 }
 
-export const STILL_CLOCK: Clock = {
+const STILL_CLOCK: Clock = {
   now: () => 0,
   monotonicMs: () => 0,
   setTimer: () => ({ cancel: () => undefined }),

@@ -57,7 +57,7 @@ export class Unreachable extends Error {
 /** What stands in a path as one part of it. */
 export const part = encodeURIComponent;
 
-export const BASE = '/api/v1';
+const BASE = '/api/v1';
 const HEADER = 'x-postrider-dashboard';
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;

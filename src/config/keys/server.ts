@@ -16,7 +16,7 @@ import {
 import { both, type KeyTable, key } from '../key-facts.ts';
 
 /** The parts of the server that a process can run; the key `roles` names some. */
-export const ROLES = ['http', 'submission', 'returns', 'deliver', 'webhooks', 'upkeep'] as const;
+const ROLES = ['http', 'submission', 'returns', 'deliver', 'webhooks', 'upkeep'] as const;
 /** One of `ROLES`. */
 export type Role = (typeof ROLES)[number];
 

@@ -34,7 +34,7 @@ export function queryReader<Shape extends z.ZodRawShape>(shape: Shape): Reader<S
 }
 
 /** A text of at most `max` characters. */
-export function text(description: string, max = 1024) {
+export function text(description: string, max: number) {
   return z.string().max(max, 'is too long').optional().describe(description);
 }
 

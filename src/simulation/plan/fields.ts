@@ -21,11 +21,14 @@ export interface Fields {
   flag(name: string): boolean | null;
   /** `2027-01-31`, as midnight UTC. */
   date(name: string): number | null;
-  /** Times of day (`08:30`) in milliseconds; by default from midnight until the next one. */
-  hours(from: string, until: string | null): { fromMs: number; untilMs: number };
+  /** The time of day (`08:30`) in `from`, in milliseconds; by default midnight. */
+  startMs(): number;
+  /** That, and the one in `until`; by default the next midnight. */
+  hours(): { fromMs: number; untilMs: number };
   /** The form of the key `route`. */
   route(name: string): readonly Route[] | null;
-  list<Item>(name: string, most: number, read: (fields: Fields) => Item): Item[];
+  /** A list of at most 200 objects. */
+  list<Item>(name: string, read: (fields: Fields) => Item): Item[];
   /** The members that were not read, unchanged. */
   rest(): object;
   done(): void;
@@ -33,6 +36,7 @@ export interface Fields {
 
 type Say = (where: string, message: string) => void;
 
+const MOST_ENTRIES = 200;
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
 
@@ -68,6 +72,9 @@ export function createFields(value: unknown, at: string, say: Say): Fields | nul
   const within = (one: unknown, low: number, high: number): one is number =>
     typeof one === 'number' && one >= low && one <= high;
 
+  const time = (name: string) => read(name, false, 'a time of day (UTC) from "00:00" to "24:00"', timeOf);
+  const startMs = () => time('from') ?? 0;
+
   return {
     raw(name) {
       asked.add(name);
@@ -95,12 +102,12 @@ export function createFields(value: unknown, at: string, say: Say): Fields | nul
         const at = typeof one === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(one) ? Date.parse(one) : Number.NaN;
         return Number.isNaN(at) ? null : at;
       }),
-    hours(from, until) {
-      const time = (name: string) => read(name, false, 'a time of day (UTC) from "00:00" to "24:00"', timeOf);
-      const fromMs = time(from) ?? 0;
-      const untilMs = until === null ? fromMs : (time(until) ?? DAY_MINUTES * MINUTE_MS);
-      if (untilMs < fromMs && until !== null)
-        say(place(until), `is before ${place(from)}; mail over midnight is two entries`);
+    startMs,
+    hours() {
+      const fromMs = startMs();
+      const untilMs = time('until') ?? DAY_MINUTES * MINUTE_MS;
+      if (untilMs < fromMs)
+        say(place('until'), `is before ${place('from')}; mail over midnight is two entries`);
       return { fromMs, untilMs };
     },
     route: (name) =>
@@ -117,12 +124,12 @@ export function createFields(value: unknown, at: string, say: Say): Fields | nul
           return routes.length === items.length && routes.length > 0 ? routes : null;
         },
       ),
-    list(name, most, readOne) {
+    list(name, readOne) {
       asked.add(name);
       const items = object[name];
       if (items === undefined) return [];
-      if (!Array.isArray(items) || items.length > most) {
-        say(place(name), `must be a list of at most ${most} objects`);
+      if (!Array.isArray(items) || items.length > MOST_ENTRIES) {
+        say(place(name), `must be a list of at most ${MOST_ENTRIES} objects`);
         return [];
       }
       return items.flatMap((item: unknown, i) => {

@@ -39,7 +39,6 @@ export type PlanFile =
   | { kind: 'refused'; problems: readonly string[] };
 
 const DAY_MS = 86_400_000;
-const MOST_ENTRIES = 200;
 const MOST_DAYS = 90;
 const MOST_NODES = 16;
 const MOST_A_DAY = 100_000_000;
@@ -76,7 +75,7 @@ export function readPlan(text: string, file: string, own: OwnConfig | null): Pla
   const providers = providersOf([...(own?.limits ?? []), ...limits]);
   const routing = own === null ? routingOf() : routingOfOwn(own);
   const relays = relaysOf(routing);
-  const mail = top.list('mail', MOST_ENTRIES, readMail);
+  const mail = top.list('mail', readMail);
   if (
     top.raw('mail') === undefined ||
     (Array.isArray(top.raw('mail')) && mail.length + problems.length === 0)
@@ -86,8 +85,8 @@ export function readPlan(text: string, file: string, own: OwnConfig | null): Pla
       'is missing; name at least one kind of mail, e.g. {"provider": "google", "recipients": 20000}',
     );
   const farEnds = new Map<string, Partial<FarEndHabits>>();
-  for (const { name, habits } of top.list('farEnds', MOST_ENTRIES, readFarEnd)) farEnds.set(name, habits);
-  const faults = top.list('faults', MOST_ENTRIES, readFault);
+  for (const { name, habits } of top.list('farEnds', readFarEnd)) farEnds.set(name, habits);
+  const faults = top.list('faults', readFault);
   top.done();
   if (problems.length > 0) return refused(problems);
   return {
@@ -105,7 +104,7 @@ export function readPlan(text: string, file: string, own: OwnConfig | null): Pla
   function readMail(fields: Fields): PlannedMail {
     const provider = fields.text('provider', knownProvider, providerFix) ?? OTHER;
     const isOneSite = provider !== OTHER && (providers.get(provider)?.oneSite ?? true);
-    const { fromMs, untilMs } = fields.hours('from', 'until');
+    const { fromMs, untilMs } = fields.hours();
     const mail = {
       provider,
       recipients: fields.whole('recipients', 1, MOST_A_DAY, true) ?? 1,
@@ -140,7 +139,7 @@ export function readPlan(text: string, file: string, own: OwnConfig | null): Pla
     const at = fields.text('at', (name) => name === '*' || knownFarEnd(name), farEndFix) ?? '*';
     const what = fields.oneOf('what', Object.keys(FAULTS) as FaultName[], true) ?? 'defers';
     const { needs, share: mayShare } = FAULTS[what];
-    const { fromMs } = fields.hours('from', null);
+    const fromMs = fields.startMs();
     const forMs = fields.text('for', (text) => parseDuration(text) !== null, 'a time, e.g. "2h" or "30m"');
     const day = fields.whole('day', 1, MOST_DAYS) ?? 1;
     const share = mayShare ? (fields.number('share', 0, 1) ?? 1) : 1;
@@ -161,7 +160,7 @@ export function readPlan(text: string, file: string, own: OwnConfig | null): Pla
 
   /** The plan's own sources and routes, in the form of postrider.json. */
   function routingOf(): { targets: readonly Route[]; rules: Routing['routes']; sources: PlannedSource[] } {
-    const planned = top?.list('sources', MOST_ENTRIES, (fields) => {
+    const planned = top?.list('sources', (fields) => {
       const ageDays = fields.whole('age', 0, 10_000);
       const node = fields.whole('node', 1, nodes);
       return { ageDays, node, rest: fields.rest() };

@@ -51,7 +51,7 @@ import { describeWidePages } from './wide-pages.ts';
 export type Part = (suite: Suite) => void;
 
 /** Everything an engine must do. */
-export const EVERY_PART: readonly Part[] = [
+const EVERY_PART: readonly Part[] = [
   describeInstance,
   describeNodes,
   describeAcceptance,

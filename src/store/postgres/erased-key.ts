@@ -16,6 +16,6 @@ export async function erasedKeys(db: Db, keys: readonly string[]): Promise<strin
   return keys.map((key) => hashOf(secret, key));
 }
 
-export function hashOf(secret: Uint8Array, key: string): string {
+function hashOf(secret: Uint8Array, key: string): string {
   return `hmac:${createHmac('sha256', secret).update(key).digest('hex')}`;
 }

@@ -45,7 +45,7 @@ export function Source({
 }
 
 /** Header fields by their names, folded lines with them, and what comes behind the first empty line. */
-export function splitSource(source: string): {
+function splitSource(source: string): {
   lines: readonly { name: string; rest: string }[];
   body: string;
 } {

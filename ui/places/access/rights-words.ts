@@ -70,7 +70,7 @@ export function rightsText(scopes: readonly string[]): string {
 }
 
 /** `a, b and c`. */
-export function listText(words: readonly string[]): string {
+function listText(words: readonly string[]): string {
   const last = words.at(-1) ?? '';
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`;
 }

@@ -36,7 +36,7 @@ export function healthOf(webhook: WebhookDetail): Health {
 }
 
 /** What the last try got: `Answered 200`, or why there was no answer. */
-export function lastAnswer({ LastResponseCode, LastError }: WebhookDetail): string {
+function lastAnswer({ LastResponseCode, LastError }: WebhookDetail): string {
   return LastResponseCode === 0 ? `No answer: ${oneLine(LastError)}` : `Answered ${LastResponseCode}`;
 }
 

@@ -18,7 +18,7 @@ import { createProblemList, MAX_PROBLEMS } from './problem-list.ts';
 export function readJsonBody<Shape extends z.ZodRawShape>(
   request: ApiRequest,
   schema: z.ZodObject<Shape>,
-  { mayBeEmpty = false }: { mayBeEmpty?: boolean } = {},
+  { mayBeEmpty = false }: { mayBeEmpty?: boolean },
 ): z.output<z.ZodObject<Shape>> {
   if (!(mayBeEmpty && request.body.length === 0)) requireJson(request.header('content-type'));
   return readJsonBytes(request.body, schema, { strict: prefersStrict(request.header('prefer')), mayBeEmpty });

@@ -212,7 +212,7 @@ function placesOf(
 }
 
 /** The fixed format. */
-export function toRecord(event: EventView): Answer<typeof record> {
+function toRecord(event: EventView): Answer<typeof record> {
   const lists = event.message?.lists;
   return {
     Event: event.kind,

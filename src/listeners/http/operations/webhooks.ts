@@ -447,7 +447,7 @@ function isListOfTexts(value: unknown): value is readonly string[] {
 }
 
 /** The ten fields, in documented order. */
-export function toRecord(row: Webhook): WebhookRecord {
+function toRecord(row: Webhook): WebhookRecord {
   return {
     WebhookID: row.id,
     CreatedAt: isoTime(row.createdAt),

@@ -8,7 +8,7 @@ import { record } from '../record.ts';
 import { idOf, isTrue, type StoredFlag } from '../stored.ts';
 import type { EventViewRow } from './events.ts';
 
-export const WEBHOOK = record<Omit<Webhook, 'id' | 'domain' | 'events' | 'status'>>(
+const WEBHOOK = record<Omit<Webhook, 'id' | 'domain' | 'events' | 'status'>>(
   {
     url: 'plain',
     description: 'plain',

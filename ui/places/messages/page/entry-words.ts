@@ -69,7 +69,7 @@ export function entryFacts({
   ].filter((fact) => fact !== '');
 }
 
-export function durationText(ms: number): string {
+function durationText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
 }

@@ -346,11 +346,10 @@ function byEnhanced(enhanced: string | null, permanent: boolean, stage: Stage): 
   if (match === null) return null;
   const subject = Number(match[1]);
   const ruleId = `${subject}.${Number(match[2])}`;
-  const say = (category: Category, confidence: Confidence = 'high', scope?: BounceScope): Known => ({
+  const say = (category: Category, confidence: Confidence = 'high'): Known => ({
     category,
     confidence,
     ruleId: `x.${ruleId}`,
-    ...(scope === undefined ? {} : { scope }),
   });
   // At MAIL the server does not know the recipient yet: addressing codes there are about the sender.
   if (stage === 'mail' && (subject === 1 || subject === 2)) return say('sender_rejected', 'medium');

@@ -224,7 +224,7 @@ export function outcomeSentence(kind: keyof typeof HAPPENED, category: Category)
 }
 
 /** `90000` → `2 minutes`; whole units, rounded up. */
-export function durationText(ms: number): string {
+function durationText(ms: number): string {
   const [count, unit] =
     ms >= 3_600_000
       ? [Math.ceil(ms / 3_600_000), 'hour']
