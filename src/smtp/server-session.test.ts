@@ -5,6 +5,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../lib/virtual-clock.ts';
+import { reply } from './server-reply.ts';
 import { codes, createDriver, greeted } from './test-server-driver.ts';
 
 const ENVELOPE = 'MAIL FROM:<a@example.com>\r\nRCPT TO:<b@example.net>\r\n';
@@ -507,6 +508,16 @@ describe('the end', () => {
     const driver = await greeted({ handler: { onRcpt: () => Promise.reject(new Error('away')) } });
     expect(codes(await driver.say(ENVELOPE))).toEqual(['250 2.1.0', '451 4.3.0']);
     expect(driver.failures).toHaveLength(1);
+  });
+
+  it('does not come from a handler that fails and knows why: it says what to answer', async () => {
+    const driver = await greeted({
+      handler: {
+        onMail: () => Promise.reject(new Error('away')),
+        onFailure: () => reply(451, '4.3.2', 'Come back later'),
+      },
+    });
+    expect(codes(await driver.say(ENVELOPE))).toEqual(['451 4.3.2', '503 5.5.1']);
   });
 });
 

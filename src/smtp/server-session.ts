@@ -473,8 +473,8 @@ export function createServerSession(
     question.then(
       (answer) => resume(() => then(answer)),
       (error: unknown) => {
-        handler.onFailure(error);
-        resume(() => REPLIES.failed);
+        const answer = handler.onFailure(error) ?? REPLIES.failed;
+        resume(() => answer);
       },
     );
     return null;

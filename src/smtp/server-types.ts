@@ -80,7 +80,7 @@ export interface AuthAttempt {
   readonly password: string;
 }
 
-/** The listener's answers. null means the usual positive reply. A rejection becomes 451 and is reported. */
+/** The listener's answers. null means the usual positive reply. A rejection is answered as `onFailure` says. */
 export interface ServerHandler {
   /** 235 or null logs the peer in; anything else refuses. */
   onAuth(attempt: AuthAttempt, facts: SessionFacts): Promise<ServerReply | null>;
@@ -90,8 +90,8 @@ export interface ServerHandler {
   onMessage(envelope: ServerEnvelope, message: ReceivedMessage, facts: SessionFacts): Promise<ServerReply>;
   /** Whose mail it is, as far as it is known: they share memory and connections with others. null: the peer's address is all. */
   owner?(): string | null;
-  /** One of the above rejected: a bug, or something unavailable. */
-  onFailure(error: unknown): void;
+  /** One of the above rejected: the reply to it; null = it was reported, and the peer gets 451. */
+  onFailure(error: unknown): ServerReply | null;
   /**
    * A command of a transaction or a login was refused, by the answers above or by the protocol; `from`: the sender of
    * its MAIL.

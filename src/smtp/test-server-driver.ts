@@ -78,7 +78,10 @@ export function createDriver(options: DriverOptions = {}) {
           });
           return accepted;
         },
-        onFailure: (error) => void failures.push(error),
+        onFailure(error) {
+          failures.push(error);
+          return null;
+        },
         ...own,
       },
     },

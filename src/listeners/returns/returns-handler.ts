@@ -95,6 +95,7 @@ export function createReturnsHandler(deps: ReturnsHandlerDeps, options: { ip: st
     },
     onFailure(error) {
       log.error({ err: error, ip: options.ip }, 'the returns port could not answer');
+      return null;
     },
   };
 

@@ -6,6 +6,7 @@
 import { AppError, ERRORS, type ErrorName } from '../../lib/errors.ts';
 import { reply } from '../../smtp/server-reply.ts';
 import type { ServerReply } from '../../smtp/server-types.ts';
+import { StoreUnavailable } from '../../store/store.ts';
 
 type Codes = readonly [code: number, enhanced: string];
 
@@ -91,7 +92,8 @@ export function smtpReply(error: AppError): ServerReply {
   return { ...reply(code, enhanced, sentences), name: first.name };
 }
 
-/** The reply for anything thrown: null if it is not one of our errors and must be reported. */
+/** The reply for anything thrown: null if it is a bug and must be reported. */
 export function replyForThrown(thrown: unknown): ServerReply | null {
+  if (thrown instanceof StoreUnavailable) return smtpReply(new AppError('unavailable'));
   return thrown instanceof AppError ? smtpReply(thrown) : null;
 }

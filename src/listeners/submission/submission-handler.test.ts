@@ -186,6 +186,24 @@ describe('an open session', () => {
   });
 });
 
+it('says that it will pass where the store is away, at a login and at MAIL, and reports no bug', async () => {
+  const open = openSession();
+  await logIn(open, 'x', (await newToken()).jwt);
+  const { credential, password } = await newCredential();
+  await store.close();
+  await clock.advance(5_001);
+  const errors = await Promise.all(
+    [open.onMail(FROM, FACTS), logIn(openSession(), credential.username, password)].map((answer) =>
+      answer.then(
+        () => 'no failure',
+        (error: unknown) => error,
+      ),
+    ),
+  );
+  const later = { code: 451, enhanced: '4.3.2', name: 'unavailable' };
+  expect(errors.map((error) => open.onFailure(error))).toMatchObject([later, later]);
+});
+
 describe('the idempotency keys of a credential', () => {
   it('are its own, also beside another one that the same token made', async () => {
     const owners: string[] = [];

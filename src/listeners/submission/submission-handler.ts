@@ -128,16 +128,9 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
 
     async onMessage(envelope, message, facts) {
       if (caller === null) return reply(530, '5.7.0', 'Authentication required');
-      try {
-        // A message may take a while to arrive.
-        caller = await renewed();
-        if (caller === null) return ENDED;
-        return await submit(caller, envelope, message, facts);
-      } catch (error) {
-        const known = replyForThrown(error);
-        if (known === null) throw error;
-        return known;
-      }
+      // A message may take a while to arrive.
+      caller = await renewed();
+      return caller === null ? ENDED : submit(caller, envelope, message, facts);
     },
 
     onRefused(command, answer, from) {
@@ -159,7 +152,9 @@ export function createSubmissionHandler(deps: HandlerDeps, options: HandlerOptio
     },
 
     onFailure(error) {
-      log.error({ ip, err: error }, 'an SMTP submission failed');
+      const known = replyForThrown(error);
+      if (known === null) log.error({ ip, err: error }, 'an SMTP submission failed');
+      return known;
     },
   };
 

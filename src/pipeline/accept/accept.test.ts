@@ -20,6 +20,7 @@ import {
 } from '../../model/submission.ts';
 import type { FailStoreWrites } from '../../store/sqlite/engine/protocol.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
+import { StoreUnavailable } from '../../store/store.ts';
 import { createQueue } from '../queue/create-queue.ts';
 import { QUEUE_DEFAULTS } from '../queue/queue.ts';
 import { OPEN_GATE } from '../queue/test-items.ts';
@@ -335,7 +336,7 @@ describe('a batch', () => {
   it('is refused as a whole, and stores nothing, where the store cannot write', async () => {
     const world = await open();
     world.failStoreWrites.count = Number.POSITIVE_INFINITY;
-    expect(await refusal(take(world, [item('a@x.example'), item('b@x.example')]))).toEqual(['unavailable']);
+    await expect(take(world, [item('a@x.example'), item('b@x.example')])).rejects.toThrow(StoreUnavailable);
     expect(await world.stored()).toEqual([]);
     world.failStoreWrites.count = 0;
     await world.clock.advance(60_000);

@@ -278,12 +278,7 @@ export function createAcceptance(
   async function takeRoom(message: NewMessage, room = roomOf(message)): Promise<void> {
     // Refusals that concern everybody come first, because this domain is not the reason.
     committer.requireOpen();
-    try {
-      await deps.storage?.take(message.domain, room);
-    } catch (cause) {
-      if (!(cause instanceof StoreUnavailable)) throw cause;
-      throw new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
-    }
+    await deps.storage?.take(message.domain, room);
   }
 
   /** Suppressed recipients only get their event; a message without any other recipient is refused. */
@@ -322,13 +317,8 @@ export function createAcceptance(
     { domain, lane, createdAt, places }: NewMessage,
     addresses: readonly string[],
   ): Promise<ReadonlyMap<string, Suppression>> {
-    try {
-      const mail = { lane, listUnsubscribe: respectsOptOuts(places) };
-      return await suppressedRecipients(store, { ...mail, domain, addresses, now: createdAt });
-    } catch (cause) {
-      if (!(cause instanceof StoreUnavailable)) throw cause;
-      throw new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
-    }
+    const mail = { lane, listUnsubscribe: respectsOptOuts(places) };
+    return suppressedRecipients(store, { ...mail, domain, addresses, now: createdAt });
   }
 
   async function senderDomain(caller: Caller, fromDomain: string) {
@@ -364,13 +354,17 @@ export function createAcceptance(
 }
 
 /**
- * The result of `work`; a refusal gets the sender domain that it is about. Not `async`, because its frame would keep
- * the request in memory.
+ * The result of `work`; a refusal gets the sender domain that it is about, and a store that is away is one. Not `async`,
+ * because its frame would keep the request in memory.
  */
 function about<Result>(fromDomain: string, work: Promise<Result>): Promise<Result> {
   return work.catch((error: unknown) => {
-    if (error instanceof AppError) error.about = fromDomain;
-    throw error;
+    const refusal =
+      error instanceof StoreUnavailable
+        ? new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause: error })
+        : error;
+    if (refusal instanceof AppError) refusal.about = fromDomain;
+    throw refusal;
   });
 }
 

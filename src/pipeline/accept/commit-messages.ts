@@ -13,7 +13,7 @@ import type { NodeLease } from '../../model/node.ts';
 import { respectsOptOuts } from '../../model/personal.ts';
 import type { QuotaLimits } from '../../model/quota.ts';
 import type { Caller } from '../../model/submission.ts';
-import { type Store, StoreUnavailable } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
 import type {
   CommitResult,
   NewMessage,
@@ -42,9 +42,9 @@ export interface Taking {
 export type Taken = Exclude<CommitResult, { kind: 'key-reused' | 'told' | 'epoch-ended' }>;
 
 export interface Committer {
-  /** Throws AppError unavailable, idempotency-key-reused. */
+  /** Throws AppError unavailable, idempotency-key-reused; rejects with StoreUnavailable. */
   take(request: Taking, drafts: readonly Draft[]): Promise<Taken>;
-  /** Commits a notice with the facts it reports; false if they were already reported. Throws AppError unavailable. */
+  /** Commits a notice with the facts it reports; false if they were already reported. Rejects as `take` does. */
   tell(caller: Caller, draft: Draft, tells: ToldNotice): Promise<boolean>;
   /** From now on everything is refused. */
   close(): void;
@@ -182,7 +182,7 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
         if (recipient.state === 'sending') recipient.state = 'queued';
   }
 
-  async function commit(
+  function commit(
     request: Taking,
     drafts: readonly Draft[],
     tells: ToldNotice | undefined,
@@ -190,30 +190,23 @@ export function createCommitter(deps: Deps, options: { idempotencyWindowMs: numb
   ): Promise<CommitResult> {
     const quotas = charges(drafts);
     const now = drafts[0]?.message.createdAt ?? clock.now();
-    try {
-      return await store.commitAccepted({
-        messages: drafts.map(({ message }) => message),
-        epoch,
-        ...(quotas.length === 0 ? {} : { quotas }),
-        ...(tells === undefined ? {} : { tells }),
-        idempotency:
-          request.idempotency === null
-            ? null
-            : {
-                ...request.idempotency,
-                owner: request.caller.owner,
-                status: 200,
-                body: request.body,
-                createdAt: now,
-                expiresBefore: now - options.idempotencyWindowMs,
-              },
-      });
-    } catch (cause) {
-      if (cause instanceof StoreUnavailable) {
-        throw new AppError('unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
-      }
-      throw cause;
-    }
+    return store.commitAccepted({
+      messages: drafts.map(({ message }) => message),
+      epoch,
+      ...(quotas.length === 0 ? {} : { quotas }),
+      ...(tells === undefined ? {} : { tells }),
+      idempotency:
+        request.idempotency === null
+          ? null
+          : {
+              ...request.idempotency,
+              owner: request.caller.owner,
+              status: 200,
+              body: request.body,
+              createdAt: now,
+              expiresBefore: now - options.idempotencyWindowMs,
+            },
+    });
   }
 
   function record(message: NewMessage): void {
