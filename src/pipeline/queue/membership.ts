@@ -5,17 +5,17 @@
  *   alive ──no heartbeat stored for `doubtMs`──► in doubt (begins nothing) ──heartbeat stored──► alive
  *     └──────────── others ended its epoch (`deadMs`) ────────────────► a new epoch: nothing of the old is sent
  *
- * A node is judged only by its heartbeat: how long it did not change on the observer's own monotonic clock, added up
- * from look to look, so that neither a clock that jumps nor a pause of the observer ends a living node. One heartbeat
- * renews all leases of a node. The leases of a node that cannot store it lapse before others may take them: after two
- * thirds of `leaseMs` it begins nothing new under them, and a fifth later it aborts the rest.
+ * How other nodes are judged is in other-nodes.ts. One heartbeat renews all leases of a node. The leases of a node that
+ * cannot store it lapse before others may take them: after two thirds of `leaseMs` it begins nothing new under them, and
+ * a fifth later it aborts the rest.
  */
 import type { Clock, Timer } from '../../lib/clock.ts';
 import type { LogFields, Logger } from '../../lib/log.ts';
 import type { Random } from '../../lib/random.ts';
 import type { Service } from '../../lib/service.ts';
 import type { NodeLease } from '../../model/node.ts';
-import type { Heartbeat, LivingNode, NodeAbout, NodeBeat, NodeStore } from '../../store/topics/nodes.ts';
+import type { Heartbeat, NodeAbout, NodeBeat, NodeStore } from '../../store/topics/nodes.ts';
+import { createOtherNodes } from './other-nodes.ts';
 
 /** Times in ms on this node's monotonic clock. */
 export interface NodeTimes {
@@ -91,12 +91,6 @@ interface Wanted {
   staysUntilMs: number;
 }
 
-interface Seen extends NodeBeat {
-  quietMs: number;
-  seenMs: number;
-  sources: readonly string[];
-}
-
 const RECLAIM_ROWS = 2_000;
 /** A lease under which something took longer than `leaseMs` to end is not passed for this many times as long. */
 const STAYS = 50;
@@ -142,13 +136,12 @@ interface Options {
 export async function openMembership(deps: Deps, options: Options): Promise<Membership> {
   const { store, clock, log, beatTook } = deps;
   const { beatMs, leaseMs, doubtMs, deadMs } = options.times ?? NODE_TIMES;
-  const { nodeId, about } = options;
+  const { nodeId, about, sharedSources } = options;
   const lapseMs = (leaseMs * 2) / 3;
+  const others = createOtherNodes({ clock, log }, about, { beatMs, sharedSources });
   const wanted = new Map<string, Wanted>();
-  const seen = new Map<number, Seen>();
   /** Leases that are being passed, by name: the epoch that gets each. */
   const passing = new Map<string, number>();
-  const warned = new Set<string>();
   let confirmedMs = clock.monotonicMs();
   let skewMs = 0;
   /** The clock has been set by that of the store. */
@@ -211,8 +204,8 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
       refresh = listener;
     },
     held,
-    serves: (source) => [...seen.values()].some(({ sources }) => sources.includes(source)),
-    others: () => [...seen.values()].map((other) => ({ epoch: other.epoch, beat: other.beat })),
+    serves: others.serves,
+    others: others.all,
     async start() {
       running = true;
       confirmed(clock.monotonicMs());
@@ -305,15 +298,14 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
       );
     keepTime(asked, answer.now);
     confirmed(askedMs);
-    watch(answer.others);
-    follow(answer.leases, heldThen);
+    others.saw(answer.others);
+    compareHeld(answer.leases, heldThen);
     balance(answer);
   }
 
   async function lookAfterOthers(): Promise<void> {
     await refresh([]);
-    const dead = quietFor(deadMs);
-    for (const other of dead) {
+    for (const other of others.quietFor(deadMs)) {
       const ended = await store.endEpoch({ ...other, now: clock.now() });
       if (ended) log.warn(await aboutNode(other.epoch), 'a node has gone silent; what it held is taken back');
     }
@@ -381,41 +373,6 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     });
   }
 
-  function watch(others: readonly LivingNode[]): void {
-    const nowMs = clock.monotonicMs();
-    const living = new Set(others.map((other) => other.epoch));
-    for (const known of seen.keys()) if (!living.has(known)) seen.delete(known);
-    for (const other of others) {
-      const known = seen.get(other.epoch);
-      // While this node was paused itself, it did not see the heartbeats of others.
-      const sinceMs = known === undefined ? 0 : Math.min(nowMs - known.seenMs, 2 * beatMs);
-      const quietMs = known?.beat === other.beat ? known.quietMs + sinceMs : 0;
-      const { epoch, beat, sources } = other;
-      seen.set(epoch, { epoch, beat, sources, quietMs, seenMs: nowMs });
-      if (known === undefined && other.version !== about.version) {
-        const versions = { version: other.version || 'unknown', own: about.version };
-        log.info({ node: other.nodeId, ...versions }, 'a node of another version works on the database');
-      }
-      const twice = other.sources.filter(
-        (id) => about.sources.includes(id) && !options.sharedSources.has(id),
-      );
-      for (const source of twice) {
-        if (warned.has(source)) continue;
-        warned.add(source);
-        log.warn(
-          { source, node: other.nodeId },
-          'another node sends from this source too, and it is not marked shared: its limits are kept twice',
-        );
-      }
-    }
-  }
-
-  function quietFor(ms: number): NodeBeat[] {
-    return [...seen.values()]
-      .filter(({ quietMs }) => quietMs >= ms)
-      .map((other) => ({ epoch: other.epoch, beat: other.beat }));
-  }
-
   async function takeBack(): Promise<void> {
     let rows = 0;
     for (let n = -1; n !== 0; rows += n) n = await store.reclaim({ now: clock.now(), limit: RECLAIM_ROWS });
@@ -434,7 +391,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
    * Compares those held when the store was asked with its leases. A lease that this node got back counts as a new one, because
    * things may have changed.
    */
-  function follow(leases: readonly string[], heldThen: ReadonlySet<string>): void {
+  function compareHeld(leases: readonly string[], heldThen: ReadonlySet<string>): void {
     const stored = new Set(leases);
     for (const name of held()) if (heldThen.has(name) && !stored.has(name)) set(name, 'asking', 0);
     // The user that asked for it has ended meanwhile.
@@ -449,7 +406,7 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
     if (names.length === 0) return;
     const mine = epoch;
     const got = new Set(
-      await store.takeLeases({ epoch: mine, names, quiet: quietFor(leaseMs), now: clock.now() }),
+      await store.takeLeases({ epoch: mine, names, quiet: others.quietFor(leaseMs), now: clock.now() }),
     );
     // What the former holder observed and stored applies from the first message on.
     if (got.size > 0) await refresh([...got]);
@@ -459,15 +416,15 @@ export async function openMembership(deps: Deps, options: Options): Promise<Memb
   }
 
   /** Leases that other nodes wait for are passed to those that have fewer, until the numbers differ by one at most. */
-  function balance({ others, leases, asked }: Extract<Heartbeat, { kind: 'alive' }>): void {
-    const numbers = new Map(others.map((other) => [other.epoch, other.leases]));
+  function balance({ others: living, leases, asked }: Extract<Heartbeat, { kind: 'alive' }>): void {
+    const numbers = new Map(living.map((other) => [other.epoch, other.leases]));
     for (const to of passing.values()) numbers.set(to, (numbers.get(to) ?? 0) + 1);
     let own = leases.length - passing.size;
     for (const { name, by } of asked) {
       const theirs = numbers.get(by) ?? own;
       const known = wanted.get(name);
       if (own - theirs < 2 || known?.state !== 'held' || clock.monotonicMs() < known.staysUntilMs) continue;
-      if ((seen.get(by)?.quietMs ?? leaseMs) > 2 * beatMs) continue;
+      if (!others.isAwake(by)) continue;
       const waits = [...known.listeners].flatMap(({ cleared }) => cleared ?? []);
       if (waits.length < known.listeners.size) continue;
       own -= 1;
