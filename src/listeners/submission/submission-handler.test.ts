@@ -80,7 +80,7 @@ function openSession() {
           return { kind: 'accepted', messageId: request.prepared.messageId };
         },
       },
-      senders: { senderFor: async (_caller, name) => ({ kind: 'domain', name }) },
+      senders: { senderFor: async (_caller, name) => ({ kind: 'domain', name, quota: null }) },
       clock,
       random: createSystemRandom(),
       sendRate: createSendRate(clock, { perSecond: null }),

@@ -19,15 +19,10 @@ import { createTurns, inTurns, type Turn } from '../../lib/turns.ts';
 import { shownDomains } from '../../mail/author-field.ts';
 import type { MessageId } from '../../model/message.ts';
 import type { NodeLease } from '../../model/node.ts';
-import {
-  offersUnsubscribe,
-  type PersonalOptions,
-  type PersonalSettings,
-  respectsOptOuts,
-} from '../../model/personal.ts';
-import type { QuotaLimits } from '../../model/quota.ts';
+import { offersUnsubscribe, type PersonalOptions, respectsOptOuts } from '../../model/personal.ts';
 import { type Caller, type RawSubmission, type Submission, sendingCaller } from '../../model/submission.ts';
 import type { Suppression } from '../../model/suppression.ts';
+import type { DomainService } from '../../policy/domains/domains.ts';
 import { suppressedRecipients, suppressionText } from '../../policy/suppressions/suppressions.ts';
 import { type Store, StoreUnavailable } from '../../store/store.ts';
 import type { NewMessage } from '../../store/topics/acceptance.ts';
@@ -59,17 +54,7 @@ import { senderRefusal } from './sender-refusal.ts';
 const NOTICE_CALLER = sendingCaller('notices');
 
 /** Finds whose keys sign: the registered domain that covers `fromDomain` for this caller, or the refusal. */
-export interface SenderDomains {
-  senderFor(
-    caller: Caller,
-    fromDomain: string,
-  ): Promise<
-    | { kind: 'domain'; name: string; quota?: QuotaLimits | null; personal?: PersonalSettings }
-    | { kind: 'not-allowed' }
-    | { kind: 'unknown' }
-    | { kind: 'not-verified'; name: string }
-  >;
-}
+export type SenderDomains = Pick<DomainService, 'senderFor'>;
 
 export interface AcceptOptions {
   maxMessageBytes: number;
@@ -153,7 +138,7 @@ export function createAcceptance(
       );
       await screen(message);
       await takeRoom(message);
-      return take(request, { message, quota: quota ?? null });
+      return take(request, { message, quota });
     },
     close: committer.close,
     refusing: committer.refusing,
@@ -185,7 +170,7 @@ export function createAcceptance(
     message.keepContent = await keepsContent(submission, name);
     await screen(message);
     await takeRoom(message);
-    return take(request, { message, quota: quota ?? null });
+    return take(request, { message, quota });
   }
 
   async function acceptNotice({ submission, prepared, tells }: NoticeRequest): Promise<boolean> {
@@ -252,7 +237,7 @@ export function createAcceptance(
     checkSize(composed);
     const message = newMessage(rows, request, name, messageId, now, composed);
     message.keepContent = await keepsContent(submission, name);
-    return { message, quota: quota ?? null };
+    return { message, quota };
   }
 
   async function keepsContent({ keepContent }: Submission | RawSubmission, domain: string): Promise<boolean> {

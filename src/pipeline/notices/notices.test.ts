@@ -90,7 +90,9 @@ function start(
       store,
       senders: {
         senderFor: async () =>
-          verified ? { kind: 'domain', name: 'example.com' } : { kind: 'not-verified', name: 'example.com' },
+          verified
+            ? { kind: 'domain', name: 'example.com', quota: null }
+            : { kind: 'not-verified', name: 'example.com' },
       },
       keepsContent: async () => true,
       queue,
