@@ -8,8 +8,6 @@ import type { Clock } from './clock.ts';
 export interface VirtualClock extends Clock {
   /** Moves both times on by `ms`, firing what falls due, including timers set meanwhile. */
   advance(ms: number): Promise<void>;
-  /** Moves to the earliest timer and fires it; false when there is none. */
-  advanceToNextTimer(): Promise<boolean>;
   /** Sets wall time only, as an administrator or NTP would. */
   jumpWallTo(epochMs: number): void;
   /** Timers waiting now. */
@@ -81,13 +79,6 @@ export function createVirtualClock(startMs = 1_800_000_000_000, turns = () => 1)
       };
     },
     advance: (ms) => fireUntil(monotonicMs + ms),
-    async advanceToNextTimer() {
-      await settle();
-      const timer = next();
-      if (!timer) return false;
-      await fireUntil(timer.dueMs);
-      return true;
-    },
     jumpWallTo(epochMs) {
       wallOffsetMs = epochMs - monotonicMs;
     },

@@ -84,7 +84,6 @@ export function createServerSession(
     esmtp: false,
     tls: options.tls,
     authenticated: false,
-    earlyTalker: false,
   };
   let from: MailFrom | null = null;
   let recipients: RcptTo[] = [];
@@ -142,7 +141,6 @@ export function createServerSession(
         finish(null);
         return;
       }
-      if (state === 'greeting') facts = { ...facts, earlyTalker: true };
       pending.push(chunk);
       if (waiting || state === 'greeting') connection.pause(true);
       else pump();

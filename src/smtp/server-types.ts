@@ -70,8 +70,6 @@ export interface SessionFacts {
   readonly esmtp: boolean;
   readonly tls: TlsFacts | null;
   readonly authenticated: boolean;
-  /** It sent something before the greeting. */
-  readonly earlyTalker: boolean;
 }
 
 export interface AuthAttempt {

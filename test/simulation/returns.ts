@@ -213,7 +213,7 @@ export function createReturns(
       },
       { ip: `192.0.2.${dice.whole(1, 250)}` },
     );
-    const facts = { helo: 'mx.test', esmtp: true, tls: null, authenticated: false, earlyTalker: false };
+    const facts = { helo: 'mx.test', esmtp: true, tls: null, authenticated: false };
     const { to, from, text } = written(kind, deliveryId, address);
     const envelope = {
       from: {

@@ -23,7 +23,6 @@ const FACTS: SessionFacts = {
   esmtp: true,
   tls: null,
   authenticated: true,
-  earlyTalker: false,
 };
 const FROM = {
   address: { text: 'ann@example.com', local: 'ann', domain: 'example.com' },

@@ -36,10 +36,6 @@ export interface WebhookSenderOptions {
   retryDelaysMs?: readonly number[];
   /** `always` if `webhook-allow-http` is on. Default `listed-networks`. */
   allowHttp?: AllowHttp;
-  /** Default 32. */
-  maxInFlight?: number;
-  /** Default 4; together with the other nodes. */
-  maxPerWebhook?: number;
   /** Nodes that make calls. Default 1. */
   nodes?: () => number;
   /** Longest time between two looks into the store. Default 1,000 ms. */
@@ -60,6 +56,10 @@ interface Endpoint {
   waiting: ClaimedCall[];
 }
 
+/** Running calls. */
+const MAX_IN_FLIGHT = 32;
+/** Running calls of one webhook, together with those of the other nodes. */
+const MAX_PER_WEBHOOK = 4;
 const STRAIGHT_FAILURES = 5;
 /** A receiver that took longer counts as slow until it answers faster. */
 const SLOW_MS = 2_000;
@@ -92,11 +92,9 @@ export function createWebhookSender(
 ): WebhookSender {
   const { store, clock, node, log, metrics } = deps;
   const delaysMs = options.retryDelaysMs ?? DEFAULT_RETRY_DELAYS_MS;
-  const maxInFlight = options.maxInFlight ?? 32;
-  const maxPerWebhook = options.maxPerWebhook ?? 4;
-  const places = createPlaces(maxInFlight);
+  const places = createPlaces(MAX_IN_FLIGHT);
   /** The places for webhooks that fail or are slow. */
-  const troubled = createPlaces(Math.max(1, Math.floor(maxInFlight / 2)));
+  const troubled = createPlaces(MAX_IN_FLIGHT / 2);
   const pollMs = options.pollMs ?? 1_000;
   const makeCall = createMakeCall(deps, options.allowHttp ?? 'listed-networks');
 
@@ -240,7 +238,7 @@ export function createWebhookSender(
   }
 
   function slotsOf(endpoint: Endpoint): number {
-    return isFailing(endpoint) ? 1 : Math.max(1, Math.floor(maxPerWebhook / (options.nodes?.() ?? 1)));
+    return isFailing(endpoint) ? 1 : Math.max(1, Math.floor(MAX_PER_WEBHOOK / (options.nodes?.() ?? 1)));
   }
 
   function mayStart(endpoint: Endpoint): boolean {

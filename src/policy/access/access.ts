@@ -18,7 +18,7 @@ import type { Caller } from '../../model/submission.ts';
 import type { RateShare, Scope, Token } from '../../model/token.ts';
 import type { Store } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
-import { createFailedLogins } from './failed-logins.ts';
+import { ADDRESS_FAILURES, createFailedLogins } from './failed-logins.ts';
 import { createIpMatcher, type IpMatcher, isCidr, MAX_RANGES } from './ip-allow-list.ts';
 import { createSigningKeys, type PublicJwk } from './signing-keys.ts';
 import { checkToken, MAX_TOKEN_CHARS, signToken } from './tokens.ts';
@@ -98,18 +98,10 @@ export interface Access {
 }
 
 export interface AccessOptions {
-  /** How long a positive answer is cached. Default 5,000 ms. */
-  cacheMs?: number;
   /** Tokens in the cache. Default 10,000. */
   maxCached?: number;
-  /** Failed authentications per minute and IP address before the pause. Default 10. */
-  failuresPerMinute?: number;
-  /** Default 300,000 ms. */
-  failurePauseMs?: number;
   /** Tokens with the same first domain. Default `MAX_TOKENS_PER_DOMAIN`. */
   maxPerDomain?: number;
-  /** IP addresses remembered. Default 10,000. */
-  maxAddresses?: number;
 }
 
 /** A token that was verified, as long as that is cached. */
@@ -129,6 +121,8 @@ type Lookup =
   | { kind: 'bad'; reason: string; tokenId: string | null }
   | { kind: 'early'; tokenId: string; validFrom: number };
 
+/** How long a positive answer is cached. */
+const CACHE_MS = 5_000;
 /** The accuracy of `lastUsedAt`, so that a busy token causes one small write per minute. */
 const TOUCH_EVERY_MS = 60_000;
 /** The same whatever is wrong, so that nobody learns from it which tokens exist. */
@@ -164,17 +158,11 @@ export function createAccess(
   options: AccessOptions = {},
 ): Access {
   const { store, clock, random, log } = deps;
-  const cacheMs = options.cacheMs ?? 5_000;
   const maxPerDomain = options.maxPerDomain ?? MAX_TOKENS_PER_DOMAIN;
   const maxCached = options.maxCached ?? 10_000;
   const instance = `urn:postrider:${deps.instanceId}`;
   const keys = createSigningKeys(deps);
-  const failures = createFailedLogins(clock, {
-    perWindow: options.failuresPerMinute ?? 10,
-    windowMs: 60_000,
-    pauseMs: options.failurePauseMs ?? 300_000,
-    maxAddresses: options.maxAddresses ?? 10_000,
-  });
+  const failures = createFailedLogins(clock, ADDRESS_FAILURES);
   const cache = new BoundedMap<string, Verified>(maxCached);
   /** Running look-ups, so that many requests with one token verify it once. */
   const running = new Map<string, Promise<Lookup>>();
@@ -278,7 +266,7 @@ export function createAccess(
         caller: callerOf(row),
         mayComeFrom: createIpMatcher(row.ipAllowList),
         expiresAt: row.expiresAt ?? Number.POSITIVE_INFINITY,
-        freshUntilMs: clock.monotonicMs() + cacheMs,
+        freshUntilMs: clock.monotonicMs() + CACHE_MS,
         touchDue: row.lastUsedAt === null || now - row.lastUsedAt >= TOUCH_EVERY_MS,
       },
     };

@@ -29,6 +29,14 @@ interface Entry {
   pausedUntilMs: number;
 }
 
+/** Of one IP address: ten in a minute pause it for five minutes. */
+export const ADDRESS_FAILURES = {
+  perWindow: 10,
+  windowMs: 60_000,
+  pauseMs: 300_000,
+  maxAddresses: 10_000,
+} as const;
+
 /** A counter per address in monotonic time. */
 export function createFailedLogins(
   clock: Clock,

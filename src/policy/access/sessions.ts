@@ -22,7 +22,7 @@ import type { Caller } from '../../model/submission.ts';
 import type { Store } from '../../store/store.ts';
 import type { Recognition, SessionOf } from '../../store/topics/people.ts';
 import type { Access } from './access.ts';
-import { addressKey, createFailedLogins } from './failed-logins.ts';
+import { ADDRESS_FAILURES, addressKey, createFailedLogins } from './failed-logins.ts';
 import type { Identified } from './identity-provider.ts';
 import type { KnownDevices } from './known-devices.ts';
 import type { Passwords } from './password-hash.ts';
@@ -138,9 +138,7 @@ export function createSessions(
   { requiresSecondFactor = false }: { requiresSecondFactor?: boolean } = {},
 ): Sessions {
   const { store, clock, random, log, passwords, secondFactors, devices } = deps;
-  const ofAddress = createFailedLogins(clock, {
-    ...{ perWindow: 10, windowMs: 60_000, pauseMs: 300_000, maxAddresses: 10_000 },
-  });
+  const ofAddress = createFailedLogins(clock, ADDRESS_FAILURES);
   const ofAccount = createFailedLogins(clock, {
     ...{ perWindow: 10, windowMs: 900_000, pauseMs: 900_000, maxAddresses: 10_000 },
   });

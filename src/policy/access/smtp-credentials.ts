@@ -19,7 +19,7 @@ import type { Caller } from '../../model/submission.ts';
 import type { Store } from '../../store/store.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
 import { makerEnded } from './access.ts';
-import { addressKey, createFailedLogins } from './failed-logins.ts';
+import { ADDRESS_FAILURES, addressKey, createFailedLogins } from './failed-logins.ts';
 import { createIpMatcher } from './ip-allow-list.ts';
 import type { Grant } from './may-mint.ts';
 import { createHashTurns, type HashTurns, scryptOf } from './password-hash.ts';
@@ -69,22 +69,12 @@ export function createSmtpCredentials(
     /** Shared with other logins by password; its own where left out. */
     hashTurns?: HashTurns;
   },
-  options: {
-    costLog2?: number;
-    failuresPerMinute?: number;
-    failurePauseMs?: number;
-    maxPerDomain?: number;
-  } = {},
+  options: { costLog2?: number; maxPerDomain?: number } = {},
 ): SmtpCredentials {
   const { store, clock, random, log } = deps;
   const maxPerDomain = options.maxPerDomain ?? MAX_CREDENTIALS_PER_DOMAIN;
   const costLog2 = options.costLog2 ?? COST_LOG2;
-  const failures = createFailedLogins(clock, {
-    perWindow: options.failuresPerMinute ?? 10,
-    windowMs: 60_000,
-    pauseMs: options.failurePauseMs ?? 300_000,
-    maxAddresses: 10_000,
-  });
+  const failures = createFailedLogins(clock, ADDRESS_FAILURES);
   /** Salt for the keys of `proven`, which are kept after the call. */
   const pepper = Buffer.from(random.bytes(32)).toString('base64url');
   const nobodysSalt = random.bytes(SALT_BYTES);

@@ -181,12 +181,12 @@ async function findAppended(
   name: string,
   domain: string,
   isOurs: (text: string) => boolean,
-): Promise<{ intended: string; found: string; relative: string } | null> {
+): Promise<{ found: string; relative: string } | null> {
   for (const zone of zonesOf(domain)) {
     const found = `${name}.${zone}`;
     if (found.length > 253) continue;
     if (textsOf(await resolver.txt(found)).some(isOurs)) {
-      return { intended: name, found, relative: relativeHost(name, zone) };
+      return { found, relative: relativeHost(name, zone) };
     }
   }
   return null;
@@ -211,7 +211,7 @@ function provenByKey(check: DomainCheck): DomainCheck {
 
 type Sentences = [message: string, fix: string];
 
-function appendedSentences(appended: { intended: string; found: string; relative: string }): Sentences {
+function appendedSentences(appended: { found: string; relative: string }): Sentences {
   return [
     `Found it on ${appended.found} — your DNS panel appended the zone.`,
     `Enter only the part before it as the name: ${appended.relative}`,

@@ -30,8 +30,6 @@ export interface Picker {
   addFirst(prepared: Prepared): void;
   /** Messages that may get a connection of their own now, in order. */
   candidates(slots: Slots): Prepared[];
-  /** Whether a message may get a connection of its own. */
-  mayUseSlot(prepared: Prepared, slots: Slots): boolean;
   /** The first of each lane, in turn, whatever connections there are; for one that already carries the lane. */
   heads(): Prepared[];
   /** Whether a prepared message can include other copies in its transaction, by their `shareKey`. */
@@ -67,7 +65,6 @@ export function createPicker(): Picker {
       }
       return found;
     },
-    mayUseSlot,
     heads() {
       const heads: Prepared[] = [];
       for (const lane of turns.order()) {
@@ -104,6 +101,7 @@ export function createPicker(): Picker {
     },
   };
 
+  /** Whether a message may get a connection of its own. */
   function mayUseSlot({ item, prefix, content }: Prepared, slots: Slots): boolean {
     const { usable, busy } = slots;
     const { lane, senderDomain } = item.delivery;
