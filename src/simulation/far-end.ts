@@ -81,7 +81,7 @@ interface Envelope {
 }
 
 export interface FarEnd {
-  answer(source: string, process: number, mostMessages: () => number): Answer;
+  answer(source: string, process: number): Answer;
 }
 
 export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
@@ -104,14 +104,14 @@ export function createFarEnd(plan: SitePlan, deps: Deps): FarEnd {
   };
 
   return {
-    answer(source, process, mostMessages) {
+    answer(source, process) {
       if (trouble('black-hole') !== null) return { kind: 'silent' };
       if (trouble('refuses') !== null) return { kind: 'refuses', afterMs: plan.latencyMs };
       return {
         kind: 'connects',
         afterMs: plan.latencyMs,
         serve: (client) => {
-          const connection = { site: plan.name, source, process, mostMessages: mostMessages(), messages: 0 };
+          const connection = { site: plan.name, source, process, messages: 0 };
           return serve(client, connection);
         },
       };

@@ -75,7 +75,7 @@ export function createOutside(
     network: createNetwork(
       deps.clock,
       ({ address, port, localAddress }) =>
-        farEnds.get(`${address}:${port}`)?.answer(sources.get(localAddress ?? '') ?? '', 1, () => 0) ?? {
+        farEnds.get(`${address}:${port}`)?.answer(sources.get(localAddress ?? '') ?? '', 1) ?? {
           kind: 'silent',
         },
     ),

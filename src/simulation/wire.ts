@@ -34,8 +34,6 @@ export interface OpenConnection {
   site: string;
   source: string;
   process: number;
-  /** Messages it may carry by the limits in force when it was opened. */
-  mostMessages: number;
   messages: number;
 }
 

@@ -163,7 +163,7 @@ export async function runCapacity(options: CapacityOptions): Promise<CapacityRes
     }
     const network = createNetwork(
       clock,
-      ({ address }) => farEnds.get(address)?.answer('out1', 1, () => 0) ?? { kind: 'silent' },
+      ({ address }) => farEnds.get(address)?.answer('out1', 1) ?? { kind: 'silent' },
     );
 
     // ── what the store is asked ─────────────────────────────────────────────────────────────────────────

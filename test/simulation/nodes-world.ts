@@ -245,7 +245,7 @@ export async function runNodesSeed(
   const networkOf = (number: number) =>
     createNetwork(clock, ({ address, localAddress }) => {
       const source = sourceIds.get(localAddress ?? '') ?? '';
-      return farEnds.get(address)?.answer(source, number, () => 0) ?? { kind: 'silent' };
+      return farEnds.get(address)?.answer(source, number) ?? { kind: 'silent' };
     });
 
   // ── a run ───────────────────────────────────────────────────────────────────────────────────────────────

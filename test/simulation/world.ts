@@ -230,7 +230,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   const sourceIds = new Map(plan.sources.map(({ id, address }) => [address, id]));
   const network = createNetwork(clock, ({ address, localAddress }) => {
     const source = sourceIds.get(localAddress ?? '') ?? '';
-    return farEnds.get(address)?.answer(source, processes, () => 0) ?? { kind: 'silent' };
+    return farEnds.get(address)?.answer(source, processes) ?? { kind: 'silent' };
   });
 
   // ── a run ───────────────────────────────────────────────────────────────────────────────────────────────
