@@ -68,6 +68,18 @@ describe('opting out by mail', () => {
     );
     expect(await give(optOut)).toMatch(/^550 5\.1\.1/);
   });
+
+  it('is nobody’s either where the message is still there, and what comes back names nobody again', async () => {
+    const { id, optOut, back } = await sent('still@reader.example');
+    const erased = await server.call('POST', '/erase', { body: { Email: 'still@reader.example' } });
+    expect(erased.json).toMatchObject({ Messages: 1, Pending: 0 });
+    expect(await give(optOut)).toMatch(/^550 5\.1\.1/);
+    expect(await give(back, dsn([{ recipient: 'still@reader.example' }]), '')).toMatch(/^550 5\.1\.1/);
+    const { Recipients } = (await server.call('GET', `/email/${id}`, { token })).json;
+    expect(JSON.stringify(Recipients)).not.toContain('still@reader.example');
+    const { Items } = (await server.call('GET', '/suppressions', { token })).json;
+    expect(JSON.stringify(Items)).not.toContain('erased.invalid');
+  });
 });
 
 function start(): Promise<Instance> {

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { KEPT_TEXTS } from '../shared/rows/messages.ts';
 import type { LooseEventPlace } from '../topics/erasing.ts';
+import type { ReturnFact } from '../topics/returns.ts';
 import {
   claim,
   claimCalls,
@@ -19,6 +20,7 @@ import {
   only,
   recipient,
   type Suite,
+  signal,
   suppressionsOf,
   T0,
 } from './fixtures.ts';
@@ -69,6 +71,40 @@ export function describeErasing({ store }: Suite): void {
       expect(left.replaceAll(`jo${PERSON}`.toLowerCase(), '')).not.toContain(PERSON.toLowerCase());
       expect(left).toContain('other@example.net');
       expect(await erase(found.seqs)).toMatchObject({ messages: 0, events: 0, pending: 0 });
+    });
+
+    it('takes nothing more of a recipient who was erased, and of the others as before', async () => {
+      const { seq, ids } = await send(PERSON, 'other@example.net');
+      const [erased = 0, other = 0] = ids;
+      await store.settle({ now: T0, settlements: ids.map((id) => delivered(id)) });
+      expect(await erase([seq])).toMatchObject({ messages: 1, pending: 0 });
+      const before = await everything();
+      const returned = (deliveryId: number): ReturnFact[] => [
+        {
+          ...{ kind: 'bounce', deliveryId, class: 'recipient_invalid', lastReply: PERSON, lastCode: 550 },
+          ...{ event: event('bounced'), note: event('return_noted'), suppress: signal() },
+          ...{ shared: false, mayWait: true },
+        },
+        { kind: 'note', deliveryId, class: 'auto_reply', event: event('return_noted') },
+        { kind: 'complaint', deliveryId, event: event('complained'), suppress: signal() },
+      ];
+      for (const fact of returned(erased))
+        expect(await store.recordReturn({ fact, now: T0 })).toBe('nothing');
+      const wish = (deliveryId: number) =>
+        store.unsubscribe({ deliveryId, event: event('unsubscribed'), rule: 'one-click', now: T0 });
+      expect(await wish(erased)).toEqual({ kind: 'unknown' });
+      expect(await store.knowsOptOut({ deliveryId: erased })).toBe(false);
+      const read = (deliveryId: number) =>
+        store.appendReaderFacts({ facts: [{ ...event('opened'), deliveryId }], quickMs: 0 });
+      expect(await read(erased)).toBe(0);
+      expect(await store.returnSubjects({ deliveryId: erased })).toEqual([]);
+      // Of a message it is still known how many it went to.
+      expect(await store.returnSubjects({ messageSeq: seq })).toHaveLength(2);
+      expect(await everything()).toBe(before);
+      expect(await read(other)).toBe(1);
+      expect(await wish(other)).toMatchObject({ kind: 'unsubscribed' });
+      for (const fact of returned(other))
+        expect(await store.recordReturn({ fact, now: T0 })).toBe('recorded');
     });
 
     it.each(KEPT_TEXTS)('masks the person in $member of a message to others', async ({ member }) => {

@@ -1,11 +1,12 @@
 /**
  * Opens, clicks and unsubscribes: facts proved by a token instead of a lease. The sender domain and the message of a
  * delivery are looked up here, so nobody can record a fact about another domain's mail. A deleted delivery gets no
- * facts.
+ * facts, nor does an erased recipient.
  */
 
 import type { TokenSlots } from '../../model/personal.ts';
 import { eventKindCode } from '../shared/codes.ts';
+import { NOT_ERASED } from '../shared/mask.ts';
 import {
   READ_COLUMNS,
   type ReadRow,
@@ -28,7 +29,8 @@ export const readTokenSlots = read('readTokenSlots', async (db, { messageSeq }) 
 });
 
 export const knowsOptOut = read('knowsOptOut', async (db, { deliveryId }) => {
-  const kept = (await db.get('SELECT FROM delivery WHERE id = $1', deliveryId)) !== undefined;
+  const kept =
+    (await db.get(`SELECT FROM delivery d WHERE d.id = $1 AND ${NOT_ERASED}`, deliveryId)) !== undefined;
   return kept || (await optOutReader(db, deliveryId)) !== null;
 });
 
@@ -84,7 +86,7 @@ async function unsubscribeLater(
 function rowOf(db: Db, deliveryId: number, lock: 'FOR UPDATE OF d' | '' = '') {
   return db.get<ReadRow>(
     `SELECT ${READ_COLUMNS} FROM delivery d JOIN message m ON m.seq = d.message_seq JOIN name n ON n.id = m.domain_id
-     WHERE d.id = $1 ${lock}`,
+     WHERE d.id = $1 AND ${NOT_ERASED} ${lock}`,
     deliveryId,
   );
 }

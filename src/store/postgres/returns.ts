@@ -6,6 +6,7 @@
 
 import { suppressionKey } from '../../model/suppression.ts';
 import { eventKindCode, returnKindCode, stateCode, suppressionReasonCode } from '../shared/codes.ts';
+import { NOT_ERASED } from '../shared/mask.ts';
 import type { EventSubject } from '../shared/rows/events.ts';
 import {
   COUNTS_AS_BOUNCED,
@@ -37,7 +38,7 @@ import { applySignal, tellChanges } from './suppressions.ts';
 export const returnSubjects = read('returnSubjects', async (db, params) => {
   const [condition, value] =
     'deliveryId' in params
-      ? (['d.id = $1', params.deliveryId] as const)
+      ? ([`d.id = $1 AND ${NOT_ERASED}`, params.deliveryId] as const)
       : 'messageSeq' in params
         ? (['d.message_seq = $1', params.messageSeq] as const)
         : (['m.id = $1', isId(params.messageId) ? params.messageId : null] as const);
@@ -70,7 +71,7 @@ export const recordReturn = write('recordReturn', async (session, params) => {
   // Locked, because an outcome or another report may come at the same moment.
   const row = await session.db.get<ReturnedRow<string>>(
     `SELECT ${RETURNED_COLUMNS}
-     FROM delivery d JOIN message m ON m.seq = d.message_seq WHERE d.id = $1 FOR UPDATE OF d`,
+     FROM delivery d JOIN message m ON m.seq = d.message_seq WHERE d.id = $1 AND ${NOT_ERASED} FOR UPDATE OF d`,
     fact.deliveryId,
   );
   if (row === undefined) return 'nothing';

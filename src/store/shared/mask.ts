@@ -5,6 +5,9 @@ import { suppressionKey } from '../../model/suppression.ts';
 /** The text that replaces an erased address. */
 export const ERASED = 'erased@erased.invalid';
 
+/** Of delivery `d`: its recipient was not erased. Whoever was takes no facts any more, as if the delivery were deleted. */
+export const NOT_ERASED = `d.address <> '${ERASED}'`;
+
 /** A text without the address. */
 export type Mask = (text: string) => string;
 

@@ -1,11 +1,12 @@
 /**
  * Opens, clicks and unsubscribes: facts proved by a token instead of a lease. The sender domain and the message of a
  * delivery are looked up here, so nobody can record a fact about another domain's mail. A deleted delivery gets no
- * facts.
+ * facts, nor does an erased recipient.
  */
 
 import type { TokenSlots } from '../../model/personal.ts';
 import { eventKindCode } from '../shared/codes.ts';
+import { NOT_ERASED } from '../shared/mask.ts';
 import {
   READ_COLUMNS,
   type ReadRow,
@@ -30,7 +31,7 @@ export const readTokenSlots = read('readTokenSlots', 'by key', (db, params) => {
 });
 
 export const knowsOptOut = read('knowsOptOut', 'by key', (db, { deliveryId }) => {
-  const kept = db.get('SELECT 1 FROM delivery WHERE id = ?', deliveryId) !== undefined;
+  const kept = db.get(`SELECT 1 FROM delivery d WHERE d.id = ? AND ${NOT_ERASED}`, deliveryId) !== undefined;
   return kept || optOutReader(db, deliveryId) !== null;
 });
 
@@ -93,7 +94,7 @@ function unsubscribeLater(
 function rowOf(db: Connection, deliveryId: number): ReadRow | undefined {
   return db.get<ReadRow>(
     `SELECT ${READ_COLUMNS} FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq
-     CROSS JOIN name n ON n.id = m.domain_id WHERE d.id = ?`,
+     CROSS JOIN name n ON n.id = m.domain_id WHERE d.id = ? AND ${NOT_ERASED}`,
     deliveryId,
   );
 }

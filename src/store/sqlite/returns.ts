@@ -6,6 +6,7 @@
 
 import { suppressionKey } from '../../model/suppression.ts';
 import { eventKindCode, returnKindCode, stateCode, suppressionReasonCode } from '../shared/codes.ts';
+import { NOT_ERASED } from '../shared/mask.ts';
 import type { EventSubject } from '../shared/rows/events.ts';
 import {
   COUNTS_AS_BOUNCED,
@@ -36,7 +37,7 @@ import { applySignal, tellChange } from './suppressions.ts';
 export const returnSubjects = read('returnSubjects', 'measured', (db, params) => {
   const [condition, value] =
     'deliveryId' in params
-      ? (['d.id = ?', params.deliveryId] as const)
+      ? ([`d.id = ? AND ${NOT_ERASED}`, params.deliveryId] as const)
       : 'messageSeq' in params
         ? (['d.message_seq = ?', params.messageSeq] as const)
         : (['d.message_seq = (SELECT seq FROM message WHERE id = ?)', idBytes(params.messageId)] as const);
@@ -70,7 +71,7 @@ export const recordReturn = write('recordReturn', 'measured', { synced: true }, 
   const { fact, now } = params;
   const row = session.db.get<ReturnedRow<Uint8Array>>(
     `SELECT ${RETURNED_COLUMNS}
-     FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq WHERE d.id = ?`,
+     FROM delivery d CROSS JOIN message m ON m.seq = d.message_seq WHERE d.id = ? AND ${NOT_ERASED}`,
     fact.deliveryId,
   );
   if (row === undefined) return 'nothing';

@@ -16,13 +16,13 @@ export interface ReaderStore {
   knowsOptOut(params: { deliveryId: number }): Promise<boolean>;
   /**
    * Stores opens and clicks with the webhook calls they cause. A click less than `quickMs` after its delivery is marked
-   * as automatic; facts about deleted deliveries are dropped. Returns how many were stored. Synced, as `appendEvents`.
+   * as automatic; facts about deleted deliveries and erased recipients are dropped. Returns how many were stored. Synced, as `appendEvents`.
    */
   appendReaderFacts(params: { facts: readonly ReaderFact[]; quickMs: number }): Promise<number>;
   /**
    * Puts the recipient of a delivery on its sender domain's list with the reason Unsubscribe, with the event. Repeating
    * it changes nothing while the entry is in force; a recipient of the sandbox only gets the event, once. If the
-   * message was deleted, the event names the recipient itself. `unknown` if nothing is stored about the delivery.
+   * message was deleted, the event names the recipient itself. `unknown` if nothing is stored about the delivery, or its recipient was erased.
    * Synced.
    */
   unsubscribe(params: {

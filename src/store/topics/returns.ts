@@ -66,13 +66,14 @@ export interface OutcomeRates {
 }
 
 export interface ReturnStore {
-  /** The recipient of a delivery; those of a message, at most 1000. Empty if there is none. */
+  /** The recipient of a delivery, unless it was erased; those of a message, at most 1000. Empty if there is none. */
   returnSubjects(
     params: { deliveryId: number } | { messageSeq: number } | { messageId: string },
   ): Promise<readonly ReturnSubject[]>;
   /**
    * Records returned mail about one delivery, with its event, webhook calls and suppression. The same fact counts once:
-   * bounces and notes once for each class and number of attempts, the others once for each delivery. Synced.
+   * bounces and notes once for each class and number of attempts, the others once for each delivery. `nothing`: also
+   * if the recipient was erased. Synced.
    */
   recordReturn(params: { fact: ReturnFact; now: number }): Promise<ReturnResult>;
   /** Recent outcomes of a sender domain's mail. */
