@@ -1,10 +1,12 @@
 /**
  * The receivers of webhooks in a simulated run: they answer, are slow, fail or say nothing, each at its times. Keeps book of
- * every call, and says where one should not have been made: to a webhook that is off, beside too many others, or again
- * although its answer was read and could be stored.
+ * every call, and says where one should not have been made: to a webhook that is off, to a URL or with a secret that it no
+ * longer has, for an event that it did not ask for, beside too many others, or again although its answer was read and could
+ * be stored.
  */
+import { createHmac } from 'node:crypto';
 import type { VirtualClock } from '../../src/lib/virtual-clock.ts';
-import type { HttpOutcome } from '../../src/net/guarded-http.ts';
+import type { GuardedHttp, HttpOutcome } from '../../src/net/guarded-http.ts';
 import type { Life } from '../../src/simulation/life.ts';
 import type { Dice } from '../../src/simulation/seeded.ts';
 
@@ -20,14 +22,22 @@ type Manner =
 export interface Receiver {
   id: number;
   domain: string;
-  word: string;
   usual: Manner;
   troubles: { fromMs: number; untilMs: number; manner: Manner }[];
   madeAtMs: number;
   state: 'on' | 'off' | 'deleted';
+  /** When it got its state and its URL; infinite = it is being changed. */
   changedMs: number;
+  url: string;
+  /** Newest first, and since when each is in force; infinite = it may be. */
+  secrets: { bytes: Uint8Array; sinceMs: number }[];
+  /** Of the events that happened while it asked for their kind. */
+  told: Set<string>;
   /** When all its past calls were last asked for again. */
   replayedMs: number;
+  /** Calls of events before this time may have been given up, or have gone while it was off (epoch milliseconds). */
+  givenUpBefore: number;
+  purgedBefore: number;
 }
 
 export interface Call {
@@ -42,6 +52,8 @@ export interface Call {
   readMs: number | null;
 }
 
+type PostOptions = Partial<Parameters<GuardedHttp['post']>[1]>;
+
 /** In which an answer may have been lost, or a call repeated. */
 interface Excuse {
   /** Of calls of this process; null = of all. */
@@ -55,28 +67,37 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 /** An outcome is in the store by then, if that can write. */
 export const RECORDED_MS = 3 * SECOND;
-/** What was under way when a webhook was switched off. */
-const UNDER_WAY_MS = 20 * SECOND;
+/** What was under way when a webhook was changed: where the process went on all the time, and otherwise. */
+const UNDER_WAY_MS = 100;
+const STOOD_STILL_MS = 20 * SECOND;
 const MOST_OF_A_WEBHOOK = 4;
 const MOST_OF_A_NODE = 32;
 const CALL_MS = 15 * SECOND;
 
 export type Receivers = ReturnType<typeof createReceivers>;
 
-/** `isAwake`: of a process. `isSettled`: all nodes have known each other for a while. */
+/** Answers at once. */
+export const PLAIN: Pick<Receiver, 'usual' | 'troubles'> = {
+  ...{ usual: { kind: 'answers', status: 200, ms: 50 }, troubles: [] },
+};
+
+/** `isAwake`: of a process. `isSettled`: all nodes have known each other for a while. `storeMs`: as long it takes to answer. */
 export function createReceivers(
   clock: VirtualClock,
-  nodes: { isAwake(node: number): boolean; isSettled(): boolean },
+  nodes: { isAwake(node: number): boolean; isSettled(): boolean; storeMs: number },
   note: (what: string) => void,
 ) {
   const all = new Map<number, Receiver>();
   const calls: Call[] = [];
   const open = new Set<Call>();
   const excuses: Excuse[] = [];
+  /** All events but those about webhooks themselves. */
+  const told = new Set<string>();
   return {
     all,
     calls,
     open,
+    told,
     excuse: (excuse: Excuse) => void excuses.push(excuse),
     isWell,
     wayOut,
@@ -100,10 +121,10 @@ export function createReceivers(
 
   /** The way to the receivers, for one process. */
   function wayOut(life: Life, node: number) {
-    return (url: string, options: { headers?: object; signal?: AbortSignal }): Promise<HttpOutcome> =>
+    return (url: string, options: PostOptions): Promise<HttpOutcome> =>
       new Promise((resolve) => {
-        const webhookId = Number(url.split('/').at(-1));
-        const { 'webhook-id': key } = options.headers as { 'webhook-id': string };
+        const webhookId = Number(url.split('/').at(-2));
+        const { 'webhook-id': key = '' } = options.headers ?? {};
         const receiver = all.get(webhookId);
         if (receiver === undefined) {
           // The answer to its creation was lost.
@@ -117,6 +138,7 @@ export function createReceivers(
         calls.push(call);
         open.add(call);
         atStart(call, receiver);
+        if (receiver.state === 'on') isAsAsked(call, receiver, url, options);
         const manner = mannerOf(receiver);
         const over = (status: number, outcome: () => HttpOutcome) => {
           if (call.untilMs !== null) return;
@@ -160,6 +182,38 @@ export function createReceivers(
       });
   }
 
+  /** How long after a change at `sinceMs` that process may make a call as before. */
+  function underWayMs({ node }: Call, sinceMs: number): number {
+    const stoodStill = excuses.some((one) => one.node === node && one.untilMs > sinceMs);
+    return (stoodStill ? STOOD_STILL_MS : UNDER_WAY_MS) + 3 * nodes.storeMs;
+  }
+
+  function isAsAsked(call: Call, receiver: Receiver, url: string, { headers = {}, body }: PostOptions): void {
+    const nowMs = call.fromMs;
+    const who = `webhook ${call.webhookId}`;
+    const isOver = (sinceMs: number) => nowMs - sinceMs > underWayMs(call, sinceMs);
+    if (url !== receiver.url && isOver(receiver.changedMs))
+      note(`${who} is called at ${url} instead of ${receiver.url}`);
+    if (
+      told.has(call.key) &&
+      !receiver.told.has(call.key) &&
+      receiver.replayedMs === Number.NEGATIVE_INFINITY
+    )
+      note(`${who} is called for ${call.key}, which it did not ask for`);
+    const signed = `${call.key}.${headers['webhook-timestamp']}.`;
+    const signatures = headers['webhook-signature']?.split(' ') ?? [];
+    const isBy = ({ bytes }: Receiver['secrets'][number]) =>
+      signatures.includes(
+        `v1,${createHmac('sha256', bytes)
+          .update(signed)
+          .update(body ?? '')
+          .digest('base64')}`,
+      );
+    const newest = receiver.secrets.findIndex(({ sinceMs }) => isOver(sinceMs));
+    if (!receiver.secrets.slice(0, newest < 0 ? undefined : newest + 1).some(isBy))
+      note(`${who} is called without a signature by its secret`);
+  }
+
   function atStart(call: Call, receiver: Receiver): void {
     const nowMs = call.fromMs;
     const awake = [...open].filter(({ node }) => nodes.isAwake(node));
@@ -168,7 +222,7 @@ export function createReceivers(
     const same = awake.filter(({ webhookId }) => webhookId === call.webhookId).length;
     if (same > MOST_OF_A_WEBHOOK && nodes.isSettled())
       note(`${same} calls of webhook ${call.webhookId} run at once`);
-    if (receiver.state !== 'on' && nowMs - receiver.changedMs > UNDER_WAY_MS)
+    if (receiver.state !== 'on' && nowMs - receiver.changedMs > underWayMs(call, receiver.changedMs))
       note(
         `webhook ${call.webhookId} is called although it is ${receiver.state} for ${nowMs - receiver.changedMs} ms`,
       );
@@ -186,7 +240,9 @@ export function createReceivers(
     const { readMs, node: reader } = before;
     const isExcused = excuses.some(
       ({ node, fromMs, untilMs }) =>
-        (node ?? reader) === reader && untilMs >= readMs && fromMs <= readMs + RECORDED_MS,
+        (node ?? reader) === reader &&
+        untilMs >= readMs &&
+        fromMs <= readMs + RECORDED_MS + 2 * nodes.storeMs,
     );
     if (!isExcused) note(`${call.key} was called again ${nowMs - readMs} ms after it was answered`);
   }

@@ -1,8 +1,9 @@
 /**
  * One simulated run of webhooks: several nodes on one store call receivers that fail, are slow or say nothing, for hours
- * within milliseconds. Nodes die, stop and stand still; webhooks are switched off and on, changed and deleted. Held
- * against what the receivers saw: each event reaches each of its webhooks, what was answered is not called again without
- * a reason, no more calls run at once than are allowed, and whoever answers well does not wait for others.
+ * within milliseconds. Nodes die, stop and stand still; webhooks are switched off and on, get other URLs, secrets and kinds
+ * while calls wait, and are deleted; old calls are purged. Held against what the receivers saw: each event reaches each of
+ * its webhooks and no other, what was answered is not called again without a reason, no more calls run at once than are
+ * allowed, and whoever answers well does not wait for others.
  */
 import { Registry } from 'prom-client';
 import { uuidv7 } from '../../src/lib/ids.ts';
@@ -17,9 +18,10 @@ import { createWebhookSender, type WebhookSender } from '../../src/pipeline/webh
 import { createLife, type Life } from '../../src/simulation/life.ts';
 import { createDice } from '../../src/simulation/seeded.ts';
 import type { Store } from '../../src/store/store.ts';
+import type { EventPlace } from '../../src/store/topics/events.ts';
 import { createAwaited } from './asking.ts';
 import { PARTS } from './parts.ts';
-import { createReceivers, mannersOf, RECORDED_MS, type Receiver } from './receivers.ts';
+import { createReceivers, mannersOf, PLAIN, RECORDED_MS, type Receiver } from './receivers.ts';
 import { openRoom } from './room.ts';
 
 const SECOND = 1_000;
@@ -27,12 +29,15 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 const KINDS = ['accepted', 'deferred', 'delivered', 'bounced'] as const;
+const WORDS = ['all', 'all', 'delivery', 'bounce'] as const;
 /** The kinds that a webhook of that word is called for. */
 const TOLD: Readonly<Record<string, readonly string[]>> = {
   all: KINDS,
   delivery: ['delivered'],
   bounce: ['bounced'],
 };
+
+type Change = Pick<Parameters<Store['updateWebhook']>[0], 'url' | 'events' | 'status' | 'resumeSince'>;
 
 /** A node, whichever of its processes runs now. */
 interface Node {
@@ -68,6 +73,10 @@ const PROMPT_MS = 20 * SECOND;
 /** And to any other. */
 const PATIENT_MS = 10 * MINUTE;
 const OVERTIME_MS = 6 * HOUR;
+/** What a domain may have. */
+const MOST_WEBHOOKS = 100;
+/** More than one transaction makes calls for. */
+const MANY_EVENTS = 700;
 
 /** `mutation`: changes the store of every node, as a deliberate bug. */
 export async function runWebhooksSeed(
@@ -87,8 +96,9 @@ export async function runWebhooksSeed(
   const retryDelaysMs = dice.chance(0.5)
     ? undefined
     : [5 * SECOND, 20 * SECOND, MINUTE, 3 * MINUTE].slice(0, dice.whole(1, 4));
-  const storeMs = dice.pick([0, 0, 1, 5, 40]);
-  const loadUntilMs = dice.ms(5 * MINUTE, HOUR);
+  const storeMs = dice.pick([0, 0, 1, 5, 40, 2_000]);
+  const isCrowded = dice.chance(0.1);
+  const loadUntilMs = dice.ms(3 * MINUTE, isCrowded ? 6 * MINUTE : 15 * MINUTE);
   const nodes: Node[] = Array.from({ length: dice.pick([1, 1, 2, 3]) }, (_, i) => ({
     ...{ name: `node${i}`, number: 0, life: null, store: null, sender: null, stopAll: null },
     ...{ backMs: 0, awakeMs: null },
@@ -99,20 +109,26 @@ export async function runWebhooksSeed(
     {
       isAwake: (number) => awake().some((one) => one.number === number),
       isSettled: () => clock.monotonicMs() - disturbedMs > TAKEN_OVER_MS,
+      storeMs,
     },
     note,
   );
   const { calls } = receivers;
   /** What should arrive where. */
-  const expected: { webhookId: number; key: string }[] = [];
+  const expected: { webhookId: number; key: string; at: number }[] = [];
   let events = 0;
   let processes = 0;
   let disturbedMs = 0;
+  /** Calls of events before this time may be gone (epoch milliseconds). */
+  let purgedBefore = 0;
+  let mayEmitMany = dice.chance(0.3);
 
   for (const node of nodes) await boot(node);
-  for (let i = dice.whole(1, 12); i > 0; i--) await addReceiver();
+  for (let i = dice.whole(1, 12); i > 0; i--) await addReceiver(dice.pick(domains));
+  if (isCrowded)
+    for (let i = MOST_WEBHOOKS; i > 0; i--) await addReceiver(domains[0] ?? '', dice.chance(0.9));
   while (clock.monotonicMs() < loadUntilMs && wrong.length < MAX_WRONG) {
-    await advance(dice.chance(0.2) ? dice.ms(30 * SECOND, 4 * MINUTE) : dice.ms(0, 5 * SECOND));
+    await advance(dice.chance(0.08) ? dice.ms(20 * SECOND, 2 * MINUTE) : dice.ms(0, 5 * SECOND));
     await act();
   }
   await end();
@@ -120,35 +136,38 @@ export async function runWebhooksSeed(
   room.close();
   return result;
 
-  async function addReceiver(): Promise<void> {
+  /** `isPlain`: it always answers at once. */
+  async function addReceiver(domain: string, isPlain = false): Promise<void> {
     const node = dice.pick(nodes);
-    const domain = dice.pick(domains);
-    const word = dice.pick(['all', 'all', 'delivery', 'bounce']);
+    const word = dice.pick(WORDS);
+    const secret = dice.bytes(24);
+    const there = hooks(domain).length;
     const made = await asked(node, (store) =>
       store.createWebhook({
         ...{ domain, events: [word], url: 'https://receiver.test/', description: '', createdBy: null },
-        ...{ secretSealed: PARTS.sealer.seal(new Uint8Array(24), SECRET_SEAL), createdAt: clock.now() },
-        maxPerDomain: 100,
+        ...{ secretSealed: PARTS.sealer.seal(secret, SECRET_SEAL), createdAt: clock.now() },
+        maxPerDomain: MOST_WEBHOOKS,
       }),
     );
+    if (made !== null && (made.kind === 'limit') !== there >= MOST_WEBHOOKS)
+      note(`a webhook beside ${there} others of ${domain} was answered by ${made.kind}`);
     if (made?.kind !== 'created') return;
     const { id } = made;
-    await asked(node, (store) =>
-      store.updateWebhook({ id, now: clock.now(), url: `https://receiver.test/${id}`, resumeSince: 0 }),
-    );
     const nowMs = clock.monotonicMs();
-    receivers.all.set(id, {
+    const receiver: Receiver = {
+      ...{ id, domain, ...(isPlain ? PLAIN : mannersOf(dice, loadUntilMs)), madeAtMs: nowMs },
       ...{
-        id,
-        domain,
-        word,
-        ...mannersOf(dice, loadUntilMs),
-        madeAtMs: nowMs,
         state: 'on',
         changedMs: nowMs,
+        url: '',
+
+        secrets: [{ bytes: secret, sinceMs: nowMs }],
       },
-      replayedMs: Number.NEGATIVE_INFINITY,
-    });
+      ...{ told: new Set(), replayedMs: Number.NEGATIVE_INFINITY, givenUpBefore: 0, purgedBefore: 0 },
+    };
+    receivers.all.set(id, receiver);
+    const url = `https://receiver.test/${id}/0`;
+    await update(receiver, node, { url, resumeSince: 0 });
   }
 
   // ── the nodes ───────────────────────────────────────────────────────────────────────────────────────────
@@ -279,9 +298,15 @@ export async function runWebhooksSeed(
   async function act(): Promise<void> {
     const node = dice.pick(nodes);
     const draw = dice.float();
-    if (draw < 0.8) return emit(node, dice.pick([1, 1, 2, 5, 20, 100]));
-    if (draw < 0.9) return change(node);
-    if (draw < 0.92) return addReceiver();
+    if (draw < 0.7) {
+      if ((await emit(node)) < 20 || dice.chance(0.2)) return;
+      // While their calls wait.
+      await advance(dice.ms(0, 4 * SECOND));
+      return change(node);
+    }
+    if (draw < 0.88) return change(node);
+    if (draw < 0.9) return addReceiver(dice.pick(domains));
+    if (draw < 0.92) return purge(node);
     if (draw < 0.94) return outageFor(dice.pick([1, 5, 30, 120]) * SECOND);
     if (node.life === null || node.awakeMs !== null) return;
     const forMs = dice.pick([2, 7, 11, 15, 25, 60, 300]) * SECOND;
@@ -298,69 +323,142 @@ export async function runWebhooksSeed(
     node.backMs = clock.monotonicMs() + forMs;
   }
 
-  async function emit(node: Node, count: number): Promise<void> {
+  async function emit(node: Node): Promise<number> {
     const domain = dice.pick(domains);
     const kind = dice.pick(KINDS);
+    const isMany = mayEmitMany && hooks(domain).some(({ enabled }) => enabled === 0);
+    mayEmitMany &&= !isMany;
+    const isCrowd = isCrowded && domain === domains[0];
+    const count = isMany ? MANY_EVENTS : dice.pick(isCrowd ? [1, 2, 8] : [1, 1, 2, 5, 20, 100]);
+    const at = clock.now();
     const made = Array.from({ length: count }, () => ({
-      ...{ id: uuidv7(clock, dice), kind, at: clock.now(), detail: null, domain, deliveryId: null },
+      ...{ id: uuidv7(clock, dice), kind, at, detail: null, domain, deliveryId: null },
     }));
-    const before = enabled();
-    if ((await asked(node, (store) => store.appendEvents({ events: made }))) === null) return;
-    events += count;
     // Those that are off are not called for it, also later.
-    for (const webhookId of enabled().filter((id) => before.includes(id))) {
-      const receiver = receivers.all.get(webhookId);
-      if (receiver?.domain === domain && TOLD[receiver.word]?.includes(kind))
-        for (const { id } of made) expected.push({ webhookId, key: callId(id) });
-    }
+    const wanting = hooks(domain).filter((row) => row.enabled === 1 && TOLD[row.event]?.includes(kind));
+    const keys = made.map(({ id }) => callId(id));
+    for (const key of keys) receivers.told.add(key);
+    for (const { id } of wanting) for (const key of keys) receivers.all.get(id)?.told.add(key);
+    const answer = await asked(node, (store) => store.appendEvents({ events: made }));
+    if (answer === null) return 0;
+    events += count;
+    const isOn = new Set(hooks(domain).flatMap(({ id, enabled }) => (enabled === 1 ? id : [])));
+    for (const { id: webhookId } of wanting)
+      if (isOn.has(webhookId) && receivers.all.has(webhookId))
+        for (const key of keys) expected.push({ webhookId, key, at });
     node.sender?.wake();
+    return count;
   }
 
-  function enabled(): number[] {
-    return room.db.all<{ id: number }>('SELECT id FROM webhook WHERE enabled = 1').map(({ id }) => id);
+  /** What the store has of the webhooks of a domain. */
+  function hooks(domain: string) {
+    return room.db.all<{ id: number; enabled: number; event: string }>(
+      'SELECT w.id, w.enabled, w.event FROM webhook w JOIN name n ON n.id = w.domain_id WHERE n.text = ?',
+      domain,
+    );
   }
 
   async function change(node: Node): Promise<void> {
     const present = [...receivers.all.values()].filter(({ state }) => state !== 'deleted');
+    // Where calls are under way, others wait.
+    const busy = present.filter(({ id }) => [...receivers.open].some(({ webhookId }) => webhookId === id));
     if (present.length === 0) return;
-    const receiver = dice.pick(present);
-    const { id, domain } = receiver;
-    const nowMs = clock.monotonicMs();
+    const receiver = dice.pick(busy.length > 0 && dice.chance(0.7) ? busy : present);
+    const { id, domain, secrets } = receiver;
+    const now = clock.now();
     const draw = dice.float();
-    if (draw < 0.1) {
-      // In doubt it is deleted: nothing is expected there any more.
-      Object.assign(receiver, { state: 'deleted', changedMs: nowMs });
-      const done = await asked(node, (store) => store.deleteWebhook({ id, domains: [domain] }));
-      if (done === null) Object.assign(receiver, { changedMs: Number.POSITIVE_INFINITY });
-    } else if (draw < 0.3) {
-      receiver.replayedMs = Number.POSITIVE_INFINITY;
-      const now = clock.now();
-      await asked(node, (store) =>
-        store.replayCalls({
-          ...{ webhookId: id, since: 0, until: now + 1, onlyFailed: dice.chance(0.5), now, limit: 500 },
-        }),
+    if (draw < 0.08) {
+      const done = await changing(receiver, node, (store) => store.deleteWebhook({ id, domains: [domain] }));
+      if (done !== null) note(`webhook ${id} was deleted, and is there`);
+      if (dice.chance(0.5)) await addReceiver(domain);
+    } else if (draw < 0.2) await replay(receiver, node);
+    else if (draw < 0.3) {
+      const bytes = dice.bytes(24);
+      const secretSealed = PARTS.sealer.seal(bytes, SECRET_SEAL);
+      secrets.unshift({ bytes, sinceMs: Number.POSITIVE_INFINITY });
+      const previousUntil = now + dice.ms(MINUTE, 24 * HOUR);
+      const done = await asked(node, (store) =>
+        store.rotateWebhookSecret({ id, secretSealed, previousUntil, now }),
       );
-      receiver.replayedMs = clock.monotonicMs() + RECORDED_MS;
+      // Whether it is stored is not known where no answer comes.
+      if (done === true && secrets[0] !== undefined) secrets[0].sinceMs = clock.monotonicMs();
+    } else if (draw < 0.45) {
+      const version = Number(receiver.url.split('/').at(-1)) + 1;
+      const url = `https://receiver.test/${id}/${version}`;
+      await update(receiver, node, { url, events: [dice.pick(WORDS)], resumeSince: 0 });
     } else {
-      const status = draw < 0.6 ? 'Disabled' : 'Enabled';
-      await switchTo(receiver, status, node);
+      const isOn = (receiver.state === 'on') === dice.chance(0.9);
+      await switchTo(receiver, isOn ? 'Disabled' : 'Enabled', node);
     }
     node.sender?.wake();
   }
 
+  async function replay(receiver: Receiver, node: Node): Promise<void> {
+    receiver.replayedMs = Number.POSITIVE_INFINITY;
+    const now = clock.now();
+    const onlyFailed = dice.chance(0.5);
+    let after: EventPlace | null | undefined;
+    do {
+      const done = await asked(node, (store) =>
+        store.replayCalls({
+          ...{ webhookId: receiver.id, since: 0, until: now + 1, onlyFailed, now, limit: 500 },
+          ...(after == null ? {} : { after }),
+        }),
+      );
+      after = done?.next ?? null;
+    } while (after !== null);
+    receiver.replayedMs = clock.monotonicMs() + RECORDED_MS;
+  }
+
   async function switchTo(receiver: Receiver, status: 'Enabled' | 'Disabled', node: Node): Promise<boolean> {
+    const resumeSince = clock.now() - dice.pick([MINUTE, 72 * HOUR]);
+    if (status === 'Enabled') receiver.givenUpBefore = Math.max(receiver.givenUpBefore, resumeSince);
+    await update(receiver, node, { status, resumeSince });
+    return receiver.state === (status === 'Enabled' ? 'on' : 'off');
+  }
+
+  /** Its status is what the store has afterwards, also where no answer came. */
+  async function update(receiver: Receiver, node: Node, change: Change): Promise<void> {
     const { id } = receiver;
-    // Whether it was stored is not known where no answer comes.
-    Object.assign(receiver, { state: 'on' });
-    const done = await asked(node, (store) =>
-      store.updateWebhook({ id, now: clock.now(), status, resumeSince: clock.now() - 72 * HOUR }),
+    const row = await changing(receiver, node, (store) =>
+      store.updateWebhook({ id, now: clock.now(), ...change }),
     );
-    if (done === true)
-      Object.assign(receiver, {
-        state: status === 'Enabled' ? 'on' : 'off',
-        changedMs: clock.monotonicMs(),
-      });
-    return done === true;
+    const { url = row?.url, events = [row?.event] } = change;
+    if (row !== null && (row.url !== url || row.event !== events.join()))
+      note(`webhook ${id} was changed, and is not as asked`);
+  }
+
+  /** null if that is not answered, or it is gone. */
+  async function changing(receiver: Receiver, node: Node, ask: (store: Store) => Promise<boolean>) {
+    receiver.changedMs = Number.POSITIVE_INFINITY;
+    const done = await asked(node, ask);
+    const row = room.db.get<{ enabled: number; url: string; event: string }>(
+      'SELECT enabled, url, event FROM webhook WHERE id = ?',
+      receiver.id,
+    );
+    receiver.state = row === undefined ? 'deleted' : row.enabled === 1 ? 'on' : 'off';
+    receiver.url = row?.url ?? receiver.url;
+    receiver.changedMs = clock.monotonicMs();
+    return done === true ? (row ?? null) : null;
+  }
+
+  /** Of calls that have ended, and of what deleted webhooks left. */
+  async function purge(node: Node): Promise<void> {
+    const before = clock.now() - dice.pick([MINUTE, 10 * MINUTE]);
+    purgedBefore = Math.max(purgedBefore, before);
+    for (let afterId: number | null = 0; afterId !== null; ) {
+      const from: number = afterId;
+      const step = await asked(node, (store) => store.purgeCalls({ before, afterId: from, limit: 64 }));
+      afterId = step?.nextId ?? null;
+    }
+    // One may have been switched off meanwhile.
+    for (const receiver of receivers.all.values())
+      if (!isEnabled(receiver)) receiver.purgedBefore = Math.max(receiver.purgedBefore, before);
+    while ((await asked(node, (store) => store.purgeLeftovers({ limit: 64 }))) === true);
+  }
+
+  function isEnabled({ id }: Receiver): boolean {
+    return room.db.get('SELECT 1 FROM webhook WHERE id = ? AND enabled = 1', id) !== undefined;
   }
 
   function outageFor(ms: number): void {
@@ -387,7 +485,7 @@ export async function runWebhooksSeed(
     for (const { id, due_at, n } of due) {
       const receiver = receivers.all.get(id);
       if (receiver === undefined || receiver.state === 'deleted') continue;
-      const forMs = receivers.isWell(receiver, PATIENT_MS) ? PROMPT_MS : PATIENT_MS;
+      const forMs = (receivers.isWell(receiver, PATIENT_MS) ? PROMPT_MS : PATIENT_MS) + 10 * storeMs;
       if (clock.now() - due_at < forMs || nowMs - receiver.changedMs < forMs) continue;
       const last = calls.findLast(({ webhookId }) => webhookId === id);
       if (last !== undefined && (last.untilMs === null || nowMs - last.fromMs < forMs)) continue;
@@ -399,10 +497,7 @@ export async function runWebhooksSeed(
   }
 
   async function end(): Promise<void> {
-    for (const receiver of receivers.all.values()) {
-      receiver.troubles = [];
-      receiver.usual = { kind: 'answers', status: 200, ms: 50 };
-    }
+    for (const receiver of receivers.all.values()) Object.assign(receiver, PLAIN);
     await advance(TAKEN_OVER_MS + 5 * MINUTE);
     for (const receiver of receivers.all.values())
       while (receiver.state !== 'deleted' && !(await switchTo(receiver, 'Enabled', dice.pick(nodes))))
@@ -439,20 +534,22 @@ export async function runWebhooksSeed(
     );
     const seen = Map.groupBy(calls, ({ webhookId, key }) => `${webhookId} ${key}`);
     const mostTries = (retryDelaysMs?.length ?? 9) + 1;
-    for (const { webhookId, key } of expected) {
-      if (receivers.all.get(webhookId)?.state === 'deleted') continue;
+    for (const { webhookId, key, at } of expected) {
+      const receiver = receivers.all.get(webhookId);
+      if (receiver === undefined || receiver.state === 'deleted') continue;
       const name = `${webhookId} ${key}`;
       const row = rows.get(name);
       const made = seen.get(name) ?? [];
+      const arrived = made.some(({ status }) => status >= 200 && status < 300);
+      const isGone = made.some(({ status }) => status === 410);
       if (row === undefined) {
-        note(`${name} has no call`);
+        const hasEnded = arrived || isGone || made.length >= mostTries || at < receiver.givenUpBefore;
+        if (at >= (hasEnded ? purgedBefore : receiver.purgedBefore)) note(`${name} has no call`);
         continue;
       }
-      const arrived = made.some(({ status }) => status >= 200 && status < 300);
       if (row.state === 2 && !arrived)
         note(`${name} is called successful, and the receiver has not answered so`);
-      const isGone = made.some(({ status }) => status === 410);
-      if (row.state === 3 && row.tries < mostTries && !isGone)
+      if (row.state === 3 && row.tries < mostTries && !isGone && at >= receiver.givenUpBefore)
         note(`${name} was given up after ${row.tries} tries`);
       if (row.tries > made.length) note(`${name} was tried ${made.length} times, and counts ${row.tries}`);
     }

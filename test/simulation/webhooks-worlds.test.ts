@@ -3,6 +3,7 @@
  * `npm run simulate -- --webhooks --runs 500`.
  */
 import { describe, expect, it } from 'vitest';
+import type { Webhook } from '../../src/model/webhook.ts';
 import type { Store } from '../../src/store/store.ts';
 import { runWebhooksSeed } from './webhooks-world.ts';
 
@@ -11,6 +12,10 @@ const RUNS = 30;
 const MOST_SEEDS = 40;
 
 describe('webhooks, simulated', () => {
+  it('are the same again with the same seed', async () => {
+    expect(await runWebhooksSeed(8)).toEqual(await runWebhooksSeed(8));
+  });
+
   for (let seed = 1; seed <= RUNS; seed += RUNS_A_TEST) {
     it(`keep their promises in the worlds ${seed} to ${seed + RUNS_A_TEST - 1}`, async () => {
       const broken: string[] = [];
@@ -27,8 +32,7 @@ describe('webhooks, simulated', () => {
   }
 });
 
-/** `from`: the first world that is looked at; few notice some of them. */
-const BUGS: readonly { name: string; from?: number; notices: RegExp; change(store: Store): Store }[] = [
+const BUGS: readonly { name: string; notices: RegExp; change(store: Store): Store }[] = [
   {
     name: 'a failure that counts as a success',
     notices: /is called successful, and the receiver has not answered so/,
@@ -60,7 +64,6 @@ const BUGS: readonly { name: string; from?: number; notices: RegExp; change(stor
   },
   {
     name: 'webhooks that are off and are called',
-    from: 26,
     notices: /is called although it is (off|deleted)/,
     change: (store) => ({
       ...store,
@@ -69,6 +72,41 @@ const BUGS: readonly { name: string; from?: number; notices: RegExp; change(stor
         return webhook === null ? null : { ...webhook, status: 'Enabled' };
       },
     }),
+  },
+  {
+    name: 'webhooks that are called at a URL that they had',
+    notices: /is called at .* instead of/,
+    change(store) {
+      const urls = new Map<number, string>();
+      const before = (webhook: Webhook): Webhook => {
+        const url = urls.get(webhook.id) ?? webhook.url;
+        urls.set(webhook.id, url);
+        return { ...webhook, url };
+      };
+      return {
+        ...store,
+        claimCalls: async (params) =>
+          (await store.claimCalls(params)).map((call) => ({ ...call, webhook: before(call.webhook) })),
+      };
+    },
+  },
+  {
+    name: 'webhooks that go on signing with their first secret',
+    notices: /is called without a signature by its secret/,
+    change: (store) => ({ ...store, rotateWebhookSecret: async () => true }),
+  },
+  {
+    name: 'webhooks that keep the kinds they had',
+    notices: /was changed, and is not as asked/,
+    change: (store) => ({
+      ...store,
+      updateWebhook: ({ events: _, ...others }) => store.updateWebhook(others),
+    }),
+  },
+  {
+    name: 'calls that were to be made later and are not',
+    notices: /has no call/,
+    change: (store) => ({ ...store, prepareCalls: async () => false }),
   },
   {
     name: 'due calls that are not seen',
@@ -82,9 +120,9 @@ const BUGS: readonly { name: string; from?: number; notices: RegExp; change(stor
 ];
 
 describe('the promises of webhooks notice', () => {
-  it.each(BUGS.map((bug) => [bug.name, bug] as const))('%s', async (_, { from = 1, notices, change }) => {
+  it.each(BUGS.map((bug) => [bug.name, bug] as const))('%s', async (_, { notices, change }) => {
     let noticed: readonly string[] = [];
-    for (let seed = from; seed < from + MOST_SEEDS && noticed.length === 0; seed++) {
+    for (let seed = 1; seed <= MOST_SEEDS && noticed.length === 0; seed++) {
       const { wrong } = await runWebhooksSeed(seed, change);
       noticed = wrong.filter((what) => notices.test(what));
     }
