@@ -27,6 +27,7 @@ import type { Mutation } from './mutations.ts';
 import { createOperators } from './operators.ts';
 import { PARTS } from './parts.ts';
 import { type Action, type Plan, planOf } from './plan.ts';
+import { createPurges } from './purges.ts';
 import { createReturns } from './returns.ts';
 import { openRoom } from './room.ts';
 import { createSecondThoughts } from './second-thoughts.ts';
@@ -136,11 +137,16 @@ export async function runNodesSeed(
     mostSkewMs,
   };
   const thoughts = createSecondThoughts({ room, diary, clock, random: dice }, note);
+  const purges = createPurges(seed, { room, thoughts }, note);
   const returns = withReturns
     ? createReturns(
         seed,
         { room, clock, tokens },
-        { isAwake: (one) => awakeNow().includes(one), canWrite: () => outage.count === 0 },
+        {
+          isAwake: (one) => awakeNow().includes(one),
+          canWrite: () => outage.count === 0,
+          isErased: purges.isErased,
+        },
         note,
       )
     : null;
@@ -255,6 +261,7 @@ export async function runNodesSeed(
   const timeline = [
     ...plan.timeline.map(({ atMs, action }) => ({ atMs, run: () => act(action) })),
     ...happenings.map(({ atMs, what }) => ({ atMs, run: () => happen(what) })),
+    ...purges.times(plan.loadUntilMs + 30 * MINUTE).map((atMs) => ({ atMs, run: purge })),
   ].sort((a, b) => a.atMs - b.atMs);
   for (const node of nodes) await boot(node);
   for (const { atMs, run } of timeline) {
@@ -275,6 +282,7 @@ export async function runNodesSeed(
   if (returns !== null) diary.returned = returns.bounced();
   for (const what of checkEnd(room.db, wire, diary)) note(what);
   returns?.checkEnd(wire.of);
+  purges.checkEnd();
   for (const what of geography.gone(wire)) note(what);
   for (const what of thoughts.checkEnd(wire)) note(what);
   if (wire.open.size > 0) note(`${wire.open.size} connections are open after the end`);
@@ -444,6 +452,11 @@ export async function runNodesSeed(
       for (const id of without)
         if (unexplained.has(id)) note(`delivery ${id} is due and waits for no reason`);
     [unexplained, lastLookMs, lastTransactions] = [without, nowMs, wire.transactions.length];
+  }
+
+  async function purge(): Promise<void> {
+    const awake = awakeNow();
+    if (awake.length > 0) await awaited(purges.act(dice.pick(awake))).catch(() => {});
   }
 
   async function act(action: Action): Promise<void> {

@@ -22,6 +22,7 @@ import { BOUNCE_DOMAIN, type Process } from '../../src/simulation/process.ts';
 import { createDice } from '../../src/simulation/seeded.ts';
 import type { WireTransaction } from '../../src/simulation/wire.ts';
 import { stateCode, suppressionReasonCode } from '../../src/store/shared/codes.ts';
+import { ERASED } from '../../src/store/shared/mask.ts';
 import { arf, dsn, plain } from '../scenarios/returns-kit.ts';
 import { PARTS } from './parts.ts';
 import type { Room } from './room.ts';
@@ -64,11 +65,11 @@ interface Desk {
 
 export type Returns = ReturnType<typeof createReturns>;
 
-/** `isAwake`: that process answers. `canWrite`: the store can. */
+/** `isAwake`: that process answers. `canWrite`: the store can. `isErased`: somebody of that address was. */
 export function createReturns(
   seed: number,
   parts: { room: Room; clock: VirtualClock; tokens: ReturnPathTokens },
-  world: { isAwake(process: Process): boolean; canWrite(): boolean },
+  world: { isAwake(process: Process): boolean; canWrite(): boolean; isErased(address: string): boolean },
   note: (what: string) => void,
 ) {
   const { room, clock, tokens } = parts;
@@ -181,7 +182,7 @@ export function createReturns(
     const code = await answer(mail, desk);
     if (mail.answeredMs !== null) return;
     if (code >= 400 && code < 500) return;
-    if ((code === 550) !== (mail.kind === 'forged'))
+    if ((code === 550) !== (mail.kind === 'forged') && !world.isErased(mail.address))
       note(`${mail.kind} of delivery ${mail.deliveryId} was answered by ${code}`);
     mail.answeredMs = clock.monotonicMs();
     onItsWay -= 1;
@@ -201,7 +202,7 @@ export function createReturns(
       const event = { id: uuidv7(own, dice), kind: 'unsubscribed', at: own.now(), detail: null } as const;
       const params = { deliveryId, event, rule: 'one-click', now: own.now() };
       return store.unsubscribe(params).then(
-        (result) => (result.kind === 'unknown' ? 410 : 250),
+        (result) => (result.kind === 'unknown' ? 550 : 250),
         () => 451,
       );
     }
@@ -319,8 +320,13 @@ export function createReturns(
       ),
       ({ delivery_id }) => delivery_id,
     );
-    const of = Map.groupBy(sent, ({ deliveryId }) => deliveryId);
+    const of = Map.groupBy(
+      sent.filter(({ address }) => !world.isErased(address)),
+      ({ deliveryId }) => deliveryId,
+    );
+    const isKnown = new Set(of.keys());
     for (const [id, own] of events) {
+      if (sent.some((one) => one.deliveryId === id) && !isKnown.has(id)) continue;
       if (own.some(({ foreign_domain }) => foreign_domain === 1))
         note(`delivery ${id} has an event of another tenant`);
       const count = (kind: string) => own.filter((one) => eventKindOf(one.kind) === kind).length;
@@ -391,6 +397,7 @@ export function createReturns(
     }
     for (const one of due) if (!entries.has(one)) note(`${one} is not on the list`);
     for (const { tenant, address, reason } of list) {
+      if (address === ERASED || world.isErased(address)) continue;
       const word = suppressionReasonCode.word(reason);
       const one = key(tenant, address, word);
       if (word === 'Complaint' && !due.has(one)) note(`${one} is on the list without a complaint`);

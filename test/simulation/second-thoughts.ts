@@ -20,6 +20,8 @@ export type SecondThought = Extract<
 
 export interface SecondThoughts {
   act(action: SecondThought, process: Process): Promise<void>;
+  /** Recipients of one message. */
+  cancel(messageSeq: number, deliveryIds: readonly number[], process: Process): Promise<void>;
   /** Mail that went to somebody who was suppressed. */
   checkEnd(wire: Wire): string[];
 }
@@ -34,8 +36,11 @@ export function createSecondThoughts(
   return {
     async act(action, process) {
       switch (action.kind) {
-        case 'cancel':
-          return cancel(action.pick, process);
+        case 'cancel': {
+          const chosen = room.chosen(action.pick);
+          if (chosen !== null) await cancel(chosen.messageSeq, chosen.deliveryIds, process);
+          return;
+        }
         case 'reschedule':
           return reschedule(action, process);
         case 'suppress':
@@ -47,6 +52,7 @@ export function createSecondThoughts(
         }
       }
     },
+    cancel,
     checkEnd(wire) {
       return wire.transactions.flatMap(({ deliveryId, address, atMs, bodyAtMs }) => {
         const tenant = room.mailOf(deliveryId)?.tenant;
@@ -58,10 +64,11 @@ export function createSecondThoughts(
     },
   };
 
-  async function cancel(pick: number, { engine, store }: Process): Promise<void> {
-    const chosen = room.chosen(pick);
-    if (chosen === null) return;
-    const { messageSeq, deliveryIds } = chosen;
+  async function cancel(
+    messageSeq: number,
+    deliveryIds: readonly number[],
+    { engine, store }: Process,
+  ): Promise<void> {
     const waiting = deliveryIds.filter((id) => ['queued', 'sending'].includes(room.stateOf(id)));
     const changed = new Set<number>();
     try {
