@@ -34,6 +34,8 @@ export interface DomainSearch {
 export interface OverviewSearch {
   /** How far back the charts go; left out: a day. */
   range?: '7d' | '30d' | '90d';
+  /** The only sender domain that is counted. */
+  domain?: string;
 }
 
 export interface TemplateSearch {
@@ -94,8 +96,10 @@ export function createAppRouter() {
     getParentRoute: () => root,
     path: '/overview',
     component: lazyRouteComponent(() => import('./places/overview/overview-place.tsx'), 'OverviewPlace'),
-    validateSearch: ({ range }: Record<string, unknown>): OverviewSearch =>
-      range === '7d' || range === '30d' || range === '90d' ? { range } : {},
+    validateSearch: ({ range, ...given }: Record<string, unknown>): OverviewSearch => ({
+      ...(range === '7d' || range === '30d' || range === '90d' ? { range } : {}),
+      ...textsOf(given, ['domain']),
+    }),
   });
   const queue = createRoute({
     getParentRoute: () => root,

@@ -51,7 +51,7 @@ describe.skipIf(!hasBrowser)('the overview', () => {
       .hover({ position: { x: 2, y: 20 } });
     await page.getByRole('rowheader', { name: 'example.net' }).waitFor();
     await page.getByRole('rowheader', { name: 'example.com' }).waitFor();
-    await page.getByRole('link', { name: 'example.com' }).waitFor();
+    await page.getByRole('link', { name: 'example.com', exact: true }).waitFor();
     await page.getByText(/^Of what was delivered, half took at most/).waitFor();
     await page.getByRole('radio', { name: 'Week' }).click();
     await page.getByRole('img', { name: 'Delivered in the last 7 days: 1' }).waitFor();
@@ -60,6 +60,38 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     await page.getByRole('link', { name: 'Delivered in the last 7 days: 1' }).click();
     await page.getByRole('list', { name: 'Messages' }).getByText('a@example.net').waitFor();
     expect(new URL(page.url()).searchParams.get('q')).toBe('status:delivered since:7d');
+  });
+
+  it('tells how the mail of one domain went: by tag, what was given up, who complained and unsubscribed', async () => {
+    const sent = await world.server.send({ To: [{ email: 'b@example.net' }], Tags: ['last night'] });
+    await world.server.settled(sent);
+    const { page } = await openPage(browser);
+    await page.goto(`${url}?range=7d`);
+    await page.getByRole('link', { name: 'example.com', exact: true }).click();
+    await page.getByRole('heading', { name: 'Sent mail from example.com' }).waitFor();
+    expect(page.url()).toBe(`${url}?range=7d&domain=example.com`);
+    for (const kind of ['Bounced', 'Failed', 'Complained', 'Unsubscribed'])
+      await page.getByRole('img', { name: `${kind} in the last 7 days: 0` }).waitFor();
+    expect(
+      await page
+        .getByRole('table', { name: 'Receiving providers' })
+        .getByRole('columnheader')
+        .allInnerTexts(),
+    ).toEqual([
+      ...['Provider or domain', 'Delivered', 'Delivery rate', 'Bounced', 'Failed', 'Complained'],
+      'Unsubscribed',
+    ]);
+    const tags = page.getByRole('table', { name: 'Tags' });
+    expect(await tags.getByRole('row').filter({ hasText: 'last night' }).innerText()).toMatch(/1\s+100%/);
+    await page.getByRole('radio', { name: 'Month' }).click();
+    await page.getByRole('img', { name: 'Accepted in the last 30 days: 2' }).waitFor();
+    await tags.getByRole('link', { name: 'last night' }).click();
+    await page.getByRole('list', { name: 'Messages' }).getByText('b@example.net').waitFor();
+    expect(new URL(page.url()).searchParams.get('q')).toBe('tag:"last night" domain:example.com since:30d');
+    await page.goBack();
+    await page.getByRole('link', { name: 'All domains' }).click();
+    await page.getByRole('table', { name: 'Sender domains' }).waitFor();
+    expect(page.url()).toBe(`${url}?range=30d`);
   });
 
   it('names the provider that takes mail for a domain', async () => {

@@ -31,6 +31,12 @@ export function splitWords(text: string): readonly SearchWord[] {
   return words;
 }
 
+/** As one word of a search; what holds a quote cannot be one. */
+export function quoted(text: string): string {
+  const plain = text.replaceAll('"', '');
+  return /\s/.test(plain) ? `"${plain}"` : plain;
+}
+
 const UNITS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400, w: 604_800 };
 
 /** What is said of a time that `instantOf` does not know, behind the word. */

@@ -6,51 +6,124 @@ import type { StatsAnswer } from '../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { getStats, type Measured } from '../../api/overview.ts';
 import { NotYet, Section } from '../../components/page.tsx';
+import { quoted } from '../../components/search-text.ts';
 import { useLive } from '../../components/use-live.ts';
 import { BarChart } from './bar-chart.tsx';
 import { Breakdown } from './breakdown.tsx';
 import { durationText, secondsFor } from './delivery-times.ts';
-import { type Bars, barsOf, queryOf, type Range, type RangeName, rangeOf } from './ranges.ts';
+import { type Bars, barsOf, percent, queryOf, type Range, type RangeName, rangeOf } from './ranges.ts';
+
+/** Of twelve columns, where there is room for them. */
+const WIDE = 'min-[44rem]:col-span-4';
+const NARROW = 'min-[44rem]:col-span-6 min-[64rem]:col-span-3';
 
 /** The server counts events anew: what took it long is asked for more rarely, so that twenty pages stay cheap. */
 const everyMs = (last: Measured | undefined) => Math.max(60_000, (last?.tookMs ?? 0) * 1_200);
 
-/** `to`, `words`: where what was counted is found; nowhere for deferrals, most of which were followed by a delivery. */
+/**
+ * `to`, `words`: where what was counted is found; nowhere for deferrals, most of which were followed by a delivery, and for what
+ * was given up, because the status of a message that bounced is Failed too.
+ */
 const SHOWN = [
-  { kind: 'Accepted', fill: 'fill-accent-fill', wide: true, to: '/messages', words: '' },
-  { kind: 'Delivered', fill: 'fill-good', wide: true, to: '/messages', words: 'status:delivered ' },
-  { kind: 'Deferred', fill: 'fill-warn', wide: false, to: null, words: '' },
-  { kind: 'Bounced', fill: 'fill-bad', wide: false, to: '/messages', words: 'status:bounced ' },
-  { kind: 'Complained', fill: 'fill-bad', wide: false, to: '/suppressions', words: 'reason:complaint ' },
+  { kind: 'Accepted', fill: 'fill-accent-fill', width: WIDE, to: '/messages', words: '' },
+  { kind: 'Delivered', fill: 'fill-good', width: WIDE, to: '/messages', words: 'status:delivered' },
+  { kind: 'Deferred', fill: 'fill-warn', width: WIDE, to: null, words: '' },
+  { kind: 'Bounced', fill: 'fill-bad', width: NARROW, to: '/messages', words: 'status:bounced' },
+  { kind: 'Failed', fill: 'fill-bad', width: NARROW, to: null, words: '' },
+  { kind: 'Complained', fill: 'fill-bad', width: NARROW, to: '/suppressions', words: 'reason:complaint' },
+  {
+    kind: 'Unsubscribed',
+    fill: 'fill-warn',
+    width: NARROW,
+    to: '/suppressions',
+    words: 'reason:unsubscribe',
+  },
 ] as const;
 
-export function Figures({ range: name }: { range: RangeName }) {
+/** `domain`: of the only sender domain that is counted. */
+export function Figures({ range: name, domain }: { range: RangeName; domain: string | undefined }) {
+  const { data: me } = useQuery(ME);
   const range = rangeOf(name);
   const ask = (more: object) => (signal: AbortSignal) =>
-    getStats({ ...queryOf(range, Date.now()), ...more }, signal);
-  const all = useLive(['stats', name], ask({}), everyMs);
-  const to = useLive(['stats', name, 'to'], ask({ GroupBy: 'Provider' }), everyMs);
-  const times = useLive(['stats', name, 'times'], ask({ GroupBy: 'DeliveryTime' }), everyMs);
-  const from = useLive(['stats', name, 'from'], ask({ GroupBy: 'Domain' }), everyMs);
+    getStats({ ...queryOf(range, Date.now()), Domain: domain, ...more }, signal);
+  const all = useLive(['stats', name, domain], ask({}), everyMs);
+  const to = useLive(['stats', name, domain, 'to'], ask({ GroupBy: 'Provider' }), everyMs);
+  const times = useLive(['stats', name, domain, 'times'], ask({ GroupBy: 'DeliveryTime' }), everyMs);
+  const from = useLive(
+    ['stats', name, domain, 'from'],
+    ask({ GroupBy: domain === undefined ? 'Domain' : 'Tag' }),
+    everyMs,
+  );
   if (all.data === undefined) return <NotYet error={all.error} onAgain={all.again} />;
   const counts = all.data.stats.Items[0]?.Counts;
   if (SHOWN.every(({ kind }) => (counts?.[kind] ?? 0) === 0))
     return <p className="text-soft">Nothing was sent in {range.long}.</p>;
+  /** Where mail of a group is found. */
+  const words = (word: string, group: string) =>
+    [`${word}:${quoted(group)}`, ...ofDomain(domain), `since:${range.value}`].join(' ');
+  const messages = (q: string, text: string, label?: string) =>
+    mayDo(me, 'email:read') ? (
+      <Link to="/messages" search={{ q }} aria-label={label} className="text-accent underline">
+        <bdi>{text}</bdi>
+      </Link>
+    ) : (
+      <bdi>{text}</bdi>
+    );
   return (
-    <div className="grid gap-6">
-      <Charts stats={all.data.stats} range={range} />
+    <div className="grid grid-cols-1 gap-6">
+      <Charts stats={all.data.stats} range={range} domain={domain} />
       {times.data !== undefined && <DeliveryTimes stats={times.data.stats} />}
-      <div className="grid items-start gap-x-8 gap-y-6 min-[64rem]:grid-cols-2">
-        <Section title="Receiving providers">
-          <Breakdown answer={to} of="Provider or domain" count="Delivered" />
-        </Section>
+      <Section title="Receiving providers">
+        <Breakdown
+          answer={to}
+          label="Receiving providers"
+          of="Provider or domain"
+          kinds={['Delivered', 'Bounced', 'Failed', 'Complained', 'Unsubscribed']}
+        />
+      </Section>
+      {domain === undefined ? (
         <Section title="Sender domains">
-          <Breakdown answer={from} of="Domain" count="Accepted" age={range.value} />
+          <Breakdown
+            answer={from}
+            label="Sender domains"
+            of="Domain"
+            kinds={['Accepted', 'Bounced', 'Failed', 'Complained', 'Unsubscribed']}
+            name={(group) => (
+              <Link
+                to="/overview"
+                search={(before) => ({ ...before, domain: group })}
+                className="text-accent underline"
+              >
+                <bdi>{group}</bdi>
+              </Link>
+            )}
+            count={(group, kind, text) =>
+              kind === 'Accepted' || kind === 'Bounced'
+                ? messages(
+                    `${kind === 'Bounced' ? 'status:bounced ' : ''}${words('domain', group)}`,
+                    text,
+                    `${kind} from ${group}: ${text}`,
+                  )
+                : text
+            }
+          />
         </Section>
-      </div>
+      ) : (
+        <Section title="Tags" aside="of its messages">
+          <Breakdown
+            answer={from}
+            label="Tags"
+            of="Tag"
+            kinds={['Accepted', 'Bounced', 'Failed', 'Complained', 'Unsubscribed']}
+            name={(group) => messages(words('tag', group), group)}
+          />
+        </Section>
+      )}
     </div>
   );
 }
+
+const ofDomain = (domain: string | undefined) => (domain === undefined ? [] : [`domain:${domain}`]);
 
 function DeliveryTimes({ stats }: { stats: StatsAnswer }) {
   const half = secondsFor(0.5, stats);
@@ -69,21 +142,18 @@ function Duration({ seconds }: { seconds: number }) {
   return <span className="font-semibold text-ink tabular-nums">{words}</span>;
 }
 
-function Charts({ stats, range }: { stats: StatsAnswer; range: Range }) {
+function Charts({ stats, range, domain }: { stats: StatsAnswer; range: Range; domain: string | undefined }) {
   const [pointed, setPointed] = useState<number | null>(null);
   const bars = barsOf(stats, range);
   const [all] = stats.Items;
   return (
-    <div className="grid gap-x-6 gap-y-5 min-[44rem]:grid-cols-6">
-      {SHOWN.map(({ kind, fill, wide, to, words }) => (
-        <figure
-          key={kind}
-          className={`grid min-w-0 gap-1 ${wide ? 'min-[44rem]:col-span-3' : 'min-[44rem]:col-span-2'}`}
-        >
+    <div className="grid grid-cols-2 gap-x-6 gap-y-5 min-[44rem]:grid-cols-12">
+      {SHOWN.map(({ kind, fill, width, to, words }) => (
+        <figure key={kind} className={`grid min-w-0 gap-1 ${width}`}>
           <Caption
             kind={kind}
             to={to}
-            words={`${words}since:${range.value}`}
+            words={[words, ...ofDomain(domain), `since:${range.value}`].join(' ').trim()}
             total={all?.Counts[kind] ?? 0}
             rates={all?.Rates}
             bars={bars}
@@ -152,9 +222,6 @@ function Caption(props: {
     </figcaption>
   );
 }
-
-const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
-export const percent = (share: number): string => PERCENT.format(share);
 
 const HOURS = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
 const DAYS = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });

@@ -18,7 +18,7 @@ const EVERY_MS = 15_000;
 export const ATTENTION = ['attention'] as const;
 
 export function OverviewPlace() {
-  const { range = '24h' } = useSearch({ from: '/overview' });
+  const { range = '24h', domain } = useSearch({ from: '/overview' });
   const navigate = useNavigate({ from: '/overview' });
   const { data, error, again } = useLive(ATTENTION, getAttention, EVERY_MS);
   return (
@@ -30,20 +30,45 @@ export function OverviewPlace() {
           <AttentionList attention={data} />
           <FirstRun />
           <Section
-            title="Sent mail"
+            title={
+              domain === undefined ? (
+                'Sent mail'
+              ) : (
+                <>
+                  Sent mail from <bdi>{domain}</bdi>
+                </>
+              )
+            }
             aside={
-              <Segments
-                label="How far back"
-                value={range}
-                onValue={(next) =>
-                  void navigate({ search: next === '24h' ? {} : { range: next }, replace: true })
-                }
-                choices={RANGES.map(({ value, name }) => ({ value, name }))}
-              />
+              <span className="flex flex-wrap items-center gap-x-3">
+                <Segments
+                  label="How far back"
+                  value={range}
+                  onValue={(next) =>
+                    void navigate({
+                      search: ({ range: _, ...others }) => ({
+                        ...others,
+                        ...(next === '24h' ? {} : { range: next }),
+                      }),
+                      replace: true,
+                    })
+                  }
+                  choices={RANGES.map(({ value, name }) => ({ value, name }))}
+                />
+                {domain !== undefined && (
+                  <Link
+                    to="/overview"
+                    search={({ domain: _, ...others }) => others}
+                    className="text-accent underline"
+                  >
+                    All domains
+                  </Link>
+                )}
+              </span>
             }
           >
             <Suspense fallback={<div className="h-64" />}>
-              <Figures range={range} />
+              <Figures range={range} domain={domain} />
             </Suspense>
           </Section>
         </>

@@ -49,3 +49,6 @@ export function barsOf({ From, To, Items }: StatsAnswer, { barMs }: Range): Bars
     },
   };
 }
+
+const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
+export const percent = (share: number): string => PERCENT.format(share);

@@ -4,6 +4,7 @@ import type { MessageWithContents } from '../../../../src/client/api-types.ts';
 import { Addresses, HeadRow } from '../../../components/addresses.tsx';
 import { bytesText } from '../../../components/bytes.ts';
 import { CopyButton } from '../../../components/copy.tsx';
+import { quoted } from '../../../components/search-text.ts';
 import { exactTime } from '../../../components/time.tsx';
 
 export function MessageFacts({ message }: { message: MessageWithContents }) {
@@ -60,10 +61,4 @@ function Found({ words, children }: { words: string; children: string }) {
       <bdi>{children}</bdi>
     </Link>
   );
-}
-
-/** As one word of a search; what holds a quote cannot be one. */
-function quoted(text: string): string {
-  const plain = text.replaceAll('"', '');
-  return /\s/.test(plain) ? `"${plain}"` : plain;
 }
