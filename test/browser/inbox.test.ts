@@ -172,6 +172,21 @@ describe.skipIf(!hasBrowser)('the inbox', () => {
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(PHONE.width);
   });
 
+  it('begins a long subject that is written from right to left at its right, read or not', async () => {
+    await server.send({ Subject: `مرحبا ${'بالعالم '.repeat(30)}` });
+    const { page } = await openPage(browser, { viewport: PHONE, hasTouch: true });
+    await page.goto(url);
+    const direction = () =>
+      page.evaluate<string>(
+        `getComputedStyle(document.querySelector('[aria-label="Captured mail"] [dir=auto]')).direction`,
+      );
+    await rows(page).first().getByText('Unread:').waitFor({ state: 'attached' });
+    expect(await direction()).toBe('rtl');
+    await rows(page).first().tap();
+    await page.getByRole('button', { name: 'Back to the list' }).tap();
+    await expect.poll(direction).toBe('rtl');
+  });
+
   it('does not move what is read while mail pours in above', async () => {
     const mails = Array.from({ length: 60 }, (_, n) => ({ ...SHOWN_MAILS[0], Subject: `Old ${n}` }));
     await server.call('POST', '/email/batch', { body: { Messages: mails } });

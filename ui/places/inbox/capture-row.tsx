@@ -45,8 +45,8 @@ export const CaptureRow = memo(function CaptureRow(props: {
         className="flex min-w-0 flex-1 flex-col justify-center py-2 pr-3 -outline-offset-2"
       >
         <span className="flex items-baseline gap-2">
+          {unread && <span className="sr-only">Unread: </span>}
           <span dir="auto" className={`truncate text-left ${unread ? 'font-semibold' : ''}`}>
-            {unread && <span className="sr-only">Unread: </span>}
             {subject}
           </span>
           <Time at={item.CapturedAt} className="ml-auto shrink-0 text-soft text-xs" />
