@@ -40,6 +40,16 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     expect(requests.filter((one) => !one.startsWith(url))).toEqual([]);
   });
 
+  it('says that the server does not answer while it asks who is there, and goes on when it does', async () => {
+    const { page } = await openPage(browser);
+    await page.route('**/api/**', (route) => route.abort());
+    await page.goto(url);
+    await page.getByRole('alert').getByText('The server does not answer').waitFor();
+    await page.unrouteAll();
+    await page.getByRole('link', { name: 'Messages' }).waitFor();
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+  });
+
   it('says at an address that nothing is at that there is no such page, with a way back', async () => {
     const { page } = await openPage(browser);
     for (const path of ['/mesages', '/settings/domains', '/domains/example.com/dns']) {

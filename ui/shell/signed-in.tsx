@@ -6,6 +6,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { onUnauthorized } from '../api/call.ts';
 import { isSignedOut, SESSION } from '../api/session.ts';
+import { OfflineBanner } from '../components/offline-banner.tsx';
 import { isBackFromProvider } from '../places/sign-in/provider-address.ts';
 import { Proof } from './proof.tsx';
 
@@ -30,7 +31,8 @@ export function SignedIn({ children }: { children: ReactNode }) {
       }),
     [queries],
   );
-  if (session.isPending) return null;
+  // The page itself may come from a server that does not answer, or from a proxy before it.
+  if (session.isPending) return session.failureReason === null ? null : <OfflineBanner />;
   const onSession = () => {
     setBack(false);
     setEnded(false);
