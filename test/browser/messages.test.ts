@@ -37,7 +37,7 @@ describe.skipIf(!hasBrowser)('the messages', () => {
     await server.send({ ...to('ada'), Subject: 'Arrives' });
     const id = await server.send({ ...to('gone.grace'), Subject: 'Does not arrive' });
     await server.settled(id);
-    const { page, errors } = await openPage(browser);
+    const { page, errors } = await openPage(browser, { permissions: ['clipboard-read', 'clipboard-write'] });
     await page.goto(`${url}/messages`);
     await page.getByRole('searchbox', { name: 'Search messages' }).fill('gone.grace@far.test');
     await until('one is found', async () => (await rows(page).count()) === 1);
@@ -52,6 +52,12 @@ describe.skipIf(!hasBrowser)('the messages', () => {
     await delivery(page).getByText('SMTP conversation').click();
     await delivery(page).getByRole('cell', { name: 'RCPT TO:<gone.grace@far.test>' }).waitFor();
     expect(new URL(page.url()).pathname).toBe(`/messages/${id}`);
+    await delivery(page).getByRole('button', { name: 'Copy as text what happened to the mail for' }).click();
+    await delivery(page).getByRole('button', { name: 'Copied' }).waitFor();
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(copied).toContain(`Bounced: gone.grace@far.test\nFrom: `);
+    expect(copied).toContain(`Message id: ${id}`);
+    expect(copied).toMatch(/Z Attempt 1: refused for good · .*\n {2}550 5\.1\.1 /);
     expect(errors).toEqual([]);
   });
 

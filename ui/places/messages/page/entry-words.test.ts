@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TimelineEntry } from '../../../../src/client/api-types.ts';
-import { entryTitle, plannedWords } from './entry-words.ts';
+import { entryTitle, plannedWords, reportText } from './entry-words.ts';
 
 describe('entryTitle', () => {
   it('begins with a capital letter, with an attempt before it or none', () => {
@@ -18,5 +18,54 @@ describe('plannedWords', () => {
     expect(plannedWords('deferred')).toEqual({ before: 'Next try', after: 'Next try was due' });
     expect(plannedWords('scheduled')).toEqual({ before: 'To be sent', after: 'Was to be sent' });
     expect(plannedWords('path_blocked')).toEqual({ before: 'Ends', after: 'Was to end' });
+  });
+});
+
+describe('reportText', () => {
+  it('says when, where and what was said, each thing once, and no verdict of this server as the words of another', () => {
+    const entry = (given: Partial<TimelineEntry>) =>
+      ({
+        ...{
+          Attempt: null,
+          Route: 'mx',
+          Bounce: null,
+          RemoteMta: '',
+          Tls: '',
+          DurationMs: null,
+          IPAddress: '',
+        },
+        ...{ Reply: '', Explanation: '', Reason: '', ...given },
+      }) as TimelineEntry;
+    const message = { MessageID: 'an-id', Subject: 'Your order', From: { Name: 'Shop', Email: 'a@b.test' } };
+    const text = reportText(message, { address: 'ada@far.test', status: 'Bounced' }, [
+      entry({ Event: 'accepted', At: '2026-11-29T15:58:27.000Z' }),
+      entry({
+        ...{
+          Event: 'bounced',
+          At: '2026-11-29T15:58:28.000Z',
+          Attempt: 1,
+          RemoteMta: 'mx.far.test [192.0.2.1]',
+        },
+        ...{ DurationMs: 12, Reply: '550 5.1.1 No such user', Reason: '550 5.1.1 No such user' },
+      }),
+      entry({
+        Event: 'failed',
+        At: '2026-11-29T15:58:29.000Z',
+        Reply: '0 Too old',
+        Explanation: 'It is too old.',
+      }),
+    ]);
+    expect(text.split('\n')).toEqual([
+      'Bounced: ada@far.test',
+      'From: a@b.test',
+      'Subject: Your order',
+      'Message id: an-id',
+      '',
+      '2026-11-29T15:58:27.000Z Accepted',
+      '2026-11-29T15:58:28.000Z Attempt 1: refused for good · mx.far.test [192.0.2.1] · 12 ms',
+      '  550 5.1.1 No such user',
+      '2026-11-29T15:58:29.000Z Given up',
+      '  It is too old.',
+    ]);
   });
 });

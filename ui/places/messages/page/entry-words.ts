@@ -1,5 +1,6 @@
-/** Lines of a timeline in words. Pure. */
-import type { TimelineEntry } from '../../../../src/client/api-types.ts';
+/** Lines of a timeline in words, and all of them as one text. Pure. */
+import type { MessageWithContents, TimelineEntry } from '../../../../src/client/api-types.ts';
+import { isOwnWord } from './findings.ts';
 
 const WORDS: Readonly<Record<string, string>> = {
   accepted: 'Accepted',
@@ -67,6 +68,29 @@ export function entryFacts({
     DurationMs === null ? '' : durationText(DurationMs),
     IPAddress,
   ].filter((fact) => fact !== '');
+}
+
+/** What became of a message for one recipient, for a mail or a ticket to somebody else: times in UTC, what was said, what it means. */
+export function reportText(
+  message: Pick<MessageWithContents, 'MessageID' | 'Subject' | 'From'>,
+  { address, status }: { address: string; status: string },
+  entries: readonly TimelineEntry[],
+): string {
+  const lines = entries.flatMap((entry) => {
+    const told = [isOwnWord(entry.Reply) ? '' : entry.Reply, entry.Explanation || entry.Reason];
+    return [
+      [`${entry.At} ${entryTitle(entry)}`, ...entryFacts(entry)].join(' · '),
+      ...[...new Set(told)].filter((text) => text !== '').map((text) => `  ${text.replaceAll('\n', '\n  ')}`),
+    ];
+  });
+  return [
+    `${status}: ${address}`,
+    `From: ${message.From.Email}`,
+    `Subject: ${message.Subject}`,
+    `Message id: ${message.MessageID}`,
+    '',
+    ...lines,
+  ].join('\n');
 }
 
 function durationText(ms: number): string {

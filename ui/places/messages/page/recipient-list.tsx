@@ -6,7 +6,9 @@ import type {
   TimelineEntry,
 } from '../../../../src/client/api-types.ts';
 import { Address } from '../../../components/addresses.tsx';
-import { Status } from '../../../components/status.tsx';
+import { CopyButton } from '../../../components/copy.tsx';
+import { Status, statusName } from '../../../components/status.tsx';
+import { reportText } from './entry-words.ts';
 import { RecipientMenu } from './recipient-menu.tsx';
 import { Timeline } from './timeline.tsx';
 
@@ -36,7 +38,7 @@ export function RecipientList({
         {recipients.map((recipient, place) => (
           <Recipient
             key={recipient.Email}
-            domain={message.Domain}
+            message={message}
             recipient={recipient}
             said={said}
             isOpen={recipients.length <= ALL_OPEN || (place === 0 && rank(recipient) < ORDER.length)}
@@ -57,7 +59,7 @@ export function RecipientList({
 }
 
 function Recipient(props: {
-  domain: string;
+  message: MessageWithContents;
   recipient: MessageRecipient;
   entries: readonly TimelineEntry[];
   said: ReadonlySet<string>;
@@ -88,13 +90,20 @@ function Recipient(props: {
           {props.entries.length === 0 ? (
             <p className="text-soft">Nothing is kept of what happened.</p>
           ) : (
-            <Timeline entries={props.entries} said={props.said} />
+            <>
+              <Timeline entries={props.entries} said={props.said} />
+              <CopyButton
+                text={reportText(props.message, { address: Email, status: statusName(word) }, props.entries)}
+                label={`Copy as text what happened to the mail for ${Email}`}
+                words="Copy as text"
+              />
+            </>
           )}
         </div>
       </details>
       <div className="absolute top-1 right-1.5">
         <RecipientMenu
-          domain={props.domain}
+          domain={props.message.Domain}
           address={Email}
           isSuppressed={recipient.Status === 'Suppressed'}
         />
