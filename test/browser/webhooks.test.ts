@@ -92,7 +92,10 @@ describe.skipIf(!hasBrowser)('the webhooks', () => {
     });
     await page.clock.runFor(10_000);
     await standing(page).getByText('Failing').waitFor();
-    await page.getByText('Last answer', { exact: true }).click();
+    await page
+      .getByRole('definition')
+      .filter({ hasText: /^500 after \d+ ms, / })
+      .waitFor();
     await page.getByText('\ufffd␛[31m\ufffdgpj.exe').first().waitFor();
     expect(await page.title()).not.toBe('taken over');
     await expect.poll(() => page.getByRole('button', { name: 'Sign in' }).count()).toBe(0);

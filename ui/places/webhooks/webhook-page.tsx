@@ -12,7 +12,7 @@ import { HeadRow } from '../../components/addresses.tsx';
 import { FormError } from '../../components/field.tsx';
 import { NotYet, Page, Section } from '../../components/page.tsx';
 import { Status } from '../../components/status.tsx';
-import { Lasting } from '../../components/time.tsx';
+import { Ago, Lasting } from '../../components/time.tsx';
 import { useKeys } from '../../components/use-keys.ts';
 import { useLive } from '../../components/use-live.ts';
 import { AnswerText } from './answer-text.tsx';
@@ -86,7 +86,9 @@ export function WebhookPage() {
 
 function Standing({ webhook }: { webhook: WebhookDetail }) {
   const { status, words, meaning } = healthOf(webhook);
-  const { FailingSince, LastLatencyMs, LastResponseBody, Pending, Description, Domain } = webhook;
+  const { LastLatencyMs, LastResponseAt, LastResponseBody, LastResponseCode, LastResponseTryCounter } =
+    webhook;
+  const { FailingSince, Pending, Description, Domain } = webhook;
   return (
     <div className="grid gap-3">
       <div role="status" aria-label="How it stands" className="flex flex-wrap items-center gap-x-3">
@@ -108,15 +110,27 @@ function Standing({ webhook }: { webhook: WebhookDetail }) {
             <bdi>{Description}</bdi>
           </HeadRow>
         )}
-        {LastLatencyMs !== null && <HeadRow name="Last answer after">{duration(LastLatencyMs)}</HeadRow>}
+        {LastResponseTryCounter > 0 && (
+          <HeadRow name="Last answer">
+            {LastResponseCode === 0 ? 'none' : LastResponseCode}
+            {LastLatencyMs !== null && ` after ${duration(LastLatencyMs)}`}
+            {LastResponseCode > 0 && (
+              <>
+                , <Ago at={LastResponseAt} />
+              </>
+            )}
+          </HeadRow>
+        )}
         {Pending > 0 && <HeadRow name="Calls that wait">{Pending.toLocaleString()}</HeadRow>}
         <HeadRow name="Secret">
           <span className="font-mono text-xs">…{webhook.SecretHint}</span>
         </HeadRow>
       </dl>
       {LastResponseBody !== '' && (
-        <details>
-          <summary className="w-fit text-accent underline-offset-2 hover:underline">Last answer</summary>
+        <details open={status !== 'Ok'}>
+          <summary className="w-fit text-accent underline-offset-2 hover:underline">
+            Text of the last answer
+          </summary>
           <AnswerText text={LastResponseBody} />
         </details>
       )}

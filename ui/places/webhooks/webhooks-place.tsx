@@ -13,7 +13,7 @@ import { Notice } from '../../components/notice.tsx';
 import { NotYet, Page } from '../../components/page.tsx';
 import { usePages } from '../../components/pages.ts';
 import { Status } from '../../components/status.tsx';
-import { Lasting } from '../../components/time.tsx';
+import { Ago, Lasting } from '../../components/time.tsx';
 import { useLeaving } from '../../components/use-removal.ts';
 import { eventsText } from './event-words.ts';
 import { duration, healthOf } from './health.ts';
@@ -102,6 +102,11 @@ const COLUMNS: readonly [Column<WebhookDetail>, ...Column<WebhookDetail>[]] = [
           {detail.LastResponseCode === 0 ? 'none' : detail.LastResponseCode}
           {detail.LastLatencyMs !== null && (
             <span className="whitespace-nowrap text-soft"> after {duration(detail.LastLatencyMs)}</span>
+          )}
+          {detail.LastResponseCode > 0 && (
+            <span className="block text-soft text-xs">
+              <Ago at={detail.LastResponseAt} />
+            </span>
           )}
         </>
       ),
