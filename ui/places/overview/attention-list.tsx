@@ -143,6 +143,22 @@ function Where({ item: { Kind, Subject } }: { item: AttentionItem }) {
           Show the site
         </Link>
       );
+    case 'guard-rail':
+      // Before there is a hold it is about the domain.
+      return Subject.includes('.') ? (
+        <Link
+          to="/domains/$name"
+          params={{ name: Subject }}
+          search={{ view: 'limits' }}
+          className={className}
+        >
+          Show the domain
+        </Link>
+      ) : (
+        <Link to="/queue" search={{ view: 'holds' }} className={className}>
+          Show the holds
+        </Link>
+      );
     case 'hold':
       return (
         <Link to="/queue" search={{ view: 'holds' }} className={className}>

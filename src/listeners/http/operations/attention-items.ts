@@ -304,7 +304,7 @@ function guardItem({ domain, standing }: { domain: string; standing: GuardStandi
     ...NOTHING_ELSE,
     ...{ Kind: 'guard-rail', Severity: 'Warning', Subject: domain },
     Message: `${domain} is about to have its bulk mail held. ${standing.reason}`,
-    Fix: 'Remove the addresses that bounce, and write only to people who asked for it.',
+    Fix: 'Remove the addresses that bounce or complain, and write only to people who asked for it.',
   };
 }
 
