@@ -93,6 +93,26 @@ describe.skipIf(!hasBrowser)('every place', () => {
     expect(found).toEqual([]);
   });
 
+  it('lets a finger hit everything that is no link within a text', async () => {
+    const { page } = await openPage(browser, { viewport: PHONE, hasTouch: true, isMobile: true });
+    const found: string[] = [];
+    for (const path of paths) {
+      await page.goto(demo.server.localUrl + path);
+      await page.locator(CONTENT).filter({ visible: true }).first().waitFor();
+      await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
+      const small = await page.evaluate<string[]>(
+        `[...document.querySelectorAll('a, button, input, select, textarea, summary')]
+          .filter((one) => one.checkVisibility() && getComputedStyle(one).display !== 'inline')
+          .filter((one) => one.matches(':not(.sr-only, [data-takes-keys] *)'))
+          .map((one) => [one, (one.matches('[type=checkbox]') ? one.labels[0] : one).getBoundingClientRect()])
+          .filter(([, { width, height }]) => height < 43.5 || width < 43.5)
+          .map(([one, { width, height }]) => one.outerHTML.slice(0, 200) + ' ' + width + ' × ' + height)`,
+      );
+      found.push(...small.map((one) => `${path}: ${one}`));
+    }
+    expect(found).toEqual([]);
+  });
+
   it('has a main part and a heading, which the first Tab leads to past the rail', async () => {
     const { page } = await openPage(browser);
     for (const path of paths.filter((one) => !one.startsWith('/inbox'))) {

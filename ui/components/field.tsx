@@ -59,10 +59,10 @@ export function CheckField({ label, hint, error, ...rest }: Omit<ComponentProps<
         {...rest}
         {...described(id, hint, error)}
         type="checkbox"
-        className="mt-0.5 size-4 accent-accent-fill"
+        className="mt-0.5 size-4 accent-accent-fill pointer-coarse:mt-3.5"
       />
       {/* One of many in a list is not its heading. */}
-      <label htmlFor={id} className={hint === undefined ? '' : 'font-semibold'}>
+      <label htmlFor={id} className={`pointer-coarse:py-3 ${hint === undefined ? '' : 'font-semibold'}`}>
         {label}
       </label>
       <div className="col-start-2">

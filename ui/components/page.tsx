@@ -34,7 +34,7 @@ export function Page({
           <header className="flex min-h-8 flex-wrap items-center gap-x-4 gap-y-2">
             <h1 className="flex min-w-0 items-start gap-2 font-semibold text-lg">
               {back !== undefined && <BackLink {...back} />}
-              <span className="min-w-0 py-0.5">{title}</span>
+              <span className="min-w-0 py-0.5 pointer-coarse:py-2.25">{title}</span>
             </h1>
             {tools}
           </header>

@@ -59,7 +59,7 @@ export function useSearchBox(from: '/domains' | '/suppressions' | '/templates') 
 export function SearchInput({ onEnter, ...rest }: ComponentProps<'input'> & { onEnter(): void }) {
   return (
     <div className="relative min-w-0 flex-1">
-      <Search size={14} aria-hidden className="absolute top-2.25 left-2.5 text-soft" />
+      <Search size={14} aria-hidden className="absolute inset-y-0 left-2.5 my-auto text-soft" />
       <input
         type="search"
         aria-keyshortcuts="/"

@@ -24,7 +24,7 @@ const COLUMNS: readonly [Column<Domain>, ...Column<Domain>[]] = [
     name: 'Domain',
     width: 'w-4/12',
     cell: ({ Domain: name }) => (
-      <Link to="/domains/$name" params={{ name }} className="text-accent hover:underline">
+      <Link to="/domains/$name" params={{ name }} className="block text-accent hover:underline">
         <Address text={name} />
       </Link>
     ),

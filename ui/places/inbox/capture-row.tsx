@@ -25,7 +25,7 @@ export const CaptureRow = memo(function CaptureRow(props: {
       style={{ height: ROW_PX }}
       className={`group relative flex border-line border-b ${look} ${isCursor ? 'shadow-[inset_3px_0_var(--color-accent)]' : ''}`}
     >
-      <label className="grid w-9 shrink-0 place-items-center self-stretch">
+      <label className="grid w-9 pointer-coarse:w-11 shrink-0 place-items-center self-stretch">
         <input
           type="checkbox"
           checked={isSelected}

@@ -92,7 +92,7 @@ export function Figures({ range: name, domain }: { range: RangeName; domain: str
               <Link
                 to="/overview"
                 search={(before) => ({ ...before, domain: group })}
-                className="text-accent underline"
+                className="block text-accent underline"
               >
                 <bdi>{group}</bdi>
               </Link>
