@@ -113,6 +113,30 @@ describe.skipIf(!hasBrowser)('every place', () => {
     expect(found).toEqual([]);
   });
 
+  it('is printed to its end, in dark letters', async () => {
+    const { page } = await openPage(browser, { colorScheme: 'dark' });
+    for (const path of [
+      '/domains/acme.example',
+      '/overview',
+      paths.find((one) => one.startsWith('/messages/')),
+    ]) {
+      await page.goto(`${demo.server.localUrl}${path}`);
+      await page.locator(CONTENT).filter({ visible: true }).first().waitFor();
+      await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
+      const isCut = () =>
+        page.evaluate<boolean>(
+          `[...document.querySelectorAll('main, main *')].some((one) =>
+            one.scrollHeight > one.clientHeight + 1 && getComputedStyle(one).overflowY === 'auto')`,
+        );
+      expect([path, await isCut()]).toEqual([path, true]);
+      await page.emulateMedia({ media: 'print' });
+      expect([path, await isCut()]).toEqual([path, false]);
+      expect(await page.getByRole('link', { name: 'Overview' }).count()).toBe(0);
+      expect(await page.evaluate('getComputedStyle(document.documentElement).colorScheme')).toBe('light');
+      await page.emulateMedia({ media: 'screen' });
+    }
+  });
+
   it('has a main part and a heading, which the first Tab leads to past the rail', async () => {
     const { page } = await openPage(browser);
     for (const path of paths.filter((one) => !one.startsWith('/inbox'))) {
