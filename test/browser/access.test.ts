@@ -303,6 +303,9 @@ describe.skipIf(!hasBrowser)('the place Access', () => {
     await page.goto(`${url}?tab=audit`);
     const changes = page.getByRole('list', { name: 'Changes' }).getByRole('listitem');
     await changes.getByText('added the domain new.example').waitFor();
+    await page.keyboard.press('/');
+    expect(await page.evaluate('document.activeElement.type')).toBe('search');
+    await page.keyboard.press('Escape');
     await changes.getByText(`revoked the token ${HOSTILE}`).first().waitFor();
     await page.getByLabel('What was done').selectOption('deletePerson');
     await changes.getByText('removed a person').first().waitFor();

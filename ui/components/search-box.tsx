@@ -2,20 +2,18 @@
 
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
-import { type ComponentProps, type Ref, useCallback, useEffect, useRef, useState } from 'react';
+import { type ComponentProps, useCallback, useEffect, useRef, useState } from 'react';
 import { useKeys } from './use-keys.ts';
 
 const TYPING_MS = 250;
 
 export function SearchBox({
-  ref,
   words,
   label,
   placeholder = 'Search',
   isWrong = false,
   onWords,
 }: {
-  ref: Ref<HTMLInputElement>;
   words: string;
   label: string;
   placeholder?: string;
@@ -31,7 +29,6 @@ export function SearchBox({
   }, [typed, words, onWords]);
   return (
     <SearchInput
-      ref={ref}
       value={typed}
       onChange={(event) => setTyped(event.target.value)}
       onEnter={() => onWords(typed)}
@@ -42,25 +39,26 @@ export function SearchBox({
   );
 }
 
-/** What the list of a place is searched by, as its address says it, for `SearchBox`; `/` goes there. */
+/** What the list of a place is searched by, as its address says it, for `SearchBox`. */
 export function useSearchBox(from: '/domains' | '/suppressions' | '/templates') {
   const { q: words = '' } = useSearch({ from });
   const navigate = useNavigate({ from });
-  const ref = useRef<HTMLInputElement>(null);
-  useKeys({ '/': () => ref.current?.focus() });
   const onWords = useCallback(
     (next: string) => void navigate({ search: next.trim() === '' ? {} : { q: next }, replace: true }),
     [navigate],
   );
-  return { ref, words, onWords };
+  return { words, onWords };
 }
 
-/** The box alone, for what is searched in the page itself. Esc leaves it; `/` is the place's own key for it. */
+/** The box alone, for what is searched in the page itself. `/` goes there, Esc leaves it. */
 export function SearchInput({ onEnter, ...rest }: ComponentProps<'input'> & { onEnter(): void }) {
+  const box = useRef<HTMLInputElement>(null);
+  useKeys({ '/': () => box.current?.focus() });
   return (
     <div className="relative min-w-0 flex-1">
       <Search size={14} aria-hidden className="absolute inset-y-0 left-2.5 my-auto text-soft" />
       <input
+        ref={box}
         type="search"
         aria-keyshortcuts="/"
         {...rest}

@@ -54,7 +54,6 @@ export function InboxPlace() {
   });
   const [selected, setSelected] = useState(NONE);
   const rows = useRef<RowsHandle>(null);
-  const search = useRef<HTMLInputElement>(null);
   const mail = useRef<HTMLElement>(null);
   const [showsKeys, setShowsKeys] = useState(false);
 
@@ -116,7 +115,6 @@ export function InboxPlace() {
     x: () => cursorId !== null && toggle(cursorId),
     e: markChosen,
     '#': () => captures.mayRemove && remove(chosen()),
-    '/': () => search.current?.focus(),
     '?': () => setShowsKeys(true),
     Escape() {
       if (selected.size > 0) setSelected(NONE);
@@ -135,7 +133,6 @@ export function InboxPlace() {
             className="flex w-full min-w-0 flex-col border-line md:border-r min-[54rem]:w-80 min-[54rem]:shrink-0 min-[90rem]:w-96"
           >
             <ListBar
-              ref={search}
               words={q}
               problem={problem}
               onWords={setQuery}

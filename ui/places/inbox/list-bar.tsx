@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { CheckCheck, ChevronDown, Keyboard, Mail, Trash2, X } from 'lucide-react';
-import { type Ref, useState } from 'react';
+import { useState } from 'react';
 import { emptyInbox, markAllSeen } from '../../api/captures.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { Button, IconButton } from '../../components/button.tsx';
@@ -14,7 +14,6 @@ import { toast, toastError } from '../../components/toasts.tsx';
 import { inboxLabel, type NamedInbox } from './inbox-side.tsx';
 
 export interface ListBarProps {
-  ref: Ref<HTMLInputElement>;
   words: string;
   problem: string | null;
   onWords(words: string): void;

@@ -48,7 +48,6 @@ export function MessagesPlace() {
   const isTable = beside && openId === null;
   const rowPx = isTable ? TABLE_PX : LINES_PX;
   const rows = useRef<RowsHandle>(null);
-  const box = useRef<HTMLInputElement>(null);
   const [showsKeys, setShowsKeys] = useState(false);
 
   const setQuery = useCallback(
@@ -84,7 +83,6 @@ export function MessagesPlace() {
     k: () => step(-1),
     Enter: () => cursorId !== null && void goTo(cursorId),
     u: () => void goTo(null),
-    '/': () => box.current?.focus(),
     '?': () => setShowsKeys(true),
     Escape: () => (openId !== null ? void goTo(null) : q !== '' && setQuery('')),
   });
@@ -102,7 +100,6 @@ export function MessagesPlace() {
             <header className="shrink-0 border-line border-b">
               <div className="flex h-12 items-center gap-1 px-3">
                 <SearchBox
-                  ref={box}
                   words={q}
                   label="Search messages"
                   placeholder="Address, subject, message id, tag:, status:, …"

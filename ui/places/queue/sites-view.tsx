@@ -22,13 +22,11 @@ export function SitesView({
   text: string;
   onText(text: string): void;
 }) {
-  const box = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const isTable = useMedia(TABLE);
   const all = sitesOf(answer.Queues);
   const rows = all.filter((row) => fits(row, text));
   useKeys({
-    '/': () => box.current?.focus(),
     j: () => step(list.current, 1),
     k: () => step(list.current, -1),
   });
@@ -42,7 +40,6 @@ export function SitesView({
     <div ref={list} className="grid gap-2">
       <div className="flex max-w-md">
         <SearchInput
-          ref={box}
           value={text}
           onChange={(event) => onText(event.target.value)}
           onEnter={() => step(list.current, 1)}

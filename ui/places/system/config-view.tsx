@@ -2,7 +2,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { SearchX } from 'lucide-react';
-import { useRef } from 'react';
 import type { ConfigItem } from '../../../src/client/api-types.ts';
 import { getConfig } from '../../api/system.ts';
 import { Button } from '../../components/button.tsx';
@@ -11,15 +10,12 @@ import { Notice } from '../../components/notice.tsx';
 import { NotYet } from '../../components/page.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { Sentence } from '../../components/sentence.tsx';
-import { useKeys } from '../../components/use-keys.ts';
 import { found, sourceText } from './config-rows.ts';
 import { CONFIG } from './keys.ts';
 
 export function ConfigView() {
   const { q = '' } = useSearch({ from: '/system' });
   const navigate = useNavigate({ from: '/system' });
-  const box = useRef<HTMLInputElement>(null);
-  useKeys({ '/': () => box.current?.focus() });
   const { data, error, refetch } = useQuery({ queryKey: CONFIG, queryFn: ({ signal }) => getConfig(signal) });
   if (data === undefined) return <NotYet error={error} onAgain={() => void refetch()} />;
   const search = (words: string): void =>
@@ -32,13 +28,7 @@ export function ConfigView() {
         folder, or defaults. They are changed there, not here.
       </p>
       <div className="flex max-w-md">
-        <SearchBox
-          ref={box}
-          words={q}
-          label="Find a setting"
-          placeholder="Key, value or meaning"
-          onWords={search}
-        />
+        <SearchBox words={q} label="Find a setting" placeholder="Key, value or meaning" onWords={search} />
       </div>
       {rows.length === 0 ? (
         <Notice title="Nothing found" icon={<SearchX aria-hidden />}>

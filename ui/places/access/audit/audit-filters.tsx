@@ -1,6 +1,5 @@
 /** What is looked for among the changes: by whom, what kind, from day to day. */
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useRef } from 'react';
 import { SearchBox } from '../../../components/search-box.tsx';
 import { OPERATIONS } from './audit-words.ts';
 
@@ -9,7 +8,6 @@ const BOX = 'h-8 rounded-md border border-line-strong bg-page px-2.5';
 export function AuditFilters() {
   const { who = '', operation = '', since = '', until = '' } = useSearch({ from: '/access' });
   const navigate = useNavigate({ from: '/access' });
-  const box = useRef<HTMLInputElement>(null);
   const set = (name: 'who' | 'operation' | 'since' | 'until', value: string): void =>
     void navigate({
       search: ({ [name]: _, ...before }) => ({ ...before, ...(value === '' ? {} : { [name]: value }) }),
@@ -19,7 +17,6 @@ export function AuditFilters() {
     <div className="flex flex-wrap items-center gap-2">
       <div className="flex min-w-0 flex-1 basis-56">
         <SearchBox
-          ref={box}
           words={who}
           label="Who: email address, name of a token, or id"
           placeholder="Who: email address or name of a token"
