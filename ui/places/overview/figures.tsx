@@ -147,9 +147,9 @@ function Charts({ stats, range, domain }: { stats: StatsAnswer; range: Range; do
   const bars = barsOf(stats, range);
   const [all] = stats.Items;
   return (
-    <div className="grid grid-cols-2 gap-x-6 gap-y-5 min-[44rem]:grid-cols-12">
+    <div className="grid grid-cols-2 gap-x-4 gap-y-5 min-[44rem]:grid-cols-12 min-[44rem]:gap-x-6">
       {SHOWN.map(({ kind, fill, width, to, words }) => (
-        <figure key={kind} className={`grid min-w-0 gap-1 ${width}`}>
+        <figure key={kind} className={`grid min-w-0 content-end gap-1 ${width}`}>
           <Caption
             kind={kind}
             to={to}
@@ -193,8 +193,8 @@ function Caption(props: {
   const mayFollow = to !== null && mayDo(me, to === '/messages' ? 'email:read' : 'suppressions:read');
   const rate = kind === 'Accepted' || kind === 'Deferred' ? null : (rates?.[kind] ?? null);
   return (
-    <figcaption className="flex flex-wrap items-baseline gap-x-2">
-      <span>{kind}</span>
+    <figcaption className="[word-spacing:0.25rem]">
+      <span>{kind}</span>{' '}
       {pointed === null ? (
         <>
           {mayFollow && total > 0 ? (
@@ -209,14 +209,21 @@ function Caption(props: {
           ) : (
             <span className="font-semibold tabular-nums">{total.toLocaleString()}</span>
           )}
-          {rate !== null && <span className="text-soft tabular-nums">{percent(rate)}</span>}
+          {rate !== null && (
+            <>
+              {' '}
+              <span className="whitespace-nowrap text-soft tabular-nums">{percent(rate)}</span>
+            </>
+          )}
         </>
       ) : (
         <>
           <span className="font-semibold tabular-nums">
             {(bars.counts(kind)[pointed] ?? 0).toLocaleString()}
+          </span>{' '}
+          <span className="whitespace-nowrap text-soft text-xs tabular-nums [word-spacing:normal]">
+            {timeText(bars.at[pointed] ?? 0, range)}
           </span>
-          <span className="text-soft text-xs tabular-nums">{timeText(bars.at[pointed] ?? 0, range)}</span>
         </>
       )}
     </figcaption>
