@@ -51,6 +51,8 @@ export interface DnsClientOptions {
 export interface DnsClient {
   /** Never throws. `name` is an A-label name without escapes. `asker`: for whom it is asked; '' = for this server. */
   query(name: string, type: RecordType, asker?: string): Promise<DnsReply>;
+  /** This server answers, and wrongly: it is asked last for a while. */
+  askLast(server: DnsServer): void;
   /** Ends running queries with a failure; later ones fail at once. */
   close(): void;
 }
@@ -217,6 +219,7 @@ export function createDnsClient(
 
   return {
     query,
+    askLast: (server) => void deadUntilMs.set(server, clock.monotonicMs() + deadMs),
     close() {
       closed = true;
       for (const abort of [...abortOpen]) abort();

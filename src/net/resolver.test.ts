@@ -7,6 +7,8 @@ import { type CachingResolver, createResolver, type ResolverOptions } from './re
 let dns: FakeDns;
 let clock: VirtualClock;
 let resolver: CachingResolver;
+/** What it learned of top-level domains is forgotten then. */
+const DENIAL_MS = 10_000;
 const random = createSystemRandom();
 
 function newResolver(options: ResolverOptions = {}, trustedAd = false): CachingResolver {
@@ -58,6 +60,44 @@ describe('the trouble of a resolver', () => {
     );
     await resolver.a('example.com');
     expect(resolver.trouble()).toBeNull();
+  });
+});
+
+describe('a resolver that denies every domain', () => {
+  it('is not believed, as soon as it denies com, and is believed again when it no longer does', async () => {
+    dns.set('example.com', { MX: ['mx.example.com'] });
+    expect(await resolver.mx('nowhere.example')).toMatchObject({ kind: 'no-name' });
+    await clock.advance(DENIAL_MS);
+    dns.fault('*', { kind: 'nxdomain' });
+    for (const name of ['example.com', 'example.net', 'com'])
+      expect(await resolver.mx(name)).toMatchObject({
+        kind: 'failure',
+        detail: expect.stringMatching(/^the resolver 127\.0\.0\.1 port \d+ says that .* not even com does/),
+      });
+    expect(resolver.trouble()).toMatch(/denies every domain, even com/);
+    dns.fault('*', undefined);
+    await clock.advance(DENIAL_MS);
+    expect(await resolver.mx('example.com')).toMatchObject({ kind: 'found' });
+    expect(await resolver.mx('gone.example.com')).toMatchObject({ kind: 'no-name' });
+    expect(resolver.trouble()).toBeNull();
+  });
+
+  it('is believed of the domains of a network that knows no com', async () => {
+    dns.fault('com', { kind: 'nxdomain' });
+    expect(await resolver.mx('gone.corp')).toMatchObject({ kind: 'no-name' });
+    expect(resolver.trouble()).toBeNull();
+  });
+
+  it('is asked after one that knows the internet', async () => {
+    const other = await createFakeDns({ 'example.com': { MX: ['mx.example.com'] } });
+    dns.fault('*', { kind: 'nxdomain' });
+    resolver.close();
+    resolver = createResolver({ clock, random, servers: [dns.server, other.server] });
+    expect(await resolver.mx('example.com')).toMatchObject({ kind: 'found' });
+    const asked = dns.queries.length;
+    expect(await resolver.mx('gone.example.com')).toMatchObject({ kind: 'no-name' });
+    expect(dns.queries.length).toBe(asked);
+    await other.close();
   });
 });
 

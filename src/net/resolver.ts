@@ -1,15 +1,15 @@
 /**
  * The resolver that everything uses: sends questions to the DNS client and caches answers. Follows aliases, limits
  * TTLs, and sends one query for concurrent callers. If no server answers, an answer that expired up to six hours ago is
- * returned and marked `stale` (RFC 8767), except NXDOMAIN: it makes mail bounce, so it must be fresh. Failures are
- * cached only for a moment (RFC 9520). The cache is limited in entries and bytes; the least recently used entries are
- * removed first.
+ * returned and marked `stale` (RFC 8767), except NXDOMAIN: it makes mail bounce, so it must be fresh, and a server that
+ * denies the top-level domains too is not believed. Failures are cached only for a moment (RFC 9520). The cache is
+ * limited in entries and bytes; the least recently used entries are removed first.
  */
 import { BoundedMap } from '../lib/bounded-map.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isLoopbackAddress } from '../lib/loopback.ts';
 import type { Random } from '../lib/random.ts';
-import { createDnsClient, type DnsClient, type DnsClientOptions } from './dns-client.ts';
+import { createDnsClient, type DnsClient, type DnsClientOptions, type DnsReply } from './dns-client.ts';
 import { type DnsMessage, type DnsRecord, type RecordType, responseCodes } from './dns-codec.ts';
 import { normalizeName, zoneOf } from './dns-name.ts';
 import type { CaaRecord, DnsAnswer, MxRecord, Resolver, TlsaRecord } from './dns-types.ts';
@@ -87,6 +87,11 @@ const STALE_MS = 6 * 3_600_000;
 const MAX_ALIASES = 8;
 /** After so many domains without an answer, and none with one, the root is asked. */
 const DOMAINS_TO_ASK = 5;
+/** Exists in the DNS of the internet, whoever is asked. */
+const ALWAYS_THERE = 'com';
+/** What a server says of top-level domains is used this long: as short as a look-up that fails mail at once needs. */
+const DENIAL_MS = 10_000;
+const MAX_DENIALS = 1_000;
 /** Of a record, beside its texts. */
 const RECORD_BYTES = 100;
 /** After a failed refresh, the old answer is used this long before the servers are asked again (RFC 8767 §5). */
@@ -106,10 +111,10 @@ export function createResolver(
   },
   options: ResolverOptions = {},
 ): CachingResolver {
-  const { clock, servers, trustedAd = false } = deps;
+  const { clock, trustedAd = false } = deps;
   const { failureMs = 1000, maxEntries = 10_000, maxCacheBytes = 32 * 1024 * 1024 } = options;
   const client = deps.client ?? createDnsClient(deps, options);
-  const trusted = new Set(servers.filter((server) => trustedAd || isLoopbackAddress(server.address)));
+  const isTrusted = (server: DnsServer) => trustedAd || isLoopbackAddress(server.address);
   /** Keys are `TYPE name`, the oldest the one used longest ago. */
   const cache = new BoundedMap<string, Entry>(maxEntries);
   const flights = new Map<string, Flight>();
@@ -117,6 +122,8 @@ export function createResolver(
   let questions = 0;
   /** Domains that nothing was learned of since the last answer. */
   const unanswered = new Set<string>();
+  /** Whether a server denies a top-level domain; the key is both. */
+  const denials = new BoundedMap<string, { untilMs: number; isDenied: Promise<boolean> }>(MAX_DENIALS);
   /** Why nothing can be learned of any domain; null = something can, or it is not known. */
   let trouble: string | null = null;
 
@@ -224,14 +231,14 @@ export function createResolver(
     let secure = true;
     let aliasTtlSeconds = Number.POSITIVE_INFINITY;
     for (;;) {
-      const reply = await client.query(target, type, asker);
+      const reply = await askBelievable(target, type, asker);
       if (reply.kind === 'failure') {
         if (reply.reason !== 'malformed') noteUnanswered(zoneOf(target));
         return reply;
       }
       noteAnswered();
       const { message } = reply;
-      secure &&= message.authenticData && trusted.has(reply.server);
+      secure &&= message.authenticData && isTrusted(reply.server);
       const asked = target;
       const found = message.answers.filter((record) => record.type === type);
       // Follow aliases within this message; resolvers put the whole chain into one answer.
@@ -254,6 +261,45 @@ export function createResolver(
         target === asked;
       if (isNegative) return negativeAnswer(message, aliasTtlSeconds, secure);
     }
+  }
+
+  /** Without answers of servers that deny every domain: such a server lost its way to the DNS of the internet. */
+  async function askBelievable(name: string, type: RecordType, asker: string): Promise<DnsReply> {
+    const liars = new Set<DnsServer>();
+    for (;;) {
+      const reply = await client.query(name, type, asker);
+      if (reply.kind === 'failure' || reply.message.responseCode !== responseCodes.nameError) return reply;
+      const { server } = reply;
+      if (!(await deniesAll(server, name, asker))) return reply;
+      if (liars.has(server)) break;
+      liars.add(server);
+      client.askLast(server);
+    }
+    const who = [...liars].map(({ address, port }) => `${address} port ${port}`).join(' and ');
+    trouble = `the resolver ${who} denies every domain, even ${ALWAYS_THERE}`;
+    return {
+      kind: 'failure',
+      reason: 'refused',
+      detail: `the resolver ${who} says that ${name} does not exist, and that not even ${ALWAYS_THERE} does, so it is not believed`,
+    };
+  }
+
+  /** A domain of its own, as within a company, is believed to exist by itself. */
+  async function deniesAll(server: DnsServer, name: string, asker: string): Promise<boolean> {
+    const top = name.slice(name.lastIndexOf('.') + 1);
+    return (await denies(server, top, asker)) && denies(server, ALWAYS_THERE, asker);
+  }
+
+  function denies(server: DnsServer, top: string, asker: string): Promise<boolean> {
+    const key = `${server.address} ${server.port} ${top}`;
+    const now = clock.monotonicMs();
+    const known = denials.get(key);
+    if (known !== undefined && now < known.untilMs) return known.isDenied;
+    const isDenied = client
+      .query(top, 'NS', asker)
+      .then((reply) => reply.kind === 'message' && reply.message.responseCode === responseCodes.nameError);
+    denials.set(key, { untilMs: now + DENIAL_MS, isDenied });
+    return isDenied;
   }
 
   function noteAnswered(): void {

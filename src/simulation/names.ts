@@ -39,6 +39,7 @@ export function createNames(worldClock: Clock, ttlSeconds = 300): Names {
               resolve(closed ? failed('the resolver is closed') : reply(name, type));
             });
           }),
+        askLast() {},
         close() {
           closed = true;
         },
@@ -76,6 +77,7 @@ export function createNames(worldClock: Clock, ttlSeconds = 300): Names {
   }
 
   function isBelow(name: string): boolean {
+    if (!name.includes('.')) return true;
     const parent = name.slice(name.indexOf('.') + 1);
     return mx.get(parent) !== undefined && mx.get(parent) !== null;
   }

@@ -2,7 +2,8 @@
  * A DNS server on loopback, UDP and TCP on one port, that answers as a recursive resolver would from a table of
  * names. Names, records and faults may change while it runs; it counts and reports what it is asked.
  * It has its own encoder, so that it judges the codec it is used to test. A name that is in the table without the
- * type asked for is NODATA, as is a name that only has names below it; anything else is NXDOMAIN.
+ * type asked for is NODATA, as is a name that only has names below it, or that may be a top-level domain; anything else
+ * is NXDOMAIN.
  */
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import { createServer, type Socket } from 'node:net';
@@ -261,7 +262,7 @@ export async function createFakeDns(
     if (records?.CNAME !== undefined) return encode(query, { answers, isSecure });
     const negativeTtl = records?.negativeTtl === undefined ? 60 : records.negativeTtl;
     const authority = negativeTtl === null ? [] : [soa(owner, negativeTtl)];
-    const hasBelow = [...names.keys()].some((name) => name.endsWith(`.${owner}`));
+    const hasBelow = !owner.includes('.') || [...names.keys()].some((name) => name.endsWith(`.${owner}`));
     return encode(query, { answers, authority, isSecure, code: records || hasBelow ? 0 : 3 });
   }
 

@@ -1,6 +1,7 @@
 /** A domain whose DNS fails while relays stand behind its hosts: tried again later, not at once and for ever. */
 import { beforeAll, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
+import { startScriptedMx } from '../fakes/scripted-mx.ts';
 import { addDomain, fileScope, startInstance, until } from './harness.ts';
 
 const scope = fileScope();
@@ -27,4 +28,37 @@ it('waits for its own sake, and leaves the connections of its site to others', a
     { Site: 'far.test|relay:relay.test:25', Reason: expect.stringMatching(/DNS for far\.test/) },
     { Site: 'mx.far.test|relay:relay.test:25', State: 'closed', WaitsFor: 'none' },
   ]);
+});
+
+it('fails no mail because our own resolver denies every domain, and sends it when it no longer does', async () => {
+  dns.set('denied.test', { MX: ['mx.denied.test'] });
+  dns.set('mx.denied.test', { A: ['127.0.0.1'] });
+  dns.fault('*', { kind: 'nxdomain' });
+  const mx = await startScriptedMx({});
+  scope.defer(() => mx.close());
+  const server = await startInstance(scope, {
+    settings: { route: 'mx', dns: dns.text, 'allow-networks': '127.0.0.0/8', 'mx-port': String(mx.port) },
+  });
+  const token = await addDomain(server, 'example.com');
+  // Critical mail gets no second look.
+  const id = await server.send({ To: [{ email: 'r@denied.test' }], Priority: 'critical' }, { token });
+  const waits = await until('it was looked up', async () => {
+    const [recipient] = (await server.call('GET', `/email/${id}`)).json.Recipients;
+    return recipient.WaitReason.startsWith('path: ') || recipient.Status === 'Bounced' ? recipient : null;
+  });
+  expect(waits.WaitReason).toMatch(
+    /127\.0\.0\.1 port \d+ says that denied\.test does not exist, .* not even com/,
+  );
+  const attention = await server.call('GET', '/attention');
+  expect(attention.json.Items).toContainEqual(
+    expect.objectContaining({
+      Subject: 'resolver',
+      Message: expect.stringMatching(/denies every domain, even com/),
+    }),
+  );
+  dns.fault('*', undefined);
+  await until('it is delivered', async () => {
+    await server.call('POST', `/email/${id}/retry`);
+    return (await server.statusOf(id)) === 'Delivered';
+  });
 });
