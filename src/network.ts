@@ -10,7 +10,7 @@ import type { Random } from './lib/random.ts';
 import { type AddressCheck, createAddressFilter } from './net/address-filter.ts';
 import { createGuardedHttp, type GuardedHttp } from './net/guarded-http.ts';
 import { type CachingResolver, createResolver } from './net/resolver.ts';
-import { parseServers } from './net/system-resolvers.ts';
+import { createSystemServers, type DnsServer, parseServers } from './net/system-resolvers.ts';
 
 /** Everything that connects to other machines. */
 export interface NetworkParts {
@@ -35,8 +35,6 @@ export function openNetwork(
   config: Config,
   ca: readonly string[] | undefined,
 ): NetworkParts {
-  const servers = parseServers(config.dns.length === 0 ? 'system' : config.dns.join(','));
-  if (servers.kind === 'invalid') throw new Error(`dns "${servers.text}": ${servers.detail}`);
   const filter = filterOf(config, []);
   const mxFilter = filterOf(
     config,
@@ -45,7 +43,7 @@ export function openNetwork(
   const resolver = createResolver({
     clock,
     random,
-    servers: servers.servers,
+    servers: config.dns.length === 0 ? createSystemServers(clock) : namedServers(config),
     trustedAd: config['dns-trusted'],
   });
   const policyHttp = createGuardedHttp({ clock, resolver, filter }, ca === undefined ? {} : { ca });
@@ -68,6 +66,12 @@ export function openNetwork(
       resolver.close();
     },
   };
+}
+
+function namedServers(config: Config): () => readonly DnsServer[] {
+  const servers = parseServers(config.dns.join(','));
+  if (servers.kind === 'invalid') throw new Error(`dns "${servers.text}": ${servers.detail}`);
+  return () => servers.servers;
 }
 
 function filterOf(config: Config, own: ReturnType<typeof addressesOf>): AddressCheck {

@@ -30,7 +30,7 @@ afterEach(async () => {
 
 function use(servers: DnsServer[], options: DnsClientOptions = {}): void {
   client?.close();
-  client = createDnsClient({ clock, random, servers }, options);
+  client = createDnsClient({ clock, random, servers: () => servers }, options);
 }
 
 /** Moves the clock while nothing answers, each step only when what was awaited has arrived. */
@@ -247,7 +247,7 @@ describe('any bytes as an answer', () => {
       .map(([flags, answers, authority, extra, rest]) =>
         Uint8Array.from([...flags, 0, 1, ...answers, ...authority, ...extra, ...rest]),
       );
-    const resolver = createResolver({ clock, random, servers: [first.server] }, { failureMs: 0 });
+    const resolver = createResolver({ clock, random, servers: () => [first.server] }, { failureMs: 0 });
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(structured, fc.uint8Array({ maxLength: 200 })),

@@ -73,15 +73,15 @@ const MAX_SILENT_ZONES = 1_000;
 /** Of several servers' failures, the one that says most about the question. */
 const TELLING: readonly DnsFailureReason[] = ['servfail', 'refused', 'malformed', 'timeout', 'network'];
 
-/** `servers` are asked once each in the given order, then once again. */
+/** `servers`, the same objects each time, are asked once each in the given order, then once again. */
 export function createDnsClient(
-  deps: { clock: Clock; random: Random; servers: readonly DnsServer[] },
+  deps: { clock: Clock; random: Random; servers: () => readonly DnsServer[] },
   options: DnsClientOptions = {},
 ): DnsClient {
   const { clock, random, servers } = deps;
   const { timeoutMs = 1000, tries = 2, deadMs = 30_000, maxInFlight = 256 } = options;
   const { recursion = true } = options;
-  const deadUntilMs = new Map<DnsServer, number>();
+  const deadUntilMs = new WeakMap<DnsServer, number>();
   const abortOpen = new Set<() => void>();
   const line = createAskerLine(maxInFlight);
   const silentLine = createAskerLine(Math.max(1, maxInFlight >> 2));
@@ -92,7 +92,8 @@ export function createDnsClient(
   function inOrder(): DnsServer[] {
     const now = clock.monotonicMs();
     const isDead = (server: DnsServer) => (deadUntilMs.get(server) ?? 0) > now;
-    return [...servers.filter((server) => !isDead(server)), ...servers.filter(isDead)];
+    const known = servers();
+    return [...known.filter((server) => !isDead(server)), ...known.filter(isDead)];
   }
 
   async function query(name: string, type: RecordType, asker = ''): Promise<DnsReply> {

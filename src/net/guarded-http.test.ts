@@ -35,7 +35,7 @@ function guarded(
   options: GuardedHttpOptions & { allowNetworks?: string[]; clock?: Clock; filter?: AddressCheck } = {},
 ): GuardedHttp & { resolver: CachingResolver } {
   const { clock = systemClock, allowNetworks = ['127.0.0.0/8'] } = options;
-  const resolver = createResolver({ clock, random: createSystemRandom(), servers: [dns.server] });
+  const resolver = createResolver({ clock, random: createSystemRandom(), servers: () => [dns.server] });
   const filter = options.filter ?? filterFor(allowNetworks);
   const client = createGuardedHttp({ clock, resolver, filter }, { ca: [ca.cert], ...options });
   cleanups.push(

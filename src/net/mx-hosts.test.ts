@@ -14,7 +14,7 @@ const systemRandom = createSystemRandom();
 beforeEach(async () => {
   dns = await createFakeDns();
   clock = createVirtualClock();
-  resolver = createResolver({ clock, random: systemRandom, servers: [dns.server] });
+  resolver = createResolver({ clock, random: systemRandom, servers: () => [dns.server] });
 });
 afterEach(async () => {
   resolver.close();

@@ -13,7 +13,7 @@ const random = createSystemRandom();
 
 function newResolver(options: ResolverOptions = {}, trustedAd = false): CachingResolver {
   resolver?.close();
-  resolver = createResolver({ clock, random, servers: [dns.server], trustedAd }, options);
+  resolver = createResolver({ clock, random, servers: () => [dns.server], trustedAd }, options);
   return resolver;
 }
 
@@ -92,7 +92,7 @@ describe('a resolver that denies every domain', () => {
     const other = await createFakeDns({ 'example.com': { MX: ['mx.example.com'] } });
     dns.fault('*', { kind: 'nxdomain' });
     resolver.close();
-    resolver = createResolver({ clock, random, servers: [dns.server, other.server] });
+    resolver = createResolver({ clock, random, servers: () => [dns.server, other.server] });
     expect(await resolver.mx('example.com')).toMatchObject({ kind: 'found' });
     const asked = dns.queries.length;
     expect(await resolver.mx('gone.example.com')).toMatchObject({ kind: 'no-name' });

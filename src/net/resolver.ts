@@ -105,7 +105,7 @@ export function createResolver(
   deps: {
     clock: Clock;
     random: Random;
-    servers: readonly DnsServer[];
+    servers: () => readonly DnsServer[];
     trustedAd?: boolean;
     client?: DnsClient;
   },

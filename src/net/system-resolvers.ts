@@ -4,6 +4,7 @@
  * looked up first.
  */
 import { Resolver as SystemResolver } from 'node:dns';
+import type { Clock } from '../lib/clock.ts';
 import { parseIp } from './ip-address.ts';
 
 /** One DNS server. */
@@ -20,12 +21,8 @@ export type ParsedServers =
 
 const DNS_PORT = 53;
 
-/**
- * Reads `address`, `address:port` and `[v6]:port`, separated by commas; the word `system` alone means the system's
- * servers. Default port 53; repeated servers are dropped.
- */
+/** Reads `address`, `address:port` and `[v6]:port`, separated by commas. Default port 53; repeated servers are dropped. */
 export function parseServers(text: string): ParsedServers {
-  if (text.trim() === 'system') return { kind: 'servers', servers: systemServers() };
   const servers: DnsServer[] = [];
   for (const part of text.split(',')) {
     const trimmed = part.trim();
@@ -39,8 +36,27 @@ export function parseServers(text: string): ParsedServers {
   return { kind: 'servers', servers };
 }
 
-/** The system's current servers, read at each call; loopback if there are none. */
-export function systemServers(): DnsServer[] {
+/** How old the system's servers may be when they are asked. */
+const READ_AGAIN_MS = 10_000;
+
+/** The system's servers as they are now: a network that changes (DHCP, a VPN) names others. */
+export function createSystemServers(clock: Pick<Clock, 'monotonicMs'>): () => readonly DnsServer[] {
+  let readMs = clock.monotonicMs();
+  let servers = systemServers();
+  return () => {
+    if (clock.monotonicMs() - readMs < READ_AGAIN_MS) return servers;
+    readMs = clock.monotonicMs();
+    const now = systemServers();
+    // The same ones are the same objects: what is known of them goes on.
+    servers = now.map(
+      (one) => servers.find(({ address, port }) => address === one.address && port === one.port) ?? one,
+    );
+    return servers;
+  };
+}
+
+/** Loopback if there are none. */
+function systemServers(): DnsServer[] {
   const servers = new SystemResolver().getServers().flatMap((text) => parseServer(text) ?? []);
   return servers.length > 0 ? servers : [{ address: '127.0.0.1', port: DNS_PORT }];
 }

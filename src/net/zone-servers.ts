@@ -105,7 +105,7 @@ export function createZoneServers(
     }
     if (servers.length === 0) return nobody('none of its name servers has an address that may be asked');
     const client = createDnsClient(
-      { clock, random, servers },
+      { clock, random, servers: () => servers },
       { recursion: false, tries: 1, timeoutMs: TIMEOUT_MS },
     );
     clients.push(client);

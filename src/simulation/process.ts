@@ -173,7 +173,7 @@ async function start(life: Life, deps: ProcessDeps, options: ProcessOptions): Pr
     },
   };
 
-  const resolver = createResolver({ clock, random, servers: [], client: names.client(clock) });
+  const resolver = createResolver({ clock, random, servers: () => [], client: names.client(clock) });
   const filter = createAddressFilter({ allowNetworks: [] });
   if (filter.kind === 'invalid') throw new Error(filter.detail);
   const { signs = false } = options;

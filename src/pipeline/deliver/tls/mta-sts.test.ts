@@ -60,7 +60,7 @@ beforeEach(async () => {
   clock = createVirtualClock(Date.parse('2026-05-31T00:00:00Z'));
   store = await openSqliteStore({ path: folder.file('s.db'), clock, patienceMs: 0, threads: 0 });
   dns = await createFakeDns({ 'mta-sts.example.net': { A: ['127.0.0.1'] } });
-  resolver = createResolver({ clock, random: createSystemRandom(), servers: [dns.server] });
+  resolver = createResolver({ clock, random: createSystemRandom(), servers: () => [dns.server] });
   const filter = createAddressFilter({ allowNetworks: ['127.0.0.0/8'] });
   if (filter.kind !== 'filter') throw new Error(filter.detail);
   http = createGuardedHttp({ clock, resolver, filter }, { ca: [ca.cert] });

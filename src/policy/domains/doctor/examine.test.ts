@@ -70,7 +70,7 @@ async function examine(zones: FakeZones, setting: Setting = {}) {
   const others = setting.others === undefined ? zone : await createFakeDns(setting.others);
   const random = createSystemRandom();
   const resolver = createResolver(
-    { clock: systemClock, random, servers: [others.server] },
+    { clock: systemClock, random, servers: () => [others.server] },
     // A busy machine answers late; only where nobody is to answer is it waited for less.
     { timeoutMs: setting.silent === true ? 200 : 10_000, tries: 1 },
   );

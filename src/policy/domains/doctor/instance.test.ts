@@ -61,7 +61,7 @@ async function examine(
   const resolver = createResolver({
     clock: systemClock,
     random: createSystemRandom(),
-    servers: [dns.server],
+    servers: () => [dns.server],
   });
   open.push(dns, resolver);
   const checks = await examineInstance(

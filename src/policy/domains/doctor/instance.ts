@@ -202,7 +202,7 @@ async function checkResolver(
   if (answer.kind === 'failure') {
     const finding = {
       severity: 'fail',
-      message: `The resolver of this server does not answer (${answer.reason}).`,
+      message: `The resolver of this server gives no answer (${answer.detail}).`,
       fix: 'Correct the key dns, or the resolvers of the system.',
     } as const;
     return checkOf('resolver', record, [finding], '');
