@@ -209,7 +209,7 @@ export function createCheckup(parts: Parts): Checkup {
     const relay = relays().find((one) => one.host === host && one.port === port);
     if (relay === undefined) return { kind: 'unresolved', detail: 'no route names it' };
     const found = await relayAddresses(asked, host);
-    if (found.kind === 'none') return { kind: 'unresolved', detail: found.why };
+    if (found.kind !== 'addresses') return { kind: 'unresolved', detail: found.why };
     const [address = host] = found.addresses;
     const { auth, implicitTls } = relay;
     const opened = await openSession(

@@ -22,6 +22,7 @@ import {
 } from './dns-codec.ts';
 import { normalizeName, zoneOf } from './dns-name.ts';
 import type { DnsFailureReason } from './dns-types.ts';
+import { localFault } from './sockets.ts';
 import type { DnsServer } from './system-resolvers.ts';
 
 export type DnsReply =
@@ -71,7 +72,14 @@ const TCP_TIMEOUT_MS = 3_000;
 const SILENT_MS = 30_000;
 const MAX_SILENT_ZONES = 1_000;
 /** Of several servers' failures, the one that says most about the question. */
-const TELLING: readonly DnsFailureReason[] = ['servfail', 'refused', 'malformed', 'timeout', 'network'];
+const TELLING: readonly DnsFailureReason[] = [
+  'servfail',
+  'refused',
+  'malformed',
+  'timeout',
+  'network',
+  'local',
+];
 
 /** `servers`, the same objects each time, are asked once each in the given order, then once again. */
 export function createDnsClient(
@@ -122,7 +130,7 @@ export function createDnsClient(
         if (exchange.reason === 'timeout' || exchange.reason === 'network') {
           deadUntilMs.set(server, clock.monotonicMs() + deadMs);
         } else {
-          // The server works and would answer the same again; only another server can help.
+          // The server works and would answer the same again, or cannot be asked; only another server can help.
           done.add(server);
         }
       }
@@ -183,7 +191,7 @@ export function createDnsClient(
     const { id, packet } = newQuery(question, edns);
     return bounded(timeoutMs, (finish) => {
       const socket = createSocket(server.address.includes(':') ? 'udp6' : 'udp4');
-      socket.on('error', (error) => finish(failure('network', error.message)));
+      socket.on('error', (error) => finish(notAsked(error, server)));
       socket.on('connect', () => socket.send(packet));
       socket.on('message', (bytes) => {
         const answer = readAnswer(bytes, id, question);
@@ -200,7 +208,7 @@ export function createDnsClient(
     return bounded(TCP_TIMEOUT_MS, (finish) => {
       const socket = connect({ host: server.address, port: server.port });
       let received = Buffer.alloc(0);
-      socket.on('error', (error) => finish(failure('network', error.message)));
+      socket.on('error', (error) => finish(notAsked(error, server)));
       socket.on('close', () => finish(failure('network', 'closed before the answer was complete')));
       socket.on('connect', () => socket.write(Buffer.concat([lengthPrefix(packet.length), packet])));
       socket.on('data', (chunk: Buffer) => {
@@ -281,6 +289,11 @@ function summarize(failures: Map<DnsServer, { reason: DnsFailureReason; detail: 
     reason: TELLING.find((reason) => reasons.has(reason)) ?? 'network',
     detail: detail || 'no DNS server is configured',
   };
+}
+
+function notAsked(error: NodeJS.ErrnoException, server: DnsServer): Exchange {
+  const fault = localFault(error, server);
+  return fault === null ? failure('network', error.message) : failure('local', fault);
 }
 
 function failure(reason: DnsFailureReason, detail: string): Extract<Exchange, { kind: 'failure' }> {

@@ -3,7 +3,8 @@
  * NODATA allows the implicit MX, only NXDOMAIN is permanent, a failure is always temporary.
  */
 
-export type DnsFailureReason = 'timeout' | 'servfail' | 'refused' | 'malformed' | 'network';
+/** `local`: this machine could not ask; the detail says what to do. */
+export type DnsFailureReason = 'timeout' | 'servfail' | 'refused' | 'malformed' | 'network' | 'local';
 
 export type DnsAnswer<T> =
   /**

@@ -59,7 +59,16 @@ export type HttpOutcome =
   | { kind: 'blocked'; detail: string; cause?: string }
   | { kind: 'failed'; reason: HttpFailureReason; detail: string };
 
-export type HttpFailureReason = 'dns' | 'connect' | 'tls' | 'timeout' | 'reset' | 'protocol' | 'aborted';
+/** `local`: this machine could not call; the detail says what to do. */
+export type HttpFailureReason =
+  | 'dns'
+  | 'connect'
+  | 'tls'
+  | 'timeout'
+  | 'reset'
+  | 'protocol'
+  | 'aborted'
+  | 'local';
 
 export interface GuardedHttp {
   /** Never throws. `body` as UTF-8 where it is text. */
@@ -174,14 +183,15 @@ export function createGuardedHttp(
   ): Promise<HttpAnswer | Extract<HttpOutcome, { kind: 'failed' }>> {
     const endMs = clock.monotonicMs() + connectTimeoutMs;
     const details: string[] = [];
-    let reason: 'connect' | 'timeout' = 'connect';
+    let reason: 'connect' | 'timeout' | 'local' = 'connect';
     for (const [i, address] of addresses.entries()) {
       const result = await exchange(address, (endMs - clock.monotonicMs()) / (addresses.length - i));
       if (result.kind === 'answered') return result;
       if (result.kind === 'failed') return failed(result.reason, failureAt(url, address, result.detail));
       if (result.kind === 'went-stale')
         return failed('reset', failureAt(url, address, 'closed without an answer'));
-      reason = result.reason;
+      // What another address says tells more.
+      if (result.reason !== 'local' || details.length === 0) reason = result.reason;
       details.push(failureAt(url, address, result.detail));
     }
     return failed(reason, details.join('; '));
@@ -218,7 +228,10 @@ export function createGuardedHttp(
     const addresses = answers.flatMap((answer) => (answer.kind === 'found' ? answer.records : []));
     if (addresses.length > 0) return addresses;
     const failure = answers.find((answer) => answer.kind === 'failure');
-    if (failure?.kind === 'failure') return failed('dns', `${name}: ${failure.reason} (${failure.detail})`);
+    if (failure?.kind === 'failure')
+      return failure.reason === 'local'
+        ? failed('local', `the DNS cannot be asked: ${failure.detail}`)
+        : failed('dns', `${name}: ${failure.reason} (${failure.detail})`);
     return [];
   }
 

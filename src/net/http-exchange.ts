@@ -9,6 +9,7 @@ import https from 'node:https';
 import type { Clock } from '../lib/clock.ts';
 import { TLS_OPTIONS } from '../lib/tls-options.ts';
 import type { CheckedUrl } from './checked-url.ts';
+import { localFault } from './sockets.ts';
 
 export interface HttpAnswer {
   kind: 'answered';
@@ -22,8 +23,8 @@ export interface HttpAnswer {
 
 export type ExchangeResult =
   | HttpAnswer
-  /** Nothing was sent; another address may be tried. `timeout`: it took longer than `connectMs`. */
-  | { kind: 'unconnected'; reason: 'connect' | 'timeout'; detail: string }
+  /** Nothing was sent; another address may be tried. `timeout`: it took longer than `connectMs`. `local`: this machine's fault. */
+  | { kind: 'unconnected'; reason: 'connect' | 'timeout' | 'local'; detail: string }
   /** The server had closed a kept connection, probably before it read the request. */
   | { kind: 'went-stale' }
   | { kind: 'failed'; reason: 'tls' | 'timeout' | 'reset' | 'protocol'; detail: string };
@@ -115,9 +116,13 @@ export function exchangeHttp(
       finish({ kind: 'failed', reason: 'timeout', detail: `no whole answer in time (${stage})` });
     const onError = (error: NodeJS.ErrnoException) => {
       const detail = error.message;
-      if (stage === 'waiting' || stage === 'connecting')
-        finish({ kind: 'unconnected', reason: 'connect', detail });
-      else if (stage === 'securing') finish({ kind: 'failed', reason: 'tls', detail });
+      // A socket that could not even begin looks like one that was used before.
+      if (stage === 'waiting' || stage === 'connecting' || error.syscall === 'connect') {
+        const fault = localFault(error, { address });
+        // What is not permitted may stay so for ever, and for this receiver alone.
+        const reason = fault === null || isDenied(error) ? 'connect' : 'local';
+        finish({ kind: 'unconnected', reason, detail: fault ?? detail });
+      } else if (stage === 'securing') finish({ kind: 'failed', reason: 'tls', detail });
       else if (isReused && !hasAnswer && isConnectionLoss(error)) finish({ kind: 'went-stale' });
       else {
         const reason = error.code?.startsWith('HPE_') ? 'protocol' : 'reset';
@@ -217,6 +222,10 @@ function readBody(
     const reason = error.code?.startsWith('HPE_') ? 'protocol' : 'reset';
     finish({ kind: 'failed', reason, detail: `the answer broke off: ${error.message}` });
   });
+}
+
+function isDenied(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'EACCES' || error.code === 'EPERM';
 }
 
 function isConnectionLoss(error: NodeJS.ErrnoException): boolean {

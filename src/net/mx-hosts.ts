@@ -39,8 +39,8 @@ export type MxHosts =
   | { kind: 'no-hosts'; detail: string; ipv6Only: boolean }
   /** There are addresses, but none of them may be connected to. */
   | { kind: 'refused'; detail: string }
-  /** The DNS gave no clear answer. */
-  | { kind: 'temporary'; detail: string };
+  /** The DNS gave no clear answer; `local`: this machine could not ask. */
+  | { kind: 'temporary' | 'local'; detail: string };
 
 /** Hosts looked up concurrently, and the maximum per attempt. */
 const HOSTS_AT_ONCE = 10;
@@ -53,7 +53,7 @@ type HostLookup =
   | { kind: 'usable'; host: MxHost }
   | { kind: 'filtered'; detail: string; ownAt: number | null }
   | { kind: 'absent'; detail: string }
-  | { kind: 'temporary'; detail: string };
+  | { kind: 'temporary' | 'local'; detail: string };
 
 /**
  * `domain`: an A-label domain in any case, with or without trailing dot. `ipv6`: also look up AAAA; without it, a host
@@ -70,7 +70,7 @@ export async function resolveMxHosts(
   const answer = await resolver.mx(name);
   if (answer.kind === 'no-name') return { kind: 'no-domain' };
   if (answer.kind === 'failure') {
-    return { kind: 'temporary', detail: `MX of ${name}: ${answer.detail}` };
+    return unclear(`MX of ${name}`, answer);
   }
   // Without an MX the domain receives mail itself.
   const records =
@@ -167,7 +167,7 @@ async function lookUpHost(
   }
   const failed = answers.find((answer) => answer.kind === 'failure');
   if (failed?.kind === 'failure') {
-    return { kind: 'temporary', detail: `address of ${name}: ${failed.detail}` };
+    return unclear(`address of ${name}`, failed);
   }
   const [refusal] = refusals;
   if (refusal !== undefined) {
@@ -178,16 +178,25 @@ async function lookUpHost(
   return { kind: 'absent', detail: `${name} has no ${families}` };
 }
 
+function unclear(
+  what: string,
+  { reason, detail }: Extract<DnsAnswer<unknown>, { kind: 'failure' }>,
+): { kind: 'temporary' | 'local'; detail: string } {
+  return { kind: reason === 'local' ? 'local' : 'temporary', detail: `${what}: ${detail}` };
+}
+
 /**
  * An unclear answer makes the whole result temporary; a filtered address is reported before a missing one, because we
  * refused it.
  */
 function withoutHosts(lookups: readonly HostLookup[]): MxHosts {
-  const detailsOf = (kind: 'temporary' | 'filtered' | 'absent') =>
+  const detailsOf = (kind: 'temporary' | 'local' | 'filtered' | 'absent') =>
     lookups
       .flatMap((lookup) => (lookup.kind === kind ? lookup.detail : []))
       .slice(0, 5)
       .join('; ');
+  const local = detailsOf('local');
+  if (local) return { kind: 'local', detail: local };
   const temporary = detailsOf('temporary');
   if (temporary) return { kind: 'temporary', detail: temporary };
   const filtered = detailsOf('filtered');

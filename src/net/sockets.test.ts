@@ -44,14 +44,16 @@ describe('connecting', () => {
   });
 
   it('names what this process or machine has none left of', () => {
-    const module = new URL('./sockets.ts', import.meta.url).pathname;
-    const clock = new URL('../lib/clock.ts', import.meta.url).pathname;
+    const path = (file: string) => JSON.stringify(new URL(file, import.meta.url).pathname);
     const program = `
       const { createServer } = require('node:net');
       const { openSync, writeFileSync } = require('node:fs');
       (async () => {
-        const { connectTcp } = await import(${JSON.stringify(module)});
-        const { systemClock: clock } = await import(${JSON.stringify(clock)});
+        const { connectTcp } = await import(${path('./sockets.ts')});
+        const { createDnsClient } = await import(${path('./dns-client.ts')});
+        const { createGuardedHttp } = await import(${path('./guarded-http.ts')});
+        const { systemClock: clock } = await import(${path('../lib/clock.ts')});
+        const random = (await import(${path('../lib/random.ts')})).createSystemRandom();
         const server = createServer();
         await new Promise((done) => server.listen(0, '127.0.0.1', done));
         const wanted = { address: '127.0.0.1', port: server.address().port, timeoutMs: 5_000, clock };
@@ -66,6 +68,12 @@ describe('connecting', () => {
         }
         try { for (;;) openSync('/dev/null'); } catch {}
         await told();
+        const servers = () => [{ address: '127.0.0.1', port: 53 }];
+        const asked = await createDnsClient({ clock, random, servers }).query('example.com', 'MX');
+        console.log('dns', asked.reason, asked.detail);
+        const filter = { check: () => ({ allowed: true, listed: true }) };
+        const called = await createGuardedHttp({ clock, filter }).get('http://127.0.0.1/', { allowHttp: 'always' });
+        console.log('http', called.reason, called.detail);
         process.exit();
       })();`;
     const run = (command: string, env = {}) =>
@@ -74,7 +82,10 @@ describe('connecting', () => {
         env: { ...process.env, ...env },
       });
     const files = /local this process may open no more files \(EMFILE\): .*LimitNOFILE/;
-    expect(run('ulimit -n 200; exec "$0" -e "$1"').stdout).toMatch(files);
+    const told = run('ulimit -n 200; exec "$0" -e "$1"').stdout;
+    expect(told).toMatch(files);
+    for (const who of ['dns', 'http'])
+      expect(told).toMatch(new RegExp(`^${who} local .*may open no more files \\(EMFILE\\)`, 'm'));
     const network = 'unshare --user --map-root-user --net sh -c';
     const few = 'ip link set lo up && ulimit -n 200 && exec "$0" -e "$1"';
     const own = `${network} 'ip link set lo up && echo 40000 40001 >/proc/sys/net/ipv4/ip_local_port_range'`;

@@ -30,8 +30,11 @@ export type Connect = (request: ConnectRequest) => Promise<ConnectResult>;
 
 const UNREACHABLE = new Set(['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN', 'EADDRNOTAVAIL']);
 
-/** What is wrong at this machine, and what to do; null: the fault is not here. */
-function localFault({ code, syscall }: NodeJS.ErrnoException, wanted: ConnectRequest): string | null {
+/** What is wrong at this machine, and what to do; null: the fault is not here. Also of a datagram that is sent. */
+export function localFault(
+  { code, syscall }: NodeJS.ErrnoException,
+  wanted: Pick<ConnectRequest, 'address' | 'localAddress'>,
+): string | null {
   switch (code) {
     case 'EMFILE':
       return 'this process may open no more files (EMFILE): allow it more, with LimitNOFILE in the systemd unit or --ulimit nofile for a container';
@@ -44,7 +47,7 @@ function localFault({ code, syscall }: NodeJS.ErrnoException, wanted: ConnectReq
     case 'EPERM':
       return `this machine does not permit it (${code}): look at its firewall, its routes (ip route), and what the service is allowed`;
     case 'EADDRNOTAVAIL':
-      if (syscall === 'bind')
+      if (syscall === 'bind' && wanted.localAddress !== undefined)
         return `the source address ${wanted.localAddress} is not an address of this machine (EADDRNOTAVAIL): add it with ip address add, or correct it under sources in postrider.json`;
       // Where IPv6 is routed and this machine has no address, the system says the same.
       if (isIPv6(wanted.address) && !hasIPv6()) return null;

@@ -62,3 +62,31 @@ it('fails no mail because our own resolver denies every domain, and sends it whe
     return (await server.statusOf(id)) === 'Delivered';
   });
 });
+
+it('holds against no domain and no webhook that this machine may not ask the DNS, and says so', async () => {
+  // What is sent to a broadcast address is refused as by a firewall of this machine.
+  const server = await startInstance(scope, { settings: { route: 'mx', dns: '127.255.255.255' } });
+  const token = await addDomain(server, 'example.com');
+  const id = await server.send({ To: [{ email: 'r@far.test' }] }, { token });
+  const waits = await until('it was looked up', async () => {
+    const { WaitReason, Attempts } = (await server.call('GET', `/email/${id}`)).json.Recipients[0];
+    return /EACCES/.test(WaitReason) ? { WaitReason, Attempts } : null;
+  });
+  expect(waits).toEqual({
+    WaitReason: expect.stringMatching(/^the DNS cannot be asked: .*EACCES.*firewall/),
+    Attempts: 0,
+  });
+  expect((await server.call('GET', '/queue/paths')).json.Items).toMatchObject([
+    { Site: 'far.test', State: 'closed', WaitsFor: 'local' },
+  ]);
+  const hook = { Event: 'all', WebhookURL: 'https://hooks.far.test/' };
+  const made = await server.call('POST', '/webhooks', { token, body: hook });
+  await server.send({ To: [{ email: 'delivered@simulator.test' }] }, { token });
+  const told = await until('a call waits', () =>
+    server.logs.find(({ msg }) => msg === 'this machine cannot make webhook calls: they wait'),
+  );
+  expect(told).toMatchObject({ level: 'warn', reason: expect.stringMatching(/EACCES.*firewall/) });
+  const known = await server.call('GET', `/webhooks/${made.json.NewWebhookID}`, { token });
+
+  expect(known.json).toMatchObject({ Status: 'Enabled', FailingSince: null, LastError: '', Pending: 2 });
+});

@@ -25,11 +25,16 @@ export const DELIVERY_KEYS = {
     ),
     shown: withoutPasswords,
   },
-  dns: key('`host:port` list', both(''), 'resolvers; if not set, those of the system, also after they change', (t) => {
-    const list = splitList(t);
-    const wrong = list.find((item) => !/^(\[[0-9a-f:.]+\]|[0-9.]+|[0-9a-f:]+)(:\d{1,5})?$/i.test(item));
-    return wrong === undefined ? good(list) : bad(`"${wrong}" is not address[:port], e.g. 127.0.0.1:53`);
-  }),
+  dns: key(
+    '`host:port` list',
+    both(''),
+    'resolvers; if not set, those of the system, also after they change',
+    (t) => {
+      const list = splitList(t);
+      const wrong = list.find((item) => !/^(\[[0-9a-f:.]+\]|[0-9.]+|[0-9a-f:]+)(:\d{1,5})?$/i.test(item));
+      return wrong === undefined ? good(list) : bad(`"${wrong}" is not address[:port], e.g. 127.0.0.1:53`);
+    },
+  ),
   'dns-trusted': key(
     '`on` or `off`',
     both('off'),

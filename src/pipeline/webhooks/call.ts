@@ -12,7 +12,11 @@ import type { TryResult } from './outcome.ts';
 import { retryAfterMs } from './retry-schedule.ts';
 import { signatureHeaders } from './signature.ts';
 
-export type CallResult = { kind: 'tried'; result: TryResult } | { kind: 'unsigned'; cause: unknown };
+export type CallResult =
+  | { kind: 'tried'; result: TryResult }
+  | { kind: 'unsigned'; cause: unknown }
+  /** This machine could not call, whoever the receiver is. */
+  | { kind: 'local'; detail: string };
 
 /**
  * Posts `body` to `webhook` now; `id` is its `webhook-id`; `signal` aborts the call. Never rejects because of the
@@ -83,6 +87,8 @@ export function createMakeCall(
         },
       };
     }
+    if (outcome.kind === 'failed' && outcome.reason === 'local')
+      return { kind: 'local', detail: outcome.detail };
     const error = outcome.detail.slice(0, MAX_ERROR_CHARS);
     const endedAt = clock.now();
     return {

@@ -74,6 +74,8 @@ const MAX_WAITING_PER_DOMAIN = 64;
 const NO_ROOM_MS = 1_000;
 /** A secret that cannot be decrypted needs a person, which takes time. */
 const UNSIGNED_MS = 300_000;
+/** When a call that this machine could not make is due again, and how often that is logged. */
+const LOCAL_MS = 30_000;
 /** Time kept at a stop for storing released leases. */
 const RECORD_MS = 1_000;
 
@@ -114,6 +116,8 @@ export function createWebhookSender(
   let isPumping = false;
   let pumpAgain = false;
   let isStoreAway = false;
+  /** Until when it is not logged again that this machine cannot call (monotonic). */
+  let silentUntilMs = 0;
   let timer: Timer | null = null;
   let onIdle: (() => void) | null = null;
   let onPumped: (() => void) | null = null;
@@ -312,6 +316,13 @@ export function createWebhookSender(
           'cannot open the secret of a webhook: its calls wait',
         );
         return giveBack(call, clock.now(), clock.now() + UNSIGNED_MS);
+      }
+      if (made.kind === 'local') {
+        if (clock.monotonicMs() >= silentUntilMs) {
+          silentUntilMs = clock.monotonicMs() + LOCAL_MS;
+          log.service.warn({ reason: made.detail }, 'this machine cannot make webhook calls: they wait');
+        }
+        return giveBack(call, clock.now(), clock.now() + LOCAL_MS);
       }
       result = made.result;
     } catch (cause) {

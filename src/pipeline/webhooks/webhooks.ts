@@ -160,6 +160,7 @@ export function createWebhookService(
       if (made.kind === 'unsigned') {
         throw new Error('The secret of a webhook cannot be opened', { cause: made.cause });
       }
+      if (made.kind === 'local') return { StatusCode: 0, LatencyMs: 0, Body: '', Error: made.detail };
       const { status, latencyMs, body, error } = made.result;
       return { StatusCode: status, LatencyMs: latencyMs, Body: body, Error: error };
     },

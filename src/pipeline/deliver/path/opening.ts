@@ -73,6 +73,7 @@ export async function openForHead(
   const { tried, connector } = deps;
   const answer = await connector.endpoints(recipientDomain, { ...wish, tried });
   if (answer.kind === 'permanent') return { kind: 'permanent', answer };
+  if (answer.kind === 'local') return answer;
   if (answer.kind === 'temporary') {
     const outcome = pathOutcome('dns', answer.category ?? 'dns_failure', answer.detail);
     if (answer.category === 'tls_failed' && head.requireTls) return { kind: 'without-tls', outcome };

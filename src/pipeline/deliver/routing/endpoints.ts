@@ -51,7 +51,9 @@ export type EndpointAnswer =
       confirm: boolean;
     }
   /** `category`: the reason, if it is not the DNS. */
-  | { kind: 'temporary'; detail: string; category?: Category };
+  | { kind: 'temporary'; detail: string; category?: Category }
+  /** This machine could not ask the DNS. */
+  | { kind: 'local'; detail: string };
 
 export interface Endpoints {
   /** Endpoints of one target for a recipient domain. Never rejects. */
@@ -129,13 +131,13 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
     wish: EndpointWish,
   ): Promise<EndpointAnswer> {
     const found = await relayAddresses(resolver, target.host);
-    if (found.kind === 'none') {
+    if (found.kind === 'local') return cannotAsk(found.why);
+    if (found.kind !== 'addresses')
       return {
         kind: 'temporary',
         category: 'relay_unresolved',
         detail: `the relay ${target.host} cannot be found: ${found.why}`,
       };
-    }
     const budget = newBudget(wish);
     const { tried = NONE_TRIED } = wish;
     const all = found.addresses.map((address) => ({ address, port: target.port }));
@@ -214,6 +216,8 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
         const why = `the mail servers of ${domain} are not usable: ${answer.detail}`;
         return permanent('5.4.6', 'routing_loop', why, true);
       }
+      case 'local':
+        return cannotAsk(answer.detail);
       case 'temporary':
         return { kind: 'temporary', detail: `DNS for ${domain} gives no answer: ${answer.detail}` };
     }
@@ -263,6 +267,10 @@ export function createEndpoints(deps: Deps, options: { mxPort: number; ipv6: boo
 
 function newBudget(wish: EndpointWish): AttemptBudget {
   return { connectLeftMs: CONNECT_ALL_MS, hurried: wish.critical === true };
+}
+
+function cannotAsk(detail: string): EndpointAnswer {
+  return { kind: 'local', detail: `the DNS cannot be asked: ${detail}` };
 }
 
 function permanent(

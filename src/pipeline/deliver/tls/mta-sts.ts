@@ -79,7 +79,8 @@ interface Known {
 
 type Fetched =
   | { kind: 'policy'; policy: MtaStsPolicy }
-  | { kind: 'failed'; result: TlsResult; detail: string };
+  /** `result` null: this machine could not ask. */
+  | { kind: 'failed'; result: TlsResult | null; detail: string };
 
 export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): MtaSts {
   const { store, resolver, http, clock, log } = deps;
@@ -136,8 +137,8 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
     const fetched = await fetchPolicy(domain, sender);
     if (fetched.kind === 'failed') {
       entry.notBeforeMs = clock.monotonicMs() + RETRY_MS;
-      deps.failed(domain, fetched.result);
       const { detail, result } = fetched;
+      if (result !== null) deps.failed(domain, result);
       log.info(
         { domain, result, detail, kept: inForce(entry.stored) !== null },
         'no MTA-STS policy could be fetched',
@@ -265,6 +266,7 @@ export function createMtaSts(deps: MtaStsDeps, options: MtaStsOptions = {}): Mta
 }
 
 function readAnswer(outcome: HttpOutcome): Fetched {
+  if (outcome.kind === 'failed' && outcome.reason === 'local') return failed(null, outcome.detail);
   if (outcome.kind === 'blocked') return failed('sts-policy-fetch-error', outcome.detail);
   if (outcome.kind === 'failed') {
     if (outcome.reason === 'aborted')
@@ -282,6 +284,6 @@ function readAnswer(outcome: HttpOutcome): Fetched {
   return parsed.kind === 'policy' ? parsed : failed('sts-policy-invalid', parsed.detail);
 }
 
-function failed(result: TlsResult, detail: string): Fetched {
+function failed(result: TlsResult | null, detail: string): Fetched {
   return { kind: 'failed', result, detail };
 }

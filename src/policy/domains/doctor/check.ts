@@ -90,6 +90,7 @@ const FAILURES: Record<DnsFailureReason, string> = {
   refused: 'the name servers refused the question',
   malformed: 'the answer could not be read',
   network: 'the resolver could not be reached',
+  local: 'this server could not ask (its log says why)',
 };
 
 /** The finding for a record that could not be looked up. */
