@@ -57,6 +57,29 @@ describe('a relay', () => {
     expect(server.logText()).not.toContain('mistaken-secret');
   });
 
+  it('that closed our account fails no mail, and gets it when the account is open again', async () => {
+    const closed = ['mail', '550 5.7.1 Account suspended'] as const;
+    const closedLater = ['dot', '554 Your account has been suspended, please contact support'] as const;
+    for (const [step, reply] of [closed, closedLater]) {
+      const far = await startScriptedMx([{ [step]: { do: 'last', reply } }, {}]);
+      scope.defer(() => far.close());
+      const { server, token } = await sender(`smtp://127.0.0.1:${far.port}`);
+      const id = await server.send({}, { token });
+      const row = await until('the reason is shown', async () => {
+        const [first] = (await server.call('GET', `/email/${id}`)).json.Recipients;
+        return first.LastResponse.includes('suspended') ? first : null;
+      });
+      expect(row).toMatchObject({
+        Status: expect.not.stringMatching('Bounced'),
+        Class: 'relay_login_failed',
+      });
+      await until('it is delivered', async () => {
+        await server.call('POST', `/email/${id}/retry`);
+        return (await server.statusOf(id)) === 'Delivered';
+      });
+    }
+  });
+
   it.skipIf(certificates === null)('that offers STARTTLS is spoken to in TLS', async () => {
     const far = await sink({ tls: certificates?.good ?? { key: '', cert: '' } });
     const { server, token } = await sender(`smtp://127.0.0.1:${far.port}`);

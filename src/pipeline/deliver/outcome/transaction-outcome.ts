@@ -23,6 +23,12 @@ const MOST_BEHIND = 2;
 /** Refusals that often come from wrong DNS: they count when they are repeated. */
 const CONFIRM: ReadonlySet<Category> = new Set(['relay_denied', 'routing_loop']);
 
+/** A relay has closed our account; after MAIL, when recipients are known, only in words that are about us. */
+const ACCOUNT_CLOSED =
+  /\baccount\b[^.;]{0,40}\b(?:suspended|disabled|deactivated|locked|blocked|closed|terminated|expired|inactive|restricted|on hold)\b/i;
+const OUR_SENDING_STOPPED =
+  /\byour (?:\w{1,20} )?account (?:is|has been|was) (?:suspended|disabled|deactivated|locked|blocked|closed|terminated|restricted|on hold)\b|\bsending (?:is|has been|was) (?:paused|disabled|suspended)\b/i;
+
 /**
  * Categories about our address, our rate or our connections that a 421 during a session can have; no message is charged
  * for them.
@@ -71,19 +77,27 @@ export function transactionOutcome(
   if (recipient !== null) {
     const reply = replyFacts(recipient.reply);
     if (recipient.accepted) return { kind: 'delivered', route: peer.route, reply, facts };
+    const { stage } = recipient;
     const detail = `${peer.host} said: ${recipient.reply.code} ${recipient.reply.text}`.slice(0, 512);
     // A problem with the operator's account at a relay is not the message's: it waits until that is corrected.
-    if (peer.route === 'relay' && WANTS_LOGIN.has(reply.code)) {
-      const { stage } = recipient;
-      return { kind: 'path', category: 'relay_login_failed', verdict: null, stage, reply, detail, facts };
+    if (peer.route === 'relay' && reply.code >= 500) {
+      const isClosed = stage === 'mail' && ACCOUNT_CLOSED.test(reply.text);
+      const category = 'relay_login_failed';
+      if (isClosed || WANTS_LOGIN.has(reply.code))
+        return { kind: 'path', category, verdict: null, stage, reply, detail, facts };
+      // Recipients can cause such words, where the relay repeats their server's: they stop no other mail.
+      if (OUR_SENDING_STOPPED.test(reply.text)) {
+        const verdict = localVerdict(category, 'retry', 'path');
+        return { kind: 'deferred', verdict, stage, reply, detail, facts };
+      }
     }
     const verdict = classifier.classify({
-      stage: recipient.stage,
+      stage,
       ...reply,
       mx: peer.host,
       origin: 'remote',
     });
-    return replyOutcome(verdict, recipient.stage, reply, detail, facts);
+    return replyOutcome(verdict, stage, reply, detail, facts);
   }
   if (result.kind === 'done') throw new TypeError('each recipient of a transaction has its reply');
   const reply = result.reply === null ? null : replyFacts(result.reply);

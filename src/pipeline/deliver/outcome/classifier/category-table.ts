@@ -165,7 +165,8 @@ export const TABLE = {
     temporary: PATH,
     permanent: PATH,
     fault: 'operator',
-    means: 'This server cannot log in at the relay, or the relay wants a login that the route does not have.',
+    means:
+      'This server cannot log in at the relay, or the relay wants a login that the route does not have, or has closed the account.',
     fix: 'The operator corrects the account at the relay, or its user name and password in `route` (or `routes` in postrider.json). A relay that offers no login takes it at another port, mostly 587, or under TLS only (`smtps`, port 465), or needs none. `postrider queue try` then tries at once. A changed configuration is read at the next start.',
   },
   relay_unresolved: {
