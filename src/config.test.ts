@@ -105,6 +105,11 @@ describe('configuration', () => {
     ['{"database-password": {"a": "b"}}', /postrider\.json: database-password: write a text, /],
     ['{"blocked-extensions": ["exe", null]}', /postrider\.json: blocked-extensions: write a text, /],
     ['{"rate-limit": 1e999}', /postrider\.json: rate-limit: write a text, a number, /],
+    ['{"dns": [["127.0.0.1"]]}', /postrider\.json: dns: write a text, /],
+    [
+      '{"http": "127.0.0.1:8025", "returns": "127.0.0.1:8025"}',
+      /^http and returns both name 127\.0\.0\.1:8025: give each a port of its own$/,
+    ],
   ])('refuses a file with %j, and says what to write', (text, says) => {
     const other = mkdtempSync(join(folder, 'x-'));
     writeFileSync(join(other, 'postrider.json'), text);

@@ -95,6 +95,14 @@ export function loadConfig(
       );
     }
   }
+  const listeners = new Map<string, ConfigKey>();
+  for (const name of ['http', 'submission', 'submission-tls', 'returns'] as const) {
+    const { host, port } = config[name] ?? { host: '', port: 0 };
+    const other = listeners.get(`${host} ${port}`);
+    if (port !== 0 && other !== undefined)
+      problems.push(`${other} and ${name} both name ${host}:${port}: give each a port of its own`);
+    listeners.set(`${host} ${port}`, name);
+  }
   if (mode === 'serve' && config['submission-starttls'] === false) {
     problems.push('submission-starttls is off: serve takes no password in the clear; leave it on');
   }
