@@ -223,7 +223,7 @@ export function wayBack(database: string): WayBack {
   const way = openWayBack(database);
   if (way === null) {
     throw new BackupError(
-      `beside ${database} there is no copy from before its last upgrade; restore a backup instead`,
+      `beside ${database} there is no copy from before an upgrade. Start the older version: where the newer one did not change the database, it runs. If it refuses, restore a backup`,
     );
   }
   return way;

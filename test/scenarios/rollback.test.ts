@@ -50,6 +50,6 @@ it('goes back to the version before, and says what is lost', async () => {
   expect(existsSync(answer.Newer)).toBe(true);
   expect(readdirSync(data).some((name) => name.includes('.before-'))).toBe(false);
   expect((await command([...rollback, '--yes'])).stderr).toContain(
-    'there is no copy from before its last upgrade; restore a backup instead',
+    'there is no copy from before an upgrade. Start the older version: where the newer one did not change the database, it runs. If it refuses, restore a backup',
   );
 });
