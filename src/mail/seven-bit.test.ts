@@ -99,7 +99,8 @@ function write(node: Tree): Buffer {
       node.body,
     ]);
   }
-  const boundary = `b${boundaryNo++}`;
+  // None begins with another one: readers compare the beginning of a line (RFC 2046 §5.1.1).
+  const boundary = `b${String(boundaryNo++).padStart(9, '0')}`;
   const parts = node.children.flatMap((child) => [Buffer.from(`\r\n--${boundary}\r\n`), write(child)]);
   const head = `Content-Type: ${node.type}; boundary="${boundary}"\r\nContent-Transfer-Encoding: 8bit\r\n\r\n${node.preamble}`;
   return Buffer.concat([Buffer.from(head), ...parts, Buffer.from(`\r\n--${boundary}--\r\n`)]);
