@@ -1,7 +1,7 @@
 /** Figures of the API become bars without gaps. */
 import { describe, expect, it } from 'vitest';
 import type { StatsAnswer } from '../../../src/client/api-types.ts';
-import { barsOf, queryOf, rangeOf } from './ranges.ts';
+import { barsOf, percent, queryOf, rangeOf } from './ranges.ts';
 
 const NOW = Date.parse('2026-11-22T12:34:56Z');
 
@@ -39,5 +39,20 @@ describe('a range', () => {
     expect(bars.at).toHaveLength(28);
     expect(bars.counts('Accepted').slice(-3)).toEqual([0, 9, 7]);
     expect(bars.counts('Bounced').every((count) => count === 0)).toBe(true);
+  });
+});
+
+describe('a share', () => {
+  it('has two digits below one per cent, and is all or nothing only where it is', () => {
+    expect([0, 0.00002, 0.00018, 0.0011, 0.022, 0.959, 0.9995, 1].map(percent)).toEqual([
+      '0%',
+      '<0.01%',
+      '0.02%',
+      '0.11%',
+      '2.2%',
+      '95.9%',
+      '>99.9%',
+      '100%',
+    ]);
   });
 });

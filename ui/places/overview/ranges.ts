@@ -51,4 +51,11 @@ export function barsOf({ From, To, Items }: StatsAnswer, { barMs }: Range): Bars
 }
 
 const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
-export const percent = (share: number): string => PERCENT.format(share);
+const SMALL_PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 2 });
+
+/** Of small shares the second digit counts: large receivers ask for less than 0.1 % of complaints. Nothing is shown as all or none that is not. */
+export function percent(share: number): string {
+  if (share > 0 && share < 0.0001) return `<${SMALL_PERCENT.format(0.0001)}`;
+  if (share > 0.999 && share < 1) return `>${PERCENT.format(0.999)}`;
+  return (share < 0.01 ? SMALL_PERCENT : PERCENT).format(share);
+}
