@@ -75,7 +75,7 @@ describe('clients that do not read their answers', () => {
 
   it('are cut off, hold no more memory than half of what there is, and leave the rest to others', async () => {
     const world = await openWorld({
-      options: { maxHeldAnswerBytes: 40_000_000, stalledAnswerMs: 200 },
+      options: { maxHeldAnswerBytes: 40_000_000, stalledAnswerMs: 1_500 },
     });
     const file = { Content: Buffer.alloc(9_000_000, 'x').toString('base64'), Filename: 'a.bin' };
     await world.sendMail({
@@ -133,7 +133,7 @@ describe('clients that do not read their answers', () => {
     const large = { method: 'GET', path: '/large', handle: async () => ({ status: 200, body }) } as const;
     const at = await startListener(
       { store: store(), acceptance: recordingAcceptance(), routes: [large] },
-      { stalledAnswerMs: 300 },
+      { stalledAnswerMs: 1_500 },
     );
     const { socket } = asking(at.port, '/large', '');
     let read = 0;
