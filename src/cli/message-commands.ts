@@ -96,7 +96,7 @@ export const messageCommands: CommandGroup = (program) => {
 
   program
     .command('cancel <id>')
-    .description('cancel the recipients of a message that still wait')
+    .description('cancel a message for the recipients that still wait')
     .addHelpText('after', example('postrider cancel 019ab0c1-7d3e-7000-8000-000000000000'))
     .asks(async (ctx, api, id: string) => {
       const body = await api.call<CancelAnswer>('POST', `/email/${encodeURIComponent(id)}/cancel`);

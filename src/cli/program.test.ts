@@ -139,6 +139,12 @@ it.each([
 });
 
 describe('--help', () => {
+  it.each(['domain', 'override', 'sandbox'])('of %s lists help among its commands', async (name) => {
+    const { out } = await run([name, '--help']);
+    const commands = out.split('\n\n').find((block) => block.startsWith('Commands:'));
+    expect(commands).toContain('help [command]');
+  });
+
   it('shows every command once, below a heading, in order', async () => {
     const { out } = await run(['--help']);
     const blocks = out.split('\n\n').slice(2);

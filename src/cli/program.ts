@@ -120,9 +120,9 @@ export function createProgram(terminal: Terminal): Program {
     program.commandsGroup(heading);
     for (const group of groups) group(program);
   }
-  // Below the last heading too.
-  program.helpCommand(true);
   adopt(program, called);
+  // Below the last heading too; afterwards, because groups of commands have no such heading.
+  program.helpCommand(true);
   guardOptions(program);
 
   return {

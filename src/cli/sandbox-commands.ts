@@ -18,7 +18,9 @@ interface Switches {
 const EXAMPLE_ID = '019ab0c1-7d3e-7000-8000-000000000000';
 
 export const sandboxCommands: CommandGroup = (program) => {
-  const sandbox = program.command('sandbox').description('captured mail: inboxes, waiting, release, faults');
+  const sandbox = program
+    .command('sandbox')
+    .description('captured mail: list it, wait for it, send it, simulate results');
   const path = (id: string) => `/sandbox/messages/${encodeURIComponent(id)}`;
 
   sandbox
@@ -115,7 +117,7 @@ export const sandboxCommands: CommandGroup = (program) => {
       ctx.print(body, body.MessageID);
     });
 
-  const rules = sandbox.command('rules').description('faults that the sandbox plays on demand');
+  const rules = sandbox.command('rules').description('results that the sandbox simulates for matching mail');
 
   rules
     .command('list')

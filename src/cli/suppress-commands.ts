@@ -27,7 +27,9 @@ interface ListOptions {
 }
 
 export const suppressCommands: CommandGroup = (program) => {
-  const suppress = program.command('suppress').description('addresses that are not sent to');
+  const suppress = program
+    .command('suppress')
+    .description('the suppression list: addresses to which nothing is sent');
   const domainOption = ['--domain <domain>', 'sender domain of the list'] as const;
 
   suppress

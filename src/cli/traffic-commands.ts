@@ -48,7 +48,7 @@ export function addTrafficCommands(queue: ContextCommand): void {
 
   queue
     .command('try <site>')
-    .description('try a closed path or relay now, with one message, and say what came of it within 5 seconds')
+    .description('try a blocked path or relay now with one message, and wait up to 5 seconds for the result')
     .addHelpText(
       'after',
       example('postrider queue try gmail.com', 'postrider queue try relay:mail.example.net:587'),
@@ -144,7 +144,9 @@ export function addTrafficCommands(queue: ContextCommand): void {
 }
 
 export const overrideCommands: CommandGroup = (program) => {
-  const override = program.command('override').description('limits learned from replies, for a time');
+  const override = program
+    .command('override')
+    .description('stricter limits that replies have caused, for a time');
 
   override
     .command('list')

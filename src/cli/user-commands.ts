@@ -133,7 +133,7 @@ export const userCommands: CommandGroup = (program) => {
       .command(`${name} <email>`)
       .description(
         Disabled
-          ? 'refuse new sessions of a person; end all sessions, and the tokens, SMTP users and webhooks of the person'
+          ? 'let a person no longer sign in; end the sessions, tokens, SMTP users and webhooks of the person'
           : 'let a disabled person sign in again',
       )
       .addHelpText('after', example(`postrider user ${name} bob@example.com`))

@@ -75,7 +75,7 @@ export const DELIVERY_KEYS = {
   'transactions-in-flight': key(
     '1 … 16',
     both(null),
-    'messages on one SMTP connection that may be unanswered, where the far end is not near and offers CHUNKING and PIPELINING; 1 = each waits for the reply to the one before; if not set, the shaping data decides (16 for relays, 1 for others)',
+    'messages on one SMTP connection that may be unanswered, if the remote server offers CHUNKING and PIPELINING and its round trip is 5 ms or more; 1 = each waits for the reply to the one before; if not set, the shaping data decides (16 for relays, 1 for others)',
     (t) => parseInteger(t, 1, 16),
   ),
 } satisfies KeyTable;

@@ -23,11 +23,11 @@ export const LIMITS: { readonly [Name in LimitName]: LimitFacts } = {
   transactionsInFlight: whole(
     1,
     16,
-    'messages on one connection that may be unanswered, where the far end is not near and offers CHUNKING and PIPELINING; 1 = one at a time',
+    'messages on one connection that may be unanswered, if the remote server offers CHUNKING and PIPELINING and its round trip is 5 ms or more; 1 = one at a time',
   ),
   tls: {
     form: '`opportunistic` or `required`',
-    meaning: 'whether mail may go in the clear where the far end offers no TLS',
+    meaning: 'whether mail is sent unencrypted if the remote server offers no TLS',
     valid: (value) => value === 'opportunistic' || value === 'required',
   },
 };
