@@ -24,7 +24,7 @@ function statusText(ctx: CommandContext, answer: AttentionAnswer): string {
   // Some seconds after each start, which is when somebody looks.
   if (answer.ExaminedAt === null) {
     blocks.push(
-      `This server itself (certificates, disk, resolver, clock) was not examined so far. To do it now: ${ctx.command('doctor')}`,
+      `This server itself (certificates, disk, resolver, clock) was not checked so far. To do it now: ${ctx.command('doctor')}`,
     );
   }
   if (answer.More) blocks.push('There is more; these are the first twenty of each kind.');

@@ -177,7 +177,7 @@ describe.skipIf(!hasBrowser)('the messages', () => {
   it('keeps what is looked for in the address, as chips that can be taken away', async () => {
     const { page } = await openPage(browser);
     await page.goto(`${url}/messages?q=${encodeURIComponent('status:bounced tag:none since:24h')}`);
-    await page.getByText('No message is like that').waitFor();
+    await page.getByText('No message matches').waitFor();
     expect(await page.getByRole('link', { name: 'System, Refused' }).getAttribute('href')).toBe(
       '/system?tab=refused',
     );

@@ -44,7 +44,7 @@ describe.skipIf(!hasBrowser)('the suppressions', () => {
   it('says that everybody is sent to, and adds by hand with what is refused at its field', async () => {
     const { page, errors } = await openPage(browser, operator);
     await page.goto(url);
-    await page.getByText('Everybody is sent to').waitFor();
+    await page.getByText('No suppressions yet').waitFor();
     await page.getByRole('button', { name: 'Add…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Sender domain').selectOption('example.com');

@@ -644,7 +644,7 @@ describe('hints', () => {
     expect([status.code, status.stdout]).toEqual([0, expect.stringContaining('warn  All mail is held: x.')]);
     expect(status.stdout).toMatch(new RegExp(`${here} queue release [0-9a-f-]+ ${where}`));
     expect(status.stdout).toMatch(
-      new RegExp(`was not examined so far. To do it now: ${here} doctor ${where}`),
+      new RegExp(`was not checked so far. To do it now: ${here} doctor ${where}`),
     );
     for (const wrong of [
       ['queue', 'release'],

@@ -64,7 +64,7 @@ export function NotYet({ error, onAgain }: { error: Error | null; onAgain(): voi
         isClosed
           ? 'This is for operators of the server'
           : isMissing
-            ? 'There is nothing by that name'
+            ? 'This does not exist'
             : 'This cannot be read now'
       }
     >

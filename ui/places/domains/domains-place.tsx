@@ -42,13 +42,13 @@ export function DomainsPlace() {
       ) : items.length > 0 ? (
         <DomainList domains={items} isOld={list.isOld} />
       ) : q !== '' ? (
-        <Notice title="No domain is called like that" icon={<SearchX aria-hidden />}>
+        <Notice title="No domain matches" icon={<SearchX aria-hidden />}>
           <Button onClick={() => onWords('')}>Show all domains</Button>
         </Notice>
       ) : (
         <Notice title="No sender domain yet" icon={<Globe aria-hidden />}>
           <p className="mb-3">
-            Mail is sent in the name of a domain of yours. Add it, publish its records, and receivers can tell
+            Mail is sent from a domain of yours. Add it and publish its DNS records, so that receivers can see
             that the mail is really from you.
           </p>
           {add}

@@ -62,7 +62,7 @@ function QuotaGauge({ quota: { Period, Limit, Remaining, ResetAt } }: { quota: Q
 
 function GuardRails({ returns }: { returns: DomainReturns | null }) {
   if (returns === null)
-    return <p className="text-soft">Nothing came back lately, as far as this server has seen.</p>;
+    return <p className="text-soft">This server has seen no bounces or complaints lately.</p>;
   const { Level, Outcomes, Bounced, Complained, WarnAbove, HoldAbove, Reason } = returns;
   return (
     <div className="grid max-w-xl gap-3">

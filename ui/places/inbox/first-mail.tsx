@@ -26,15 +26,13 @@ export function FirstMail() {
       <div className="mx-auto grid max-w-2xl gap-5 p-6">
         <div>
           <h1 className="font-semibold text-lg">Send the first mail</h1>
-          <p className="mt-1 text-soft">
-            Everything is captured here; what it looks like is shown as soon as it comes.
-          </p>
+          <p className="mt-1 text-soft">All mail is captured here and shown as soon as it arrives.</p>
         </div>
         <section>
           <h2 className="mb-1 font-semibold">By HTTP</h2>
           <p className="mb-2 text-soft">
             {tokenFile === null
-              ? 'With a token, which you make in Access, in the variable POSTRIDER_TOKEN:'
+              ? 'With a token in the variable POSTRIDER_TOKEN. Create one under Access.'
               : 'In a terminal of this machine:'}
           </p>
           <CodeBlock text={curl} label="Copy the command" />
@@ -61,7 +59,7 @@ function BySmtp({ me: { Mode, Submission } }: { me: Me }) {
       <p className="mb-2 text-soft">
         {Mode === 'dev'
           ? 'Any user name and password, or none.'
-          : 'With an SMTP login, which you make in Access.'}
+          : 'With an SMTP login. Create one under Access.'}
       </p>
       <CodeBlock text={`SMTP_HOST=${host}\nSMTP_PORT=${port.Port}`} label="Copy the SMTP settings" />
     </section>

@@ -25,7 +25,7 @@ export function InboxList(props: {
     <FirstMail />
   ) : (
     <Notice title="No mail yet" icon={<Inbox aria-hidden />}>
-      What your program sends appears here as it comes.
+      Mail that your program sends appears here as soon as it arrives.
     </Notice>
   );
   return (

@@ -91,7 +91,7 @@ function Mail({ id, onBack, onDelete, onMark }: MailProps) {
 function Failed({ error, onAgain }: { error: Error; onAgain(): void }) {
   const isGone = error instanceof ApiError && error.status === 404;
   return isGone ? (
-    <Notice title="This mail is not here any more">It was deleted, or its time to be kept is over.</Notice>
+    <Notice title="This mail is not here any more">It was deleted, or removed because of its age.</Notice>
   ) : (
     <Notice title="The mail cannot be read">
       <p className="mb-3">{error.message}</p>

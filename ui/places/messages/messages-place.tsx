@@ -157,7 +157,7 @@ function Empty({ isNarrowed, to, onEverything }: { isNarrowed: boolean; to: unkn
   const { data: me } = useQuery(ME);
   const LINK = 'text-accent underline';
   return isNarrowed ? (
-    <Notice title="No message is like that" icon={<SearchX aria-hidden />}>
+    <Notice title="No message matches" icon={<SearchX aria-hidden />}>
       {mayDo(me, 'email:read', 'listRefusals') && (
         <p className="mb-3">
           Mail that was not accepted is listed under{' '}
@@ -166,7 +166,7 @@ function Empty({ isNarrowed, to, onEverything }: { isNarrowed: boolean; to: unkn
           </Link>
           {typeof to === 'string' && mayDo(me, 'suppressions:read') && (
             <>
-              ; look also whether{' '}
+              . Look also whether{' '}
               <Link to="/suppressions" search={{ q: to }} className={LINK}>
                 the address is suppressed
               </Link>
@@ -179,7 +179,7 @@ function Empty({ isNarrowed, to, onEverything }: { isNarrowed: boolean; to: unkn
     </Notice>
   ) : (
     <Notice title="No messages yet" icon={<Mail aria-hidden />}>
-      What is accepted by HTTP or SMTP appears here, with what becomes of it.
+      Messages that are accepted by HTTP or SMTP are listed here, with their status.
     </Notice>
   );
 }

@@ -76,7 +76,7 @@ function Unexamined({ examinedAt }: { examinedAt: string | null }) {
   if (me?.AllDomains !== true || examinedAt !== null) return null;
   return (
     <p className="text-soft">
-      This server itself (certificates, disk, resolver, clock) was not examined so far.{' '}
+      This server itself (certificates, disk, resolver, clock) was not checked so far.{' '}
       {mayDo(me, 'admin', 'runDoctor') && (
         <Link to="/system" className="text-accent underline">
           Examine it

@@ -20,14 +20,14 @@ export function firstSteps(facts: FirstFacts): readonly FirstStep[] {
       name: 'A server that sends',
       done: route === null ? me.Mode === 'serve' : route !== 'sandbox',
       known: true,
-      hint: 'This server captures all mail. The command setup asks how mail leaves (through a relay, or directly), tries it, and writes what a server that sends is started with.',
+      hint: 'This server captures all mail. The command setup asks how mail is sent (through a relay, or directly), tries it, and writes the configuration of a server that sends.',
       command: command(`setup ${domain}`),
     },
     {
       name: 'A sender domain',
       done: (domains?.length ?? 0) > 0,
       known: domains !== null,
-      hint: 'The domain you write from. This makes its DKIM keys and prints the DNS records to publish.',
+      hint: 'The domain you send from. This creates its DKIM keys and prints the DNS records to publish.',
       command: command(`domain add ${domain}`),
     },
     {
@@ -55,7 +55,7 @@ export function firstSteps(facts: FirstFacts): readonly FirstStep[] {
       name: 'The first mail is delivered',
       done: (delivered ?? 0) > 0,
       known: delivered !== null,
-      hint: 'What waits, and why, is in the queue.',
+      hint: 'The queue shows what waits, and why.',
     },
   ];
   return steps.filter(({ known }) => known).map(({ known: _, ...step }) => step);

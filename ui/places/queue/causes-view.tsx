@@ -23,7 +23,7 @@ export function CausesView() {
   if (items.length === 0)
     return (
       <Notice title="Nothing failed" icon={<CircleCheck aria-hidden />}>
-        What several recipients fail or wait for stands here once, with what to do about it.
+        When mail fails or waits, each cause is listed here once, with what to do about it.
       </Notice>
     );
   return (

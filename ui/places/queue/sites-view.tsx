@@ -33,7 +33,7 @@ export function SitesView({
   if (all.length === 0)
     return (
       <Notice title="Nothing waits" icon={<CheckCheck aria-hidden />}>
-        Mail that cannot be sent at once stands here, with the reason and the time of the next try.
+        Mail that cannot be sent at once is listed here, with the reason and the time of the next attempt.
       </Notice>
     );
   return (

@@ -72,13 +72,13 @@ export function SuppressionsPlace() {
       ) : list.hasMore ? (
         <p className="text-soft">Nothing found so far.</p>
       ) : q !== '' ? (
-        <Notice title="Nobody is on the list like that" icon={<SearchX aria-hidden />}>
+        <Notice title="No suppression matches" icon={<SearchX aria-hidden />}>
           <Button onClick={() => onWords('')}>Show all</Button>
         </Notice>
       ) : (
-        <Notice title="Everybody is sent to" icon={<Ban aria-hidden />}>
-          Addresses come here by themselves when mail bounces for good, a reader complains or unsubscribes.
-          You can bring a list from another service: Import.
+        <Notice title="No suppressions yet" icon={<Ban aria-hidden />}>
+          An address is added by itself when mail to it bounces permanently, or when its reader complains or
+          unsubscribes. To add the list of another service, use Import.
         </Notice>
       )}
       <MoreButton list={list}>{items?.length === 0 ? 'Search further' : 'Show older entries'}</MoreButton>

@@ -15,8 +15,8 @@ export function WarmupView() {
   if (list.items.length === 0)
     return (
       <Notice title="No source is being warmed up" icon={<Flame aria-hidden />}>
-        A new address sends a little more each day, so that receivers come to know it. Name it in{' '}
-        <code className="font-mono text-xs">sources</code> of postrider.json with the day of its first use.
+        A new address sends a little more each day, so that receivers come to know it. Add it to{' '}
+        <code className="font-mono text-xs">sources</code> in postrider.json, with the day of its first use.
       </Notice>
     );
   const sources = Map.groupBy(list.items, ({ Source }) => Source);

@@ -39,7 +39,7 @@ export function TemplatesPlace() {
           <p className="mb-3">
             A template is a mail with placeholders, such as{' '}
             <code className="font-mono text-ink">{'Hello {{name}}'}</code>. Your program names it and gives
-            the values; its text is changed here, without a new version of the program.
+            the values. You can change the text here, without a new version of the program.
           </p>
           {add}
         </Notice>
@@ -51,7 +51,7 @@ export function TemplatesPlace() {
           {found === undefined ? (
             <NotYet error={list.error} onAgain={list.again} />
           ) : found.length === 0 && !list.hasMore && !list.isOld ? (
-            <Notice title="No template is called like that" icon={<SearchX aria-hidden />}>
+            <Notice title="No template matches" icon={<SearchX aria-hidden />}>
               <Button onClick={() => onWords('')}>Show all</Button>
             </Notice>
           ) : (

@@ -38,8 +38,8 @@ export function WebhooksPlace() {
       ) : rows.length === 0 ? (
         <Notice title="No webhooks yet" icon={<Webhook aria-hidden />}>
           <p className="mb-3">
-            A webhook is an address of yours that is called for each event: delivered, bounced, opened and so
-            on. Calls are signed and repeated until your program takes them.
+            A webhook is a URL of yours that is called for each event: delivered, bounced, opened and so on.
+            Calls are signed, and repeated for three days if your program does not answer.
           </p>
           {add}
         </Notice>

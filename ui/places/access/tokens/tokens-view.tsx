@@ -54,7 +54,9 @@ export function TokensView({ me }: { me: Me }) {
       </div>
       {shown.length === 0 ? (
         <Notice title="No tokens yet" icon={<KeyRound aria-hidden />}>
-          {mayChange ? 'Make one for the first program that sends mail.' : 'There are none for your domains.'}
+          {mayChange
+            ? 'Create one for the first program that sends mail.'
+            : 'There are none for your domains.'}
         </Notice>
       ) : (
         <DataTable

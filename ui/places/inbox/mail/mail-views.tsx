@@ -61,9 +61,7 @@ export function MailViews({ mail }: { mail: CaptureDetail }) {
 function MailPreview({ mail }: { mail: CaptureDetail }) {
   if (mail.ParseError !== null)
     return (
-      <Notice title="This mail cannot be read as MIME">
-        {mail.ParseError}. Its source can be looked at.
-      </Notice>
+      <Notice title="This mail cannot be read as MIME">{mail.ParseError}. Look at its source instead.</Notice>
     );
   return (
     <Preview

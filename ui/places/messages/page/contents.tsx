@@ -53,8 +53,9 @@ export function contentTabs(message: MessageWithContents): readonly Tab[] {
 
 function Gone() {
   return (
-    <Notice title="The contents are not kept any more">
-      What became of the message is; how long contents are kept is a setting of the domain.
+    <Notice title="The content was removed">
+      The status and the events of the message are still here. How long contents are kept is a setting of the
+      domain.
     </Notice>
   );
 }

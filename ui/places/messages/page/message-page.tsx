@@ -172,7 +172,7 @@ function Failed({ error, onAgain }: { error: Error; onAgain(): void }) {
   const isGone = error instanceof ApiError && error.status === 404;
   return isGone ? (
     <Notice title="There is no such message">
-      Its id is wrong, its time to be kept is over, or it belongs to a domain that you may not see.
+      Its id is wrong, it was removed because of its age, or it belongs to a domain that you may not see.
     </Notice>
   ) : (
     <Notice title="The message cannot be read">

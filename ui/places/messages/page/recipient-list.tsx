@@ -88,7 +88,7 @@ function Recipient(props: {
         </summary>
         <div className="px-3 pt-1 pb-3">
           {props.entries.length === 0 ? (
-            <p className="text-soft">Nothing is kept of what happened.</p>
+            <p className="text-soft">No events are stored.</p>
           ) : (
             <>
               <Timeline entries={props.entries} said={props.said} />

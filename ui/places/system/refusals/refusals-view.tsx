@@ -16,7 +16,8 @@ export function RefusalsView() {
   if (list.items.length === 0)
     return (
       <Notice title="Nothing was refused" icon={<ShieldCheck aria-hidden />}>
-        Requests and SMTP commands that the server refuses stand here with the reason, since it was started.
+        Requests and SMTP commands that the server has refused since its start are listed here, with the
+        reason.
       </Notice>
     );
   return (
