@@ -142,6 +142,15 @@ describe('a written report', () => {
     expect(inner.text).toContain('body');
   });
 
+  it('brings a header back octet for octet, and encoded only where it is not 7-bit', () => {
+    const header = Buffer.from(
+      `Received: from a\r\n\tby b\r\nSubject: =?utf-8?q?=C3=BC?=\r\nReferences:${' <0123456789@example.com>'.repeat(9)}\r\n`,
+    );
+    const { bytes } = writeStatusReport(report({ returned: { kind: 'header', bytes: header } }));
+    expect(Buffer.from(bytes).includes(Buffer.concat([Buffer.from('headers\r\n\r\n'), header]))).toBe(true);
+    expect(`${Buffer.from(writeStatusReport(report()).bytes)}`).toContain('Subject: Gr=C3=BC=C3=9Fe\r\n');
+  });
+
   it('does without the third part where nothing is left of the message', async () => {
     const { bytes } = writeStatusReport(report({ returned: null }));
     expect((await parse(bytes)).attachments).toHaveLength(1);

@@ -20,7 +20,7 @@ export interface ReportedRecipient {
   status: string;
   /** The remote's reply with its code, or our own text; null = none. */
   diagnostic: { type: 'smtp' | 'x-postrider'; text: string } | null;
-  /** Host name; '' = none. */
+  /** Host name, or an address in brackets; '' = none. */
   remoteMta: string;
   /** RFC 5322 date; null = none. */
   lastAttempt: string | null;
@@ -139,14 +139,14 @@ function recipientBlock(one: ReportedRecipient): string {
   ].join('');
 }
 
-/** The third part. A header with octets above 127 is encoded; a whole message never is (RFC 2046 §5.2.1). */
+/**
+ * The third part, as it was: programs look for their Message-ID in it without decoding. A header that is not 7-bit is
+ * encoded (RFC 6522 §4); a whole message never is (RFC 2046 §5.2.1).
+ */
 function returnedPart({ kind, bytes }: NonNullable<StatusReport['returned']>): Uint8Array {
-  if (kind === 'header') return quotedPrintable('Content-Type: text/rfc822-headers', bytes);
-  return Buffer.concat([
-    Buffer.from(`Content-Type: message/rfc822${CRLF}${CRLF}`, 'latin1'),
-    bytes,
-    Buffer.from(CRLF, 'latin1'),
-  ]);
+  const type = `Content-Type: ${kind === 'header' ? 'text/rfc822-headers' : 'message/rfc822'}`;
+  if (kind === 'header' && !isSevenBitMessage(bytes)) return quotedPrintable(type, bytes);
+  return Buffer.concat([Buffer.from(`${type}${CRLF}${CRLF}`, 'latin1'), bytes, Buffer.from(CRLF, 'latin1')]);
 }
 
 function quotedPrintable(type: string, bytes: Uint8Array): Uint8Array {

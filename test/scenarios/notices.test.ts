@@ -162,7 +162,7 @@ describe('a sender by SMTP', () => {
         isSmtp: true,
         finalRecipient: 'gone-1@reader.example',
         originalRecipient: 'first+1@reader.example',
-        remoteMta: expect.any(String),
+        remoteMta: '[127.0.0.1]',
       },
     ]);
     expect(text).toContain('gone-1@reader.example');

@@ -3,8 +3,10 @@
  * returns the subject, the text, and the fields of each recipient in the form of RFC 3464. Replies of far ends are
  * quoted in one line each, so that they do not look like our own sentences.
  */
+import { isIPv4, isIPv6 } from 'node:net';
 import type { ReportAction, ReportedRecipient } from '../../mail/dsn-writer.ts';
 import type { NoticeKind } from '../../model/notice.ts';
+import { withoutNoCode } from '../../model/wait-reason.ts';
 import type { DueNotice, DueRecipient } from '../../store/topics/notices.ts';
 import { dateText } from '../compose/compose.ts';
 import { categoryOfClass } from '../deliver/outcome/classifier/categories.ts';
@@ -107,10 +109,10 @@ function reported(one: DueRecipient): ReportedRecipient {
         : action === 'failed' || action === 'delayed'
           ? {
               type: 'x-postrider',
-              text: quote(one.detail?.bounce?.Diagnostic ?? reason ?? one.lastReply ?? ''),
+              text: quote(withoutNoCode(one.detail?.bounce?.Diagnostic ?? reason ?? one.lastReply ?? '')),
             }
           : null,
-    remoteMta: hostOf(one),
+    remoteMta: mtaName(hostOf(one)),
     lastAttempt: one.state === 'suppressed' || one.state === 'failed' ? null : dateText(one.at),
     willRetryUntil: action === 'delayed' ? dateText(one.expiresAt) : null,
   };
@@ -151,6 +153,13 @@ function replyOf({ detail, kind }: DueRecipient): string | null {
 
 function hostOf({ detail }: DueRecipient): string {
   return quote(detail?.bounce?.RemoteMta || detail?.remoteMta || '').slice(0, 255);
+}
+
+/** Of `mx.example.net [192.0.2.1]` the name alone: the type `dns` knows a name or a literal (RFC 3464 §2.1.2). */
+function mtaName(host: string): string {
+  const [name = ''] = host.split(' ');
+  if (isIPv4(name)) return `[${name}]`;
+  return isIPv6(name) ? `[IPv6:${name}]` : name;
 }
 
 /** One line without control characters. */

@@ -11,6 +11,7 @@ import { createSystemRandom } from '../../lib/random.ts';
 import { createVirtualClock, type VirtualClock } from '../../lib/virtual-clock.ts';
 import { type DsnReport, readDsn } from '../../mail/dsn.ts';
 import { readMime } from '../../mail/mime-tree.ts';
+import type { Bounce } from '../../model/bounce.ts';
 import { soleLease } from '../../model/node.ts';
 import { event, message, messagesOf, only, recipient, T0 } from '../../store/conformance/fixtures.ts';
 import { openSqliteStore } from '../../store/sqlite/open.ts';
@@ -25,6 +26,7 @@ import { QUEUE_DEFAULTS } from '../queue/queue.ts';
 import { createRetrySchedule } from '../queue/retry-schedule.ts';
 import { OPEN_GATE } from '../queue/test-items.ts';
 import { createNoticeMetrics } from './notice-metrics.ts';
+import { noticeWords } from './notice-text.ts';
 import { createNotices, type NoticeOptions, type Notices } from './notices.ts';
 
 const HOUR = 3_600_000;
@@ -305,6 +307,39 @@ it('tells of a delay, and says until when it is tried', async () => {
   // RET is about failures.
   expect(text).toContain('Content-Type: text/rfc822-headers');
 });
+
+it.each([
+  ['mx.example.net [192.0.2.1]', 'mx.example.net'],
+  ['192.0.2.1', '[192.0.2.1]'],
+  ['2001:db8::1', '[IPv6:2001:db8::1]'],
+  ['', ''],
+])(
+  'names the host %j in the form of RFC 3464, and writes no reply code where nobody answered',
+  (RemoteMta, name) => {
+    const Diagnostic = '0 5.3.4 mx.example.net takes at most 500 octets';
+    const bounce: Bounce = {
+      ...({ Type: 'Permanent', Class: 'MessageTooLarge', Scope: 'message', Phase: 'Session' } as const),
+      ...{ SmtpCode: 0, EnhancedCode: '5.3.4', Diagnostic, RemoteMta },
+    };
+    const fact = { kind: 'failure', at: T0, state: 'bounced', route: 'mx', expiresAt: T0 } as const;
+    const { recipients } = noticeWords(
+      {
+        ...{ messageSeq: 1, messageId: message().id, subject: 'Hello', createdAt: T0 },
+        ...{ sender: 'ann@example.com', ret: null, envid: null, bodyOffset: 0, sandbox: false, upToId: 1 },
+        ...{ oldestAt: T0, more: 0, toldThisHour: 0 },
+        recipients: [{ ...fact, address: 'a@example.net', orcpt: null, lastReply: null, detail: { bounce } }],
+      },
+      { hostname: 'mail.example.com', returned: null },
+    );
+    expect(recipients).toMatchObject([
+      {
+        status: '5.3.4',
+        diagnostic: { type: 'x-postrider', text: 'mx.example.net takes at most 500 octets' },
+        remoteMta: name,
+      },
+    ]);
+  },
+);
 
 it('brings the header alone of what is too large', async () => {
   const notices = start({ maxWholeBytes: 200 });
