@@ -25,7 +25,7 @@ export interface PersonalRules {
   optionsFor(facts: PersonalFacts, settings: PersonalSettings | null): PersonalOptions | null;
 }
 
-const OWN_HEADER = /^list-unsubscribe(?:-post)?$/i;
+const OWN_HEADER = /^list-unsubscribe$/i;
 
 export function createPersonalRules(options: {
   publicUrl: (() => string) | null;

@@ -69,7 +69,8 @@ export function compose(input: ComposeInput): Composed {
   const personal = input.personal ?? null;
   let headers = `Date: ${dateText(input.dateMs)}\r\n`;
   // Near the start of the header, where everything before it has a known length in octets.
-  const unsubscribe = personal === null ? null : unsubscribeHeader(personal, headers.length);
+  const names = input.headers.map(([name]) => name);
+  const unsubscribe = personal === null ? null : unsubscribeHeader(personal, headers.length, names);
   if (unsubscribe !== null) headers += unsubscribe.lines;
   headers += foldAddressList('From', [input.from]);
   headers += foldAddressList('To', input.to);

@@ -33,7 +33,6 @@ export interface PersonalRaw {
 /** Octets of all HTML parts: about twenty milliseconds. */
 const MAX_HTML_BYTES = 512 * 1024;
 const UNTOUCHED = new Set(['multipart/signed', 'multipart/encrypted']);
-const OWN_HEADERS = new Set(['list-unsubscribe', 'list-unsubscribe-post']);
 
 /** The message with the links; null if none could be added. In steps, between which other work can run. */
 export function* personalRaw(
@@ -42,8 +41,8 @@ export function* personalRaw(
 ): Generator<void, PersonalRaw | null, void> {
   const header = readRawHeader(message.bytes);
   if (header.kind === 'malformed') return null;
-  const hasOwn = header.fields.some(({ name }) => OWN_HEADERS.has(name));
-  const top = hasOwn ? null : unsubscribeHeader(options, 0);
+  const names = header.fields.map(({ name }) => name);
+  const top = names.includes('list-unsubscribe') ? null : unsubscribeHeader(options, 0, names);
   const pieces: Uint8Array[] = [];
   const places: TokenSlot[] = [];
   let length = 0;

@@ -28,10 +28,38 @@ describe('the unsubscribe header', () => {
     ['none', 'http://127.0.0.1:8025', 'b.example', `List-Unsubscribe: ${MAILTO}\r\n`],
     ['none', 'http://127.0.0.1:8025', null, ''],
   ] as const)('of a base that is good for %s (%s, mailto %s)', (reach, base, mailtoDomain, expected) => {
-    const made = unsubscribeHeader({ ...OPTIONS, reach, base, mailtoDomain }, 7);
+    const made = unsubscribeHeader({ ...OPTIONS, reach, base, mailtoDomain }, 7, []);
     expect(made?.lines).toBe(expected);
     for (const { kind, offset } of made?.places ?? [])
       expect(expected.slice(offset - 7).startsWith(placeholder(kind))).toBe(true);
+  });
+});
+
+describe('a message that announces the POST itself, without a List-Unsubscribe', () => {
+  const personal: PersonalOptions = {
+    ...{ base: 'https://mail.example', reach: 'one-click', host: '', opens: false, clicks: false },
+    ...{ unsubscribe: true, mailtoDomain: null },
+  };
+  it('gets the link, and no second announcement', () => {
+    const { bytes } = compose({
+      ...{ messageId: '0193a1b2', fromDomain: 'example.com', dateMs: 0, subject: 'S' },
+      ...{ from: { name: '', address: 'a@example.com' }, to: [], cc: [], replyTo: [], attachments: [] },
+      headers: [['list-unsubscribe-POST', 'List-Unsubscribe=One-Click']],
+      body: { kind: 'text', text: 'x' },
+      personal,
+    });
+    expect(`${Buffer.from(bytes)}`.match(/^list-unsubscribe.*$/gim)).toEqual([
+      `List-Unsubscribe: <https://mail.example${WEB}`,
+      'list-unsubscribe-POST: List-Unsubscribe=One-Click',
+    ]);
+  });
+
+  it('gets the same by SMTP', () => {
+    const bytes = Buffer.from(`From: a@example.com\r\n${POST}\r\nx\r\n`);
+    const made = inOneGo(personalRaw({ bytes, bodyOffset: bytes.length - 3 }, personal));
+    expect(`${Buffer.concat(made?.parts ?? [])}`).toBe(
+      `List-Unsubscribe: <https://mail.example${WEB}\r\n${bytes}`,
+    );
   });
 });
 

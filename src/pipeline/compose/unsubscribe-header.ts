@@ -1,7 +1,7 @@
 /**
  * The two header fields for unsubscribing with one click (RFC 2369 §3.2, RFC 8058 §3.1): a URL that accepts a POST, an
  * address if mail is received there, and the field that announces the POST. A URL that readers cannot reach is left
- * out, and the announcement if the URL is not https.
+ * out, and the announcement if the URL is not https or the sender has written it.
  */
 import { type PersonalOptions, placeholder, type TokenSlot, type TokenSlots } from '../../model/personal.ts';
 
@@ -12,10 +12,16 @@ export interface UnsubscribeHeader {
   readonly places: readonly TokenSlot[];
 }
 
-/** null if no unsubscribe link is wanted. `at`: octets of the message before the lines. */
+const ANNOUNCEMENT = /^list-unsubscribe-post$/i;
+
+/**
+ * null if no unsubscribe link is wanted. `at`: octets of the message before the lines; `names`: its other fields, in
+ * any case.
+ */
 export function unsubscribeHeader(
   options: Pick<PersonalOptions, 'base' | 'reach' | 'unsubscribe' | 'mailtoDomain'>,
   at: number,
+  names: readonly string[],
 ): UnsubscribeHeader | null {
   if (!options.unsubscribe) return null;
   const places: TokenSlot[] = [];
@@ -37,7 +43,8 @@ export function unsubscribeHeader(
   }
   if (places.length === 0) return { lines: '', places };
   lines += '\r\n';
-  if (options.reach === 'one-click') lines += 'List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n';
+  if (options.reach === 'one-click' && !names.some((name) => ANNOUNCEMENT.test(name)))
+    lines += 'List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n';
   return { lines, places };
 }
 
