@@ -614,8 +614,9 @@ export type EmailAttachment = {
   Type?: string;
   /** 1 to 255 characters; a path before it is dropped */
   Filename: string;
+  /** `inline`: shown by the HTML; a file of the type `text/calendar; method=REQUEST` is then an invitation that mail programs show with its buttons */
   Disposition?: 'attachment' | 'inline';
-  /** What `cid:` in the HTML names; required for inline files */
+  /** What `cid:` in the HTML names; required for inline files, except invitations */
   ContentId?: number | string;
 };
 

@@ -52,6 +52,13 @@ export function parseMediaType(text: string): MediaType | null {
   return { type: type.replace(/[ \t]/g, '').toLowerCase(), parameters };
 }
 
+/** Whether a file is an invitation that mail programs are to show in place of the text (RFC 6047), not a file. */
+export function isInvitation(type: string, disposition: string): boolean {
+  if (disposition !== 'inline') return false;
+  const media = parseMediaType(type);
+  return media?.type === 'text/calendar' && media.parameters.some(([name]) => name === 'method');
+}
+
 /**
  * Reads a received Content-Type tolerantly: an invalid type counts as `fallback`; parameters without quotes, names in
  * lower case, of repeated names the first.

@@ -1,5 +1,6 @@
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
+import { readMime } from '../../mail/mime-tree.ts';
 import { type ComposeInput, compose, dateText } from './compose.ts';
 
 const base: ComposeInput = {
@@ -116,6 +117,33 @@ describe('compose', () => {
     });
     expect(needsSmtpUtf8).toBe(true);
     expect(Buffer.from(bytes).toString('utf8', bodyOffset)).toBe('Hi Bob\r\n');
+  });
+
+  it('makes an inline calendar with a method a form of the text, behind the others', async () => {
+    const calendar = {
+      content: Buffer.from('BEGIN:VCALENDAR\r\nSUMMARY:Bücher\r\nEND:VCALENDAR\r\n'),
+      type: 'text/calendar; method=REQUEST',
+      filename: 'invite.ics',
+      disposition: 'inline',
+      contentId: null,
+    } as const;
+    const file = { ...calendar, disposition: 'attachment' } as const;
+    const typesOf = (body: ComposeInput['body']) => {
+      const mail = readMime(compose({ ...base, body, attachments: [calendar, file] }).bytes);
+      return [mail.type, ...mail.parts.map(({ type, parts }) => [type, ...parts.map((one) => one.type)])];
+    };
+    const forms = (...types: string[]) => [
+      'multipart/mixed',
+      ['multipart/alternative', ...types, 'text/calendar'],
+      ['text/calendar'],
+    ];
+    expect(typesOf({ kind: 'text', text: 'x' })).toEqual(forms('text/plain'));
+    expect(typesOf({ kind: 'html', html: 'x', text: null })).toEqual(forms('text/html'));
+    expect(typesOf({ kind: 'html', html: 'x', text: 'x' })).toEqual(forms('text/plain', 'text/html'));
+    const text = `${Buffer.from(compose({ ...base, attachments: [calendar] }).bytes)}`;
+    expect(text).toContain(
+      'Content-Type: text/calendar;\r\n method=REQUEST;\r\n charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n',
+    );
   });
 
   it('sends an inline part as a plain attachment where no HTML can refer to it', () => {

@@ -2,11 +2,17 @@
  * Composes a checked request into the exact bytes that every recipient gets, unsigned: one RFC 5322 message with CRLF
  * only, 7-bit (except for a non-ASCII local part of an address), no line over 998 octets, no blanks at line ends, no
  * Bcc. The same input gives the same bytes. Addresses must come from parseAddress, otherwise it throws; every other
- * text is made safe here as well. Structure: mixed( alternative( text, related( html, inline files ) ), files ), each
- * level only if needed.
+ * text is made safe here as well. Structure: mixed( alternative( text, related( html, inline files ), invitations ),
+ * files ), each level only if needed.
  */
 
-import { OCTET_STREAM, parseMediaType, textParameter, typeFromFilename } from '../../mail/content-type.ts';
+import {
+  isInvitation,
+  OCTET_STREAM,
+  parseMediaType,
+  textParameter,
+  typeFromFilename,
+} from '../../mail/content-type.ts';
 import { foldAddressList, foldBracketed, foldUnstructured, type Mailbox } from '../../mail/header-fold.ts';
 import { isBracketedHeader, isComposedHeader, isHeaderName } from '../../mail/header-rules.ts';
 import { type FilePart, type MimePart, type TextPart, writeMessage } from '../../mail/mime-writer.ts';
@@ -119,24 +125,33 @@ function partTree(
   personal: PersonalText | null,
 ): MimePart {
   const inline: FilePart[] = [];
+  const invitations: FilePart[] = [];
   const files: FilePart[] = [];
   for (const attachment of attachments) {
+    if (isInvitation(attachment.type, attachment.disposition)) {
+      invitations.push(invitationPart(attachment));
+      continue;
+    }
     // The HTML refers to an inline part by its Content-ID: without HTML or id it is a plain attachment.
     const isInline =
       attachment.disposition === 'inline' && body.kind === 'html' && attachment.contentId !== null;
     (isInline ? inline : files).push(filePart(attachment, isInline));
   }
-  let root: MimePart;
-  if (body.kind === 'text') {
-    root = { kind: 'text', subtype: 'plain', text: body.text };
-  } else {
-    root = htmlPart(body.html, personal);
-    if (inline.length > 0) root = { kind: 'multi', subtype: 'related', label: 'r', parts: [root, ...inline] };
-    if (body.text !== null) {
-      const text: MimePart = { kind: 'text', subtype: 'plain', text: body.text };
-      root = { kind: 'multi', subtype: 'alternative', label: 'a', parts: [text, root] };
-    }
+  const forms: MimePart[] = [];
+  if (body.text !== null) forms.push({ kind: 'text', subtype: 'plain', text: body.text });
+  if (body.kind === 'html') {
+    const html = htmlPart(body.html, personal);
+    forms.push(
+      inline.length === 0
+        ? html
+        : { kind: 'multi', subtype: 'related', label: 'r', parts: [html, ...inline] },
+    );
   }
+  forms.push(...invitations);
+  const root: MimePart =
+    forms.length === 1
+      ? (forms[0] as MimePart)
+      : { kind: 'multi', subtype: 'alternative', label: 'a', parts: forms };
   if (files.length === 0) return root;
   return { kind: 'multi', subtype: 'mixed', label: 'm', parts: [root, ...files] };
 }
@@ -145,6 +160,12 @@ function htmlPart(html: string, personal: PersonalText | null): TextPart {
   if (personal === null || personal.places.length === 0) return { kind: 'text', subtype: 'html', text: html };
   const places = personal.places.map(({ kind, offset }) => ({ start: offset, length: slotOctets(kind) }));
   return { kind: 'text', subtype: 'html', text: personal.text, places };
+}
+
+/** Programs show the buttons of an invitation where it is one of the forms of the text, which a file is not. */
+function invitationPart({ type, content }: SubmittedAttachment): FilePart {
+  const charset = /;[ \t]*charset=/i.test(type) ? '' : ';\r\n charset=utf-8';
+  return { kind: 'file', headers: `Content-Type: ${typeText(type, '')}${charset}\r\n`, content };
 }
 
 function filePart(attachment: SubmittedAttachment, inline: boolean): FilePart {

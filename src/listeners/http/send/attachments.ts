@@ -4,7 +4,7 @@
  * the content is checked in one search before it is decoded, because the decoder skips what it does not know.
  */
 import { z } from 'zod';
-import { OCTET_STREAM, parseMediaType, typeFromFilename } from '../../../mail/content-type.ts';
+import { isInvitation, OCTET_STREAM, parseMediaType, typeFromFilename } from '../../../mail/content-type.ts';
 import type { SubmittedAttachment } from '../../../model/submission.ts';
 import { isJsonObject, propertyTable } from '../body/json-properties.ts';
 import type { ProblemList } from '../body/problem-list.ts';
@@ -25,11 +25,16 @@ export const attachmentSchema = z
       .string()
       .min(1)
       .describe(`1 to ${MAX_FILENAME_CHARS} characters; a path before it is dropped`),
-    Disposition: z.enum(['attachment', 'inline']).optional(),
+    Disposition: z
+      .enum(['attachment', 'inline'])
+      .optional()
+      .describe(
+        '`inline`: shown by the HTML; a file of the type `text/calendar; method=REQUEST` is then an invitation that mail programs show with its buttons',
+      ),
     ContentId: z
       .union([z.int(), z.string()])
       .optional()
-      .describe('What `cid:` in the HTML names; required for inline files'),
+      .describe('What `cid:` in the HTML names; required for inline files, except invitations'),
   })
   .meta({ id: 'EmailAttachment' });
 const ATTACHMENT = propertyTable(Object.keys(attachmentSchema.shape));
@@ -116,7 +121,8 @@ function readAttachment(
   const mediaType = readType(type, name ?? '', `${pointer}/Type`, problems);
   const shown = readDisposition(disposition, `${pointer}/Disposition`, problems);
   const id = readContentId(contentId, `${pointer}/ContentId`, problems);
-  if (shown === 'inline' && id === null && problems.items.length === before) {
+  const needsId = shown === 'inline' && !isInvitation(mediaType ?? '', shown);
+  if (needsId && id === null && problems.items.length === before) {
     problems.add('inline-needs-content-id', `${pointer}/ContentId`);
   }
   if (bytes === null || name === null || mediaType === null || shown === null || id === undefined)

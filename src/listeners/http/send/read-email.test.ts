@@ -331,6 +331,14 @@ describe('attachments', () => {
     expect(refusals(read(withFile(part)))).toEqual([expected]);
   });
 
+  it('takes an inline calendar with a method without a ContentId, and no other', () => {
+    const calendar = (Type: string) => withFile({ Filename: 'a.ics', Disposition: 'inline', Type });
+    expect(accepted(calendar('Text/Calendar; Method=REQUEST')).attachments[0]?.disposition).toBe('inline');
+    expect(refusals(read(calendar('text/calendar; charset=utf-8')))).toEqual([
+      '1506 /Attachments/0/ContentId',
+    ]);
+  });
+
   it('cuts paths off names, guesses types and never sends mail inside mail as mail', () => {
     const [file] = accepted(withFile({ Filename: '../..\\x/r.PDF', Type: undefined })).attachments;
     expect([file?.filename, file?.type]).toEqual(['r.PDF', 'application/pdf']);
