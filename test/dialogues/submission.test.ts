@@ -86,7 +86,7 @@ describe('submission', () => {
     expect(detail.Recipients.map(({ Type }: { Type: string }) => Type).sort()).toEqual(['BCC', 'To']);
     const raw = await captured(id);
     expect(raw).toMatch(
-      /^Received: from client\.test \(\[127\.0\.0\.1\]\)\r\n\tby mail\.postrider\.test \(Postrider\) with ESMTPSA id [0-9a-f-]{36};\r\n\t/m,
+      /^Received: from client\.test \(\[127\.0\.0\.1\]\)\r\n\tby mail\.postrider\.test \(Postrider\)\r\n\twith ESMTPSA id [0-9a-f-]{36};\r\n\t/m,
     );
     expect(raw).toMatch(/^Date: /m);
     expect(raw).toContain(`Message-ID: <${id}@example.com>\r\n`);

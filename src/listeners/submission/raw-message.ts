@@ -266,7 +266,7 @@ function receivedField({ facts, ip, hostname, messageId, nowMs, envelope }: RawC
     ? 'SMTP'
     : `${envelope.from.smtpUtf8 ? 'UTF8SMTP' : 'ESMTP'}${secure}${known}`;
   const address = ip.includes(':') ? `IPv6:${ip}` : ip;
-  const by = `${hostname} (Postrider) with ${protocol} id ${messageId}`;
+  const by = `${hostname} (Postrider)\r\n\twith ${protocol} id ${messageId}`;
   return `Received: from ${facts.helo} ([${address}])\r\n\tby ${by};\r\n\t${dateText(nowMs)}\r\n`;
 }
 
