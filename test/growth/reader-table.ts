@@ -44,7 +44,13 @@ import { readAttachedComplaint, readFeedbackReport } from '../../src/mail/arf.ts
 import { parseAuthor, shownDomains } from '../../src/mail/author-field.ts';
 import { answersBySubject, autoReplySign, subjectOf as mailSubject } from '../../src/mail/auto-reply.ts';
 import { readTextBounce } from '../../src/mail/bounce-text.ts';
-import { parseMediaType, readType, textParameter, typeFromFilename } from '../../src/mail/content-type.ts';
+import {
+  isInvitation,
+  parseMediaType,
+  readType,
+  textParameter,
+  typeFromFilename,
+} from '../../src/mail/content-type.ts';
 import { decodeWords } from '../../src/mail/decode-words.ts';
 import { bodyHash, bodyHashInTurns, headerFields } from '../../src/mail/dkim-canonical.ts';
 import { verifyDkim } from '../../src/mail/dkim-verify.ts';
@@ -105,6 +111,7 @@ import { compileTemplate, fillTemplate } from '../../src/pipeline/compose/templa
 import { positionOf } from '../../src/pipeline/compose/template/template-error.ts';
 import { afterUrlText, URL_START } from '../../src/pipeline/compose/template/url-position.ts';
 import { textFromHtml } from '../../src/pipeline/compose/text-from-html.ts';
+import { unsubscribeHeader } from '../../src/pipeline/compose/unsubscribe-header.ts';
 import { createClassifier } from '../../src/pipeline/deliver/outcome/classifier/classify.ts';
 import { withoutHosts } from '../../src/pipeline/deliver/outcome/classifier/host-names.ts';
 import { featuresOf, learnedOf, likelihoods } from '../../src/pipeline/deliver/outcome/classifier/learned.ts';
@@ -361,6 +368,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'mail/auto-reply.ts autoReplySign': eachMail((message) => autoReplySign(readMime(message))),
   'mail/auto-reply.ts subjectOf': eachMail((message) => mailSubject(readMime(message))),
   'mail/bounce-text.ts readTextBounce': eachMail((message) => readTextBounce(readMime(message))),
+  'mail/content-type.ts isInvitation': (text) => isInvitation(text, 'inline'),
   'mail/content-type.ts parseMediaType': (text) => [
     parseMediaType(text),
     parseMediaType(`text/plain; a="${text}`),
@@ -522,6 +530,12 @@ export const READERS: Readonly<Record<string, Reader>> = {
   ),
   'pipeline/compose/template/template-error.ts positionOf': (text) => positionOf(text, text.length),
   'pipeline/compose/template/url-position.ts afterUrlText': (text) => afterUrlText(URL_START, text, true),
+  'pipeline/compose/unsubscribe-header.ts unsubscribeHeader': (text) =>
+    unsubscribeHeader(
+      { base: 'https://m.example', reach: 'one-click', unsubscribe: true, mailtoDomain: null },
+      0,
+      [text],
+    ),
   'pipeline/compose/text-from-html.ts textFromHtml': (text) => [
     textFromHtml(text),
     textFromHtml(`<a href="${text}">${text}</a><table>${text}`),
