@@ -32,6 +32,18 @@ function ended(
 
 const outcomeOf = (result: TransactionResult) => transactionOutcome(result, peer, 0, classifier);
 
+describe('a session that ends with a reply that does not belong there', () => {
+  it('says so beside the reply, which looks like an ordinary one', () => {
+    const lost = { stage: 'data', reason: 'protocol', reused: false } as const;
+    const detail = 'unexpected reply 250 to DATA';
+    const reply = { code: 250, enhanced: null, text: 'ok', lines: ['ok'] };
+    expect(outcomeOf(ended('', { ...lost, detail, reply }))).toMatchObject({
+      kind: 'deferred',
+      detail: `the connection to ${peer.host} ended at data: unexpected reply 250 to DATA: 250 ok`,
+    });
+  });
+});
+
 describe('a session that ends with 421', () => {
   it.each([
     ['4.7.0 Max message per connection reached, closing transmission channel', 'connection_limited'],

@@ -101,7 +101,9 @@ export function transactionOutcome(
   }
   if (result.kind === 'done') throw new TypeError('each recipient of a transaction has its reply');
   const reply = result.reply === null ? null : replyFacts(result.reply);
-  const said = reply === null ? result.detail : `${reply.code} ${reply.text}`;
+  // A reply that does not belong there looks like an ordinary one: `250 ok` to DATA.
+  const odd = result.reason === 'protocol' ? `${result.detail}: ` : '';
+  const said = reply === null ? result.detail : `${odd}${reply.code} ${reply.text}`;
   const detail = `the connection to ${peer.host} ended at ${result.stage}: ${said}`.slice(0, 512);
   if (result.afterDot) return { kind: 'unknown', detail, facts };
   if (result.reason === '421' && reply !== null && !result.untried) {
