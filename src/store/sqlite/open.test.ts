@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import {
+  chmodSync,
+  chownSync,
   closeSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   openSync,
@@ -18,6 +21,10 @@ import { systemClock } from '../../lib/clock.ts';
 import { commit, commitOne, message } from '../conformance/fixtures.ts';
 import { openSqliteStore } from './open.ts';
 import { storeFolder } from './test-support.ts';
+
+/** Root may open every file: it opens them as `nobody`. */
+const isRoot = process.getuid?.() === 0;
+const OTHER_USER = 65_534;
 
 let folder: ReturnType<typeof storeFolder>;
 
@@ -77,6 +84,30 @@ describe('opening the SQLite store', () => {
     const { reason, message } = await refusal(folder.file('store.db'));
     expect(reason).toBe('inaccessible');
     expect(message).toMatch(/store\.db-lock cannot be opened: .*; give it to the user that runs postrider/);
+  });
+
+  it.each(['-wal', '-shm'])('names the file %s that another user left, and what to do', async (suffix) => {
+    await commitOne(await open());
+    for (const each of ['', '-lock', '-wal', '-shm']) {
+      copyFileSync(folder.file(`store.db${each}`), folder.file(`copy.db${each}`));
+      if (isRoot) chownSync(folder.file(`copy.db${each}`), OTHER_USER, OTHER_USER);
+    }
+    if (isRoot) chownSync(folder.file(''), OTHER_USER, OTHER_USER);
+    chmodSync(folder.file(`copy.db${suffix}`), 0);
+    const script = `
+      import { openSqliteStore } from ${JSON.stringify(fileURLToPath(new URL('./open.ts', import.meta.url)))};
+      import { systemClock } from ${JSON.stringify(fileURLToPath(new URL('../../lib/clock.ts', import.meta.url)))};
+      await openSqliteStore({ path: ${JSON.stringify(folder.file('copy.db'))}, clock: systemClock })
+        .catch((error) => console.log(error.reason, error.message));`;
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+      timeout: 20_000,
+      ...(isRoot ? { uid: OTHER_USER, gid: OTHER_USER } : {}),
+    });
+    expect(stdout).toMatch(
+      /^inaccessible .*copy\.db-\w+ cannot be opened: permission denied; give it to the user/,
+    );
+    expect(stdout).toContain(`copy.db${suffix} cannot be opened`);
   });
 
   it('refuses a second store on the same file until the first is closed', async () => {

@@ -20,7 +20,7 @@ import { transferMarkOf } from './copy.ts';
 import { contentBytes, createArena } from './engine/arena.ts';
 import type { Connection } from './engine/connection.ts';
 import { createInProcess } from './engine/in-process.ts';
-import { joinLock, makePrivate, type StoreLock, takeLock } from './engine/lock.ts';
+import { joinLock, makePrivate, refuseForeign, type StoreLock, takeLock } from './engine/lock.ts';
 import { countOf, type OperationName, type ParamsOf, type ResultOf } from './engine/operation.ts';
 import type {
   Answer,
@@ -95,6 +95,7 @@ const NO_LOCK: StoreLock = { alone: true, async share() {}, release() {} };
 /** Only the owner may read the file and its lock. */
 async function lockPrivately(path: string, clock: Clock, shared: boolean): Promise<StoreLock> {
   makePrivate(path);
+  for (const suffix of ['-wal', '-shm']) refuseForeign(`${path}${suffix}`);
   return shared ? joinLock(path, clock) : takeLock(path);
 }
 

@@ -7,7 +7,7 @@
  * first of them holds it exclusively until it has migrated the schema, so that no process works on a schema that
  * changes.
  */
-import { closeSync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Clock, keepProcess, sleep } from '../../../lib/clock.ts';
@@ -117,15 +117,31 @@ export function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, 'a', 0o600));
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const fix =
-      code === 'ENOENT'
-        ? `make the folder ${dirname(path)}, owned by the user that runs postrider`
-        : code === 'EROFS'
-          ? 'mount it read-write (ReadWritePaths= in a systemd unit), or choose another folder with --data'
-          : 'give it to the user that runs postrider (chown), run as the user that owns it, or choose another folder with --data';
-    throw new StoreRefused('inaccessible', `${path} cannot be opened: ${whyNot(error)}; ${fix}`, {
-      cause: error,
-    });
+    throw notOpened(path, error);
   }
+}
+
+/**
+ * Of a journal that another user left, SQLite names not even the file. Throws StoreRefused. It is not opened: closing it would
+ * end the locks that this process has on it.
+ */
+export function refuseForeign(path: string): void {
+  try {
+    if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    throw notOpened(path, error);
+  }
+}
+
+function notOpened(path: string, error: unknown): StoreRefused {
+  const { code } = error as NodeJS.ErrnoException;
+  const fix =
+    code === 'ENOENT'
+      ? `make the folder ${dirname(path)}, owned by the user that runs postrider`
+      : code === 'EROFS'
+        ? 'mount it read-write (ReadWritePaths= in a systemd unit), or choose another folder with --data'
+        : 'give it to the user that runs postrider (chown), run as the user that owns it, or choose another folder with --data';
+  return new StoreRefused('inaccessible', `${path} cannot be opened: ${whyNot(error)}; ${fix}`, {
+    cause: error,
+  });
 }
