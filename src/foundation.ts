@@ -174,9 +174,13 @@ export async function openFoundation(params: ServerParams): Promise<Foundation> 
   }
 }
 
+/** A program that knew only older schemas did not write down that it stopped, where it was the only one. */
+const SCHEMA_WITH_ENDS = 240;
+
 /** At night nobody knows why a server began anew: `own` is its last run, from before this one. */
 function tellLost(own: NodeRow | undefined, log: Logger): void {
   if (own === undefined || (own.endedAt !== null && !own.lost)) return;
+  if (own.schemaNumber < SCHEMA_WITH_ENDS) return;
   log.warn(
     { pid: own.pid, startedAt: new Date(own.startedAt).toISOString() },
     'the last run ended without stopping: it was killed, it crashed, or the machine failed; where memory ran out, the log of the system says so (journalctl -k)',

@@ -5,6 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -432,6 +433,19 @@ describe('a server that ended badly', () => {
     };
     expect([await tells(), await tells()]).toEqual([true, false]);
   });
+
+  it.skipIf(isOnPostgres())(
+    'is not named where the last run was of a version that did not write down its end',
+    async () => {
+      const folder = await temporaryFolder(scope);
+      await (await startInstance(scope, { folder })).stop();
+      const db = new DatabaseSync(join(folder, 'postrider.db'));
+      db.exec('UPDATE node SET ended_at = NULL, schema_number = 230');
+      db.close();
+      const server = await startInstance(scope, { folder });
+      expect(server.logs.filter(({ msg }) => msg.startsWith('the last run ended'))).toEqual([]);
+    },
+  );
 
   it('that hangs but holds the store is named by the command, with exit code 1', async () => {
     const folder = await temporaryFolder(scope);
