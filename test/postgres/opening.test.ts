@@ -78,6 +78,28 @@ describePostgres('a database that is not fit', () => {
     expect(await refusal(guest)).toMatch(/permission denied for table .*make it the owner/);
   });
 
+  it('names the limit of the role where that leaves no connection, at the start and later', async () => {
+    const url = await emptyDatabase(scope);
+    await runSql(
+      url,
+      'DROP ROLE IF EXISTS postrider_limited',
+      'CREATE ROLE postrider_limited LOGIN',
+      'GRANT CREATE ON SCHEMA public TO postrider_limited',
+    );
+    scope.defer(() => runSql(url, 'DROP OWNED BY postrider_limited', 'DROP ROLE postrider_limited'));
+    const limited = url.replace('postrider@', 'postrider_limited@');
+    const store = await openPostgresStore({ url: limited, clock: systemClock });
+    await runSql(
+      url,
+      'ALTER ROLE postrider_limited CONNECTION LIMIT 0',
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'postrider_limited'",
+    );
+    const said = () => commitOne(store).catch((error: Error) => error.message);
+    await expect.poll(said, { timeout: 20_000 }).toMatch(/raise .*CONNECTION LIMIT of the role/);
+    await store.close();
+    expect(await refusal(limited)).toMatch(/for role .*; raise .*CONNECTION LIMIT of the role/);
+  });
+
   it('is refused: another program has its tables there, or a newer postrider', async () => {
     const url = await emptyDatabase(scope);
     await runSql(url, 'CREATE TABLE customers (id int)');

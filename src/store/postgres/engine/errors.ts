@@ -16,7 +16,7 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   '3D000': 'the database does not exist',
   '42501': 'the role may not do this in the database',
   '53300':
-    'the database has no connection left for this process, which uses up to 12: raise its max_connections',
+    'the database has no connection left for this process, which uses up to 12: raise its max_connections, or the CONNECTION LIMIT of the role or the database',
   '53100': 'the disk of the database is full',
   '53': 'the database is out of resources',
   '55P03': 'the database is locked',

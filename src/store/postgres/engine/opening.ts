@@ -58,7 +58,7 @@ function sentenceOf(error: unknown, address: PostgresAddress): string | null {
   if (code === '42501')
     return `The role "${user}" may not use what is in the database (${message}); make it the owner of the database and its tables.`;
   if (code === '53300')
-    return `The server has no connection left (${message}); raise its max_connections, or lower that of others.`;
+    return `The server has no connection left (${message}); raise its max_connections or the CONNECTION LIMIT of the role or the database, or have others use fewer.`;
   // No such statement; it exists already; `BEGIN` is refused.
   if (code === '26000' || code === '42P05' || /statement pooling/.test(message)) return POOLED;
   return null;
