@@ -23,6 +23,7 @@ import {
   token,
 } from '../conformance/fixtures.ts';
 import { person, session } from '../conformance/people.ts';
+import { credential } from '../conformance/smtp-credentials.ts';
 import type { Store } from '../store.ts';
 import type { SuppressionSignal } from '../topics/suppressions.ts';
 import { openPostgresStore } from './open.ts';
@@ -288,5 +289,33 @@ describePostgres('operations on the same rows', () => {
       );
       expect(erased).toMatchObject({ messages: 1 });
       expect(await one.getCapture({ id })).toBeNull();
+    }));
+
+  it('two who take the last place of a list', () =>
+    withoutCircle(async () => {
+      const maker = person();
+      await one.addPerson({ person: maker, maxPeople: 10 });
+      const createdBy = maker.id;
+      const held = 'SELECT FROM person';
+      const issue = (store: Store) => store.addToken({ token: token({ createdBy }), maxPerDomain: 1 });
+      expect(
+        await meet(
+          held,
+          () => issue(one),
+          () => issue(two),
+        ),
+      ).toEqual(['added', 'full']);
+      const admit = (store: Store) =>
+        store.addSmtpCredential({
+          credential: credential({ id: newId(), username: newId(), createdBy }),
+          maxPerDomain: 1,
+        });
+      expect(
+        await meet(
+          held,
+          () => admit(one),
+          () => admit(two),
+        ),
+      ).toEqual(['added', 'full']);
     }));
 });

@@ -9,7 +9,10 @@ import { AFTER_ALL_IDS } from './engine/newest-by-id.ts';
 import { read, write } from './engine/operation.ts';
 import { isMakerGone } from './makers.ts';
 
-export const addSmtpCredential = write('addSmtpCredential', async ({ db }, params) => {
+/** A domain has a limited number: one that is added counts for the next. */
+const SERIAL = { serial: 'smtp-credentials' };
+
+export const addSmtpCredential = write('addSmtpCredential', SERIAL, async ({ db }, params) => {
   const { credential, inSession } = params;
   if ((await credentialOf(db, credential.username))?.id === credential.id) return 'added';
   if (await isMakerGone(db, credential.createdBy, inSession)) return 'ended';

@@ -17,7 +17,10 @@ const IS_LEAF = `NOT EXISTS (SELECT FROM token c WHERE c.created_by = t.id)
   AND NOT EXISTS (SELECT FROM smtp_credential c WHERE c.created_by = t.id)
   AND NOT EXISTS (SELECT FROM webhook c WHERE c.created_by = t.id)`;
 
-export const addToken = write('addToken', async ({ db }, params) => {
+/** A domain has a limited number: one that is added counts for the next. */
+const SERIAL = { serial: 'tokens' };
+
+export const addToken = write('addToken', SERIAL, async ({ db }, params) => {
   const { token, inSession } = params;
   if ((await tokenOf(db, token.id)) !== null) return 'added';
   if (await isMakerGone(db, token.createdBy, inSession)) return 'ended';
@@ -101,7 +104,7 @@ export const endMadeWith = write('endMadeWith', async ({ db }, params) => {
   return { tokens, revoked, credentials, webhooks, next: isAll ? null : (tokens.at(-1) ?? afterId) };
 });
 
-export const rotateToken = write('rotateToken', async ({ db }, params) => {
+export const rotateToken = write('rotateToken', SERIAL, async ({ db }, params) => {
   const { now, oldEndsAt, token } = params;
   if ((await tokenOf(db, token.id)) !== null) return 'rotated';
   if (await isMakerGone(db, token.createdBy, params.inSession)) return 'ended';
