@@ -318,4 +318,25 @@ describePostgres('operations on the same rows', () => {
         ),
       ).toEqual(['added', 'full']);
     }));
+
+  it('mail that is put off to a later day while its path opens', () =>
+    withoutCircle(async () => {
+      const sendAt = T0 + 24 * HOUR;
+      const waits = recipient({ dueAt: T0 + HOUR, waitReason: 'path: 421 later' });
+      const [sent] = await commit(one, [message({ sendAt: T0, recipients: [waits] })]);
+      const { seq = 0, deliveries = [] } = sent ?? {};
+      const { id: deliveryId, queueId } = only(deliveries);
+      const [moved, { hurried }] = await meet(
+        'SELECT FROM delivery',
+        () =>
+          one.reschedule({
+            ...{ messageSeq: seq, now: T0, sendAt, expiresAt: sendAt + HOUR },
+            date: 'Sun, 22 Nov 2026 01:02:03 +0000',
+            recipients: [{ deliveryId, event: event('scheduled') }],
+          }),
+        () => two.hurry({ queues: [{ queueId }], now: T0 }),
+      );
+      expect([moved.kind, hurried]).toEqual(['rescheduled', 0]);
+      expect(await one.nextDueAt()).toBe(sendAt);
+    }));
 });

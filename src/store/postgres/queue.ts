@@ -185,6 +185,8 @@ export const hurry = write(
   'hurry',
   { lane: 'settle', whole: true },
   async ({ db }, { queues, deferred = false, now }) => {
+    // Asked again of the row as it is when it is changed: it may have been put off or claimed meanwhile.
+    const waits = deferred ? `${IS_PATH_REASON} OR ${IS_DEFERRED}` : IS_PATH_REASON;
     const rows = await db.all<{
       queue_id: number;
       hurried: number;
@@ -199,8 +201,8 @@ export const hurry = write(
          WHERE d.state = 0 AND d.queue_id = q.id AND (d.due_at, d.id) > (q.due_at, q.after_id)
          ORDER BY d.due_at, d.id LIMIT ${HURRIED_ROWS}) f),
      hurried AS (
-       UPDATE delivery SET due_at = $1 WHERE id IN
-         (SELECT id FROM later WHERE ${IS_PATH_REASON}${deferred ? ` OR ${IS_DEFERRED}` : ''}) RETURNING id)
+       UPDATE delivery SET due_at = $1 WHERE id IN (SELECT id FROM later WHERE ${waits}) AND state + 0 = 0 AND (${waits})
+       RETURNING id)
      SELECT l.queue_id, count(*)::int4 AS n, count(h.id)::int4 AS hurried,
        (array_agg(l.due_at ORDER BY l.due_at DESC, l.id DESC))[1] AS last,
        (array_agg(l.id ORDER BY l.due_at DESC, l.id DESC))[1] AS last_id
