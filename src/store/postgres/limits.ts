@@ -144,6 +144,7 @@ export const saveWarmup = write('saveWarmup', async ({ db }, params) => {
   return true;
 });
 
+/** What others are just renewing stays. */
 export const purgeLimits = write('purgeLimits', async ({ db }, { now, before, unusedSince, limit }) => {
   const ended = [
     await db.run(
@@ -153,13 +154,14 @@ export const purgeLimits = write('purgeLimits', async ({ db }, { now, before, un
     ),
     await db.run(
       `DELETE FROM egress_fact WHERE (kind, key) IN
-         (SELECT kind, key FROM egress_fact WHERE until <= $1 ORDER BY until LIMIT $2)`,
+         (SELECT kind, key FROM egress_fact WHERE until <= $1 ORDER BY until LIMIT $2 FOR UPDATE SKIP LOCKED)`,
       now,
       limit,
     ),
     await db.run(
       `DELETE FROM path_state WHERE key IN (SELECT key FROM path_state
-         WHERE updated_at < $1 AND (blocked_until IS NULL OR blocked_until <= $2) LIMIT $3)`,
+         WHERE updated_at < $1 AND (blocked_until IS NULL OR blocked_until <= $2) LIMIT $3
+         FOR UPDATE SKIP LOCKED)`,
       ...[unusedSince, now, limit],
     ),
     await db.run(

@@ -29,6 +29,16 @@ import type { SuppressionSignal } from '../topics/suppressions.ts';
 import { openPostgresStore } from './open.ts';
 import { describePostgres, type TestDatabase, testDatabase } from './test-support.ts';
 
+/** Rows that have ended at T0. */
+const POLICY = {
+  ...{ domain: 'example.net', policy_id: '1', mode: 'enforce', mx: '[]', max_age: 86_400, fetched_at: T0 },
+  ...{ expires_at: T0, renew_at: T0, renew_failures: 0 },
+};
+const PATH = {
+  ...{ key: 's x', source: 's', site: 'x', blocked_until: T0, reason: '', failures: 1, asked: 1 },
+  ...{ fingerprint: '', concurrency: 1, day: 1, sent: 0, sent_before: 0, updated_at: T0 },
+};
+
 describePostgres('operations on the same rows', () => {
   let database: TestDatabase;
   let stores: Store[];
@@ -338,5 +348,34 @@ describePostgres('operations on the same rows', () => {
       );
       expect([moved.kind, hurried]).toEqual(['rescheduled', 0]);
       expect(await one.nextDueAt()).toBe(sendAt);
+    }));
+
+  it('what has ended while others renew it: it stays', () =>
+    withoutCircle(async () => {
+      await database.link.exec(`
+        INSERT INTO egress_fact (kind, key, value, until) VALUES ('k', 'a', '1', ${T0});
+        INSERT INTO mta_sts SELECT * FROM jsonb_populate_record(NULL::mta_sts, '${JSON.stringify(POLICY)}');
+        INSERT INTO path_state SELECT * FROM jsonb_populate_record(NULL::path_state, '${JSON.stringify(PATH)}');
+        INSERT INTO name (text) VALUES ('example.com');
+        INSERT INTO opt_out_reader (domain_id, key, address, last_at) SELECT id, 'a@b.example', 'a@b.example', ${T0} FROM name`);
+      const now = T0 + HOUR;
+      await database.link.exec(`BEGIN;
+        UPDATE egress_fact SET until = ${now + 1};
+        UPDATE mta_sts SET expires_at = ${now + 1};
+        UPDATE path_state SET updated_at = ${now}, blocked_until = ${now + 1};
+        UPDATE opt_out_reader SET last_at = ${now}`);
+      let over = 0;
+      const purges = [
+        one.purgeLimits({ now, before: now, unusedSince: now, limit: 10 }),
+        one.purgeTls({ now, beforeDay: '2000-01-01', limit: 10 }),
+        two.purgeOptOuts({ before: now, limit: 10 }),
+      ].map((purge) =>
+        purge.finally(() => {
+          over += 1;
+        }),
+      );
+      await expect.poll(async () => over + ((await waiting()) ?? 0)).toBe(purges.length);
+      await database.link.exec('COMMIT');
+      expect(await Promise.all(purges)).toEqual([0, 0, 0]);
     }));
 });

@@ -69,6 +69,7 @@ export async function forgetOptOuts(db: Db, key: string): Promise<void> {
   await db.run('DELETE FROM opt_out_reader WHERE key = $1', key);
 }
 
+/** A reader of whom another link is just being kept stays. */
 export const purgeOptOuts = write('purgeOptOuts', async ({ db }, { before, limit }) => {
   const oldest = await db.all<{ delivery_id: number; at: number }>(
     'SELECT delivery_id, at FROM opt_out_link ORDER BY delivery_id LIMIT $1',
@@ -83,7 +84,7 @@ export const purgeOptOuts = write('purgeOptOuts', async ({ db }, { before, limit
   if (links === limit) return links;
   const readers = await db.run(
     `DELETE FROM opt_out_reader WHERE id IN
-       (SELECT id FROM opt_out_reader WHERE last_at < $1 ORDER BY last_at LIMIT $2)`,
+       (SELECT id FROM opt_out_reader WHERE last_at < $1 ORDER BY last_at LIMIT $2 FOR UPDATE SKIP LOCKED)`,
     before,
     limit - links,
   );

@@ -57,9 +57,11 @@ export const tlsCounts = read('tlsCounts', { lane: 'search' }, (db, params) => {
   );
 });
 
+/** A policy that is just being renewed stays. */
 export const purgeTls = write('purgeTls', async ({ db }, { now, beforeDay, limit }) => {
   const policies = await db.run(
-    'DELETE FROM mta_sts WHERE domain IN (SELECT domain FROM mta_sts WHERE expires_at <= $1 LIMIT $2)',
+    `DELETE FROM mta_sts WHERE domain IN
+       (SELECT domain FROM mta_sts WHERE expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED)`,
     now,
     limit,
   );
