@@ -65,6 +65,8 @@ const FILL = `
     FROM event e WHERE e.kind = 1 AND e.delivery_id % 4 = 0;
   SELECT setval('message_seq_seq', (SELECT max(seq) FROM message)), setval('delivery_id_seq', (SELECT max(id) FROM delivery)),
     setval('event_seq_seq', (SELECT max(seq) FROM event));
+  INSERT INTO domain (name, status, verify_token, settings, created_at, updated_at)
+    VALUES ('example.com', 'Failing', '', '{}', ${T0}, ${T0});
   INSERT INTO idempotency (owner, operation, key, fingerprint, status, body, created_at)
     SELECT 'p', 'POST /email', i::text, '', 200, '', ${T0} FROM generate_series(1, 5000) i`;
 
@@ -296,6 +298,14 @@ describePostgres('the rows that an operation reads', () => {
         await store.recordReturn({ fact: complaint, now: T0 });
         const fact = { kind: 'not-spam' as const, deliveryId, event: event('complaint_withdrawn') };
         expect(await store.recordReturn({ fact, now: T0 })).toBe('recorded');
+      },
+    },
+    {
+      name: 'the domains that fail, with what waits of them',
+      most: 2 * QUEUES * WAITING,
+      work: async (store) => {
+        const [found] = await store.failingDomains({ limit: 10 });
+        expect(found?.unfinished).toBeGreaterThanOrEqual(QUEUES * WAITING);
       },
     },
     { name: 'a beginning', most: 100, work: async (store) => store.beginEpoch({ nodeId: 'a', now: T0 }) },

@@ -12,6 +12,7 @@ import type { Db } from './engine/db.ts';
 import { createFilter } from './engine/filter.ts';
 import { read, write } from './engine/operation.ts';
 import { appendAll } from './events.ts';
+import { unfinishedOf } from './queue.ts';
 import { removeTemplatesOf } from './templates.ts';
 import { deleteWebhooksOf } from './webhook-removal.ts';
 
@@ -61,15 +62,15 @@ export const searchDomains = read('searchDomains', { lane: 'search' }, async (db
   return { domains, next };
 });
 
-export const failingDomains = read('failingDomains', async (db, params) => {
+export const failingDomains = read('failingDomains', { lane: 'search' }, async (db, params) => {
   const filter = createFilter();
   filter.oneOf('d.name', params.domains);
   return db.all<FailingDomain>(
     `SELECT d.name, d.status, d.failing_since AS "failingSince", d.updated_at AS "updatedAt",
        d.last_checks AS "lastChecks",
-       (SELECT count(*) FROM name n JOIN message m ON m.domain_id = n.id JOIN delivery r ON r.message_seq = m.seq
-        WHERE n.text = d.name AND r.state IN (0, 1)) AS unfinished
-     FROM domain d WHERE d.status IN ('Failing', 'Suspended')${filter.and()} ORDER BY d.name LIMIT ?`,
+       ${unfinishedOf('n.id')} AS unfinished
+     FROM domain d LEFT JOIN name n ON n.text = d.name
+     WHERE d.status IN ('Failing', 'Suspended')${filter.and()} ORDER BY d.name LIMIT ?`,
     ...filter.values(),
     params.limit,
   );

@@ -18,6 +18,21 @@ describePostgres('while a search takes long', () => {
     await database.close();
   });
 
+  it('are found what others ask for, though much is counted for some', async () => {
+    await database.link.exec('BEGIN; LOCK TABLE domain, webhook, capture IN ACCESS EXCLUSIVE MODE');
+    const counts = [1, 2].flatMap(() => [
+      store.failingDomains({ limit: 1 }),
+      store.failingWebhooks({ limit: 1 }),
+      store.listInboxes({ limit: 1 }),
+    ]);
+    try {
+      expect(await store.getSmtpCredential({ username: 'nobody' })).toBeNull();
+    } finally {
+      await database.link.exec('ROLLBACK');
+    }
+    expect((await Promise.all(counts)).flat()).toEqual([]);
+  });
+
   it('is said what acceptance asks for, and mail is accepted', async () => {
     await commitOne(store);
     await database.link.exec('BEGIN; LOCK TABLE audit IN ACCESS EXCLUSIVE MODE');

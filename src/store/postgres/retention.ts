@@ -13,6 +13,7 @@ import { domainsIn } from './engine/domains-in.ts';
 import { read, write } from './engine/operation.ts';
 import { findNameId } from './engine/session.ts';
 import { keepOptOuts } from './opt-outs.ts';
+import { unfinishedOf } from './queue.ts';
 
 /** The message of content `k`, looked up: a plan that joins reads all of them. */
 const ITS_MESSAGE =
@@ -60,10 +61,7 @@ export const domainUse = read('domainUse', { lane: 'count' }, (db, params) =>
   db.all(
     `SELECT g.domain, coalesce((SELECT sum(k.size) FROM content k WHERE k.domain_id = n.id), 0)
          + coalesce((SELECT sum(length(c.prefix)) FROM capture c WHERE c.domain_id = n.id), 0) AS bytes,
-       (SELECT count(*) FROM dest_queue q JOIN delivery d ON d.queue_id = q.id
-          WHERE q.sender_domain = n.id AND d.state = 0)
-         + (SELECT count(*) FROM delivery d JOIN dest_queue q ON q.id = d.queue_id
-            WHERE q.sender_domain = n.id AND d.state = 1) AS recipients
+       ${unfinishedOf('n.id')} AS recipients
      FROM unnest($1::text[]) WITH ORDINALITY g (domain, place) LEFT JOIN name n ON n.text = g.domain ORDER BY g.place`,
     texts(params.domains),
   ),

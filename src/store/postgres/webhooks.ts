@@ -52,7 +52,7 @@ export const listWebhooks = read('listWebhooks', async (db, params) => {
 
 const FAILING = "CASE WHEN w.enabled THEN w.failing_since IS NOT NULL ELSE w.disabled_reason <> 'User' END";
 
-export const failingWebhooks = read('failingWebhooks', async (db, params) => {
+export const failingWebhooks = read('failingWebhooks', { lane: 'search' }, async (db, params) => {
   const filter = createFilter();
   filter.oneOf('w.domain_id', await findNameIds(db, params.domains));
   const rows = await db.all<WebhookRow & { waiting: number }>(
