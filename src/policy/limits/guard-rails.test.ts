@@ -229,4 +229,29 @@ describe('guard-rails', () => {
     expect(holds.list()).toHaveLength(1);
     expect(clock.pendingTimers()).toBe(0);
   });
+
+  it('take over what another node has held and released meanwhile', async () => {
+    const settled = async (one: GuardRails) => {
+      await one.start();
+      await one.stop(0);
+    };
+    const ours = () => holds.list().filter(({ senderDomain }) => senderDomain === 'example.com');
+    await fare('bounced', 101);
+    await settled(guard);
+    expect(ours()).toHaveLength(1);
+    const other = makeGuard();
+    await fare('delivered', 1_000);
+    await settled(other);
+    expect(ours()).toEqual([]);
+    await fare('bounced', 101);
+    await settled(guard);
+    expect(ours()).toHaveLength(1);
+    await fare('delivered', 1_000);
+    await settled(other);
+    await fare('bounced', 101);
+    await settled(other);
+    await fare('delivered', 1_000);
+    await settled(guard);
+    expect(ours()).toEqual([]);
+  });
 });

@@ -88,7 +88,11 @@ export function createGuardRails(deps: Deps): GuardRails {
     failed: (err) => log.warn({ err }, 'the rates of sender domains could not be looked at'),
   });
   return {
+    // After a stop, another node may have held and released meanwhile: what is known begins anew.
     async start() {
+      held.clear();
+      standings.clear();
+      afterSeq = null;
       rounds.begin();
     },
     stop: rounds.end,
