@@ -93,6 +93,21 @@ describe('a budget', () => {
     expect(mayGo(state, 'critical', T0 - 3 * DAY)).toEqual({ kind: 'go' });
     expect(usedInWindow(state, T0 - 3 * DAY)).toBe(40);
   });
+
+  it('is free again a day after a clock that was far ahead is set right', () => {
+    const state = newWarmup(T0);
+    rollTo(state, T0 + 300 * DAY);
+    count(state, 50, T0 + 300 * DAY);
+    rollTo(state, T0);
+    expect(mayGo(state, 'normal', T0)).toEqual({
+      kind: 'wait',
+      until: T0 + 15 * 60_000 + DAY,
+      why: 'budget',
+    });
+    rollTo(state, T0 + 15 * 60_000 + DAY);
+    expect(mayGo(state, 'normal', T0 + 15 * 60_000 + DAY)).toEqual({ kind: 'go' });
+    expect(state.used).toBe(0);
+  });
 });
 
 describe('the ladder', () => {

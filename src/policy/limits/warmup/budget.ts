@@ -47,10 +47,11 @@ export function newWarmup(now: number): WarmupState {
 
 /**
  * Advances the days to `now`: a step up if yesterday allows it, down after a long pause. A clock set back changes
- * nothing.
+ * nothing, unless it was more than a day ahead.
  */
 export function rollTo(state: WarmupState, now: number): void {
   const today = Math.floor(now / DAY_MS);
+  if (state.day > today + 1) setRight(state, now);
   if (today <= state.day) return;
   const idleDays = state.lastUsedAt === 0 ? 0 : today - Math.floor(state.lastUsedAt / DAY_MS);
   const climbed = levelAfter(state.level, state);
@@ -61,6 +62,19 @@ export function rollTo(state: WarmupState, now: number): void {
   state.used = 0;
   state.deferred = 0;
   state.blocked = 0;
+}
+
+/** What was counted while the clock was ahead counts as sent now: otherwise nothing could be sent until that time. */
+function setRight(state: WarmupState, now: number): void {
+  const quarter = Math.floor(now / QUARTER_MS);
+  const past = state.quarters.filter(([one]) => one < quarter);
+  const ahead = total(state.quarters) - total(past);
+  state.quarters = [...past, [quarter, ahead]];
+  state.day = Math.floor(now / DAY_MS);
+  state.lastUsedAt = Math.min(state.lastUsedAt, now);
+  const budget = budgetOf(state.level);
+  const latest = budget === null ? now : arrivalAfter(pace(budget), now, now, ahead);
+  state.paceAt = Math.min(state.paceAt, latest);
 }
 
 /** Whether a message may be sent now; counts nothing. */
