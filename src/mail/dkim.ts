@@ -23,13 +23,12 @@ export interface DkimSigner {
 export interface SignOptions {
   /** Wall clock in milliseconds, for the `t=` of the signatures. */
   nowMs: number;
-  /** `x=` minus `t=`, whole seconds > 0. Default 14 days: longer than any message is tried, with a margin. */
-  expiresAfterSeconds?: number;
   /** The `bodyHash` of this message if the caller already has it, e.g. from the attempt before. */
   bodyHash?: string;
 }
 
-const FOURTEEN_DAYS_SECONDS = 14 * 86_400;
+/** `x=` minus `t=`, 14 days: longer than any message is tried, with a margin. */
+const EXPIRES_AFTER_SECONDS = 14 * 86_400;
 /** RFC 8301 §3.2: the minimum for signers. */
 const MIN_RSA_BITS = 1024;
 /** Folded lines stay shorter than the 78 of RFC 5322 §2.1.1. */
@@ -95,7 +94,7 @@ export function createDkimSigner(params: {
  * DKIM-Signature lines, each ending with CRLF, to be put before `message`; the first signer's is topmost.
  *
  * `message`: headers, blank line and body with CRLF line ends; `bodyOffset`: the body's first octet. Rejects with
- * `DkimError`: `malformed` (invalid bytes, no From field), `signer` (none given, invalid expiry) or `crypto` (a key
+ * `DkimError`: `malformed` (invalid bytes, no From field), `signer` (none given) or `crypto` (a key
  * failed).
  */
 export async function signMessage(
@@ -106,19 +105,15 @@ export async function signMessage(
 ): Promise<Uint8Array> {
   if (signers.length === 0) throw new DkimError('signer', 'no signer was given');
   const signedAt = Math.floor(options.nowMs / 1000);
-  const expiresAfter = options.expiresAfterSeconds ?? FOURTEEN_DAYS_SECONDS;
   if (!Number.isSafeInteger(signedAt) || signedAt < 0) {
     throw new DkimError('signer', 'the time of signing is not an instant');
-  }
-  if (!Number.isInteger(expiresAfter) || expiresAfter <= 0) {
-    throw new DkimError('signer', 'the expiry is not a positive number of seconds');
   }
   const covered = coveredHeaders(headerFields(message, bodyOffset));
   const shared = {
     names: covered.names,
     lines: covered.lines,
     hash: options.bodyHash ?? bodyHash(message, bodyOffset),
-    times: `t=${signedAt}; x=${signedAt + expiresAfter};`,
+    times: `t=${signedAt}; x=${signedAt + EXPIRES_AFTER_SECONDS};`,
   };
   const fields = await Promise.all(signers.map((signer) => signatureField(signer, shared)));
   return Buffer.from(fields.join(''), 'latin1');

@@ -7,13 +7,10 @@
 export type DnsFailureReason = 'timeout' | 'servfail' | 'refused' | 'malformed' | 'network' | 'local';
 
 export type DnsAnswer<T> =
-  /**
-   * At least one record. `secure`: the AD bit of a resolver that is trusted to validate. `stale`: expired, used because
-   * no server answers.
-   */
-  | ({ kind: 'found'; records: readonly T[]; secure: boolean; stale?: true } & Lifetime)
+  /** At least one record. `secure`: the AD bit of a resolver that is trusted to validate. */
+  | ({ kind: 'found'; records: readonly T[]; secure: boolean } & Lifetime)
   /** NODATA: the name exists, this type does not. */
-  | ({ kind: 'no-data'; secure: boolean; stale?: true } & Lifetime)
+  | ({ kind: 'no-data'; secure: boolean } & Lifetime)
   /** NXDOMAIN: the name does not exist. */
   | ({ kind: 'no-name'; secure: boolean } & Lifetime)
   /** No usable answer: SERVFAIL, REFUSED, time-out, malformed. Says nothing about the name. */

@@ -75,9 +75,10 @@ export interface GuardedHttp {
   post(url: string, options: HttpCallOptions & { body: Uint8Array | string }): Promise<HttpOutcome>;
   /** Never throws. */
   get(url: string, options?: HttpCallOptions): Promise<HttpOutcome>;
-  /** What is known about a URL before calling it. `allowHttp` defaults to `listed-networks`. */
-  checkUrl(url: string, allowHttp?: AllowHttp): UrlVerdict;
-  /** The same, and the current addresses of the host. A DNS failure refuses nothing, because it may be temporary. */
+  /**
+   * What is known about a URL before calling it, with the current addresses of its host. `allowHttp` defaults to
+   * `listed-networks`. A DNS failure refuses nothing, because it may be temporary.
+   */
   checkTarget(url: string, allowHttp?: AllowHttp, asker?: string): Promise<UrlVerdict>;
   /** Closes idle connections; running calls end by themselves. */
   close(): void;
@@ -273,7 +274,6 @@ export function createGuardedHttp(
     post: (url, { body, ...wanted }) =>
       call('POST', url, typeof body === 'string' ? Buffer.from(body) : body, wanted),
     get: (url, wanted = {}) => call('GET', url, new Uint8Array(), wanted),
-    checkUrl: (url, allowHttp = 'listed-networks') => checkUrl(url, filter, allowHttp),
     async checkTarget(text, allowHttp = 'listed-networks', asker = '') {
       const verdict = checkUrl(text, filter, allowHttp);
       if (verdict.kind === 'refused') return verdict;

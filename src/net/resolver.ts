@@ -1,7 +1,7 @@
 /**
  * The resolver that everything uses: sends questions to the DNS client and caches answers. Follows aliases, limits
  * TTLs, and sends one query for concurrent callers. If no server answers, an answer that expired up to six hours ago is
- * returned and marked `stale` (RFC 8767), except NXDOMAIN: it makes mail bounce, so it must be fresh, and a server that
+ * returned (RFC 8767), except NXDOMAIN: it makes mail bounce, so it must be fresh, and a server that
  * denies the top-level domains too is not believed. Failures are cached only for a moment (RFC 9520). The cache is
  * limited in entries and bytes; the least recently used entries are removed first.
  */
@@ -62,8 +62,6 @@ interface Entry {
   bytes: number;
   freshUntilMs: number;
   staleUntilMs: number;
-  /** Used after its expiry because no server answered. */
-  isStale: boolean;
 }
 
 /** Where fresh look-ups begin: answers to this question and earlier ones are not used. What failed is not asked again. */
@@ -177,7 +175,6 @@ export function createResolver(
         bytes: heldBytes(answer),
         freshUntilMs,
         staleUntilMs,
-        isStale: false,
       });
     }
     const old = cache.get(key);
@@ -187,11 +184,10 @@ export function createResolver(
       return keep(key, {
         ...old,
         freshUntilMs: Math.min(now + STALE_RECHECK_MS, old.staleUntilMs),
-        isStale: true,
       });
     }
     const freshUntilMs = now + failureMs;
-    return keep(key, { answer, ...asked, bytes: 0, freshUntilMs, staleUntilMs: 0, isStale: false });
+    return keep(key, { answer, ...asked, bytes: 0, freshUntilMs, staleUntilMs: 0 });
   }
 
   function keep(key: string, entry: Entry): Answer {
@@ -220,9 +216,7 @@ export function createResolver(
       ttlSeconds: Math.max(1, Math.ceil((entry.freshUntilMs - now) / 1000)),
       ...(left > 0 ? { resolverTtlSeconds: left } : {}),
     };
-    return entry.isStale && answer.kind !== 'no-name'
-      ? { ...answer, ...lifetime, stale: true }
-      : { ...answer, ...lifetime };
+    return { ...answer, ...lifetime };
   }
 
   async function fetchThroughAliases(name: string, type: RecordType, asker: string): Promise<Answer> {
