@@ -86,7 +86,7 @@ export async function openSqliteEnd(path: string, role: Role): Promise<End> {
           `SELECT * FROM ${from} WHERE ${behind} ${only} ORDER BY ${key} LIMIT ${PORTION_ROWS}`,
           ...(after ?? []),
         );
-      const size = table.large.map((column) => `coalesce(length(${column}), 0)`).join(' + ');
+      const size = table.large.map((column) => `coalesce(octet_length(${column}), 0)`).join(' + ');
       const sizes = db.all<{ at: number; size: number }>(
         `SELECT ${key} AS at, ${size} AS size FROM "${table.name}" WHERE ${behind}
          ORDER BY ${key} LIMIT ${PORTION_ROWS}`,

@@ -129,6 +129,25 @@ describe('a transfer', () => {
   });
 });
 
+describe('a file of SQLite as one end', () => {
+  it('is read in portions of so many octets, also where texts contain NUL', async () => {
+    const path = join(folder, 'large.db');
+    const db = openDatabase(path);
+    for (const key of ['a', 'b', 'c'])
+      db.run(
+        `INSERT INTO idempotency (owner, operation, key, fingerprint, status, body, created_at)
+         VALUES ('o', 'p', ?, x'00', 200, ?, 1)`,
+        key,
+        `\0${'x'.repeat(PORTION_BYTES / 2)}`,
+      );
+    db.close();
+    const end = await openSqliteEnd(path, 'source');
+    const table = COPIED.find(({ name }) => name === 'idempotency');
+    expect(table && (await end.read(table, null))).toHaveLength(1);
+    await end.close();
+  });
+});
+
 describe('a SQLite end', () => {
   const NAME = { name: 'name', key: ['id'], numbered: 'id' } as const;
   const EVENT = { name: 'event', key: ['seq'], numbered: 'seq' } as const;
