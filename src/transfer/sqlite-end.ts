@@ -5,10 +5,10 @@
 import { createHash } from 'node:crypto';
 import {
   accessSync,
-  chownSync,
   closeSync,
   constants,
   existsSync,
+  fchownSync,
   openSync,
   readSync,
   statSync,
@@ -35,12 +35,7 @@ export async function openSqliteEnd(path: string, role: Role): Promise<End> {
   if (role !== 'target') requireCurrent(path);
   else {
     isNewSqlite(path);
-    const { uid, gid } = statSync(dirname(path));
-    for (const file of [path, `${path}-lock`]) {
-      closeSync(openSync(file, 'a', 0o600));
-      // If root runs the command, the account of the server must be able to open the file.
-      if (process.getuid?.() === 0) chownSync(file, uid, gid);
-    }
+    for (const file of [path, `${path}-lock`]) makeFile(file);
   }
   const lock = role === 'look' ? null : takeLock(path);
   const db = opened();
@@ -166,6 +161,18 @@ export async function openSqliteEnd(path: string, role: Role): Promise<End> {
     const sql = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?";
     return get<{ sql: string }>(sql, table)?.sql.includes('AUTOINCREMENT') === true;
   }
+}
+
+/**
+ * Makes an empty file unless there is one. If root runs the command, it is given to the owner of the folder, whose server must be
+ * able to open it; what is there already may be a link to a file of somebody else.
+ */
+function makeFile(path: string): void {
+  if (existsSync(path)) return;
+  const file = openSync(path, 'ax', 0o600);
+  const { uid, gid } = statSync(dirname(path));
+  if (process.getuid?.() === 0) fchownSync(file, uid, gid);
+  closeSync(file);
 }
 
 /** Whether the file is missing or empty. Throws TransferError if it cannot be written, or contains something else. */

@@ -2,7 +2,7 @@
  * What a transfer does with the two ends that it is given, whatever their engine: two files of SQLite, one of which loses
  * or changes something on the way. The copy between engines is tested in test/postgres/transfer.test.ts.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -144,6 +144,17 @@ describe('a file of SQLite as one end', () => {
     const end = await openSqliteEnd(path, 'source');
     const table = COPIED.find(({ name }) => name === 'idempotency');
     expect(table && (await end.read(table, null))).toHaveLength(1);
+    await end.close();
+  });
+
+  it.runIf(process.getuid?.() === 0)('does not give away what a link beside it leads to', async () => {
+    chownSync(folder, 12_345, 12_345);
+    const elsewhere = join(folder, 'elsewhere');
+    writeFileSync(elsewhere, '');
+    symlinkSync(elsewhere, join(folder, 'new.db-lock'));
+    const end = await openSqliteEnd(join(folder, 'new.db'), 'target');
+    expect(statSync(join(folder, 'new.db')).uid).toBe(12_345);
+    expect(statSync(elsewhere).uid).toBe(0);
     await end.close();
   });
 });
