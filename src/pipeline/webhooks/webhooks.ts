@@ -48,8 +48,8 @@ export interface WebhookService {
     idempotency?: IdempotencyEntry,
   ): Promise<{ id: number; secret: string }>;
   /**
-   * Changes a webhook; the URL is checked as at creation. Switching it on resumes the calls of the last 72 hours. null
-   * if those domains have no such webhook. Throws AppError `webhook-url-invalid`.
+   * Changes a webhook; the URL is checked as at creation. Switching it on resumes calls made, tried or
+   * replayed in the last 72 hours. null if those domains have no such webhook. Throws AppError `webhook-url-invalid`.
    */
   update(
     id: number,

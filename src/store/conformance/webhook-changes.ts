@@ -124,6 +124,24 @@ export function describeWebhookChanges({ store }: Suite): void {
       expect((await store.replayCalls({ webhookId: id, ...range })).made).toBe(1);
     });
 
+    it('gives up no call that was tried or replayed since, however old its event is', async () => {
+      const id = await createWebhook(store);
+      await acceptedAt(T0 - 2 * HOUR);
+      await acceptedAt(T0 - HOUR);
+      const [first, second] = await claimCalls(store);
+      if (first === undefined || second === undefined) throw new Error('two calls are due');
+      await fails(id, first.id, { dueAt: T0 + 1 });
+      await fails(id, second.id, { state: 'failed', at: T0 - 100 });
+      const replayed = { webhookId: id, since: 0, until: T0, onlyFailed: true, now: T0 + 2, limit: 9 };
+      expect((await store.replayCalls(replayed)).made).toBe(1);
+      await update(id, { status: 'Disabled' });
+      await update(id, { status: 'Enabled', resumeSince: T0 });
+      expect((await claimCalls(store, { now: T0 + 9 })).map((call) => call.id)).toEqual([
+        first.id,
+        second.id,
+      ]);
+    });
+
     it('starts the counters of failures anew, and brings calls forward', async () => {
       const id = await createWebhook(store);
       await acceptedAt(T0);

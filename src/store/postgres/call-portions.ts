@@ -27,7 +27,7 @@ export async function beginResume(db: Db, resume: { id: number; since: number; n
 }
 
 /** Of a pending call `p`: it waited too long. */
-const GIVEN_UP = 'p.created_at < p.since';
+const GIVEN_UP = 'p.updated_at < p.since';
 
 /**
  * $1: the webhook, or null for all that resume; $2: calls. Calls created or tried since they resume are not included, for
@@ -38,7 +38,7 @@ const RESUME = `WITH resuming AS MATERIALIZED (
   share AS MATERIALIZED (SELECT greatest(1, $2::int8 / greatest(1, count(*))) AS n FROM resuming),
   part AS MATERIALIZED (
     SELECT r.webhook_id, r.since, r.at, c.* FROM resuming r CROSS JOIN LATERAL (
-      SELECT c.id, c.due_at, c.created_at, c.updated_at FROM webhook_call c
+      SELECT c.id, c.due_at, c.updated_at FROM webhook_call c
       WHERE c.webhook_id = r.webhook_id AND c.state = 0 AND (c.due_at, c.id) > (r.due_at, r.call_id)
       ORDER BY c.due_at, c.id LIMIT (SELECT n FROM share)) c),
   changed AS (

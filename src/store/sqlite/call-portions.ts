@@ -67,12 +67,12 @@ interface ResumeRow {
 }
 
 /** Pending calls after a position. Tests check that its plan uses the index. */
-export const WAITING_CALLS_SQL = `SELECT id, due_at, created_at, updated_at
+export const WAITING_CALLS_SQL = `SELECT id, due_at, updated_at
   FROM webhook_call INDEXED BY webhook_call_due
   WHERE webhook_id = ? AND state = 0 AND due_at >= ? AND (due_at > ? OR id > ?) ORDER BY due_at, id LIMIT ?`;
 
 function goOnResuming(db: Connection, resume: ResumeRow, limit: number): void {
-  const rows = db.all<{ id: number; due_at: number; created_at: number; updated_at: number }>(
+  const rows = db.all<{ id: number; due_at: number; updated_at: number }>(
     WAITING_CALLS_SQL,
     resume.webhook_id,
     resume.due_at,
@@ -83,7 +83,7 @@ function goOnResuming(db: Connection, resume: ResumeRow, limit: number): void {
   for (const row of rows) {
     // Calls created or tried since then are not included, for example a replay of an old call.
     if (row.updated_at > resume.at) continue;
-    if (row.created_at < resume.since) {
+    if (row.updated_at < resume.since) {
       db.run(
         `UPDATE webhook_call SET state = ?, error = 'Given up: the webhook was switched off for too long',
            updated_at = ? WHERE id = ?`,

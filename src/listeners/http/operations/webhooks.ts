@@ -309,7 +309,7 @@ export function webhookOperations({
       limitedTokens: true,
       summary: 'Change a webhook',
       description:
-        '`{Event? or Events?, WebhookURL?, Status?, Description?}`: answers with the webhook. `Status` is Enabled or Disabled; when it is enabled again, the calls of the last 72 hours are made and older ones are dropped (replay can make them). Enabled for one that is enabled: its waiting calls are tried now. Events and address need `events:read` too',
+        '`{Event? or Events?, WebhookURL?, Status?, Description?}`: answers with the webhook. `Status` is Enabled or Disabled; when it is enabled again, its waiting calls that were made, tried or replayed in the last 72 hours are tried now and older ones are dropped (replay can make them). Enabled for one that is enabled: its waiting calls are tried now. Events and address need `events:read` too',
       body: { schema: CHANGES, example: { Status: 'Enabled', Description: 'Bounces to the CRM' } },
       answer: webhookDetail,
       errors: ['webhook-event-unknown', 'webhook-url-invalid', 'proof-required'],
