@@ -373,6 +373,19 @@ describe('a complaint with a Message-ID alone', () => {
   });
 });
 
+describe('a complaint of a person who was erased', () => {
+  it('is kept nowhere', async () => {
+    const { id, seq } = await deliver();
+    await store.eraseMessages({ address: 'ann@reader.example', seqs: [seq] });
+    const before = await store.findEvents(everyEvent());
+    const about = arf([`X-Postrider-Ref: ${tokens.ref(id)}`]);
+    expect(await take({ kind: 'feedback', provider: '' }, about)).toEqual({ kind: 'done' });
+    expect(await take({ kind: 'operator', name: 'abuse' }, about)).toEqual({ kind: 'done' });
+    expect(await store.findEvents(everyEvent())).toEqual(before);
+    expect(await suppressed()).toEqual([]);
+  });
+});
+
 describe('a complaint in another form or at another address', () => {
   const attached = (fields: string[]) =>
     [

@@ -247,6 +247,7 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
   ): Promise<Disposition> {
     const signer = await contents.signer();
     const subject = await attribute(report, sentTo, signer !== null);
+    if (subject === 'gone') return ignored('gone');
     const who = `${report.userAgent || 'a feedback loop'}, ${signer === null ? 'not verified' : `signed by ${signer}`}`;
     if (subject === null) {
       return unattributed(`a ${report.type} report (${who}) without a token of ours`, null);
@@ -284,17 +285,23 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
     return DONE;
   }
 
-  /** The delivery that a report is about, by the first valid token; its text is not evidence. */
+  /**
+   * The delivery that a report is about, by the first valid token; its text is not evidence. `gone`: it was deleted, or the
+   * person erased, of whom a file must keep nothing.
+   */
   async function attribute(
     report: FeedbackReport,
     sentTo: ReturnSubject | null,
     verified: boolean,
-  ): Promise<ReturnSubject | null> {
+  ): Promise<ReturnSubject | 'gone' | null> {
+    let isGone = false;
     for (const id of tokenIds(report)) {
       const [found] = await store.returnSubjects({ deliveryId: id });
-      if (found !== undefined && isRecent(found)) return found;
+      if (found === undefined) isGone = true;
+      else if (isRecent(found)) return found;
     }
     if (sentTo !== null) return sentTo;
+    if (isGone) return 'gone';
     // A Message-ID is not secret: everybody who got a reply to the message knows it. So a provider's signature is
     // required.
     const messageId = verified ? OWN_MESSAGE_ID.exec(report.messageId ?? '')?.[1] : undefined;
