@@ -10,7 +10,7 @@ export type Life = ReturnType<typeof createLife>;
 /** Connects a process to its clock and its store; after `end`, neither calls it any more. */
 export function createLife(worldClock: Clock) {
   let alive = true;
-  let answerMs = 0;
+  let answerMs = () => 0;
   /** What waits while it is paused: what fell due comes first, as in an event loop that goes on. */
   let waiting: { timers: (() => void)[]; answers: (() => void)[] } | null = null;
   const never = new Promise<never>(() => {});
@@ -57,13 +57,15 @@ export function createLife(worldClock: Clock) {
       waiting = null;
       for (const run of [...(waited?.timers ?? []), ...(waited?.answers ?? [])]) worldClock.setTimer(0, run);
     },
-    /** From now on, answers of the store arrive this much later. */
-    answersAfter(ms: number) {
-      answerMs = ms;
+    /** From now on, answers of the store arrive later, each by what this says. */
+    answersAfter(delayMs: () => number) {
+      answerMs = delayMs;
     },
     whileAlive(store: Store): Store {
-      const later = (): Promise<void> =>
-        answerMs === 0 ? Promise.resolve() : new Promise((resolve) => clock.setTimer(answerMs, resolve));
+      const later = (): Promise<void> => {
+        const ms = answerMs();
+        return ms === 0 ? Promise.resolve() : new Promise((resolve) => clock.setTimer(ms, resolve));
+      };
       const awake = (): Promise<void> | void => {
         if (waiting !== null) return new Promise<void>((resolve) => whenAwake(resolve)).then(awake);
       };

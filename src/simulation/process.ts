@@ -84,7 +84,7 @@ export interface ProcessOptions {
   /** Sign mail, with the keys in the store of its sender domain. */
   signs?: boolean;
   /** Delay of each answer of the store after the start, because a real one takes time too. */
-  storeMs?: number;
+  storeMs?: () => number;
   /** The sources are new, and are warmed up. */
   newSources?: boolean;
   /** Keep the contents of mail that has ended; default true. */
@@ -245,7 +245,7 @@ async function start(life: Life, deps: ProcessDeps, options: ProcessOptions): Pr
   await membership?.start();
   await engine.start();
   await others?.start();
-  life.answersAfter(options.storeMs ?? 0);
+  if (options.storeMs !== undefined) life.answersAfter(options.storeMs);
 
   /** What gives back the leases whose answer was lost. */
   function besides(among: Membership, { queue }: Engine) {

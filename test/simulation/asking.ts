@@ -4,7 +4,7 @@ import { SUBMISSION_DEFAULTS, type Submission } from '../../src/model/submission
 import type { Action } from './plan.ts';
 
 /** Whatever the store is asked, it has answered by then, where the process lives. */
-const ANSWERED_MS = 10_000;
+const ANSWERED_MS = 20_000;
 /** Turns in which a store that takes no time has answered. */
 const AT_ONCE = 4;
 

@@ -27,6 +27,7 @@ import type { Mutation } from './mutations.ts';
 import { createOperators } from './operators.ts';
 import { PARTS } from './parts.ts';
 import { type Action, type Plan, planOf } from './plan.ts';
+import { answersOf } from './plan-extras.ts';
 import { createPurges } from './purges.ts';
 import { createReturns } from './returns.ts';
 import { openRoom } from './room.ts';
@@ -312,7 +313,8 @@ export async function runNodesSeed(
             lookAheadWithoutHintsMs: SECOND,
           },
           change: mutation,
-          ...{ storeMs: plan.extras.storeMs, newSources: plan.extras.newSources },
+          storeMs: answersOf(plan.extras.storeMs, createDice(seed, 10_000 + processes)),
+          newSources: plan.extras.newSources,
           ...{ targets: plan.extras.targets, rules: plan.extras.rules },
         },
       );

@@ -31,7 +31,7 @@ export interface Extras {
   relays: readonly SitePlan[];
   targets: readonly Route[];
   rules: readonly RouteRule[];
-  /** How long the store takes to answer. */
+  /** How long the store takes to answer at most (`answersOf`). */
   storeMs: number;
   /** Its sources have never sent before, and are warmed up. */
   newSources: boolean;
@@ -58,11 +58,19 @@ interface Scene {
   lasts: readonly number[];
 }
 
+/**
+ * How long each answer of the store takes. Where it may take seconds, each takes another time: later ones come first, and
+ * some when their caller does not wait any more.
+ */
+export function answersOf(storeMs: number, dice: Dice): () => number {
+  return storeMs < 1_000 ? () => storeMs : () => dice.ms(0, storeMs);
+}
+
 /** `sites` are given TLS, some of them. */
 export function extrasOf(dice: Dice, scene: Scene): { extras: Extras; timed: Timed[]; sites: SitePlan[] } {
   const signs = dice.chance(0.5);
   const relays = dice.chance(0.35) ? relaysOf(dice, scene) : [];
-  const storeMs = dice.chance(0.2) ? dice.pick([2, 10, 50]) : 0;
+  const storeMs = dice.chance(0.2) ? dice.pick([2, 10, 50, 2_000]) : 0;
   const someTls = dice.chance(0.2);
   const sites = scene.sites.map((site) => (someTls && dice.chance(0.6) ? withTls(dice, site, scene) : site));
   const routes = routesOf(dice, relays, scene.tenants);

@@ -209,7 +209,7 @@ export async function runWebhooksSeed(
       await membership.start();
       await sender.start();
       await strays.start();
-      life.answersAfter(storeMs);
+      life.answersAfter(() => storeMs);
       Object.assign(node, { number, life, store, sender, awakeMs: null });
       node.stopAll = (deadlineMs) => stopParts(life, store, [strays, sender], membership, deadlineMs);
     } catch {

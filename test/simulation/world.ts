@@ -31,6 +31,7 @@ import type { Mutation } from './mutations.ts';
 import { createOperators } from './operators.ts';
 import { PARTS } from './parts.ts';
 import { type Action, type Plan, planOf } from './plan.ts';
+import { answersOf } from './plan-extras.ts';
 import { openRoom } from './room.ts';
 import { createSecondThoughts } from './second-thoughts.ts';
 import { createSenderKeys } from './sender-keys.ts';
@@ -254,7 +255,7 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
   const held = process?.engine.queue.inMemory();
   if (room.unfinished() === 0 && held !== undefined && (held.rows > 0 || held.bytes > 0)) {
     // What ended a moment ago may still be being removed from memory.
-    await clock.advance(SECOND);
+    await clock.advance(SECOND + 2 * extras.storeMs);
     const left = process?.engine.queue.inMemory();
     if (left !== undefined && (left.rows > 0 || left.bytes > 0))
       note(`${left.rows} rows, ${left.bytes} octets are left in memory when all is done`);
@@ -300,7 +301,8 @@ export async function runPlan(plan: Plan, mutation: Mutation | null = null): Pro
         ipv6: false,
         diesAfter,
         change: mutation,
-        ...{ targets: extras.targets, rules: extras.rules, signs: extras.signs, storeMs: extras.storeMs },
+        ...{ targets: extras.targets, rules: extras.rules, signs: extras.signs },
+        storeMs: answersOf(extras.storeMs, createDice(seed, 10_000 + processes)),
         newSources: extras.newSources,
         ...(extras.maxConnectionsInAll === null ? {} : { maxConnectionsInAll: extras.maxConnectionsInAll }),
       },
