@@ -345,6 +345,44 @@ describe('one port for all', () => {
     await short.close();
   });
 
+  it.each([
+    ['of one address, whatever its connections', { maxConnectionsPerAddress: 5 }],
+    ['in all', { maxConnections: 5, trustedProxies: ['127.0.0.0/8'] }],
+  ])('runs no more requests at once %s than there may be connections', async (_, options) => {
+    const bodies: PassThrough[] = [];
+    const handle = async () => {
+      const body = new PassThrough();
+      body.write('begun');
+      bodies.push(body);
+      return { status: 200, headers: {}, body };
+    };
+    const short = await start(options, [{ method: 'GET', path: '/slow', handle }]);
+    const clients = [await openHttp2(short.server), await openHttp2(short.server)];
+    const streams = clients.flatMap(({ session }) =>
+      [1, 2, 3, 4].map(() => session.request({ ':path': '/slow' })),
+    );
+    const results = await Promise.all(
+      streams.map(
+        (stream) =>
+          new Promise((resolve) => {
+            stream.on('error', () => undefined);
+            stream.once('response', () => resolve('answered'));
+            stream.once('close', () => resolve(stream.rstCode));
+          }),
+      ),
+    );
+    expect(results.filter((result) => result === 'answered')).toHaveLength(5);
+    expect(results.filter((result) => result === constants.NGHTTP2_REFUSED_STREAM)).toHaveLength(3);
+    // An answer that ended gives its place back.
+    for (const body of bodies) body.end();
+    for (const stream of streams) stream.resume();
+    await expect
+      .poll(() => clients[0]?.send('GET', '/api/v1/problems/internal').then(({ status }) => status))
+      .toBe(200);
+    for (const client of clients) client.close();
+    await short.close();
+  });
+
   it('serves an answer to the end to a client that reads slowly', async () => {
     const body = new Uint8Array(600_000);
     const handle = async () => ({ status: 200, headers: {}, body });

@@ -4,8 +4,8 @@
  * everybody else where to go.
  *
  * Given Fastify's server, which serves HTTP/1.1 with its limits, plain or inside TLS; new connections come here instead.
- * HTTP/2 has many requests on one connection, so it has limits of its own: on streams, header fields and resets, on
- * connections without a request (RFC 9113 §10.5), and on what waits for a client that allows a large window and reads
+ * HTTP/2 has many requests on one connection, so it has limits of its own: on streams, of one connection and of one address, on
+ * header fields and resets, on connections without a request (RFC 9113 §10.5), and on what waits for a client that allows a large window and reads
  * nothing. A connection that breaks them is closed; nothing is thrown.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -24,6 +24,7 @@ import type { Logger } from '../../lib/log.ts';
 import { isLoopbackAddress } from '../../lib/loopback.ts';
 import type { Certificates } from '../../lib/server-certificates.ts';
 import { afterInput } from '../../lib/turns.ts';
+import type { ConnectionLimit } from './connection-limit.ts';
 import { TLS_HANDSHAKE } from './socket-problem.ts';
 
 export interface SecurePort {
@@ -47,6 +48,7 @@ export function createSecurePort(
   deps: {
     server: Server;
     handle(request: IncomingMessage, response: ServerResponse): void;
+    limit: Pick<ConnectionLimit, 'takeRequest'>;
     certificates: Certificates;
     clock: Clock;
     log: Logger;
@@ -220,8 +222,12 @@ export function createSecurePort(
 
   function serveHttp2(request: Http2ServerRequest, response: Http2ServerResponse): void {
     // The request was canceled already: nobody reads the answer.
-    if (request.stream.destroyed || request.stream.closed) return;
-    const { headers } = request;
+    const { stream, headers } = request;
+    if (stream.destroyed || stream.closed) return;
+    if (!deps.limit.takeRequest(stream, request.socket.remoteAddress ?? '')) {
+      stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      return;
+    }
     const { ':authority': authority, host } = headers;
     // What everything else reads. A request that names two hosts is refused as one that names none (RFC 9113 §8.3.1).
     if (authority !== undefined && (host === undefined || host === authority)) headers.host = authority;

@@ -11,7 +11,7 @@ import type { Problems } from '../../pipeline/alerts/alerts.ts';
 import { createApp } from './app.ts';
 import { createAudit } from './audit.ts';
 import { createCallers } from './callers.ts';
-import { limitConnections } from './connection-limit.ts';
+import { createConnectionLimit } from './connection-limit.ts';
 import { DEFAULT_HTTP_OPTIONS, type HttpDeps, type HttpOptions } from './deps.ts';
 import { createErrorAnswers } from './error-answers.ts';
 import { createIdempotency } from './idempotency.ts';
@@ -70,11 +70,15 @@ export function createHttpListener(deps: HttpDeps, given: Partial<HttpOptions> =
     },
     options,
   );
+  const limit = createConnectionLimit(deps, options);
   const secure: SecurePort | null =
     certificates === undefined
       ? null
-      : createSecurePort({ server: app.server, handle: app.routing, certificates, clock, log }, options);
-  limitConnections(app.server, deps, options);
+      : createSecurePort(
+          { server: app.server, handle: app.routing, limit, certificates, clock, log },
+          options,
+        );
+  limit.watch(app.server);
   mountRoutes(
     app,
     { api: routes, plain },
