@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { joinInTurns } from './join-in-turns.ts';
+import { collectStretches, joinInTurns } from './join-in-turns.ts';
 
 const MIB = 1024 * 1024;
 const filled = (size: number) => Buffer.alloc(size, 'abcdefg');
@@ -16,6 +16,23 @@ describe('stretches', () => {
     const one = filled(2 * MIB);
     expect(joinInTurns([one], () => undefined)).toBe(one);
     expect(joinInTurns([], () => undefined)).toHaveLength(0);
+  });
+
+  it('keep their order when they are collected, whatever their lengths', () => {
+    const parts = Array.from({ length: 3_000 }, (_, n) => Buffer.alloc((n * 37) % 700, String(n)));
+    const stretches = collectStretches();
+    for (const part of parts) stretches.add(part);
+    expect(Buffer.concat(stretches.parts())).toEqual(Buffer.concat(parts));
+  });
+
+  it('are few where a peer sends octet by octet', () => {
+    const stretches = collectStretches();
+    for (let n = 0; n < 100_000; n++) stretches.add(Buffer.of(n));
+    const parts = stretches.parts();
+    expect(parts.length).toBeLessThan(20);
+    expect(parts.reduce((sum, { buffer }) => sum + buffer.byteLength, 0)).toBeLessThan(200_000);
+    stretches.clear();
+    expect(stretches.parts()).toHaveLength(0);
   });
 
   it('let other work run between if they are large', async () => {

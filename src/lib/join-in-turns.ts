@@ -1,12 +1,62 @@
 /**
- * Joins stretches of octets into one array; a single one is returned as it is. Up to 1 MiB in one go; above, other work
+ * Collects stretches of octets, and joins them into one array; a single one is returned as it is. Up to 1 MiB in one go; above, other work
  * runs in between: in new memory a copy of 25 MiB takes up to 100 ms. Large ones follow each other, so that only one is
  * in memory twice, and each turn of the event loop works for one only.
  */
 import { inTurns, type Turn } from './turns.ts';
 
 const AT_ONCE = 1024 * 1024;
+/** A stretch takes some 200 octets of memory besides its own. */
+const SHORT = 256;
+const FIRST_TOGETHER = 1024;
+const MOST_TOGETHER = 16 * 1024;
 let last: Promise<unknown> = Promise.resolve();
+
+export interface Stretches {
+  add(part: Uint8Array): void;
+  /** What was added, in its order; short ones together. */
+  parts(): readonly Uint8Array[];
+  /** Forgets all of it. */
+  clear(): void;
+}
+
+/** Short stretches are copied together: a peer may send its octets one by one, and a list takes a hundred times their memory. */
+export function collectStretches(): Stretches {
+  const parts: Uint8Array[] = [];
+  let together = Buffer.alloc(0);
+  let used = 0;
+  let size = FIRST_TOGETHER;
+
+  return {
+    add(part) {
+      if (part.length > together.length - used || part.length > SHORT) close();
+      if (part.length > SHORT) parts.push(part);
+      else {
+        if (part.length > together.length) {
+          together = Buffer.allocUnsafeSlow(size);
+          size = Math.min(2 * size, MOST_TOGETHER);
+        }
+        together.set(part, used);
+        used += part.length;
+      }
+    },
+    parts() {
+      close();
+      return parts;
+    },
+    clear() {
+      parts.length = 0;
+      together = Buffer.alloc(0);
+      used = 0;
+    },
+  };
+
+  function close(): void {
+    if (used > 0) parts.push(together.subarray(0, used));
+    together = together.subarray(used);
+    used = 0;
+  }
+}
 
 export function joinInTurns(parts: readonly Uint8Array[], turn: Turn): Uint8Array | Promise<Uint8Array> {
   const [first] = parts;

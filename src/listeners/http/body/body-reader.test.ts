@@ -1,6 +1,8 @@
 /** Reading bodies that were compressed: what they become counts for the budget while it grows. */
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { type ByteShare, createByteBudget } from '../../../lib/byte-budget.ts';
@@ -69,4 +71,24 @@ it('gives back what a body took that was refused, whether its request ends or no
   share.take(MB);
   await expect(read(Buffer.from('no gzip'), share)).rejects.toThrow(AppError);
   expect(budget.open('other').take(MB)).toBe(true);
+});
+
+it('holds a body that comes octet by octet in about its own size', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const held = () => {
+    collect();
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    return heapUsed + arrayBuffers;
+  };
+  const stream = new PassThrough();
+  const request = Object.assign(stream, { headers: {} }) as unknown as IncomingMessage;
+  const share = createByteBudget(MB).open('me');
+  const body = readBody(request, { maxBytes: MB, withinMs: 60_000, clock: systemClock, share });
+  const before = held();
+  const OCTETS = 200_000;
+  for (let n = 0; n < OCTETS; n++) stream.write(Buffer.of(n));
+  expect(held() - before).toBeLessThan(10 * OCTETS);
+  stream.end();
+  expect(await body).toHaveLength(OCTETS);
 });

@@ -8,7 +8,7 @@ import { createGunzip } from 'node:zlib';
 import type { ByteShare } from '../../../lib/byte-budget.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { AppError } from '../../../lib/errors.ts';
-import { joinInTurns } from '../../../lib/join-in-turns.ts';
+import { collectStretches, joinInTurns } from '../../../lib/join-in-turns.ts';
 import { createTurns } from '../../../lib/turns.ts';
 
 const EMPTY = new Uint8Array(0);
@@ -48,22 +48,22 @@ export async function readBody(stream: IncomingMessage, options: BodyLimits): Pr
 /** What it takes is counted as it grows: a small body can become a thousand times as large, and many are inflated at once. */
 function inflated(raw: Uint8Array, { maxBytes, clock, share }: BodyLimits): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    const stretches = collectStretches();
     let length = 0;
     const gunzip = createGunzip();
     gunzip.on('data', (chunk: Buffer) => {
       length += chunk.length;
       if (length > maxBytes) fail(tooLarge(maxBytes));
       else if (!share.take(chunk.length)) fail(noRoom());
-      else chunks.push(chunk);
+      else stretches.add(chunk);
     });
-    gunzip.once('end', () => resolve(joinInTurns(chunks, createTurns(clock))));
+    gunzip.once('end', () => resolve(joinInTurns(stretches.parts(), createTurns(clock))));
     gunzip.once('error', (cause) => fail(new AppError('content-encoding', { cause })));
     gunzip.end(raw);
 
     function fail(error: AppError): void {
       gunzip.destroy();
-      chunks.length = 0;
+      stretches.clear();
       reject(error);
     }
   });
@@ -104,7 +104,7 @@ function collect(
   { maxBytes, withinMs, clock, share }: BodyLimits,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    const stretches = collectStretches();
     let received = 0;
     let receivedAtCheck = 0;
     let timer = clock.setTimer(PACE_CHECK_MS, checkPace);
@@ -119,11 +119,11 @@ function collect(
       received += chunk.length;
       if (received > maxBytes) fail(tooLarge(maxBytes));
       else if (!share.take(chunk.length)) fail(noRoom());
-      else chunks.push(chunk);
+      else stretches.add(chunk);
     }
     function onEnd(): void {
       release();
-      resolve(joinInTurns(chunks, createTurns(clock)));
+      resolve(joinInTurns(stretches.parts(), createTurns(clock)));
     }
     function onGone(): void {
       fail(new AppError('http-malformed', { message: 'The request ended before its body was complete' }));
@@ -138,7 +138,7 @@ function collect(
     }
     function fail(error: AppError): void {
       release();
-      chunks.length = 0;
+      stretches.clear();
       stream.on('error', () => {}); // The rest is thrown away; how it ends is of no interest any more.
       stream.resume();
       reject(error);
