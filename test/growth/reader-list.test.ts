@@ -196,7 +196,6 @@ const EXCUSED: Readonly<Record<string, readonly string[]>> = {
     'model/submission.ts sendingCaller',
     'model/webhook.ts listensTo',
     'model/webhook.ts mayListen',
-    'listeners/http/connection-limit.ts limitConnections',
     'policy/access/rights.ts mayActOn',
     'policy/access/rights.ts pickDomain',
     'policy/domains/dkim-keys.ts loadPrivateKey',
