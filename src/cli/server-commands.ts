@@ -11,7 +11,7 @@ import { systemClock } from '../lib/clock.ts';
 import { makeFolder } from '../lib/data-files.ts';
 import { freeStart } from '../lib/free-start.ts';
 import { createLoggers } from '../lib/log.ts';
-import { createLogSink } from '../lib/log-sink.ts';
+import { createLogSink, isJournal, withPriorities } from '../lib/log-sink.ts';
 import { isLoopbackHost } from '../lib/loopback.ts';
 import { littleMemory } from '../lib/memory.ts';
 import { reachOf } from '../model/personal.ts';
@@ -39,10 +39,9 @@ export async function runServer(
   // Made private before the log is created there, because the folder contains secrets.
   explained(config, () => makeFolder(config.data));
   // Open from here on, so that messages of a start that fails are not lost.
-  const sink = createLogSink(
-    logFile === null ? 1 : explained(config, () => openSync(logFile, 'a', 0o600)),
-    systemClock,
-  );
+  const fd = logFile === null ? 1 : explained(config, () => openSync(logFile, 'a', 0o600));
+  const journal = isJournal(fd, terminal.environment.JOURNAL_STREAM);
+  const sink = createLogSink(fd, systemClock, { journal });
   process.on('exit', () => sink.flush());
   const logs = createLoggers({
     destination: sink,
@@ -143,14 +142,16 @@ interface StartLine {
 }
 
 /** As sentences at a terminal; elsewhere in the format of the log, because standard error is part of the log there. */
-function writeStart({ stderr }: Pick<Terminal, 'stderr'>, lines: readonly StartLine[]): void {
+function writeStart(
+  { stderr, environment }: Pick<Terminal, 'stderr' | 'environment'>,
+  lines: readonly StartLine[],
+): void {
+  const journal = isJournal(2, environment.JOURNAL_STREAM);
   for (const { level, text } of lines) {
     const time = new Date(systemClock.now()).toISOString();
-    stderr.write(
-      stderr.isTTY === true
-        ? `${text}\n`
-        : `${JSON.stringify({ level, time, stream: 'service', msg: text })}\n`,
-    );
+    const line = `${JSON.stringify({ level, time, stream: 'service', msg: text })}\n`;
+    if (stderr.isTTY === true) stderr.write(`${text}\n`);
+    else stderr.write(journal ? withPriorities(line) : line);
   }
 }
 

@@ -1,11 +1,20 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from './clock.ts';
-import { createLogSink } from './log-sink.ts';
+import { createLogSink, isJournal } from './log-sink.ts';
 import { createVirtualClock } from './virtual-clock.ts';
 
 const clean: (() => void)[] = [];
@@ -80,5 +89,25 @@ describe('the destination of the log', () => {
     const refused = createLogSink(full, createVirtualClock());
     refused.write('nobody reads this\n');
     refused.flush();
+  });
+
+  it('says of each line how important it is where systemd reads it, and only there', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'log-sink-'));
+    clean.push(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'log');
+    const fd = openSync(path, 'a');
+    clean.push(() => closeSync(fd));
+    const { dev, ino } = fstatSync(fd);
+    const journals = [undefined, '', '8:1', `${dev}:${ino}`].map((stream) => isJournal(fd, stream));
+    expect(journals).toEqual([false, false, false, true]);
+    const levels = ['debug', 'info', 'warn', 'error'];
+    const lines = levels.map((level) => `${JSON.stringify({ level, msg: 'a {"level":"error"\n' })}\n`);
+    for (const journal of [false, true]) {
+      const sink = createLogSink(fd, systemClock, { journal });
+      sink.write(lines.join(''));
+      sink.flush();
+    }
+    const marked = lines.map((line, i) => `<${[7, 6, 4, 3][i]}>${line}`);
+    expect(readFileSync(path, 'utf8')).toBe([...lines, ...marked].join(''));
   });
 });

@@ -3,7 +3,7 @@
  * not take (a full disk, a terminal that is gone, a slow reader) is kept and tried again; beyond a limit further lines
  * are lost, and a line tells how many as soon as lines are taken again. So the log can neither stop nor end the process.
  */
-import { write as writeLater, writeSync } from 'node:fs';
+import { fstatSync, write as writeLater, writeSync } from 'node:fs';
 import type { Clock } from './clock.ts';
 
 export interface LogSink {
@@ -21,7 +21,27 @@ const MAX_KEPT_CHARS = 8 * 1024 * 1024;
 const SLOW_MS = 10;
 const SLOW_TRIES = 100;
 
-export function createLogSink(fd: number, clock: Clock): LogSink {
+/** What journald takes off the beginning of a line (sd-daemon(3)), by our levels. */
+const PRIORITIES: Readonly<Record<string, string>> = { debug: '<7>', info: '<6>', warn: '<4>', error: '<3>' };
+
+/** Whether the descriptor leads to the journal of systemd; `stream`: the variable JOURNAL_STREAM (systemd.exec(5)). */
+export function isJournal(fd: number, stream: string | undefined): boolean {
+  if (stream === undefined) return false;
+  try {
+    const { dev, ino } = fstatSync(fd);
+    return stream === `${dev}:${ino}`;
+  } catch {
+    return false;
+  }
+}
+
+/** The same lines, each with its priority before it, so that `journalctl -p warning` finds what it should. */
+export function withPriorities(lines: string): string {
+  return lines.replace(/^\{"level":"([a-z]{1,9})"/gm, (head, level) => (PRIORITIES[level] ?? '') + head);
+}
+
+/** `journal`: the descriptor leads to it. */
+export function createLogSink(fd: number, clock: Clock, { journal = false } = {}): LogSink {
   let kept = '';
   /** What is written now, or was not taken. */
   let portion: Uint8Array = new Uint8Array(0);
@@ -42,7 +62,7 @@ export function createLogSink(fd: number, clock: Clock): LogSink {
     },
     flush() {
       // A portion that is being written goes its own way.
-      let rest: Uint8Array = isWriting ? Buffer.from(kept) : Buffer.concat([portion, Buffer.from(kept)]);
+      let rest: Uint8Array = isWriting ? octetsOf(kept) : Buffer.concat([portion, octetsOf(kept)]);
       kept = '';
       for (let tries = 0; rest.length > 0 && tries < SLOW_TRIES; ) {
         try {
@@ -71,7 +91,7 @@ export function createLogSink(fd: number, clock: Clock): LogSink {
   function begin(): void {
     if (isWriting) return;
     if (portion.length === 0) {
-      portion = Buffer.from(kept);
+      portion = octetsOf(kept);
       kept = '';
     }
     if (portion.length === 0) return;
@@ -83,6 +103,11 @@ export function createLogSink(fd: number, clock: Clock): LogSink {
       if (!isRefused && (portion.length > 0 || kept.length >= PORTION_CHARS)) begin();
       else if (portion.length > 0 || kept !== '') wait(isSlow(cause) ? SLOW_MS : WAIT_MS);
     });
+  }
+
+  /** Of whole lines. */
+  function octetsOf(lines: string): Buffer {
+    return Buffer.from(journal ? withPriorities(lines) : lines);
   }
 
   function taken(bytes: number): void {
