@@ -44,6 +44,13 @@ interface NodemailerAddress {
   group?: readonly NodemailerAddress[];
 }
 
+/** What stands in `icalEvent`, beside the text alone. */
+interface NormalisedEvent {
+  content?: string | Uint8Array;
+  encoding?: string;
+  filename?: string | false;
+}
+
 interface NormalisedAttachment {
   filename?: string | false;
   content?: string | Uint8Array;
@@ -66,6 +73,7 @@ interface NormalisedMail {
   text?: string;
   html?: string;
   attachments?: readonly NormalisedAttachment[];
+  icalEvent?: string | Uint8Array | NormalisedEvent;
   normalizedHeaders?: Readonly<Record<string, unknown>>;
   priority?: string;
   postrider?: ExtraFields;
@@ -84,7 +92,6 @@ const REFUSED = [
   'date',
   'sender',
   'alternatives',
-  'icalEvent',
   'amp',
   'watchHtml',
   'dkim',
@@ -117,7 +124,7 @@ export function postriderTransport(client: Postrider | ClientOptions) {
           done(error ?? new Error('Nodemailer gave no message'));
           return;
         }
-        submit(postrider, data).then(
+        submit(postrider, data, methodOf(mail.data.icalEvent)).then(
           (info) => done(null, info),
           (cause: unknown) => done(cause instanceof Error ? cause : new Error(String(cause))),
         );
@@ -126,9 +133,9 @@ export function postriderTransport(client: Postrider | ClientOptions) {
   };
 }
 
-async function submit(postrider: Postrider, data: NormalisedMail): Promise<SentInfo> {
+async function submit(postrider: Postrider, data: NormalisedMail, method: string): Promise<SentInfo> {
   const { idempotencyKey, ...extra } = data.postrider ?? {};
-  const message = { ...toRequest(data), ...extra };
+  const message = { ...toRequest(data, method), ...extra };
   const call: CallOptions = idempotencyKey === undefined ? {} : { idempotencyKey };
   const { MessageID } = await postrider.send(message, call);
   const to = [...message.To, ...(message.CC ?? []), ...(message.BCC ?? [])].map(({ email }) => email);
@@ -141,7 +148,7 @@ async function submit(postrider: Postrider, data: NormalisedMail): Promise<SentI
   };
 }
 
-function toRequest(data: NormalisedMail): SendRequest {
+function toRequest(data: NormalisedMail, method: string): SendRequest {
   const [from] = addresses(data.from);
   if (from === undefined) throw new TypeError('postrider: from is missing');
   const headers = headersOf(data);
@@ -155,7 +162,10 @@ function toRequest(data: NormalisedMail): SendRequest {
     ...(data.html === undefined ? {} : { HTMLContent: data.html }),
     ...(data.text === undefined ? {} : { PlainContent: data.text }),
     ...(Object.keys(headers).length === 0 ? {} : { Headers: headers }),
-    ...listOf('Attachments', (data.attachments ?? []).map(attachment)),
+    ...listOf('Attachments', [
+      ...(data.attachments ?? []).map(attachment),
+      ...(data.icalEvent === undefined ? [] : invitation(data.icalEvent, method)),
+    ]),
   };
 }
 
@@ -186,6 +196,28 @@ function headersOf({ normalizedHeaders = {}, priority = '' }: NormalisedMail): R
   const level = priority.toLowerCase();
   if (level === 'high' || level === 'low') Object.assign(headers, PRIORITY_HEADERS[level]);
   return headers;
+}
+
+/** Read before Nodemailer resolves a file or URL, which leaves the text alone. */
+function methodOf(event: unknown): string {
+  const method = (event as { method?: unknown } | null | undefined)?.method;
+  return String(method ?? 'PUBLISH')
+    .trim()
+    .toUpperCase();
+}
+
+/** As Nodemailer sends it: a form of the text, with the buttons of its method, and the same as a file. */
+function invitation(event: NonNullable<NormalisedMail['icalEvent']>, method: string): Attachment[] {
+  const { filename, ...rest }: NormalisedEvent =
+    typeof event === 'string' || event instanceof Uint8Array ? { content: event } : event;
+  const file = { ...rest, filename: filename || 'invite.ics' };
+  return [
+    {
+      ...attachment({ ...file, contentType: `text/calendar; charset=utf-8; method=${method}` }, 0),
+      Disposition: 'inline',
+    },
+    attachment({ ...file, contentType: 'application/ics' }, 0),
+  ];
 }
 
 function attachment(file: NormalisedAttachment, index: number): Attachment {

@@ -225,7 +225,7 @@ describe('the Nodemailer transport', () => {
     expect(await server.statusOf(info.messageId, 'hidden@example.net')).not.toBe('');
   });
 
-  it.each(['raw', 'envelope', 'messageId', 'icalEvent'])(
+  it.each(['raw', 'envelope', 'messageId', 'alternatives'])(
     'refuses %s rather than dropping it',
     async (name) => {
       const transporter = nodemailer.createTransport(postriderTransport(postrider));
@@ -234,6 +234,26 @@ describe('the Nodemailer transport', () => {
       await expect(transporter.sendMail(mail)).rejects.toThrow(name);
     },
   );
+
+  it.each([
+    ['a text', (text: string, _: string) => ({ method: 'request', content: text })],
+    ['a file', (_: string, path: string) => ({ method: 'request', path, filename: 'meeting.ics' })],
+  ])('sends an invitation that is given as %s', async (_, eventOf) => {
+    const transporter = nodemailer.createTransport(postriderTransport(postrider));
+    const text = ['BEGIN:VCALENDAR', 'METHOD:REQUEST', 'END:VCALENDAR', ''].join('\r\n');
+    const folder = await temporaryFolder(scope);
+    const path = join(folder, 'event.ics');
+    await writeFile(path, text);
+    const mail = { from: 'shop@example.com', to: 'guest@example.net', subject: 'Meeting', text: 'Come.' };
+    const { messageId } = await transporter.sendMail({ ...mail, icalEvent: eventOf(text, path) });
+    const sent = new TextDecoder().decode(await postrider.messages.raw(messageId));
+    const types = [...sent.matchAll(/^Content-Type: ([a-z/]+)/gim)].map(([, type]) => type);
+    expect(types).toEqual([
+      ...['multipart/mixed', 'multipart/alternative', 'text/plain', 'text/calendar', 'application/ics'],
+    ]);
+    expect(sent).toMatch(/^Content-Type: text\/calendar;(?:\s+charset=utf-8;)?\s+method=REQUEST\b/im);
+    expect(sent.split(Buffer.from(text).toString('base64'))).toHaveLength(3);
+  });
 
   it("hands the server's refusal on", async () => {
     const transporter = nodemailer.createTransport(postriderTransport(postrider));
