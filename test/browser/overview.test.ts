@@ -83,6 +83,8 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     ]);
     const tags = page.getByRole('table', { name: 'Tags' });
     expect(await tags.getByRole('row').filter({ hasText: 'last night' }).innerText()).toMatch(/1\s+100%/);
+    const untagged = tags.getByRole('rowheader', { name: 'without a tag' });
+    expect([await untagged.count(), await untagged.getByRole('link').count()]).toEqual([1, 0]);
     await page.getByRole('radio', { name: 'Month' }).click();
     await page.getByRole('img', { name: 'Accepted in the last 30 days: 2' }).waitFor();
     await tags.getByRole('link', { name: 'last night' }).click();

@@ -115,7 +115,13 @@ export function Figures({ range: name, domain }: { range: RangeName; domain: str
             label="Tags"
             of="Tag"
             kinds={['Accepted', 'Bounced', 'Failed', 'Complained', 'Unsubscribed']}
-            name={(group) => messages(words('tag', group), group)}
+            name={(group) =>
+              group === '' ? (
+                <span className="text-soft">without a tag</span>
+              ) : (
+                messages(words('tag', group), group)
+              )
+            }
           />
         </Section>
       )}
