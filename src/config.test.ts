@@ -89,6 +89,14 @@ describe('configuration', () => {
       expect(() => of(`127.0.0.1,${wrong}`)).toThrow(`"${wrong}" is not a network`);
   });
 
+  it('takes one port for two listeners of which the roles of the process open one', () => {
+    const of = (roles: string) =>
+      loadConfig('serve', { roles, submission: '0.0.0.0:25', returns: '0.0.0.0:25' }, {});
+    expect(of('http,returns').config.returns).toMatchObject({ port: 25 });
+    expect(of('http,submission').config.submission).toMatchObject({ port: 25 });
+    expect(() => of('submission,returns')).toThrow('submission and returns both name 0.0.0.0:25');
+  });
+
   it('takes names of nodes that a path or a log line can show', () => {
     const named = (name: string) => loadConfig('serve', { 'node-name': name }, {}).config['node-name'];
     expect(named('mail-1.example.com')).toBe('mail-1.example.com');

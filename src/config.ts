@@ -96,7 +96,13 @@ export function loadConfig(
     }
   }
   const listeners = new Map<string, ConfigKey>();
-  for (const name of ['http', 'submission', 'submission-tls', 'returns'] as const) {
+  for (const [name, role] of [
+    ['http', null],
+    ['submission', 'submission'],
+    ['submission-tls', 'submission'],
+    ['returns', 'returns'],
+  ] as const) {
+    if (role !== null && config.roles?.includes(role) === false) continue;
     const { host, port } = config[name] ?? { host: '', port: 0 };
     const other = listeners.get(`${host} ${port}`);
     if (port !== 0 && other !== undefined)
