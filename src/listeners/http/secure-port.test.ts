@@ -383,6 +383,15 @@ describe('one port for all', () => {
     await short.close();
   });
 
+  it('tells a client how many requests its address may have, where that is less than a connection may', async () => {
+    const short = await start({ maxConnectionsPerAddress: 5 });
+    const { session, send, close } = await openHttp2(short.server);
+    expect((await send('GET', '/api/v1/problems/internal')).status).toBe(200);
+    expect(session.remoteSettings.maxConcurrentStreams).toBe(5);
+    close();
+    await short.close();
+  });
+
   it('serves an answer to the end to a client that reads slowly', async () => {
     const body = new Uint8Array(600_000);
     const handle = async () => ({ status: 200, headers: {}, body });

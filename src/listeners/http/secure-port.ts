@@ -4,9 +4,9 @@
  * everybody else where to go.
  *
  * Given Fastify's server, which serves HTTP/1.1 with its limits, plain or inside TLS; new connections come here instead.
- * HTTP/2 has many requests on one connection, so it has limits of its own: on streams, of one connection and of one address, on
- * header fields and resets, on connections without a request (RFC 9113 §10.5), and on what waits for a client that allows a large window and reads
- * nothing. A connection that breaks them is closed; nothing is thrown.
+ * HTTP/2 has many requests on one connection, so it has limits of its own: on streams, of one connection and of one address,
+ * on header fields and resets, on connections without a request (RFC 9113 §10.5), and on what waits for a client that allows
+ * a large window and reads nothing. A connection that breaks them is closed, a request too many refused; nothing is thrown.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import {
@@ -53,11 +53,12 @@ export function createSecurePort(
     clock: Clock;
     log: Logger;
   },
-  times: {
+  options: {
     headersTimeoutMs: number;
     requestTimeoutMs: number;
     keepAliveTimeoutMs: number;
     stalledAnswerMs: number;
+    maxConnectionsPerAddress: number;
   },
 ): SecurePort {
   const { server, clock, log } = deps;
@@ -75,7 +76,8 @@ export function createSecurePort(
       maxSessionRejectedStreams: MAX_BAD_FRAMES,
       settings: {
         enablePush: false,
-        maxConcurrentStreams: MAX_STREAMS,
+        // A client that knows the limit of its address waits; not all send again what is refused.
+        maxConcurrentStreams: Math.min(MAX_STREAMS, options.maxConnectionsPerAddress),
         maxHeaderListSize: MAX_HEADER_BYTES,
       },
     },
@@ -96,7 +98,7 @@ export function createSecurePort(
 
   function accept(socket: Socket): void {
     open.add(socket);
-    const timer = clock.setTimer(times.headersTimeoutMs, () => socket.destroy());
+    const timer = clock.setTimer(options.headersTimeoutMs, () => socket.destroy());
     socket.once('close', () => {
       timer.cancel();
       open.delete(socket);
@@ -143,7 +145,7 @@ export function createSecurePort(
   function closeIfStalled(session: ServerHttp2Session, socket: Socket): void {
     let isAnswered = true;
     let written = 0;
-    let timer = clock.setTimer(times.stalledAnswerMs, look);
+    let timer = clock.setTimer(options.stalledAnswerMs, look);
     session.once('close', () => timer.cancel());
 
     function isStalled(): boolean {
@@ -171,7 +173,7 @@ export function createSecurePort(
         });
       }
       written = socket.bytesWritten;
-      timer = clock.setTimer(times.stalledAnswerMs, look);
+      timer = clock.setTimer(options.stalledAnswerMs, look);
     }
   }
 
@@ -181,7 +183,7 @@ export function createSecurePort(
     if (carrier !== null) closeIfStalled(session, carrier);
     let running = 0;
     let begun = 0;
-    let idle = clock.setTimer(times.headersTimeoutMs, end);
+    let idle = clock.setTimer(options.headersTimeoutMs, end);
     session.on('stream', (stream: ServerHttp2Stream) => {
       // No request can be answered within one turn of the event loop. (nghttp2 counts requests that are canceled
       // later.)
@@ -200,12 +202,12 @@ export function createSecurePort(
       // The reader of the body answers with 408 first; this ends a body that nothing reads.
       const late = stream.endAfterHeaders
         ? null
-        : clock.setTimer(2 * times.requestTimeoutMs, () => stream.close(constants.NGHTTP2_CANCEL));
+        : clock.setTimer(2 * options.requestTimeoutMs, () => stream.close(constants.NGHTTP2_CANCEL));
       stream.once('end', () => late?.cancel());
       stream.once('close', () => {
         late?.cancel();
         running--;
-        if (running === 0 && !session.destroyed) idle = clock.setTimer(times.keepAliveTimeoutMs, end);
+        if (running === 0 && !session.destroyed) idle = clock.setTimer(options.keepAliveTimeoutMs, end);
       });
     });
     session.once('close', () => {
