@@ -22,12 +22,12 @@ export function closest(word: string, known: readonly string[]): string {
 export function probablyMeant(word: string, known: readonly string[]): string {
   if (word.length > MAX_WORD) return '';
   const lower = word.toLowerCase();
+  // A third of the letters may be wrong: beyond that it is another word. Most names are not even of such a length.
   const near = closest(
     lower,
-    known.map((one) => one.toLowerCase()),
+    known.flatMap((one) => (Math.abs(one.length - word.length) * 3 > one.length ? [] : one.toLowerCase())),
   );
-  // A third of the letters may be wrong: beyond that it is another word.
-  if (editDistance(lower, near) * 3 > near.length) return '';
+  if (near === '' || editDistance(lower, near) * 3 > near.length) return '';
   return known.find((one) => one.toLowerCase() === near) ?? '';
 }
 
