@@ -79,7 +79,7 @@ export async function everyPage<Answer extends Page<unknown>>(
 }
 
 /** The pages of a list, one after the other. */
-export async function* pagesOf<Answer extends Page<unknown>>(
+export async function* pagesOf<Answer extends Pick<Page<unknown>, 'NextCursor'>>(
   api: Pick<Api, 'call'>,
   path: string,
 ): AsyncGenerator<Answer> {
@@ -88,7 +88,8 @@ export async function* pagesOf<Answer extends Page<unknown>>(
     const query: string = after === '' ? '' : `&After=${encodeURIComponent(after)}`;
     const page: Answer = await api.call<Answer>('GET', `${limited}${query}`);
     yield page;
-    after = page.NextCursor;
+    // A server that is older than the command, until it is restarted, has lists of one page.
+    after = page.NextCursor ?? null;
   }
 }
 

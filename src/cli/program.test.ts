@@ -196,6 +196,8 @@ describe('texts that a server answers', () => {
       Items: [{ CauseID: 1, Category: 'x', Site: evil, Reply: evil, Explanation: evil, FirstSeen: '' }],
       NextCursor: null,
     },
+    // As before lists had pages.
+    '/api/v1/webhooks': { Webhooks: [] },
   };
   const server = createServer((request, response) => {
     const answer = answers[request.url?.split('?')[0] ?? ''];
@@ -225,6 +227,10 @@ describe('texts that a server answers', () => {
       expect(OBEYED.filter((text) => out.includes(text))).toEqual([]);
     },
   );
+
+  it('end where an older server, not yet restarted, does not know pages', async () => {
+    expect((await run(['webhook', 'list', '--data', data])).out).toContain('No webhooks yet.');
+  });
 
   it('a refusal shows in the same way', async () => {
     const { code, error } = await run(['message', 'x', '--data', data]);

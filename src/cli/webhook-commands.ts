@@ -13,7 +13,7 @@ import type {
 } from '../listeners/http/operations/webhooks.ts';
 import type { Page } from '../listeners/http/paging.ts';
 import { WEBHOOK_TOKENS } from '../model/event.ts';
-import { EXISTING, queryOf } from './api-client.ts';
+import { EXISTING, pagesOf } from './api-client.ts';
 import { backFromNow, each, instantField, numberFrom } from './arguments.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
 import { warnOfUnknownDomains } from './known-domain.ts';
@@ -59,12 +59,11 @@ export const webhookCommands: CommandGroup = (program) => {
     .addHelpText('after', example('postrider webhook list'))
     .asks(async (ctx, api) => {
       const items: WebhookDetail[] = [];
-      for (let after: string | null = ''; after !== null; ) {
-        const path = `/webhooks${queryOf({ Details: 'true', Limit: 100, After: after || undefined })}`;
-        const page: { Webhooks: WebhookDetail[]; NextCursor: string | null } = await api.call('GET', path);
-        items.push(...page.Webhooks);
-        after = page.NextCursor;
-      }
+      const pages = pagesOf<{ Webhooks: WebhookDetail[]; NextCursor: string | null }>(
+        api,
+        '/webhooks?Details=true',
+      );
+      for await (const { Webhooks } of pages) items.push(...Webhooks);
       const rows = items.map((item) => [
         String(item.WebhookID),
         item.Event,
