@@ -60,5 +60,11 @@ it('stands before each command that the server names', () => {
   expect(said('correct it: `postrider domain set <domain> RequireTls=false` does.')).toBe(
     'correct it: `./bin/postrider domain set <domain> RequireTls=false --data x` does.',
   );
+  expect(said("again: postrider suppress remove o'neil/x@example.net --domain a.example.")).toBe(
+    "again: ./bin/postrider suppress remove o'neil/x@example.net --domain a.example --data x.",
+  );
+  expect(said('see: postrider queue holds   next column')).toBe(
+    'see: ./bin/postrider queue holds --data x   next column',
+  );
   expect(said('sent by postrider to mx.example')).toBe('sent by postrider to mx.example');
 });

@@ -40,7 +40,11 @@ export function commandLine(
  * backticks, because it does not know how it is called. `command` as `CommandContext.command`.
  */
 export function withCommands(text: string, command: (words: string) => string): string {
-  return text.replace(/(?<=: |`)postrider ([a-z][\w.@+=<> -]*[\w>-])/g, (_, words: string) => command(words));
+  // To the end of the line, of the column or of its part of the sentence; an address may hold almost anything (o'neil@…).
+  return text.replace(
+    /(?<=: |`)postrider ([a-z](?:[^\s`,;()]| (?=[^\s`,;()]))*[^\s`,;().:])/g,
+    (_, words: string) => command(words),
+  );
 }
 
 /** `text` as one word of a shell. */

@@ -196,6 +196,19 @@ describe('texts that a server answers', () => {
       Items: [{ CauseID: 1, Category: 'x', Site: evil, Reply: evil, Explanation: evil, FirstSeen: '' }],
       NextCursor: null,
     },
+    '/api/v1/email/m': {
+      ...{ MessageID: 'm', Subject: 'Re: postrider rocks', RecipientStatuses: {}, Size: 1, CreatedAt: '' },
+      ...{ From: { Email: 'a@b.example' }, Recipients: [] },
+    },
+    '/api/v1/email/m/events': {
+      Items: [
+        {
+          ...{ At: '', Event: 'held', Recipient: null, RemoteMta: '', Tls: '', Reply: '' },
+          ...{ Explanation: '', Reason: 'to see why, run: postrider queue path b' },
+        },
+      ],
+      NextCursor: null,
+    },
     // As before lists had pages.
     '/api/v1/webhooks': { Webhooks: [] },
   };
@@ -230,6 +243,12 @@ describe('texts that a server answers', () => {
 
   it('end where an older server, not yet restarted, does not know pages', async () => {
     expect((await run(['webhook', 'list', '--data', data])).out).toContain('No webhooks yet.');
+  });
+
+  it('have the commands in them as they are typed here, and a subject as it is', async () => {
+    const { out } = await run(['message', 'm', '--data', data]);
+    expect(out).toContain('Re: postrider rocks\n');
+    expect(out).toMatch(/run:\s+\S+ queue path b --data /);
   });
 
   it('a refusal shows in the same way', async () => {

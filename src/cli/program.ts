@@ -97,7 +97,13 @@ export function createProgram(terminal: Terminal): Program {
       flags,
       json,
       command,
-      asTyped: (text) => withCommands(text, command),
+      // Not in a subject such as "Re: postrider rocks".
+      asTyped: (text) =>
+        withCommands(text, (words) =>
+          program.commands.some((one) => one.name() === words.split(' ', 1)[0])
+            ? command(words)
+            : `postrider ${words}`,
+        ),
       async withApi(work, options) {
         const typed = (pointer: string) => typedName(running, pointer);
         const api = await openApi(flags, terminal, version, { exact: json, ...options, typed });
