@@ -39,7 +39,7 @@ export function WebhooksPlace() {
         <Notice title="No webhooks yet" icon={<Webhook aria-hidden />}>
           <p className="mb-3">
             A webhook is a URL of yours that is called for each event: delivered, bounced, opened and so on.
-            Calls are signed, and repeated for three days if your program does not answer.
+            Calls are signed, and repeated for three days until your program takes them.
           </p>
           {add}
         </Notice>
