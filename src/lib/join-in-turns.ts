@@ -1,7 +1,7 @@
 /**
- * Collects stretches of octets, and joins them into one array; a single one is returned as it is. Up to 1 MiB in one go; above, other work
- * runs in between: in new memory a copy of 25 MiB takes up to 100 ms. Large ones follow each other, so that only one is
- * in memory twice, and each turn of the event loop works for one only.
+ * Collects stretches of octets, and joins them into one array; a single one is returned as it is. Up to 1 MiB in one go;
+ * above, other work runs in between: in new memory a copy of 25 MiB takes up to 100 ms. Large ones follow each other, so that
+ * only one is in memory twice, and each turn of the event loop works for one only.
  */
 import { inTurns, type Turn } from './turns.ts';
 

@@ -162,7 +162,7 @@ export const DEFAULT_HTTP_OPTIONS = {
   port: 0,
   /** CIDRs whose X-Forwarded-For is trusted. */
   trustedProxies: [] as readonly string[],
-  /** Open connections; one more is closed at once. */
+  /** Open connections, and requests of HTTP/2 that run at once; one more is closed, or refused. */
   maxConnections: 10_000,
   /** The same of one IPv4 address or IPv6 network of 64 bits, but for trusted proxies. */
   maxConnectionsPerAddress: 1_000,
