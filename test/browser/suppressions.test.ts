@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser)('the suppressions', () => {
       ({ Email }) => Email,
     );
 
-  it('says that everybody is sent to, and adds by hand with what is refused at its field', async () => {
+  it('says that nobody is suppressed yet, and adds by hand with what is refused at its field', async () => {
     const { page, errors } = await openPage(browser, operator);
     await page.goto(url);
     await page.getByText('No suppressions yet').waitFor();
