@@ -50,8 +50,16 @@ export interface DnsClientOptions {
 }
 
 export interface DnsClient {
-  /** Never throws. `name` is an A-label name without escapes. `asker`: for whom it is asked; '' = for this server. */
-  query(name: string, type: RecordType, asker?: string): Promise<DnsReply>;
+  /**
+   * Never throws. `name` is an A-label name without escapes. `asker`: for whom it is asked; '' = for this server.
+   * `mayAsk`: which servers; all unless given.
+   */
+  query(
+    name: string,
+    type: RecordType,
+    asker?: string,
+    mayAsk?: (server: DnsServer) => boolean,
+  ): Promise<DnsReply>;
   /** This server answers, and wrongly: it is asked last for a while. */
   askLast(server: DnsServer): void;
   /** Ends running queries with a failure; later ones fail at once. */
@@ -104,12 +112,17 @@ export function createDnsClient(
     return [...known.filter((server) => !isDead(server)), ...known.filter(isDead)];
   }
 
-  async function query(name: string, type: RecordType, asker = ''): Promise<DnsReply> {
+  async function query(
+    name: string,
+    type: RecordType,
+    asker = '',
+    mayAsk: (server: DnsServer) => boolean = () => true,
+  ): Promise<DnsReply> {
     const question: Question = { name: normalizeName(name), type };
     if (!encodeQuery({ id: 0, ...question, edns: false })) {
       return { kind: 'failure', reason: 'malformed', detail: 'not a name that DNS can hold' };
     }
-    const order = inOrder();
+    const order = inOrder().filter(mayAsk);
     const failures = new Map<DnsServer, { reason: DnsFailureReason; detail: string }>();
     const done = new Set<DnsServer>();
     const zone = zoneOf(question.name);

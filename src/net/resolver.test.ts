@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../../test/fakes/fake-dns.ts';
 import { createSystemRandom } from '../lib/random.ts';
 import { createVirtualClock, type VirtualClock } from '../lib/virtual-clock.ts';
+import { createDnsClient } from './dns-client.ts';
 import { type CachingResolver, createResolver, type ResolverOptions } from './resolver.ts';
 
 let dns: FakeDns;
@@ -97,6 +98,27 @@ describe('a resolver that denies every domain', () => {
     const asked = dns.queries.length;
     expect(await resolver.mx('gone.example.com')).toMatchObject({ kind: 'no-name' });
     expect(dns.queries.length).toBe(asked);
+    await other.close();
+  });
+
+  it('is not believed because another one knows com', async () => {
+    const liar = await createFakeDns();
+    liar.fault('*', { kind: 'nxdomain' });
+    dns.fault('MX broken.example.com', { kind: 'servfail' });
+    resolver.close();
+    resolver = createResolver({ clock, random, servers: () => [dns.server, liar.server] });
+    expect(await resolver.mx('broken.example.com')).toMatchObject({ kind: 'failure' });
+    await liar.close();
+  });
+
+  it('does not keep one from being asked that gave no answer lately', async () => {
+    const other = await createFakeDns({ 'example.com': { MX: ['mx.example.com'] } });
+    dns.fault('*', { kind: 'nxdomain' });
+    resolver.close();
+    const client = createDnsClient({ clock, random, servers: () => [dns.server, other.server] });
+    client.askLast(other.server);
+    resolver = createResolver({ clock, random, servers: () => [], client });
+    expect(await resolver.mx('example.com')).toMatchObject({ kind: 'found' });
     await other.close();
   });
 });

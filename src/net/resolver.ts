@@ -261,13 +261,15 @@ export function createResolver(
   async function askBelievable(name: string, type: RecordType, asker: string): Promise<DnsReply> {
     const liars = new Set<DnsServer>();
     for (;;) {
-      const reply = await client.query(name, type, asker);
-      if (reply.kind === 'failure' || reply.message.responseCode !== responseCodes.nameError) return reply;
-      const { server } = reply;
-      if (!(await deniesAll(server, name, asker))) return reply;
-      if (liars.has(server)) break;
-      liars.add(server);
-      client.askLast(server);
+      const reply = await client.query(name, type, asker, (server) => !liars.has(server));
+      if (reply.kind === 'failure') {
+        if (liars.size === 0) return reply;
+        break;
+      }
+      if (reply.message.responseCode !== responseCodes.nameError) return reply;
+      if (!(await deniesAll(reply.server, name, asker))) return reply;
+      liars.add(reply.server);
+      client.askLast(reply.server);
     }
     const who = [...liars].map(({ address, port }) => `${address} port ${port}`).join(' and ');
     trouble = `the resolver ${who} denies every domain, even ${ALWAYS_THERE}`;
@@ -290,7 +292,7 @@ export function createResolver(
     const known = denials.get(key);
     if (known !== undefined && now < known.untilMs) return known.isDenied;
     const isDenied = client
-      .query(top, 'NS', asker)
+      .query(top, 'NS', asker, (one) => one === server)
       .then((reply) => reply.kind === 'message' && reply.message.responseCode === responseCodes.nameError);
     denials.set(key, { untilMs: now + DENIAL_MS, isDenied });
     return isDenied;
