@@ -373,6 +373,34 @@ describe('a complaint with a Message-ID alone', () => {
   });
 });
 
+describe('a report about a message that was deleted', () => {
+  it.each(['abuse', 'opt-out', 'not-spam'])(
+    'of the type %s counts as its unsubscribe link does',
+    async (type) => {
+      const [made] = await commit(store, [
+        message({
+          recipients: [
+            recipient({ address: 'ann@reader.example', domain: 'reader.example', state: 'sending' }),
+          ],
+          places: {
+            host: 'mail.example',
+            places: [{ kind: 'unsubscribe', offset: 20, link: 0, digest: '' }],
+          },
+        }),
+      ]);
+      const [{ id = 0 } = {}] = made?.deliveries ?? [];
+      await store.settle({ now: T0, settlements: [delivered(id)] });
+      await store.purgeMessages({ seqs: [made?.seq ?? 0], maxRows: 100 });
+      const about = arf([`X-Postrider-Ref: ${tokens.ref(id)}`], { type });
+      for (let time = 0; time < 2; time += 1)
+        expect(await take({ kind: 'feedback', provider: '' }, about)).toEqual({ kind: 'done' });
+      const wishes = type === 'not-spam' ? [] : ['ann@reader.example Unsubscribe'];
+      expect(await suppressed()).toEqual(wishes);
+      expect(await told()).toHaveLength(wishes.length);
+    },
+  );
+});
+
 describe('a complaint of a person who was erased', () => {
   it('is kept nowhere', async () => {
     const { id, seq } = await deliver();

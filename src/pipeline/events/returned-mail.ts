@@ -247,18 +247,23 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
   ): Promise<Disposition> {
     const signer = await contents.signer();
     const subject = await attribute(report, sentTo, signer !== null);
-    if (subject === 'gone') return ignored('gone');
     const who = `${report.userAgent || 'a feedback loop'}, ${signer === null ? 'not verified' : `signed by ${signer}`}`;
     if (subject === null) {
       return unattributed(`a ${report.type} report (${who}) without a token of ours`, null);
+    }
+    const spam = cut(`Reported as spam (${who})`);
+    const optedOut = cut(`Opted out through its provider (${who})`);
+    if (typeof subject === 'number') {
+      // Of an erased person no link is kept.
+      if (COMPLAINTS.has(report.type)) return unsubscribe(subject, spam);
+      return OPT_OUTS.has(report.type) ? unsubscribe(subject, optedOut) : ignored('gone');
     }
     if (subject.sandbox) return ignored('sandbox');
     const { deliveryId } = subject;
     if (COMPLAINTS.has(report.type)) {
       metrics.took('complaint');
-      const reason = cut(`Reported as spam (${who})`);
-      const complained = event('complained', { reason });
-      const suppress = complaintSignal(reason);
+      const complained = event('complained', { reason: spam });
+      const suppress = complaintSignal(spam);
       await record({ kind: 'complaint', deliveryId, event: complained, suppress }, subject);
     } else if (report.type === 'not-spam') {
       metrics.took('not_spam');
@@ -268,7 +273,7 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
         subject,
       );
     } else if (OPT_OUTS.has(report.type)) {
-      return unsubscribe(deliveryId, cut(`Opted out through its provider (${who})`));
+      return unsubscribe(deliveryId, optedOut);
     } else {
       metrics.took('note');
       log.warn(
@@ -286,22 +291,22 @@ export function createReturnedMailReader(deps: ReturnedMailDeps): ReturnedMailRe
   }
 
   /**
-   * The delivery that a report is about, by the first valid token; its text is not evidence. `gone`: it was deleted, or the
-   * person erased, of whom a file must keep nothing.
+   * The delivery that a report is about, by the first valid token; its text is not evidence. A number alone: it was deleted,
+   * or the person erased, of whom a file must keep nothing.
    */
   async function attribute(
     report: FeedbackReport,
     sentTo: ReturnSubject | null,
     verified: boolean,
-  ): Promise<ReturnSubject | 'gone' | null> {
-    let isGone = false;
+  ): Promise<ReturnSubject | number | null> {
+    let gone: number | null = null;
     for (const id of tokenIds(report)) {
       const [found] = await store.returnSubjects({ deliveryId: id });
-      if (found === undefined) isGone = true;
+      if (found === undefined) gone ??= id;
       else if (isRecent(found)) return found;
     }
     if (sentTo !== null) return sentTo;
-    if (isGone) return 'gone';
+    if (gone !== null) return gone;
     // A Message-ID is not secret: everybody who got a reply to the message knows it. So a provider's signature is
     // required.
     const messageId = verified ? OWN_MESSAGE_ID.exec(report.messageId ?? '')?.[1] : undefined;
