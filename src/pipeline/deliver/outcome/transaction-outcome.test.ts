@@ -76,3 +76,18 @@ describe('a session that ends with 421', () => {
     expect(outcomeOf(ended(text, { afterDot: true }))).toMatchObject({ kind: 'unknown' });
   });
 });
+
+describe('a relay that says at MAIL that an account is closed', () => {
+  it.each([
+    ['5.7.1 Account suspended', 'path'],
+    ['5.1.8 Sender account disabled: ann@example.com', 'deferred'],
+    ['5.7.1 <ann@example.com>: account is locked', 'deferred'],
+  ])('stops other mail only where it names no address: %s', (text, kind) => {
+    const reply = { code: 550, enhanced: null, text, lines: [text] };
+    const result: TransactionResult = {
+      ...{ kind: 'done', recipients: [{ accepted: false, stage: 'mail', reply }], dot: null },
+      ...{ latencyMs: 5, tls: null, conversation: new Conversation(0) },
+    };
+    expect(transactionOutcome(result, { ...peer, route: 'relay' }, 0, classifier).kind).toBe(kind);
+  });
+});

@@ -83,10 +83,11 @@ export function transactionOutcome(
     if (peer.route === 'relay' && reply.code >= 500) {
       const isClosed = stage === 'mail' && ACCOUNT_CLOSED.test(reply.text);
       const category = 'relay_login_failed';
-      if (isClosed || WANTS_LOGIN.has(reply.code))
+      // With an address it may be the account of this sender alone.
+      if (WANTS_LOGIN.has(reply.code) || (isClosed && !reply.text.includes('@')))
         return { kind: 'path', category, verdict: null, stage, reply, detail, facts };
       // Recipients can cause such words, where the relay repeats their server's: they stop no other mail.
-      if (OUR_SENDING_STOPPED.test(reply.text)) {
+      if (isClosed || OUR_SENDING_STOPPED.test(reply.text)) {
         const verdict = localVerdict(category, 'retry', 'path');
         return { kind: 'deferred', verdict, stage, reply, detail, facts };
       }
