@@ -94,6 +94,15 @@ describe('a budget', () => {
     expect(usedInWindow(state, T0 - 3 * DAY)).toBe(40);
   });
 
+  it('is no smaller when a clock that was far behind is set right', () => {
+    const state = { ...newWarmup(T0), level: 9 };
+    count(state, 40, T0);
+    for (const now of [T0 - 400 * DAY, T0 + HOUR]) {
+      rollTo(state, now);
+      expect(state.level).toBeGreaterThanOrEqual(9);
+    }
+  });
+
   it('is free again a day after a clock that was far ahead is set right', () => {
     const state = newWarmup(T0);
     rollTo(state, T0 + 300 * DAY);

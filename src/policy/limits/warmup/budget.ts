@@ -64,14 +64,16 @@ export function rollTo(state: WarmupState, now: number): void {
   state.blocked = 0;
 }
 
-/** What was counted while the clock was ahead counts as sent now: otherwise nothing could be sent until that time. */
+/**
+ * What was counted while the clock was ahead counts as sent now: otherwise nothing could be sent until that time.
+ * `lastUsedAt` stays: if the clock is behind now instead, this was no long pause.
+ */
 function setRight(state: WarmupState, now: number): void {
   const quarter = Math.floor(now / QUARTER_MS);
   const past = state.quarters.filter(([one]) => one < quarter);
   const ahead = total(state.quarters) - total(past);
   state.quarters = [...past, [quarter, ahead]];
   state.day = Math.floor(now / DAY_MS);
-  state.lastUsedAt = Math.min(state.lastUsedAt, now);
   const budget = budgetOf(state.level);
   const latest = budget === null ? now : arrivalAfter(pace(budget), now, now, ahead);
   state.paceAt = Math.min(state.paceAt, latest);
