@@ -357,18 +357,22 @@ describePostgres('operations on the same rows', () => {
         INSERT INTO mta_sts SELECT * FROM jsonb_populate_record(NULL::mta_sts, '${JSON.stringify(POLICY)}');
         INSERT INTO path_state SELECT * FROM jsonb_populate_record(NULL::path_state, '${JSON.stringify(PATH)}');
         INSERT INTO name (text) VALUES ('example.com');
-        INSERT INTO opt_out_reader (domain_id, key, address, last_at) SELECT id, 'a@b.example', 'a@b.example', ${T0} FROM name`);
+        INSERT INTO opt_out_reader (domain_id, key, address, last_at) SELECT id, 'a@b.example', 'a@b.example', ${T0} FROM name;
+        INSERT INTO idempotency (owner, operation, key, fingerprint, status, body, created_at)
+          VALUES ('o', 'p', 'k', '', 200, '', ${T0})`);
       const now = T0 + HOUR;
       await database.link.exec(`BEGIN;
         UPDATE egress_fact SET until = ${now + 1};
         UPDATE mta_sts SET expires_at = ${now + 1};
         UPDATE path_state SET updated_at = ${now}, blocked_until = ${now + 1};
-        UPDATE opt_out_reader SET last_at = ${now}`);
+        UPDATE opt_out_reader SET last_at = ${now};
+        UPDATE idempotency SET created_at = ${now}`);
       let over = 0;
       const purges = [
         one.purgeLimits({ now, before: now, unusedSince: now, limit: 10 }),
         one.purgeTls({ now, beforeDay: '2000-01-01', limit: 10 }),
         two.purgeOptOuts({ before: now, limit: 10 }),
+        two.purgeIdempotency({ before: now, limit: 10 }),
       ].map((purge) =>
         purge.finally(() => {
           over += 1;
@@ -376,6 +380,6 @@ describePostgres('operations on the same rows', () => {
       );
       await expect.poll(async () => over + ((await waiting()) ?? 0)).toBe(purges.length);
       await database.link.exec('COMMIT');
-      expect(await Promise.all(purges)).toEqual([0, 0, 0]);
+      expect(await Promise.all(purges)).toEqual([0, 0, 0, 0]);
     }));
 });
