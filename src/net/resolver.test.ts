@@ -8,8 +8,8 @@ import { type CachingResolver, createResolver, type ResolverOptions } from './re
 let dns: FakeDns;
 let clock: VirtualClock;
 let resolver: CachingResolver;
-/** What it learned of top-level domains is forgotten then. */
-const DENIAL_MS = 10_000;
+/** What it learned of top-level domains is forgotten then, and a failure too. */
+const DENIAL_MS = 1_000;
 const random = createSystemRandom();
 
 function newResolver(options: ResolverOptions = {}, trustedAd = false): CachingResolver {

@@ -87,8 +87,8 @@ const MAX_ALIASES = 8;
 const DOMAINS_TO_ASK = 5;
 /** Exists in the DNS of the internet, whoever is asked. */
 const ALWAYS_THERE = 'com';
-/** What a server says of top-level domains is used this long: as short as a look-up that fails mail at once needs. */
-const DENIAL_MS = 10_000;
+/** What a server says of top-level domains is used this long: one that then begins to deny all is believed until it is over. */
+const DENIAL_MS = 1_000;
 const MAX_DENIALS = 1_000;
 /** Of a record, beside its texts. */
 const RECORD_BYTES = 100;
