@@ -13,6 +13,7 @@ import {
   eraseElsewhere,
   event,
   everyEvent,
+  HOUR,
   idempotency,
   keptSamples,
   message,
@@ -71,6 +72,16 @@ export function describeErasing({ store }: Suite): void {
       expect(left.replaceAll(`jo${PERSON}`.toLowerCase(), '')).not.toContain(PERSON.toLowerCase());
       expect(left).toContain('other@example.net');
       expect(await erase(found.seqs)).toMatchObject({ messages: 0, events: 0, pending: 0 });
+    });
+
+    it('sends nothing again to a recipient who was erased while another still waits', async () => {
+      const { seq, ids } = await send(PERSON, 'other@example.net');
+      const [deliveryId = 0] = ids;
+      await store.settle({ now: T0, settlements: [delivered(deliveryId, 1, { state: 'bounced' })] });
+      expect(await erase([seq])).toMatchObject({ messages: 1, pending: 1 });
+      const recipients = [{ deliveryId, event: event('requeued') }];
+      const again = { messageSeq: seq, now: T0, expiresAt: T0 + HOUR, recipients };
+      expect(await store.requeue(again)).toEqual({ kind: 'requeued', count: 0 });
     });
 
     it('takes nothing more of a recipient who was erased, and of the others as before', async () => {

@@ -7,6 +7,7 @@
 
 import { IS_DEFERRED, IS_HELD_REASON, IS_PATH_REASON, SCHEDULED } from '../../model/wait-reason.ts';
 import { stateCode } from '../shared/codes.ts';
+import { NOT_ERASED } from '../shared/mask.ts';
 import type { NewEvent } from '../topics/events.ts';
 import type { ChangedRecipient } from '../topics/queue.ts';
 import { int8s } from './engine/arrays.ts';
@@ -39,10 +40,11 @@ export const cancelQueued = write('cancelQueued', async (session, params) => {
   return { changed, tooLate: late?.n ?? 0 };
 });
 
-const REQUEUE = `UPDATE delivery SET state = 0, epoch = 0, due_at = $1, expires_at = greatest(expires_at, $2), updated_at = $1,
+const REQUEUE = `UPDATE delivery d SET state = 0, epoch = 0, due_at = $1, expires_at = greatest(expires_at, $2), updated_at = $1,
     wait_reason = NULL, first_deferred_at = NULL, last_deferred_event_at = NULL, cause_id = NULL
-  WHERE id = ANY ($3::int8[]) AND message_seq = $4 AND (state IN (${stateCode.of('bounced')}, ${stateCode.of('failed')})
-    OR state = 0 AND (attempts > 0 OR ${IS_DEFERRED} OR ${IS_PATH_REASON} OR ${IS_HELD_REASON}))
+  WHERE id = ANY ($3::int8[]) AND message_seq = $4 AND ${NOT_ERASED}
+    AND (state IN (${stateCode.of('bounced')}, ${stateCode.of('failed')})
+      OR state = 0 AND (attempts > 0 OR ${IS_DEFERRED} OR ${IS_PATH_REASON} OR ${IS_HELD_REASON}))
   RETURNING id`;
 
 export const requeue = write('requeue', async (session, params) => {

@@ -6,6 +6,7 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { IS_DEFERRED, IS_HELD_REASON, IS_PATH_REASON, SCHEDULED } from '../../model/wait-reason.ts';
 import { stateCode } from '../shared/codes.ts';
+import { NOT_ERASED } from '../shared/mask.ts';
 import type { NewEvent } from '../topics/events.ts';
 import type { ChangedRecipient } from '../topics/queue.ts';
 import type { Connection } from './engine/connection.ts';
@@ -56,9 +57,9 @@ export const requeue = write('requeue', 'by key', { synced: true, rows: 'recipie
       continue;
     }
     const { changes } = db.run(
-      `UPDATE delivery SET state = 0, epoch = 0, due_at = ?, expires_at = max(expires_at, ?), updated_at = ?,
+      `UPDATE delivery AS d SET state = 0, epoch = 0, due_at = ?, expires_at = max(expires_at, ?), updated_at = ?,
          wait_reason = NULL, first_deferred_at = NULL, last_deferred_event_at = NULL, cause_id = NULL
-       WHERE id = ? AND message_seq = ? AND (state IN (?, ?)
+       WHERE id = ? AND message_seq = ? AND ${NOT_ERASED} AND (state IN (?, ?)
          OR state = 0 AND (attempts > 0 OR ${IS_DEFERRED} OR ${IS_PATH_REASON} OR ${IS_HELD_REASON}))`,
       params.now,
       params.expiresAt,

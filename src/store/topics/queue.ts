@@ -222,7 +222,7 @@ export interface QueueStore {
   /**
    * Makes those of the given recipients of one message that are failed, bounced or deferred (not held) due now, each
    * with its event; attempts stay counted, the expiry moves to `expiresAt` if that is later. Nothing happens if the
-   * content was deleted. Synced. Throws for an unknown message.
+   * content was deleted, or to a recipient who was erased. Synced. Throws for an unknown message.
    */
   requeue(params: {
     messageSeq: number;
