@@ -33,10 +33,11 @@ export function createNames(worldClock: Clock, ttlSeconds = 300): Names {
     client(clock) {
       let closed = false;
       return {
-        query: (name, type) =>
+        query: (name, type, _asker, mayAsk = () => true) =>
           new Promise((resolve) => {
             clock.setTimer(ANSWER_MS, () => {
-              resolve(closed ? failed('the resolver is closed') : reply(name, type));
+              if (closed) resolve(failed('the resolver is closed'));
+              else resolve(mayAsk(SERVER) ? reply(name, type) : failed('no server may be asked'));
             });
           }),
         askLast() {},
