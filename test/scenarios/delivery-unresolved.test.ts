@@ -86,7 +86,8 @@ it('holds against no domain and no webhook that this machine may not ask the DNS
     server.logs.find(({ msg }) => msg === 'this machine cannot make webhook calls: they wait'),
   );
   expect(told).toMatchObject({ level: 'warn', reason: expect.stringMatching(/EACCES.*firewall/) });
-  const known = await server.call('GET', `/webhooks/${made.json.NewWebhookID}`, { token });
-
-  expect(known.json).toMatchObject({ Status: 'Enabled', FailingSince: null, LastError: '', Pending: 2 });
+  const known = async () => (await server.call('GET', `/webhooks/${made.json.NewWebhookID}`, { token })).json;
+  // The message may still be on its way when the call about its acceptance is tried.
+  await until('both calls wait', async () => (await known()).Pending === 2);
+  expect(await known()).toMatchObject({ Status: 'Enabled', FailingSince: null, LastError: '' });
 });
