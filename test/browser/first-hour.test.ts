@@ -72,7 +72,7 @@ describe.skipIf(!hasBrowser)('the first hour', () => {
     const { page, errors } = await openPage(browser, await signedIn(server));
     await page.goto(`${server.server.localUrl}/overview`);
     await done(page, 'A server that sends');
-    await step(page, 'A sender domain').getByText('makes its DKIM keys').waitFor();
+    await step(page, 'A sender domain').getByText('creates its DKIM keys').waitFor();
 
     await page.getByRole('link', { name: 'Domains' }).click();
     await page.getByRole('button', { name: 'Add a domain' }).first().click();
