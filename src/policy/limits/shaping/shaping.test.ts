@@ -158,10 +158,8 @@ describe('the operator’s file', () => {
     });
     expect(data.groupingOf('Partner.Example', []).provider).toBe('partner');
     const relay = (site: string) => data.limitsFor({ ...GENERAL, route: 'relay', site }).limits;
-    expect(relay('relay:mail.example:587|b.example:25')).toMatchObject({
-      connections: 4,
-      messagesPerConnection: 1000,
-    });
+    for (const site of ['relay:mail.example:587|b.example', 'relay:a.example:25|relay:mail.example:587#2'])
+      expect(relay(site)).toMatchObject({ connections: 4, messagesPerConnection: 1000 });
     expect(relay('relay:mail.example:25').connections).toBe(80);
   });
 

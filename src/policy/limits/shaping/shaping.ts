@@ -222,9 +222,9 @@ export function createShaping(
     return messagesLastDay < (small.row.belowMessagesPerDay ?? 0) ? small : null;
   }
 
-  /** `relay:host:port|host:port`, the name of a site of relays. */
+  /** `relay:host:port|relay:host:port#2`, the name of a site of relays (routes.ts). */
   function relayRow(site: string): Layered | undefined {
-    const hosts = site.replace(/^relay:/, '').split('|');
+    const hosts = site.split('|').map((name) => name.replace(/^relay:/, '').replace(/#\d+$/, ''));
     return [...layers.values()].find(({ row }) =>
       row.relays?.some((relay) =>
         hosts.some((host) => host === relay || host.replace(/:\d+$/, '') === relay),
