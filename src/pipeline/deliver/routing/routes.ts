@@ -30,7 +30,11 @@ export type Egress =
       source: EgressSource;
       /** Tried in this order. Never empty. */
       targets: readonly Exclude<Route, { kind: 'sandbox' }>[];
-      /** Sites of relays (`relaySite`), several joined with `|`; '' if the targets include no relay. */
+      /**
+       * Sites of relays (`relaySite`), several joined with `|`; '' if the targets include no relay. A further list of the
+       * same relays, with another login, ends with `#2`, `#3` … in the order of the configuration, which is the same on
+       * every node and after every start.
+       */
       relays: string;
       /** The targets include the recipient domain's own hosts, so its site is part of the path. */
       direct: boolean;
@@ -79,8 +83,9 @@ const DEFAULT_POOL = 'default';
 /** Throws TypeError for an empty list of targets. */
 export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes {
   // Created once, so that recipients with the same egress share the same object.
-  const choicesOfRules = rules.map((rule) => choicesOf(rule.targets));
+  const lists = new Map<string, string[]>();
   const choicesAtLast = choicesOf(targets);
+  const choicesOfRules = rules.map((rule) => choicesOf(rule.targets));
   const tags = tagsNamed(rules);
   const named = new Set(tags);
   /** Nothing of a recipient is needed except its queue's domains and lane. */
@@ -139,7 +144,7 @@ export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes 
     if (list[0]?.kind === 'sandbox') return { choices: [SANDBOX], relaysOnly: null };
     const smtp = list.filter((target) => target.kind !== 'sandbox');
     const direct = smtp.find((target) => target.kind === 'mx');
-    const relays = smtp.flatMap((target) => (target.kind === 'relay' ? [relaySite(target)] : []));
+    const relays = relaysOf(smtp);
     const pool = direct?.kind === 'mx' ? (direct.pool ?? DEFAULT_POOL) : null;
     const from = sources.filter((source) => source.pool === pool).map(toEgress);
     const choices = (from.length === 0 ? [ANY_SOURCE] : from).map(
@@ -147,16 +152,30 @@ export function createRoutes({ rules, targets, sources }: RoutesConfig): Routes 
         kind: 'smtp',
         source,
         targets: smtp,
-        relays: relays.join('|'),
+        relays,
         direct: direct !== undefined,
       }),
     );
-    if (direct === undefined || relays.length === 0) return { choices, relaysOnly: null };
+    if (direct === undefined || relays === '') return { choices, relaysOnly: null };
     const targets = smtp.filter((target) => target.kind === 'relay');
     const relaysOnly: Egress = {
-      ...{ kind: 'smtp', source: ANY_SOURCE, targets, relays: relays.join('|'), direct: false },
+      ...{ kind: 'smtp', source: ANY_SOURCE, targets, relays: relaysOf(targets), direct: false },
     };
     return { choices, relaysOnly };
+  }
+
+  /** The name of the relays of a list: two lists of the same relays may log in differently. */
+  function relaysOf(list: readonly Route[]): string {
+    const relays = list.flatMap((target) => (target.kind === 'relay' ? [relaySite(target)] : [])).join('|');
+    if (relays === '') return '';
+    // Names with the domain's own hosts never equal those without.
+    const key = relays + (list.some(({ kind }) => kind === 'mx') ? '+mx' : '');
+    const same = lists.get(key) ?? [];
+    lists.set(key, same);
+    const text = JSON.stringify(list);
+    const known = same.indexOf(text);
+    const place = known < 0 ? same.push(text) : known + 1;
+    return place === 1 ? relays : `${relays}#${place}`;
   }
 }
 

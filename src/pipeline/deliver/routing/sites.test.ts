@@ -36,6 +36,7 @@ function world(
   targets: RoutesConfig['targets'] = [MX],
   facts?: ReturnType<typeof createEgressFacts>,
   sources: RoutesConfig['sources'] = [],
+  rules: RoutesConfig['rules'] = [],
 ) {
   const absent = new Set<string>();
   const clock = createVirtualClock(1_790_000_000_000);
@@ -44,7 +45,7 @@ function world(
   const askers: string[] = [];
   const memory = facts ?? createEgressFacts(clock);
   const sites = createSites({
-    routes: createRoutes({ rules: [], targets, sources }),
+    routes: createRoutes({ rules, targets, sources }),
     absent: ({ id }) => absent.has(id),
     resolver: resolverOf(async (name) => {
       asked.push(name);
@@ -164,6 +165,29 @@ describe('the site of a recipient', () => {
     expect(siteOf(sites, to('a.example'))).toBe('relay:relay.example:587');
     expect(sites.nameOf(to('a.example'))).toBe(sites.nameOf(to('b.example')));
     expect(asked).toEqual([]);
+  });
+
+  it('is another one for each login at a relay, and has the same name after every start', () => {
+    const login = (user: string) => ({ ...RELAY, auth: { user, password: 'secret' } });
+    const any = { senderDomain: null, recipientDomain: null, priority: null, tag: null };
+    const rules = ['a', 'b', 'a'].map((user, n) => ({
+      ...{ ...any, senderDomain: [`${user}${n}.example`], targets: [login(user)] },
+    }));
+    const senders = ['shop.example', 'a0.example', 'b1.example', 'a2.example'];
+    const namesOf = (order: readonly string[]) => {
+      const { sites } = world([RELAY], undefined, [], rules);
+      return new Map(
+        order.map((senderDomain) => [senderDomain, siteOf(sites, to('x.test', { senderDomain }))]),
+      );
+    };
+    const names = namesOf(senders);
+    expect([...names.values()]).toEqual([
+      'relay:relay.example:587',
+      'relay:relay.example:587#2',
+      'relay:relay.example:587#3',
+      'relay:relay.example:587#2',
+    ]);
+    for (const [sender, name] of namesOf([...senders].reverse())) expect(name).toBe(names.get(sender));
   });
 
   it('is one for each domain behind relays whose last resort are the domain’s own hosts', () => {

@@ -96,7 +96,6 @@ export function createSites(deps: {
   const domains = new BoundedMap<string, Known>(MAX_DOMAINS);
   const asking = new Map<string, Promise<void>>();
   const names = new Map<string, Site>();
-  const egressesByRelays = new Map<string, SmtpEgress[]>();
   let moved: (name: string) => void = () => {};
 
   return {
@@ -132,18 +131,18 @@ export function createSites(deps: {
     const { recipientDomain } = recipient;
     const egress = routes.egressOf(recipient, deps.absent);
     if (egress.kind === 'sandbox') return SANDBOX_SITE;
-    if (!egress.direct) return named(egress, { site: relaysOf(egress), provider: null });
+    if (!egress.direct) return named(egress, { site: egress.relays, provider: null });
     // After relays, the domain's own hosts are only the last resort.
     if (egress.targets[0]?.kind === 'relay')
-      return named(egress, { site: `${relaysOf(egress)}|${recipientDomain}`, provider: null });
+      return named(egress, { site: `${egress.relays}|${recipientDomain}`, provider: null });
     const known = usable(recipientDomain, recipient.senderDomain);
     if (known !== null) {
       const other = instead(egress, recipient, known.provider);
-      if (!other.direct) return named(other, { site: relaysOf(other), provider: null });
+      if (!other.direct) return named(other, { site: other.relays, provider: null });
       // With relays to fall back on, it has a separate path, for the same provider.
       return named(
         other,
-        other.relays === '' ? known : { ...known, site: `${known.site}|${relaysOf(other)}` },
+        other.relays === '' ? known : { ...known, site: `${known.site}|${other.relays}` },
         known.site,
       );
     }
@@ -161,15 +160,6 @@ export function createSites(deps: {
       (source) => deps.absent?.(source) === true || warmup.isFull(source.id, provider, recipient.lane),
     );
     return other.kind === 'smtp' ? other : egress;
-  }
-
-  /** The relays' name; two routes to the same relays may log in differently. */
-  function relaysOf(egress: SmtpEgress): string {
-    const same = egressesByRelays.get(egress.relays) ?? [];
-    if (same.length === 0) egressesByRelays.set(egress.relays, same);
-    let position = same.indexOf(egress);
-    if (position < 0) position = same.push(egress) - 1;
-    return position === 0 ? egress.relays : `${egress.relays}#${position + 1}`;
   }
 
   function named(egress: SmtpEgress, { site, provider }: SiteName, hosts = site): string {
