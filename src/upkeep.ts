@@ -93,7 +93,7 @@ export function createUpkeep(
     const due: { name: string; status: string; at: number }[] = [];
     for await (const domain of domains.all()) {
       if (!running) return;
-      const at = nextCheckAt(domain);
+      const at = nextCheckAt(domain, now);
       if (at !== null && at <= now) due.push({ name: domain.name, status: domain.status, at });
       const renewed = await domains.renewStandby(domain);
       if (renewed === null) continue;

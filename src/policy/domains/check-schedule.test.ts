@@ -15,7 +15,7 @@ const domain = (more: Partial<Parameters<typeof nextCheckAt>[0]> = {}) => ({
   ...more,
 });
 const wait = (more: Partial<Parameters<typeof nextCheckAt>[0]> = {}) =>
-  (nextCheckAt(domain(more)) ?? 0) - (more.lastCheckedAt ?? T0);
+  (nextCheckAt(domain(more), T0 + 90 * DAY) ?? 0) - (more.lastCheckedAt ?? T0);
 
 describe('the schedule of domain checks', () => {
   it('looks every minute for a quarter of an hour, then more and more rarely, at least once an hour', () => {
@@ -32,8 +32,13 @@ describe('the schedule of domain checks', () => {
   });
 
   it('leaves alone what the operator vouches for and what is suspended', () => {
-    expect(nextCheckAt(domain({ status: 'Verified', verifiedBy: 'operator' }))).toBeNull();
-    expect(nextCheckAt(domain({ status: 'Suspended' }))).toBeNull();
+    expect(nextCheckAt(domain({ status: 'Verified', verifiedBy: 'operator' }), T0)).toBeNull();
+    expect(nextCheckAt(domain({ status: 'Suspended' }), T0)).toBeNull();
+  });
+
+  it('looks at once at what was added or seen while the clock was ahead', () => {
+    const seen = domain({ status: 'Verified', verifiedBy: 'dns', lastCheckedAt: T0 + 90 * DAY });
+    for (const one of [seen, domain({ createdAt: T0 + 90 * DAY })]) expect(nextCheckAt(one, T0)).toBe(T0);
   });
 
   it('spreads domains over a tenth of the wait', () => {

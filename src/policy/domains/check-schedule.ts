@@ -17,15 +17,18 @@ const JITTER = 0.1;
 
 /**
  * When the next check is due, in epoch milliseconds; null = no automatic check (declared by the operator, or
- * suspended).
+ * suspended). A time in the future was stored while the clock was ahead: then it is due at once.
  */
 export function nextCheckAt(
   domain: Pick<Domain, 'id' | 'status' | 'verifiedBy' | 'createdAt' | 'lastCheckedAt'>,
+  now: number,
 ): number | null {
   const waitMs = waitOf(domain);
   if (waitMs === null) return null;
+  const since = domain.lastCheckedAt ?? domain.createdAt;
+  if (since > now) return now;
   const share = ((domain.id * 7919) % 1000) / 1000;
-  return (domain.lastCheckedAt ?? domain.createdAt) + Math.round(waitMs * (1 - JITTER * share));
+  return since + Math.round(waitMs * (1 - JITTER * share));
 }
 
 function waitOf(

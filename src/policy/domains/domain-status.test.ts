@@ -24,6 +24,11 @@ describe('a sender domain whose records vanish', () => {
     expect(maySend(later, T0 + 48 * HOUR)).toBe(false);
   });
 
+  it('gets no longer grace from a check that failed while the clock was ahead', () => {
+    const ahead = nextStatus(facts('Verified'), BAD, T0 + 9_000 * HOUR);
+    expect(nextStatus(ahead, BAD, T0).failingSince).toBe(T0);
+  });
+
   it('begins a new grace after it was whole again', () => {
     const whole = nextStatus(
       facts('Failing', { failingSince: T0 }),

@@ -34,7 +34,9 @@ export function nextStatus(
   // The operator's declaration and a DNS time-out change nothing.
   if (domain.verifiedBy === 'operator' || result.temporary || domain.status === 'Pending')
     return keep(domain);
-  return { status: 'Failing', verifiedBy: domain.verifiedBy, failingSince: domain.failingSince ?? now };
+  // A time in the future was stored while the clock was ahead: the grace time would not end.
+  const failingSince = Math.min(domain.failingSince ?? now, now);
+  return { status: 'Failing', verifiedBy: domain.verifiedBy, failingSince };
 }
 
 function keep(domain: Pick<Domain, 'status' | 'verifiedBy' | 'failingSince'>) {

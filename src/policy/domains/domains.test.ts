@@ -181,6 +181,19 @@ describe('keys that sign', () => {
   });
 });
 
+describe('a rotation', () => {
+  it('looks for the standby key again where it was seen while the clock was ahead', async () => {
+    const right = clock.now();
+    clock.jumpWallTo(right + 365 * 86_400_000);
+    for (const { Type, Host, Value } of domains.records(await add()))
+      if (Type === 'TXT') txt.set(Host, Value);
+    await domains.verify(NAME);
+    clock.jumpWallTo(right);
+    txt.delete(`pr2._domainkey.${NAME}`);
+    await expect(domains.rotateKey(NAME)).rejects.toThrow('The standby key is not ready');
+  });
+});
+
 describe('who may send', () => {
   const holding = (...names: string[]): Caller => ({
     tokenId: 't',

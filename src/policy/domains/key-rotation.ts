@@ -27,11 +27,12 @@ export type RotationVerdict =
 export function mayRotate(domain: Domain, now: number): RotationVerdict {
   const standby = domain.keys.find((key) => key.role === 'standby');
   if (standby === undefined) return { kind: 'refused', why: noStandby(domain) };
-  if (domain.lastCheckedAt === null || now - domain.lastCheckedAt > PROOF_MS || domain.lastChecks === null) {
-    return { kind: 'unseen' };
-  }
+  const { lastCheckedAt, lastChecks } = domain;
+  // One in the future was made while the clock was ahead.
+  const isRecent = lastCheckedAt !== null && lastCheckedAt <= now && now - lastCheckedAt <= PROOF_MS;
+  if (!isRecent || lastChecks === null) return { kind: 'unseen' };
   const host = dkimHost(standby.selector, domain.name);
-  const checks = JSON.parse(domain.lastChecks) as DomainCheck[];
+  const checks = JSON.parse(lastChecks) as DomainCheck[];
   const check = checks.find(({ record }) => record.name === host);
   if (check === undefined) return { kind: 'unseen' };
   if (check.severity === 'ok') return { kind: 'ready', selector: standby.selector };
