@@ -200,8 +200,12 @@ export function judgeDmarc(
       `Publish a TXT record at ${policy.domain}._report._dmarc.${showable(to)}: v=DMARC1`,
     );
   }
-  const inherited = policy.domain === domain ? '' : `, inherited from ${policy.domain}`;
-  return checkOf('dmarc', record, findings, `The DMARC record is in place (p=${p ?? 'none'}${inherited}).`);
+  const isInherited = policy.domain !== domain;
+  // For a sub-domain `sp=` counts before `p=` (RFC 9989 §4.7).
+  const sp = isInherited ? tags.get('sp')?.toLowerCase() : undefined;
+  const applied = sp !== undefined && POLICIES.includes(sp) ? `sp=${sp}` : `p=${p ?? 'none'}`;
+  const inherited = isInherited ? `, inherited from ${policy.domain}` : '';
+  return checkOf('dmarc', record, findings, `The DMARC record is in place (${applied}${inherited}).`);
 }
 
 /**

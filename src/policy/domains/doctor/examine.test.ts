@@ -281,6 +281,7 @@ const FAULTS: readonly [string, FakeZones, string, 'warn' | 'fail', Setting?][] 
   ['SPF by ptr', spf(`v=spf1 ptr ip4:${SOURCE} ~all`), 'spf', 'warn'],
   ['SPF without an end', spf(`v=spf1 ip4:${SOURCE}`), 'spf', 'warn'],
   ['SPF of other addresses', spf('v=spf1 ip4:192.0.2.64/26 ip6:2001:db8::/32 -all'), 'spf', 'fail'],
+  ['SPF with a stray percent sign', spf(`v=spf1 exists:%i.spf.example ip4:${SOURCE} -all`), 'spf', 'fail'],
   ['SPF by macro', spf('v=spf1 exists:%{i}.spf.example -all'), 'spf', 'warn'],
   ['a source that is not covered', good(), 'spf', 'fail', { addresses: [SOURCE, '2001:db8::1'] }],
   ['no DMARC', withRecords({ [`_dmarc.${D}`]: {} }), 'dmarc', 'warn'],
@@ -468,6 +469,11 @@ describe('SPF that receivers accept', () => {
       'names with a final dot, hyphens and macros',
       `v=spf1 a:${SERVER}. ip4:${SOURCE} a:%{d} a:a.xn--p1ai ~all`,
     ],
+    ['a slash in a macro', `v=spf1 ip4:${SOURCE} exists:%{d1r/}.%{i}._spf.shop.example ~all`],
+    [
+      'the address as the 300th of many',
+      `v=spf1 ${Array.from({ length: 299 }, (_, n) => `ip4:198.51.100.${n % 256}`).join(' ')} ip4:${SOURCE} -all`,
+    ],
     ['an mx with 10 hosts', `v=spf1 mx:many.example ip4:${SOURCE} ~all`],
   ])('%s', async (_what, text) => {
     const hosts = Array.from({ length: 10 }, (_, i) => `mx${i}.many.example`);
@@ -484,6 +490,14 @@ describe('DMARC of the organisation', () => {
       'The DMARC record is in place (p=none, inherited from shop.example).',
     );
     expect(zone.count('_dmarc.example', 'TXT')).toBeGreaterThan(0);
+  });
+
+  it('applies sp= to a sub-domain, where it has one', async () => {
+    const policies = { [`_dmarc.${D}`]: { TXT: ['v=DMARC1; p=none; sp=Reject'] } };
+    const { result } = await examine(withRecords(policies), below);
+    expect(of(result, 'dmarc').message).toContain('(sp=reject, inherited from shop.example)');
+    const own = await examine(withRecords(policies));
+    expect(of(own.result, 'dmarc').message).toContain('(p=none)');
   });
 
   it('ends at psd=n, and one label below psd=y', async () => {

@@ -69,11 +69,12 @@ const MAX_VOIDS = 2;
 const MAX_MX = 10;
 const MAX_NODES = 12;
 const MAX_WALKED = 30;
-const MAX_TERMS = 100;
-const MAX_TEXT = 4096;
+/** More than any record needs; the rest of a longer text is ignored. */
+const MAX_TEXT = 16_384;
 const VERSION = /^v=spf1(?: |$)/i;
+/** A macro may contain a slash, and a percent sign stands for nothing else (RFC 7208 §7.1). */
 const TERM =
-  /^([-+~?]?)(all|include|a|mx|ptr|ip4|ip6|exists)(?::([^/\s]{1,255}))?((?:\/\d{1,3})?(?:\/\/\d{1,3})?)$/i;
+  /^([-+~?]?)(all|include|a|mx|ptr|ip4|ip6|exists)(?::((?:%\{[slodiphv]\d{0,3}r?[-.+,/_=]{0,9}\}|%[%_-]|[^%/\s]){1,255}))?((?:\/\d{1,3})?(?:\/\/\d{1,3})?)$/i;
 const MODIFIER = /^([a-z][a-z0-9_.-]*)=(\S*)$/i;
 /** The last label of a name, which must not be a number. */
 const NAME_END = /\.(?!-|\d+\.?$)[a-z0-9-]+\.?$/;
@@ -88,7 +89,7 @@ export function parseSpf(text: string): SpfParsed {
   const terms: SpfTerm[] = [];
   const modifiers = new Set<string>();
   const wrong = (why: string): SpfParsed => ({ kind: 'unreadable', why });
-  for (const word of text.slice(0, MAX_TEXT).split(' ').slice(1, MAX_TERMS)) {
+  for (const word of text.slice(0, MAX_TEXT).split(' ').slice(1)) {
     if (word === '') continue;
     const modifier = MODIFIER.exec(word);
     const name = lower(modifier?.[1]);
