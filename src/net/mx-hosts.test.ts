@@ -315,4 +315,18 @@ describe('validated answers', () => {
       hosts: [{ secure: true }, { secure: false }],
     });
   });
+
+  it('stays validated where the look-up of the other kind of address fails, which an attacker can cause', async () => {
+    dns.set('example.com', { MX: ['a.example.com', [20, 'b.example.com']], secure: true });
+    dns.set('a.example.com', { A: PUBLIC, secure: true });
+    dns.set('b.example.com', { A: PUBLIC });
+    const aaaa = async () => ({ kind: 'failure', reason: 'servfail', detail: 'SERVFAIL' }) as const;
+    resolver = { ...resolver, aaaa };
+    expect(await hostsFor('example.com', { ipv6: true })).toMatchObject({
+      hosts: [
+        { addresses: PUBLIC, secure: true },
+        { addresses: PUBLIC, secure: false },
+      ],
+    });
+  });
 });

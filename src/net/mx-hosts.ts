@@ -14,7 +14,7 @@ export interface MxHost {
   preference: number;
   /** At least one; IPv4 before IPv6, in random order within the family. All passed the filter. */
   addresses: string[];
-  /** Every address answer was DNSSEC-validated, as DANE needs. */
+  /** Every answer about its addresses was DNSSEC-validated, as DANE needs; one that failed does not count. */
   secure: boolean;
 }
 
@@ -156,7 +156,8 @@ async function lookUpHost(
     }
   }
   if (addresses.length > 0 && !isOwn) {
-    const secure = answers.every((answer) => answer.kind !== 'failure' && answer.secure);
+    // A look-up that fails beside a validated one must not lower what DANE requires (RFC 7672 §2.1).
+    const secure = answers.every((answer) => answer.kind === 'failure' || answer.secure);
     const host = {
       name,
       preference: record.preference,
