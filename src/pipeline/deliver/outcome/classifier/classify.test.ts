@@ -140,6 +140,29 @@ describe('what a reply is taken for', () => {
     expect(said(text, { mx: 'mx.example.net' }).ruleId).not.toBe('M07');
   });
 
+  it('takes words that a customer of the provider wrote for that customer’s, whatever they say', () => {
+    const google = 'aspmx.l.google.com';
+    const microsoft = 'example-com.mail.protection.outlook.com';
+    for (const words of [
+      'Your IP address is listed at zen.spamhaus.org.',
+      'Gmail has detected an unusual rate of unsolicited mail originating from your IP address',
+      'DMARC policy reject',
+      'Unauthenticated email is not accepted',
+      'No such user',
+      'Your IP address is listed at zen.spamhaus.org. '.repeat(60),
+    ])
+      for (const [mx, text] of [
+        [google, `550 5.7.1 ${words} - gcdp a1b2 - gsmtp`],
+        [microsoft, `550 5.7.1 TRANSPORT.RULES.RejectMessage; ${words}`],
+      ] as const) {
+        const verdict = said(text, { stage: 'dot', mx });
+        expect([verdict.category, verdict.scope, verdict.action, verdict.suppress], text).toEqual([
+          ...['recipient_policy', 'recipient', 'bounce', 'no'],
+        ]);
+      }
+    expect(said('550 5.7.1 DMARC policy reject - gcdp', { stage: 'dot' }).category).toBe('auth_failed');
+  });
+
   it('never meets a text rule with a text of our own', () => {
     expect(said('550 5.7.1 User unknown, your IP is blacklisted', { origin: 'local' })).toMatchObject({
       category: 'policy_other',

@@ -4,15 +4,20 @@
  * contain any characters.
  */
 
-/** Longer replies are cut: the meaning is at their beginning. */
+/** Longer replies are cut: the meaning is at their beginning, the provider's own mark (`- gcdp … - gsmtp`) at their end. */
 export const MAX_SUBJECT_CHARS = 2048;
+const END_CHARS = 128;
+/** Of a longer text; the codes come before it. */
+const BEGINNING_CHARS = MAX_SUBJECT_CHARS - END_CHARS - 32;
 
 /** The text that rules match: code, enhanced code and text. If `enhanced` is null, it is searched for in the text. */
 export function subjectOf(code: number, enhanced: string | null, text: string): string {
   const words: string[] = [String(code)];
   if (enhanced !== null) words.push(enhanced);
   let length = 0;
-  for (const word of plainLetters(text.slice(0, MAX_SUBJECT_CHARS)).split(BLANKS)) {
+  const read =
+    text.length <= MAX_SUBJECT_CHARS ? text : `${text.slice(0, BEGINNING_CHARS)} ${text.slice(-END_CHARS)}`;
+  for (const word of plainLetters(read).split(BLANKS)) {
     if (word === '' || word === enhanced) continue;
     words.push(word);
     length += word.length;
