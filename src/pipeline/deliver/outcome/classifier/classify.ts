@@ -141,6 +141,9 @@ const ABOUT_THE_CLIENT: ReadonlySet<Category> = new Set([
   'helo',
   'rate_limited',
   'connection_limited',
+  'tls_required',
+  'tls_failed',
+  'relay_login_failed',
 ]);
 
 /** A refusal on the way behind the server: it stops this message, and not our path. */
