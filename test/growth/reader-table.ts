@@ -124,7 +124,10 @@ import {
   withoutAccents,
 } from '../../src/pipeline/deliver/outcome/classifier/normalise.ts';
 import { notFinalIn } from '../../src/pipeline/deliver/outcome/classifier/not-final.ts';
-import { namesOtherSubjects } from '../../src/pipeline/deliver/outcome/classifier/other-subjects.ts';
+import {
+  namesOtherReason,
+  namesOtherSubjects,
+} from '../../src/pipeline/deliver/outcome/classifier/other-subjects.ts';
 import { prefilterOf } from '../../src/pipeline/deliver/outcome/classifier/prefilter.ts';
 import { quotesReply } from '../../src/pipeline/deliver/outcome/classifier/quoted-reply.ts';
 import { replyShape } from '../../src/pipeline/deliver/outcome/classifier/shape.ts';
@@ -559,6 +562,7 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'pipeline/deliver/outcome/classifier/normalise.ts retryHintMs': retryHintMs,
   'pipeline/deliver/outcome/classifier/normalise.ts subjectOf': (text) => subjectOf(550, null, text),
   'pipeline/deliver/outcome/classifier/normalise.ts withoutAccents': withoutAccents,
+  'pipeline/deliver/outcome/classifier/other-subjects.ts namesOtherReason': namesOtherReason,
   'pipeline/deliver/outcome/classifier/other-subjects.ts namesOtherSubjects': namesOtherSubjects,
   'pipeline/deliver/outcome/classifier/shape.ts replyShape': replyShape,
   'pipeline/deliver/outcome/classifier/prefilter.ts prefilterOf': prefilterOf,

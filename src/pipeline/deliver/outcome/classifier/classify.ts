@@ -12,7 +12,7 @@ import { learnedOf } from './learned.ts';
 import { meaningsOf } from './meanings.ts';
 import { enhancedIn, retryHintMs, subjectOf } from './normalise.ts';
 import { notFinalIn } from './not-final.ts';
-import { namesOtherSubjects } from './other-subjects.ts';
+import { namesOtherReason, namesOtherSubjects } from './other-subjects.ts';
 import { type Prefilter, prefilterOf } from './prefilter.ts';
 import { createProviders, type Provider, type Providers } from './provider.ts';
 import { quotesReply } from './quoted-reply.ts';
@@ -28,6 +28,7 @@ import {
   type Confidence,
   GREETING_REFUSED,
   isPathStage,
+  isProbablyInvalid,
   type Stage,
   type Verdict,
   verdictOf,
@@ -76,8 +77,13 @@ export function createClassifier(shipped = shippedRules()): Classifier {
       const read = classifyWith({ operators, shipped: shippedOnes, providers }, question);
       const verdict = isOfAnother(read, question) ? ofAnother(read, question) : read;
       if (contradictsItself(verdict, question)) return { ...verdict, suppress: 'no', confidence: 'low' };
-      if (verdict.suppress === 'no' || isPlain(verdict.ruleId, question)) return verdict;
-      return { ...verdict, suppress: 'no', confidence: 'medium' };
+      const careful: Verdict =
+        verdict.suppress === 'no' || isPlain(verdict.ruleId, question)
+          ? verdict
+          : { ...verdict, suppress: 'no', confidence: 'medium' };
+      return isProbablyInvalid(careful) && isOtherwiseMeant(careful, question)
+        ? { ...careful, confidence: 'low' }
+        : careful;
     },
     useOperatorRules(json) {
       const read = readRules(json, providers.ids);
@@ -101,6 +107,13 @@ export function createClassifier(shipped = shippedRules()): Classifier {
     const notFinal = notFinalIn(subjectOf(code, enhanced ?? enhancedIn(text), text));
     // A mailbox may be closed for the moment; an address cannot be unknown for the moment.
     return notFinal === 'retry' || (notFinal === 'moment' && category === 'recipient_invalid');
+  }
+
+  /** Whether only its codes speak of the recipient: then several such replies do not end the address either. */
+  function isOtherwiseMeant({ ruleId }: Verdict, { code, enhanced, text }: ReplyQuestion): boolean {
+    if (isOperators(ruleId)) return false;
+    const subject = subjectOf(code, enhanced ?? enhancedIn(text), text);
+    return (ruleId.startsWith('code:') && quotesReply(subject)) || namesOtherReason(subject);
   }
 
   /** Whether the address that it refuses is not ours, but that of the server that quotes the refusal. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createClassifier } from './classify.ts';
 import { readReply } from './normalise.ts';
 import { quotesReply } from './quoted-reply.ts';
-import type { Stage } from './verdict.ts';
+import { isProbablyInvalid, type Stage } from './verdict.ts';
 
 const classifier = createClassifier();
 
@@ -77,6 +77,25 @@ describe('replies in words of other kinds', () => {
   it('suppress by weights alone only if a recipient is named', () => {
     expect(classify('550 Mensaje inv\u00e1lido').suppress).toBe('no');
     expect(classify('550 5.7.1 Esta casilla ha caducado').suppress).toBe('inactive');
+  });
+});
+
+describe('replies with the code of an unknown address', () => {
+  it.each([
+    '550 5.1.1 <a@example.net>: undeliverable address: host mx.example.org said: 554 5.7.1 Relay access denied',
+    '550 5.1.1 Recipient rejected: SPF fail',
+    '550 5.1.1 Die Absenderadresse existiert nicht',
+    '550 5.1.1 User unknown, or your server is on a blacklist',
+  ])('count nothing against it where they are about something else: %s', (reply) => {
+    const verdict = classify(reply);
+    expect([verdict.action, verdict.suppress, isProbablyInvalid(verdict)]).toEqual(['bounce', 'no', false]);
+  });
+
+  it.each([
+    '550 5.1.1 <a@example.net>... email address lookup in domain map failed',
+    '550 5.1.1 Recipient lookup says: nobody here (anti-spam.example.net)',
+  ])('count against it where they are probably about it: %s', (reply) => {
+    expect(isProbablyInvalid(classify(reply))).toBe(true);
   });
 });
 

@@ -4,6 +4,7 @@
  * nothing else that could be unknown, closed or full. Takes a normalised reply (normalise.ts). A wrong answer can only
  * keep an invalid address usable until a clearer reply comes.
  */
+import { withoutHosts } from './host-names.ts';
 import { HERE, kindsOf } from './meanings.ts';
 import { RECIPIENT_WORDS } from './recipient-words.ts';
 
@@ -106,6 +107,15 @@ export function namesOtherSubjects(subject: string, mx = ''): boolean {
     for (const [name] of local.matchAll(WORDS)) names.add(name);
   const isPlain = (word: string) => isKnown(word) || names.has(word);
   return !words.every((word) => isPlain(word) || word.split(/[-']/).every(isPlain));
+}
+
+/** What a mailbox that does not exist is never refused for. */
+const OTHER_REASONS =
+  /\b(?:spf|dkim|dmarc|dnsbl|rbl|spam|unsolicited|reputation|(?:black|block|deny|gr[ae]y) ?-?list(?:ed|ing)?|sender|absender\w{0,20}|expediteur|emetteur|remitente|mittente|remetente|nadawc\w{0,4})\b|отправител/;
+
+/** Whether a reply gives a reason that has nothing to do with the recipient, whatever its codes say. */
+export function namesOtherReason(subject: string): boolean {
+  return OTHER_REASONS.test(withoutHosts(subject.replace(NAMES, ' ')));
 }
 
 function isKnown(word: string): boolean {
