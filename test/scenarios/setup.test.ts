@@ -1,5 +1,5 @@
 /** `postrider setup`: from an empty folder to the first delivered mail, wrong answers, stops, and going on afterwards. */
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -160,6 +160,12 @@ describe('setup --yes', () => {
       const file = join(folder, '..', 'postrider.service');
       // Only root gives files away.
       const isRoot = process.getuid?.() === 0;
+      const others = await temporaryFolder(scope);
+      await writeFile(join(others, 'file'), '');
+      await mkdir(folder, { mode: 0o700 });
+      await mkdir(join(folder, 'spool'));
+      await writeFile(join(folder, 'postrider.json'), '{}');
+      await symlink(others, join(folder, 'spool', 'link'));
       const user = isRoot ? 'nobody' : userInfo().username;
       const usual = [
         ...fixed.filter((word) => word !== '--no-unit'),
@@ -181,6 +187,8 @@ describe('setup --yes', () => {
       expect(uid).not.toBe(0);
       for (const name of await readdir(folder))
         expect([name, (await stat(join(folder, name))).uid]).toEqual([name, uid]);
+      expect((await lstat(join(folder, 'spool', 'link'))).uid).toBe(uid);
+      expect([(await stat(others)).uid, (await stat(join(others, 'file'))).uid]).toEqual([0, 0]);
     },
   );
 

@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, lchown, mkdir, readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { chmod, mkdir, readFile, realpath, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -271,11 +271,16 @@ export async function giveToOwner(data: string, user: string | null): Promise<vo
   if (process.getuid?.() !== 0 || !existsSync(data)) return;
   const { uid, gid } = (user === null ? null : await idsOf(user)) ?? (await stat(data));
   if (uid === 0) return;
-  await lchown(data, uid, gid);
-  for (const name of await readdir(data, { recursive: true })) {
-    await lchown(join(data, name), uid, gid).catch((cause: NodeJS.ErrnoException) => {
-      // A running server may remove some of its files meanwhile.
-      if (cause.code !== 'ENOENT') throw cause;
-    });
+  try {
+    // It goes through no link, not even one that the account puts there meanwhile: root would give away files of others.
+    const words = ['-RhP', `${uid}:${gid}`, await realpath(data)];
+    await run('env', ['LC_ALL=C', 'chown', ...words]);
+  } catch (cause) {
+    // A running server may remove some of its files meanwhile.
+    const wrong = (cause as { stderr: string }).stderr
+      .split('\n')
+      .filter((line) => line !== '' && !line.endsWith(': No such file or directory'));
+    if (wrong.length > 0)
+      throw new CommandError(`${data} cannot be given to the account of the server: ${wrong[0]}`);
   }
 }
