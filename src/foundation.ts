@@ -34,6 +34,8 @@ export interface ServerParams {
   mode: Mode;
   loaded: LoadedConfig;
   logs: Loggers;
+  /** Why the log is not written; null: it is. */
+  logTrouble?: () => string | null;
   version: string;
   /** How a command for this server begins at a terminal; default: `postrider`. */
   command?: string;

@@ -56,6 +56,8 @@ interface Parts {
   node: NodeLease;
   clockWatch: Pick<ClockWatch, 'suspicion'>;
   storeSpeed: Pick<SlowWatch, 'slow'>;
+  /** Why the log is not written; null: it is. */
+  logTrouble(): string | null;
   /** How many run, with this one. */
   nodes(): number;
   engine: Engine;
@@ -137,6 +139,7 @@ export function createHttpApi(
     ...(await readiness(store, engine.acceptance.refusing, outgoing)),
     // Mail is still accepted, slowly.
     { name: 'store-speed', ok: true, detail: parts.storeSpeed.slow() ?? '' },
+    { name: 'log', ok: true, detail: parts.logTrouble() ?? '' },
     // As of what leaves.
     { name: 'resolver', ok: true, detail: resolver.trouble() ?? '' },
     { name: 'clock', ok: true, detail: parts.clockWatch.suspicion() ?? '' },

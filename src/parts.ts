@@ -209,6 +209,7 @@ export async function createParts(foundation: Foundation, params: ServerParams):
         publicUrl: ownUrl,
         clockWatch,
         storeSpeed: foundation.storeSpeed,
+        logTrouble: params.logTrouble ?? (() => null),
       },
       ...{
         returns: smtp.returns,

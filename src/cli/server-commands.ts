@@ -71,6 +71,7 @@ export async function runServer(
       mode,
       loaded,
       logs,
+      logTrouble: sink.trouble,
       version,
       command: commandStart(config, terminal),
       failpoints: underTest ? terminal.environment.POSTRIDER_FAILPOINT : undefined,

@@ -91,6 +91,22 @@ describe('the destination of the log', () => {
     refused.flush();
   });
 
+  it('says why lines are not written, and that its file was removed', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'log-sink-'));
+    const paths = ['/dev/full', join(folder, 'log')];
+    const fds = paths.map((path) => openSync(path, 'a'));
+    for (const fd of fds) clean.push(() => closeSync(fd));
+    // As above: nothing is tried again.
+    const clock = createVirtualClock();
+    const [full, file] = fds.map((fd) => createLogSink(fd, clock));
+    expect([full?.trouble(), file?.trouble()]).toEqual([null, null]);
+    full?.write('nobody reads this\n');
+    await clock.advance(200);
+    await expect.poll(() => full?.trouble()).toBe('the log cannot be written: the disk is full');
+    rmSync(folder, { recursive: true });
+    expect(file?.trouble()).toBe('the log goes to a file that was removed');
+  });
+
   it('says of each line how important it is where systemd reads it, and only there', () => {
     const folder = mkdtempSync(join(tmpdir(), 'log-sink-'));
     clean.push(() => rmSync(folder, { recursive: true }));

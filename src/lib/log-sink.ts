@@ -5,11 +5,14 @@
  */
 import { fstatSync, write as writeLater, writeSync } from 'node:fs';
 import type { Clock } from './clock.ts';
+import { whyNot } from './why-not.ts';
 
 export interface LogSink {
   write(text: string): void;
   /** Writes what waits before it returns, as far as the descriptor takes it. */
   flush(): void;
+  /** Why lines are not written now, or are of no use to anybody; null: they are written. */
+  trouble(): string | null;
 }
 
 /** Text that is written at once; less waits a moment for more. */
@@ -48,6 +51,8 @@ export function createLogSink(fd: number, clock: Clock, { journal = false } = {}
   let isWriting = false;
   let isWaiting = false;
   let isRefused = false;
+  /** Of a portion that was refused, unless the reader is only slow. */
+  let refusal: string | null = null;
   let lost = 0;
 
   return {
@@ -77,7 +82,21 @@ export function createLogSink(fd: number, clock: Clock, { journal = false } = {}
       portion = rest;
       if (rest.length > 0) wait();
     },
+    trouble() {
+      if (refusal !== null) return `the log cannot be written: ${refusal}`;
+      if (lost > 0) return 'the log cannot be written: what reads it takes nothing';
+      return isRemoved() ? 'the log goes to a file that was removed' : null;
+    },
   };
+
+  function isRemoved(): boolean {
+    try {
+      const file = fstatSync(fd);
+      return file.isFile() && file.nlink === 0;
+    } catch {
+      return false;
+    }
+  }
 
   function wait(ms = WAIT_MS): void {
     if (isWaiting) return;
@@ -99,6 +118,7 @@ export function createLogSink(fd: number, clock: Clock, { journal = false } = {}
     writeLater(fd, portion, (cause, bytes) => {
       isWriting = false;
       isRefused = cause !== null;
+      refusal = cause === null || isSlow(cause) ? null : whyNot(cause);
       if (!isRefused) taken(bytes);
       if (!isRefused && (portion.length > 0 || kept.length >= PORTION_CHARS)) begin();
       else if (portion.length > 0 || kept !== '') wait(isSlow(cause) ? SLOW_MS : WAIT_MS);

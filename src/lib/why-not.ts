@@ -13,4 +13,5 @@ const WORDS: Readonly<Record<string, string>> = {
   EEXIST: 'it exists already',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
+  EPIPE: 'what read it has ended',
 };

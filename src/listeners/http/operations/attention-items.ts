@@ -124,13 +124,14 @@ export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
   const instance = view.isOperator ? await deps.doctor.lastInstance() : null;
   const warned = view.mayDomains ? guard.warned().filter(({ domain }) => owns(domain)) : [];
   const sites = view.isOperator ? await siteItems(deps, queues, now) : [];
+  const told = eachOnce(problems);
   const checks = (instance?.checks ?? [])
     .flatMap(checkItem(instance?.at ?? now))
     .filter((item) => !isOutdated(item, traffic.paths()) && !isToldBy(item, problems));
   const relays = mergedRelays([...(view.isOperator ? await relayItems(deps, now) : []), ...sites, ...checks]);
   const isOther = ({ Kind }: AttentionItem) => Kind !== 'relay';
   const kinds: readonly (readonly AttentionItem[])[] = [
-    [...problems.flatMap(serverItem), ...checks.filter(isOther), ...lostNodes(nodes, now).map(lostNodeItem)],
+    [...told.flatMap(serverItem), ...checks.filter(isOther), ...lostNodes(nodes, now).map(lostNodeItem)],
     domains.map((domain) => domainItem(domain, now)),
     warned.map(guardItem),
     sites.filter(isOther),
@@ -140,7 +141,7 @@ export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
     view.isOperator ? deps.warmup.list().filter(isUsedUp).map(warmupItem) : [],
   ];
   const examinedAt = instance?.at ?? null;
-  return { kinds, counted, complete: !counts.more, examinedAt, asked: problems.map(({ name }) => name) };
+  return { kinds, counted, complete: !counts.more, examinedAt, asked: told.map(({ name }) => name) };
 }
 
 function worstFirst(a: AttentionItem, b: AttentionItem): number {
@@ -159,12 +160,13 @@ const EXAMINE = {
 /** Checks whose warning means a future failure; other warnings may stay. */
 const WARNED_OF = new Set(['clock', 'disk', 'returns', 'https', 'links', 'port25']);
 /** Problems with which mail goes on as it should, only slower or for now. */
-const PASSING = new Set(['clock', 'store-speed']);
+const PASSING = new Set(['clock', 'store-speed', 'log']);
 const SERVER_FIXES: Readonly<Record<string, string>> = {
   store:
     'Look at the disk of the database, at what else uses the database, and at the log. Mail is refused until it can be written.',
   'store-speed':
     'Look at the disk of the database, and at what else uses it or the machine. Mail goes on, slowly.',
+  log: 'Make room on its disk, or restart the server where what read the log has ended, or its file was removed. Mail goes on.',
   acceptance: 'If it is the disk, make room on it, or shorten retention. New mail is refused until then.',
   outgoing:
     'Ask the provider of the machine to open port 25 outwards, or send through a relay (key `route`).',
@@ -174,6 +176,12 @@ const SERVER_FIXES: Readonly<Record<string, string>> = {
   node: 'Look at the log. Another process may send its mail meanwhile.',
   returns: 'Make room on the disk of the data folder. Bounces and complaints are refused until then.',
 };
+
+/** Where the database cannot be written, nothing is accepted for that reason. */
+function eachOnce(problems: readonly ServerProblem[]): readonly ServerProblem[] {
+  const store = problems.find(({ name, ok }) => name === 'store' && !ok);
+  return problems.filter(({ name, detail }) => name !== 'acceptance' || detail !== store?.detail);
+}
 
 function serverItem({ name, ok, detail }: ServerProblem): AttentionItem[] {
   if (ok && detail === '') return [];

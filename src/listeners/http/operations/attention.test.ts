@@ -324,6 +324,20 @@ it('tells of the server itself, but not of what may stay as it is', async () => 
   expect((await attention(world.tokens.own)).ExaminedAt).toBeNull();
 });
 
+it('tells once of a disk on which nothing can be stored, and of the log there', async () => {
+  const detail = 'the disk is full (database or disk is full)';
+  problems.push(
+    { name: 'store', ok: false, detail },
+    { name: 'acceptance', ok: false, detail },
+    { name: 'log', ok: true, detail: 'the log cannot be written: the disk is full' },
+  );
+  checks = [check('disk', 'fail')];
+  expect((await of('server')).map(({ Severity, Subject }) => [Severity, Subject])).toEqual([
+    ['Failing', 'store'],
+    ['Warning', 'log'],
+  ]);
+});
+
 it('tells of webhooks that fail for a minute or were switched off, to who may read them', async () => {
   const id = (
     await world.call('POST', '/webhooks', {
