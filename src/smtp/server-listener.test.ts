@@ -2,8 +2,9 @@
 import { createSecureContext } from 'node:tls';
 import { expect, it } from 'vitest';
 import { openLineClient } from '../../test/fakes/smtp-line-client.ts';
-import { systemClock } from '../lib/clock.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { silentLogger } from '../lib/log.ts';
+import { createVirtualClock } from '../lib/virtual-clock.ts';
 import { createSmtpPorts } from './server-listener.ts';
 import { SERVER_LIMITS, type ServerHandler } from './server-types.ts';
 
@@ -21,10 +22,11 @@ function listener(
   maxConnections: number,
   maxConnectionsPerAddress: number,
   open: (() => ServerHandler) | null = null,
+  { clock = systemClock, implicitTls = false }: { clock?: Clock; implicitTls?: boolean } = {},
 ) {
   return createSmtpPorts(
     {
-      clock: systemClock,
+      clock,
       log: silentLogger,
       certificates: {
         current: async () => createSecureContext(),
@@ -40,7 +42,7 @@ function listener(
       peerKey: (ip) => ip,
     },
     {
-      ports: [{ host: '127.0.0.1', port: 0, implicitTls: false }],
+      ports: [{ host: '127.0.0.1', port: 0, implicitTls }],
       hostname: 'test',
       maxConnections,
       maxConnectionsPerAddress,
@@ -146,4 +148,43 @@ it('ends the oldest connection of who has most for a new one where nobody has to
   for (const one of [early, many[1], late]) expect(await one?.ask('NOOP')).toMatch(/^250 /);
   for (const one of [early, ...many, late]) one.close();
   await ports.stop(0);
+});
+
+it('names who begins with TLS where it may not, or without it where it must, but not who only connects', async () => {
+  const refused: string[] = [];
+  const open = (): ServerHandler => ({
+    ...handler,
+    onRefused: (command, { text }) => void refused.push(`${command}: ${text}`),
+  });
+  const clock = createVirtualClock();
+  const both = [false, true].map((implicitTls) => listener(20, 20, open, { clock, implicitTls }));
+  for (const ports of both) await ports.start();
+  const [plain = 0, tls = 0] = both.flatMap((ports) => ports.addresses().map(({ port }) => port));
+
+  const early = await openLineClient(plain);
+  early.send(Uint8Array.of(22, 3, 1, 0, 100, 1));
+  await early.closed();
+  expect(refused.splice(0)).toEqual([
+    'connection: This port speaks plain SMTP first; TLS begins with STARTTLS',
+  ]);
+  for (const input of ['EHLO a.test\r\n', 'GET / HTTP/1.1\r\n\r\n']) {
+    const one = await openLineClient(tls);
+    one.send(input);
+    await one.closed();
+  }
+  const handshakes = (many: number) => expect.poll(() => clock.pendingTimers()).toBe(many);
+  await handshakes(0);
+  const looks = await openLineClient(tls);
+  await handshakes(1);
+  looks.close();
+  await handshakes(0);
+  const silent = await openLineClient(tls);
+  await handshakes(1);
+  await clock.advance(30_000);
+  await silent.closed();
+  await expect.poll(() => refused.length).toBe(3);
+  expect(new Set(refused)).toEqual(
+    new Set(['connection: No TLS was spoken to a port that begins with it; for STARTTLS use the other port']),
+  );
+  for (const ports of both) await ports.stop(0);
 });

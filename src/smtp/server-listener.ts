@@ -14,7 +14,7 @@ import { plainIp } from '../lib/loopback.ts';
 import type { Certificates } from '../lib/server-certificates.ts';
 import type { Service } from '../lib/service.ts';
 import { createTally } from '../lib/tally.ts';
-import { lastReply } from './server-reply.ts';
+import { lastReply, REPLIES } from './server-reply.ts';
 import { createServerSession, type ServerSession } from './server-session.ts';
 import type { ServerHandler, ServerLimits, ServerSessionOptions, TlsFacts } from './server-types.ts';
 
@@ -77,6 +77,14 @@ interface Connection {
 }
 
 const HANDSHAKE_MS = 30_000;
+/** Who says nothing in this time waits for a greeting without TLS; who only looks whether the port is open is gone by then. */
+const AWAITS_GREETING_MS = 5_000;
+/** What OpenSSL calls a beginning that is no record of TLS. */
+const NO_TLS = new Set([
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_HTTP_REQUEST',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+]);
 /** Replies that the peer does not read. */
 const MAX_UNSENT_BYTES = 64 * 1024;
 /** After the last reply, the peer has this long to close. */
@@ -166,7 +174,9 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
       if (socket.destroyed) return;
       if (!implicitTls) serve(socket, null);
       else {
-        const secure = await handshake(socket, context);
+        const speaksNone = () =>
+          deps.terms({ ip, connections: sockets }).handler.onRefused?.('connection', REPLIES.notTls, null);
+        const secure = await handshake(socket, context, speaksNone);
         if (secure !== null) serve(secure.socket, secure.facts);
       }
     } catch (error) {
@@ -331,17 +341,26 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
     }
   }
 
-  /** TLS over a paused socket; null if it fails, and the socket is destroyed then. */
+  /** TLS over a paused socket; null if it fails, and the socket is destroyed then. `speaksNone`: the peer began without. */
   function handshake(
     plain: Socket,
     secureContext: Awaited<ReturnType<Certificates['current']>>,
+    speaksNone?: () => void,
   ): Promise<{ socket: TLSSocket; facts: TlsFacts } | null> {
     return new Promise((resolve) => {
       const socket = new TLSSocket(plain, { isServer: true, secureContext });
       const timer = clock.setTimer(HANDSHAKE_MS, () => socket.destroy());
-      socket.on('error', (error) => log.debug({ err: error }, 'a TLS connection failed'));
+      const beganMs = clock.monotonicMs();
+      let isDone = false;
+      let isNone = false;
+      socket.on('error', (error: NodeJS.ErrnoException) => {
+        isNone ||= !isDone && NO_TLS.has(error.code ?? '');
+        log.debug({ err: error }, 'a TLS connection failed');
+      });
       socket.once('close', () => {
         timer.cancel();
+        const isSilent = plain.bytesRead === 0 && clock.monotonicMs() - beganMs >= AWAITS_GREETING_MS;
+        if (!isDone && !stopping && (isNone || isSilent)) speaksNone?.();
         plain.destroy();
         resolve(null);
       });
@@ -350,6 +369,7 @@ export function createSmtpPorts(deps: SmtpPortsDeps, options: SmtpPortsOptions):
       socket.once('end', left);
       socket.resume();
       socket.once('secure', () => {
+        isDone = true;
         timer.cancel();
         socket.off('end', left);
         socket.pause();

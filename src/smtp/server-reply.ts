@@ -94,6 +94,12 @@ export const REPLIES = {
   injected: lastReply(503, '5.5.1', 'Nothing may follow STARTTLS before the handshake'),
   chunking: lastReply(503, '5.5.1', 'CHUNKING is not offered'),
   notSmtp: lastReply(554, '5.5.1', 'This port speaks SMTP'),
+  /** Never sent: by then the peer may wait for a record of TLS. */
+  notTls: lastReply(
+    554,
+    '5.5.1',
+    'No TLS was spoken to a port that begins with it; for STARTTLS use the other port',
+  ),
   notPlain: lastReply(554, '5.5.1', 'This port speaks plain SMTP first; TLS begins with STARTTLS'),
   tooManyErrors: lastReply(421, '4.7.0', 'Too many errors'),
   tooManyIdle: lastReply(421, '4.7.0', 'Too many commands without a message'),

@@ -214,6 +214,7 @@ export function createServerSession(
     if (lineBytes === 0) {
       lineStartedMs = clock.monotonicMs();
       if (chunk[at] === TLS_HANDSHAKE) {
+        handler.onRefused?.('connection', REPLIES.notPlain, null);
         finish(REPLIES.notPlain);
         return;
       }

@@ -92,9 +92,13 @@ export interface ServerHandler {
   onFailure(error: unknown): ServerReply | null;
   /**
    * A command of a transaction or a login was refused, by the answers above or by the protocol; `from`: the sender of
-   * its MAIL.
+   * its MAIL. `connection`: the peer began with TLS where it may not, or without it where it must.
    */
-  onRefused?(command: 'AUTH' | 'MAIL' | 'RCPT' | 'DATA', reply: ServerReply, from: MailFrom | null): void;
+  onRefused?(
+    command: 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'connection',
+    reply: ServerReply,
+    from: MailFrom | null,
+  ): void;
 }
 
 /** What the session needs of its connection. */
