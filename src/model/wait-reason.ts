@@ -44,8 +44,8 @@ export function reasonSentence(reason: string): string {
 }
 
 /**
- * A result that this server decided itself has no reply code: of `0 5.1.2 the domain … does not exist`, only the
- * sentence is shown.
+ * A result that this server decided itself has no reply code: of `0 5.1.2 the domain … does not exist`, as older versions
+ * stored it, only the sentence is shown.
  */
 export function withoutNoCode(reply: string): string {
   return reply.replace(/^0 (?:[245]\.\d{1,3}\.\d{1,3} )?/, '');

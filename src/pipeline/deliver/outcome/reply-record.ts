@@ -12,8 +12,9 @@ import type { AttemptFacts, ReplyFacts } from './outcome.ts';
 
 export const MAX_TEXT = 512;
 
-/** `550 5.1.1 No such user` as one line. */
+/** `550 5.1.1 No such user` as one line; a result that this server decided itself has no code, and is its sentence. */
 export function replyText({ code, enhanced, text }: ReplyFacts): string {
+  if (code === 0) return text;
   // The text of a remote's reply contains its enhanced code; our own texts do not.
   const said = enhanced === null || text.startsWith(enhanced) ? text : `${enhanced} ${text}`;
   return `${code} ${said}`.trim();
@@ -64,7 +65,7 @@ export function factsDetail(facts: AttemptFacts, reply: ReplyFacts | null): Even
     ...(facts.conversation === '' ? {} : { conversation: facts.conversation }),
     ...(facts.tls === '' ? {} : { tls: facts.tls }),
     ...(facts.durationMs === 0 ? {} : { durationMs: Math.round(facts.durationMs) }),
-    ...(reply === null ? {} : { reply: replyText(reply).slice(0, MAX_TEXT) }),
+    ...(reply === null || reply.code === 0 ? {} : { reply: replyText(reply).slice(0, MAX_TEXT) }),
   };
 }
 

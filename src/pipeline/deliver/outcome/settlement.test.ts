@@ -151,6 +151,13 @@ describe('settling', () => {
     expect(second).toMatchObject({ state: 'bounced' });
     expect(second.events).toMatchObject([{ kind: 'bounced', detail: { bounce: { Type: 'Permanent' } } }]);
     // A one-time code is worth nothing in five minutes; and no time may be left for a second look.
+    // Nobody replied.
+    const lastReply = 'the domain does not exist';
+    expect(second).toMatchObject({ lastCode: 0, lastReply, cause: { reply: lastReply } });
+    expect(second.events[0]?.detail?.reply).toBeUndefined();
+    expect(second.events[0]?.detail?.bounce).toMatchObject({
+      ...{ SmtpCode: 0, EnhancedCode: '5.1.2', Diagnostic: lastReply },
+    });
     expect(rules.settle(claimed({ lane: 'critical' }), noDomain).state).toBe('bounced');
     expect(rules.settle(claimed({ expiresAt: T0 + MINUTE }), noDomain).state).toBe('bounced');
   });
