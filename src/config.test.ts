@@ -115,6 +115,11 @@ describe('configuration', () => {
     ['{"rate-limit": 1e999}', /postrider\.json: rate-limit: write a text, a number, /],
     ['{"dns": [["127.0.0.1"]]}', /postrider\.json: dns: write a text, /],
     [
+      '{"http": "127.0.0.1:8025", "returns": "0.0.0.0:8025"}',
+      /^http and returns both name port 8025, at 127\.0\.0\.1 and 0\.0\.0\.0: give each a port of its own$/,
+    ],
+    ['{"http": "[::]:8025", "returns": "127.0.0.1:8025"}', /^http and returns both name port 8025, /],
+    [
       '{"http": "127.0.0.1:8025", "returns": "127.0.0.1:8025"}',
       /^http and returns both name 127\.0\.0\.1:8025: give each a port of its own$/,
     ],

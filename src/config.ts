@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname as systemHostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { type ListenAddress, withoutUser } from './config/forms.ts';
+import { type ListenAddress, meet, withoutUser } from './config/forms.ts';
 import type { Mode } from './config/key-facts.ts';
 import { type ConfigOrigin, shownValue } from './config/shown.ts';
 import { CONFIG_KEYS, CONFIG_NAMES, type Config, type ConfigKey, environmentName } from './config/table.ts';
@@ -95,7 +95,7 @@ export function loadConfig(
       );
     }
   }
-  const listeners = new Map<string, ConfigKey>();
+  const listeners: { key: ConfigKey; at: ListenAddress }[] = [];
   for (const [name, role] of [
     ['http', null],
     ['submission', 'submission'],
@@ -103,11 +103,17 @@ export function loadConfig(
     ['returns', 'returns'],
   ] as const) {
     if (role !== null && config.roles?.includes(role) === false) continue;
-    const { host, port } = config[name] ?? { host: '', port: 0 };
-    const other = listeners.get(`${host} ${port}`);
-    if (port !== 0 && other !== undefined)
-      problems.push(`${other} and ${name} both name ${host}:${port}: give each a port of its own`);
-    listeners.set(`${host} ${port}`, name);
+    const at = config[name];
+    if (at === null || at === undefined) continue;
+    const other = listeners.find((one) => meet(one.at, at));
+    if (other !== undefined) {
+      const where =
+        other.at.host === at.host
+          ? `${at.host}:${at.port}`
+          : `port ${at.port}, at ${other.at.host} and ${at.host}`;
+      problems.push(`${other.key} and ${name} both name ${where}: give each a port of its own`);
+    }
+    listeners.push({ key: name, at });
   }
   if (mode === 'serve' && config['submission-starttls'] === false) {
     problems.push('submission-starttls is off: serve takes no password in the clear; leave it on');

@@ -62,6 +62,16 @@ export function parseListen(text: string): Parsed<ListenAddress> {
   return good({ host: host === '' ? '127.0.0.1' : host, port });
 }
 
+/**
+ * Whether the system lets only one of both listen, because the other has its port, at all addresses or at this one: a
+ * wildcard of IPv6 takes IPv4 too. Names are not looked up.
+ */
+export function meet(a: ListenAddress, b: ListenAddress): boolean {
+  if (a.port !== b.port || a.port === 0) return false;
+  const takes = (all: string, one: string) => all === '::' || (all === '0.0.0.0' && isIP(one) === 4);
+  return a.host === b.host || takes(a.host, b.host) || takes(b.host, a.host);
+}
+
 /** As parseListen, or `off` = null. */
 export function parseOptionalListen(text: string): Parsed<ListenAddress | null> {
   return text === 'off' ? good(null) : parseListen(text);

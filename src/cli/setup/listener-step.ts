@@ -2,7 +2,7 @@
  * Where the server listens: the API always; SMTP submission and the listener for bounces if wanted. Every port is
  * tried, and the program that has a taken one is named. Then looks for certificates for the listeners.
  */
-import { type ListenAddress, parseListen, parseOptionalListen } from '../../config/forms.ts';
+import { type ListenAddress, meet, parseListen, parseOptionalListen } from '../../config/forms.ts';
 import { readServerNote } from '../../lib/data-files.ts';
 import { isLoopbackHost } from '../../lib/loopback.ts';
 import { CommandError, UsageError } from '../terminal.ts';
@@ -82,7 +82,7 @@ async function settle(setup: Setup, key: Listener, first: string): Promise<void>
   let text = known(setup, key)?.given === true ? (known(setup, key)?.text ?? first) : first;
   const own = readServerNote(setup.data)?.pid ?? null;
   for (;;) {
-    const other = LISTENERS.find((one) => one !== key && answers[one] === text && !text.endsWith(':0'));
+    const other = LISTENERS.find((one) => one !== key && isOnePort(answers[one] ?? 'off', text));
     const wrong =
       text === 'off'
         ? null
@@ -106,6 +106,11 @@ async function settle(setup: Setup, key: Listener, first: string): Promise<void>
       },
     });
   }
+}
+
+function isOnePort(a: string, b: string): boolean {
+  const [one, other] = [parseOptionalListen(a), parseOptionalListen(b)];
+  return one.ok && other.ok && one.value !== null && other.value !== null && meet(one.value, other.value);
 }
 
 const WORDS: Readonly<Record<Listener, string>> = {
