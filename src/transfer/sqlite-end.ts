@@ -169,10 +169,20 @@ export async function openSqliteEnd(path: string, role: Role): Promise<End> {
  */
 function makeFile(path: string): void {
   if (existsSync(path)) return;
-  const file = openSync(path, 'ax', 0o600);
+  const file = create(path);
   const { uid, gid } = statSync(dirname(path));
   if (process.getuid?.() === 0) fchownSync(file, uid, gid);
   closeSync(file);
+}
+
+function create(path: string): number {
+  try {
+    return openSync(path, 'ax', 0o600);
+  } catch (cause) {
+    const isLink = (cause as NodeJS.ErrnoException).code === 'EEXIST';
+    const why = isLink ? 'it is a link that leads nowhere; remove it' : whyNot(cause);
+    throw new TransferError(`${path} cannot be made: ${why}.`, { cause });
+  }
 }
 
 /** Whether the file is missing or empty. Throws TransferError if it cannot be written, or contains something else. */

@@ -147,6 +147,13 @@ describe('a file of SQLite as one end', () => {
     await end.close();
   });
 
+  it('names a link that leads nowhere', async () => {
+    symlinkSync(join(folder, 'missing'), join(folder, 'new.db'));
+    await expect(openSqliteEnd(join(folder, 'new.db'), 'target')).rejects.toThrow(
+      /new\.db cannot be made: it is a link that leads nowhere; remove it\.$/,
+    );
+  });
+
   it.runIf(process.getuid?.() === 0)('does not give away what a link beside it leads to', async () => {
     chownSync(folder, 12_345, 12_345);
     const elsewhere = join(folder, 'elsewhere');
