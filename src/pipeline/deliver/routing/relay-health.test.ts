@@ -32,6 +32,17 @@ describe('the health of relays', () => {
     expect(health.unhealthy()).toMatchObject([{ relay: 'a.example:25', failures: 1, why: 'again' }]);
   });
 
+  it('skips one no longer where the clock is set back meanwhile, nor less long where it is set forward', async () => {
+    const { clock, health } = relays();
+    health.failed('a.example:25', 'refused');
+    clock.jumpWallTo(clock.now() + 3_600_000);
+    expect(health.order([A, B])).toEqual([B, A]);
+    clock.jumpWallTo(clock.now() - 7_200_000);
+    expect(health.unhealthy()).toMatchObject([{ until: clock.now() + 30_000 }]);
+    await clock.advance(30_000);
+    expect([health.passedOver('a.example:25'), health.order([A, B])]).toEqual([false, [A, B]]);
+  });
+
   it('lets one opening test it, and another where the first has no result within a minute', async () => {
     const { clock, health } = relays();
     health.failed('a.example:25', 'refused');

@@ -7,7 +7,8 @@
  *                          ▲                      │
  *                          └────── failed ────────┘   each time for longer
  *
- * If no other relay is left, a failing one is tried anyway. A restart forgets it, because operators often restart after
+ * Times are monotonic: a clock that is set does not keep one skipped. If no other relay is left, a failing one is tried
+ * anyway. A restart forgets it, because operators often restart after
  * a repair.
  */
 import type { Clock } from '../../../lib/clock.ts';
@@ -62,39 +63,39 @@ export function relayName({ host, port }: { host: string; port: number }): strin
 }
 
 export function createRelayHealth(clock: Clock): RelayHealth {
-  const failing = new Map<string, RelayState>();
-  /** Until when a caller is testing a relay. */
+  const failing = new Map<string, Omit<RelayState, 'until'> & { untilMs: number }>();
+  /** Until when a caller is testing a relay; monotonic. */
   const probes = new Map<string, number>();
 
   return {
     order(targets) {
       if (failing.size === 0 || targets.length < 2) return targets;
-      const now = clock.now();
+      const nowMs = clock.monotonicMs();
       const passed: Target[] = [];
       for (const target of targets) {
         if (target.kind !== 'relay') continue;
         const relay = relayName(target);
         const state = failing.get(relay);
         if (state === undefined) continue;
-        if (state.until > now || (probes.get(relay) ?? 0) > now) passed.push(target);
+        if (state.untilMs > nowMs || (probes.get(relay) ?? 0) > nowMs) passed.push(target);
         // A relay behind working ones is not tested.
-        else if (target === targets.find((one) => !passed.includes(one))) probes.set(relay, now + PROBE_MS);
+        else if (target === targets.find((one) => !passed.includes(one))) probes.set(relay, nowMs + PROBE_MS);
       }
       return passed.length === 0
         ? targets
         : [...targets.filter((target) => !passed.includes(target)), ...passed];
     },
     failed(relay, why, refuses = false) {
-      const now = clock.now();
+      const nowMs = clock.monotonicMs();
       const before = failing.get(relay);
       // Failures of concurrent attempts count as one.
-      if (before !== undefined && before.until > now) return;
+      if (before !== undefined && before.untilMs > nowMs) return;
       // Failures further apart are not consecutive.
-      const inRow = before === undefined || before.until + KEPT_MS < now ? 0 : before.failures;
+      const inRow = before === undefined || before.untilMs + KEPT_MS < nowMs ? 0 : before.failures;
       const failures = inRow + 1;
       const waitMs = RELAY_WAITS[Math.min(failures, RELAY_WAITS.length) - 1] ?? 0;
-      const until = now + waitMs;
-      const state = { relay, failures, until, why: why.slice(0, 512), refuses };
+      const untilMs = nowMs + waitMs;
+      const state = { relay, failures, untilMs, why: why.slice(0, 512), refuses };
       failing.set(relay, state);
       probes.delete(relay);
     },
@@ -105,16 +106,21 @@ export function createRelayHealth(clock: Clock): RelayHealth {
       if (failing.size > 0 && failing.has(relay)) works(relay);
     },
     halfOpen: (relay) => failing.size > 0 && failing.get(relay)?.refuses === true,
-    passedOver: (relay) => (failing.get(relay)?.until ?? 0) > clock.now(),
+    passedOver: (relay) => (failing.get(relay)?.untilMs ?? 0) > clock.monotonicMs(),
     tryNow(relay) {
       const state = failing.get(relay);
       if (state === undefined) return false;
-      failing.set(relay, { ...state, until: clock.now() });
+      failing.set(relay, { ...state, untilMs: clock.monotonicMs() });
       probes.delete(relay);
       return true;
     },
     forget: works,
-    unhealthy: () => [...failing.values()].sort((a, b) => b.failures - a.failures),
+    unhealthy() {
+      const offsetMs = clock.now() - clock.monotonicMs();
+      return [...failing.values()]
+        .map(({ untilMs, ...state }) => ({ ...state, until: Math.round(untilMs + offsetMs) }))
+        .sort((a, b) => b.failures - a.failures);
+    },
   };
 
   function works(relay: string): void {
