@@ -134,12 +134,28 @@ export function createHttpApi(
       ? null
       : `${closed.site} fails: ${closed.reason ?? closed.lastFailure?.text ?? ''}`;
   };
+  /** Whatever the far ends do: it is told once, not for each of them. */
+  const failsHere = (): string | null => {
+    const waiting = deliver
+      .paths()
+      .filter(({ blocked }) => blocked)
+      .map((path) => path.snapshot())
+      .filter(
+        ({ waitsFor, waiting: { critical, normal, bulk } }) =>
+          waitsFor === 'local' && critical + normal + bulk > 0,
+      );
+    const [first] = waiting;
+    if (first === undefined) return null;
+    const whose = waiting.length === 1 ? first.site : `${waiting.length} sites`;
+    return `mail to ${whose} waits because of this machine: ${first.reason ?? ''}`;
+  };
   /** What /readyz shows. */
   const checks = async (outgoing: () => string | null) => [
     ...(await readiness(store, engine.acceptance.refusing, outgoing)),
     // Mail is still accepted, slowly.
     { name: 'store-speed', ok: true, detail: parts.storeSpeed.slow() ?? '' },
     { name: 'log', ok: true, detail: parts.logTrouble() ?? '' },
+    { name: 'connections', ok: true, detail: failsHere() ?? '' },
     // As of what leaves.
     { name: 'resolver', ok: true, detail: resolver.trouble() ?? '' },
     { name: 'clock', ok: true, detail: parts.clockWatch.suspicion() ?? '' },

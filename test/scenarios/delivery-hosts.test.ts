@@ -69,15 +69,20 @@ describe('an attempt', () => {
         const [found] = (await server.call('GET', '/queue/paths')).json.Items;
         return found?.WaitsFor === 'local' ? found : null;
       });
-    expect(await path()).toMatchObject({ State: 'closed', Reason: expect.stringMatching(fault) });
+    const closed = await path();
+    expect(closed).toMatchObject({ State: 'closed', Reason: expect.stringMatching(fault) });
     const told = await until('it is told', async () =>
       (await server.call('GET', '/attention')).json.Items?.find(
-        ({ Kind }: { Kind: string }) => Kind === 'site',
+        ({ Subject }: { Subject: string }) => Subject === 'connections',
       ),
     );
-    expect(told).toMatchObject({ Waiting: 1, Message: expect.stringMatching(fault) });
+    expect(told).toMatchObject({ Severity: 'Failing', Message: expect.stringMatching(fault) });
+    const kinds = (await server.call('GET', '/attention')).json.Items.map(
+      ({ Kind }: { Kind: string }) => Kind,
+    );
+    expect(kinds).not.toContain('site');
     await path();
-    const tried = await command(['queue', 'try', told.Subject, '--data', server.folder]);
+    const tried = await command(['queue', 'try', closed.Site, '--data', server.folder]);
     expect(tried.stdout).toMatch(fault);
     expect(tried.stdout).not.toContain('there is nothing to try');
     expect(await path()).toMatchObject({ State: 'closed' });

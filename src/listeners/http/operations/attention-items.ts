@@ -170,6 +170,7 @@ const SERVER_FIXES: Readonly<Record<string, string>> = {
   acceptance: 'If it is the disk, make room on it, or shorten retention. New mail is refused until then.',
   outgoing:
     'Ask the provider of the machine to open port 25 outwards, or send through a relay (key `route`).',
+  connections: 'Do what it says. The mail is kept, and goes on by itself.',
   resolver:
     'Correct the key `dns`, or the resolvers of the system. Mail to domains that are not known waits, and goes on by itself.',
   clock: 'If it is wrong, set it right, and keep it right by NTP. If it is right, nothing is to be done.',

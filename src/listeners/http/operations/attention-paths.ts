@@ -87,12 +87,15 @@ export async function siteItems(
   });
 }
 
+/** Not those that only this machine keeps from sending: the problem of the server is told once. */
 function blockedHere({ paths }: Pick<Traffic, 'paths'>): BlockedPath[] {
   return paths()
     .filter(({ blocked }) => blocked)
-    .map(({ key, site, provider, domains, snapshot }) => {
-      const { reason, waitsUntil } = snapshot();
-      return { key, site, provider, domains, reason, waitsUntil, isElsewhere: false };
+    .flatMap(({ key, site, provider, domains, snapshot }) => {
+      const { reason, waitsUntil, waitsFor } = snapshot();
+      return waitsFor === 'local'
+        ? []
+        : [{ key, site, provider, domains, reason, waitsUntil, isElsewhere: false }];
     });
 }
 
