@@ -144,9 +144,15 @@ export async function gatherKinds(deps: AttentionDeps, view: AttentionView) {
   return { kinds, counted, complete: !counts.more, examinedAt, asked: told.map(({ name }) => name) };
 }
 
+/** Of this server: no mail is taken, or none is sent, whatever else fails. */
+function stopsAll({ Kind, Subject }: AttentionItem): boolean {
+  return Kind === 'server' && ['store', 'acceptance', 'outgoing', 'connections'].includes(Subject);
+}
+
 function worstFirst(a: AttentionItem, b: AttentionItem): number {
   return (
     Number(b.Severity === 'Failing') - Number(a.Severity === 'Failing') ||
+    Number(stopsAll(b)) - Number(stopsAll(a)) ||
     (b.Waiting ?? 0) - (a.Waiting ?? 0) ||
     (a.Since ?? '').localeCompare(b.Since ?? '')
   );

@@ -336,6 +336,11 @@ it('tells once of a disk on which nothing can be stored, and of the log there', 
     ['Failing', 'store'],
     ['Warning', 'log'],
   ]);
+  // Before all that fails for a part of the mail, however much of it waits.
+  await fail('example.com', clock.now() - 49 * HOUR);
+  const failing = (await attention()).Items.filter(({ Severity }) => Severity === 'Failing');
+  expect(failing.map(({ Subject }) => Subject).slice(0, 2)).toEqual(['store', 'example.com']);
+  await fail('example.com', null);
 });
 
 it('tells of webhooks that fail for a minute or were switched off, to who may read them', async () => {
