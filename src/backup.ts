@@ -269,8 +269,11 @@ async function copied(
 
 async function opened(file: string): Promise<FileHandle> {
   try {
+    // A folder can be opened, but not read.
+    if (statSync(file).isDirectory()) throw new BackupError(`${file} is a folder: name the file of a backup`);
     return await open(file, 'r');
   } catch (cause) {
+    if (cause instanceof BackupError) throw cause;
     throw new BackupError(`${file} cannot be read: ${whyNot(cause)}`);
   }
 }

@@ -1,5 +1,5 @@
 /**
- * `backup` writes everything that a server has into one file, `restore` makes a data folder from it, and `rollback` goes
+ * `backup` writes the database and its secrets into one file, `restore` makes a data folder from it, and `rollback` goes
  * back to before an upgrade.
  */
 import { rmSync } from 'node:fs';
@@ -8,6 +8,7 @@ import { BackupError, type BackupFacts, restoreBackup, unfinished, wayBack, writ
 import { databaseFile } from '../config/database-file.ts';
 import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
+import { DATA_FILES } from '../lib/data-files.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { createSystemRandom } from '../lib/random.ts';
 import { type CommandContext, type CommandGroup, example } from './command.ts';
@@ -38,7 +39,7 @@ export const backupCommands: CommandGroup = (program) => {
       });
       ctx.print(
         { File: to, ...answer(facts) },
-        `${to}: ${facts.bytes} octets, with ${facts.files.join(', ')}. It gives full access: keep it as safe as the data folder.`,
+        `${to}: ${facts.bytes} octets, with ${facts.files.join(', ')}. It gives full access: keep it as safe as the data folder. ${DATA_FILES.config} and certificates are not in it: keep copies of your own.`,
       );
     });
 
@@ -56,7 +57,10 @@ export const backupCommands: CommandGroup = (program) => {
         restoreBackup({ folder, file: resolve(file), hold, progress }),
       );
       const held = facts.waiting > 0 && hold !== null;
-      const lines = [`${folder} contains the data of ${facts.createdAt}.`];
+      const lines = [
+        `${folder} contains the data of ${facts.createdAt}.`,
+        `A backup has no configuration: put your ${DATA_FILES.config} there before the server starts. Without it the defaults apply: mail goes directly to the recipients' servers.`,
+      ];
       if (facts.waiting > 0) {
         lines.push(
           `${facts.waiting} recipients were waiting at that time. Mail that was sent to them since would be sent again, marked as a possible duplicate.`,

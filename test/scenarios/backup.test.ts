@@ -94,6 +94,8 @@ it('works without a server, and refuses what was altered, cut off or is no backu
   expect(await refusal(whole.subarray(0, whole.length - 3000))).toContain('is cut off');
   expect(await refusal(whole.subarray(0, 4096))).toContain('is not where it should be');
   expect(await refusal(Buffer.from('hello'))).toContain('is not a backup of postrider');
+  const ofFolder = await command(['restore', folder, '--data', await temporaryFolder(scope)]);
+  expect(ofFolder).toMatchObject({ code: 1, stderr: expect.stringContaining('is a folder') });
   const schema = /(?<="schema": )\d+/;
   const newer = whole.toString('latin1').replace(schema, (digits) => '9'.repeat(digits.length));
   expect(await refusal(Buffer.from(newer, 'latin1'))).toContain('made by a newer postrider');
@@ -155,7 +157,10 @@ it('reads a backup of version 0.1', async () => {
     Buffer.concat([Buffer.from(`postrider backup\n${header}\n`), ...files.map(({ content }) => content)]),
   );
   const data = await temporaryFolder(scope);
-  expect(await command(['restore', old, '--data', data])).toMatchObject({ code: 0 });
+  expect(await command(['restore', old, '--data', data])).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('has no configuration: put your postrider.json there'),
+  });
   for (const { name, content } of files) {
     if (name !== 'postrider.db') expect(await readFile(join(data, name))).toEqual(content);
   }
