@@ -2,6 +2,8 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo, type Server, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../../test/fakes/fake-dns.ts';
 import { createTestCa } from '../../test/fakes/test-certificates.ts';
@@ -147,6 +149,30 @@ describe('an answered call', () => {
     });
     expect(outcome).toMatchObject({ kind: 'answered', status: 200, isCut: true, body: 'é'.repeat(5000) });
     await isClosed;
+  });
+
+  it('holds a body in chunks of one octet in a few times its size', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const held = () => {
+      collect();
+      const { heapUsed, arrayBuffers } = process.memoryUsage();
+      return heapUsed + arrayBuffers;
+    };
+    const OCTETS = 60_000;
+    const wire = Buffer.from(
+      `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\na\r\n'.repeat(OCTETS)}`,
+    );
+    const { promise: written, resolve: onWritten } = Promise.withResolvers<Socket>();
+    const port = await rawServer((socket) => socket.write(wire, () => onWritten(socket)));
+    const before = held();
+    const call = guarded().get(`http://hook.test:${port}/`, { allowHttp: 'always' });
+    const socket = await written;
+    // Until the client has read what the system holds.
+    for (let turn = 0; turn < 200; turn++) await new Promise(setImmediate);
+    expect(held() - before).toBeLessThan(30 * OCTETS);
+    socket.end('0\r\n\r\n');
+    expect(await call).toMatchObject({ kind: 'answered', body: 'a'.repeat(OCTETS) });
   });
 
   it('reads a whole body in chunks of one octet', async () => {

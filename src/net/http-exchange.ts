@@ -7,6 +7,7 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { Clock } from '../lib/clock.ts';
+import { collectStretches } from '../lib/join-in-turns.ts';
 import { TLS_OPTIONS } from '../lib/tls-options.ts';
 import type { CheckedUrl } from './checked-url.ts';
 import { localFault } from './sockets.ts';
@@ -203,17 +204,17 @@ function readBody(
   maxBytes: number,
   finish: (result: ExchangeResult) => void,
 ): void {
-  const chunks: Uint8Array[] = [];
+  const stretches = collectStretches();
   let length = 0;
   const answered = (isCut: boolean): HttpAnswer => ({
     kind: 'answered',
     status: response.statusCode ?? 0,
     headers: response.headers,
-    body: Buffer.concat(chunks).subarray(0, maxBytes),
+    body: Buffer.concat(stretches.parts()).subarray(0, maxBytes),
     isCut,
   });
   response.on('data', (chunk: Uint8Array) => {
-    chunks.push(chunk);
+    stretches.add(chunk);
     length += chunk.length;
     if (length > maxBytes) finish(answered(true));
   });
