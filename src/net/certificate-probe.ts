@@ -5,6 +5,7 @@
  */
 import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
+import { limitHandshake } from './handshake-limit.ts';
 import { connectTcp } from './sockets.ts';
 
 export type CertificateFacts =
@@ -28,7 +29,7 @@ export async function probeCertificate(params: {
   if (connected.kind !== 'connected') return { kind: 'unreachable', detail: connected.detail };
   const { socket } = connected;
   const options: ConnectionOptions = {
-    socket,
+    socket: limitHandshake(socket).stream,
     servername: host,
     // A bad certificate must be examined, not refused.
     rejectUnauthorized: false,

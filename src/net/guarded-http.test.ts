@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeDns, type FakeDns } from '../../test/fakes/fake-dns.ts';
-import { createTestCa } from '../../test/fakes/test-certificates.ts';
+import { createTestCa, type TestCertificate } from '../../test/fakes/test-certificates.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createSystemRandom } from '../lib/random.ts';
 import { createVirtualClock, type VirtualClock } from '../lib/virtual-clock.ts';
@@ -78,7 +78,10 @@ function httpServer(handler: Handler, address?: string): Promise<number> {
   return listening(http.createServer(collecting(handler)), address);
 }
 
-function httpsServer(handler: Handler, certificate = ca.issue({ names: ['hook.test'] })): Promise<number> {
+function httpsServer(
+  handler: Handler,
+  certificate: Pick<TestCertificate, 'key' | 'cert'> = ca.issue({ names: ['hook.test'] }),
+): Promise<number> {
   return listening(https.createServer(certificate, collecting(handler)));
 }
 
@@ -300,6 +303,22 @@ describe('TLS', () => {
       const outcome = await guarded().post(`https://hook.test:${port}/`, { body: 'secret' });
       expect(outcome).toMatchObject({ kind: 'failed', reason: 'tls' });
     }
+  });
+
+  it('reads no more of a certificate chain than a usual one may have', async () => {
+    const { key, cert } = ca.issue({ names: ['hook.test'] });
+    const chains = (certificates: number) => ({ key, cert: cert + ca.cert.repeat(certificates) });
+    const long = await httpsServer(ok, chains(50));
+    expect(await guarded().get(`https://hook.test:${long}/`)).toEqual({
+      kind: 'failed',
+      reason: 'tls',
+      detail: 'a private address (not shown): its certificates take more than 16 KiB',
+    });
+    const usual = await httpsServer((_request, response) => response.end('x'.repeat(50_000)), chains(20));
+    expect(await guarded().get(`https://hook.test:${usual}/`)).toMatchObject({
+      kind: 'answered',
+      isCut: false,
+    });
   });
 
   it('says tls when the other side speaks something else or hangs up in the handshake', async () => {

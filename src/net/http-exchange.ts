@@ -6,10 +6,14 @@
  */
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
+import { connect, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
 import { collectStretches } from '../lib/join-in-turns.ts';
 import { TLS_OPTIONS } from '../lib/tls-options.ts';
 import type { CheckedUrl } from './checked-url.ts';
+import { limitHandshake } from './handshake-limit.ts';
 import { localFault } from './sockets.ts';
 
 export interface HttpAnswer {
@@ -84,7 +88,27 @@ export function createConnectionPool(options: {
     rejectUnauthorized: true,
     ...(options.ca ? { ca: [...options.ca] } : {}),
   } as const;
-  return { plain: new http.Agent(shared), tls: new https.Agent(tlsOptions) };
+  return { plain: new http.Agent(shared), tls: new LimitedAgent(tlsOptions) };
+}
+
+/** The TCP socket below each TLS socket. */
+const lower = new WeakMap<Duplex, Socket>();
+
+/** No server may send more than a usual chain of certificates. */
+class LimitedAgent extends https.Agent {
+  override createConnection(
+    options: https.RequestOptions,
+    done?: (error: Error | null, stream: Duplex) => void,
+  ): TLSSocket {
+    const { host, port } = options;
+    const tcp = connect({ host: String(host), port: Number(port), noDelay: true, lookup: refuseLookup });
+    const { stream, lift } = limitHandshake(tcp);
+    const limited = { ...options, socket: stream };
+    const secure = super.createConnection(limited, done) as TLSSocket;
+    secure.once('secureConnect', lift);
+    lower.set(secure, tcp);
+    return secure;
+  }
 }
 
 /** Never throws. */
@@ -166,7 +190,8 @@ export function exchangeHttp(
     );
     request.on('socket', (socket) => {
       const isSecuring = 'secureConnecting' in socket && socket.secureConnecting === true;
-      isReused = !socket.connecting && !isSecuring;
+      const tcp = lower.get(socket) ?? socket;
+      isReused = !tcp.connecting && !isSecuring;
       let left = MAX_OVERHEAD_BYTES + WIRE_PER_BODY * wanted.maxResponseBytes;
       const count = (chunk: Uint8Array) => {
         left -= chunk.length;
@@ -182,7 +207,7 @@ export function exchangeHttp(
         finish({ kind: 'unconnected', reason: 'timeout', detail });
       });
       cancelConnectTimer = () => timer.cancel();
-      socket.once('connect', () => {
+      tcp.once('connect', () => {
         stage = url.isTls ? 'securing' : 'sent';
         if (!url.isTls) timer.cancel();
       });

@@ -14,6 +14,7 @@ import {
 } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
 import { TLS_OPTIONS } from '../lib/tls-options.ts';
+import { limitHandshake } from '../net/handshake-limit.ts';
 import { checkDane, type DaneRequest } from './dane.ts';
 
 /**
@@ -184,8 +185,9 @@ function certificateTrouble(code: string | null): string {
 export function startTls(request: HandshakeRequest): Promise<HandshakeResult> {
   const { socket, host, mode, dane, contexts, timeoutMs, clock } = request;
   return new Promise((resolve) => {
+    const limited = limitHandshake(socket);
     const options: ConnectionOptions = {
-      socket,
+      socket: limited.stream,
       host,
       servername: isIP(host) === 0 ? host : '',
       secureContext: contexts.forMode(mode, request.smallClientHello),
@@ -205,6 +207,7 @@ export function startTls(request: HandshakeRequest): Promise<HandshakeResult> {
       resolve(result);
     };
     const onSecure = () => {
+      limited.lift();
       if (mode === 'dane') {
         const { facts, detail } = daneFacts(secure, dane, clock.now());
         if (facts.authorized) settle({ kind: 'secure', socket: secure, facts });

@@ -185,6 +185,18 @@ describe('where the handshake breaks', () => {
     expect(tried.counted).toEqual(['validation-failure', 'validation-failure', 'validation-failure']);
   });
 
+  it('as its certificates are longer than is read of them, it is not tried again for a day', async () => {
+    const long = { key: pair.key, cert: pair.cert + ca.cert.repeat(50) };
+    const mx = await startScriptedMx({ capabilities: ['STARTTLS'], starttls: { do: 'tls', pair: long } });
+    open.push(mx);
+    const tried = opener(createVirtualClock());
+    expect(await tried.how(mx.port, { ...OPPORTUNISTIC, mode: 'verified' })).toBe('tls: tls');
+    expect(mx.connections).toHaveLength(2);
+    expect(await tried.how(mx.port)).toBe('clear');
+    expect(await tried.how(mx.port)).toBe('clear');
+    expect(mx.connections).toHaveLength(6);
+  });
+
   it('it believes no host without TLS that version 0.1 remembered, which took one 421 for that', async () => {
     const clock = createVirtualClock(0);
     const server = await startSmtpSink({ tls: pair });
