@@ -395,6 +395,18 @@ describe('failures', () => {
     },
   );
 
+  it('say protocol for more interim answers than any server needs, although the answer follows', async () => {
+    const interim = 'HTTP/1.1 103 Early Hints\r\n\r\n';
+    const answer = 'HTTP/1.1 204 No Content\r\n\r\n';
+    const kinds: string[] = [];
+    for (const count of [16, 17]) {
+      const port = await rawServer((socket) => socket.end(interim.repeat(count) + answer));
+      const outcome = await guarded().get(`http://hook.test:${port}/`, { allowHttp: 'always' });
+      kinds.push(outcome.kind === 'failed' ? outcome.reason : outcome.kind);
+    }
+    expect(kinds).toEqual(['answered', 'protocol']);
+  });
+
   it('say protocol for a header that HTTP cannot carry, and send nothing', async () => {
     let requests = 0;
     const port = await httpServer((_request, response) => {

@@ -63,6 +63,8 @@ const MAX_HEADER_BYTES = 16_384;
  */
 const MAX_OVERHEAD_BYTES = 131_072;
 const WIRE_PER_BODY = 8;
+/** Interim answers to one request: each costs as much as a whole answer. */
+const MAX_INTERIM = 16;
 
 /**
  * Connections by address and server name: at most `perAddress` concurrently, idle ones closed after `idleMs`. `ca`: the
@@ -215,6 +217,16 @@ export function exchangeHttp(
         stage = 'sent';
         timer.cancel();
       });
+    });
+    let interim = 0;
+    request.on('information', () => {
+      interim += 1;
+      if (interim > MAX_INTERIM)
+        finish({
+          kind: 'failed',
+          reason: 'protocol',
+          detail: `more than ${MAX_INTERIM} interim answers (1xx)`,
+        });
     });
     request.on('response', (response) => {
       hasAnswer = true;
