@@ -20,13 +20,25 @@ export function replyText({ code, enhanced, text }: ReplyFacts): string {
   return `${code} ${said}`.trim();
 }
 
-/** The last answer, as the recipient's row has it; `detail` where nobody answered. */
+/** The words of a failure: the reply, or `detail` if there was none, or a reply of success that came out of place. */
+export function failureText(reply: ReplyFacts | null, detail: string): string {
+  return reply === null || isSuccess(reply) ? detail : replyText(reply);
+}
+
+function isSuccess({ code }: ReplyFacts): boolean {
+  return code >= 200 && code < 400;
+}
+
+/** The last answer, as the recipient's row has it; with `detail`, that of a failure. */
 export function replyColumns(
   reply: ReplyFacts | null,
   detail?: string,
 ): { lastCode?: number; lastReply?: string } {
-  if (reply !== null) return { lastCode: reply.code, lastReply: replyText(reply).slice(0, MAX_TEXT) };
-  return detail === undefined ? {} : { lastCode: 0, lastReply: detail.slice(0, MAX_TEXT) };
+  if (detail !== undefined) {
+    const lastCode = reply === null || isSuccess(reply) ? 0 : reply.code;
+    return { lastCode, lastReply: failureText(reply, detail).slice(0, MAX_TEXT) };
+  }
+  return reply === null ? {} : { lastCode: reply.code, lastReply: replyText(reply).slice(0, MAX_TEXT) };
 }
 
 /**
@@ -45,7 +57,7 @@ export function causeOf(
   const ofRelay = category === 'greylisted' && route === 'relay';
   const scope = ofRelay ? 'path' : verdict.scope;
   if (delivery.sandbox !== null || scope === 'recipient') return {};
-  const said = reply === null ? detail : replyText(reply);
+  const said = failureText(reply, detail);
   return {
     cause: {
       category,
@@ -85,7 +97,7 @@ export function bounceOf(
     Phase: 'Session',
     SmtpCode: reply?.code ?? 0,
     EnhancedCode: reply?.enhanced ?? '',
-    Diagnostic: (reply === null ? detail : replyText(reply)).slice(0, MAX_TEXT),
+    Diagnostic: failureText(reply, detail).slice(0, MAX_TEXT),
     RemoteMta: facts.remoteMta,
   };
 }

@@ -77,6 +77,20 @@ describe('settling', () => {
     ]);
   });
 
+  it('tells no failure by a reply of success that came out of place', () => {
+    const detail = 'the connection to mx.test ended at rcpt: unexpected reply 354 to RCPT: 354 go ahead';
+    const verdict = verdictOf({
+      category: 'protocol_error',
+      permanent: false,
+      stage: 'rcpt',
+      ruleId: 'test',
+    });
+    const reply = { code: 354, enhanced: null, text: 'go ahead' };
+    const settled = rules.settle(claimed(), { ...deferred, verdict, reply, detail });
+    expect(settled).toMatchObject({ lastCode: 0, lastReply: detail, cause: { reply: detail } });
+    expect(settled.events).toMatchObject([{ detail: { reason: detail, reply: '354 go ahead' } }]);
+  });
+
   it('tells webhooks of repeated deferrals once an hour, and the timeline of every one', () => {
     const notified = [0, 59, 60].map((minutes) => {
       const { events } = rules.settle(

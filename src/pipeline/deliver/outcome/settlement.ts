@@ -15,7 +15,7 @@ import { NO_TIME_LEFT, type RetrySchedule } from '../../queue/retry-schedule.ts'
 import { type Category, categoryFacts, isCategory, SUPPRESSING } from './classifier/categories.ts';
 import { isProbablyInvalid, isRecipientStage, type Stage, type Verdict } from './classifier/verdict.ts';
 import type { AttemptFacts, Outcome, ReplyFacts } from './outcome.ts';
-import { bounceOf, causeOf, factsDetail, MAX_TEXT, replyColumns, replyText } from './reply-record.ts';
+import { bounceOf, causeOf, factsDetail, failureText, MAX_TEXT, replyColumns } from './reply-record.ts';
 
 const MINUTE = 60_000;
 /** Webhooks get repeated deferrals of one recipient at most this often. */
@@ -236,7 +236,7 @@ export function createSettlementRules({
         probablyInvalid: isProbablyInvalid(verdict) && isRecipientStage(why.stage),
         enhanced: why.reply?.enhanced ?? null,
         relayed: why.facts.route === 'relay',
-        reply: why.reply === null ? why.detail : replyText(why.reply),
+        reply: failureText(why.reply, why.detail),
         rule: verdict.ruleId,
       }),
     };
@@ -360,7 +360,7 @@ export function createSettlementRules({
       ...delivery,
       attempts: attempt,
       lastCategory: why.verdict.category,
-      lastReply: (why.reply === null ? why.detail : replyText(why.reply)).slice(0, MAX_TEXT),
+      lastReply: failureText(why.reply, why.detail).slice(0, MAX_TEXT),
     };
     const cause = causeOf(delivery, why.verdict, why.reply, why.detail, why.facts);
     const isOver = now >= delivery.expiresAt;
