@@ -15,7 +15,7 @@ import { messageText } from './message-text.ts';
 import { printableLines, table, UsageError } from './terminal.ts';
 
 type MessageFilters = {
-  [name in 'status' | 'to' | 'from' | 'subject' | 'tag']?: string;
+  [name in 'status' | 'to' | 'recipientDomain' | 'from' | 'subject' | 'tag']?: string;
 } & { metadata?: string[]; since?: string; until?: string; limit: number };
 
 export const messageCommands: CommandGroup = (program) => {
@@ -24,10 +24,11 @@ export const messageCommands: CommandGroup = (program) => {
     .description('list messages, newest first')
     .option(
       '--status <status>',
-      `status of the message or of one of its recipients: ${STATUS_WORDS.join(', ')}`,
+      `status of the message or of one of its recipients (of --to or --recipient-domain): ${STATUS_WORDS.join(', ')}`,
       oneOf(STATUS_WORDS),
     )
     .option('--to <address>', 'with this recipient')
+    .option('--recipient-domain <domain>', 'with a recipient of this domain')
     .option('--from <address>', 'with this sender')
     .option('--subject <text>', 'subject contains this text')
     .option('--tag <tag>', 'with this tag')
@@ -47,6 +48,7 @@ export const messageCommands: CommandGroup = (program) => {
         ...Object.fromEntries(pairs(metadata).map(([key, value]) => [`Metadata.${key}`, value])),
         Status: options.status,
         To: options.to,
+        RecipientDomain: options.recipientDomain,
         From: options.from,
         Subject: options.subject,
         Tag: options.tag,

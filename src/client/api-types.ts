@@ -1951,6 +1951,8 @@ export interface Queries {
     Until?: string;
     /** Only of this sender domain, one of the token’s */
     Domain?: string;
+    /** Domain of a recipient’s address */
+    RecipientDomain?: string;
     /** Of the message or one of its recipients */
     Status?:
       | 'Scheduled'

@@ -45,6 +45,11 @@ describe.skipIf(!hasBrowser)('the queue', () => {
     expect(await row(page, 'slow.example').getByRole('cell').first().innerText()).toBe('2');
     await row(page, 'closed.example').getByText('Too many connections').first().waitFor();
     await row(page, 'closed.example').getByText(/^in /).waitFor();
+    await page.goto(`${url}/slow.example`);
+    await page.getByRole('link', { name: '2', exact: true }).click();
+    await page.getByText('b@slow.example').first().waitFor();
+    expect(await page.getByText('a@slow.example').count()).toBeGreaterThan(0);
+    expect(await page.getByText('a@closed.example').count()).toBe(0);
     expect(errors).toEqual([]);
   });
 

@@ -23,6 +23,7 @@ const EXPECTED: Record<string, [string, Record<string, number>]> = {
   captured: ['Delivered', { Captured: 1 }],
   'given up': ['Failed', { Failed: 1 }],
   mixed: ['PartiallyDelivered', { Bounced: 1, Suppressed: 1, Captured: 1 }],
+  'held for one': ['Queued', { Held: 1, Captured: 1 }],
 };
 
 const scope = fileScope();
@@ -50,6 +51,8 @@ beforeAll(async () => {
   await server.settled(await send('given up', 'failed@simulator.test'));
   const three = ['delivered', 'bounced', 'suppressed'].map((local) => `${local}@simulator.test`);
   await server.settled(await send('mixed', ...three));
+  const one = await send('held for one', 'reader@example.org', 'delivered@simulator.test');
+  await until('one is captured', async () => (await server.statusOf(one, three[0])) === 'Delivered');
 });
 
 const list = async (query = ''): Promise<Listed[]> =>
@@ -78,9 +81,23 @@ describe('where mail stands', () => {
       expect(found, word).toEqual(showing);
     }
     const captured = await list('&Status=Captured');
-    expect(captured.map(({ Subject }) => Subject)).toEqual(['mixed', 'captured']);
+    expect(captured.map(({ Subject }) => Subject)).toEqual(['held for one', 'mixed', 'captured']);
     const unknown = await server.call('GET', '/email?Status=Lost');
     expect([unknown.status, unknown.text]).toEqual([422, expect.stringContaining(STATUS_WORDS.join(', '))]);
+  });
+
+  it('is that of the recipients who are asked for', async () => {
+    const found = async (query: string) => (await list(`&${query}`)).map(({ Subject }) => Subject);
+    expect(await found('RecipientDomain=Example.ORG')).toEqual(['held for one', 'held']);
+    expect(await found('RecipientDomain=example.org&Status=Queued')).toEqual(['held for one', 'held']);
+    expect(await found('RecipientDomain=simulator.test&Status=Queued')).toEqual([]);
+    expect(await found('RecipientDomain=simulator.test&Status=Delivered')).toEqual([
+      'held for one',
+      'mixed',
+      'captured',
+    ]);
+    expect(await found('To=delivered@simulator.test&Status=Bounced')).toEqual([]);
+    expect(await found('To=bounced@simulator.test&Status=Bounced')).toEqual(['mixed']);
   });
 
   it('is printed with the same words by the commands', async () => {
@@ -90,6 +107,8 @@ describe('where mail stands', () => {
       return stdout;
     };
     const lines = (await run('messages')).split('\n');
+    const ofOne = await run('messages', '--recipient-domain', 'example.org', '--status', 'Held');
+    expect(ofOne.trim().split('\n')).toHaveLength(3);
     for (const [subject, text] of [
       ['refused', 'Bounced'],
       ['put off', 'Deferred'],
@@ -101,6 +120,6 @@ describe('where mail stands', () => {
     const found = (await run('messages', '--status', 'captured', '--subject', 'mixed')).split('\n')[1] ?? '';
     const one = await run('message', found.split(' ')[0] ?? '');
     expect(one).toMatch(/delivered@simulator\.test +Captured/);
-    expect(await run('queue')).toMatch(/Held: their maintenance \(1\)/);
+    expect(await run('queue')).toMatch(/Held: their maintenance \(2\)/);
   });
 });

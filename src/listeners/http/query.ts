@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { AppError } from '../../lib/errors.ts';
 import { parseInstant } from '../../lib/instant.ts';
-import { parseAddress } from '../../mail/address.ts';
+import { aLabels, parseAddress } from '../../mail/address.ts';
 import { problemOf } from './body/issue-text.ts';
 
 type Reader<Shape extends z.ZodRawShape> = (
@@ -49,6 +49,11 @@ export function address(description: string) {
     })
     .optional()
     .describe(description);
+}
+
+/** A domain name as addresses are stored with it, or as given if it is none: then nothing matches. */
+export function domainName(description: string) {
+  return z.string().max(255, 'is too long').transform(aLabels).optional().describe(description);
 }
 
 /** A time: Unix seconds or ISO 8601, by day or with a time, in UTC without an offset; returned as milliseconds. */

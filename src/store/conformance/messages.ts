@@ -147,6 +147,29 @@ export function describeMessages({ store }: Suite): void {
       expect(await list({ to: 'a@example.net', tag: 'other' })).toEqual([]);
     });
 
+    it('are found by the domain of a recipient, and by the state of that recipient', async () => {
+      const [org, net] = ['example.org', 'example.net'];
+      const to = (local: string, domain: string, more = {}) =>
+        recipient({ address: `${local}@${domain}`, domain, ...more });
+      const gone = { state: 'suppressed' } as const;
+      const [a, b] = await commit(store, [
+        message({ recipients: [to('ann', org), to('bob', net, gone)] }),
+        message({ recipients: [to('ann', net), to('eve', net, gone), to('bob', `not-${org}`)] }),
+      ]);
+      const list = async (more: Partial<MessageFilter>) =>
+        (await messagesOf(store, more)).map((one) => one.seq);
+      expect(await list({ recipientDomain: org })).toEqual([a?.seq]);
+      expect(await list({ recipientDomain: net })).toEqual([b?.seq, a?.seq]);
+      expect(await list({ recipientDomain: 'xample.net' })).toEqual([]);
+      expect(await list({ recipientDomain: '%' })).toEqual([]);
+      expect(await list({ recipientDomain: net, states: ['queued'] })).toEqual([b?.seq]);
+      expect(await list({ recipientDomain: org, states: ['suppressed'] })).toEqual([]);
+      expect(await list({ recipientDomain: net, states: ['queued'], mixed: true })).toEqual([b?.seq]);
+      expect(await list({ recipientDomain: org, states: ['queued'], mixed: true })).toEqual([]);
+      expect(await list({ recipientDomain: org, to: `bob@${net}` })).toEqual([]);
+      expect(await list({ to: `bob@${net}`, states: ['queued'] })).toEqual([]);
+    });
+
     it('are looked at so many at a time, whether they match or not', async () => {
       const wanted = await commitOne(store, { subject: 'Wanted', createdAt: T0 });
       for (let n = 0; n < 5; n += 1) await commitOne(store, { createdAt: T0 + n });

@@ -121,11 +121,19 @@ async function seqBehind(db: Db, at: number): Promise<number | undefined> {
 }
 
 /**
- * Condition: some recipient of the message matches. `OFFSET 0` makes the planner test it message by message: a cause
- * or an address may have any number of recipients.
+ * Condition: some recipient of the message matches all of it. `OFFSET 0` makes the planner test it message by message: a
+ * cause or an address may have any number of recipients.
  */
-const RECIPIENT_WITH = (condition: string) =>
-  `EXISTS (SELECT FROM delivery d WHERE d.message_seq = m.seq AND ${condition} OFFSET 0)`;
+const RECIPIENT_WITH = (and: string) =>
+  `EXISTS (SELECT FROM delivery d WHERE d.message_seq = m.seq${and} OFFSET 0)`;
+
+/** What is asked of one recipient, `d`, whatever its state. */
+function recipientFilter({ to, recipientDomain }: MessageFilter): Filter {
+  const filter = createFilter();
+  filter.when('d.address = ?', to);
+  filter.when("split_part(d.address, '@', 2) = ?", recipientDomain);
+  return filter;
+}
 
 function conditionsOf(params: MessageFilter): Filter {
   const filter = createFilter();
@@ -137,22 +145,25 @@ function conditionsOf(params: MessageFilter): Filter {
     );
   }
   filter.when('m.from_address = ?', params.from);
-  filter.when(RECIPIENT_WITH('d.address = ?'), params.to);
-  filter.when(RECIPIENT_WITH('d.cause_id = ?'), params.cause);
+  filter.when(RECIPIENT_WITH(' AND d.cause_id = ?'), params.cause);
   filter.when('position(? IN lower(m.subject COLLATE "und-x-icu")) > 0', params.subject?.toLowerCase());
   filter.when('? = ANY (m.tags)', params.tag);
   filter.when('m.lane = ?', params.lane === undefined ? undefined : laneCode.of(params.lane));
   filter.when('m.created_at >= ?', params.since);
   filter.when('m.created_at < ?', params.until);
   const { states, waiting, route } = params;
-  if (states !== undefined) {
-    const given = int2s(states.map(stateCode.of));
-    const having = [
-      ...(waiting === undefined ? [] : [` AND ${WAITING_STATES[waiting]}`]),
-      ...(route === undefined ? [] : [` AND d.route = ${routeCode.of(route)}`]),
-    ].join('');
-    filter.when(RECIPIENT_WITH(`d.state = ANY (?::int2[])${having}`), given);
-    if (params.mixed === true) filter.when(RECIPIENT_WITH('d.state <> ALL (?::int2[])'), given);
+  const given = states && int2s(states.map(stateCode.of));
+  const having = [
+    ...(waiting === undefined ? [] : [` AND ${WAITING_STATES[waiting]}`]),
+    ...(route === undefined ? [] : [` AND d.route = ${routeCode.of(route)}`]),
+  ].join('');
+  const one = recipientFilter(params);
+  one.when(`d.state = ANY (?::int2[])${having}`, given);
+  filter.within(RECIPIENT_WITH, one);
+  if (params.mixed === true) {
+    const another = recipientFilter(params);
+    another.when('d.state <> ALL (?::int2[])', given);
+    filter.within(RECIPIENT_WITH, another);
   }
   return filter;
 }

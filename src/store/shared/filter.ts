@@ -8,6 +8,8 @@ export interface Filter<Value> {
   when(condition: string, value: Value | undefined): void;
   /** `column` is one of the values; undefined = any; an empty list matches nothing. */
   oneOf(column: string, values: readonly string[] | readonly number[] | undefined): void;
+  /** Adds one condition, made of those of another filter; none if that has none. */
+  within(condition: (and: string) => string, inner: Filter<Value>): void;
   /** `WHERE …`, or '' without conditions. */
   where(): string;
   /** The conditions joined by AND, starting with ` AND `, or ''. */
@@ -31,6 +33,12 @@ export function filterOf<Value>(
       if (values === undefined) return;
       if (values.length === 0) conditions.push('false');
       else this.when(...among(column, values));
+    },
+    within(condition, inner) {
+      const and = inner.and();
+      if (and === '') return;
+      conditions.push(condition(and));
+      bound.push(...inner.values());
     },
     where: () => (conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`),
     and: () => conditions.map((condition) => ` AND ${condition}`).join(''),

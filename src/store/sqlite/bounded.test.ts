@@ -80,6 +80,7 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
   listMessages: [
     { subject: 'none', look: LOOK, limit: 100, domains: ['example.com'] },
     { to: 'none@example.net', look: LOOK, limit: 100 },
+    { recipientDomain: 'none.example', states: ['queued'], look: LOOK, limit: 100 },
     { tag: 'none', look: LOOK, limit: 100 },
     { lane: 'bulk', since: T0, look: LOOK, limit: 100, domains: ['example.com'] },
     { cause: 999, look: LOOK, limit: 100 },

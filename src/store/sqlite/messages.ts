@@ -145,7 +145,6 @@ function conditionsOf(params: MessageFilter): Filter {
     );
   }
   filter.when('m.from_address = ?', params.from);
-  filter.when('EXISTS (SELECT 1 FROM delivery WHERE message_seq = m.seq AND address = ?)', params.to);
   filter.when(HAS_CAUSE, params.cause);
   filter.when('instr(fold(m.subject), ?) > 0', params.subject?.toLowerCase());
   filter.when('EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = ?)', params.tag);
@@ -153,26 +152,32 @@ function conditionsOf(params: MessageFilter): Filter {
   filter.when('m.created_at >= ?', params.since);
   filter.when('m.created_at < ?', params.until);
   const { states, waiting, route } = params;
-  if (states !== undefined) {
-    const having = [
-      ...(waiting === undefined ? [] : [` AND ${WAITING_STATES[waiting]}`]),
-      ...(route === undefined ? [] : [` AND d.route = ${routeCode.of(route)}`]),
-    ].join('');
-    filter.when(
-      `EXISTS (SELECT 1 FROM delivery d
-         WHERE d.message_seq = m.seq AND d.state IN (SELECT value FROM json_each(?))${having})`,
-      JSON.stringify(states.map(stateCode.of)),
-    );
-    if (params.mixed === true) {
-      filter.when(
-        `EXISTS (SELECT 1 FROM delivery d
-           WHERE d.message_seq = m.seq AND d.state NOT IN (SELECT value FROM json_each(?)))`,
-        JSON.stringify(states.map(stateCode.of)),
-      );
-    }
+  const given = states && JSON.stringify(states.map(stateCode.of));
+  const having = [
+    ...(waiting === undefined ? [] : [` AND ${WAITING_STATES[waiting]}`]),
+    ...(route === undefined ? [] : [` AND d.route = ${routeCode.of(route)}`]),
+  ].join('');
+  const one = recipientFilter(params);
+  one.when(`d.state IN (SELECT value FROM json_each(?))${having}`, given);
+  filter.within(RECIPIENT_WITH, one);
+  if (params.mixed === true) {
+    const another = recipientFilter(params);
+    another.when('d.state NOT IN (SELECT value FROM json_each(?))', given);
+    filter.within(RECIPIENT_WITH, another);
   }
   return filter;
 }
+
+/** What is asked of one recipient, `d`, whatever its state. */
+function recipientFilter({ to, recipientDomain }: MessageFilter): Filter {
+  const filter = createFilter();
+  filter.when('d.address = ?', to);
+  filter.when("substr(d.address, instr(d.address, '@') + 1) = ?", recipientDomain);
+  return filter;
+}
+
+/** Some recipient of the message matches all of it. */
+const RECIPIENT_WITH = (and: string) => `EXISTS (SELECT 1 FROM delivery d WHERE d.message_seq = m.seq${and})`;
 
 /** By the message: a cause may have any number of members, also of other domains. Tests check its plan. */
 export const HAS_CAUSE =

@@ -46,6 +46,8 @@ export interface MessageFilter {
   from?: string;
   /** Exact recipient address. */
   to?: string;
+  /** An A-label: at least one recipient has an address in this domain. */
+  recipientDomain?: string;
   /** At least one recipient failed or waits for this cause. */
   cause?: number;
   /** Substring, case-insensitive. */
@@ -54,13 +56,13 @@ export interface MessageFilter {
   lane?: Lane;
   /** Pairs that its metadata must contain. */
   metadata?: readonly (readonly [name: string, value: string])[];
-  /** Messages with at least one recipient in one of these states. */
+  /** Messages with at least one recipient, one that `to` and `recipientDomain` ask for, in one of these states. */
   states?: readonly DeliveryState[];
   /** With `states`: that recipient is scheduled, or was tried before. */
   waiting?: 'scheduled' | 'tried';
   /** With `states`: that recipient was reached by this route. */
   route?: RouteKind;
-  /** With `states`: and at least one recipient has another state. */
+  /** With `states`: and at least one such recipient has another state. */
   mixed?: true;
   since?: number;
   until?: number;

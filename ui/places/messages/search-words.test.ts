@@ -10,6 +10,8 @@ describe('the words of a search', () => {
   it.each([
     ['', {}],
     ['ada@example.net', { To: 'ada@example.net' }],
+    ['@example.net status:queued', { RecipientDomain: 'example.net', Status: 'Queued' }],
+    ['recipientdomain:example.net', { RecipientDomain: 'example.net' }],
     ['your invoice', { Subject: 'your invoice' }],
     ['subject:"sign in" code', { Subject: 'sign in code' }],
     [

@@ -1,7 +1,7 @@
 /**
  * What is typed into the search box, as the filters of `GET /email`: `ada@example.net status:bounced since:2d`. The words are the
- * API's names in lower case; an address without a name is a recipient, a message id opens that message, and anything else is
- * looked for in the subject. Leaves what could not be understood as a sentence, and no filter for it.
+ * API's names in lower case; an address without a name is a recipient, `@example.net` the domain of one, a message id opens
+ * that message, and anything else is looked for in the subject. Leaves what could not be understood as a sentence, and no filter for it.
  */
 import type { Query } from '../../api/call.ts';
 import { instantOf, NO_INSTANT, splitWords } from '../../components/search-text.ts';
@@ -19,6 +19,7 @@ export interface Search {
 const NAMES: Readonly<Record<string, string>> = {
   from: 'From',
   to: 'To',
+  recipientdomain: 'RecipientDomain',
   subject: 'Subject',
   tag: 'Tag',
   status: 'Status',
@@ -38,7 +39,7 @@ export const STATUSES = [
 
 /** Words that the box understands, each with an example. */
 export const SEARCH_HELP = [
-  ['ada@example.net', 'a recipient'],
+  ['ada@example.net, or @example.net', 'a recipient, or all of a domain'],
   ['invoice, or subject:"your invoice"', 'the subject holds this'],
   ['019ab0c1-7d3e-7000-8000-000000000001', 'opens the message with this id'],
   ['status:bounced', 'the message, or one of its recipients, is there'],
@@ -66,7 +67,8 @@ export function readSearch(text: string, nowMs: number): Search {
       const read = take(name, value) ? readValue(name, value, nowMs) : null;
       if (read !== null) filters[NAMES[name]] = read;
       else if (value !== '') problem = problemOf(name, value);
-    } else if (word.includes('@')) filters.To = word;
+    } else if (/^@[^@]+$/.test(word)) filters.RecipientDomain = word.slice(1);
+    else if (word.includes('@')) filters.To = word;
     else free.push(word);
     if (problem === null || name !== '') words.push({ typed, name, value });
 

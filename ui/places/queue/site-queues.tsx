@@ -1,4 +1,5 @@
 /** What waits for one site, by sender domain and priority. */
+import { Link } from '@tanstack/react-router';
 import type { Queue } from '../../../src/client/api-types.ts';
 import { type Column, DataTable } from '../../components/data-table.tsx';
 import { Ago, NextTry } from '../../components/time.tsx';
@@ -25,7 +26,16 @@ const COLUMNS: readonly Column<Queue>[] = [
     name: 'Waiting',
     width: 'w-24',
     isNumber: true,
-    cell: ({ Waiting, Complete }) => countText(Waiting, Complete),
+    cell: ({ Waiting, Complete, Site, SenderDomain }) => (
+      <Link
+        to="/messages"
+        search={{ q: `domain:${SenderDomain} @${Site} status:queued` }}
+        title="Show the messages"
+        className="text-accent hover:underline"
+      >
+        {countText(Waiting, Complete)}
+      </Link>
+    ),
   },
   { name: 'Oldest', width: 'w-28', cell: ({ OldestAt }) => <Ago at={OldestAt} /> },
   {

@@ -45,7 +45,7 @@ import type { ApiParts } from '../deps.ts';
 import { gather, looksOf } from '../looks.ts';
 import { operation, rawOperation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
-import { address, integer, MAIL_FILTERS, word } from '../query.ts';
+import { address, domainName, integer, MAIL_FILTERS, word } from '../query.ts';
 import {
   type ApiRoute,
   invalidParameter,
@@ -179,9 +179,10 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
       limitedTokens: true,
       summary: 'List messages',
       description:
-        'Messages newest first, a page. `From`, `To`, `Subject` (contains), `Tag`, `Status`, `Cause`, `Since`, `Until`, `Domain`, and `Metadata.<key>=<value>`, all of which must match. A search through very many messages may return a page with fewer matches: continue with its cursor',
+        'Messages newest first, a page. `From`, `To`, `RecipientDomain`, `Subject` (contains), `Tag`, `Status`, `Cause`, `Since`, `Until`, `Domain`, and `Metadata.<key>=<value>`, all of which must match. With `To` or `RecipientDomain`, `Status` is that of these recipients alone: `RecipientDomain=example.net&Status=Queued` finds what waits for one domain. A search through very many messages may return a page with fewer matches: continue with its cursor',
       query: {
         ...MAIL_FILTERS,
+        RecipientDomain: domainName('Domain of a recipient’s address'),
         Status: word(STATUS_WORDS, `is not known; use one of ${STATUS_WORDS.join(', ')}`)
           .optional()
           .describe('Of the message or one of its recipients'),
@@ -199,6 +200,7 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
           ...withoutUndefined({
             from: query.From,
             to: query.To,
+            recipientDomain: query.RecipientDomain,
             subject: query.Subject,
             tag: query.Tag,
             cause: query.Cause,
@@ -218,7 +220,9 @@ export function messageOperations(deps: ApiParts): readonly ApiRoute[] {
             const place = { ...withoutUndefined({ beforeSeq }), limit: most };
             const { messages, nextSeq } = await store.listMessages({ ...filter, ...place });
             const shown = messages.map((row) => withReasons(row, traffic, now));
-            const fitting = shown.filter((row) => status === undefined || hasStatus(row, status, now));
+            const fitting = shown.filter(
+              (row) => status === undefined || hasStatus(wantedOf(row, filter), status, now),
+            );
             // Here, where it is a part of the page: the whole may have a hundred thousand recipients.
             return {
               rows: fitting.map((row) => ({ seq: row.seq, item: toSummary(row, now) })),
@@ -361,6 +365,20 @@ function wantedMetadata(query: ReadonlyMap<string, string>): (readonly [string, 
     throw invalidParameter(`At most ${MAX_METADATA_KEYS} keys of Metadata`, 'Metadata');
   }
   return wanted;
+}
+
+/** The message with those recipients alone that the filter asks for. */
+function wantedOf(
+  message: MessageView,
+  { to, recipientDomain }: Pick<MessageFilter, 'to' | 'recipientDomain'>,
+): MessageView {
+  if (to === undefined && recipientDomain === undefined) return message;
+  const recipients = message.recipients.filter(
+    ({ address }) =>
+      (to === undefined || address === to) &&
+      (recipientDomain === undefined || domainOfAddress(address) === recipientDomain),
+  );
+  return { ...message, recipients };
 }
 
 /** Every status shown for a message or its recipients finds it. */

@@ -6,7 +6,7 @@
 
 import { z } from 'zod';
 import { uuidv7 } from '../../../lib/ids.ts';
-import { parseAddress, toALabelDomain } from '../../../mail/address.ts';
+import { parseAddress } from '../../../mail/address.ts';
 import { SUPPRESSION_REASONS, type Suppression } from '../../../model/suppression.ts';
 import { pickDomain } from '../../../policy/access/rights.ts';
 import { MAX_NOTE_CHARS } from '../../../policy/suppressions/import-file.ts';
@@ -19,7 +19,7 @@ import type { ApiParts } from '../deps.ts';
 import { gather, looksOf } from '../looks.ts';
 import { operation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
-import { address, DOMAIN, SINCE, text, word } from '../query.ts';
+import { address, DOMAIN, domainName, SINCE, word } from '../query.ts';
 import { type ApiRoute, invalidParameter, isoTime, isoTimeOrNull, refuse } from '../route.ts';
 
 const MAX_ITEMS = 1000;
@@ -112,7 +112,7 @@ export function suppressionOperations({ store, clock, random, createOnce }: ApiP
         'Suppressed addresses, newest first, a page: `{Email, Domain, Reason, Note, CreatedAt, ExpiresAt, MessageID, Reply, Rule}`. `Reason`, `Since`, `Email`, `RecipientDomain`, `Domain`',
       query: {
         Email: address('Address'),
-        RecipientDomain: text('Domain of the addresses', 255),
+        RecipientDomain: domainName('Domain of the addresses'),
         Reason: REASON,
         ...SINCE,
         ...DOMAIN,
@@ -120,9 +120,7 @@ export function suppressionOperations({ store, clock, random, createOnce }: ApiP
       },
       answer: pageOf('SuppressionList', suppression),
       handle: async ({ query, visible, request }) => {
-        const { Limit, After, Email, Reason, Since, RecipientDomain: given } = query;
-        // What is no domain finds nothing.
-        const recipientDomain = given && (toALabelDomain(given.trim(), 1) ?? given);
+        const { Limit, After, Email, Reason, Since, RecipientDomain: recipientDomain } = query;
         const filter = {
           ...visible,
           ...withoutUndefined({ address: Email, reason: Reason, since: Since, recipientDomain }),
