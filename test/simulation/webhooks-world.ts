@@ -144,7 +144,14 @@ export async function runWebhooksSeed(
     const there = hooks(domain).length;
     const made = await asked(node, (store) =>
       store.createWebhook({
-        ...{ domain, events: [word], url: 'https://receiver.test/', description: '', createdBy: null },
+        ...{
+          domain,
+          domainId: null,
+          events: [word],
+          url: 'https://receiver.test/',
+          description: '',
+          createdBy: null,
+        },
         ...{ secretSealed: PARTS.sealer.seal(secret, SECRET_SEAL), createdAt: clock.now() },
         maxPerDomain: MOST_WEBHOOKS,
       }),

@@ -738,6 +738,30 @@ describe('creating and testing a webhook', () => {
     await small.create({ ...params, domain: 'example.org' });
   });
 
+  it('refuses one whose domain is removed while its host is looked up', async () => {
+    await store.addDomain({
+      ...{
+        name: DOMAIN,
+        status: 'Verified',
+        verifiedBy: 'operator',
+        verifyToken: 'v',
+        settings: {},
+        keys: [],
+      },
+      now: clock.now(),
+    });
+    const checkTarget: GuardedHttp['checkTarget'] = async (...target) => {
+      await store.removeDomain({ name: DOMAIN });
+      return http.checkTarget(...target);
+    };
+    const slow = createWebhookService({ store, http: { ...http, checkTarget }, clock, random, sealer });
+    const params = { domain: DOMAIN, events: ['bounce'], url: `${base}/`, description: '' };
+    await expect(slow.create(params)).rejects.toMatchObject({
+      problems: [{ name: 'not-found', field: '/Domain' }],
+    });
+    expect(await store.listWebhooks({ limit: 9 })).toEqual([]);
+  });
+
   it('keeps the secret sealed', async () => {
     const { id, secret } = await hook();
     const bytes = Buffer.from(secret.slice('whsec_'.length), 'base64');

@@ -81,7 +81,10 @@ const HINT_CHARS = 4;
 
 export function createWebhookService(
   deps: {
-    store: Pick<Store, 'createWebhook' | 'getWebhook' | 'updateWebhook' | 'rotateWebhookSecret'>;
+    store: Pick<
+      Store,
+      'getDomain' | 'createWebhook' | 'getWebhook' | 'updateWebhook' | 'rotateWebhookSecret'
+    >;
     http: Pick<GuardedHttp, 'post' | 'checkTarget'>;
     clock: Clock;
     random: Random;
@@ -95,10 +98,13 @@ export function createWebhookService(
 
   return {
     async create({ domain, events, url, description, createdBy, inSession }, idempotency) {
+      const known = await store.getDomain({ name: domain });
+      // Its host is looked up, which can take seconds.
       await checkUrl(url, domain);
       const secret = newSecret(random);
       const created = await store.createWebhook({
         domain,
+        domainId: known?.id ?? null,
         events,
         url,
         description,
@@ -110,6 +116,9 @@ export function createWebhookService(
         ...(idempotency === undefined ? {} : { idempotency }),
       });
       if (created.kind === 'ended') throw makerEnded({ inSession });
+      if (created.kind === 'gone') {
+        throw new AppError('not-found', { field: '/Domain', message: `The domain ${domain} was removed` });
+      }
       if (created.kind === 'limit') throw new AppError('webhook-limit');
       return { id: created.id, secret: secret.text };
     },

@@ -44,7 +44,14 @@ export function describeAlerts({ store, reopen }: Suite): void {
     it('call the webhooks of their domain and no others', async () => {
       const hook = (domain: string) =>
         store.createWebhook({
-          ...{ domain, events: ['all'], url: 'https://example.com/', description: '', createdBy: null },
+          ...{
+            domain,
+            domainId: null,
+            events: ['all'],
+            url: 'https://example.com/',
+            description: '',
+            createdBy: null,
+          },
           ...{ secretSealed: new Uint8Array(1), createdAt: T0, maxPerDomain: 5 },
         });
       await hook('example.com');

@@ -13,6 +13,7 @@ import {
   only,
   type Suite,
   T0,
+  webhook,
 } from './fixtures.ts';
 
 const KEYS: DkimKey[] = [
@@ -283,8 +284,8 @@ export function describeDomains({ store }: Suite): void {
     });
 
     it('are removed once, with their keys and webhooks but not their mail and history', async () => {
-      await add(store, 'example.com');
-      await createWebhook(store);
+      const { id: domainId } = await add(store, 'example.com');
+      await createWebhook(store, { domainId });
       await commitOne(store);
       const texts = { subject: 'Hi', html: null, text: null };
       const template = { texts, maxPerDomain: 9, now: T0 };
@@ -310,6 +311,9 @@ export function describeDomains({ store }: Suite): void {
         now: T0 + HOUR,
       });
       expect(again).toMatchObject({ kind: 'added', domain: { keys: [], createdAt: T0 + HOUR } });
+      // Of a request that began before the removal.
+      expect(await store.createWebhook(webhook({ domainId }))).toEqual({ kind: 'gone' });
+      expect(await store.listWebhooks({ limit: 100 })).toEqual([]);
     });
   });
 }

@@ -227,6 +227,7 @@ export async function kindsOf(store: Store, more: Partial<EventQuestion> = {}): 
 export function webhook(more: Partial<NewWebhook> = {}): NewWebhook {
   return {
     domain: 'example.com',
+    domainId: null,
     events: ['all'],
     url: 'https://hooks.example.com/in',
     description: '',
@@ -241,7 +242,7 @@ export function webhook(more: Partial<NewWebhook> = {}): NewWebhook {
 /** Creates a webhook; its id. */
 export async function createWebhook(store: Store, more: Partial<NewWebhook> = {}): Promise<number> {
   const result = await store.createWebhook(webhook(more));
-  if (result.kind !== 'created') throw new Error('Expected a webhook, got the limit');
+  if (result.kind !== 'created') throw new Error(`Expected a webhook, got: ${result.kind}`);
   return result.id;
 }
 

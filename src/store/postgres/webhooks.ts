@@ -30,6 +30,7 @@ const VIEW = `SELECT ${WEBHOOK_COLUMNS} FROM webhook w JOIN name wn ON wn.id = w
 export const createWebhook = write('createWebhook', { serial: 'webhooks' }, async (session, params) => {
   const { db } = session;
   if (await isMakerGone(db, params.createdBy, params.inSession)) return { kind: 'ended' };
+  if (params.domainId !== null && (await isDomainGone(db, params.domainId))) return { kind: 'gone' };
   const domainId = await session.nameId(params.domain);
   const sql = 'SELECT count(*) AS n FROM webhook WHERE domain_id = $1';
   const found = await db.get<{ n: number }>(sql, domainId);
@@ -41,6 +42,14 @@ export const createWebhook = write('createWebhook', { serial: 'webhooks' }, asyn
   });
   return { kind: 'created', id };
 });
+
+/**
+ * Numbers of domains are never used again: one that was removed and added again has another. One that exists stays until
+ * the end of the transaction, so its removal finds what is stored here.
+ */
+async function isDomainGone(db: Db, id: number): Promise<boolean> {
+  return (await db.get('SELECT 1 AS one FROM domain WHERE id = $1 FOR SHARE', id)) === undefined;
+}
 
 export const listWebhooks = read('listWebhooks', async (db, params) => {
   const { afterId = 0, limit } = params;

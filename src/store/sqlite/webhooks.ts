@@ -27,6 +27,7 @@ import { isMakerGone } from './makers.ts';
 
 export const createWebhook = write('createWebhook', 'by key', { synced: true }, (session, params) => {
   if (isMakerGone(session.db, params.createdBy, params.inSession)) return { kind: 'ended' };
+  if (params.domainId !== null && isDomainGone(session.db, params.domainId)) return { kind: 'gone' };
   const domainId = session.nameId(params.domain);
   const { n } = session.db.get<{ n: number }>(
     'SELECT count(*) AS n FROM webhook WHERE domain_id = ?',
@@ -41,6 +42,11 @@ export const createWebhook = write('createWebhook', 'by key', { synced: true }, 
   session.hooksChanged();
   return { kind: 'created', id };
 });
+
+/** Numbers of domains are never used again: one that was removed and added again has another. */
+function isDomainGone(db: Connection, id: number): boolean {
+  return db.get('SELECT 1 FROM domain WHERE id = ?', id) === undefined;
+}
 
 export const listWebhooks = read('listWebhooks', 'measured', (db, params) => {
   const { afterId = 0, limit } = params;

@@ -6,6 +6,8 @@ import type { EventPlace, EventView, NewEvent } from './events.ts';
 
 export interface NewWebhook {
   domain: string;
+  /** Id of that domain when its creator looked, null = it was not added yet. Refused with `gone` if it was removed since. */
+  domainId: number | null;
   /** As in the model's Webhook. */
   events: readonly string[];
   url: string;
@@ -73,10 +75,10 @@ export interface CallLogEntry {
 }
 
 export interface WebhookStore {
-  /** `ended`: its creator is revoked, disabled or gone. */
+  /** `ended`: its creator is revoked, disabled or gone. `gone`: its domain was removed. */
   createWebhook(
     params: NewWebhook,
-  ): Promise<{ kind: 'created'; id: number } | { kind: 'limit' } | { kind: 'ended' }>;
+  ): Promise<{ kind: 'created'; id: number } | { kind: 'limit' } | { kind: 'ended' } | { kind: 'gone' }>;
   /** By id ascending, behind `afterId`. `domains` undefined = all. */
   listWebhooks(params: {
     domains?: readonly string[];
