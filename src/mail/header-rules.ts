@@ -13,7 +13,7 @@ export type HeaderProblem = 'name' | 'reserved' | 'value' | 'brackets';
 
 /** Longest header name and longest value (after non-ASCII text was encoded), in octets. */
 export const MAX_HEADER_NAME_OCTETS = 126;
-const MAX_HEADER_VALUE_OCTETS = 995;
+export const MAX_HEADER_VALUE_OCTETS = 995;
 
 const NAME = /^[!-9;-~]{1,126}$/;
 

@@ -142,18 +142,18 @@ describe('a rule of the sandbox', () => {
     await real.call('DELETE', '/sandbox/rules', { token: realToken });
   });
 
-  it.each([
-    [{ Result: 'Explode' }, 1603],
+  it.each<[object, number, string?]>([
+    [{ Result: 'Explode' }, 1603, '/Result'],
     [{ Result: 'Bounce', Code: 451 }, 422],
     [{ Result: 'Defer', Enhanced: '5.1.1' }, 422],
     [{ Result: 'Open', Code: 550 }, 422],
     [{ Result: 'Bounce', Defers: 2 }, 422],
     [{ Result: 'Bounce', Recipient: 'a*b@example.net' }, 422],
     [{ Result: 'Bounce', Text: 'two\r\nlines' }, 422],
-    [{ Result: 'Bounce', Domain: 'other.example' }, 404],
-  ])('is refused: %j', async (body, code) => {
+    [{ Result: 'Bounce', Domain: 'other.example' }, 404, '/Domain'],
+  ])('is refused: %j', async (body, code, field) => {
     const answer = await server.call('POST', '/sandbox/rules', { token, body });
-    expect(answer.json.Errors[0].Code).toBe(code);
+    expect(answer.json.Errors[0]).toMatchObject({ Code: code, Field: field ?? expect.any(String) });
   });
 
   it('is made once per Idempotency-Key', async () => {

@@ -207,7 +207,12 @@ describe('a token of another domain', () => {
         const headers = { ...as.headers, ...(as.token && { authorization: `Bearer ${as.token}` }) };
         const foreign = await fetch(`${url}?Domain=theirs.example`, { headers });
         expect(foreign.status, operation.id).toBe(404);
-        await foreign.body?.cancel();
+        const said = {
+          Field: '/Domain',
+          Message: 'This token is only for mine.example',
+        };
+        if (as.token) expect(await foreign.json()).toMatchObject({ Errors: [said] });
+        else await foreign.body?.cancel();
         const stop = new AbortController();
         const stream = await fetch(`${url}?After=0`, { headers, signal: stop.signal });
         expect(stream.status).toBe(200);

@@ -48,10 +48,26 @@ export function pickDomain(caller: Caller, given: string | undefined): string {
   if (given !== undefined && given !== '') {
     // One label is accepted too: mail from localhost is captured in development.
     const domain = toALabelDomain(given.trim(), 1);
-    if (domain === null || !mayActOn(caller, domain)) throw new AppError('not-found');
+    if (domain === null) {
+      throw new AppError('not-found', {
+        field: '/Domain',
+        message: 'Domain must be a name such as example.com',
+      });
+    }
+    if (!mayActOn(caller, domain))
+      throw new AppError('not-found', { field: '/Domain', message: notOf(caller) });
     return domain;
   }
   const [only, ...others] = caller.domains;
-  if (only === undefined || only === '*' || others.length > 0) throw new AppError('domain-ambiguous');
+  if (only === undefined || only === '*' || others.length > 0) {
+    throw new AppError('domain-ambiguous', { field: '/Domain' });
+  }
   return only;
+}
+
+/** Names what the token may use, as people often take the token of another domain, and nothing of what was asked for. */
+function notOf({ domains: [only, ...others] }: Caller): string {
+  return only === undefined || others.length > 0
+    ? 'Domain must be one of those of this token, which GET /api/v1/me lists'
+    : `This token is only for ${only}`;
 }

@@ -4,6 +4,7 @@
  */
 
 import { z } from 'zod';
+import { AppError } from '../../../lib/errors.ts';
 import { isUuid } from '../../../lib/ids.ts';
 import type { RuleResult, SandboxRule } from '../../../model/sandbox-rule.ts';
 import { pickDomain } from '../../../policy/access/rights.ts';
@@ -147,7 +148,8 @@ export function sandboxRuleOperations({
         const domain = pickDomain(caller, body.Domain);
         const result = RESULTS.find((known) => known === body.Result.toLowerCase());
         if (result === undefined) {
-          throw refuse('sandbox-result-unknown', `Result must be one of ${RESULT_WORDS.join(', ')}`);
+          const message = `Result must be one of ${RESULT_WORDS.join(', ')}`;
+          throw new AppError('sandbox-result-unknown', { field: '/Result', message });
         }
         if (body.Defers !== undefined && result !== 'defer') {
           throw invalidParameter('Defers belongs to the Result Defer', 'Defers');

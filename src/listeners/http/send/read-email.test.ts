@@ -131,6 +131,15 @@ describe('property names', () => {
     expect(refusals(read({ ...MAIL, Headers: { X: 'ok' } }, { ...OPTIONS, strict: true }))).toEqual([]);
   });
 
+  it('says how to give a header that the service writes, and what a value may not have', () => {
+    const result = read({ ...MAIL, Headers: { 'Reply-To': 'a@example.com', Date: 'now', 'X-A': 'a\nb' } });
+    expect(result.ok ? [] : result.problems.map(({ message }) => message)).toEqual([
+      'Reply-To is set by the service and is given as ReplyTo, beside Headers',
+      'Date is set by the service and cannot be given',
+      'The value of X-A has a line break or another control character, or more than 995 octets',
+    ]);
+  });
+
   it('keeps __proto__ and its like as data', () => {
     const text = JSON.stringify(MAIL).replace('{', '{"__proto__":{"Sandbox":true,"CC":1},"constructor":1,');
     const result = readText(text);

@@ -4,7 +4,7 @@
  * writes itself; a forbidden one is refused by name, never dropped in silence. Two spellings of one header name are
  * refused as well, because most headers may stand in a message only once (RFC 5322 §3.6).
  */
-import { checkHeader, MAX_HEADER_NAME_OCTETS } from '../../../mail/header-rules.ts';
+import { checkHeader, MAX_HEADER_NAME_OCTETS, MAX_HEADER_VALUE_OCTETS } from '../../../mail/header-rules.ts';
 import { isJsonObject } from '../body/json-properties.ts';
 import { pointerSegment } from '../body/problem-list.ts';
 import { hasControl, isLongerThan } from '../body/text-rules.ts';
@@ -46,6 +46,16 @@ export function readTags(value: unknown, { limits, problems }: Reading): string[
   return tags;
 }
 
+/** Header fields (lower case) → the member of the request that sets them. */
+const GIVEN_AS: ReadonlyMap<string, string> = new Map([
+  ['from', 'From'],
+  ['to', 'To'],
+  ['cc', 'CC'],
+  ['bcc', 'BCC'],
+  ['reply-to', 'ReplyTo'],
+  ['subject', 'Subject'],
+]);
+
 /** Names and values in the order given; numbers and booleans as text, null left out. */
 export function readHeaders(value: unknown, { limits, problems }: Reading): (readonly [string, string])[] {
   const headers: (readonly [string, string])[] = [];
@@ -77,7 +87,9 @@ export function readHeaders(value: unknown, { limits, problems }: Reading): (rea
         `A header name is 1 to ${MAX_HEADER_NAME_OCTETS} visible ASCII characters without a colon`,
       );
     } else if (problem === 'reserved') {
-      problems.add('header-not-allowed', field(), `${name} is set by the service and cannot be given`);
+      const member = GIVEN_AS.get(name.toLowerCase());
+      const instead = member === undefined ? 'cannot be given' : `is given as ${member}, beside Headers`;
+      problems.add('header-not-allowed', field(), `${name} is set by the service and ${instead}`);
     } else if (text === null) {
       problems.add('header-value-invalid', field(), 'A header value must be a string');
     } else if (problem === 'brackets') {
@@ -87,7 +99,11 @@ export function readHeaders(value: unknown, { limits, problems }: Reading): (rea
         `What stands in < > in ${name} must be ASCII: write a host name in its xn-- form, and percent-encode the rest of a URL`,
       );
     } else if (problem === 'value') {
-      problems.add('header-value-invalid', field());
+      problems.add(
+        'header-value-invalid',
+        field(),
+        `The value of ${name} has a line break or another control character, or more than ${MAX_HEADER_VALUE_OCTETS} octets`,
+      );
     } else {
       const lower = name.toLowerCase();
       if (seen.has(lower)) {
