@@ -3,7 +3,7 @@
  * command and operation appears, and nothing else does. The second half does not trust the generator: it looks for the
  * names in the tables by itself. The metrics are compared with those of a running server in test/scenarios/operations.test.ts.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { operations, plainPaths } from '../../docs/generate/api.ts';
@@ -15,6 +15,8 @@ import { CONFIG_KEYS } from '../../src/config/table.ts';
 import { ERRORS } from '../../src/lib/errors.ts';
 import { EVENT_KINDS, WEBHOOK_TOKENS } from '../../src/model/event.ts';
 import { MESSAGE_STATUSES, RECIPIENT_STATUSES, STATUS_WORDS, wordsOf } from '../../src/model/status.ts';
+import { IDEMPOTENCY_WINDOW_MS } from '../../src/server-options.ts';
+import { DEFAULT_TIMEOUTS } from '../../src/smtp/client-types.ts';
 
 const ROOT = join(REFERENCE, '..', '..');
 
@@ -126,6 +128,43 @@ describe('the reference', () => {
       expect(section, name).toContain('```sh\n');
     }
   });
+});
+
+describe('the pages about standards and sizes', () => {
+  const page = (name: string) => readFileSync(join(ROOT, 'docs', name), 'utf8').replaceAll(/\s+/g, ' ');
+
+  it('name the limits that the code has', () => {
+    const { connectMs, bannerMs, ehloMs, mailMs, pipelinedMailMs, rcptMs, dataMs, bodyMs, dotMs } =
+      DEFAULT_TIMEOUTS;
+    const [minutes, seconds] = [(ms: number) => `${ms / 60_000} min`, (ms: number) => `${ms / 1000} s`];
+    expect([rcptMs, ehloMs]).toEqual([mailMs, bannerMs]);
+    for (const text of [
+      `MAIL and RCPT ${minutes(mailMs)}, DATA ${minutes(dataMs)}, each piece of the body ${minutes(bodyMs)}, final dot ${minutes(dotMs)}`,
+      `greeting and EHLO ${seconds(bannerMs)} instead`,
+      `behind another message ${seconds(pipelinedMailMs)}`,
+      `connecting ${seconds(connectMs)}`,
+      `webhooks, domains, tokens; ${IDEMPOTENCY_WINDOW_MS / 3_600_000} hours`,
+    ])
+      expect(page('specifications.md')).toContain(text);
+    expect(CONFIG_KEYS['retain-unsubscribe'].defaults.serve).toBe('730d');
+    expect(page('scaling.md')).toContain('two years by default (`retain-unsubscribe`)');
+    const schema = readFileSync(join(ROOT, 'src/store/postgres/expected-schema.sql'), 'utf8');
+    expect(schema.match(/_pkey ON ONLY/g)).toHaveLength(8);
+    expect(page('scaling.md')).toContain('The eight large tables of PostgreSQL are partitioned by age');
+  });
+
+  it.each(['specifications.md', 'scaling.md', 'reliability.md', 'known-issues.md'])(
+    '%s names files and keys that exist',
+    (name) => {
+      const spans = [...page(name).matchAll(/`([^`]+)`/g)].map(([, text = '']) => text);
+      const files = spans.filter((text) => /^(?:src|test|bench|docs|contrib)\/[\w./-]+$/.test(text));
+      expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+      const keys = spans.filter((text) =>
+        /^(?:max|retain|dns|http|queue|rate|notices|min|allow|trusted|metrics)-[a-z-]+$/.test(text),
+      );
+      expect(keys.filter((key) => !(key in CONFIG_KEYS))).toEqual([]);
+    },
+  );
 });
 
 function read(name: string): string {
