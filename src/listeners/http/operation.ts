@@ -5,6 +5,7 @@
  */
 
 import type { z } from 'zod';
+import { meantOrKnown } from '../../lib/closest.ts';
 import type { Caller } from '../../model/submission.ts';
 import { pickDomain } from '../../policy/access/rights.ts';
 import type { IdempotencyEntry } from '../../store/topics/acceptance.ts';
@@ -13,7 +14,7 @@ import { readJsonBody } from './body/json-request.ts';
 import type { CreateOnce } from './create-once.ts';
 import { jsonText } from './json-text.ts';
 import { queryReader } from './query.ts';
-import type { ApiAnswer, ApiRequest, ApiRoute } from './route.ts';
+import { type ApiAnswer, type ApiRequest, type ApiRoute, invalidParameter } from './route.ts';
 import { ownDomains } from './tenancy.ts';
 
 /** `/domains/:name` has the parameter `name`. */
@@ -97,6 +98,7 @@ export function operation<
   const readBody = read ?? ((request) => readShape(request, body) as Body);
 
   async function answered(request: ApiRequest): Promise<ApiAnswer> {
+    if (NARROWED.has(given.method)) requireKnown(request.query, Object.keys(given.query ?? {}));
     const query = readQuery(request.query);
     const run = async (key: Call<Path, unknown, unknown>['key']) =>
       written(
@@ -131,6 +133,18 @@ export function rawOperation<
     ...given,
     handle: (request) => given.handle(callOf(request, readQuery(request.query), undefined, undefined)),
   };
+}
+
+/** Methods whose parameters narrow what is removed or changed: a misspelt one would remove or change all of it. */
+const NARROWED: ReadonlySet<string> = new Set(['DELETE', 'PATCH']);
+
+/** Throws AppError invalid-parameter for a parameter that is not in `names`, if there are any. */
+function requireKnown(query: ReadonlyMap<string, string>, names: readonly string[]): void {
+  if (names.length === 0) return;
+  const known = new Set(names.map((name) => name.toLowerCase()));
+  const unknown = [...query.keys()].find((name) => !known.has(name));
+  if (unknown === undefined) return;
+  throw invalidParameter(`This parameter is not known${meantOrKnown(unknown, names)}`, unknown);
 }
 
 function readShape<Shape extends z.ZodRawShape>(

@@ -16,7 +16,7 @@ import type { ApiParts } from '../deps.ts';
 import { operation, rawOperation, withoutUndefined } from '../operation.ts';
 import { paging } from '../paging.ts';
 import { DOMAIN, text } from '../query.ts';
-import { type ApiRoute, invalidParameter, isoTime, refuse } from '../route.ts';
+import { type ApiRoute, isoTime, refuse } from '../route.ts';
 import { captureDetail, captureSummary, capturesDeleted } from '../sandbox/captures.ts';
 import { fileAnswer, PAGE_QUERY, pageAnswer } from '../sandbox/mail-parts.ts';
 import { CAPTURE_FILTERS, toCaptureSummary } from '../sandbox/sandbox-search.ts';
@@ -91,12 +91,6 @@ export function sandboxOperations({
       query: { Inbox: text('Only this inbox', 320), ...DOMAIN },
       answer: capturesDeleted,
       handle: async ({ query, visible, request }) => {
-        // A misspelled parameter would otherwise delete all of them.
-        const known = ['inbox', 'domain'];
-        const unknown = [...request.query.keys()].find((name) => !known.includes(name));
-        if (unknown !== undefined) {
-          throw invalidParameter(`${unknown} does not narrow what is deleted: Inbox and Domain do`, unknown);
-        }
         const wanted = { ...visible, ...withoutUndefined({ inbox: query.Inbox?.toLowerCase() }) };
         const ended = request.ended();
         let deleted = 0;

@@ -177,6 +177,10 @@ describe('DELETE /suppressions/{Email}', () => {
       { Email: odd, Reason: 'Unsubscribe' },
     ]);
     const path = `/suppressions/${encodeURIComponent(odd)}`;
+    const misspelt = (await world.call('DELETE', `${path}?Reasons=Bounce`)).json();
+    expect(misspelt.Errors).toMatchObject([
+      { Field: '/reasons', Message: 'This parameter is not known; did you mean Reason?' },
+    ]);
     expect((await world.call('DELETE', `${path}?Reason=Bounce`)).json()).toEqual({});
     expect((await world.call('GET', path)).json().Entries).toMatchObject([{ Reason: 'Unsubscribe' }]);
     expect((await lift(odd)).status).toBe(200);
