@@ -1,7 +1,8 @@
 /**
  * Changes deliveries in the store that wait in memory under our lease: cancels or reschedules them. They are released
  * first, so that they are not sent meanwhile; the store changes leased rows under exactly the given epochs; changed
- * rows leave memory, and the others go on waiting. A row that is just being claimed or settled is leased and can be
+ * rows leave memory, and the others go on waiting. If the store does not say what it changed, all are given back to it:
+ * what it has changed must not be sent. A row that is just being claimed or settled is leased and can be
  * neither changed nor released: it is waited for, and the change is tried once more.
  */
 import type { Clock } from '../../lib/clock.ts';
@@ -33,6 +34,8 @@ export function createChanging(
     wake(site: string): void;
     /** The item leaves memory. */
     leave(item: ReadyItem): void;
+    /** The item goes back to the store, if it is still leased there. */
+    giveBack(item: ReadyItem): void;
     /** Resolves when what is being claimed is in memory; null: nothing is. */
     arriving(): Promise<unknown> | null;
   },
@@ -61,17 +64,23 @@ export function createChanging(
   ): Promise<{ result: Result; left: readonly number[]; givenUp: ReadonlySet<number> }> {
     const items = ids.flatMap(withdraw);
     const leases = new Map(items.map(({ delivery }) => [delivery.id, delivery.epoch]));
-    let changed: ReadonlySet<number> = new Set();
+    let result: Result;
     try {
-      const result = await change(ids, leases);
-      changed = new Set(result.changed);
-      return { result, left: ids.filter((id) => !changed.has(id)), givenUp: new Set(leases.keys()) };
-    } finally {
+      result = await change(ids, leases);
+    } catch (error) {
       for (const item of items) {
-        if (changed.has(item.delivery.id)) on.leave(item);
-        else restore(item);
+        const copy = restore(item);
+        window.pull(copy);
+        on.giveBack(copy);
       }
+      throw error;
     }
+    const changed: ReadonlySet<number> = new Set(result.changed);
+    for (const item of items) {
+      if (changed.has(item.delivery.id)) on.leave(item);
+      else on.wake(restore(item).site);
+    }
+    return { result, left: ids.filter((id) => !changed.has(id)), givenUp: new Set(leases.keys()) };
   }
 
   /** Whether some of them were being claimed or settled; they have arrived then. */
@@ -118,9 +127,10 @@ export function createChanging(
   }
 
   /** A copy, because another part may still hold the old item, and read its content. */
-  function restore(item: ReadyItem): void {
+  function restore(item: ReadyItem): ReadyItem {
     if (item.content !== null) item.content.mayFree = false;
-    window.replace({ ...item, withdrawn: false, checked: -1 });
-    on.wake(item.site);
+    const copy = { ...item, withdrawn: false, checked: -1 };
+    window.replace(copy);
+    return copy;
   }
 }

@@ -112,6 +112,7 @@ export function createQueue(deps: Deps, options: QueueOptions): Queue {
     {
       wake: (site) => worker.wake(site),
       leave: (item) => leave(item, null),
+      giveBack: (item) => release([item], clock.now(), null),
       arriving: claims.underWay,
     },
   );

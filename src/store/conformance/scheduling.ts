@@ -130,6 +130,12 @@ export function describeScheduling({ store, reopen }: Suite): void {
       expect(await claim(store, queueId, { now })).toEqual([]);
       const claimed = await claim(store, queueId, { now: sendAt });
       expect(claimed.map((row) => row.id)).toEqual([due.id, id]);
+      // Asked again because the answer was lost: it is the same, also where it was sent meanwhile.
+      await store.settle({ now: sendAt, settlements: [delivered(id)] });
+      expect(await store.reschedule({ ...given, recipients })).toEqual({
+        ...{ kind: 'rescheduled', changed: [id] },
+      });
+      expect((await kindsOf(store)).filter((kind) => kind === 'scheduled')).toHaveLength(4);
     });
 
     it('changes nothing where it was claimed, or tried', async () => {

@@ -20,7 +20,7 @@ import { dropOrLeaveContent } from './leftovers.ts';
 /** The epoch of no lease. */
 const NO_EPOCH = -1;
 
-export const cancelQueued = write('cancelQueued', async (session, params) => {
+export const cancelQueued = write('cancelQueued', { repeatable: true }, async (session, params) => {
   const { messageSeq, now } = params;
   const domainId = await domainOf(session.db, messageSeq);
   const changed = await changeWaiting(
@@ -47,7 +47,7 @@ const REQUEUE = `UPDATE delivery d SET state = 0, epoch = 0, due_at = $1, expire
       OR state = 0 AND (attempts > 0 OR ${IS_DEFERRED} OR ${IS_PATH_REASON} OR ${IS_HELD_REASON}))
   RETURNING id`;
 
-export const requeue = write('requeue', async (session, params) => {
+export const requeue = write('requeue', { repeatable: true }, async (session, params) => {
   const { db } = session;
   const { messageSeq, now, expiresAt } = params;
   const domainId = await domainOf(db, messageSeq);
@@ -66,10 +66,14 @@ export const requeue = write('requeue', async (session, params) => {
   return { kind: 'requeued', count };
 });
 
-export const reschedule = write('reschedule', async (session, params) => {
+export const reschedule = write('reschedule', { repeatable: true }, async (session, params) => {
   const { db } = session;
-  const { messageSeq, now, sendAt, expiresAt } = params;
+  const { messageSeq, now, sendAt, expiresAt, recipients } = params;
   const domainId = await domainOf(db, messageSeq);
+  const told = await toldBefore(db, domainId, recipients);
+  // What an earlier call moved, whose answer was lost, may be on its way by now.
+  if (told.size > 0 && recipients.every(({ event }) => told.has(event.id)))
+    return { kind: 'rescheduled', changed: recipients.map(({ deliveryId }) => deliveryId) };
   const rows = await db.all<{ id: number; state: number; epoch: number; tried: boolean }>(
     `SELECT id, state, epoch, attempts > 0 OR first_deferred_at IS NOT NULL AS tried FROM delivery
      WHERE message_seq = $1 AND state NOT IN ($2, $3) ORDER BY id FOR UPDATE`,

@@ -4,6 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../lib/clock.ts';
+import type { EventKind } from '../../model/event.ts';
 import {
   claim,
   commitOne,
@@ -20,6 +21,8 @@ import { type Store, StoreUnavailable } from '../store.ts';
 import { openPostgresStore } from './open.ts';
 import { proxyTo, type TestProxy } from './test-proxy.ts';
 import { describePostgres, type TestDatabase, testDatabase } from './test-support.ts';
+
+const DATE = 'Sun, 22 Nov 2026 01:02:03 +0000';
 
 describePostgres('a connection that goes', () => {
   let database: TestDatabase;
@@ -63,6 +66,28 @@ describePostgres('a connection that goes', () => {
       proxy.loseNext('250 2.0.0 Ok', what);
       expect(await store.settle({ now: 2, settlements: [delivered(id)] })).toEqual(['settled']);
       expect(await kindsOf(store)).toEqual(['accepted', 'delivered']);
+    });
+
+    it(`cancels, moves and queues again once where the ${what} is lost`, async () => {
+      const params = ({ seq, id }: { seq: number; id: number }, kind: EventKind) => ({
+        ...{ messageSeq: seq, now: 2, sendAt: 5, expiresAt: 9, date: DATE },
+        recipients: [{ deliveryId: id, event: event(kind) }],
+      });
+      const waiting = await commitOne(store);
+      proxy.loseNext('COMMIT', what);
+      const canceled = await store.cancelQueued(params(waiting, 'canceled'));
+      expect(canceled).toEqual({ changed: [waiting.id], tooLate: 0 });
+      const later = await commitOne(store, { sendAt: 4 });
+      proxy.loseNext('COMMIT', what);
+      const moved = await store.reschedule(params(later, 'scheduled'));
+      expect(moved).toEqual({ kind: 'rescheduled', changed: [later.id] });
+      const failed = await commitOne(store, sending());
+      await store.settle({ now: 2, settlements: [delivered(failed.id, 1, { state: 'failed', events: [] })] });
+      proxy.loseNext('COMMIT', what);
+      expect(await store.requeue(params(failed, 'requeued'))).toEqual({ kind: 'requeued', count: 1 });
+      expect((await kindsOf(store)).sort()).toEqual([
+        ...['accepted', 'accepted', 'accepted', 'canceled', 'requeued', 'scheduled'],
+      ]);
     });
 
     it(`appends an event once where the ${what} is lost`, async () => {

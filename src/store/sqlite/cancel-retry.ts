@@ -86,8 +86,12 @@ export const reschedule = write(
   { synced: true, rows: 'recipients' },
   (session, params) => {
     const { db } = session;
-    const { messageSeq, now, sendAt, expiresAt } = params;
+    const { messageSeq, now, sendAt, expiresAt, recipients } = params;
     const domainId = domainOf(db, messageSeq);
+    const told = toldBefore(db, domainId, recipients);
+    // What an earlier call moved, whose answer was lost, may be on its way by now.
+    if (told.size > 0 && recipients.every(({ event }) => told.has(event.id)))
+      return { kind: 'rescheduled', changed: recipients.map(({ deliveryId }) => deliveryId) };
     const scheduled = db.get('SELECT 1 FROM message WHERE seq = ? AND send_at IS NOT NULL', messageSeq);
     const rows = db.all<{ id: number; state: number; epoch: number; tried: number }>(
       `SELECT id, state, epoch, attempts > 0 OR first_deferred_at IS NOT NULL AS tried FROM delivery
