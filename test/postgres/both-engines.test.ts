@@ -488,10 +488,11 @@ async function play(seed: number, stores: readonly [Store, Store]): Promise<void
 
   async function purge(): Promise<void> {
     const domain = dice.pick(SENDERS);
+    const at = now;
     const before = now - dice.pick([HOUR, DAY]);
     const what = dice.pick(['contents', 'messages'] as const);
     const pages = await both(`findExpired ${what}`, { seqs: 'message', nextSeq: 'message' }, (store) =>
-      store.findExpired({ what, domain, before, afterSeq: 0, limit: 5 }),
+      store.findExpired({ what, domain, before, now: at, afterSeq: 0, limit: 5 }),
     );
     if (pages !== null && pages[0].seqs.length > 0) {
       if (what === 'contents')
@@ -503,9 +504,8 @@ async function play(seed: number, stores: readonly [Store, Store]): Promise<void
           store.purgeMessages({ seqs: pages[engine].seqs, maxRows: 1_000 }),
         );
     }
-    const at = now;
     await both('purgeCalls', { nextId: 'call' }, (store) =>
-      store.purgeCalls({ before, afterId: 0, limit: 1_000 }),
+      store.purgeCalls({ before, now: at, afterId: 0, limit: 1_000 }),
     );
     await both('purgeSuppressions', {}, (store) =>
       store.purgeSuppressions({ now: at, evidenceBefore: before, limit: 5 }),

@@ -452,11 +452,12 @@ export async function runWebhooksSeed(
 
   /** Of calls that have ended, and of what deleted webhooks left. */
   async function purge(node: Node): Promise<void> {
-    const before = clock.now() - dice.pick([MINUTE, 10 * MINUTE]);
+    const now = clock.now();
+    const before = now - dice.pick([MINUTE, 10 * MINUTE]);
     purgedBefore = Math.max(purgedBefore, before);
     for (let afterId: number | null = 0; afterId !== null; ) {
       const from: number = afterId;
-      const step = await asked(node, (store) => store.purgeCalls({ before, afterId: from, limit: 64 }));
+      const step = await asked(node, (store) => store.purgeCalls({ before, now, afterId: from, limit: 64 }));
       afterId = step?.nextId ?? null;
     }
     // One may have been switched off meanwhile.

@@ -110,6 +110,19 @@ describe('retention', () => {
     expect(await messagesOf(store, { limit: 100 })).toHaveLength(5);
   });
 
+  it('forgets what is old also behind what was accepted while the clock was a year ahead', async () => {
+    now = T0 + 365 * DAY;
+    const ahead = await accept(3);
+    now = T0;
+    const old = await accept(4);
+    now = T0 + 8 * DAY;
+    const fresh = await accept(2);
+    expect(await purge()).toMatchObject({ contents: 4, messages: 0 });
+    expect([await kept(ahead), await kept(old), await kept(fresh)]).toEqual([3, 0, 2]);
+    now = T0 + 61 * DAY;
+    expect(await purge()).toMatchObject({ messages: 4 });
+  });
+
   it('follows what a domain chose, and the server for the others', async () => {
     await addDomain('short.example', { retention: { contentDays: 0, eventDays: 1 } });
     await addDomain('long.example', { retention: { contentDays: 365, eventDays: 365 } });

@@ -45,6 +45,12 @@ export interface Retention {
   purge(mayGoOn: () => boolean): Promise<Forgotten>;
 }
 
+/** What is older than `before` has expired at `now`. */
+interface Times {
+  before: number;
+  now: number;
+}
+
 type RetentionNeeds = Pick<
   Store,
   | 'getDomain'
@@ -111,15 +117,15 @@ export function createRetention(
         credentials: 0,
       };
       await leftovers(mayGoOn);
-      forgotten.calls = await calls(now - options.callsMs, mayGoOn);
+      forgotten.calls = await calls(now, mayGoOn);
       forgotten.captures = await whole(mayGoOn, (limit) =>
-        store.purgeCaptures({ before: now - options.capturesMs, limit }),
+        store.purgeCaptures({ before: now - options.capturesMs, now, limit }),
       );
       for (const domain of await store.domainsWithMail()) {
         if (!mayGoOn()) return forgotten;
         const kept = keptFor((await store.getDomain({ name: domain }))?.settings, options);
-        forgotten.messages += await messages(domain, now - kept.eventsMs, mayGoOn);
-        forgotten.contents += await contents(domain, now - kept.contentMs, mayGoOn);
+        forgotten.messages += await messages(domain, { now, before: now - kept.eventsMs }, mayGoOn);
+        forgotten.contents += await contents(domain, { now, before: now - kept.contentMs }, mayGoOn);
       }
       forgotten.events = await whole(mayGoOn, (limit) =>
         store.purgeLooseEvents({ before: now - options.eventsMs, limit }),
@@ -139,10 +145,10 @@ export function createRetention(
     },
   };
 
-  async function contents(domain: string, before: number, mayGoOn: () => boolean): Promise<number> {
+  async function contents(domain: string, times: Times, mayGoOn: () => boolean): Promise<number> {
     let removed = 0;
     await eachPage(
-      (afterSeq) => store.findExpired({ what: 'contents', domain, before, afterSeq, limit: PAGE }),
+      (afterSeq) => store.findExpired({ what: 'contents', domain, ...times, afterSeq, limit: PAGE }),
       async (seqs) => {
         removed += await removeContents(seqs, mayGoOn);
       },
@@ -151,10 +157,10 @@ export function createRetention(
     return removed;
   }
 
-  async function messages(domain: string, before: number, mayGoOn: () => boolean): Promise<number> {
+  async function messages(domain: string, times: Times, mayGoOn: () => boolean): Promise<number> {
     let removed = 0;
     await eachPage(
-      (afterSeq) => store.findExpired({ what: 'messages', domain, before, afterSeq, limit: PAGE }),
+      (afterSeq) => store.findExpired({ what: 'messages', domain, ...times, afterSeq, limit: PAGE }),
       async (seqs) => {
         for (let at = 0; at < seqs.length && mayGoOn(); ) {
           const step = await paced(() =>
@@ -169,12 +175,13 @@ export function createRetention(
     return removed;
   }
 
-  async function calls(before: number, mayGoOn: () => boolean): Promise<number> {
+  async function calls(now: number, mayGoOn: () => boolean): Promise<number> {
+    const before = now - options.callsMs;
     let removed = 0;
     let afterId: number | null = 0;
     while (afterId !== null && mayGoOn()) {
       const from: number = afterId;
-      const step = await paced(() => store.purgeCalls({ before, afterId: from, limit: ROWS_PER_STEP }));
+      const step = await paced(() => store.purgeCalls({ before, now, afterId: from, limit: ROWS_PER_STEP }));
       removed += step.removed;
       afterId = step.nextId;
     }

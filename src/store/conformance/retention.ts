@@ -42,6 +42,7 @@ export function describeRetention({ store }: Suite): void {
         what: 'contents',
         domain: 'example.com',
         before: T0 + DAY,
+        now: T0 + 9 * DAY,
         afterSeq: 0,
         limit: 10,
         ...more,
@@ -226,22 +227,25 @@ export function describeRetention({ store }: Suite): void {
     });
 
     it('removes old captures, oldest first', async () => {
-      for (const at of [T0, T0 + 1, T0 + DAY]) {
+      for (const at of [T0 + 9 * DAY, T0, T0 + 1, T0 + DAY]) {
         await settle((await send({ sandbox: true })).ids, { capture: capture(at) });
       }
-      const purge = (limit: number) => store.purgeCaptures({ before: T0 + HOUR, limit });
+      const purge = (limit: number) => store.purgeCaptures({ before: T0 + HOUR, now: T0 + DAY, limit });
       expect([await purge(1), await purge(10), await purge(10)]).toEqual([1, 1, 0]);
       const left = await store.findCaptures({ limit: 10, look: 100 });
-      expect(left.captures).toMatchObject([{ at: T0 + DAY }]);
+      expect(left.captures).toMatchObject([{ at: T0 + DAY }, { at: T0 + 9 * DAY }]);
     });
 
     it('removes calls that are over, and those of a webhook that is off', async () => {
       const webhookId = await createWebhook(store);
       await sent();
-      const purge = (afterId = 0) => store.purgeCalls({ before: T0 + HOUR, afterId, limit: 10 });
+      const purge = (afterId = 0) =>
+        store.purgeCalls({ before: T0 + HOUR, now: T0 + DAY, afterId, limit: 10 });
       expect(await purge()).toEqual({ removed: 0, nextId: null });
       await store.updateWebhook({ id: webhookId, now: T0, status: 'Disabled', resumeSince: 0 });
-      expect(await store.purgeCalls({ before: T0 + HOUR, afterId: 0, limit: 1 })).toMatchObject({
+      expect(
+        await store.purgeCalls({ before: T0 + HOUR, now: T0 + DAY, afterId: 0, limit: 1 }),
+      ).toMatchObject({
         removed: 1,
       });
       expect(await purge()).toEqual({ removed: 1, nextId: null });

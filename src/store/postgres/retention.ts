@@ -2,9 +2,10 @@
  * Retention: finds expired data by reading, and deletes it in small steps. A content is deleted when every recipient of
  * its message is final and no capture of the sandbox shows it; a message is deleted with everything that belongs to it.
  * Searches follow an index from the oldest row and end at the first one that is too young, so their cost depends on
- * what they find, not on what is kept. Messages are locked before they are examined.
+ * what they find, not on what is kept. Rows from a time when the clock was ahead do not end them. Messages are locked before they are examined.
  */
 import { ERASED } from '../shared/mask.ts';
+import { isYoung } from '../shared/young.ts';
 import { dropCaptures, forgetTexts, upToStep } from './capture-changes.ts';
 import { dropContents, SHOWN, WAITS } from './contents.ts';
 import { int8s, texts } from './engine/arrays.ts';
@@ -44,10 +45,10 @@ export const findExpired = read('findExpired', { lane: 'search' }, async (db, pa
     params.afterSeq,
     params.limit,
   );
-  const old = rows.findIndex((row) => row.created_at >= params.before);
+  const old = rows.findIndex((row) => isYoung(row.created_at, params));
   const looked = old < 0 ? rows : rows.slice(0, old);
   return {
-    seqs: looked.filter(({ stays }) => !stays).map(({ seq }) => seq),
+    seqs: looked.filter((row) => !row.stays && row.created_at < params.before).map(({ seq }) => seq),
     nextSeq: old < 0 && rows.length === params.limit ? (rows.at(-1)?.seq ?? null) : null,
   };
 });
@@ -165,9 +166,10 @@ async function examined(db: Db, seqs: readonly number[]): Promise<ReadonlyMap<nu
   return new Map(rows.map((row) => [row.seq, row]));
 }
 
-export const purgeCaptures = write('purgeCaptures', async ({ db }, { before, limit }) => {
+export const purgeCaptures = write('purgeCaptures', async ({ db }, { before, now, limit }) => {
   const oldest = await db.all<{ seq: number; at: number }>(
-    'SELECT seq, at FROM capture ORDER BY seq LIMIT $1',
+    'SELECT seq, at FROM capture WHERE at <= $1 ORDER BY seq LIMIT $2',
+    now,
     limit,
   );
   const young = oldest.findIndex(({ at }) => at >= before);
@@ -180,7 +182,8 @@ export const purgeCaptures = write('purgeCaptures', async ({ db }, { before, lim
   return gone.length;
 });
 
-export const purgeCalls = write('purgeCalls', async ({ db }, { before, afterId, limit }) => {
+export const purgeCalls = write('purgeCalls', async ({ db }, params) => {
+  const { before, afterId, limit } = params;
   const rows = await db.all<{ id: number; created_at: number; updated_at: number; stays: boolean }>(
     `SELECT c.id, c.created_at, c.updated_at,
        c.state IN (0, 1) AND EXISTS (SELECT FROM webhook w WHERE w.id = c.webhook_id AND w.enabled) AS stays
@@ -188,9 +191,9 @@ export const purgeCalls = write('purgeCalls', async ({ db }, { before, afterId, 
     afterId,
     limit,
   );
-  const young = rows.findIndex((row) => row.created_at >= before);
+  const young = rows.findIndex((row) => isYoung(row.created_at, params));
   const old = (young < 0 ? rows : rows.slice(0, young)).filter(
-    (row) => row.updated_at < before && !row.stays,
+    (row) => row.created_at < before && row.updated_at < before && !row.stays,
   );
   const removed = await db.run(
     'DELETE FROM webhook_call WHERE id = ANY ($1::int8[]) AND updated_at < $2',

@@ -115,7 +115,9 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
     { webhookId: 3, countUpTo: 1_000 },
   ],
   causeMembers: [{ id: 1, afterId: 0, limit: 100 }],
-  findExpired: [{ what: 'messages', domain: 'example.com', before: T0 * 2, afterSeq: 0, limit: 100 }],
+  findExpired: [
+    { what: 'messages', domain: 'example.com', before: T0 * 2, now: T0 * 2, afterSeq: 0, limit: 100 },
+  ],
   findOldestContents: [{ afterSeq: 0, atLeastBytes: 1e9, limit: 100 }],
   findMentions: [{ address: 'none@example.net', afterSeq: 0, limit: 100 }],
   recordReturn: [{ fact: { kind: 'not-spam', deliveryId: 3, event: event('complaint_withdrawn') }, now: T0 }],
@@ -150,8 +152,8 @@ const CASES: { [Name in MeasuredName]: readonly ParamsOf<Name>[] } = {
   purgeContents: [{ seqs: [1, 2, 3], maxBytes: 1 }],
   replayCalls: [{ webhookId: 1, since: 0, until: T0 * 2, onlyFailed: true, now: T0, limit: 100 }],
   purgeIdempotency: [{ before: T0 * 2, limit: 100 }],
-  purgeCaptures: [{ before: T0 * 2, limit: 100 }],
-  purgeCalls: [{ before: T0 * 2, afterId: 0, limit: 100 }],
+  purgeCaptures: [{ before: T0 * 2, now: T0 * 2, limit: 100 }],
+  purgeCalls: [{ before: T0 * 2, now: T0 * 2, afterId: 0, limit: 100 }],
   purgeSuppressions: [{ now: T0 * 2, evidenceBefore: T0 * 2, limit: 100 }],
   removeSuppressions: [{ domain: 'example.com', address: 'r5@example.net', now: T0 }],
 };

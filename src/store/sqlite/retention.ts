@@ -2,9 +2,10 @@
  * Retention: finds expired data by reading, and deletes it in small steps. A content is deleted when every recipient of
  * its message is final and no capture of the sandbox shows it; a message is deleted with everything that belongs to it.
  * Searches follow an index from the oldest row and end at the first one that is too young, so their cost depends on
- * what they find, not on what is kept.
+ * what they find, not on what is kept. Rows from a time when the clock was ahead do not end them.
  */
 import { ERASED } from '../shared/mask.ts';
+import { isYoung } from '../shared/young.ts';
 import { dropLater } from './call-portions.ts';
 import { dropContent, dropUnkeptContent, SHOWN, STEP_BYTES, WAITS } from './contents.ts';
 import type { Connection } from './engine/connection.ts';
@@ -47,11 +48,11 @@ export const findExpired = read('findExpired', 'measured', { search: true }, (db
   if (domainId === null) return { seqs: [], nextSeq: null };
   const sql = params.what === 'contents' ? KEPT_CONTENTS_SQL : OLD_MESSAGES_SQL;
   const rows = db.all<Candidate>(sql, domainId, params.afterSeq, params.limit);
-  const old = rows.findIndex((row) => row.created_at >= params.before);
+  const old = rows.findIndex((row) => isYoung(row.created_at, params));
   const looked = old < 0 ? rows : rows.slice(0, old);
   const last = rows.at(-1);
   return {
-    seqs: looked.filter((row) => row.stays === 0).map((row) => row.seq),
+    seqs: looked.filter((row) => row.stays === 0 && row.created_at < params.before).map((row) => row.seq),
     nextSeq: old < 0 && rows.length === params.limit && last !== undefined ? last.seq : null,
   };
 });
@@ -150,7 +151,8 @@ function firstEvents(db: Connection, seq: number): FirstEvents {
 
 export const purgeCaptures = write('purgeCaptures', 'measured', { portion: true }, ({ db }, params) => {
   const oldest = db.all<{ seq: number; at: number; message_seq: number }>(
-    'SELECT seq, at, message_seq FROM capture ORDER BY seq LIMIT ?',
+    'SELECT seq, at, message_seq FROM capture WHERE at <= ? ORDER BY seq LIMIT ?',
+    params.now,
     params.limit,
   );
   let gone = 0;
@@ -172,7 +174,8 @@ export const purgeCalls = write('purgeCalls', 'measured', { portion: true }, ({ 
   );
   let removed = 0;
   for (const row of rows) {
-    if (row.created_at >= params.before) return { removed, nextId: null };
+    if (isYoung(row.created_at, params)) return { removed, nextId: null };
+    if (row.created_at >= params.before) continue;
     if (row.updated_at >= params.before || row.stays !== 0) continue;
     removed += db.run('DELETE FROM webhook_call WHERE id = ?', row.id).changes;
   }

@@ -25,12 +25,13 @@ export interface RetentionStore {
   /**
    * Messages of a domain after `afterSeq`, oldest first, accepted before `before`, whose recipients are all final: with
    * `contents` those whose content is stored and shown by no capture, with `messages` all. At most `limit` are
-   * examined.
+   * examined. What is younger than `now`, because the clock was ahead then, is passed over, here and below.
    */
   findExpired(params: {
     what: 'contents' | 'messages';
     domain: string;
     before: number;
+    now: number;
     afterSeq: number;
     limit: number;
   }): Promise<ExpiredPage>;
@@ -72,13 +73,14 @@ export interface RetentionStore {
    * Deletes at most `limit` captures made before `before`, oldest first, fewer if the contents kept only for them are
    * large; 0 = there is none.
    */
-  purgeCaptures(params: { before: number; limit: number }): Promise<number>;
+  purgeCaptures(params: { before: number; now: number; limit: number }): Promise<number>;
   /**
    * Deletes calls that ended before `before`, and equally old ones of webhooks that are off or deleted, among the
    * `limit` oldest after `afterId`. `nextId`: where to continue, null = the rest is younger.
    */
   purgeCalls(params: {
     before: number;
+    now: number;
     afterId: number;
     limit: number;
   }): Promise<{ removed: number; nextId: number | null }>;
