@@ -1,7 +1,7 @@
 /**
  * One simulated run of several nodes on one store that send from the same sources: days within milliseconds, as world.ts
  * plays them with one process. Nodes die, stop, come back, and stand still while the others go on, and the clocks of their
- * machines are wrong. Held against what the far ends saw: every promise about recipients (checks.ts), and that two nodes never send from one source to one site.
+ * machines are wrong; answers of the store are lost. Held against what the far ends saw: every promise about recipients (checks.ts), and that two nodes never send from one source to one site.
  */
 import type { Clock } from '../../src/lib/clock.ts';
 import { AppError } from '../../src/lib/errors.ts';
@@ -23,6 +23,7 @@ import { createAwaited, submissionOf } from './asking.ts';
 import { checkEnd, checkWaiting, type Diary, momentOf } from './checks.ts';
 import { secureHalf, TLS_TURNS } from './far-end-tls.ts';
 import { createGeography } from './geography.ts';
+import { losingAnswers } from './lost-answers.ts';
 import type { Mutation } from './mutations.ts';
 import { createOperators } from './operators.ts';
 import { PARTS } from './parts.ts';
@@ -43,6 +44,8 @@ interface Node {
   number: number;
   downUntilMs: number;
   pausedUntilMs: number | null;
+  /** Until then answers of the store to it are lost, some or all. */
+  losing: { untilMs: number; share: number };
   /** By how much the clock of its machine is ahead of that of the store. */
   aheadMs: number;
 }
@@ -69,6 +72,7 @@ type Happening =
   | { kind: 'pause'; node: number; forMs: number }
   | { kind: 'crash'; node: number; forMs: number }
   | { kind: 'stop'; node: number; forMs: number }
+  | { kind: 'lose'; node: number; forMs: number; share: number }
   | { kind: 'clock'; node: number; aheadMs: number };
 
 /** The mail and the far ends of the world of that seed, without what is about one process. */
@@ -99,6 +103,15 @@ function nodesPlanOf(seed: number): {
     happenings.push({
       atMs: clocks.ms(SECOND, plan.loadUntilMs + 5 * MINUTE),
       what: { kind: 'clock', node: clocks.whole(0, nodes - 1), aheadMs: ahead() },
+    });
+  const lost = createDice(seed, 14);
+  while (lost.chance(0.4))
+    happenings.push({
+      atMs: lost.ms(0, plan.loadUntilMs + 5 * MINUTE),
+      what: {
+        ...{ kind: 'lose', node: lost.whole(0, nodes - 1) },
+        ...{ forMs: lost.pick([1, 5, 20, 60]) * SECOND, share: lost.pick([0.1, 0.5, 1]) },
+      },
     });
   happenings.sort((a, b) => a.atMs - b.atMs);
   const kept = new Set<Action['kind']>([
@@ -187,7 +200,7 @@ export async function runNodesSeed(
   let disturbedMs = 0;
   const nodes: Node[] = aheadMs.map((ms, i) => ({
     ...{ name: `node${i}`, process: null, aheadMs: ms },
-    ...{ number: 0, downUntilMs: 0, pausedUntilMs: null },
+    ...{ number: 0, downUntilMs: 0, pausedUntilMs: null, losing: { untilMs: 0, share: 0 } },
   }));
   let processes = 0;
   const nodeWith = (number: number) => nodes.find((one) => one.number === number);
@@ -302,7 +315,8 @@ export async function runNodesSeed(
     try {
       node.process = await startProcess(
         {
-          ...{ parts: PARTS, clock: clockOf(node), names, network: networkOf(processes), tokens, openStore },
+          ...{ parts: PARTS, clock: clockOf(node), names, network: networkOf(processes), tokens },
+          openStore: (own) => openStore(own, node),
           random: createDice(seed, 100 + processes),
         },
         {
@@ -331,8 +345,9 @@ export async function runNodesSeed(
   }
 
   /** Its data have a clock of their own, as those of a database server. */
-  async function openStore(own: Clock): Promise<Store> {
-    const store = await room.openStore(own);
+  async function openStore(own: Clock, node: Node): Promise<Store> {
+    const strikes = () => clock.monotonicMs() < node.losing.untilMs && dice.chance(node.losing.share);
+    const store = losingAnswers(await room.openStore(own), strikes);
     return {
       ...store,
       async heartbeat(params) {
@@ -381,6 +396,12 @@ export async function runNodesSeed(
     const { kind, forMs } = what;
     const nowMs = clock.monotonicMs();
     disturb();
+    if (what.kind === 'lose') {
+      node.losing = { untilMs: nowMs + forMs, share: what.share };
+      diary.outages.push({ fromMs: nowMs, untilMs: nowMs + forMs + 5 * SECOND });
+      clock.setTimer(forMs, disturb);
+      return;
+    }
     if (kind === 'pause') {
       // Replies that arrive meanwhile are as good as unread, where others take over.
       diary.crashes.push({ fromMs: nowMs, untilMs: nowMs + forMs + MOMENT_MS });
