@@ -1939,7 +1939,7 @@ export interface Queries {
   listEmails: {
     /** Address of the sender */
     From?: string;
-    /** Address of a recipient */
+    /** Address of a recipient, in upper or lower case */
     To?: string;
     /** Holds this text */
     Subject?: string;

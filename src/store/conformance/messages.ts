@@ -132,6 +132,7 @@ export function describeMessages({ store }: Suite): void {
         (await messagesOf(store, { limit: 10, ...more })).map((one) => one.seq);
       expect(await list({ from: 'other@example.com' })).toEqual([b.seq]);
       expect(await list({ to: 'a@example.net' })).toEqual([a.seq]);
+      expect(await list({ to: 'A@example.net' })).toEqual([a.seq]);
       expect(await list({ subject: 'üBERRASCHUNG' })).toEqual([a.seq]);
       expect(await list({ subject: '% _OFF' })).toEqual([a.seq]);
       expect(await list({ subject: '%' })).toEqual([a.seq]);

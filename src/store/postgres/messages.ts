@@ -130,7 +130,7 @@ const RECIPIENT_WITH = (and: string) =>
 /** What is asked of one recipient, `d`, whatever its state. */
 function recipientFilter({ to, recipientDomain }: MessageFilter): Filter {
   const filter = createFilter();
-  filter.when('d.address = ?', to);
+  filter.when('lower(d.address) = lower(?::text)', to);
   filter.when("split_part(d.address, '@', 2) = ?", recipientDomain);
   return filter;
 }

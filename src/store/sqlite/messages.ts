@@ -171,7 +171,7 @@ function conditionsOf(params: MessageFilter): Filter {
 /** What is asked of one recipient, `d`, whatever its state. */
 function recipientFilter({ to, recipientDomain }: MessageFilter): Filter {
   const filter = createFilter();
-  filter.when('d.address = ?', to);
+  filter.when('lower(d.address) = lower(?)', to);
   filter.when("substr(d.address, instr(d.address, '@') + 1) = ?", recipientDomain);
   return filter;
 }
