@@ -49,6 +49,8 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     await page
       .getByRole('img', { name: 'Delivered in the last 24 hours: 1' })
       .hover({ position: { x: 2, y: 20 } });
+    // The height of the tallest bar has its number.
+    await page.getByText('up to 1', { exact: true }).first().waitFor();
     await page.getByRole('rowheader', { name: 'example.net' }).waitFor();
     await page.getByRole('rowheader', { name: 'example.com' }).waitFor();
     await page.getByRole('link', { name: 'example.com', exact: true }).waitFor();
@@ -147,6 +149,25 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     expect((await world.server.call('GET', '/queue/holds')).json.Items).toHaveLength(1);
     await page.goto(`${url}?range=30d`);
     await list.getByText('wrong price').waitFor();
+  });
+
+  it('shows the first of each kind, and the others when asked', async () => {
+    for (let n = 1; n <= 4; n += 1) {
+      const hold = { RecipientDomain: `held${n}.example`, Reason: 'looked into' };
+      await world.server.call('POST', '/queue/hold', { body: hold });
+    }
+    const { page } = await openPage(browser);
+    await page.goto(url);
+    const items = page.getByRole('list', { name: 'What needs attention' }).getByRole('listitem');
+    const others = page.getByRole('button', { name: /^Show [0-9]+ more of the same kind$/ });
+    await others.waitFor();
+    expect(await items.count()).toBe(3);
+    await others.click();
+    await expect.poll(() => items.count()).toBeGreaterThan(4);
+    await page.getByRole('button', { name: 'Show fewer' }).click();
+    await expect.poll(() => items.count()).toBe(3);
+    for (let n = 1; n <= 4; n += 1)
+      await world.server.call('POST', '/queue/release', { body: { RecipientDomain: `held${n}.example` } });
   });
 
   it('is read on a phone without scrolling sideways', async () => {

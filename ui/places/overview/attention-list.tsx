@@ -15,11 +15,15 @@ import { undoable } from '../../components/undoable.ts';
 import { mayAct } from './may-act.ts';
 
 const OUTCOME_MS = 2_000;
+/** Of each kind, before the others are asked for: one cause often concerns twenty sites or webhooks, above all figures. */
+const FIRST = 3;
 
 export function AttentionList({ attention }: { attention: Attention }) {
   const [leaving, setLeaving] = useState<ReadonlySet<string>>(new Set());
   const queries = useQueryClient();
+  const [showsAll, setShowsAll] = useState(false);
   const items = attention.Items.filter((item) => !leaving.has(keyOf(item)));
+  const first = firstOfEach(items);
   /** Released mail cannot be called back. */
   const release = (item: AttentionItem): void => {
     const { Action, Subject } = item;
@@ -36,11 +40,20 @@ export function AttentionList({ attention }: { attention: Attention }) {
   return (
     <>
       <ul aria-label="What needs attention" className="grid rounded-md border border-line">
-        {items.map((item) => (
+        {(showsAll ? items : first).map((item) => (
           <Item key={keyOf(item)} item={item} onRelease={() => release(item)} />
         ))}
       </ul>
-      {attention.More && (
+      {first.length < items.length && (
+        <Button
+          className="justify-self-start"
+          aria-expanded={showsAll}
+          onClick={() => setShowsAll(!showsAll)}
+        >
+          {showsAll ? 'Show fewer' : `Show ${items.length - first.length} more of the same kind`}
+        </Button>
+      )}
+      {attention.More && (showsAll || first.length === items.length) && (
         <p className="text-soft">There is more of some kind: these are the first twenty of each.</p>
       )}
       <Unexamined examinedAt={attention.ExaminedAt} />
@@ -84,6 +97,16 @@ function Unexamined({ examinedAt }: { examinedAt: string | null }) {
       )}
     </p>
   );
+}
+
+/** The worst of each kind, in their order. */
+function firstOfEach(items: readonly AttentionItem[]): readonly AttentionItem[] {
+  const counts = new Map<string, number>();
+  return items.filter(({ Kind }) => {
+    const count = (counts.get(Kind) ?? 0) + 1;
+    counts.set(Kind, count);
+    return count <= FIRST;
+  });
 }
 
 function keyOf({ Kind, Subject }: AttentionItem): string {

@@ -237,7 +237,13 @@ function Caption(props: {
 }
 
 const HOURS = new Intl.DateTimeFormat(undefined, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
-const DAYS = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });
+/** The server counts days of UTC. */
+const DAYS = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  timeZone: 'UTC',
+  timeZoneName: 'short',
+});
 
 function timeText(at: number, { interval }: Range): string {
   return (interval === 'hour' ? HOURS : DAYS).format(at);
