@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TimelineEntry } from '../../../../src/client/api-types.ts';
-import { entryTitle, plannedWords, reportText } from './entry-words.ts';
+import { entryTitle, isPlanOpen, plannedWords, reportText } from './entry-words.ts';
 
 describe('entryTitle', () => {
   it('begins with a capital letter, with an attempt before it or none', () => {
@@ -18,6 +18,14 @@ describe('plannedWords', () => {
     expect(plannedWords('deferred')).toEqual({ before: 'Next try', after: 'Next try was due' });
     expect(plannedWords('scheduled')).toEqual({ before: 'To be sent', after: 'Was to be sent' });
     expect(plannedWords('path_blocked')).toEqual({ before: 'Ends', after: 'Was to end' });
+  });
+});
+
+describe('isPlanOpen', () => {
+  it('leaves out the next try of an attempt that another one followed', () => {
+    const attempts = [null, 1, 2, null].map((Attempt) => ({ Attempt }) as TimelineEntry);
+    const open = attempts.map((entry, place) => isPlanOpen(entry, attempts.slice(place + 1)));
+    expect(open).toEqual([false, false, true, true]);
   });
 });
 

@@ -54,6 +54,11 @@ export function plannedWords(event: TimelineEntry['Event']): { before: string; a
   return { before: 'Ends', after: 'Was to end' };
 }
 
+/** What an entry planned says something until the mail is tried again: `later` are the entries behind it. */
+export function isPlanOpen({ Attempt }: TimelineEntry, later: readonly TimelineEntry[]): boolean {
+  return !later.some((one) => (one.Attempt ?? 0) > (Attempt ?? 0));
+}
+
 /** Where, how protected, how long: what is known of it, and nothing else. */
 export function entryFacts({
   RemoteMta,

@@ -1,7 +1,7 @@
 /** What happened, oldest first. An attempt unfolds to what the two servers said to each other. */
 import type { TimelineEntry } from '../../../../src/client/api-types.ts';
 import { Instant, Until } from '../../../components/time.tsx';
-import { conversationLines, entryFacts, entryTitle, plannedWords } from './entry-words.ts';
+import { conversationLines, entryFacts, entryTitle, isPlanOpen, plannedWords } from './entry-words.ts';
 import { isOwnWord } from './findings.ts';
 
 const DOTS: Readonly<Record<string, string>> = { Info: 'bg-accent', Warn: 'bg-warn', Error: 'bg-bad' };
@@ -16,14 +16,27 @@ export function Timeline({
 }) {
   return (
     <ol className="ml-1.5 border-line border-l">
-      {entries.map((entry) => (
-        <Entry key={entry.EventID} entry={entry} said={said} />
+      {entries.map((entry, place) => (
+        <Entry
+          key={entry.EventID}
+          entry={entry}
+          said={said}
+          isPlanOpen={isPlanOpen(entry, entries.slice(place + 1))}
+        />
       ))}
     </ol>
   );
 }
 
-function Entry({ entry, said }: { entry: TimelineEntry; said: ReadonlySet<string> }) {
+function Entry({
+  entry,
+  said,
+  isPlanOpen,
+}: {
+  entry: TimelineEntry;
+  said: ReadonlySet<string>;
+  isPlanOpen: boolean;
+}) {
   const { Event, At, LogLevel, Reason, Reply, Explanation, NextAttemptAt, Conversation = '', URL } = entry;
   const facts = entryFacts(entry);
   const reply = isOwnWord(Reply) ? '' : Reply;
@@ -57,7 +70,7 @@ function Entry({ entry, said }: { entry: TimelineEntry; said: ReadonlySet<string
           It may have arrived twice: an attempt before this one ended without an answer.
         </p>
       )}
-      {NextAttemptAt !== null && (
+      {NextAttemptAt !== null && isPlanOpen && (
         <p className="text-soft">
           <Until at={NextAttemptAt} {...plannedWords(Event)} />
         </p>
