@@ -205,6 +205,23 @@ describe.skipIf(!hasBrowser)('the messages', () => {
     await page.keyboard.type(id);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Asked for' }).waitFor();
+    // As a mail program copies it, and as people write it.
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('Grace Hopper <Gone.Hopper@FAR.test>');
+    await page.getByRole('option', { name: 'Mail to Gone.Hopper@FAR.test' }).click();
+    await rows(page).filter({ hasText: 'gone.hopper' }).first().waitFor();
+    // The part before the @ is no domain, although it may look like one.
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('gone.1906');
+    expect(await page.getByRole('option').allTextContents()).toEqual([
+      'Mail whose subject holds “gone.1906”',
+    ]);
+    await page.keyboard.press('Enter');
+    await page.getByText('A recipient is found by the whole address').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('far.test');
+    await page.getByRole('option', { name: 'Mail that waits for far.test' }).click();
+    await page.getByRole('heading', { name: 'far.test' }).waitFor();
   });
 
   it('is one page after the other on a phone, nothing wider than it', async () => {

@@ -37,6 +37,14 @@ export function quoted(text: string): string {
   return /\s/.test(plain) ? `"${plain}"` : plain;
 }
 
+/**
+ * The address that a text ends with, as people copy it: `Ada <ada@example.net>`, `mailto:ada@example.net`, or with the comma of
+ * a list behind it; null = none.
+ */
+export function addressOf(text: string): string | null {
+  return /(?:^|[\s<:])([^\s<>:"@]+@[^\s<>"@,;]*[^\s<>"@,;.])>?[.,;]*$/.exec(text)?.[1] ?? null;
+}
+
 const UNITS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400, w: 604_800 };
 
 /** What is said of a time that `instantOf` does not know, behind the word. */

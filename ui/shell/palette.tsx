@@ -2,6 +2,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useId, useRef, useState } from 'react';
 import { Dialog } from '../components/dialog.tsx';
+import { addressOf } from '../components/search-text.ts';
 import { type DashboardPlace, usePlaces } from './places.ts';
 
 interface Target {
@@ -10,6 +11,8 @@ interface Target {
   search: { q?: string };
 }
 
+/** The part of an address before its @ may end in a number, a domain may not. */
+const DOMAIN = /^[^\s/:@]{1,200}\.(?:xn--[^\s/:.]{1,59}|[^\s/:.\d]{2,63})$/i;
 const MESSAGE_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export function Palette({ onClose }: { onClose(): void }) {
@@ -93,12 +96,18 @@ function targetsFor(text: string, all: readonly DashboardPlace[]): readonly Targ
   const mail = (name: string, q: string): Target => ({ name, to: '/messages', search: { q } });
   if (MESSAGE_ID.test(text))
     return [{ name: `Message ${text}`, to: `/messages/${text.toLowerCase()}`, search: {} }];
-  if (text.includes('@')) return [mail(`Mail to ${text}`, text), mail(`Mail from ${text}`, `from:${text}`)];
-  const subject = mail(`Mail whose subject holds “${text}”`, text.includes(':') ? `"${text}"` : text);
-  const isDomain = /^[^\s/:]{1,200}\.[^\s/:.]{2,63}$/.test(text);
+  const address = addressOf(text);
+  if (address !== null)
+    return [mail(`Mail to ${address}`, address), mail(`Mail from ${address}`, `from:${address}`)];
+  const subject = mail(
+    `Mail whose subject holds “${text}”`,
+    /[:@"]/.test(text) ? `subject:"${text.replaceAll('"', '')}"` : text,
+  );
+  const domain = text.toLowerCase();
   const ofDomain = [
-    mail(`Mail of the domain ${text}`, `domain:${text}`),
-    { name: `Sender domain ${text}`, to: `/domains/${text.toLowerCase()}`, search: {} },
-  ];
-  return [...places, ...(isDomain ? ofDomain : []), subject];
+    mail(`Mail from the domain ${text}`, `domain:${text}`),
+    { name: `Mail that waits for ${text}`, to: `/queue/${domain}`, search: {} },
+    { name: `Sender domain ${text}`, to: `/domains/${domain}`, search: {} },
+  ].filter(({ to }) => all.some(({ path }) => to.startsWith(path)));
+  return [...places, ...(DOMAIN.test(text) ? ofDomain : []), subject];
 }

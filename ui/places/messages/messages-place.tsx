@@ -6,6 +6,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { Keyboard, Mail, SearchX } from 'lucide-react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import type { Query } from '../../api/call.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { messageIdOf, messageSource } from '../../api/messages.ts';
 import { Button, IconButton } from '../../components/button.tsx';
@@ -121,7 +122,7 @@ export function MessagesPlace() {
             <ListState
               list={{ ...list, reload: () => live?.reload() }}
               rowPx={rowPx}
-              empty={<Empty isNarrowed={q !== ''} to={filters.To} onEverything={() => setQuery('')} />}
+              empty={<Empty isNarrowed={q !== ''} filters={filters} onEverything={() => setQuery('')} />}
             >
               <VirtualRows
                 ref={rows}
@@ -152,12 +153,25 @@ export function MessagesPlace() {
   );
 }
 
-/** `to`: the recipient that was looked for. */
-function Empty({ isNarrowed, to, onEverything }: { isNarrowed: boolean; to: unknown; onEverything(): void }) {
+/** `filters`: what was looked for. */
+function Empty({
+  isNarrowed,
+  filters: { To: to, Subject },
+  onEverything,
+}: {
+  isNarrowed: boolean;
+  filters: Query;
+  onEverything(): void;
+}) {
   const { data: me } = useQuery(ME);
   const LINK = 'text-accent underline';
   return isNarrowed ? (
     <Notice title="No message matches" icon={<SearchX aria-hidden />}>
+      {Subject !== undefined && to === undefined && (
+        <p className="mb-3">
+          “<bdi>{Subject}</bdi>” was looked for in the subject. A recipient is found by the whole address.
+        </p>
+      )}
       {mayDo(me, 'email:read', 'listRefusals') && (
         <p className="mb-3">
           Mail that was not accepted is listed under{' '}

@@ -12,6 +12,10 @@ describe('the words of a search', () => {
     ['ada@example.net', { To: 'ada@example.net' }],
     ['@example.net status:queued', { RecipientDomain: 'example.net', Status: 'Queued' }],
     ['recipientdomain:example.net', { RecipientDomain: 'example.net' }],
+    ['Ada Byron <ada@example.net>', { To: 'ada@example.net' }],
+    ['mailto:ada@example.net tag:a', { To: 'ada@example.net', Tag: 'a' }],
+    ['"Byron, Ada" <ada@example.net>, status:held', { To: 'ada@example.net', Status: 'Held' }],
+    ['from:<shop@example.com>', { From: 'shop@example.com' }],
     ['your invoice', { Subject: 'your invoice' }],
     ['subject:"sign in" code', { Subject: 'sign in code' }],
     [

@@ -4,7 +4,7 @@
  * that message, and anything else is looked for in the subject. Leaves what could not be understood as a sentence, and no filter for it.
  */
 import type { Query } from '../../api/call.ts';
-import { instantOf, NO_INSTANT, splitWords } from '../../components/search-text.ts';
+import { addressOf, instantOf, NO_INSTANT, splitWords } from '../../components/search-text.ts';
 
 export interface Search {
   filters: Query;
@@ -68,8 +68,11 @@ export function readSearch(text: string, nowMs: number): Search {
       if (read !== null) filters[NAMES[name]] = read;
       else if (value !== '') problem = problemOf(name, value);
     } else if (/^@[^@]+$/.test(word)) filters.RecipientDomain = word.slice(1);
-    else if (word.includes('@')) filters.To = word;
-    else free.push(word);
+    else if (word.includes('@')) {
+      filters.To = addressOf(word) ?? word;
+      // What stands before an address in angle brackets is the name of whom it belongs to.
+      if (word.startsWith('<')) free.length = 0;
+    } else free.push(word);
     if (problem === null || name !== '') words.push({ typed, name, value });
 
     function take(called: string, given: string): boolean {
@@ -84,6 +87,7 @@ export function readSearch(text: string, nowMs: number): Search {
 function readValue(name: string, value: string, nowMs: number): string | null {
   if (name === 'since' || name === 'until') return instantOf(value, nowMs);
   if (name === 'cause') return /^[1-9][0-9]{0,14}$/.test(value) ? value : null;
+  if (name === 'from' || name === 'to') return addressOf(value) ?? value;
   if (name !== 'status') return value;
   return STATUSES.find((word) => word.toLowerCase() === value.toLowerCase()) ?? null;
 }

@@ -3,7 +3,7 @@
  * `domain:` (the sender's), `since:`. Leaves what could not be understood as a sentence. Pure.
  */
 import type { Query } from '../../api/call.ts';
-import { instantOf, NO_INSTANT, splitWords } from '../../components/search-text.ts';
+import { addressOf, instantOf, NO_INSTANT, splitWords } from '../../components/search-text.ts';
 import { REASONS } from './reasons.ts';
 
 export interface SuppressionSearch {
@@ -34,7 +34,7 @@ export function readSearch(text: string, nowMs: number): SuppressionSearch {
       if (since === null) problem = `since:${value} ${NO_INSTANT}`;
       else filters.Since = since;
     } else if (/^@?[^@]+$/.test(word) && word.includes('.')) filters.RecipientDomain = word.replace(/^@/, '');
-    else if (word.includes('@')) filters.Email = word;
+    else if (word.includes('@')) filters.Email = addressOf(word) ?? word;
     else problem = `Write a whole address or a whole domain in place of ${word}`;
   }
   return { filters, problem };
