@@ -50,6 +50,20 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
     await expect.poll(() => page.getByRole('alert').count()).toBe(0);
   });
 
+  it('says where it cannot read what one may do, and goes on when asked again', async () => {
+    const { page } = await openPage(browser);
+    for (const path of ['/system', '/access']) {
+      await page.route('**/api/v1/me', (route) => route.fulfill({ status: 500, body: 'out of order' }));
+      await page.goto(`${url}${path}`);
+      await page.getByRole('heading', { name: 'This cannot be read now' }).waitFor();
+      await page.getByText('The answer was 500').waitFor();
+      await page.unrouteAll();
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await page.getByRole('link', { name: 'Domains' }).waitFor();
+      expect(await page.getByRole('heading', { name: 'This cannot be read now' }).count()).toBe(0);
+    }
+  });
+
   it('says at an address that nothing is at that there is no such page, with a way back', async () => {
     const { page } = await openPage(browser);
     for (const path of ['/mesages', '/settings/domains', '/domains/example.com/dns']) {

@@ -161,8 +161,7 @@ export function urlOf(path: string, query: Query = {}): string {
 /** Whether the same request may be answered better in a moment. */
 export function mayHelpAgain(error: unknown): boolean {
   return (
-    error instanceof Unreachable ||
-    (error instanceof ApiError && (error.status === 503 || error.status === 429))
+    error instanceof Unreachable || (error instanceof ApiError && [429, 502, 503, 504].includes(error.status))
   );
 }
 
@@ -177,7 +176,8 @@ async function problemOf(answer: Response): Promise<ApiError> {
   return new ApiError(
     answer.status,
     String(said?.type ?? ''),
-    (message as string | undefined) ?? answer.statusText,
+    // What a proxy says has no words of ours, and over HTTP/2 none at all.
+    (message as string | undefined) ?? `The answer was ${answer.status} ${answer.statusText}`.trim(),
     problems,
   );
 }

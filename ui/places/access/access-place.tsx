@@ -7,7 +7,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { Me } from '../../../src/client/api-types.ts';
 import { ME, mayDo } from '../../api/me.ts';
 import { Notice } from '../../components/notice.tsx';
-import { Page } from '../../components/page.tsx';
+import { NotYet, Page } from '../../components/page.tsx';
 import { Segments } from '../../components/segments.tsx';
 import { AuditView } from './audit/audit-view.tsx';
 import { PeopleView } from './people/people-view.tsx';
@@ -22,8 +22,12 @@ const TABS = [
 ] as const;
 
 export function AccessPlace() {
-  const { data: me } = useQuery(ME);
-  return <Page title="Access">{me !== undefined && <AccessTabs me={me} />}</Page>;
+  const { data: me, error, refetch } = useQuery(ME);
+  return (
+    <Page title="Access" error={error}>
+      {me === undefined ? <NotYet error={error} onAgain={() => void refetch()} /> : <AccessTabs me={me} />}
+    </Page>
+  );
 }
 
 function AccessTabs({ me }: { me: Me }) {

@@ -6,7 +6,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ME, mayDo } from '../../api/me.ts';
 import { Notice } from '../../components/notice.tsx';
-import { Page } from '../../components/page.tsx';
+import { NotYet, Page } from '../../components/page.tsx';
 import { Segments } from '../../components/segments.tsx';
 import { ConfigView } from './config-view.tsx';
 import { DoctorView } from './doctor/doctor-view.tsx';
@@ -23,13 +23,13 @@ const TABS = [
 ] as const;
 
 export function SystemPlace() {
-  const { data: me } = useQuery(ME);
+  const { data: me, error, refetch } = useQuery(ME);
   const { tab } = useSearch({ from: '/system' });
   const navigate = useNavigate({ from: '/system' });
   const tabs = TABS.filter(({ scope, operation }) => mayDo(me, scope, operation));
   const shown = tabs.find(({ value }) => value === tab) ?? tabs[0];
   return (
-    <Page title="System">
+    <Page title="System" error={error}>
       {shown !== undefined ? (
         <>
           {tabs.length > 1 && (
@@ -44,10 +44,10 @@ export function SystemPlace() {
           )}
           <shown.View />
         </>
+      ) : me === undefined ? (
+        <NotYet error={error} onAgain={() => void refetch()} />
       ) : (
-        me !== undefined && (
-          <Notice title="There is nothing here for you">Operators see the server here.</Notice>
-        )
+        <Notice title="There is nothing here for you">Operators see the server here.</Notice>
       )}
     </Page>
   );
