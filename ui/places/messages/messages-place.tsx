@@ -156,7 +156,7 @@ export function MessagesPlace() {
 /** `filters`: what was looked for. */
 function Empty({
   isNarrowed,
-  filters: { To: to, Subject },
+  filters: { To: to, Subject, Domain },
   onEverything,
 }: {
   isNarrowed: boolean;
@@ -170,6 +170,21 @@ function Empty({
       {Subject !== undefined && to === undefined && (
         <p className="mb-3">
           “<bdi>{Subject}</bdi>” was looked for in the subject. A recipient is found by the whole address.
+        </p>
+      )}
+      {typeof Domain === 'string' && (
+        <p className="mb-3">
+          Only mail from <bdi>{Domain}</bdi> was looked for.
+          {mayDo(me, 'admin', 'getQueue') && (
+            <>
+              {' '}
+              For mail to it, see{' '}
+              <Link to="/queue/$site" params={{ site: Domain }} className={LINK}>
+                what waits for <bdi>{Domain}</bdi>
+              </Link>
+              .
+            </>
+          )}
         </p>
       )}
       {mayDo(me, 'email:read', 'listRefusals') && (
