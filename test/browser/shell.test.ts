@@ -2,7 +2,7 @@
 import type { Browser, Route } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fileScope, type Instance, request, startInstance } from '../scenarios/harness.ts';
-import { hasBrowser, openBrowser, openPage } from './browser.ts';
+import { hasBrowser, openBrowser, openPage, PHONE } from './browser.ts';
 
 describe.skipIf(!hasBrowser)('the dashboard', () => {
   const scope = fileScope();
@@ -62,6 +62,26 @@ describe.skipIf(!hasBrowser)('the dashboard', () => {
       await page.getByRole('link', { name: 'Domains' }).waitFor();
       expect(await page.getByRole('heading', { name: 'This cannot be read now' }).count()).toBe(0);
     }
+  });
+
+  it('moves nothing in the bar of a phone when it is known what one may do', async () => {
+    const { page } = await openPage(browser, { viewport: PHONE, hasTouch: true });
+    let answer = () => {};
+    const asked = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/api/v1/me', (route) => asked.then(() => route.continue()));
+    await page.goto(`${url}/messages`);
+    const bar = page.getByRole('navigation', { name: 'Places' });
+    const places = async () => [
+      await bar.getByRole('link', { name: 'Overview' }).boundingBox(),
+      await bar.getByRole('button', { name: 'More' }).boundingBox(),
+    ];
+    await bar.getByRole('button', { name: 'More' }).waitFor();
+    const before = await places();
+    answer();
+    await bar.getByRole('link', { name: 'Queue' }).waitFor();
+    expect(await places()).toEqual(before);
   });
 
   it('says at an address that nothing is at that there is no such page, with a way back', async () => {

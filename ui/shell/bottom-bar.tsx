@@ -1,6 +1,8 @@
 /** The places at the foot of a phone, and a menu with the further ones and what belongs to none. */
+import { useQuery } from '@tanstack/react-query';
 import { Link, useLocation, useNavigate } from '@tanstack/react-router';
 import { BookOpen, Ellipsis, Search } from 'lucide-react';
+import { ME } from '../api/me.ts';
 import { Menu } from '../components/menu.tsx';
 import { NEXT_THEME, THEME_ICON, useTheme } from '../components/theme-button.tsx';
 import { usePlaces } from './places.ts';
@@ -12,6 +14,7 @@ const LOOK =
 export function BottomBar({ onFind }: { onFind(): void }) {
   const navigate = useNavigate();
   const places = usePlaces();
+  const { data: me } = useQuery(ME);
   const { pathname } = useLocation();
   const isFurtherOpen = places.some(
     ({ path, isFurther }) => isFurther === true && (pathname === path || pathname.startsWith(`${path}/`)),
@@ -28,6 +31,8 @@ export function BottomBar({ onFind }: { onFind(): void }) {
             {name}
           </Link>
         ))}
+      {/* Room for the last place, so that nothing moves under a finger when the rights are known. */}
+      {me === undefined && <span className={LOOK} />}
       <Menu
         trigger={
           <button type="button" data-status={isFurtherOpen ? 'active' : undefined} className={LOOK}>
