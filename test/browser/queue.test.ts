@@ -151,6 +151,14 @@ describe.skipIf(!hasBrowser)('the queue', () => {
     await page.getByText('queued again').last().waitFor();
   });
 
+  it('is a table only where the reasons have room beside the ages', async () => {
+    const { page } = await openPage(browser, { viewport: { width: 1024, height: 768 } });
+    await page.goto(url);
+    await page.getByRole('list', { name: 'Sites' }).getByText('from example.com').first().waitFor();
+    await page.setViewportSize({ width: 1200, height: 768 });
+    await page.getByRole('columnheader', { name: 'Why' }).waitFor();
+  });
+
   it('is read on a phone without scrolling sideways', async () => {
     const { page, errors } = await openPage(browser, { viewport: PHONE, hasTouch: true });
     await page.goto(url);

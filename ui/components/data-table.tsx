@@ -6,6 +6,8 @@ import type { ReactNode } from 'react';
 import { useMedia } from './media.ts';
 
 const TABLE = '(min-width: 58rem)';
+/** For so many columns that those without a width would be too narrow to read. */
+export const WIDE_TABLE = '(min-width: 72rem)';
 
 export interface Column<Row> {
   name: string;
@@ -22,6 +24,7 @@ export function DataTable<Row>({
   rows,
   keyOf,
   isOld = false,
+  isWide = false,
   actions,
   actionsWidth = 'w-12',
 }: {
@@ -31,11 +34,13 @@ export function DataTable<Row>({
   keyOf(row: Row): string;
   /** What is looked for now is not here yet. */
   isOld?: boolean;
+  /** It has many columns: a table only where there is room for them. */
+  isWide?: boolean;
   actions?(row: Row): ReactNode;
   /** Class of the width of their column: by itself one icon wide. */
   actionsWidth?: string;
 }) {
-  const isTable = useMedia(TABLE);
+  const isTable = useMedia(isWide ? WIDE_TABLE : TABLE);
   const [title, ...facts] = columns;
   if (!isTable)
     return (

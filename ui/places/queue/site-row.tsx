@@ -51,6 +51,7 @@ export function SiteItem({ row }: { row: SiteRow }) {
             {countText(row.waiting, row.isAll)}
           </span>
         </div>
+        <Senders row={row} />
         <Reasons row={row} />
         <p className="text-soft text-xs">
           {row.nextAt === null ? 'Held' : 'Next try '}

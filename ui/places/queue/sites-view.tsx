@@ -1,17 +1,15 @@
-/** Sites by age, the most waiting first: a table, on a phone a list. */
+/** Sites by age, the most waiting first: a table, where there is less room a list. */
 import { CheckCheck, SearchX } from 'lucide-react';
 import { useRef } from 'react';
 import type { QueueAnswer } from '../../../src/client/api-types.ts';
 import { Button } from '../../components/button.tsx';
+import { WIDE_TABLE } from '../../components/data-table.tsx';
 import { useMedia } from '../../components/media.ts';
 import { Notice } from '../../components/notice.tsx';
 import { SearchInput } from '../../components/search-box.tsx';
 import { useKeys } from '../../components/use-keys.ts';
 import { SiteItem, SiteTableRow } from './site-row.tsx';
 import { AGES, fits, sitesOf } from './sites.ts';
-
-/** The table has room for its columns. */
-const TABLE = '(min-width: 58rem)';
 
 export function SitesView({
   answer,
@@ -23,7 +21,7 @@ export function SitesView({
   onText(text: string): void;
 }) {
   const list = useRef<HTMLDivElement>(null);
-  const isTable = useMedia(TABLE);
+  const isTable = useMedia(WIDE_TABLE);
   const all = sitesOf(answer.Queues);
   const rows = all.filter((row) => fits(row, text));
   useKeys({

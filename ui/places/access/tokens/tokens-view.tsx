@@ -61,6 +61,7 @@ export function TokensView({ me }: { me: Me }) {
       ) : (
         <DataTable
           label="Tokens"
+          isWide
           columns={columnsOf(makerText, now)}
           rows={treeOf(shown)}
           keyOf={({ token }) => token.TokenID}
