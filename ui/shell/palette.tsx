@@ -106,6 +106,7 @@ function targetsFor(text: string, all: readonly DashboardPlace[]): readonly Targ
   const domain = text.toLowerCase();
   const ofDomain = [
     mail(`Mail from the domain ${text}`, `domain:${text}`),
+    mail(`Mail to the domain ${text}`, `@${text}`),
     { name: `Mail that waits for ${text}`, to: `/queue/${domain}`, search: {} },
     { name: `Sender domain ${text}`, to: `/domains/${domain}`, search: {} },
   ].filter(({ to }) => all.some(({ path }) => to.startsWith(path)));

@@ -153,9 +153,10 @@ export function describeMessages({ store }: Suite): void {
       const to = (local: string, domain: string, more = {}) =>
         recipient({ address: `${local}@${domain}`, domain, ...more });
       const gone = { state: 'suppressed' } as const;
+      const quoted = to(`"bob@${org}"`, 'example.com');
       const [a, b] = await commit(store, [
         message({ recipients: [to('ann', org), to('bob', net, gone)] }),
-        message({ recipients: [to('ann', net), to('eve', net, gone), to('bob', `not-${org}`)] }),
+        message({ recipients: [to('ann', net), to('eve', net, gone), to('bob', `not-${org}`), quoted] }),
       ]);
       const list = async (more: Partial<MessageFilter>) =>
         (await messagesOf(store, more)).map((one) => one.seq);
@@ -163,6 +164,7 @@ export function describeMessages({ store }: Suite): void {
       expect(await list({ recipientDomain: net })).toEqual([b?.seq, a?.seq]);
       expect(await list({ recipientDomain: 'xample.net' })).toEqual([]);
       expect(await list({ recipientDomain: '%' })).toEqual([]);
+      expect(await list({ recipientDomain: 'example.com' })).toEqual([b?.seq]);
       expect(await list({ recipientDomain: net, states: ['queued'] })).toEqual([b?.seq]);
       expect(await list({ recipientDomain: org, states: ['suppressed'] })).toEqual([]);
       expect(await list({ recipientDomain: net, states: ['queued'], mixed: true })).toEqual([b?.seq]);

@@ -131,7 +131,7 @@ const RECIPIENT_WITH = (and: string) =>
 function recipientFilter({ to, recipientDomain }: MessageFilter): Filter {
   const filter = createFilter();
   filter.when('lower(d.address) = lower(?::text)', to);
-  filter.when("split_part(d.address, '@', 2) = ?", recipientDomain);
+  filter.when("split_part(d.address, '@', -1) = ?", recipientDomain);
   return filter;
 }
 

@@ -172,7 +172,7 @@ function conditionsOf(params: MessageFilter): Filter {
 function recipientFilter({ to, recipientDomain }: MessageFilter): Filter {
   const filter = createFilter();
   filter.when('lower(d.address) = lower(?)', to);
-  filter.when("substr(d.address, instr(d.address, '@') + 1) = ?", recipientDomain);
+  filter.when("instr(d.address || char(10), '@' || ? || char(10)) > 0", recipientDomain);
   return filter;
 }
 

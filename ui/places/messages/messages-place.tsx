@@ -169,22 +169,17 @@ function Empty({
     <Notice title="No message matches" icon={<SearchX aria-hidden />}>
       {Subject !== undefined && to === undefined && (
         <p className="mb-3">
-          “<bdi>{Subject}</bdi>” was looked for in the subject. A recipient is found by the whole address.
+          “<bdi>{Subject}</bdi>” was looked for in the subject. A recipient is found by the whole address, or
+          by the domain as @example.net.
         </p>
       )}
       {typeof Domain === 'string' && (
         <p className="mb-3">
-          Only mail from <bdi>{Domain}</bdi> was looked for.
-          {mayDo(me, 'admin', 'getQueue') && (
-            <>
-              {' '}
-              For mail to it, see{' '}
-              <Link to="/queue/$site" params={{ site: Domain }} className={LINK}>
-                what waits for <bdi>{Domain}</bdi>
-              </Link>
-              .
-            </>
-          )}
+          Only mail from <bdi>{Domain}</bdi> was looked for. See{' '}
+          <Link to="/messages" search={{ q: `@${Domain}` }} className={LINK}>
+            mail to <bdi>{Domain}</bdi>
+          </Link>
+          .
         </p>
       )}
       {mayDo(me, 'email:read', 'listRefusals') && (
