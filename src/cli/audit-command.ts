@@ -34,12 +34,13 @@ export const auditCommand: CommandGroup = (program) => {
 function auditText({ Items }: Page<AuditAnswer>): string {
   if (Items.length === 0) return 'No change is recorded.';
   return table([
-    ['TIME', 'WHO', 'OPERATION', 'RESOURCE', 'FROM'],
+    ['TIME', 'WHO', 'OPERATION', 'RESOURCE', 'CHANGED', 'FROM'],
     ...Items.map((item) => [
       item.Time,
       shortened(item.WhoName === '' ? item.WhoID : item.WhoName, 40),
       item.Operation,
       item.Resource,
+      shortened(item.Changed.join(' '), 80),
       item.IP,
     ]),
   ]);

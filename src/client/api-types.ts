@@ -81,6 +81,8 @@ export type AuditEntry = {
   Operation: string;
   /** Path below /api/v1 of what was made or changed, without addresses of recipients */
   Resource: string;
+  /** Settings that were changed, as they are since: `Retention.EventDays=30`; without the value where that is no number and no word */
+  Changed: readonly string[];
   IP: string;
 };
 

@@ -15,5 +15,7 @@ export interface AuditEntry {
   operation: string;
   /** Path below /api/v1 without its first slash, such as `tokens/019aa3f0-…`; recipients' addresses are left out. */
   resource: string;
+  /** Settings that were named, as `Quota.PerDay=500` since the change; without the value where that is no number and no word. */
+  changed: readonly string[];
   ip: string;
 }

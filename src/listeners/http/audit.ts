@@ -36,7 +36,7 @@ export interface Audit {
   record(
     route: Pick<ApiRoute, 'id' | 'method' | 'path'>,
     request: { caller: Caller; params: Readonly<Record<string, string>>; ip: string },
-    answer: Pick<ApiAnswer, 'status' | 'headers' | 'caller'>,
+    answer: Pick<ApiAnswer, 'status' | 'headers' | 'caller' | 'changed'>,
   ): Promise<void>;
 }
 
@@ -60,6 +60,7 @@ export function createAudit(deps: {
         whoName: caller.name ?? '',
         operation: route.id,
         resource: resourceOf(route.path, params, answer.headers?.location?.toString()),
+        changed: answer.changed ?? [],
         ip,
       };
       const room = {

@@ -100,11 +100,12 @@ export function operation<
   async function answered(request: ApiRequest): Promise<ApiAnswer> {
     if (NARROWED.has(given.method)) requireKnown(request.query, Object.keys(given.query ?? {}));
     const query = readQuery(request.query);
-    const run = async (key: Call<Path, unknown, unknown>['key']) =>
-      written(
-        await handle(callOf<Path, typeof query, Body>(request, query, await readBody(request), key)),
-        status,
-      );
+    const run = async (key: Call<Path, unknown, unknown>['key']) => {
+      const read = await readBody(request);
+      const answer = await handle(callOf<Path, typeof query, Body>(request, query, read, key));
+      const plain = await written(answer, status);
+      return given.method === 'PATCH' ? { ...plain, changed: settingsOf(read, answer) } : plain;
+    };
     if (once === undefined) return run(undefined);
     const path = given.path.replace(/:(\w+)/g, (_, name) => request.params[name] ?? '');
     return once(request, `${given.method} ${path}`, (key) =>
@@ -137,6 +138,23 @@ export function rawOperation<
 
 /** Methods whose parameters narrow what is removed or changed: a misspelt one would remove or change all of it. */
 const NARROWED: ReadonlySet<string> = new Set(['DELETE', 'PATCH']);
+
+/** Of these the audit keeps the value: no address with a key in it, and no text of somebody. */
+const WORD = /^[\w.-]{0,64}$/;
+
+/** The settings that a request names, as its answer shows them: `Retention.EventDays=30`. */
+function settingsOf(body: unknown, answer: unknown): readonly string[] {
+  const given = Object.entries(body ?? {}).filter(([, value]) => value !== undefined);
+  const shown = (answer ?? {}) as Readonly<Record<string, unknown>>;
+  return given.flatMap(([name]) => withValues(name, shown[name]));
+}
+
+function withValues(name: string, value: unknown): readonly string[] {
+  if (value === undefined || Array.isArray(value)) return [name];
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).flatMap(([member, one]) => withValues(`${name}.${member}`, one));
+  return [WORD.test(String(value)) ? `${name}=${value}` : name];
+}
 
 /** Throws AppError invalid-parameter for a parameter that is not in `names`, if there are any. */
 function requireKnown(query: ReadonlyMap<string, string>, names: readonly string[]): void {

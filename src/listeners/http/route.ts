@@ -50,6 +50,8 @@ export interface ApiAnswer {
   body: string | Uint8Array | Readable;
   /** The person who has just signed in, by a request without a caller. */
   caller?: Caller;
+  /** For the audit: settings that the request named, as `Name=value`. */
+  changed?: readonly string[];
 }
 
 /** Octets of JSON that are parsed on the event loop: with the deepest nesting this takes some 25 ms. */

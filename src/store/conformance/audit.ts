@@ -14,6 +14,7 @@ function entry(more: Partial<AuditEntry> = {}): AuditEntry {
     whoName: 'ada@example.com',
     operation: 'createToken',
     resource: 'tokens/1',
+    changed: [],
     ip: '192.0.2.1',
     ...more,
   };
@@ -28,7 +29,11 @@ export function describeAudit({ store }: Suite): void {
 
   describe('entries of who changed what', () => {
     it('come back newest first, a page at a time, each once', async () => {
-      const all = [entry(), entry({ byPerson: false, at: T0 + 1 }), entry({ at: T0 + 2 })];
+      const all = [
+        entry(),
+        entry({ byPerson: false, at: T0 + 1, changed: ['Subdomains=true', 'MX'] }),
+        entry({ at: T0 + 2 }),
+      ];
       for (const one of all) await add(one);
       await add(all[0] as AuditEntry);
       expect(await list()).toEqual(all.toReversed());

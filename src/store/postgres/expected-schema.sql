@@ -19,7 +19,8 @@ CREATE TABLE audit (
   who_name text COLLATE "C" NOT NULL,
   operation text COLLATE "C" NOT NULL,
   resource text COLLATE "C" NOT NULL,
-  ip text COLLATE "C" NOT NULL
+  ip text COLLATE "C" NOT NULL,
+  changed text COLLATE "C" DEFAULT '[]'::text NOT NULL
 );
 CREATE TABLE capture (
   seq bigint IDENTITY NOT NULL,

@@ -14,6 +14,7 @@ interface Entry {
   WhoName: string;
   Operation: string;
   Resource: string;
+  Changed: string[];
 }
 
 const list = async (query = '') =>
@@ -59,7 +60,28 @@ describe('who changed what', () => {
     const cookie = String(signed.headers['set-cookie']).split(';')[0] ?? '';
     expect((await ask('PATCH', '/domains/example.com', cookie, { Subdomains: true })).status).toBe(200);
     expect((await list(`&Who=${email}`)).Items).toMatchObject([
-      { By: 'Person', WhoName: email, Operation: 'updateDomain', Resource: 'domains/example.com' },
+      {
+        ...{ By: 'Person', WhoName: email, Operation: 'updateDomain', Resource: 'domains/example.com' },
+        Changed: ['Subdomains=true'],
+      },
+    ]);
+  });
+
+  it('names the settings that were changed, and no value that may hold a key', async () => {
+    const change = (path: string, body: object) => world.call('PATCH', path, { body });
+    await change('/domains/example.com', { retention: { EventDays: 30 }, TrackingHost: 'links.example.com' });
+    const WebhookURL = 'http://127.0.0.1:9/?key=secret';
+    const { NewWebhookID } = (
+      await world.call('POST', '/webhooks', { body: { Domain: 'example.com', Event: 'bounce', WebhookURL } })
+    ).json() as { NewWebhookID: number };
+    await change(`/webhooks/${NewWebhookID}`, { WebhookURL: `${WebhookURL}s`, Status: 'Disabled' });
+    expect((await list()).Items.slice(0, 3)).toMatchObject([
+      { Operation: 'updateWebhook', Changed: ['WebhookURL', 'Status=Disabled'] },
+      { Operation: 'createWebhook', Changed: [] },
+      {
+        Operation: 'updateDomain',
+        Changed: ['Retention.ContentDays=null', 'Retention.EventDays=30', 'TrackingHost=links.example.com'],
+      },
     ]);
   });
 

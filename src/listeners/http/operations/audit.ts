@@ -20,6 +20,11 @@ const auditEntry = z
     Resource: z
       .string()
       .describe('Path below /api/v1 of what was made or changed, without addresses of recipients'),
+    Changed: z
+      .array(z.string())
+      .describe(
+        'Settings that were changed, as they are since: `Retention.EventDays=30`; without the value where that is no number and no word',
+      ),
     IP: z.string(),
   })
   .meta({ id: 'AuditEntry' });
@@ -74,6 +79,7 @@ function toAnswer(entry: AuditEntry): AuditAnswer {
     WhoName: entry.whoName,
     Operation: entry.operation,
     Resource: entry.resource,
+    Changed: [...entry.changed],
     IP: entry.ip,
   };
 }

@@ -11,5 +11,6 @@ export const AUDIT_ENTRY = record<AuditEntry>({
   whoName: 'plain',
   operation: 'plain',
   resource: 'plain',
+  changed: 'json',
   ip: 'plain',
 });

@@ -2,7 +2,17 @@
 export interface Tables {
   alert: 'kind' | 'subject' | 'message' | 'since';
   alert_mail: 'id' | 'at' | 'subject' | 'text';
-  audit: 'id' | 'at' | 'line' | 'by_person' | 'who_id' | 'who_name' | 'operation' | 'resource' | 'ip';
+  audit:
+    | 'id'
+    | 'at'
+    | 'line'
+    | 'by_person'
+    | 'who_id'
+    | 'who_name'
+    | 'operation'
+    | 'resource'
+    | 'ip'
+    | 'changed';
   audit_count: 'line' | 'n';
   capture:
     | 'seq'

@@ -54,7 +54,7 @@ export function AuditView({ me }: { me: Me }) {
 }
 
 function Entry({ entry, nameOf }: { entry: AuditEntry; nameOf(id: string): string | null }) {
-  const { Time, By, WhoName, WhoID, IP, Resource } = entry;
+  const { Time, By, WhoName, WhoID, IP, Resource, Changed } = entry;
   const navigate = useNavigate({ from: '/access' });
   return (
     <li className="flex flex-wrap items-baseline gap-x-4 gap-y-0.5 border-line border-b py-2">
@@ -70,6 +70,12 @@ function Entry({ entry, nameOf }: { entry: AuditEntry; nameOf(id: string): strin
           <bdi>{WhoName || WhoID}</bdi>
         </button>{' '}
         <bdi>{auditText(entry, nameOf)}</bdi>
+        {Changed.length > 0 && (
+          <>
+            {': '}
+            <bdi className="break-words">{Changed.join(', ')}</bdi>
+          </>
+        )}
       </p>
       <span className="shrink-0 text-soft text-xs">from {IP}</span>
     </li>
