@@ -98,6 +98,7 @@ describe('where mail stands', () => {
     ]);
     expect(await found('To=delivered@simulator.test&Status=Bounced')).toEqual([]);
     expect(await found('To=bounced@simulator.test&Status=Bounced')).toEqual(['mixed']);
+    expect(await found('To=Bounced@simulator.test&Status=Bounced')).toEqual(['mixed']);
   });
 
   it('is printed with the same words by the commands', async () => {

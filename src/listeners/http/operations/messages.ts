@@ -376,7 +376,7 @@ function wantedOf(
   if (to === undefined && recipientDomain === undefined) return message;
   const recipients = message.recipients.filter(
     ({ address }) =>
-      (to === undefined || address === to) &&
+      (to === undefined || address.toLowerCase() === to.toLowerCase()) &&
       (recipientDomain === undefined || domainOfAddress(address) === recipientDomain),
   );
   return { ...message, recipients };
