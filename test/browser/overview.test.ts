@@ -170,6 +170,26 @@ describe.skipIf(!hasBrowser)('the overview', () => {
       await world.server.call('POST', '/queue/release', { body: { RecipientDomain: `held${n}.example` } });
   });
 
+  it('shows everything that is wrong with the server', async () => {
+    const { page } = await openPage(browser);
+    await page.route('**/api/v1/attention*', async (route) => {
+      const nothingElse = { Since: null, Until: null, Waiting: null, Action: null, Command: null };
+      const item = {
+        Kind: 'server',
+        Severity: 'Failing',
+        Message: 'It fails.',
+        Fix: 'Mend it.',
+        ...nothingElse,
+      };
+      const Items = ['disk', 'clock', 'https', 'returns'].map((Subject) => ({ ...item, Subject }));
+      const answer = await route.fetch();
+      await route.fulfill({ json: { ...((await answer.json()) as object), Items } });
+    });
+    await page.goto(url);
+    const items = page.getByRole('list', { name: 'What needs attention' }).getByRole('listitem');
+    await expect.poll(() => items.count()).toBe(4);
+  });
+
   it('is read on a phone without scrolling sideways', async () => {
     const { page, errors } = await openPage(browser, { viewport: PHONE, hasTouch: true });
     await page.goto(url);

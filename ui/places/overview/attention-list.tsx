@@ -99,13 +99,13 @@ function Unexamined({ examinedAt }: { examinedAt: string | null }) {
   );
 }
 
-/** The worst of each kind, in their order. */
+/** The worst of each kind, in their order; what is wrong with the server all, as one says nothing of another. */
 function firstOfEach(items: readonly AttentionItem[]): readonly AttentionItem[] {
   const counts = new Map<string, number>();
   return items.filter(({ Kind }) => {
     const count = (counts.get(Kind) ?? 0) + 1;
     counts.set(Kind, count);
-    return count <= FIRST;
+    return Kind === 'server' || count <= FIRST;
   });
 }
 
