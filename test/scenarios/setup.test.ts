@@ -1,9 +1,10 @@
 /** `postrider setup`: from an empty folder to the first delivered mail, wrong answers, stops, and going on afterwards. */
-import { chmod, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, chown, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createFakeDns, type FakeDns } from '../fakes/fake-dns.ts';
 import { startSmtpSink } from '../fakes/smtp-sink.ts';
 import { createTestCa } from '../fakes/test-certificates.ts';
@@ -191,6 +192,28 @@ describe('setup --yes', () => {
       expect([(await stat(others)).uid, (await stat(join(others, 'file'))).uid]).toEqual([0, 0]);
     },
   );
+
+  it.skipIf(process.getuid?.() !== 0).each([
+    ['env', 'spawn env ENOENT'],
+    ['chown', 'No such file or directory'],
+  ])('says that the folder could not be given to its account without %s', async (missing, why) => {
+    const { folder, fixed } = await fresh();
+    const programs = await temporaryFolder(scope);
+    for (const name of ['id', 'env', 'chown'].filter((one) => one !== missing)) {
+      const found = process.env.PATH?.split(':').find((at) => existsSync(join(at, name)));
+      await symlink(join(found ?? '', name), join(programs, name));
+    }
+    await mkdir(folder, { mode: 0o700 });
+    await chown(folder, 65_534, 65_534);
+    vi.stubEnv('PATH', programs);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const result = await withoutQuestions([...fixed, '--route', 'sandbox', '--hostname', 'mail.example.com']);
+    expect([result.code, result.said]).toEqual([
+      1,
+      expect.stringContaining('cannot be given to the account'),
+    ]);
+    expect(result.said).toContain(why);
+  });
 
   it('keeps every key that it does not ask for', async () => {
     const { folder, fixed } = await fresh();

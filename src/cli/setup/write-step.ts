@@ -2,7 +2,7 @@
  * Shows what `setup` will write, and writes it: the data folder (0700), `postrider.json` (0600), the systemd unit and
  * its account. Each file is replaced in one step or stays unchanged; steps that are already done are skipped.
  */
-import { execFile } from 'node:child_process';
+import { type ExecFileException, execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, realpath, stat } from 'node:fs/promises';
 import { userInfo } from 'node:os';
@@ -276,11 +276,14 @@ export async function giveToOwner(data: string, user: string | null): Promise<vo
     const words = ['-RhP', `${uid}:${gid}`, await realpath(data)];
     await run('env', ['LC_ALL=C', 'chown', ...words]);
   } catch (cause) {
+    const { code, stderr, message } = cause as ExecFileException;
+    const lines = `${stderr ?? ''}`.split('\n').filter((line) => line !== '');
     // A running server may remove some of its files meanwhile.
-    const wrong = (cause as { stderr: string }).stderr
-      .split('\n')
-      .filter((line) => line !== '' && !line.endsWith(': No such file or directory'));
-    if (wrong.length > 0)
-      throw new CommandError(`${data} cannot be given to the account of the server: ${wrong[0]}`);
+    const wrong = lines.find((line) => !line.endsWith(': No such file or directory'));
+    // It did not run, or not to its end: `env` ends with 126 or 127 if there is no program to run.
+    const isUndone = typeof code !== 'number' || code >= 126 || lines.length === 0;
+    if (wrong === undefined && !isUndone) return;
+    const why = wrong ?? lines[0] ?? message.trim();
+    throw new CommandError(`${data} cannot be given to the account of the server: ${why}`);
   }
 }
