@@ -143,6 +143,7 @@ describe('what a reply is taken for', () => {
   it('takes words that a customer of the provider wrote for that customer’s, whatever they say', () => {
     const google = 'aspmx.l.google.com';
     const microsoft = 'example-com.mail.protection.outlook.com';
+    const gateway = 'd1.ess.barracudanetworks.com';
     for (const words of [
       'Your IP address is listed at zen.spamhaus.org.',
       'Gmail has detected an unusual rate of unsolicited mail originating from your IP address',
@@ -154,6 +155,9 @@ describe('what a reply is taken for', () => {
       for (const [mx, text] of [
         [google, `550 5.7.1 ${words} - gcdp a1b2 - gsmtp`],
         [microsoft, `550 5.7.1 TRANSPORT.RULES.RejectMessage; ${words}`],
+        // Behind a gateway.
+        [gateway, `550 failure (a@example.net:550 5.7.1 ${words} - gcdp a1b2 - gsmtp)`],
+        [gateway, `550 failure (a@example.net:550 5.7.1 TRANSPORT.RULES.RejectMessage; ${words})`],
       ] as const) {
         const verdict = said(text, { stage: 'dot', mx });
         expect([verdict.category, verdict.scope, verdict.action, verdict.suppress], text).toEqual([

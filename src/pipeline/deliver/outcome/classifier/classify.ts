@@ -170,7 +170,8 @@ const SPEAKING_CODES: ReadonlySet<number> = new Set([503, 535]);
 
 /**
  * Rules for refusals that a customer of the provider wrote, words included: whatever they say, it is that customer's, and
- * nobody stops mail to the provider's other customers by them. They stand first, and decide alone.
+ * nobody stops mail to the provider's other customers by them, nor to those of a gateway before it. They stand first, and
+ * decide alone.
  */
 const OF_CUSTOMERS: ReadonlySet<string> = new Set(['G18', 'M29']);
 

@@ -104,6 +104,7 @@ describe('a reply that quotes another server', () => {
     '550 5.7.1 <a@example.net>: undeliverable: host mx.example.org[192.0.2.7] said: 554 5.7.1 client 192.0.2.9 is blocked by dnsbl.example.org (in reply to RCPT TO command)',
     '554 Remote server answered: 550 your IP 192.0.2.9 is blacklisted',
     '451 4.7.0 host mx.example.org replied: 421 too many messages from 192.0.2.9',
+    '550 permanent failure for one or more recipients (a@example.net:550 5.7.1 Client host [192.0.2.9] blocked using Spamhaus)',
     '550 5.7.1 Message rejected by backend: 550 5.7.1 192.0.2.9 is blocked using zen.spamhaus.org',
     '450 4.1.1 <a@example.net>: unverified address: host mx.example.org[192.0.2.7] refused to talk to me: 554 Too many connections',
     '451 4.7.1 <a@example.net>: unverified address: host mx.example.org[192.0.2.7] said: 530 5.7.0 Must issue a STARTTLS command first (in reply to MAIL FROM command)',
