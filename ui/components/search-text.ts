@@ -42,7 +42,7 @@ export function quoted(text: string): string {
  * a list behind it; null = none.
  */
 export function addressOf(text: string): string | null {
-  return /(?:^|[\s<:])([^\s<>:"@]+@[^\s<>"@,;]*[^\s<>"@,;.])>?[.,;]*$/.exec(text)?.[1] ?? null;
+  return /(?:^|[\s<:])([^\s<>:"@]+@[^\s<>"@,;?]*[^\s<>"@,;.?])>?(?:\?\S*|[.,;]*)$/.exec(text)?.[1] ?? null;
 }
 
 const UNITS: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400, w: 604_800 };

@@ -14,6 +14,7 @@ describe('the words of a search', () => {
     ['recipientdomain:example.net', { RecipientDomain: 'example.net' }],
     ['Ada Byron <ada@example.net>', { To: 'ada@example.net' }],
     ['mailto:ada@example.net tag:a', { To: 'ada@example.net', Tag: 'a' }],
+    ['mailto:ada@example.net?subject=Help', { To: 'ada@example.net' }],
     ['"Byron, Ada" <ada@example.net>, status:held', { To: 'ada@example.net', Status: 'Held' }],
     ['from:<shop@example.com>', { From: 'shop@example.com' }],
     ['your invoice', { Subject: 'your invoice' }],
