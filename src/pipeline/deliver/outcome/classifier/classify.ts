@@ -109,7 +109,7 @@ export function createClassifier(shipped = shippedRules()): Classifier {
     return notFinal === 'retry' || (notFinal === 'moment' && category === 'recipient_invalid');
   }
 
-  /** Whether only its codes speak of the recipient: then several such replies do not end the address either. */
+  /** Whether it gives or quotes another reason than the recipient: then several such replies do not end the address either. */
   function isOtherwiseMeant({ ruleId }: Verdict, { code, enhanced, text }: ReplyQuestion): boolean {
     if (isOperators(ruleId)) return false;
     const subject = subjectOf(code, enhanced ?? enhancedIn(text), text);
