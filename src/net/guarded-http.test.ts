@@ -1,7 +1,7 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo, type Server, type Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import { rootCertificates, type TLSSocket, type TlsOptions } from 'node:tls';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -80,7 +80,7 @@ function httpServer(handler: Handler, address?: string): Promise<number> {
 
 function httpsServer(
   handler: Handler,
-  certificate: Pick<TestCertificate, 'key' | 'cert'> = ca.issue({ names: ['hook.test'] }),
+  certificate: Pick<TestCertificate, 'key' | 'cert'> & TlsOptions = ca.issue({ names: ['hook.test'] }),
 ): Promise<number> {
   return listening(https.createServer(certificate, collecting(handler)));
 }
@@ -308,17 +308,21 @@ describe('TLS', () => {
   it('reads no more of a certificate chain than a usual one may have', async () => {
     const { key, cert } = ca.issue({ names: ['hook.test'] });
     const chains = (certificates: number) => ({ key, cert: cert + ca.cert.repeat(certificates) });
-    const long = await httpsServer(ok, chains(50));
+    const long = await httpsServer(ok, chains(100));
     expect(await guarded().get(`https://hook.test:${long}/`)).toEqual({
       kind: 'failed',
       reason: 'tls',
-      detail: 'a private address (not shown): its certificates take more than 16 KiB',
+      detail: 'a private address (not shown): its handshake takes more than 32 KiB',
     });
     const usual = await httpsServer((_request, response) => response.end('x'.repeat(50_000)), chains(20));
     expect(await guarded().get(`https://hook.test:${usual}/`)).toMatchObject({
       kind: 'answered',
       isCut: false,
     });
+    // With the names of those whose certificates it takes of a client, which may be all that a system trusts.
+    const asks = { requestCert: true, rejectUnauthorized: false, ca: [...rootCertificates] };
+    const asking = await httpsServer(ok, { ...chains(20), ...asks });
+    expect(await guarded().get(`https://hook.test:${asking}/`)).toMatchObject({ kind: 'answered' });
   });
 
   it('says tls when the other side speaks something else or hangs up in the handshake', async () => {

@@ -186,7 +186,7 @@ describe('where the handshake breaks', () => {
   });
 
   it('as its certificates are longer than is read of them, it is not tried again for a day', async () => {
-    const long = { key: pair.key, cert: pair.cert + ca.cert.repeat(50) };
+    const long = { key: pair.key, cert: pair.cert + ca.cert.repeat(100) };
     const mx = await startScriptedMx({ capabilities: ['STARTTLS'], starttls: { do: 'tls', pair: long } });
     open.push(mx);
     const tried = opener(createVirtualClock());
